@@ -1,0 +1,3 @@
+//! The person's door to Gannet.
+
+fn main() {}

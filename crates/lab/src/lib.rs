@@ -1,0 +1,1 @@
+//! Reproduces the papers and measures Gannet against its peers.

@@ -1,0 +1,1 @@
+//! Entities composed into a network element, still sans-IO.

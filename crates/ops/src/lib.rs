@@ -1,0 +1,1 @@
+//! How a person operates a node: configuration, VTY, logging.

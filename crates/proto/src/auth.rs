@@ -1,0 +1,1 @@
+//! The authentication service that GMM asks.

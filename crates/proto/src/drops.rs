@@ -1,0 +1,147 @@
+//! Every drop has a name. One list gives the enum, the counter, the sentence a person reads and the clause.
+//!
+//! A test fails on a name that nothing raises: a name goes into this list together with the code that raises it
+//! and the test that makes it happen.
+
+macro_rules! drops {
+    ($($name:ident: $text:literal, $clause:literal, $sentence:literal;)*) => {
+        /// Why a PDU, a procedure or a connection was dropped or refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Drop {
+            $(#[doc = concat!($sentence, " (", $clause, ").")] $name,)*
+        }
+
+        impl Drop {
+            /// All names, in the order of their index.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// How many names there are.
+            pub const COUNT: usize = Self::ALL.len();
+
+            /// The counter's name: lower case, words joined by underscores, the layer first.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// What a person reads.
+            #[must_use]
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$name => $sentence,)* }
+            }
+
+            /// The clause that says so, or the section of this project's own rules.
+            #[must_use]
+            pub const fn clause(self) -> &'static str {
+                match self { $(Self::$name => $clause,)* }
+            }
+
+            /// Position in [`Drop::ALL`] and in every table of counters.
+            #[must_use]
+            pub const fn index(self) -> usize {
+                self as usize
+            }
+        }
+    };
+}
+
+drops! {
+    // ---------------------------------------------------------------- frames and machine
+
+    NoFrame: "pool_no_frame", "frame pool", "no free frame was left in the pool";
+
+    // ---------------------------------------------------------------- network service
+
+    NsMalformed: "ns_malformed", "08.16 clause 7.3.1", "an NS PDU could not be read";
+    NsUnknownPeer: "ns_unknown_peer", "08.16 clause 7.3", "an NS PDU came from an address that has no NS-VC";
+    NsBlocked: "ns_blocked", "08.16 clause 7.2", "an NS-UNITDATA came or was to be sent on a blocked or dead NS-VC";
+    NsUnexpected: "ns_unexpected", "08.16 clause 7.4.1", "an NS PDU does not fit the state of its NS-VC";
+    NsNoVc: "ns_no_vc", "08.16 clause 4.4", "no NS-VC of the NSE is unblocked";
+    NsTableFull: "ns_table_full", "configuration", "the table of NS-VCs is full";
+
+    // ---------------------------------------------------------------- BSSGP, BVCs and flow control
+
+    BssgpMalformed: "bssgp_malformed", "08.18 clause 7.8", "a BSSGP PDU could not be read";
+
+    // ---------------------------------------------------------------- LLC
+
+    LlcBadFcs: "llc_bad_fcs", "04.64 clause 8.1.2", "the FCS of an LLC frame does not match";
+
+    // ---------------------------------------------------------------- SNDCP
+
+    SndcpMalformed: "sndcp_malformed", "04.65 clause 6.8", "an SN-PDU could not be read";
+
+    // ---------------------------------------------------------------- GMM
+
+    GmmMalformed: "gmm_malformed", "04.08 clause 8", "a GMM message could not be read";
+
+    // ---------------------------------------------------------------- SM
+
+    SmMalformed: "sm_malformed", "04.08 clause 8", "an SM message could not be read";
+
+    // ---------------------------------------------------------------- GTP
+
+    GtpMalformed: "gtp_malformed", "29.060 clause 11", "a GTP message could not be read";
+
+    // ---------------------------------------------------------------- nodes
+}
+
+/// A counter for each name.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DropCounters([u64; Drop::COUNT]);
+
+impl Default for DropCounters {
+    fn default() -> Self {
+        Self([0; Drop::COUNT])
+    }
+}
+
+impl DropCounters {
+    /// Counts one.
+    pub fn add(&mut self, drop: Drop) {
+        if let Some(counter) = self.0.get_mut(drop.index()) {
+            *counter += 1;
+        }
+    }
+
+    /// The count of one name.
+    #[must_use]
+    pub fn get(&self, drop: Drop) -> u64 {
+        self.0.get(drop.index()).copied().unwrap_or(0)
+    }
+
+    /// All names that were counted at least once.
+    pub fn raised(&self) -> impl Iterator<Item = (Drop, u64)> + '_ {
+        Drop::ALL.iter().map(|drop| (*drop, self.get(*drop))).filter(|(_, count)| *count > 0)
+    }
+
+    /// The sum of all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+}
+
+impl core::fmt::Debug for DropCounters {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map().entries(self.raised().map(|(drop, count)| (drop.name(), count))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_well_formed() {
+        let mut names: Vec<&str> = Drop::ALL.iter().map(|drop| drop.name()).collect();
+        assert!(
+            names
+                .iter()
+                .all(|name| name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
+        );
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Drop::COUNT);
+    }
+}

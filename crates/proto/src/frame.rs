@@ -1,0 +1,248 @@
+//! Frames: buffers with headroom and tailroom that come from a pool and go back to it by themselves.
+//!
+//! A frame is written once. Every layer takes its header off the front ([`Frame::pull`]) or puts it there
+//! ([`Frame::push`]); the FCS goes to the back ([`Frame::append`]). The code above does not notice where a frame
+//! has its home: today in a pool on the heap, later in the UMEM of an AF_XDP socket.
+
+use core::cell::{Cell, RefCell};
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use std::rc::Rc;
+
+/// Octets of one buffer.
+pub const FRAME_SIZE: usize = 2048;
+/// Octets in front of the payload of a fresh frame, for Ethernet, IP, UDP, NS, BSSGP, LLC and SNDCP headers.
+pub const HEADROOM: usize = 256;
+/// Octets of a datagram that fit behind the headroom.
+pub const FRAME_PAYLOAD_MAX: usize = FRAME_SIZE - HEADROOM;
+
+type Buffer = Box<[u8; FRAME_SIZE]>;
+
+struct Shared {
+    free: RefCell<Vec<Buffer>>,
+    capacity: usize,
+    exhausted: Cell<u64>,
+}
+
+/// A fixed number of buffers, all allocated when the pool is made.
+#[derive(Clone)]
+pub struct FramePool(Rc<Shared>);
+
+impl FramePool {
+    /// A pool of `capacity` frames.
+    #[must_use]
+    pub fn new(capacity: usize) -> Self {
+        let free = (0..capacity).map(|_| Box::new([0; FRAME_SIZE])).collect();
+        Self(Rc::new(Shared { free: RefCell::new(free), capacity, exhausted: Cell::new(0) }))
+    }
+
+    /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
+    #[must_use]
+    pub fn alloc(&self) -> Option<Frame> {
+        let Some(buffer) = self.0.free.borrow_mut().pop() else {
+            self.0.exhausted.set(self.0.exhausted.get() + 1);
+            return None;
+        };
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: HEADROOM, end: HEADROOM })
+    }
+
+    /// A frame that holds a copy of `octets`; `None` when none is free or they do not fit.
+    #[must_use]
+    pub fn copy_of(&self, octets: &[u8]) -> Option<Frame> {
+        let mut frame = self.alloc()?;
+        frame.append(octets).then_some(frame)
+    }
+
+    /// Frames in the pool now.
+    #[must_use]
+    pub fn free(&self) -> usize {
+        self.0.free.borrow().len()
+    }
+
+    /// Frames in all.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity
+    }
+
+    /// How often a frame was asked for when none was free.
+    #[must_use]
+    pub fn exhausted(&self) -> u64 {
+        self.0.exhausted.get()
+    }
+}
+
+impl fmt::Debug for FramePool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FramePool({} of {} free)", self.free(), self.capacity())
+    }
+}
+
+/// A buffer with a window of valid octets. Dropping it gives the buffer back to its pool.
+pub struct Frame {
+    buffer: Option<Buffer>,
+    pool: Rc<Shared>,
+    start: usize,
+    end: usize,
+}
+
+impl Frame {
+    fn octets(&self) -> &[u8] {
+        self.buffer.as_deref().map_or(&[], |buffer| buffer.as_slice())
+    }
+
+    fn octets_mut(&mut self) -> &mut [u8] {
+        self.buffer.as_deref_mut().map_or(&mut [], |buffer| buffer.as_mut_slice())
+    }
+
+    /// Octets free in front.
+    #[must_use]
+    pub const fn headroom(&self) -> usize {
+        self.start
+    }
+
+    /// Octets free behind.
+    #[must_use]
+    pub const fn tailroom(&self) -> usize {
+        FRAME_SIZE - self.end
+    }
+
+    /// Opens `n` octets at the front and returns them for writing; `None` where the headroom is too small.
+    /// The octets have undefined content until they are written.
+    #[must_use]
+    pub fn push(&mut self, n: usize) -> Option<&mut [u8]> {
+        self.start = self.start.checked_sub(n)?;
+        let start = self.start;
+        self.octets_mut().get_mut(start..start + n)
+    }
+
+    /// Puts `octets` in front; false where the headroom is too small, and then nothing changed.
+    #[must_use]
+    pub fn prepend(&mut self, octets: &[u8]) -> bool {
+        self.push(octets.len()).is_some_and(|room| {
+            room.copy_from_slice(octets);
+            true
+        })
+    }
+
+    /// Takes `n` octets off the front; false where there are fewer, and then nothing changed.
+    #[must_use]
+    pub const fn pull(&mut self, n: usize) -> bool {
+        if n > self.end - self.start {
+            return false;
+        }
+        self.start += n;
+        true
+    }
+
+    /// Puts `octets` behind; false where the tailroom is too small, and then nothing changed.
+    #[must_use]
+    pub fn append(&mut self, octets: &[u8]) -> bool {
+        let (end, new_end) = (self.end, self.end + octets.len());
+        match self.octets_mut().get_mut(end..new_end) {
+            Some(room) => {
+                room.copy_from_slice(octets);
+                self.end = new_end;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Keeps the first `n` octets; nothing changes where there are fewer.
+    pub const fn truncate(&mut self, n: usize) {
+        if n < self.end - self.start {
+            self.end = self.start + n;
+        }
+    }
+
+    /// Keeps only the octets `from..to` of the present window; false where they are not all inside.
+    #[must_use]
+    pub const fn narrow(&mut self, from: usize, to: usize) -> bool {
+        if from > to || to > self.end - self.start {
+            return false;
+        }
+        self.end = self.start + to;
+        self.start += from;
+        true
+    }
+
+    /// The whole free space behind the front mark, for a driver that receives into it; [`Frame::set_len`] then says
+    /// how much was filled.
+    pub fn spare_mut(&mut self) -> &mut [u8] {
+        let start = self.start;
+        self.octets_mut().get_mut(start..).unwrap_or_default()
+    }
+
+    /// Declares that the first `n` octets behind the front mark are valid; false where they do not fit.
+    #[must_use]
+    pub const fn set_len(&mut self, n: usize) -> bool {
+        if n > FRAME_SIZE - self.start {
+            return false;
+        }
+        self.end = self.start + n;
+        true
+    }
+}
+
+impl Deref for Frame {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        self.octets().get(self.start..self.end).unwrap_or_default()
+    }
+}
+
+impl DerefMut for Frame {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let (start, end) = (self.start, self.end);
+        self.octets_mut().get_mut(start..end).unwrap_or_default()
+    }
+}
+
+impl Drop for Frame {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            self.pool.free.borrow_mut().push(buffer);
+        }
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Frame[{}]", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_push_and_pull() {
+        let pool = FramePool::new(2);
+        let mut frame = pool.copy_of(b"payload").unwrap();
+        assert!(frame.prepend(b"hdr"));
+        assert!(frame.append(b"fcs"));
+        assert_eq!(&*frame, b"hdrpayloadfcs");
+        assert!(frame.pull(3));
+        frame.truncate(7);
+        assert_eq!(&*frame, b"payload");
+        assert!(!frame.pull(8));
+        assert!(frame.push(HEADROOM + 1).is_none());
+        assert!(frame.narrow(3, 7));
+        assert_eq!(&*frame, b"load");
+    }
+
+    #[test]
+    fn frames_return_and_exhaustion_counts() {
+        let pool = FramePool::new(1);
+        let frame = pool.alloc().unwrap();
+        assert!(pool.alloc().is_none());
+        assert_eq!((pool.free(), pool.exhausted()), (0, 1));
+        drop(frame);
+        assert_eq!(pool.free(), 1);
+        assert!(pool.copy_of(&[0; FRAME_PAYLOAD_MAX]).is_some());
+        assert!(pool.copy_of(&[0; FRAME_PAYLOAD_MAX + 1]).is_none());
+        assert_eq!(pool.free(), 1);
+    }
+}

@@ -1,0 +1,1 @@
+//! GTP entities: paths and tunnels (29.060).

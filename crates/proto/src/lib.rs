@@ -1,0 +1,27 @@
+//! Sans-IO behaviour of one protocol entity at a time.
+//!
+//! Nothing here reads a clock, throws dice, opens a socket or starts a thread: time and randomness arrive in
+//! [`machine::Context`], octets arrive in [`frame::Frame`]s, and what is to be sent is given back. The same code
+//! therefore serves the mobile and the network, the simulator and the real-time driver.
+//!
+//! Layers meet at the service access points of their specifications: one enum per SAP with request, indication,
+//! response and confirm. An entity's state is plain data that can be serialised; frames that must be held (a
+//! reassembly, a queue) live beside it, reached by index, so that a mobile can be moved without them.
+
+pub mod auth;
+pub mod bssgp;
+pub mod drops;
+pub mod frame;
+pub mod gmm;
+pub mod gtp;
+pub mod llc;
+pub mod machine;
+pub mod ns;
+pub mod qos;
+pub mod rng;
+pub mod sm;
+pub mod sndcp;
+pub mod time;
+pub mod timers;
+pub mod trace;
+pub mod um;

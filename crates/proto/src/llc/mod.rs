@@ -1,0 +1,1 @@
+//! Logical link control entities (04.64 [44.064]).

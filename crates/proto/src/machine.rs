@@ -1,0 +1,190 @@
+//! The one contract of every node: inputs in batches, outputs in batches, time and dice as arguments.
+
+use crate::drops::Drop;
+use crate::frame::{Frame, FramePool};
+use crate::rng::Rng;
+use crate::time::Instant;
+use crate::timers::{TimerKey, Timers};
+use crate::trace::{Category, Level, TraceSink};
+use core::fmt;
+use core::net::SocketAddr;
+use gannet_wire::id::Imsi;
+use std::collections::VecDeque;
+
+/// A node's own number for one of its endpoints (a UDP socket, a TUN device, the emulated radio).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port(pub u16);
+
+/// The far end of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Peer {
+    /// A UDP endpoint.
+    Udp(SocketAddr),
+    /// One of many attachments of this port, by index: a mobile on the emulated radio, a TUN device.
+    Slot(u32),
+    /// The port has one far end only.
+    Link,
+}
+
+/// What a driver gives to a node.
+#[derive(Debug)]
+pub enum Input<C> {
+    /// A datagram arrived.
+    Datagram {
+        /// Where.
+        port: Port,
+        /// From whom.
+        peer: Peer,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// A wake-up that the node asked for.
+    Timeout(TimerKey),
+    /// An order from a person or a test.
+    Command(C),
+}
+
+/// What a node gives to its driver.
+#[derive(Debug)]
+pub enum Output<E> {
+    /// Send a datagram.
+    Transmit {
+        /// Through which endpoint.
+        port: Port,
+        /// To whom.
+        peer: Peer,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// Something that the outside wants to know.
+    Event(E),
+}
+
+/// A queue that keeps its memory: the batch is the contract, and one datagram is a batch of one.
+#[derive(Debug)]
+pub struct Batch<T>(VecDeque<T>);
+
+impl<T> Default for Batch<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<T> Batch<T> {
+    /// Room for `capacity` elements, allocated now.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(VecDeque::with_capacity(capacity))
+    }
+    /// Puts one at the end.
+    pub fn push(&mut self, item: T) {
+        self.0.push_back(item);
+    }
+    /// Takes the first.
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.pop_front()
+    }
+    /// How many are there.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// Looks at all, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.0.iter()
+    }
+}
+
+/// Everything that a machine may use from outside itself.
+pub struct Context<'a> {
+    /// The time.
+    pub now: Instant,
+    /// The dice.
+    pub rng: &'a mut Rng,
+    /// Where log lines and drops go.
+    pub trace: &'a mut dyn TraceSink,
+    /// Where wake-ups are asked for.
+    pub timers: &'a mut Timers,
+    /// Where frames come from.
+    pub frames: &'a FramePool,
+}
+
+impl Context<'_> {
+    /// Counts a drop by its name; `whose` where that is known.
+    pub fn drop(&mut self, drop: Drop, whose: Option<Imsi>) {
+        self.trace.dropped(drop, whose);
+    }
+
+    /// Writes a log line if someone wants it. The arguments are formatted only then.
+    pub fn log(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>) {
+        if self.trace.enabled(category, level) {
+            self.trace.line(category, level, line);
+        }
+    }
+}
+
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context(now {})", self.now)
+    }
+}
+
+/// A node.
+///
+/// The driver gives inputs, then drains outputs until there are none, then sleeps until [`Timers::next`] or the next
+/// datagram. `handle_input` drains `inputs`; both calls reuse the batches' memory.
+pub trait Machine {
+    /// Orders that the node takes.
+    type Command;
+    /// Events that the node tells.
+    type Event;
+    /// Takes all of `inputs`.
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Self::Command>>);
+    /// Appends what is to be sent or told now.
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<Self::Event>>);
+}
+
+/// Owns what a [`Context`] lends: for tests, for the simulator and for the real-time driver alike.
+#[derive(Debug)]
+pub struct Surroundings<T> {
+    /// The time.
+    pub now: Instant,
+    /// The dice.
+    pub rng: Rng,
+    /// The sink.
+    pub trace: T,
+    /// The wake-ups.
+    pub timers: Timers,
+    /// The frames.
+    pub frames: FramePool,
+}
+
+impl<T: TraceSink> Surroundings<T> {
+    /// Surroundings at time zero with `frames` frames.
+    #[must_use]
+    pub fn new(seed: u64, frames: usize, trace: T) -> Self {
+        Self {
+            now: Instant::ZERO,
+            rng: Rng::seeded(seed),
+            trace,
+            timers: Timers::with_capacity(1024),
+            frames: FramePool::new(frames),
+        }
+    }
+
+    /// Lends them.
+    pub fn context(&mut self) -> Context<'_> {
+        Context {
+            now: self.now,
+            rng: &mut self.rng,
+            trace: &mut self.trace,
+            timers: &mut self.timers,
+            frames: &self.frames,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Queueing, and nothing but queueing.

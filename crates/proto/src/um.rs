@@ -1,0 +1,1 @@
+//! The emulated radio interface between a BSS and its mobiles.

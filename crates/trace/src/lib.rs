@@ -1,0 +1,1 @@
+//! Says what happened: pcapng and GSMTAP.

@@ -1,0 +1,1 @@
+//! BSS GPRS protocol: 08.18 (48.018).

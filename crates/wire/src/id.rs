@@ -1,0 +1,396 @@
+//! The identifiers of GPRS, each a type of its own so that one is never taken for another.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $fmt:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+        pub struct $name(pub $inner);
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, $fmt, self.0)
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "(", $fmt, ")"), self.0)
+            }
+        }
+    };
+}
+
+number_id!(/// Network service entity identifier (08.16 clause 4.3).
+    Nsei(u16), "{}");
+number_id!(/// Network service virtual connection identifier (08.16 clause 4.2).
+    Nsvci(u16), "{}");
+number_id!(/// BSSGP virtual connection identifier (08.18 clause 5.4.1). 0 is signalling, 1 point-to-multipoint.
+    Bvci(u16), "{}");
+number_id!(/// Tunnel endpoint identifier of GTPv1 (29.060 clause 6).
+    Teid(u32), "{:08x}");
+number_id!(/// Packet temporary mobile subscriber identity (03.03 clause 2.4 [23.003]).
+    PTmsi(u32), "{:08x}");
+number_id!(/// Temporary logical link identifier (03.03 clause 2.6 [23.003]).
+    Tlli(u32), "{:08x}");
+number_id!(/// Network service access point identifier, 5 to 15 (04.65 clause 5.1 [44.065]).
+    Nsapi(u8), "{}");
+number_id!(/// LLC service access point identifier (04.64 clause 6.2.3 [44.064]).
+    Sapi(u8), "{}");
+
+impl Bvci {
+    /// The signalling BVC of an NSE.
+    pub const SIGNALLING: Self = Self(0);
+    /// The point-to-multipoint BVC.
+    pub const PTM: Self = Self(1);
+}
+
+impl Sapi {
+    /// GPRS mobility management and session management.
+    pub const GMM: Self = Self(1);
+    /// Tunnelling of messages 2.
+    pub const TOM2: Self = Self(2);
+    /// User data 3.
+    pub const DATA3: Self = Self(3);
+    /// User data 5.
+    pub const DATA5: Self = Self(5);
+    /// Short message service.
+    pub const SMS: Self = Self(7);
+    /// Tunnelling of messages 8.
+    pub const TOM8: Self = Self(8);
+    /// User data 9.
+    pub const DATA9: Self = Self(9);
+    /// User data 11.
+    pub const DATA11: Self = Self(11);
+}
+
+/// Which of the five kinds of TLLI a value is (03.03 clause 2.6 [23.003]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TlliKind {
+    /// Derived from a P-TMSI that is valid in this routing area: top bits 11.
+    Local,
+    /// Derived from a P-TMSI of another routing area: top bits 10.
+    Foreign,
+    /// Chosen by the mobile: top bits 01111.
+    Random,
+    /// Assigned by the SGSN for anonymous access: top bits 01110.
+    Auxiliary,
+    /// Anything else.
+    Reserved,
+}
+
+impl Tlli {
+    /// "No TLLI": all ones, which releases an assignment (04.64 clause 7.2.1.1 [44.064]).
+    pub const UNASSIGNED: Self = Self(0xffff_ffff);
+
+    /// The kind of this TLLI.
+    #[must_use]
+    pub const fn kind(self) -> TlliKind {
+        match self.0 >> 27 {
+            0b11000..=0b11111 => TlliKind::Local,
+            0b10000..=0b10111 => TlliKind::Foreign,
+            0b01111 => TlliKind::Random,
+            0b01110 => TlliKind::Auxiliary,
+            _ => TlliKind::Reserved,
+        }
+    }
+
+    /// The local TLLI of a P-TMSI.
+    #[must_use]
+    pub const fn local(ptmsi: PTmsi) -> Self {
+        Self(ptmsi.0 | 0xc000_0000)
+    }
+
+    /// The foreign TLLI of a P-TMSI.
+    #[must_use]
+    pub const fn foreign(ptmsi: PTmsi) -> Self {
+        Self(0x8000_0000 | (ptmsi.0 & 0x3fff_ffff))
+    }
+
+    /// A random TLLI from 27 random bits.
+    #[must_use]
+    pub const fn random(bits: u32) -> Self {
+        Self(0x7800_0000 | (bits & 0x07ff_ffff))
+    }
+}
+
+/// International mobile subscriber identity: up to 15 decimal digits (03.03 clause 2.2 [23.003]).
+///
+/// Held as TBCD, first digit in the low half of the first octet, unused halves 1111: the octets of GTP's IMSI
+/// element and of the TID.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Imsi([u8; 8]);
+
+/// International mobile equipment identity (and software version): up to 16 decimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Imei([u8; 8]);
+
+macro_rules! digits_id {
+    ($name:ident, $max:literal) => {
+        impl $name {
+            /// From TBCD octets; `None` where a digit is not decimal, a filler stands before a digit, or nothing is left.
+            #[must_use]
+            pub fn from_tbcd(octets: [u8; 8]) -> Option<Self> {
+                let mut ended = false;
+                let mut count = 0;
+                for octet in octets {
+                    for digit in [octet & 0xf, octet >> 4] {
+                        match digit {
+                            0..=9 if !ended => count += 1,
+                            0xf => ended = true,
+                            _ => return None,
+                        }
+                    }
+                }
+                (1..=$max).contains(&count).then_some(Self(octets))
+            }
+
+            /// The TBCD octets.
+            #[must_use]
+            pub const fn tbcd(&self) -> [u8; 8] {
+                self.0
+            }
+
+            /// From digits 0 to 9 in their order; `None` where there are none, too many, or one is not decimal.
+            #[must_use]
+            pub fn from_digits(digits: impl IntoIterator<Item = u8>) -> Option<Self> {
+                let mut octets = [0xff_u8; 8];
+                let mut count = 0_usize;
+                for digit in digits {
+                    if digit > 9 || count >= $max {
+                        return None;
+                    }
+                    let octet = octets.get_mut(count / 2)?;
+                    *octet = if count % 2 == 0 { 0xf0 | digit } else { (*octet & 0x0f) | (digit << 4) };
+                    count += 1;
+                }
+                Self::from_tbcd(octets)
+            }
+
+            /// The digits, 0 to 9, in their order.
+            pub fn digits(&self) -> impl Iterator<Item = u8> + '_ {
+                self.0.iter().flat_map(|octet| [octet & 0xf, octet >> 4]).take_while(|digit| *digit < 10)
+            }
+        }
+        impl core::str::FromStr for $name {
+            type Err = crate::DecodeError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::from_digits(text.bytes().map(|c| c.wrapping_sub(b'0'))).ok_or(crate::DecodeError::new(
+                    stringify!($name),
+                    0,
+                    crate::DecodeErrorKind::BadLength(text.len()),
+                ))
+            }
+        }
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.digits().try_for_each(|digit| write!(f, "{digit}"))
+            }
+        }
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+    };
+}
+
+digits_id!(Imsi, 15);
+digits_id!(Imei, 16);
+
+/// Tunnel identifier of GTPv0: IMSI and NSAPI (09.60 clause 6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Tid {
+    /// The subscriber.
+    pub imsi: Imsi,
+    /// The context's NSAPI.
+    pub nsapi: Nsapi,
+}
+
+impl Tid {
+    /// The eight octets on the wire, and a key for a table: the IMSI's TBCD with the NSAPI in the last half.
+    #[must_use]
+    pub fn to_u64(self) -> u64 {
+        let mut octets = self.imsi.tbcd();
+        octets[7] = (octets[7] & 0x0f) | (self.nsapi.0 << 4);
+        u64::from_be_bytes(octets)
+    }
+}
+
+/// Mobile country code and mobile network code (03.03 clause 2.2 [23.003]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Plmn {
+    /// Mobile country code, 0 to 999.
+    pub mcc: u16,
+    /// Mobile network code, 0 to 999.
+    pub mnc: u16,
+    /// The network code has three digits (`012` is not `12`).
+    pub mnc_three_digits: bool,
+}
+
+impl Plmn {
+    /// From the three octets of a location area identification (04.08 clause 10.5.1.3 [24.008]).
+    ///
+    /// A digit that is not decimal counts as 0xa to 0xf times its weight, so that nothing is refused here: what to
+    /// do with a strange PLMN is the procedure's decision.
+    #[must_use]
+    pub fn from_octets([a, b, c]: [u8; 3]) -> Self {
+        let digit = |d: u8| u16::from(d & 0xf);
+        let mcc = digit(a) * 100 + digit(a >> 4) * 10 + digit(b);
+        let two = digit(c) * 10 + digit(c >> 4);
+        if b >> 4 == 0xf {
+            Self { mcc, mnc: two, mnc_three_digits: false }
+        } else {
+            Self { mcc, mnc: two * 10 + digit(b >> 4), mnc_three_digits: true }
+        }
+    }
+
+    /// The three octets of a location area identification.
+    #[must_use]
+    pub fn to_octets(self) -> [u8; 3] {
+        let digit = |value: u16, weight: u16| u8::try_from(value / weight % 10).unwrap_or(0);
+        let (m1, m2, m3) = (digit(self.mcc, 100), digit(self.mcc, 10), digit(self.mcc, 1));
+        let (n1, n2, n3) = if self.mnc_three_digits {
+            (digit(self.mnc, 100), digit(self.mnc, 10), digit(self.mnc, 1))
+        } else {
+            (digit(self.mnc, 10), digit(self.mnc, 1), 0xf)
+        };
+        [m2 << 4 | m1, n3 << 4 | m3, n2 << 4 | n1]
+    }
+}
+
+impl fmt::Display for Plmn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.mnc_three_digits {
+            write!(f, "{:03}-{:03}", self.mcc, self.mnc)
+        } else {
+            write!(f, "{:03}-{:02}", self.mcc, self.mnc)
+        }
+    }
+}
+
+impl fmt::Debug for Plmn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Plmn({self})")
+    }
+}
+
+/// Routing area identification: PLMN, location area code, routing area code (03.03 clause 4.2 [23.003]).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct Rai {
+    /// Country and network.
+    pub plmn: Plmn,
+    /// Location area code.
+    pub lac: u16,
+    /// Routing area code.
+    pub rac: u8,
+}
+
+impl Rai {
+    /// Octets of the value part on every interface.
+    pub const LEN: usize = 6;
+
+    /// From the six octets that 04.08, 08.18 and 29.060 share.
+    #[must_use]
+    pub fn from_octets([a, b, c, l1, l2, rac]: [u8; 6]) -> Self {
+        Self { plmn: Plmn::from_octets([a, b, c]), lac: u16::from_be_bytes([l1, l2]), rac }
+    }
+
+    /// The six octets.
+    #[must_use]
+    pub fn to_octets(self) -> [u8; 6] {
+        let [a, b, c] = self.plmn.to_octets();
+        let [l1, l2] = self.lac.to_be_bytes();
+        [a, b, c, l1, l2, self.rac]
+    }
+}
+
+impl fmt::Display for Rai {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}-{}", self.plmn, self.lac, self.rac)
+    }
+}
+
+impl fmt::Debug for Rai {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rai({self})")
+    }
+}
+
+/// A cell: routing area and cell identity, the eight octets of BSSGP's Cell Identifier (08.18 clause 11.3.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct CellId {
+    /// Routing area.
+    pub rai: Rai,
+    /// Cell identity within it.
+    pub ci: u16,
+}
+
+impl CellId {
+    /// Octets of the value part.
+    pub const LEN: usize = 8;
+
+    /// From the eight octets.
+    #[must_use]
+    pub fn from_octets([a, b, c, d, e, f, c1, c2]: [u8; 8]) -> Self {
+        Self { rai: Rai::from_octets([a, b, c, d, e, f]), ci: u16::from_be_bytes([c1, c2]) }
+    }
+
+    /// The eight octets.
+    #[must_use]
+    pub fn to_octets(self) -> [u8; 8] {
+        let [a, b, c, d, e, f] = self.rai.to_octets();
+        let [c1, c2] = self.ci.to_be_bytes();
+        [a, b, c, d, e, f, c1, c2]
+    }
+}
+
+impl fmt::Display for CellId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.rai, self.ci)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imsi_keeps_its_digits() {
+        let imsi: Imsi = "001010000000042".parse().unwrap();
+        assert_eq!(imsi.to_string(), "001010000000042");
+        assert_eq!(imsi.tbcd(), [0x00, 0x01, 0x01, 0x00, 0x00, 0x00, 0x40, 0xf2]);
+        assert!("".parse::<Imsi>().is_err());
+        assert!("12a".parse::<Imsi>().is_err());
+        assert!("0123456789012345".parse::<Imsi>().is_err());
+        assert_eq!(Imsi::from_tbcd([0xf1, 0x32, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), None);
+    }
+
+    #[test]
+    fn tid_holds_the_nsapi_in_its_last_half() {
+        let tid = Tid { imsi: "240010123456789".parse().unwrap(), nsapi: Nsapi(5) };
+        assert_eq!(tid.to_u64().to_be_bytes(), [0x42, 0x00, 0x01, 0x21, 0x43, 0x65, 0x87, 0x59]);
+    }
+
+    #[test]
+    fn plmn_of_two_and_three_digits() {
+        for (octets, text) in
+            [([0x00, 0xf1, 0x10], "001-01"), ([0x13, 0x00, 0x14], "310-410"), ([0x13, 0x20, 0x10], "310-012")]
+        {
+            let plmn = Plmn::from_octets(octets);
+            assert_eq!((plmn.to_string().as_str(), plmn.to_octets()), (text, octets));
+        }
+    }
+
+    #[test]
+    fn tlli_kinds() {
+        let ptmsi = PTmsi(0xdead_beef);
+        assert_eq!(Tlli::local(ptmsi).kind(), TlliKind::Local);
+        assert_eq!(Tlli::foreign(ptmsi), Tlli(0x9ead_beef));
+        assert_eq!(Tlli::foreign(ptmsi).kind(), TlliKind::Foreign);
+        assert_eq!(Tlli(0x8000_0000).kind(), TlliKind::Foreign);
+        assert_eq!(Tlli::random(u32::MAX).kind(), TlliKind::Random);
+        assert_eq!(Tlli(0x7000_0000).kind(), TlliKind::Auxiliary);
+        assert_eq!(Tlli(0).kind(), TlliKind::Reserved);
+    }
+}

@@ -1,0 +1,1 @@
+//! Logical link control: 04.64 (44.064).

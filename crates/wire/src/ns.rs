@@ -1,0 +1,1 @@
+//! Network service: 08.16 (48.016).

@@ -1,0 +1,1 @@
+//! Subnetwork dependent convergence protocol: 04.65 (44.065).
