@@ -1,0 +1,33 @@
+# Two commands do everything on a fresh Debian 12 with Rust: `make demo` and `make test`.
+# What they need from Debian is installed by scripts/install-packages (apt-get, no prompt).
+
+SGSN ?= gannet
+GGSN ?= osmo-ggsn
+CARGO ?= cargo
+
+.PHONY: demo test build lint bench fuzz clean help
+
+help: ## what each target does
+	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
+
+demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
+	@scripts/demo "$(SGSN)" "$(GGSN)"
+
+test: ## formatting, lints, licences, and every test
+	@scripts/test
+
+build: ## the release binary, target/release/gannet
+	$(CARGO) build --release --locked --bin gannet
+
+lint: ## rustfmt and clippy, warnings denied
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+bench: ## cost per layer of the downlink path, in ns per packet
+	$(CARGO) bench --locked -p gannet-proto
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (default 60) each
+	@scripts/fuzz
+
+clean: ## everything that was built
+	$(CARGO) clean
