@@ -1,1 +1,9 @@
 //! Entities composed into a network element, still sans-IO.
+//!
+//! Nodes never import each other: what they share stands in the protocol entities or in [`slots`].
+
+pub mod bss;
+pub mod ggsn;
+pub mod ms;
+pub mod sgsn;
+pub mod slots;

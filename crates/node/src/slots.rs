@@ -1,0 +1,135 @@
+//! A table whose entries are reached by index, never by search, and whose old names are recognised as old.
+
+use serde::{Deserialize, Serialize};
+
+/// The name of an entry: its place, and how often that place was used before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Slot {
+    /// The place. Its high bits are the shard's, zero while there is one shard.
+    pub index: u32,
+    /// How often the place was given to another before.
+    pub generation: u16,
+}
+
+#[derive(Debug)]
+struct Place<T> {
+    generation: u16,
+    value: Option<T>,
+}
+
+/// A table with a limit. Memory is taken when it is made.
+#[derive(Debug)]
+pub struct Slots<T> {
+    places: Vec<Place<T>>,
+    /// Places that were given back, the longest unused first in use again.
+    free: std::collections::VecDeque<u32>,
+    limit: usize,
+}
+
+impl<T> Slots<T> {
+    /// A table of at most `limit` entries.
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            places: Vec::with_capacity(limit),
+            free: std::collections::VecDeque::with_capacity(limit),
+            limit,
+        }
+    }
+
+    /// Puts a value in; gives it back where the table is full.
+    ///
+    /// # Errors
+    /// The value itself.
+    pub fn insert(&mut self, value: T) -> Result<Slot, T> {
+        // A fresh place is preferred: the longer a place rests, the longer its old names stay recognisable.
+        if self.places.len() < self.limit
+            && let Ok(index) = u32::try_from(self.places.len())
+        {
+            self.places.push(Place { generation: 0, value: Some(value) });
+            return Ok(Slot { index, generation: 0 });
+        }
+        let Some(index) = self.free.pop_front() else { return Err(value) };
+        let Some(place) = self.places.get_mut(index as usize) else { return Err(value) };
+        place.value = Some(value);
+        Ok(Slot { index, generation: place.generation })
+    }
+
+    /// Takes a value out. Its name is old from now on.
+    pub fn remove(&mut self, slot: Slot) -> Option<T> {
+        let place =
+            self.places.get_mut(slot.index as usize).filter(|place| place.generation == slot.generation)?;
+        let value = place.value.take()?;
+        place.generation = place.generation.wrapping_add(1);
+        self.free.push_back(slot.index);
+        Some(value)
+    }
+
+    /// The value of a name that is not old.
+    #[must_use]
+    pub fn get(&self, slot: Slot) -> Option<&T> {
+        self.places
+            .get(slot.index as usize)
+            .filter(|place| place.generation == slot.generation)?
+            .value
+            .as_ref()
+    }
+
+    /// The same, to change it.
+    pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
+        let place = self.places.get_mut(slot.index as usize)?;
+        if place.generation == slot.generation { place.value.as_mut() } else { None }
+    }
+
+    /// The full name of what stands at a place now.
+    #[must_use]
+    pub fn at(&self, index: u32) -> Option<Slot> {
+        let place = self.places.get(index as usize)?;
+        place.value.as_ref().map(|_| Slot { index, generation: place.generation })
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many entries there may be.
+    #[must_use]
+    pub const fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// All entries in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
+        self.places.iter().zip(0_u32..).filter_map(|(place, index)| {
+            place.value.as_ref().map(|value| (Slot { index, generation: place.generation }, value))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_name_finds_nothing() {
+        let mut slots = Slots::with_limit(1);
+        let first = slots.insert("a").unwrap();
+        assert_eq!(slots.insert("b"), Err("b"));
+        assert_eq!(slots.remove(first), Some("a"));
+        assert_eq!(slots.remove(first), None);
+        let second = slots.insert("c").unwrap();
+        assert_eq!((second.index, second.generation), (0, 1));
+        assert_eq!((slots.get(first), slots.get(second)), (None, Some(&"c")));
+        assert_eq!(slots.get_mut(first), None);
+        assert_eq!(slots.at(0), Some(second));
+        assert_eq!(slots.len(), 1);
+    }
+}
