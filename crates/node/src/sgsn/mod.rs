@@ -1,1 +1,4 @@
 //! The SGSN.
+
+pub mod directory;
+pub mod held;

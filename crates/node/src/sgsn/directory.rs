@@ -1,0 +1,145 @@
+//! Who is who: a mobile's place in the table, found by each of its names in O(1).
+//!
+//! A local TLLI is derived from a P-TMSI that this SGSN assigned, so it is one mobile's wherever it is heard. A
+//! foreign or random TLLI is the mobile's own choice, and every phone may start with 0x80000000: such a name holds
+//! only within the cell in which it was heard (03.60 clause 14.4; 04.64 clause 7.2.1.1).
+
+use crate::slots::Slot;
+use foldhash::quality::SeedableRandomState;
+use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Tlli, TlliKind};
+use std::collections::HashMap;
+
+/// A cell as BSSGP addresses it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize,
+)]
+pub struct BvcAddress {
+    /// The network service entity.
+    pub nsei: Nsei,
+    /// The cell's BVC within it.
+    pub bvci: Bvci,
+}
+
+type Table<K> = HashMap<K, Slot, SeedableRandomState>;
+
+/// The three tables of names.
+#[derive(Debug)]
+pub struct Directory {
+    by_imsi: Table<Imsi>,
+    by_ptmsi: Table<PTmsi>,
+    by_foreign_tlli: Table<(BvcAddress, Tlli)>,
+}
+
+impl Directory {
+    /// Room for `mobiles` mobiles, taken now. The seed keeps a stranger from choosing names that collide.
+    #[must_use]
+    pub fn new(mobiles: usize, seed: u64) -> Self {
+        let state = || SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
+        Self {
+            by_imsi: HashMap::with_capacity_and_hasher(mobiles, state()),
+            // A mobile has two P-TMSIs while a new one is not yet confirmed.
+            by_ptmsi: HashMap::with_capacity_and_hasher(mobiles * 2, state()),
+            by_foreign_tlli: HashMap::with_capacity_and_hasher(mobiles, state()),
+        }
+    }
+
+    /// The P-TMSI whose local TLLI this is. An SGSN's P-TMSIs have their top bits set (23.003 clause 2.4), so local
+    /// TLLI and P-TMSI are the same number here.
+    #[must_use]
+    pub const fn ptmsi_of(tlli: Tlli) -> PTmsi {
+        PTmsi(tlli.0 | 0xc000_0000)
+    }
+
+    /// The mobile that a TLLI heard in a cell belongs to.
+    #[must_use]
+    pub fn by_tlli(&self, cell: BvcAddress, tlli: Tlli) -> Option<Slot> {
+        match tlli.kind() {
+            TlliKind::Local => self.by_ptmsi(Self::ptmsi_of(tlli)),
+            TlliKind::Foreign | TlliKind::Random | TlliKind::Auxiliary | TlliKind::Reserved => {
+                self.by_foreign_tlli.get(&(cell, tlli)).copied()
+            }
+        }
+    }
+
+    /// The mobile that has, or is being given, this P-TMSI.
+    #[must_use]
+    pub fn by_ptmsi(&self, ptmsi: PTmsi) -> Option<Slot> {
+        self.by_ptmsi.get(&ptmsi).copied()
+    }
+
+    /// The mobile of a subscriber. With an NSAPI it is also the way from a TID to its context.
+    #[must_use]
+    pub fn by_imsi(&self, imsi: Imsi) -> Option<Slot> {
+        self.by_imsi.get(&imsi).copied()
+    }
+
+    /// Names a mobile by its subscriber; the mobile that had this name before is returned.
+    pub fn name_imsi(&mut self, imsi: Imsi, slot: Slot) -> Option<Slot> {
+        self.by_imsi.insert(imsi, slot).filter(|former| *former != slot)
+    }
+
+    /// Names a mobile by a P-TMSI.
+    pub fn name_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) {
+        self.by_ptmsi.insert(ptmsi, slot);
+    }
+
+    /// Names a mobile by a foreign or random TLLI within a cell.
+    pub fn name_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
+        self.by_foreign_tlli.insert((cell, tlli), slot);
+    }
+
+    /// Forgets a subscriber's name where it is `slot`'s.
+    pub fn forget_imsi(&mut self, imsi: Imsi, slot: Slot) {
+        if self.by_imsi(imsi) == Some(slot) {
+            self.by_imsi.remove(&imsi);
+        }
+    }
+
+    /// Forgets a P-TMSI where it is `slot`'s.
+    pub fn forget_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) {
+        if self.by_ptmsi(ptmsi) == Some(slot) {
+            self.by_ptmsi.remove(&ptmsi);
+        }
+    }
+
+    /// Forgets a foreign or random TLLI where it is `slot`'s.
+    pub fn forget_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
+        if self.by_foreign_tlli.get(&(cell, tlli)) == Some(&slot) {
+            self.by_foreign_tlli.remove(&(cell, tlli));
+        }
+    }
+
+    /// Names in all three tables together.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_imsi.len() + self.by_ptmsi.len() + self.by_foreign_tlli.len()
+    }
+
+    /// True when nobody has a name.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_foreign_tlli_names_different_mobiles_in_different_cells() {
+        let mut directory = Directory::new(4, 1);
+        let cell = |bvci| BvcAddress { nsei: Nsei(1), bvci: Bvci(bvci) };
+        let slot = |index| Slot { index, generation: 0 };
+        let first = Tlli(0x8000_0000);
+        directory.name_foreign_tlli(cell(2), first, slot(0));
+        directory.name_foreign_tlli(cell(3), first, slot(1));
+        assert_eq!(directory.by_tlli(cell(2), first), Some(slot(0)));
+        assert_eq!(directory.by_tlli(cell(3), first), Some(slot(1)));
+        assert_eq!(directory.by_tlli(cell(4), first), None);
+        directory.name_ptmsi(PTmsi(0xc000_0007), slot(1));
+        assert_eq!(directory.by_tlli(cell(9), Tlli(0xc000_0007)), Some(slot(1)));
+        directory.forget_ptmsi(PTmsi(0xc000_0007), slot(0));
+        assert_eq!(directory.by_tlli(cell(9), Tlli(0xc000_0007)), Some(slot(1)), "not its own to forget");
+    }
+}
