@@ -1,1 +1,10 @@
-//! Reproduces the papers and measures Gannet against its peers.
+//! The laboratory: reproduces the papers, measures Gannet against its peers, and shows the main job.
+//!
+//! An experiment is one file. It takes [`report::Options`], shows its progress, and gives back a
+//! [`report::Report`], which is written as JSON, as one SVG a figure and as `index.html`. A simulated experiment gives
+//! the same octets for the same seed; a real-time one states the machine.
+
+pub mod figure;
+pub mod http;
+pub mod report;
+pub mod testbed;

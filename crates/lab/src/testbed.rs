@@ -1,0 +1,242 @@
+//! Network namespaces, links and processes of a real-time run, all removed when it ends, also by Ctrl-C.
+//!
+//! Names carry the process number, so that two runs do not meet, and so that what a killed run left behind can be
+//! told from what a living one uses.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Why a testbed could not be made or a command in it failed.
+#[derive(Debug, Error)]
+pub enum TestbedError {
+    /// A program could not be started.
+    #[error("{program} cannot be started: {source}")]
+    Start {
+        /// Its name.
+        program: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A command failed.
+    #[error("{command}: {message}")]
+    Failed {
+        /// As typed.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+    /// Something did not happen in time.
+    #[error("{what} did not happen within {seconds} s{hint}")]
+    Late {
+        /// What was waited for.
+        what: String,
+        /// For how long.
+        seconds: u64,
+        /// Where to look.
+        hint: String,
+    },
+    /// The person pressed Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+    /// A file could not be written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+const PREFIX: &str = "gannet-";
+
+fn ip(arguments: &[&str]) -> Result<(), TestbedError> {
+    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output();
+    let output = output.map_err(|source| TestbedError::Start { program: "ip".to_owned(), source })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(TestbedError::Failed { command: format!("ip {}", arguments.join(" ")), message })
+}
+
+/// A network namespace, removed with this value.
+#[derive(Debug)]
+pub struct Namespace {
+    name: String,
+}
+
+impl Namespace {
+    /// A new namespace whose loopback is up. `label` tells it from the others of this run.
+    ///
+    /// # Errors
+    /// Where the right to make one is missing.
+    pub fn new(label: &str) -> Result<Self, TestbedError> {
+        let namespace = Self { name: format!("{PREFIX}{}-{label}", std::process::id()) };
+        ip(&["netns", "add", &namespace.name])?;
+        ip(&["-n", &namespace.name, "link", "set", "lo", "up"])?;
+        Ok(namespace)
+    }
+
+    /// Its name for `ip netns`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `ip` inside it.
+    ///
+    /// # Errors
+    /// What `ip` said.
+    pub fn ip(&self, arguments: &[&str]) -> Result<(), TestbedError> {
+        let all: Vec<&str> = ["-n", self.name.as_str()].iter().chain(arguments).copied().collect();
+        ip(&all)
+    }
+
+    /// A command that will run inside it.
+    #[must_use]
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name]).arg(program).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a program inside it to its end.
+    ///
+    /// # Errors
+    /// Where it cannot be started.
+    pub fn run(&self, program: &str, arguments: &[&str]) -> Result<Output, TestbedError> {
+        let output = self.command(Path::new(program)).args(arguments).output();
+        output.map_err(|source| TestbedError::Start { program: program.to_owned(), source })
+    }
+
+    /// The same, and its standard output; a failure of the program is an error.
+    ///
+    /// # Errors
+    /// What the program said.
+    pub fn output_of(&self, program: &str, arguments: &[&str]) -> Result<String, TestbedError> {
+        let output = self.run(program, arguments)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        let message = String::from_utf8_lossy(&said).trim().to_owned();
+        Err(TestbedError::Failed { command: format!("{program} {}", arguments.join(" ")), message })
+    }
+
+    /// Makes it forward packets between its links.
+    ///
+    /// # Errors
+    /// Where the setting cannot be written.
+    pub fn enable_forwarding(&self) -> Result<(), TestbedError> {
+        self.output_of("sh", &["-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]).map(drop)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = ip(&["netns", "del", &self.name]);
+    }
+}
+
+/// Joins two namespaces by a veth pair with an address at each end (`A.B.C.D/LEN`).
+///
+/// # Errors
+/// What `ip` said.
+pub fn join(
+    (left, left_name, left_address): (&Namespace, &str, &str),
+    (right, right_name, right_address): (&Namespace, &str, &str),
+) -> Result<(), TestbedError> {
+    let add = ["link", "add", left_name, "type", "veth", "peer", "name", right_name, "netns", right.name()];
+    left.ip(&add)?;
+    for (namespace, name, address) in [(left, left_name, left_address), (right, right_name, right_address)] {
+        // Room for full-size N-PDUs inside GTP and inside SNDCP, LLC, BSSGP and NS, without fragments.
+        namespace.ip(&["link", "set", name, "mtu", "2000", "up"])?;
+        namespace.ip(&["addr", "add", address, "dev", name])?;
+    }
+    Ok(())
+}
+
+/// Removes the namespaces of runs whose process is gone.
+pub fn remove_leftovers() {
+    let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+            let _ = ip(&["netns", "del", &name]);
+        }
+    }
+}
+
+/// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.
+#[derive(Debug)]
+pub struct Process {
+    child: Child,
+    name: String,
+    log: PathBuf,
+}
+
+impl Process {
+    /// Starts it; both of its outputs go to `log`.
+    ///
+    /// # Errors
+    /// Where it cannot be started or the log cannot be written.
+    pub fn start(name: &str, command: &mut Command, log: &Path) -> Result<Self, TestbedError> {
+        let file = File::create(log)?;
+        let child = command.stdout(file.try_clone()?).stderr(file).spawn();
+        let child = child.map_err(|source| TestbedError::Start { program: name.to_owned(), source })?;
+        Ok(Self { child, name: name.to_owned(), log: log.to_path_buf() })
+    }
+
+    /// Its process number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it is still there.
+    ///
+    /// # Errors
+    /// With the end of its log, where it has ended.
+    pub fn check(&mut self) -> Result<(), TestbedError> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(TestbedError::Failed {
+                command: self.name.clone(),
+                message: format!("ended with {status}; its last words:\n{}", self.last_words()),
+            }),
+        }
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(12)..].join("\n")
+    }
+
+    /// Asks it to end and waits.
+    pub fn stop(&mut self) {
+        let pid = self.child.id().to_string();
+        let _ = Command::new("kill").args(["-TERM", &pid]).stderr(Stdio::null()).status();
+        let until = Instant::now() + Duration::from_secs(3);
+        while Instant::now() < until {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.stop();
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! A machine with everything around it that a driver in virtual time needs.
+
+use gannet_proto::frame::{Frame, FramePool};
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::rng::Rng;
+use gannet_proto::time::Instant;
+use gannet_proto::timers::Timers;
+use gannet_proto::trace::TraceSink;
+
+/// A datagram that a machine sends.
+#[derive(Debug)]
+pub struct Emission {
+    /// Through which endpoint.
+    pub port: Port,
+    /// To whom.
+    pub peer: Peer,
+    /// Its octets.
+    pub frame: Frame,
+}
+
+/// A machine, its dice, its timers and its sink; the frames may be shared with other machines of the same world.
+#[derive(Debug)]
+pub struct Driven<M: Machine, T> {
+    /// The machine.
+    pub machine: M,
+    /// Its sink.
+    pub trace: T,
+    rng: Rng,
+    timers: Timers,
+    frames: FramePool,
+    inputs: Batch<Input<M::Command>>,
+    outputs: Batch<Output<M::Event>>,
+}
+
+impl<M: Machine, T: TraceSink> Driven<M, T> {
+    /// A machine with dice of its own, taking frames from `frames`.
+    pub fn new(machine: M, trace: T, rng: Rng, frames: FramePool) -> Self {
+        let (inputs, outputs) = (Batch::with_capacity(64), Batch::with_capacity(64));
+        Self { machine, trace, rng, timers: Timers::with_capacity(1024), frames, inputs, outputs }
+    }
+
+    /// Does something with the machine at `now`, then gives everything it sends or tells to the two closures.
+    pub fn act<R>(
+        &mut self,
+        now: Instant,
+        action: impl FnOnce(&mut M, &mut Context<'_>) -> R,
+        mut sent: impl FnMut(Emission),
+        mut told: impl FnMut(M::Event),
+    ) -> R {
+        let mut cx = Context {
+            now,
+            rng: &mut self.rng,
+            trace: &mut self.trace,
+            timers: &mut self.timers,
+            frames: &self.frames,
+        };
+        let result = action(&mut self.machine, &mut cx);
+        self.machine.poll_output(&mut cx, &mut self.outputs);
+        while let Some(output) = self.outputs.pop() {
+            match output {
+                Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
+                Output::Event(event) => told(event),
+            }
+        }
+        result
+    }
+
+    /// Gives one input.
+    pub fn give(
+        &mut self,
+        now: Instant,
+        input: Input<M::Command>,
+        sent: impl FnMut(Emission),
+        told: impl FnMut(M::Event),
+    ) {
+        let mut inputs = core::mem::take(&mut self.inputs);
+        inputs.push(input);
+        self.act(now, |machine, cx| machine.handle_input(cx, &mut inputs), sent, told);
+        self.inputs = inputs;
+    }
+
+    /// Gives one wake-up that is due at `now`; false where none is.
+    pub fn wake(&mut self, now: Instant, sent: impl FnMut(Emission), told: impl FnMut(M::Event)) -> bool {
+        let Some(key) = self.timers.pop_due(now) else { return false };
+        self.give(now, Input::Timeout(key), sent, told);
+        true
+    }
+
+    /// When the machine next wants to be woken.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_proto::time::Duration;
+    use gannet_proto::timers::TimerKey;
+    use gannet_proto::trace::Quiet;
+
+    /// Sends every datagram back one second later.
+    #[derive(Default)]
+    struct Echo(Vec<Frame>, Vec<Frame>);
+
+    impl Machine for Echo {
+        type Command = ();
+        type Event = usize;
+        fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
+            while let Some(input) = inputs.pop() {
+                match input {
+                    Input::Datagram { frame, .. } => {
+                        self.0.push(frame);
+                        cx.timers.wake(
+                            TimerKey { owner: 0, slot: 0, generation: 0 },
+                            cx.now + Duration::from_secs(1),
+                        );
+                    }
+                    Input::Timeout(_) => self.1.append(&mut self.0),
+                    Input::Command(()) => {}
+                }
+            }
+        }
+        fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<usize>>) {
+            for frame in self.1.drain(..) {
+                outputs.push(Output::Event(frame.len()));
+                outputs.push(Output::Transmit { port: Port(0), peer: Peer::Link, frame });
+            }
+        }
+    }
+
+    #[test]
+    fn wake_ups_come_when_they_are_due() {
+        let frames = FramePool::new(1);
+        let mut echo = Driven::new(Echo::default(), Quiet::default(), Rng::seeded(1), frames.clone());
+        let frame = frames.copy_of(b"ping").unwrap();
+        let input = Input::Datagram { port: Port(0), peer: Peer::Link, frame };
+        echo.give(Instant::ZERO, input, |_| panic!("too early"), |_| panic!("too early"));
+        assert_eq!(echo.next_wake(), Some(Instant(1_000_000_000)));
+        assert!(!echo.wake(Instant(999_999_999), |_| {}, |_| {}));
+        let (mut sent, mut told) = (Vec::new(), Vec::new());
+        assert!(echo.wake(
+            Instant(1_000_000_000),
+            |emission| sent.push(emission.frame.to_vec()),
+            |event| told.push(event)
+        ));
+        assert_eq!((sent, told), (vec![b"ping".to_vec()], vec![4]));
+        assert_eq!(frames.free(), 1);
+    }
+}
