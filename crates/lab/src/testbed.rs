@@ -213,8 +213,9 @@ impl Process {
     pub fn last_words(&self) -> String {
         let text = std::fs::read(&self.log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text).into_owned();
-        let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(12)..].join("\n")
+        let mut lines: Vec<&str> = text.lines().rev().take(12).collect();
+        lines.reverse();
+        lines.join("\n")
     }
 
     /// Asks it to end and waits.
