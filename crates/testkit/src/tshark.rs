@@ -61,13 +61,30 @@ impl Capture {
     /// Where tshark fails (its message is in the panic) or does not give one row a frame.
     #[must_use]
     pub fn dissect(&self, options: &[&str], fields: &[&str]) -> Rows {
+        let (_directory, path) = self.write();
+        let rows = dissect_file(&path, options, fields);
+        assert_eq!(rows.len(), self.frames, "one row a frame");
+        rows
+    }
+
+    /// The whole dissection as a person reads it (`tshark -V`), for what has no field of its own.
+    ///
+    /// # Panics
+    /// Where tshark fails.
+    #[must_use]
+    pub fn details(&self, options: &[&str]) -> String {
+        let (_directory, path) = self.write();
+        let mut arguments = vec!["-n", "-V", "-r", &path];
+        arguments.extend(options);
+        crate::run("tshark", &arguments)
+    }
+
+    fn write(&self) -> (TempDir, String) {
         let directory = TempDir::new("gannet-tshark");
         let path = directory.path().join("frames.pcap");
         let mut file = std::fs::File::create(&path).unwrap_or_else(|error| panic!("{error}"));
         file.write_all(&self.file).unwrap_or_else(|error| panic!("{error}"));
-        let rows = dissect_file(&path.to_string_lossy(), options, fields);
-        assert_eq!(rows.len(), self.frames, "one row a frame");
-        rows
+        (directory, path.to_string_lossy().into_owned())
     }
 
     /// `frame.protocols` of each frame.
