@@ -1,0 +1,43 @@
+//! Captures in the pcapng format: datagrams as raw IP packets (LINKTYPE_RAW), timestamps in nanoseconds, the
+//! direction in each block.
+//!
+//! [`Recorder`] never makes its caller wait for the disk: records go into a buffer of limited size which a thread of
+//! its own writes out; a record that finds the buffer full is lost and counted ([`Recorder::lost`]). The thread
+//! writes whole blocks in the order of recording, at the latest 50 ms after they came, so a file whose writer was
+//! killed is readable up to the last whole block; [`Reader`] takes an incomplete block at the end for the end.
+
+mod packet;
+mod reader;
+mod recorder;
+
+pub use packet::{Udp, udp_of};
+pub use reader::{ReadError, Reader, Record};
+pub use recorder::{InterfaceId, Recorder};
+
+/// Which way a datagram went, seen from the node that records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The node received it.
+    In,
+    /// The node sent it.
+    Out,
+}
+
+impl Direction {
+    /// The direction bits of the flags option of an enhanced packet block.
+    const fn flags(self) -> u32 {
+        match self {
+            Self::In => 1,
+            Self::Out => 2,
+        }
+    }
+
+    /// From those bits; `None` where the block does not say.
+    const fn from_flags(flags: u32) -> Option<Self> {
+        match flags & 3 {
+            1 => Some(Self::In),
+            2 => Some(Self::Out),
+            _ => None,
+        }
+    }
+}

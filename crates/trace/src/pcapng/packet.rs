@@ -1,0 +1,165 @@
+//! The IP and UDP headers around a recorded datagram: the socket gave us the payload only, Wireshark wants it all.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+const PROTOCOL_UDP: u8 = 17;
+const HOP_LIMIT: u8 = 64;
+
+/// A UDP datagram inside an IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Udp<'a> {
+    /// From where.
+    pub source: SocketAddr,
+    /// To where.
+    pub destination: SocketAddr,
+    /// Its octets.
+    pub payload: &'a [u8],
+}
+
+/// Puts the IP packet with this UDP datagram into `packet`, whose former content goes. Addresses of two families
+/// become IPv6, the IPv4 one as IPv4-mapped.
+pub(super) fn write_udp(packet: &mut Vec<u8>, source: SocketAddr, destination: SocketAddr, payload: &[u8]) {
+    packet.clear();
+    let udp_len = 8 + payload.len();
+    let pseudo = match (source.ip().to_canonical(), destination.ip().to_canonical()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => write_ipv4(packet, source, destination, udp_len),
+        (source, destination) => write_ipv6(packet, to_v6(source), to_v6(destination), udp_len),
+    };
+    let udp_at = packet.len();
+    packet.extend_from_slice(&source.port().to_be_bytes());
+    packet.extend_from_slice(&destination.port().to_be_bytes());
+    packet.extend_from_slice(&length(udp_len));
+    packet.extend_from_slice(&[0, 0]);
+    packet.extend_from_slice(payload);
+    let sum = match !fold(sum(packet.get(udp_at..).unwrap_or_default(), pseudo)) {
+        0 => 0xffff,
+        sum => sum,
+    };
+    put(packet, udp_at + 6, sum);
+}
+
+fn to_v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    }
+}
+
+/// Appends the header and returns the sum of the pseudo header.
+fn write_ipv4(packet: &mut Vec<u8>, source: Ipv4Addr, destination: Ipv4Addr, udp_len: usize) -> u32 {
+    packet.extend_from_slice(&[0x45, 0]);
+    packet.extend_from_slice(&length(20 + udp_len));
+    // Identification 0 and "don't fragment", time to live, protocol, checksum to come.
+    packet.extend_from_slice(&[0, 0, 0x40, 0, HOP_LIMIT, PROTOCOL_UDP, 0, 0]);
+    packet.extend_from_slice(&source.octets());
+    packet.extend_from_slice(&destination.octets());
+    let checksum = !fold(sum(packet, 0));
+    put(packet, 10, checksum);
+    let addresses = sum(&destination.octets(), sum(&source.octets(), 0));
+    addresses + u32::from(PROTOCOL_UDP) + u32::from(u16::from_be_bytes(length(udp_len)))
+}
+
+fn write_ipv6(packet: &mut Vec<u8>, source: Ipv6Addr, destination: Ipv6Addr, udp_len: usize) -> u32 {
+    packet.extend_from_slice(&[0x60, 0, 0, 0]);
+    packet.extend_from_slice(&length(udp_len));
+    packet.extend_from_slice(&[PROTOCOL_UDP, HOP_LIMIT]);
+    packet.extend_from_slice(&source.octets());
+    packet.extend_from_slice(&destination.octets());
+    let addresses = sum(&destination.octets(), sum(&source.octets(), 0));
+    addresses + u32::from(PROTOCOL_UDP) + u32::from(u16::from_be_bytes(length(udp_len)))
+}
+
+/// A length field; a datagram that UDP cannot carry shows the largest value.
+fn length(octets: usize) -> [u8; 2] {
+    u16::try_from(octets).unwrap_or(u16::MAX).to_be_bytes()
+}
+
+fn put(packet: &mut [u8], at: usize, value: u16) {
+    if let Some(field) = packet.get_mut(at..at + 2) {
+        field.copy_from_slice(&value.to_be_bytes());
+    }
+}
+
+/// The Internet checksum's sum, not yet folded; an odd last octet counts as the high half of a word.
+fn sum(octets: &[u8], start: u32) -> u32 {
+    octets.chunks(2).fold(start, |sum, pair| {
+        let word = match pair {
+            [high, low] => u16::from_be_bytes([*high, *low]),
+            [high] => u16::from_be_bytes([*high, 0]),
+            _ => 0,
+        };
+        sum.wrapping_add(u32::from(word))
+    })
+}
+
+fn fold(mut sum: u32) -> u16 {
+    loop {
+        match u16::try_from(sum) {
+            Ok(folded) => return folded,
+            Err(_) => sum = (sum & 0xffff) + (sum >> 16),
+        }
+    }
+}
+
+/// The UDP datagram in an IP packet; `None` where it has none, is a fragment, or is cut short.
+#[must_use]
+pub fn udp_of(packet: &[u8]) -> Option<Udp<'_>> {
+    let (source, destination, udp): (IpAddr, IpAddr, &[u8]) = match packet.first()? >> 4 {
+        4 => {
+            let header_len = usize::from(packet.first()? & 0xf) * 4;
+            let fragment = u16::from_be_bytes(array(packet, 6)?) & 0x3fff;
+            if header_len < 20 || *packet.get(9)? != PROTOCOL_UDP || fragment != 0 {
+                return None;
+            }
+            let source = Ipv4Addr::from(array::<4>(packet, 12)?);
+            (source.into(), Ipv4Addr::from(array::<4>(packet, 16)?).into(), packet.get(header_len..)?)
+        }
+        6 if *packet.get(6)? == PROTOCOL_UDP => {
+            let source = Ipv6Addr::from(array::<16>(packet, 8)?);
+            (source.into(), Ipv6Addr::from(array::<16>(packet, 24)?).into(), packet.get(40..)?)
+        }
+        _ => return None,
+    };
+    let port = |at| array(udp, at).map(u16::from_be_bytes);
+    Some(Udp {
+        source: SocketAddr::new(source, port(0)?),
+        destination: SocketAddr::new(destination, port(2)?),
+        payload: udp.get(8..usize::from(port(4)?))?,
+    })
+}
+
+fn array<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
+    octets.get(at..at + N)?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_is_found_again_in_its_packet() {
+        let mut packet = Vec::new();
+        for (source, destination) in [
+            ("192.0.2.1:23000", "192.0.2.2:23001"),
+            ("[2001:db8::1]:2123", "[2001:db8::2]:2152"),
+            ("[::ffff:192.0.2.1]:1", "192.0.2.2:2"),
+        ] {
+            let (source, destination) = (source.parse::<SocketAddr>().unwrap(), destination.parse().unwrap());
+            write_udp(&mut packet, source, destination, b"odd");
+            let udp = udp_of(&packet).unwrap();
+            assert_eq!(udp.source.ip(), source.ip().to_canonical());
+            assert_eq!((udp.source.port(), udp.destination), (source.port(), destination));
+            assert_eq!(udp.payload, b"odd");
+            for len in 0..packet.len() {
+                assert_eq!(udp_of(&packet[..len]), None);
+            }
+        }
+    }
+
+    #[test]
+    fn the_sum_of_a_whole_header_with_its_checksum_is_all_ones() {
+        let mut packet = Vec::new();
+        write_udp(&mut packet, "10.0.0.1:1".parse().unwrap(), "10.0.0.2:2".parse().unwrap(), &[0xff; 9]);
+        assert_eq!(fold(sum(&packet[..20], 0)), 0xffff);
+    }
+}

@@ -1,0 +1,256 @@
+//! The writer: a buffer that the event loop fills and a thread that empties it into the file.
+
+use super::Direction;
+use super::packet::write_udp;
+use core::fmt;
+use core::net::SocketAddr;
+use pcap_file::DataLink;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::{Block, PcapNgWriter};
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Octets that may wait for the disk unless the caller says otherwise.
+const LIMIT_DEFAULT: usize = 4 << 20;
+/// Octets of an enhanced packet block beside its packet: headers, flags option, padding, at the most.
+const BLOCK_OVERHEAD: usize = 64;
+/// How long records may be gathered before they are written.
+const GATHER: Duration = Duration::from_millis(50);
+/// The exponent of the timestamps' unit: 10 to the power of -9 seconds.
+const NANOSECONDS: u8 = 9;
+
+/// One capture interface of a [`Recorder`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct InterfaceId(u32);
+
+/// Writes a capture. Dropping it writes what is left and closes the file.
+pub struct Recorder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    names: Vec<String>,
+    /// The block that is written next; it is used again and again, for the memory that it has.
+    block: EnhancedPacketBlock<'static>,
+    limit: usize,
+    recorded: u64,
+    lost: u64,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Tells the thread that there is something to do.
+    work: Condvar,
+    /// Tells a caller of `flush` that it is done.
+    flushed: Condvar,
+}
+
+struct State {
+    blocks: PcapNgWriter<Vec<u8>>,
+    flushes_asked: u64,
+    flushes_done: u64,
+    closing: bool,
+    failed: Option<io::Error>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Recorder {
+    /// A new capture file; an existing one is overwritten.
+    ///
+    /// # Errors
+    /// Where the file or the thread cannot be made.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Self::with_limit(path, LIMIT_DEFAULT)
+    }
+
+    /// The same with another limit, in octets, for what may wait for the disk.
+    ///
+    /// # Errors
+    /// Where the file or the thread cannot be made.
+    pub fn with_limit(path: &Path, limit: usize) -> io::Result<Self> {
+        let file = File::create(path)?;
+        let blocks = PcapNgWriter::new(Vec::with_capacity(limit)).map_err(io::Error::other)?;
+        let state = State { blocks, flushes_asked: 0, flushes_done: 0, closing: false, failed: None };
+        let shared =
+            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), flushed: Condvar::new() });
+        let its = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("recorder".to_owned())
+            .spawn(move || write_out(&its, file, Vec::with_capacity(limit)))?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+            names: Vec::new(),
+            block: empty(),
+            limit,
+            recorded: 0,
+            lost: 0,
+        })
+    }
+
+    /// The capture interface of this name, made where it does not exist yet.
+    pub fn interface(&mut self, name: &str) -> InterfaceId {
+        if let Some(index) = self.names.iter().position(|known| known == name) {
+            return InterfaceId(u32::try_from(index).unwrap_or(0));
+        }
+        let index = u32::try_from(self.names.len()).unwrap_or(0);
+        let options = vec![
+            InterfaceDescriptionOption::IfName(Cow::Owned(name.to_owned())),
+            InterfaceDescriptionOption::IfTsResol(NANOSECONDS),
+        ];
+        let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
+        let mut state = self.shared.lock();
+        // A Vec takes all; the only error could be that of an unknown interface.
+        if state.blocks.write_pcapng_block(block).is_ok() {
+            self.names.push(name.to_owned());
+        }
+        InterfaceId(index)
+    }
+
+    /// Records a UDP datagram, `at_ns` nanoseconds after the beginning of 1970. The IP and UDP headers are made.
+    pub fn udp(
+        &mut self,
+        interface: InterfaceId,
+        at_ns: u64,
+        direction: Direction,
+        (source, destination): (SocketAddr, SocketAddr),
+        payload: &[u8],
+    ) {
+        write_udp(self.block.data.to_mut(), source, destination, payload);
+        self.write(interface, at_ns, direction);
+    }
+
+    /// Records a whole IP packet, as it passes through a TUN device.
+    pub fn ip(&mut self, interface: InterfaceId, at_ns: u64, direction: Direction, packet: &[u8]) {
+        let data = self.block.data.to_mut();
+        data.clear();
+        data.extend_from_slice(packet);
+        self.write(interface, at_ns, direction);
+    }
+
+    /// Serialises the block whose data are ready. Nothing is allocated: the block keeps its memory.
+    fn write(&mut self, interface: InterfaceId, at_ns: u64, direction: Direction) {
+        self.block.interface_id = interface.0;
+        self.block.timestamp = Duration::from_nanos(at_ns);
+        self.block.original_len = u32::try_from(self.block.data.len()).unwrap_or(u32::MAX);
+        self.block.options.clear();
+        self.block.options.push(EnhancedPacketOption::Flags(direction.flags()));
+        let mut state = self.shared.lock();
+        let waiting = state.blocks.get_ref().len();
+        if state.failed.is_some() || waiting + self.block.data.len() + BLOCK_OVERHEAD > self.limit {
+            self.lost += 1;
+            return;
+        }
+        let block = Block::EnhancedPacket(core::mem::replace(&mut self.block, empty()));
+        match state.blocks.write_block(&block) {
+            Ok(_) => self.recorded += 1,
+            Err(_) => self.lost += 1,
+        }
+        let half = self.limit / 2;
+        let wake = waiting == 0 || (waiting < half && state.blocks.get_ref().len() >= half);
+        drop(state);
+        if let Block::EnhancedPacket(block) = block {
+            self.block = block;
+        }
+        if wake {
+            self.shared.work.notify_one();
+        }
+    }
+
+    /// Waits until everything recorded so far was handed to the operating system.
+    ///
+    /// # Errors
+    /// The first error of the file; nothing is written after it.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut state = self.shared.lock();
+        state.flushes_asked += 1;
+        let mine = state.flushes_asked;
+        self.shared.work.notify_one();
+        while state.flushes_done < mine && state.failed.is_none() {
+            state = self.shared.flushed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        match &state.failed {
+            Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// Records taken so far.
+    #[must_use]
+    pub const fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// Records lost because the disk was too slow or failed.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.shared.lock().closing = true;
+        self.shared.work.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recorder({} recorded, {} lost)", self.recorded, self.lost)
+    }
+}
+
+/// A block without memory.
+const fn empty() -> EnhancedPacketBlock<'static> {
+    EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: Duration::ZERO,
+        original_len: 0,
+        data: Cow::Owned(Vec::new()),
+        options: Vec::new(),
+    }
+}
+
+/// The thread: takes the filled buffer, leaves the empty one, and writes without holding the lock.
+fn write_out(shared: &Shared, mut file: File, mut taken: Vec<u8>) {
+    let mut state = shared.lock();
+    loop {
+        while state.blocks.get_ref().is_empty() && !state.closing && state.flushes_asked == state.flushes_done
+        {
+            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if !state.closing && state.flushes_asked == state.flushes_done {
+            (state, _) = shared.work.wait_timeout(state, GATHER).unwrap_or_else(PoisonError::into_inner);
+        }
+        core::mem::swap(state.blocks.get_mut(), &mut taken);
+        let (serving, last) = (state.flushes_asked, state.closing);
+        drop(state);
+        let result = file.write_all(&taken);
+        taken.clear();
+        state = shared.lock();
+        state.flushes_done = serving;
+        let failed = result.is_err();
+        if let Err(error) = result {
+            state.failed = Some(error);
+        }
+        shared.flushed.notify_all();
+        if last || failed {
+            return;
+        }
+    }
+}
