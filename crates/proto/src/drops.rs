@@ -50,6 +50,14 @@ drops! {
 
     NoFrame: "pool_no_frame", "frame pool", "no free frame was left in the pool";
 
+    // ---------------------------------------------------------------- real-time driver
+
+    RtNoEndpoint: "rt_no_endpoint", "real-time driver", "a datagram was to be sent where the node has no socket or device";
+    RtSendQueueFull: "rt_send_queue_full", "real-time driver", "the queue in front of a socket that takes nothing more was full";
+    RtSendTooLong: "rt_send_too_long", "real-time driver", "a datagram was longer than its path takes";
+    RtSendFailed: "rt_send_failed", "real-time driver", "the operating system refused to send a datagram";
+    RtReceiveTooLong: "rt_receive_too_long", "real-time driver", "a datagram arrived that is longer than a frame";
+
     // ---------------------------------------------------------------- network service
 
     NsMalformed: "ns_malformed", "08.16 clause 7.3.1", "an NS PDU could not be read";

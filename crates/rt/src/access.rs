@@ -1,0 +1,271 @@
+//! What the code around the machines may reach: [`Outside`] from a machine's event, [`Access`] from a service (a VTY,
+//! a metrics page) or a hook, which also reaches the machines themselves.
+
+use crate::driver::{AnyDriver, Driver};
+use crate::io::Io;
+use crate::log::LogSink;
+use crate::tun::Tun;
+use core::fmt;
+use core::marker::PhantomData;
+use gannet_proto::frame::FramePool;
+use gannet_proto::machine::{Context, Machine, Peer, Port};
+use gannet_proto::time::Instant;
+use gannet_trace::pcapng::Recorder;
+use mio::event::Source;
+use mio::{Interest, Token};
+use std::io;
+
+/// Which machine of a loop, and of what type it is.
+pub struct MachineId<M> {
+    pub(crate) index: usize,
+    machine: PhantomData<fn() -> M>,
+}
+
+impl<M> MachineId<M> {
+    pub(crate) const fn new(index: usize) -> Self {
+        Self { index, machine: PhantomData }
+    }
+}
+
+impl<M> Clone for MachineId<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for MachineId<M> {}
+
+impl<M> fmt::Debug for MachineId<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MachineId({})", self.index)
+    }
+}
+
+/// What the handler of a machine's events may do.
+pub struct Outside<'a> {
+    io: &'a mut Io,
+    machine: usize,
+}
+
+impl<'a> Outside<'a> {
+    pub(crate) const fn new(io: &'a mut Io, machine: usize) -> Self {
+        Self { io, machine }
+    }
+
+    /// The time of this round.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.io.now
+    }
+
+    /// The sink of the loop.
+    pub const fn log(&mut self) -> &mut LogSink {
+        &mut self.io.log
+    }
+
+    /// Joins a TUN device to a port of the machine: to its slot for `Peer::Slot`, to the whole port for `Peer::Link`.
+    /// What was there before goes. `record_as` names the capture interface for its packets, where they are wanted.
+    ///
+    /// # Errors
+    /// Where the device cannot be polled.
+    pub fn attach_tun(
+        &mut self,
+        port: Port,
+        peer: Peer,
+        tun: Tun,
+        record_as: Option<&str>,
+    ) -> io::Result<()> {
+        self.io.attach_tun(self.machine, port, peer, tun, record_as)
+    }
+
+    /// The TUN device at a port and slot.
+    #[must_use]
+    pub fn tun(&self, port: Port, peer: Peer) -> Option<&Tun> {
+        self.io.tun(self.machine, port, peer)
+    }
+
+    /// Removes the socket or the device at a port; with `Peer::Slot` only that slot's.
+    pub fn detach(&mut self, port: Port, peer: Peer) {
+        self.io.detach(self.machine, port, peer);
+    }
+
+    /// Asks for the orderly end, as SIGTERM does.
+    pub const fn stop(&mut self) {
+        self.io.stop = true;
+    }
+}
+
+impl fmt::Debug for Outside<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Outside(machine {})", self.machine)
+    }
+}
+
+/// Everything of a loop, for services and hooks.
+pub struct Access<'a> {
+    pub(crate) drivers: &'a mut [Box<dyn AnyDriver>],
+    pub(crate) io: &'a mut Io,
+    /// The first token of the service that asks; `None` for hooks.
+    pub(crate) tokens: Option<usize>,
+}
+
+/// Tokens that one service may use: its own numbers are below this.
+pub(crate) const TOKENS_PER_SERVICE: usize = 1 << 32;
+
+impl Access<'_> {
+    fn driver<M: Machine + 'static>(&mut self, id: MachineId<M>) -> Option<&mut Driver<M>> {
+        self.drivers.get_mut(id.index)?.as_any().downcast_mut()
+    }
+
+    /// A machine. It is asked for outputs afterwards. `None` for the number of another loop's machine.
+    pub fn machine<M: Machine + 'static>(&mut self, id: MachineId<M>) -> Option<&mut M> {
+        let driver = self.driver(id)?;
+        driver.touched = true;
+        Some(&mut driver.machine)
+    }
+
+    /// A machine together with a context for what needs one.
+    pub fn machine_and_context<M: Machine + 'static>(
+        &mut self,
+        id: MachineId<M>,
+    ) -> Option<(&mut M, Context<'_>)> {
+        let driver: &mut Driver<M> = self.drivers.get_mut(id.index)?.as_any().downcast_mut()?;
+        driver.touched = true;
+        let context = Context {
+            now: self.io.now,
+            rng: &mut driver.rng,
+            trace: &mut self.io.log,
+            timers: &mut driver.timers,
+            frames: &self.io.frames,
+        };
+        Some((&mut driver.machine, context))
+    }
+
+    /// Gives a command to a machine; false for the number of another loop's machine.
+    pub fn command<M: Machine + 'static>(&mut self, id: MachineId<M>, command: M::Command) -> bool {
+        self.driver(id).map(|driver| driver.command(command)).is_some()
+    }
+
+    /// The ports of a machine.
+    pub const fn outside<M>(&mut self, id: MachineId<M>) -> Outside<'_> {
+        Outside::new(self.io, id.index)
+    }
+
+    /// The time of this round.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.io.now
+    }
+
+    /// The sink of the loop: levels, drops by name, the last drops of each mobile.
+    pub const fn log(&mut self) -> &mut LogSink {
+        &mut self.io.log
+    }
+
+    /// The frames of the loop.
+    #[must_use]
+    pub const fn frames(&self) -> &FramePool {
+        &self.io.frames
+    }
+
+    /// The recorder, where one was asked for.
+    #[must_use]
+    pub const fn recorder(&self) -> Option<&Recorder> {
+        self.io.recorder.as_ref()
+    }
+
+    /// Asks for the orderly end, as SIGTERM does.
+    pub const fn stop(&mut self) {
+        self.io.stop = true;
+    }
+
+    /// Does what SIGHUP does.
+    pub const fn hangup(&mut self) {
+        self.io.hangup = true;
+    }
+
+    fn token(&self, number: u32) -> io::Result<Token> {
+        let first = self.tokens.ok_or_else(|| io::Error::other("only a service has something to poll"))?;
+        Ok(Token(first + usize::try_from(number).unwrap_or(0)))
+    }
+
+    /// Polls a socket or pipe of this service under a number of its own.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn register(&self, source: &mut impl Source, number: u32, interest: Interest) -> io::Result<()> {
+        self.io.registry.register(source, self.token(number)?, interest)
+    }
+
+    /// Changes what is polled.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn reregister(&self, source: &mut impl Source, number: u32, interest: Interest) -> io::Result<()> {
+        self.io.registry.reregister(source, self.token(number)?, interest)
+    }
+
+    /// Polls it no more.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn deregister(&self, source: &mut impl Source) -> io::Result<()> {
+        self.io.registry.deregister(source)
+    }
+}
+
+impl fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Access({} machines)", self.drivers.len())
+    }
+}
+
+/// Something beside the machines that is polled in the same loop: a VTY, a control interface, a page of metrics.
+///
+/// Readiness is told once (edge-triggered): a service reads and writes until `WouldBlock`, or remembers that it has not.
+pub trait Service {
+    /// Called once when it is added: registers its listening sockets.
+    ///
+    /// # Errors
+    /// Whatever keeps it from serving; the loop then refuses it.
+    fn start(&mut self, access: &mut Access<'_>) -> io::Result<()>;
+
+    /// What it registered as `number` became readable or writable.
+    fn ready(&mut self, number: u32, readable: bool, writable: bool, access: &mut Access<'_>);
+
+    /// Called at the end of each round, when the machines have done their work.
+    fn round(&mut self, access: &mut Access<'_>) {
+        let _ = access;
+    }
+
+    /// When it wants [`Service::round`] to be called at the latest.
+    fn next_wake(&self) -> Option<Instant> {
+        None
+    }
+}
+
+/// What the owner of a loop does at SIGTERM, SIGINT and SIGHUP.
+pub trait Hooks {
+    /// The process is to end: tell the machines to say goodbye. The loop goes on until [`Hooks::stopped`] says true
+    /// or the grace period of the configuration is over.
+    fn shutdown(&mut self, access: &mut Access<'_>) {
+        let _ = access;
+    }
+
+    /// Asked after each round since [`Hooks::shutdown`]: have the machines said goodbye?
+    fn stopped(&mut self, access: &mut Access<'_>) -> bool {
+        let _ = access;
+        true
+    }
+
+    /// SIGHUP came; the log files were opened again already.
+    fn hangup(&mut self, access: &mut Access<'_>) {
+        let _ = access;
+    }
+}
+
+/// Hooks that do nothing: the end comes at once.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}

@@ -1,0 +1,126 @@
+//! One machine in the loop, with what is its own: its wake-ups, its dice, its batches.
+
+use crate::access::Outside;
+use crate::io::{Arrival, Io};
+use core::any::Any;
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output};
+use gannet_proto::rng::Rng;
+use gannet_proto::time::Instant;
+use gannet_proto::timers::Timers;
+
+/// Wake-ups that a machine gets in one round; more of them come in the next, which begins at once.
+const WAKE_UPS_PER_ROUND: usize = 1024;
+/// How often outputs are asked for before the others have their turn.
+const POLLS_PER_TURN: usize = 64;
+
+/// What is done with a machine's events.
+pub(crate) type OnEvent<M> = Box<dyn FnMut(&mut M, <M as Machine>::Event, &mut Outside<'_>)>;
+
+/// A machine and its surroundings.
+pub(crate) struct Driver<M: Machine> {
+    pub(crate) machine: M,
+    pub(crate) rng: Rng,
+    pub(crate) timers: Timers,
+    inputs: Batch<Input<M::Command>>,
+    outputs: Batch<Output<M::Event>>,
+    on_event: OnEvent<M>,
+    /// Someone touched the machine, so it may have something to say without an input.
+    pub(crate) touched: bool,
+}
+
+/// A driver of any machine.
+pub(crate) trait AnyDriver {
+    /// Takes a datagram.
+    fn arrive(&mut self, arrival: Arrival);
+    /// Turns the wake-ups that are due into inputs.
+    fn wake(&mut self, now: Instant);
+    /// The next wake-up.
+    fn next_wake(&self) -> Option<Instant>;
+    /// True where there is something to do at once.
+    fn pending(&self) -> bool;
+    /// Lets the machine work through its inputs and takes its outputs.
+    fn run(&mut self, index: usize, io: &mut Io);
+    /// To find the machine again by its type.
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+impl<M: Machine> Driver<M> {
+    pub(crate) fn new(machine: M, rng: Rng, timers: usize, on_event: OnEvent<M>) -> Self {
+        Self {
+            machine,
+            rng,
+            timers: Timers::with_capacity(timers),
+            inputs: Batch::with_capacity(256),
+            outputs: Batch::with_capacity(256),
+            on_event,
+            touched: true,
+        }
+    }
+
+    pub(crate) fn command(&mut self, command: M::Command) {
+        self.inputs.push(Input::Command(command));
+    }
+}
+
+impl<M: Machine + 'static> AnyDriver for Driver<M> {
+    fn arrive(&mut self, arrival: Arrival) {
+        let Arrival { port, peer, frame, .. } = arrival;
+        self.inputs.push(Input::Datagram { port, peer, frame });
+    }
+
+    fn wake(&mut self, now: Instant) {
+        for _ in 0..WAKE_UPS_PER_ROUND {
+            let Some(key) = self.timers.pop_due(now) else { return };
+            self.inputs.push(Input::Timeout(key));
+        }
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        self.timers.next()
+    }
+
+    fn pending(&self) -> bool {
+        self.touched || !self.inputs.is_empty()
+    }
+
+    fn run(&mut self, index: usize, io: &mut Io) {
+        let mut cx = Context {
+            now: io.now,
+            rng: &mut self.rng,
+            trace: &mut io.log,
+            timers: &mut self.timers,
+            frames: &io.frames,
+        };
+        self.touched = false;
+        if !self.inputs.is_empty() {
+            self.machine.handle_input(&mut cx, &mut self.inputs);
+        }
+        for _ in 0..POLLS_PER_TURN {
+            let mut cx = Context {
+                now: io.now,
+                rng: &mut self.rng,
+                trace: &mut io.log,
+                timers: &mut self.timers,
+                frames: &io.frames,
+            };
+            self.machine.poll_output(&mut cx, &mut self.outputs);
+            if self.outputs.is_empty() {
+                return;
+            }
+            while let Some(output) = self.outputs.pop() {
+                match output {
+                    Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
+                    Output::Event(event) => {
+                        (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));
+                    }
+                }
+            }
+        }
+        // It has still more to say: it gets its next turn at once, after the others.
+        self.touched = true;
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}

@@ -1,0 +1,358 @@
+//! The loop: poll, receive, wake, let the machines work, send; one thread, one core.
+
+use crate::access::{Access, Hooks, MachineId, Outside, Service, TOKENS_PER_SERVICE};
+use crate::driver::{AnyDriver, Driver};
+use crate::io::{ENDPOINT_TOKENS, Io};
+use crate::log::LogSink;
+use crate::signals::Signals;
+use crate::sys::Timer;
+use crate::system::{self, Clock};
+use crate::tun::Tun;
+use crate::udp::UdpConfig;
+use core::fmt;
+use core::net::SocketAddr;
+use gannet_proto::machine::{Machine, Peer, Port};
+use gannet_proto::rng::Rng;
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::Level;
+use gannet_trace::pcapng::Recorder;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+const TIMER: Token = Token(0);
+const SIGNAL_STOP: Token = Token(1);
+const SIGNAL_HANGUP: Token = Token(2);
+/// The tokens of services follow those of the endpoints.
+const SERVICE_TOKENS: usize = 2 * ENDPOINT_TOKENS;
+/// How often linked machines may answer each other before the rest of the world has its turn.
+const PASSES_PER_ROUND: usize = 16;
+
+/// How a loop is made.
+#[derive(Debug, Clone)]
+pub struct LoopConfig {
+    /// Frames for all machines of the loop, 2048 octets each, allocated at the start.
+    pub frames: usize,
+    /// Wake-ups for which each machine gets room at the start.
+    pub timers: usize,
+    /// Lock the memory where that is permitted; the log says whether it is.
+    pub lock_memory: bool,
+    /// Pin the thread to this core.
+    pub core: Option<usize>,
+    /// Seed of the dice; `None` takes it from the operating system.
+    pub seed: Option<u64>,
+    /// How long the machines may take to say goodbye.
+    pub shutdown_grace: Duration,
+    /// Take SIGTERM, SIGINT and SIGHUP of the process.
+    pub signals: bool,
+}
+
+impl Default for LoopConfig {
+    fn default() -> Self {
+        Self {
+            frames: 8192,
+            timers: 65_536,
+            lock_memory: true,
+            core: None,
+            seed: None,
+            shutdown_grace: Duration::from_secs(5),
+            signals: true,
+        }
+    }
+}
+
+/// Machines, their endpoints and the services beside them, driven in real time by one thread.
+pub struct EventLoop {
+    poll: Poll,
+    events: Events,
+    timer: Timer,
+    /// When the timer goes off; `None` where it has gone off.
+    timer_at: Option<Instant>,
+    signals: Option<Signals>,
+    io: Io,
+    drivers: Vec<Box<dyn AnyDriver>>,
+    services: Vec<Box<dyn Service>>,
+    config: LoopConfig,
+    rng: Rng,
+    grace_ends: Option<Instant>,
+}
+
+impl EventLoop {
+    /// A loop without machines. `log` should have been made with the same clock.
+    ///
+    /// # Errors
+    /// Where the operating system refuses the poll, the timer, the signals, or the core asked for.
+    pub fn new(config: LoopConfig, clock: Clock, log: LogSink) -> io::Result<Self> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let timer = Timer::new()?;
+        registry.register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
+        let signals =
+            config.signals.then(|| Signals::new(&registry, SIGNAL_STOP, SIGNAL_HANGUP)).transpose()?;
+        let rng = Rng::seeded(config.seed.map_or_else(system::seed, Ok)?);
+        let mut io = Io::new(registry, clock, log, config.frames);
+        io.refresh_now();
+        if let Some(core) = config.core {
+            system::pin_to_core(core)?;
+            io.note(Level::Info, format_args!("pinned to core {core}"));
+        }
+        Ok(Self {
+            poll,
+            events: Events::with_capacity(256),
+            timer,
+            timer_at: None,
+            signals,
+            io,
+            drivers: Vec::new(),
+            services: Vec::new(),
+            config,
+            rng,
+            grace_ends: None,
+        })
+    }
+
+    // ------------------------------------------------------------------ making
+
+    /// Adds a machine. `on_event` is told what it tells.
+    pub fn add_machine<M: Machine + 'static>(
+        &mut self,
+        machine: M,
+        on_event: impl FnMut(&mut M, M::Event, &mut Outside<'_>) + 'static,
+    ) -> MachineId<M> {
+        let rng = self.rng.fork();
+        let driver = Driver::new(machine, rng, self.config.timers, Box::new(on_event));
+        self.drivers.push(Box::new(driver));
+        MachineId::new(self.drivers.len() - 1)
+    }
+
+    /// Records from now on into a new file. To be called before the endpoints that are to be recorded are made.
+    ///
+    /// # Errors
+    /// Where the file cannot be made.
+    pub fn record_to(&mut self, path: &Path) -> io::Result<()> {
+        let recorder = Recorder::create(path);
+        self.io.recorder = Some(
+            recorder.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?,
+        );
+        Ok(())
+    }
+
+    /// Joins a UDP socket to a port of a machine and returns the address it got.
+    ///
+    /// # Errors
+    /// What the operating system says, with the address.
+    pub fn bind_udp<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        config: &UdpConfig,
+    ) -> io::Result<SocketAddr> {
+        let result = self.io.bind_udp(machine.index, port, config);
+        result.map_err(|error| io::Error::new(error.kind(), format!("UDP {}: {error}", config.bind)))
+    }
+
+    /// Joins a TUN device to a port of a machine: see [`Outside::attach_tun`].
+    ///
+    /// # Errors
+    /// Where the device cannot be polled.
+    pub fn attach_tun<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        peer: Peer,
+        tun: Tun,
+        record_as: Option<&str>,
+    ) -> io::Result<()> {
+        self.io.attach_tun(machine.index, port, peer, tun, record_as)
+    }
+
+    /// Joins two ports: what one machine transmits there arrives at the other, in order, from the peer that the first
+    /// one named.
+    pub fn link<A, B>(&mut self, a: (MachineId<A>, Port), b: (MachineId<B>, Port)) {
+        self.io.link((a.0.index, a.1), (b.0.index, b.1));
+    }
+
+    /// Adds a service and starts it.
+    ///
+    /// # Errors
+    /// What its start says.
+    pub fn add_service(&mut self, mut service: Box<dyn Service>) -> io::Result<()> {
+        let tokens = Some(SERVICE_TOKENS + self.services.len() * TOKENS_PER_SERVICE);
+        service.start(&mut Access { drivers: &mut self.drivers, io: &mut self.io, tokens })?;
+        self.services.push(service);
+        Ok(())
+    }
+
+    /// Reaches the machines and all that they share.
+    pub fn access(&mut self) -> Access<'_> {
+        Access { drivers: &mut self.drivers, io: &mut self.io, tokens: None }
+    }
+
+    // ------------------------------------------------------------------ running
+
+    /// Runs until SIGTERM, SIGINT or [`Access::stop`], and ends in order: the machines say goodbye, what waits is
+    /// sent, the recorder and the log are written out. A second SIGTERM ends the farewell. Devices disappear when the
+    /// loop is dropped.
+    ///
+    /// # Errors
+    /// Where the poll fails, or the recorder has lost its file.
+    pub fn run(&mut self, hooks: &mut dyn Hooks) -> io::Result<()> {
+        if self.config.lock_memory {
+            let said = system::lock_memory();
+            self.io.note(Level::Info, format_args!("{said}"));
+        }
+        self.grace_ends = None;
+        loop {
+            self.turn(None)?;
+            if core::mem::take(&mut self.io.hangup) {
+                if let Err(error) = self.io.log.reopen() {
+                    self.io.note(Level::Error, format_args!("log file not reopened: {error}"));
+                }
+                hooks.hangup(&mut self.access());
+            }
+            if core::mem::take(&mut self.io.stop) {
+                if self.grace_ends.is_some() {
+                    break;
+                }
+                self.io.note(Level::Notice, format_args!("stopping"));
+                self.grace_ends = Some(self.io.now + self.config.shutdown_grace);
+                hooks.shutdown(&mut self.access());
+                // What the machines have to say about it goes out before they are asked whether that was all.
+                self.turn(Some(Duration::ZERO))?;
+            }
+            let Some(end) = self.grace_ends else { continue };
+            if hooks.stopped(&mut self.access()) || self.io.now >= end {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// Sends what waits and writes out the recorder and the log.
+    ///
+    /// # Errors
+    /// Where the recorder has lost its file.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.work();
+        self.io.flush();
+        let result = self.io.recorder.as_mut().map_or(Ok(()), Recorder::flush);
+        if let Some(lost) = self.io.recorder.as_ref().map(Recorder::lost).filter(|lost| *lost > 0) {
+            self.io.note(Level::Error, format_args!("{lost} datagrams are missing in the capture"));
+        }
+        self.io.log.flush();
+        result
+    }
+
+    /// One round: sleeps until something is there, a wake-up is due, or `longest` is over; then everybody has a turn.
+    ///
+    /// # Errors
+    /// Where the poll or the timer fails.
+    pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        self.sleep(longest)?;
+        self.io.refresh_now();
+        self.take_events();
+        self.io.receive_round();
+        for driver in &mut self.drivers {
+            driver.wake(self.io.now);
+        }
+        self.work();
+        self.serve_round();
+        // The services may have given commands.
+        self.work();
+        self.io.flush();
+        self.io.log.flush();
+        Ok(())
+    }
+
+    fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
+        self.io.refresh_now();
+        let now = self.io.now;
+        let busy = self.io.has_readable()
+            || self.io.stop
+            || self.io.hangup
+            || !self.io.arrivals.is_empty()
+            || self.drivers.iter().any(|driver| driver.pending());
+        let wakes = self.drivers.iter().filter_map(|driver| driver.next_wake());
+        let wakes = wakes.chain(self.services.iter().filter_map(|service| service.next_wake()));
+        let wakes = wakes.chain(self.grace_ends).chain(longest.map(|longest| now + longest));
+        let next = wakes.min();
+        let at_once = busy || next.is_some_and(|at| at <= now);
+        if let Some(at) = next.filter(|at| !at_once && Some(*at) != self.timer_at) {
+            self.timer.arm(at.since(now).0)?;
+            self.timer_at = Some(at);
+        }
+        match self.poll.poll(&mut self.events, at_once.then_some(std::time::Duration::ZERO)) {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_events(&mut self) {
+        for event in &self.events {
+            let (readable, writable) = (
+                event.is_readable() || event.is_read_closed() || event.is_error(),
+                event.is_writable() || event.is_write_closed() || event.is_error(),
+            );
+            match event.token() {
+                TIMER => {
+                    self.timer.clear();
+                    self.timer_at = None;
+                }
+                SIGNAL_STOP | SIGNAL_HANGUP => {
+                    let asked = self.signals.as_mut().map(Signals::take).unwrap_or_default();
+                    self.io.stop |= asked.stop;
+                    self.io.hangup |= asked.hangup;
+                }
+                Token(token) if token < SERVICE_TOKENS => {
+                    self.io.ready(token.saturating_sub(ENDPOINT_TOKENS), readable, writable);
+                }
+                Token(token) => {
+                    let token = token - SERVICE_TOKENS;
+                    let (index, number) = (token / TOKENS_PER_SERVICE, token % TOKENS_PER_SERVICE);
+                    let tokens = Some(SERVICE_TOKENS + index * TOKENS_PER_SERVICE);
+                    let mut access = Access { drivers: &mut self.drivers, io: &mut self.io, tokens };
+                    if let (Some(service), Ok(number)) = (self.services.get_mut(index), u32::try_from(number))
+                    {
+                        service.ready(number, readable, writable, &mut access);
+                    }
+                }
+            }
+        }
+    }
+
+    fn serve_round(&mut self) {
+        for (index, service) in self.services.iter_mut().enumerate() {
+            let tokens = Some(SERVICE_TOKENS + index * TOKENS_PER_SERVICE);
+            service.round(&mut Access { drivers: &mut self.drivers, io: &mut self.io, tokens });
+        }
+    }
+
+    /// Lets the machines work until they have nothing more for each other, or until it is time for the rest.
+    fn work(&mut self) {
+        for _ in 0..PASSES_PER_ROUND {
+            while let Some(arrival) = self.io.arrivals.pop_front() {
+                if let Some(driver) = self.drivers.get_mut(arrival.machine) {
+                    driver.arrive(arrival);
+                }
+            }
+            let mut idle = true;
+            for (index, driver) in self.drivers.iter_mut().enumerate() {
+                if driver.pending() {
+                    idle = false;
+                    driver.run(index, &mut self.io);
+                }
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for EventLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventLoop({} machines, {} services)", self.drivers.len(), self.services.len())
+    }
+}

@@ -1,0 +1,368 @@
+//! The system calls that no safe crate offers: batches of datagrams, TUN devices, the timer, locked memory, pinning.
+#![expect(unsafe_code, reason = "this module is the crate's door to the operating system")]
+
+use core::ffi::{c_int, c_short};
+use core::mem;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use gannet_proto::frame::Frame;
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Datagrams of one system call.
+pub(crate) const BATCH: usize = 32;
+
+/// The arrays that `recvmmsg` and `sendmmsg` work upon, allocated once.
+pub(crate) struct Messages {
+    names: Box<[libc::sockaddr_storage; BATCH]>,
+    vectors: Box<[libc::iovec; BATCH]>,
+    headers: Box<[libc::mmsghdr; BATCH]>,
+}
+
+/// One datagram of a received batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived {
+    pub(crate) from: Option<SocketAddr>,
+    pub(crate) len: usize,
+    pub(crate) cut: bool,
+}
+
+fn check(result: c_int) -> io::Result<usize> {
+    usize::try_from(result).map_err(|_| io::Error::last_os_error())
+}
+
+impl Messages {
+    pub(crate) fn new() -> Self {
+        // SAFETY: all three are plain C structures (integers and pointers) for which all bits zero is a valid value.
+        unsafe {
+            Self {
+                names: Box::new(mem::zeroed()),
+                vectors: Box::new(mem::zeroed()),
+                headers: Box::new(mem::zeroed()),
+            }
+        }
+    }
+
+    /// Points header `index` at `octets` and at the name of the same index, of `name_len` octets.
+    fn point(&mut self, index: usize, octets: *mut u8, len: usize, name_len: usize) {
+        let (Some(name), Some(vector), Some(header)) =
+            (self.names.get_mut(index), self.vectors.get_mut(index), self.headers.get_mut(index))
+        else {
+            return;
+        };
+        *vector = libc::iovec { iov_base: octets.cast(), iov_len: len };
+        header.msg_len = 0;
+        header.msg_hdr.msg_name = std::ptr::from_mut(name).cast();
+        header.msg_hdr.msg_namelen = socklen(name_len);
+        header.msg_hdr.msg_iov = vector;
+        header.msg_hdr.msg_iovlen = 1;
+        header.msg_hdr.msg_flags = 0;
+    }
+
+    /// Receives up to one datagram for each of `frames`, straight into their free space, and says how many came;
+    /// [`Messages::arrived`] tells about each. The frames' lengths are left to the caller.
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, frames: &mut [Frame]) -> io::Result<usize> {
+        let count = frames.len().min(BATCH);
+        for (index, frame) in frames.iter_mut().take(count).enumerate() {
+            let room = frame.spare_mut();
+            self.point(index, room.as_mut_ptr(), room.len(), mem::size_of::<libc::sockaddr_storage>());
+        }
+        // SAFETY: the first `count` headers were just set up; each points at one vector, one name and the free space
+        // of one frame, all of which are borrowed until this function returns, and none of which is shared.
+        check(unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                u32::try_from(count).unwrap_or(0),
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        })
+    }
+
+    /// What is known about datagram `index` of the last [`Messages::receive`].
+    pub(crate) fn arrived(&self, index: usize) -> Option<Arrived> {
+        let (name, header) = (self.names.get(index)?, self.headers.get(index)?);
+        Some(Arrived {
+            from: read_name(name),
+            len: usize::try_from(header.msg_len).ok()?,
+            cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+        })
+    }
+
+    /// Sends from the front of `queue` and says how many went.
+    pub(crate) fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        queue: &VecDeque<(SocketAddr, Frame)>,
+    ) -> io::Result<usize> {
+        let count = queue.len().min(BATCH);
+        for (index, (to, frame)) in queue.iter().take(count).enumerate() {
+            let name_len = self.names.get_mut(index).map_or(0, |name| write_name(name, *to));
+            self.point(index, frame.as_ptr().cast_mut(), frame.len(), name_len);
+        }
+        // SAFETY: the first `count` headers were just set up; each points at one vector, one name and the octets of
+        // one frame, all of which are borrowed until this function returns. `sendmmsg` only reads the octets, so that
+        // the pointer's loss of `const` does no harm.
+        check(unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                u32::try_from(count).unwrap_or(0),
+                libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+            )
+        })
+    }
+}
+
+fn socklen(len: usize) -> libc::socklen_t {
+    libc::socklen_t::try_from(len).unwrap_or(0)
+}
+
+fn family(value: c_int) -> libc::sa_family_t {
+    libc::sa_family_t::try_from(value).unwrap_or(0)
+}
+
+const fn in_addr(address: Ipv4Addr) -> libc::in_addr {
+    libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) }
+}
+
+fn sockaddr_in(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+    libc::sockaddr_in {
+        sin_family: family(libc::AF_INET),
+        sin_port: port.to_be(),
+        sin_addr: in_addr(address),
+        sin_zero: [0; 8],
+    }
+}
+
+fn write_name(name: &mut libc::sockaddr_storage, address: SocketAddr) -> usize {
+    let name: *mut libc::sockaddr_storage = name;
+    match address {
+        SocketAddr::V4(v4) => {
+            // SAFETY: a sockaddr_storage is large enough and well enough aligned for every socket address.
+            unsafe { name.cast::<libc::sockaddr_in>().write(sockaddr_in(*v4.ip(), v4.port())) };
+            mem::size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(v6) => {
+            let raw = libc::sockaddr_in6 {
+                sin6_family: family(libc::AF_INET6),
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { name.cast::<libc::sockaddr_in6>().write(raw) };
+            mem::size_of::<libc::sockaddr_in6>()
+        }
+    }
+}
+
+fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    let pointer: *const libc::sockaddr_storage = name;
+    match c_int::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says which structure the kernel wrote, and all bits are valid in its fields.
+            let raw = unsafe { pointer.cast::<libc::sockaddr_in>().read() };
+            let ip = Ipv4Addr::from(raw.sin_addr.s_addr.to_ne_bytes());
+            Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(raw.sin_port)))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let raw = unsafe { pointer.cast::<libc::sockaddr_in6>().read() };
+            let ip = Ipv6Addr::from(raw.sin6_addr.s6_addr);
+            let port = u16::from_be(raw.sin6_port);
+            Some(SocketAddrV6::new(ip, port, raw.sin6_flowinfo, raw.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
+
+/// Makes a TUN device, or attaches to the existing one of this name; returns its file and its real name.
+pub(crate) fn open_tun(name: &str) -> io::Result<(File, String)> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")?;
+    let mut request = interface_request(name)?;
+    request.ifr_ifru.ifru_flags = c_short::try_from(libc::IFF_TUN | libc::IFF_NO_PI).unwrap_or(0);
+    // SAFETY: TUNSETIFF reads and writes one `ifreq`.
+    unsafe { ioctl(&file, libc::TUNSETIFF, &mut request) }?;
+    let octets = request.ifr_name.iter().map(|c| c.to_ne_bytes()[0]).take_while(|c| *c != 0).collect();
+    Ok((file, String::from_utf8(octets).map_err(io::Error::other)?))
+}
+
+fn interface_request(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: a plain C structure for which all bits zero is a valid value.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    // The last octet stays zero.
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name}: interface name too long")));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = core::ffi::c_char::from_ne_bytes([from]);
+    }
+    Ok(request)
+}
+
+/// # Safety
+/// `call` must be one that reads and writes at most one `T` and keeps no pointer to it.
+unsafe fn ioctl<T>(on: &impl AsRawFd, call: libc::Ioctl, argument: &mut T) -> io::Result<()> {
+    // SAFETY: by this function's own contract; the argument is borrowed for the whole call.
+    check(unsafe { libc::ioctl(on.as_raw_fd(), call, std::ptr::from_mut(argument)) }).map(drop)
+}
+
+fn control_socket(domain: c_int) -> io::Result<OwnedFd> {
+    // SAFETY: makes a new descriptor and touches no memory.
+    let fd = unsafe { libc::socket(domain, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    check(fd)?;
+    // SAFETY: the descriptor is new, valid, and owned by nobody else.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// What can be changed on a network interface.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum InterfaceChange {
+    Ipv4(Ipv4Addr, u8),
+    Ipv6(Ipv6Addr, u8),
+    Mtu(u16),
+    Up(bool),
+}
+
+/// The argument of SIOCSIFADDR on an IPv6 socket.
+#[repr(C)]
+struct In6Request {
+    address: libc::in6_addr,
+    prefix_len: u32,
+    index: c_int,
+}
+
+/// Changes the network interface `name`.
+pub(crate) fn change_interface(name: &str, change: InterfaceChange) -> io::Result<()> {
+    let mut request = interface_request(name)?;
+    let socket = control_socket(libc::AF_INET)?;
+    match change {
+        InterfaceChange::Ipv4(address, prefix_len) => {
+            set_ifreq_address(&mut request, address);
+            // SAFETY: SIOCSIFADDR reads one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCSIFADDR, &mut request) }?;
+            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix_len.into())).unwrap_or(0);
+            set_ifreq_address(&mut request, Ipv4Addr::from_bits(mask));
+            // SAFETY: SIOCSIFNETMASK reads one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCSIFNETMASK, &mut request) }
+        }
+        InterfaceChange::Ipv6(address, prefix_len) => {
+            // SAFETY: SIOCGIFINDEX reads and writes one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCGIFINDEX, &mut request) }?;
+            // SAFETY: the kernel has just written this member of the union, and all bits are valid in an integer.
+            let index = unsafe { request.ifr_ifru.ifru_ifindex };
+            let address = libc::in6_addr { s6_addr: address.octets() };
+            let mut request = In6Request { address, prefix_len: prefix_len.into(), index };
+            // SAFETY: SIOCSIFADDR on an IPv6 socket reads one `in6_ifreq`, whose layout `In6Request` has.
+            unsafe { ioctl(&control_socket(libc::AF_INET6)?, libc::SIOCSIFADDR, &mut request) }
+        }
+        InterfaceChange::Mtu(octets) => {
+            request.ifr_ifru.ifru_mtu = octets.into();
+            // SAFETY: SIOCSIFMTU reads one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCSIFMTU, &mut request) }
+        }
+        InterfaceChange::Up(up) => {
+            // SAFETY: SIOCGIFFLAGS reads and writes one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCGIFFLAGS, &mut request) }?;
+            let bit = c_short::try_from(libc::IFF_UP).unwrap_or(1);
+            // SAFETY: the kernel has just written this member of the union, and all bits are valid in an integer.
+            let flags = unsafe { request.ifr_ifru.ifru_flags };
+            request.ifr_ifru.ifru_flags = if up { flags | bit } else { flags & !bit };
+            // SAFETY: SIOCSIFFLAGS reads one `ifreq`.
+            unsafe { ioctl(&socket, libc::SIOCSIFFLAGS, &mut request) }
+        }
+    }
+}
+
+fn set_ifreq_address(request: &mut libc::ifreq, address: Ipv4Addr) {
+    let raw = sockaddr_in(address, 0);
+    let room: *mut libc::sockaddr = std::ptr::addr_of_mut!(request.ifr_ifru).cast();
+    // SAFETY: the union has room for a `sockaddr`, which is as long as a `sockaddr_in`; the write assumes no alignment.
+    unsafe { room.cast::<libc::sockaddr_in>().write_unaligned(raw) };
+}
+
+/// Makes a descriptor that was given from outside non-blocking.
+pub(crate) fn set_nonblocking(file: &File) -> io::Result<()> {
+    // SAFETY: F_GETFL touches no memory.
+    let flags = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETFL) };
+    check(flags)?;
+    // SAFETY: F_SETFL touches no memory.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
+}
+
+/// A timer with a resolution of nanoseconds that becomes readable; `epoll_wait` knows only milliseconds.
+#[derive(Debug)]
+pub(crate) struct Timer(File);
+
+impl Timer {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: makes a new descriptor and touches no memory.
+        let fd =
+            unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
+        check(fd)?;
+        // SAFETY: the descriptor is new, valid, and owned by nobody else.
+        Ok(Self(unsafe { File::from_raw_fd(fd) }))
+    }
+
+    /// To go off in `after_ns` nanoseconds, at least one.
+    pub(crate) fn arm(&self, after_ns: u64) -> io::Result<()> {
+        let after_ns = after_ns.max(1);
+        // SAFETY: a plain C structure for which all bits zero is a valid value.
+        let mut setting: libc::itimerspec = unsafe { mem::zeroed() };
+        setting.it_value.tv_sec =
+            libc::time_t::try_from(after_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
+        setting.it_value.tv_nsec = libc::c_long::try_from(after_ns % 1_000_000_000).unwrap_or(0);
+        // SAFETY: reads one `itimerspec`; the old setting is not asked for.
+        check(unsafe {
+            libc::timerfd_settime(self.0.as_raw_fd(), 0, &raw const setting, std::ptr::null_mut())
+        })
+        .map(drop)
+    }
+
+    /// Takes note of its going off.
+    pub(crate) fn clear(&self) {
+        // Nothing to read means that it did not go off.
+        let _ = (&self.0).read(&mut [0; 8]);
+    }
+}
+
+impl AsRawFd for Timer {
+    fn as_raw_fd(&self) -> std::os::fd::RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Keeps the memory of this process from being paged out. What comes later is locked too only where the limit
+/// (`ulimit -l`) is infinite: under a finite limit that would make later allocations fail. Returns whether it is.
+pub(crate) fn lock_memory() -> io::Result<bool> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one `rlimit`.
+    check(unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) })?;
+    let all = limit.rlim_cur == libc::RLIM_INFINITY;
+    let flags = if all { libc::MCL_CURRENT | libc::MCL_FUTURE } else { libc::MCL_CURRENT };
+    // SAFETY: changes how pages are kept, not their content.
+    check(unsafe { libc::mlockall(flags) })?;
+    Ok(all)
+}
+
+/// Pins the calling thread to one core.
+pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
+    // SAFETY: a plain C structure for which all bits zero is a valid value.
+    let mut set: libc::cpu_set_t = unsafe { mem::zeroed() };
+    if core >= mem::size_of::<libc::cpu_set_t>() * 8 {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such core"));
+    }
+    // SAFETY: the index was checked against the size of the set.
+    unsafe { libc::CPU_SET(core, &mut set) };
+    // SAFETY: reads one `cpu_set_t`; 0 is the calling thread.
+    check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
+}

@@ -1,0 +1,64 @@
+//! What a node asks of the machine at its start: the time, dice, locked memory, a core of its own.
+
+use crate::sys;
+use gannet_proto::time::Instant;
+use std::io::{self, Read};
+use std::time::SystemTime;
+
+/// The time since the run began, and the wall clock's time of that beginning.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    start: std::time::Instant,
+    start_unix_ns: u64,
+}
+
+impl Clock {
+    /// The run begins now.
+    #[must_use]
+    pub fn start() -> Self {
+        let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let start_unix_ns = u64::try_from(since_1970.as_nanos()).unwrap_or(0);
+        Self { start: std::time::Instant::now(), start_unix_ns }
+    }
+
+    /// Nanoseconds since the run began.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        Instant(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The wall clock's time of `at`, in nanoseconds since the beginning of 1970. It never jumps: it was read once.
+    #[must_use]
+    pub const fn unix_ns(&self, at: Instant) -> u64 {
+        self.start_unix_ns.saturating_add(at.0)
+    }
+}
+
+/// A seed from the operating system's entropy.
+///
+/// # Errors
+/// Where `/dev/urandom` cannot be read.
+pub fn seed() -> io::Result<u64> {
+    let mut octets = [0; 8];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut octets)?;
+    Ok(u64::from_ne_bytes(octets))
+}
+
+/// Keeps what was allocated so far from being paged out. Returns a sentence for the log that says how much of it the
+/// machine permits.
+#[must_use]
+pub fn lock_memory() -> String {
+    match sys::lock_memory() {
+        Ok(true) => "memory is locked, and so is all that will be allocated".to_owned(),
+        Ok(false) => "memory is locked as far as allocated; the limit (ulimit -l) is finite".to_owned(),
+        Err(error) => format!("memory cannot be locked and may be paged out: {error}"),
+    }
+}
+
+/// Pins the calling thread to a core, counted from 0.
+///
+/// # Errors
+/// Where there is no such core or this process may not run there.
+pub fn pin_to_core(core: usize) -> io::Result<()> {
+    sys::pin_to_core(core)
+}

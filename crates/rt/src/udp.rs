@@ -1,0 +1,272 @@
+//! UDP sockets: received and sent in batches, with a queue of limited length for what the kernel does not take now.
+
+use crate::sys::{BATCH, Messages};
+use core::net::{IpAddr, SocketAddr};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_trace::pcapng::InterfaceId;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::VecDeque;
+use std::io;
+use std::net::UdpSocket;
+
+/// How a UDP socket is to be made.
+#[derive(Debug, Clone)]
+pub struct UdpConfig {
+    /// Local address; port 0 takes any free one.
+    pub bind: SocketAddr,
+    /// Where the socket is to take datagrams from one peer only.
+    pub connect: Option<SocketAddr>,
+    /// Octets asked of the kernel for its receive and its send buffer; `None` leaves the system's default.
+    pub buffer_octets: Option<usize>,
+    /// Differentiated services code point of all that is sent, 0 to 63 (IPv4 only).
+    pub dscp: Option<u8>,
+    /// Datagrams that may wait while the kernel takes none.
+    pub send_queue_max: usize,
+    /// Name of the capture interface, where this socket's datagrams are to be recorded.
+    pub record_as: Option<String>,
+}
+
+impl UdpConfig {
+    /// A socket at `bind` with everything else as a node has it that says nothing.
+    #[must_use]
+    pub const fn new(bind: SocketAddr) -> Self {
+        Self { bind, connect: None, buffer_octets: None, dscp: None, send_queue_max: 1024, record_as: None }
+    }
+
+    /// Recorded under this name.
+    #[must_use]
+    pub fn record_as(mut self, name: &str) -> Self {
+        self.record_as = Some(name.to_owned());
+        self
+    }
+}
+
+/// Makes the socket.
+pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(config.bind), Type::DGRAM, Some(Protocol::UDP))?;
+    if config.bind.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    if let Some(octets) = config.buffer_octets {
+        socket.set_recv_buffer_size(octets)?;
+        socket.set_send_buffer_size(octets)?;
+    }
+    if let (Some(dscp), IpAddr::V4(_)) = (config.dscp, config.bind.ip()) {
+        socket.set_tos_v4(u32::from(dscp & 0x3f) << 2)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&config.bind.into())?;
+    if let Some(peer) = config.connect {
+        socket.connect(&peer.into())?;
+    }
+    Ok(socket.into())
+}
+
+/// A socket of the loop.
+pub(crate) struct Udp {
+    pub(crate) socket: UdpSocket,
+    pub(crate) local: SocketAddr,
+    pub(crate) record: Option<InterfaceId>,
+    pub(crate) queue: SendQueue,
+}
+
+/// What waits to be sent through one socket.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    waiting: VecDeque<(SocketAddr, Frame)>,
+    max: usize,
+    /// The kernel took nothing at the last try; it will say when it does again.
+    pub(crate) blocked: bool,
+}
+
+/// How often in a row a first datagram may be tried again after an error that an earlier one caused.
+const RETRIES: u8 = 3;
+
+/// What to do about an error of `sendmmsg`, which is that of the first datagram.
+#[derive(Debug, PartialEq, Eq)]
+enum Refusal {
+    /// Try again at once.
+    Retry,
+    /// Wait until the socket is writable.
+    Wait,
+    /// Leave this datagram out.
+    Skip(Drop),
+}
+
+fn refusal(error: &io::Error, tries: u8) -> Refusal {
+    match error.raw_os_error() {
+        Some(libc::EAGAIN) => Refusal::Wait,
+        Some(libc::EINTR) => Refusal::Retry,
+        // An ICMP message about a datagram sent before: reported once, then the socket works again.
+        Some(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::ENETUNREACH) if tries < RETRIES => {
+            Refusal::Retry
+        }
+        Some(libc::EMSGSIZE) => Refusal::Skip(Drop::RtSendTooLong),
+        _ => Refusal::Skip(Drop::RtSendFailed),
+    }
+}
+
+impl SendQueue {
+    pub(crate) fn new(max: usize) -> Self {
+        Self { waiting: VecDeque::with_capacity(max.min(4096)), max: max.max(1), blocked: false }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= self.max
+    }
+
+    /// Puts a datagram at the end, unless the queue is full.
+    pub(crate) fn push(&mut self, to: SocketAddr, frame: Frame) -> Result<(), Drop> {
+        if self.is_full() {
+            return Err(Drop::RtSendQueueFull);
+        }
+        self.waiting.push_back((to, frame));
+        Ok(())
+    }
+
+    /// Sends until the queue is empty or the socket takes no more. `send` sends from the front and says how many
+    /// went; `sent` and `lost` hear about each datagram.
+    pub(crate) fn flush(
+        &mut self,
+        mut send: impl FnMut(&VecDeque<(SocketAddr, Frame)>) -> io::Result<usize>,
+        mut sent: impl FnMut(SocketAddr, &Frame),
+        mut lost: impl FnMut(Drop, SocketAddr, &io::Error),
+    ) {
+        let mut tries = 0;
+        while !self.waiting.is_empty() && !self.blocked {
+            match send(&self.waiting) {
+                Ok(count) => {
+                    tries = 0;
+                    for (to, frame) in self.waiting.drain(..count.min(self.waiting.len())) {
+                        sent(to, &frame);
+                    }
+                    // Nothing sent and no error does not happen; if it did, waiting is safe and spinning is not.
+                    self.blocked = count == 0;
+                }
+                Err(error) => match refusal(&error, tries) {
+                    Refusal::Retry => tries += 1,
+                    Refusal::Wait => self.blocked = true,
+                    Refusal::Skip(drop) => {
+                        tries = 0;
+                        if let Some((to, _)) = self.waiting.pop_front() {
+                            lost(drop, to, &error);
+                        }
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// What a try to receive gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// So many datagrams; there may be more.
+    Some(usize),
+    /// Nothing is there now.
+    Nothing,
+}
+
+/// Receives one batch into `frames`.
+pub(crate) fn receive(socket: &UdpSocket, messages: &mut Messages, frames: &mut [Frame]) -> Received {
+    use std::os::fd::AsFd;
+    // As for sending: what an ICMP message says about an earlier datagram is reported once.
+    for _ in 0..=RETRIES {
+        match messages.receive(socket.as_fd(), frames) {
+            Ok(0) => return Received::Nothing,
+            Ok(count) => return Received::Some(count),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Received::Nothing,
+            Err(_) => {}
+        }
+    }
+    // So many errors in a row: give the others their turn. The batch counts as one of nothing, and is tried again.
+    Received::Some(0)
+}
+
+/// Takes a batch of datagrams off a socket without keeping them, for a node that has no frame left; returns how many.
+pub(crate) fn discard(socket: &UdpSocket) -> Received {
+    let mut count = 0;
+    while count < BATCH {
+        match socket.recv_from(&mut [0; 1]) {
+            Ok(_) => count += 1,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(_) => return Received::Some(count),
+        }
+    }
+    if count == 0 { Received::Nothing } else { Received::Some(count) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_proto::frame::FramePool;
+
+    fn queue(count: u8, max: usize) -> SendQueue {
+        let pool = FramePool::new(16);
+        let mut queue = SendQueue::new(max);
+        for octet in 0..count {
+            queue.push("192.0.2.1:9".parse().unwrap(), pool.copy_of(&[octet]).unwrap()).unwrap();
+        }
+        queue
+    }
+
+    /// Flushes with a socket that answers as told, and returns what was sent and what was lost.
+    fn flush(queue: &mut SendQueue, answers: &[Result<usize, i32>]) -> (Vec<u8>, Vec<Drop>) {
+        let (mut sent, mut lost) = (Vec::new(), Vec::new());
+        let mut answers = answers.iter();
+        queue.flush(
+            |_| match answers.next().expect("no more calls") {
+                Ok(count) => Ok(*count),
+                Err(errno) => Err(io::Error::from_raw_os_error(*errno)),
+            },
+            |_, frame| sent.push(frame[0]),
+            |drop, _, _| lost.push(drop),
+        );
+        assert_eq!(answers.next(), None, "all answers used");
+        (sent, lost)
+    }
+
+    #[test]
+    fn partial_sends_go_on_where_they_stopped() {
+        let mut queue = queue(5, 8);
+        assert_eq!(flush(&mut queue, &[Ok(2), Ok(1), Ok(2)]), (vec![0, 1, 2, 3, 4], vec![]));
+        assert!(queue.is_empty() && !queue.blocked);
+    }
+
+    #[test]
+    fn a_full_socket_keeps_the_order_and_a_full_queue_is_a_named_drop() {
+        let mut queue = queue(3, 3);
+        assert_eq!(flush(&mut queue, &[Ok(1), Err(libc::EAGAIN)]), (vec![0], vec![]));
+        assert!(queue.blocked);
+        assert_eq!(flush(&mut queue, &[]), (vec![], vec![]));
+        let pool = FramePool::new(2);
+        let to = "192.0.2.1:9".parse().unwrap();
+        assert_eq!(queue.push(to, pool.copy_of(&[3]).unwrap()), Ok(()));
+        assert_eq!(queue.push(to, pool.copy_of(&[4]).unwrap()), Err(Drop::RtSendQueueFull));
+        queue.blocked = false;
+        assert_eq!(flush(&mut queue, &[Ok(3)]), (vec![1, 2, 3], vec![]));
+    }
+
+    #[test]
+    fn errors_concern_one_datagram_at_the_most() {
+        let mut queue = queue(3, 3);
+        let answers =
+            [Err(libc::ECONNREFUSED), Ok(1), Err(libc::EMSGSIZE), Err(libc::EINTR), Err(libc::EACCES)];
+        assert_eq!(flush(&mut queue, &answers), (vec![0], vec![Drop::RtSendTooLong, Drop::RtSendFailed]));
+        assert!(queue.is_empty() && !queue.blocked);
+    }
+
+    #[test]
+    fn refusals_in_a_row_end() {
+        let refused = Err(libc::ECONNREFUSED);
+        assert_eq!(
+            flush(&mut queue(1, 1), &[refused, refused, refused, refused]),
+            (vec![], vec![Drop::RtSendFailed])
+        );
+    }
+}
