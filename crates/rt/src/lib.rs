@@ -1,4 +1,68 @@
-//! Drives nodes in real time.
+//! Drives nodes in real time: one thread, one loop, any number of machines.
+//!
+//! An [`EventLoop`] owns [`Machine`](gannet_proto::machine::Machine)s, what they share (frames, log, recorder) and
+//! what joins them to the world: UDP sockets, TUN devices, or a port of another machine in the same loop. A round is
+//!
+//! 1. sleep until a datagram, the next wake-up (to the nanosecond, by a `timerfd`) or a signal;
+//! 2. receive one batch from each endpoint that has something, so that none starves another;
+//! 3. give due wake-ups to the machines;
+//! 4. let the machines work, and those that are linked answer each other;
+//! 5. let the services (VTY, metrics) work;
+//! 6. send everything in batches, and write out the log.
+//!
+//! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
+//! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
+//! `unsafe` stands only in `sys` (system calls) and [`alloc_count`] (a counting allocator, for the proof).
+//!
+//! # How a node is run
+//!
+//! ```
+//! use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
+//! use gannet_rt::log::{LogSink, TargetOptions};
+//! use gannet_rt::{Clock, EventLoop, LoopConfig, NoHooks, UdpConfig};
+//!
+//! /// Sends back what it gets.
+//! #[derive(Default)]
+//! struct Echo(Batch<Output<()>>);
+//!
+//! impl Machine for Echo {
+//!     type Command = ();
+//!     type Event = ();
+//!     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
+//!         while let Some(input) = inputs.pop() {
+//!             if let Input::Datagram { port, peer, frame } = input {
+//!                 self.0.push(Output::Transmit { port, peer, frame });
+//!             }
+//!         }
+//!     }
+//!     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<()>>) {
+//!         while let Some(output) = self.0.pop() {
+//!             outputs.push(output);
+//!         }
+//!     }
+//! }
+//!
+//! fn main() -> std::io::Result<()> {
+//!     let clock = Clock::start();
+//!     let mut log = LogSink::new(clock);
+//!     log.add_stderr(TargetOptions::default());
+//!     let mut node = EventLoop::new(LoopConfig::default(), clock, log)?;
+//! #   let directory = gannet_testkit::TempDir::new("gannet-example");
+//! #   let path = directory.path().join("gb.pcapng");
+//!     node.record_to(&path)?; // --pcap FILE
+//!     let echo = node.add_machine(Echo::default(), |_machine, _event, _outside| {});
+//!     let gb = UdpConfig::new("127.0.0.1:0".parse().unwrap()).record_as("Gb");
+//!     let address = node.bind_udp(echo, Port(0), &gb)?;
+//!     println!("listening on {address}");
+//! #   node.access().stop();
+//!     node.run(&mut NoHooks) // until SIGTERM; a `Hooks` of one's own lets the machines say goodbye
+//! }
+//! ```
+//!
+//! A VTY is a [`Service`]: it registers its sockets through [`Access::register`], is told of readiness, and reaches
+//! the machines with [`Access::machine`] (for `show …`) and [`Access::command`]. Two nodes in one process are joined
+//! with [`EventLoop::link`].
+
 pub mod alloc_count;
 pub mod log;
 
