@@ -1,1 +1,33 @@
-//! GPRS tunnelling protocol: 29.060 (GTPv1), 09.60 (GTPv0).
+//! GPRS tunnelling protocol between GSNs: GTPv1 of 29.060.
+//!
+//! * [`header`]: the header that control and user plane share, with its extension headers.
+//! * [`v1u`]: the G-PDU, the hot path.
+//! * [`v1c`]: the signalling messages, owned structs.
+//! * [`ie`]: the types of the information elements, their formats, and how a message's elements are taken apart.
+//! * [`value`]: what stands in an element.
+//! * [`pco`]: the protocol configuration options, which the mobile and the GGSN exchange through all of it.
+//!
+//! GTPv0 of 09.60 has another header and other element types; it gets modules beside these (`v0`).
+
+pub mod cause;
+pub mod header;
+pub mod ie;
+pub mod pco;
+pub mod v1c;
+pub mod v1u;
+pub mod value;
+
+pub use cause::{Cause, cause};
+pub use header::Header;
+pub use v1c::Message;
+pub use value::{
+    Apn, EndUserAddress, Msisdn, Octets, PrivateExtension, QosProfile, TeidDataII, UserLocation,
+    UserLocationKind,
+};
+
+/// UDP port of the control plane of GTPv1 (29.060 clause 10.1.1).
+pub const PORT_CONTROL: u16 = 2123;
+/// UDP port of the user plane of GTPv1 (29.060 clause 10.1.2).
+pub const PORT_USER: u16 = 2152;
+/// UDP port of GTPv0 (09.60 clause 10.1).
+pub const PORT_V0: u16 = 3386;
