@@ -188,6 +188,12 @@ impl Process {
         Ok(Self { child, name: name.to_owned(), log: log.to_path_buf() })
     }
 
+    /// The name it was started under.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Its process number.
     #[must_use]
     pub fn pid(&self) -> u32 {

@@ -1,0 +1,105 @@
+//! The configuration files of the demo's nodes, in the words of their own VTY.
+
+use std::path::Path;
+
+/// Addresses of the four namespaces: documentation prefixes (RFC 5737), which no real network uses.
+pub mod address {
+    /// The Gb link.
+    pub const GB_BSS_PREFIX: &str = "192.0.2.1/30";
+    pub const GB_BSS: &str = "192.0.2.1";
+    pub const GB_SGSN_PREFIX: &str = "192.0.2.2/30";
+    pub const GB_SGSN: &str = "192.0.2.2";
+    /// The Gn link.
+    pub const GN_SGSN_PREFIX: &str = "192.0.2.5/30";
+    pub const GN_SGSN: &str = "192.0.2.5";
+    pub const GN_GGSN_PREFIX: &str = "192.0.2.6/30";
+    pub const GN_GGSN: &str = "192.0.2.6";
+    /// The Gi link to the host.
+    pub const GI_GGSN_PREFIX: &str = "192.0.2.9/30";
+    pub const GI_GGSN: &str = "192.0.2.9";
+    pub const GI_HOST_PREFIX: &str = "192.0.2.10/30";
+    pub const GI_HOST: &str = "192.0.2.10";
+    /// The mobiles.
+    pub const MOBILES: &str = "198.51.100.0/24";
+    /// Where the nodes' VTYs listen, each in its own namespace.
+    pub const SGSN_VTY: &str = "127.0.0.1:4245";
+    pub const BSS_VTY: &str = "127.0.0.1:4290";
+}
+
+/// The TUN device of the first mobile, in the namespace of the Gb side.
+pub const TUN_OF_FIRST_MOBILE: &str = "ms0";
+
+/// For osmo-ggsn and for `gannet ggsn` alike.
+#[must_use]
+pub fn ggsn(state: &Path) -> String {
+    format!(
+        "ggsn ggsn0
+ gtp state-dir {}
+ gtp bind-ip {}
+ apn internet
+  gtpu-mode tun
+  tun-device apn0
+  type-support v4
+  ip prefix dynamic {}
+  ip dns 0 192.0.2.10
+  ip ifconfig {}
+  no shutdown
+ default-apn internet
+ no shutdown ggsn
+line vty
+ no login
+",
+        state.display(),
+        address::GN_GGSN,
+        address::MOBILES,
+        address::MOBILES.replace(".0/", ".1/"),
+    )
+}
+
+/// For osmo-sgsn and for `gannet sgsn` alike.
+#[must_use]
+pub fn sgsn(state: &Path) -> String {
+    format!(
+        "sgsn
+ gtp state-dir {}
+ gtp local-ip {}
+ ggsn 0 remote-ip {}
+ ggsn 0 gtp-version 1
+ auth-policy accept-all
+ns
+ timer tns-block 3
+ timer tns-reset 3
+ timer tns-test 30
+ timer tns-alive 3
+ bind udp local
+  listen {} 23000
+  accept-ipaccess
+bssgp
+line vty
+ no login
+",
+        state.display(),
+        address::GN_SGSN,
+        address::GN_GGSN,
+        address::GB_SGSN,
+    )
+}
+
+/// For `gannet bss`.
+#[must_use]
+pub fn bss(mobiles: u32) -> String {
+    format!(
+        "bss
+ remote-ip {}
+ remote-port 23000
+ local-ip {}
+ mobiles {mobiles}
+ apn internet
+ tun ms count 1
+line vty
+ no login
+",
+        address::GB_SGSN,
+        address::GB_BSS,
+    )
+}

@@ -1,0 +1,165 @@
+//! What the demo measured, and the short table that shows it.
+
+use super::{Options, Peer};
+use crate::testbed::TestbedError;
+use std::fmt::Write as _;
+
+/// The results of one run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// SGSN and GGSN by name.
+    pub peers: (&'static str, &'static str),
+    /// Mobiles that were to attach.
+    pub mobiles: u32,
+    /// Mobiles with an active PDP context.
+    pub active: u32,
+    /// Active contexts that the SGSN itself reports; unknown where it is not ours.
+    pub contexts_at_sgsn: Option<u32>,
+    /// N-PDUs through the SGSN, downlink and uplink; unknown where it is not ours.
+    pub n_pdus: Option<(u64, u64)>,
+    /// Echo requests sent and answered.
+    pub pings: (u32, u32),
+    /// Round-trip times in ms: minimum, mean, maximum.
+    pub rtt_ms: (f64, f64, f64),
+    /// Octets downloaded.
+    pub octets: u64,
+    /// How long that took, in seconds.
+    pub seconds: f64,
+    /// SHA-256 of what arrived.
+    pub sha256: String,
+    /// Drops by node and name.
+    pub drops: Vec<(String, String, u64)>,
+}
+
+fn unreadable(what: &str, text: &str) -> TestbedError {
+    TestbedError::Failed { command: what.to_owned(), message: format!("cannot be read: {text}") }
+}
+
+impl Outcome {
+    /// From the answer of the BSS's `show mobile`: a line for each mobile, with its state.
+    #[must_use]
+    pub fn of_mobiles(options: &Options, text: &str) -> Self {
+        let name = |peer, osmocom| if peer == Peer::Gannet { "gannet" } else { osmocom };
+        let active = text.lines().filter(|line| line.contains("pdp-active")).count();
+        Self {
+            peers: (name(options.sgsn, "osmo-sgsn"), name(options.ggsn, "osmo-ggsn")),
+            mobiles: options.mobiles,
+            active: u32::try_from(active).unwrap_or(u32::MAX),
+            contexts_at_sgsn: None,
+            n_pdus: None,
+            pings: (0, 0),
+            rtt_ms: (0.0, 0.0, 0.0),
+            octets: 0,
+            seconds: 0.0,
+            sha256: String::new(),
+            drops: Vec::new(),
+        }
+    }
+
+    /// From what `ping` printed.
+    pub(super) fn ping(&mut self, text: &str) -> Result<(), TestbedError> {
+        let counts = text.lines().find(|line| line.contains("packets transmitted"));
+        let mut numbers =
+            counts.into_iter().flat_map(|line| line.split_whitespace()).filter_map(|w| w.parse().ok());
+        let rtt = text
+            .lines()
+            .find_map(|line| line.split_once(" = ").filter(|(head, _)| head.contains("min/avg/max")));
+        let rtt: Vec<f64> = rtt
+            .into_iter()
+            .flat_map(|(_, values)| values.split(['/', ' ']))
+            .filter_map(|value| value.parse().ok())
+            .collect();
+        let (Some(sent), Some(received), [min, mean, max, ..]) =
+            (numbers.next(), numbers.next(), rtt.as_slice())
+        else {
+            return Err(unreadable("ping", text));
+        };
+        self.pings = (sent, received);
+        self.rtt_ms = (*min, *mean, *max);
+        Ok(())
+    }
+
+    /// From curl's "octets seconds" and the digests of what arrived and what was sent.
+    pub(super) fn download(&mut self, printed: &str, got: &str, expected: &str) -> Result<(), TestbedError> {
+        let mut fields = printed.split_whitespace();
+        let octets = fields.next().and_then(|field| field.parse().ok());
+        let seconds = fields.next().and_then(|field| field.parse().ok());
+        let (Some(octets), Some(seconds)) = (octets, seconds) else {
+            return Err(unreadable("curl", printed));
+        };
+        if got != expected {
+            let message = format!("SHA-256 of the download is {got}, of the original {expected}");
+            return Err(TestbedError::Failed { command: "download".to_owned(), message });
+        }
+        (self.octets, self.seconds, self.sha256) = (octets, seconds, got.to_owned());
+        Ok(())
+    }
+
+    /// From a node's `show drops`: a line for each name, `name count sentence…`.
+    pub(super) fn counters(&mut self, node: &str, text: &str) {
+        for line in text.lines() {
+            let mut fields = line.split_whitespace();
+            if let (Some(name), Some(Ok(count))) = (fields.next(), fields.next().map(str::parse)) {
+                self.drops.push((node.to_owned(), name.to_owned(), count));
+            }
+        }
+    }
+
+    /// From the SGSN's `show stats`: `name value` lines.
+    pub(super) fn packets(&mut self, text: &str) {
+        let value = |name: &str| {
+            let line = text.lines().find(|line| line.split_whitespace().next() == Some(name))?;
+            line.split_whitespace().nth(1)?.parse().ok()
+        };
+        self.n_pdus = value("n_pdu_downlink").zip(value("n_pdu_uplink"));
+    }
+
+    /// From the SGSN's `show pdp-context all`: a line with `NSAPI` for each context.
+    pub(super) fn contexts_at_sgsn(&mut self, text: &str) {
+        let count = text.lines().filter(|line| line.contains("NSAPI")).count();
+        self.contexts_at_sgsn = u32::try_from(count).ok();
+    }
+
+    /// True when everything that was to happen did.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        self.active == self.mobiles
+            && self.pings.0 == self.pings.1
+            && self.pings.0 > 0
+            && !self.sha256.is_empty()
+            && self.contexts_at_sgsn.is_none_or(|contexts| contexts == self.mobiles)
+    }
+
+    /// The short table.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let unknown = || "not told by this SGSN".to_owned();
+        let mut text = String::new();
+        let mut row = |name: &str, value: String| {
+            let _ = writeln!(text, "  {name:<24} {value}");
+        };
+        row("SGSN, GGSN", format!("{}, {}", self.peers.0, self.peers.1));
+        row("mobiles attached", format!("{} of {}", self.active, self.mobiles));
+        row(
+            "PDP contexts at the SGSN",
+            self.contexts_at_sgsn.map_or_else(unknown, |count| count.to_string()),
+        );
+        let n_pdus = self.n_pdus.map_or_else(unknown, |(down, up)| format!("{down} down, {up} up"));
+        row("N-PDUs", n_pdus);
+        let (min, mean, max) = self.rtt_ms;
+        let pings =
+            format!("{} of {} answered, RTT {min:.2} / {mean:.2} / {max:.2} ms", self.pings.1, self.pings.0);
+        row("ping", pings);
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let rate = self.octets as f64 * 8.0 / 1e6 / self.seconds.max(1e-9);
+        row("download", format!("{} octets in {:.2} s, {rate:.2} Mbit/s", self.octets, self.seconds));
+        row("SHA-256", format!("{} (as sent)", self.sha256));
+        if self.drops.is_empty() {
+            row("drops", "none".to_owned());
+        }
+        for (node, name, count) in &self.drops {
+            row("drops", format!("{node}: {name} {count}"));
+        }
+        text
+    }
+}
