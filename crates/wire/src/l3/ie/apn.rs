@@ -1,0 +1,131 @@
+//! Access point name (clause 10.5.6.1, format of 03.03 clause 9 [23.003]).
+
+use crate::error::{DecodeError, DecodeErrorKind};
+use crate::l3::codec::{Element, bad_length, bad_value, length_octet};
+use core::fmt;
+use core::str::FromStr;
+use serde::{Deserialize, Serialize};
+
+/// Access point name: labels of letters, digits, hyphens and underscores, at most 100 octets when encoded. Two names
+/// that differ in case only are the same name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Apn(String);
+
+impl Apn {
+    /// Octets of the longest encoded name.
+    pub const MAX: usize = 100;
+
+    /// The name with dots between its labels, in the case in which it came.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+const fn allowed(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || octet == b'-' || octet == b'_'
+}
+
+impl FromStr for Apn {
+    type Err = DecodeError;
+
+    fn from_str(text: &str) -> Result<Self, DecodeError> {
+        if text.is_empty() || text.len() >= Self::MAX {
+            return Err(bad_length::<Self>(text.as_bytes()));
+        }
+        let mut offset = 0;
+        for label in text.split('.') {
+            if label.is_empty() || label.len() > 63 {
+                let kind = DecodeErrorKind::BadLength(label.len());
+                return Err(DecodeError::new(Self::NAME, offset, kind));
+            }
+            if let Some(wrong) = label.bytes().find(|octet| !allowed(*octet)) {
+                return Err(bad_value::<Self>(offset, wrong));
+            }
+            offset += label.len() + 1;
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Element for Apn {
+    const NAME: &'static str = "Access Point Name";
+
+    fn parse_value(octets: &[u8]) -> Result<Self, DecodeError> {
+        let mut text = String::with_capacity(octets.len());
+        let mut rest = octets;
+        while let Some((length, tail)) = rest.split_first() {
+            let Some((label, tail)) = tail.split_at_checked(usize::from(*length)) else {
+                return Err(bad_length::<Self>(octets));
+            };
+            if !text.is_empty() {
+                text.push('.');
+            }
+            // What is not ASCII becomes characters that `from_str` refuses.
+            text.extend(label.iter().map(|octet| char::from(if *octet == b'.' { b' ' } else { *octet })));
+            rest = tail;
+        }
+        text.parse()
+    }
+
+    fn emit_value(&self, out: &mut Vec<u8>) {
+        for label in self.0.split('.') {
+            out.push(length_octet(label.len()));
+            out.extend(label.bytes());
+        }
+    }
+}
+
+impl PartialEq for Apn {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+
+impl Eq for Apn {}
+
+impl fmt::Display for Apn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Apn {
+    type Error = DecodeError;
+    fn try_from(text: String) -> Result<Self, DecodeError> {
+        text.parse()
+    }
+}
+
+impl From<Apn> for String {
+    fn from(apn: Apn) -> Self {
+        apn.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_and_dots() {
+        let apn: Apn = "internet.mnc001.mcc001.gprs".parse().unwrap();
+        let mut out = Vec::new();
+        apn.emit_value(&mut out);
+        assert_eq!(out, b"\x08internet\x06mnc001\x06mcc001\x04gprs");
+        assert_eq!(Apn::parse_value(&out).unwrap().as_str(), apn.as_str());
+        assert_eq!(apn, "INTERNET.mnc001.MCC001.gprs".parse().unwrap());
+    }
+
+    #[test]
+    fn what_is_no_name() {
+        for text in ["", ".", "a.", ".a", "a b", "a..b", "\u{e9}", &"a".repeat(64), &["abc"; 26].join(".")] {
+            assert!(text.parse::<Apn>().is_err(), "{text}");
+        }
+        for octets in [&b""[..], b"\x00", b"\x05abc", b"\x03a.b", b"\x01\xe9", b"\x02ab\x00"] {
+            assert!(Apn::parse_value(octets).is_err(), "{octets:?}");
+        }
+        assert!(["abc"; 25].join(".").parse::<Apn>().is_ok());
+    }
+}

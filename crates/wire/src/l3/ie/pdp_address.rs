@@ -1,0 +1,139 @@
+//! Packet data protocol address (clause 10.5.6.4).
+
+use crate::error::DecodeError;
+use crate::l3::codec::{Element, bad_length};
+use core::fmt;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use serde::{Deserialize, Serialize};
+
+/// Type of a PDP context and its address, if that is known: 17 octets of plain data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum PdpAddress {
+    /// IPv4, the network gives the address.
+    Ipv4Dynamic,
+    /// IPv4 with its address.
+    Ipv4(Ipv4Addr),
+    /// IPv6, the network gives the address.
+    Ipv6Dynamic,
+    /// IPv6 with its address.
+    Ipv6(Ipv6Addr),
+    /// PPP.
+    Ppp,
+    /// The "empty" type: whatever the subscription says.
+    Empty,
+    /// A type that is not known here, its address left out.
+    Other {
+        /// PDP type organisation, 4 bits.
+        organisation: u8,
+        /// PDP type number.
+        number: u8,
+    },
+}
+
+/// PDP type organisation: ETSI.
+const ETSI: u8 = 0;
+/// PDP type organisation: IETF.
+const IETF: u8 = 1;
+/// PDP type organisation: empty.
+const EMPTY: u8 = 15;
+
+impl PdpAddress {
+    /// PDP type organisation (4 bits) and number, as GTP's End User Address has them too (29.060 clause 7.7.27).
+    #[must_use]
+    pub const fn pdp_type(&self) -> (u8, u8) {
+        match self {
+            Self::Ipv4Dynamic | Self::Ipv4(_) => (IETF, 0x21),
+            Self::Ipv6Dynamic | Self::Ipv6(_) => (IETF, 0x57),
+            Self::Ppp => (ETSI, 1),
+            Self::Empty => (EMPTY, 0),
+            Self::Other { organisation, number } => (*organisation, *number),
+        }
+    }
+
+    /// From type organisation, number and address octets, which may be none. Too many address octets are ignored.
+    ///
+    /// `None` where an address of a known type is too short.
+    #[must_use]
+    pub fn from_parts(organisation: u8, number: u8, address: &[u8]) -> Option<Self> {
+        Some(match (organisation & 0x0f, number) {
+            (IETF, 0x21) if address.is_empty() => Self::Ipv4Dynamic,
+            (IETF, 0x21) => Self::Ipv4(Ipv4Addr::from(*address.first_chunk::<4>()?)),
+            (IETF, 0x57) if address.is_empty() => Self::Ipv6Dynamic,
+            (IETF, 0x57) => Self::Ipv6(Ipv6Addr::from(*address.first_chunk::<16>()?)),
+            (ETSI, 1) => Self::Ppp,
+            (EMPTY, 0) => Self::Empty,
+            (organisation, number) => Self::Other { organisation, number },
+        })
+    }
+
+    /// Appends the address octets alone.
+    pub fn emit_address(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ipv4(address) => out.extend(address.octets()),
+            Self::Ipv6(address) => out.extend(address.octets()),
+            Self::Ipv4Dynamic | Self::Ipv6Dynamic | Self::Ppp | Self::Empty | Self::Other { .. } => {}
+        }
+    }
+
+    /// True where the mobile leaves the address to the network.
+    #[must_use]
+    pub const fn is_dynamic(&self) -> bool {
+        matches!(self, Self::Ipv4Dynamic | Self::Ipv6Dynamic)
+    }
+}
+
+impl Element for PdpAddress {
+    const NAME: &'static str = "Packet Data Protocol Address";
+
+    fn parse_value(octets: &[u8]) -> Result<Self, DecodeError> {
+        match octets {
+            [organisation, number, address @ ..] => {
+                Self::from_parts(*organisation, *number, address).ok_or(bad_length::<Self>(octets))
+            }
+            _ => Err(bad_length::<Self>(octets)),
+        }
+    }
+
+    fn emit_value(&self, out: &mut Vec<u8>) {
+        let (organisation, number) = self.pdp_type();
+        out.extend([organisation & 0x0f, number]);
+        self.emit_address(out);
+    }
+}
+
+impl fmt::Display for PdpAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ipv4Dynamic => f.write_str("IPv4 dynamic"),
+            Self::Ipv4(address) => write!(f, "{address}"),
+            Self::Ipv6Dynamic => f.write_str("IPv6 dynamic"),
+            Self::Ipv6(address) => write!(f, "{address}"),
+            Self::Ppp => f.write_str("PPP"),
+            Self::Empty => f.write_str("empty"),
+            Self::Other { organisation, number } => write!(f, "type {organisation}/{number:#04x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_small() {
+        assert_eq!(size_of::<PdpAddress>(), 17);
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(PdpAddress::parse_value(&[1, 0x21]), Ok(PdpAddress::Ipv4Dynamic));
+        let fixed = PdpAddress::Ipv4(Ipv4Addr::new(10, 0, 0, 1));
+        assert_eq!(PdpAddress::parse_value(&[0xf1, 0x21, 10, 0, 0, 1]), Ok(fixed));
+        assert!(PdpAddress::parse_value(&[1, 0x21, 10, 0, 0]).is_err());
+        assert!(PdpAddress::parse_value(&[1]).is_err());
+        assert_eq!(
+            PdpAddress::parse_value(&[1, 0x8d, 1, 2, 3]),
+            Ok(PdpAddress::Other { organisation: 1, number: 0x8d })
+        );
+    }
+}
