@@ -1,0 +1,128 @@
+//! Captures as Wireshark and our own reader see them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+use gannet_testkit::tshark::dissect_file;
+use gannet_testkit::{Need, TempDir};
+use gannet_trace::pcapng::{Direction, Reader, Record, Recorder};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    gannet_testkit::main(&[
+        ("what_was_recorded_is_read_again", &[], read_again),
+        ("a_file_cut_anywhere_is_readable_up_to_the_last_block", &[], cut_anywhere),
+        ("a_record_that_has_no_room_is_lost_and_counted", &[], lost),
+        ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
+        ("wireshark_reads_every_frame", &[Need::Tshark], wireshark),
+    ])
+}
+
+const BEGINNING_NS: u64 = 1_700_000_000_123_456_789;
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+fn record(path: &Path) {
+    let mut recorder = Recorder::create(path).unwrap();
+    let (gb, gn) = (recorder.interface("Gb"), recorder.interface("Gn-U"));
+    assert_eq!(recorder.interface("Gb"), gb);
+    let ends = (address("192.0.2.1:23000"), address("192.0.2.2:23001"));
+    // NS-ALIVE, a GTPv1 echo request, and an ICMP echo request as it comes from a TUN device.
+    recorder.udp(gb, BEGINNING_NS, Direction::Out, ends, &[0x0a]);
+    let ends = (address("[2001:db8::1]:2123"), address("[2001:db8::2]:2123"));
+    recorder.udp(gn, BEGINNING_NS + 1, Direction::In, ends, &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 7, 0, 0]);
+    let gi = recorder.interface("Gi");
+    let mut ping = vec![0x45, 0, 0, 28, 0, 0, 0x40, 0, 64, 1, 0xb6, 0xdd, 192, 0, 2, 1, 192, 0, 2, 2];
+    ping.extend([8, 0, 0xf7, 0xfe, 0, 0, 0, 1]);
+    recorder.ip(gi, BEGINNING_NS + 2, Direction::In, &ping);
+    recorder.flush().unwrap();
+    assert_eq!((recorder.recorded(), recorder.lost()), (3, 0));
+}
+
+fn records(octets: &[u8]) -> Vec<Record> {
+    Reader::new(octets).unwrap().map(Result::unwrap).collect()
+}
+
+fn read_again() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    record(&path);
+    let records: Vec<Record> = Reader::open(&path).unwrap().map(Result::unwrap).collect();
+    let [gb, gn, gi] = records.as_slice() else { panic!("{records:?}") };
+    let names: Vec<&str> = records.iter().map(|record| record.interface.as_str()).collect();
+    assert_eq!(names, ["Gb", "Gn-U", "Gi"]);
+    let udp = gb.udp().unwrap();
+    assert_eq!((udp.source, udp.destination), (address("192.0.2.1:23000"), address("192.0.2.2:23001")));
+    assert_eq!((udp.payload, gb.direction, gb.at_ns), (&[0x0a][..], Some(Direction::Out), BEGINNING_NS));
+    assert_eq!(gn.udp().unwrap().destination, address("[2001:db8::2]:2123"));
+    assert_eq!((gn.direction, gn.at_ns), (Some(Direction::In), BEGINNING_NS + 1));
+    assert_eq!((gi.udp(), gi.packet.len()), (None, 28));
+}
+
+fn cut_anywhere() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    record(&path);
+    let whole = std::fs::read(&path).unwrap();
+    let mut counts: Vec<usize> = (28..=whole.len()).map(|len| records(&whole[..len]).len()).collect();
+    assert!(counts.is_sorted());
+    counts.dedup();
+    assert_eq!(counts, [0, 1, 2, 3]);
+}
+
+fn lost() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    let mut recorder = Recorder::with_limit(&path, 1000).unwrap();
+    let gb = recorder.interface("Gb");
+    let ends = (address("192.0.2.1:1"), address("192.0.2.2:2"));
+    recorder.udp(gb, 0, Direction::In, ends, &[0; 1000]);
+    assert_eq!((recorder.recorded(), recorder.lost()), (0, 1));
+    for _ in 0..500 {
+        recorder.udp(gb, 0, Direction::In, ends, &[0; 100]);
+    }
+    let (recorded, lost) = (recorder.recorded(), recorder.lost());
+    assert_eq!(recorded + lost, 501);
+    drop(recorder);
+    assert_eq!(records(&std::fs::read(&path).unwrap()).len() as u64, recorded);
+}
+
+fn full_disk() {
+    let mut recorder = Recorder::create(Path::new("/dev/full")).unwrap();
+    let gb = recorder.interface("Gb");
+    let ends = (address("192.0.2.1:1"), address("192.0.2.2:2"));
+    recorder.udp(gb, 0, Direction::In, ends, &[0; 100]);
+    assert_eq!(recorder.flush().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
+    let before = recorder.lost();
+    recorder.udp(gb, 0, Direction::In, ends, &[0; 100]);
+    assert_eq!(recorder.lost(), before + 1);
+    assert!(recorder.flush().is_err());
+}
+
+fn wireshark() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    record(&path);
+    let path = path.to_string_lossy();
+    let options =
+        ["-d", "udp.port==23000,gprs-ns", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"];
+    let fields = [
+        "frame.protocols",
+        "frame.interface_name",
+        "frame.time_epoch",
+        "ip.checksum.status",
+        "udp.checksum.status",
+        "_ws.malformed",
+        "frame.packet_flags_direction",
+    ];
+    let rows = dissect_file(&path, &options, &fields);
+    let expected = [
+        ["raw:ip:udp:gprs-ns", "Gb", "1700000000.123456789", "1", "1", "", "0x00000002"],
+        ["raw:ipv6:udp:gtp", "Gn-U", "1700000000.123456790", "", "1", "", "0x00000001"],
+        ["raw:ip:icmp", "Gi", "1700000000.123456791", "1", "", "", "0x00000001"],
+    ];
+    assert_eq!(rows, expected);
+}
