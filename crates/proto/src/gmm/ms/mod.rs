@@ -1,0 +1,1 @@
+//! GMM in the mobile.

@@ -1,0 +1,103 @@
+//! What the network accepts a mobile with: ATTACH ACCEPT (clause 9.4.2) and ROUTING AREA UPDATE ACCEPT (clause
+//! 9.4.15), built from the context so that a repetition is the same message.
+
+use super::context::{Procedure, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext};
+use crate::gmm::without;
+use crate::machine::Batch;
+use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
+use gannet_wire::l3::ie::{
+    AttachResult, ForceToStandby, GmmCause, GprsTimer, MobileIdentity, PTmsiSignature, PdpContextStatus,
+    RadioPriority, UpdateResult,
+};
+
+impl GmmContext {
+    /// ATTACH ACCEPT, ROUTING AREA UPDATE ACCEPT or P-TMSI REALLOCATION COMMAND, whichever is due.
+    pub(super) fn send_accept(&self, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        match (self.procedure, self.new) {
+            (Procedure::Attach, _) => self.send(self.attach_accept(cfg).into(), out),
+            (Procedure::Update, _) => self.send(self.update_accept(cfg).into(), out),
+            (Procedure::None, Some(new)) => self.send_reallocation(new, out),
+            (Procedure::None, None) => {}
+        }
+    }
+
+    fn attach_accept(&self, cfg: &GmmConfig) -> AttachAccept {
+        AttachAccept {
+            result: AttachResult::Gprs,
+            force_to_standby: ForceToStandby::NotIndicated,
+            periodic_ra_update_timer: cfg.t3312,
+            radio_priority_sms: RadioPriority::Four,
+            radio_priority_tom8: RadioPriority::Four,
+            rai: self.rai,
+            ptmsi_signature: self.offered().and_then(|(_, signature)| signature),
+            negotiated_ready_timer: Some(self.ready_timer),
+            allocated_ptmsi: self.offered().map(|(ptmsi, _)| ptmsi),
+            ms_identity: None,
+            gmm_cause: self.combined.then_some(GmmCause::MscNotReachable),
+            t3302: None,
+            cell_notification: None,
+            equivalent_plmns: None,
+            network_feature_support: None,
+        }
+    }
+
+    fn update_accept(&self, cfg: &GmmConfig) -> RauAccept {
+        RauAccept {
+            force_to_standby: ForceToStandby::NotIndicated,
+            result: UpdateResult::Ra,
+            periodic_ra_update_timer: cfg.t3312,
+            rai: self.rai,
+            ptmsi_signature: self.offered().and_then(|(_, signature)| signature),
+            allocated_ptmsi: self.offered().map(|(ptmsi, _)| ptmsi),
+            ms_identity: None,
+            receive_npdu_numbers: None,
+            negotiated_ready_timer: Some(self.ready_timer),
+            gmm_cause: self.combined.then_some(GmmCause::MscNotReachable),
+            t3302: None,
+            cell_notification: None,
+            equivalent_plmns: None,
+            pdp_context_status: self.mobile_nsapis.map(|_| self.active_nsapis),
+            network_feature_support: None,
+        }
+    }
+
+    /// The P-TMSI and the signature that wait for a COMPLETE.
+    fn offered(&self) -> Option<(MobileIdentity, Option<PTmsiSignature>)> {
+        match self.waiting {
+            Waiting::AttachComplete | Waiting::UpdateComplete => {
+                self.new.map(|new| (MobileIdentity::PTmsi(new.ptmsi), new.signature))
+            }
+            Waiting::Nothing
+            | Waiting::AuthService
+            | Waiting::Ptmsi
+            | Waiting::IdentityImsi
+            | Waiting::IdentityImei
+            | Waiting::Authentication
+            | Waiting::ReallocationComplete
+            | Waiting::DetachAccept
+            | Waiting::NewPtmsi => None,
+        }
+    }
+
+    /// T3314 for this mobile: what it asked for, within the operator's limit (clause 4.7.2.1).
+    pub(super) fn negotiate_ready(&mut self, cfg: &GmmConfig, asked: Option<GprsTimer>) {
+        self.ready_timer = match (asked, asked.and_then(GprsTimer::seconds), cfg.t3314_max.seconds()) {
+            (None, ..) => cfg.t3314,
+            (Some(asked), _, None) => asked,
+            (Some(asked), Some(seconds), Some(max)) if seconds <= max => asked,
+            (Some(_), ..) => cfg.t3314_max,
+        };
+    }
+
+    /// Compares PDP context status (clause 4.7.5.1.3): what the mobile does not hold active ends here too. What the
+    /// network does not hold active ends in the mobile, which the status in the ACCEPT tells it.
+    pub(super) fn compare_pdp_contexts(&mut self, out: &mut Batch<GmmAction>) {
+        let Some(mobile) = self.mobile_nsapis else { return };
+        let gone = without(self.active_nsapis, mobile);
+        if gone.0 != 0 {
+            out.push(GmmAction::DeletePdpContexts(gone));
+            self.active_nsapis = PdpContextStatus(self.active_nsapis.0 & mobile.0);
+        }
+    }
+}

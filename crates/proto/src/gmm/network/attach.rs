@@ -1,0 +1,213 @@
+//! GPRS attach (clause 4.7.3), and the steps from a known subscriber to an accepted one that the routing area update
+//! shares with it.
+
+use super::context::{GmmState, Procedure, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext};
+use crate::auth::{AuthDecision, AuthQuestion};
+use crate::drops::Drop;
+use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
+use crate::machine::{Batch, Context};
+use crate::trace::{Category, Level};
+use gannet_wire::id::Imsi;
+use gannet_wire::l3::gmm::{AttachReject, AttachRequest, RauReject};
+use gannet_wire::l3::ie::{
+    AttachKind, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, MobileIdentity, PdpContextStatus,
+};
+
+impl GmmContext {
+    /// ATTACH REQUEST, state by state (clauses 4.7.3.1.6 and 4.7.4.2.4).
+    pub(super) fn attach_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        request: &AttachRequest,
+        out: &mut Batch<GmmAction>,
+    ) {
+        let mut octets = Vec::with_capacity(64);
+        request.emit(&mut octets);
+        octets.extend_from_slice(&self.cell.id.rai.to_octets());
+        let print = fingerprint(&octets);
+        match (self.gmm, self.procedure, self.waiting) {
+            // Case d.1, the same elements: ATTACH ACCEPT once more, T3350 from the start, the count untouched.
+            (GmmState::CommonProcedureInitiated, Procedure::Attach, Waiting::AttachComplete)
+                if print == self.request =>
+            {
+                self.again(cx, cfg, Waiting::AttachComplete);
+                self.send_accept(cfg, out);
+            }
+            // Case d.2, the same elements: the procedure goes on.
+            (GmmState::CommonProcedureInitiated | GmmState::Deregistered, Procedure::Attach, _)
+                if print == self.request && self.waiting != Waiting::NewPtmsi =>
+            {
+                self.ignored(cx, "a repeated ATTACH REQUEST");
+            }
+            // A detach that forbids the next attach is not overtaken by one (clause 4.7.4.2.4 d).
+            (GmmState::DeregisteredInitiated, _, _) if self.detach == DetachTypeMt::ReattachNotRequired => {
+                self.ignored(cx, "an ATTACH REQUEST during detach");
+            }
+            // Case d with other elements: the attach in progress is aborted, the new one goes on. Case e, a mobile
+            // that is attached already: its contexts are deleted first. Any other common procedure of such a mobile
+            // ends with it.
+            (
+                GmmState::Deregistered
+                | GmmState::CommonProcedureInitiated
+                | GmmState::Registered
+                | GmmState::DeregisteredInitiated,
+                _,
+                _,
+            ) => self.start_attach(cx, cfg, request, print, out),
+        }
+    }
+
+    fn start_attach(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        request: &AttachRequest,
+        print: u32,
+        out: &mut Batch<GmmAction>,
+    ) {
+        self.deadlines.clear_all();
+        self.delete_pdp_contexts(out);
+        self.set_mm(MmState::Idle, out);
+        self.suspended = false;
+        self.mobile_nsapis = None;
+        self.combined = request.attach_type.kind == AttachKind::Combined;
+        self.request = print;
+        self.procedure = Procedure::Attach;
+        self.pause(Waiting::Nothing);
+        self.drx = request.drx;
+        self.capability = request.ms_network_capability;
+        self.negotiate_ready(cfg, request.requested_ready_timer);
+        out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
+        let signature = request.old_ptmsi_signature;
+        match request.identity {
+            MobileIdentity::Imsi(imsi) => self.identified(cx, imsi, out),
+            MobileIdentity::PTmsi(ptmsi)
+                if request.old_rai == self.rai && self.knows(cfg, TemporaryIdentity { ptmsi, signature }) =>
+            {
+                match self.imsi {
+                    Some(imsi) => self.identified(cx, imsi, out),
+                    None => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
+                }
+            }
+            // A P-TMSI that is not known here, or of another routing area or signature (clause 4.7.3.1.2).
+            _ => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
+        }
+    }
+
+    /// Is this one of the mobile's two valid P-TMSIs (clause 4.7.1.5), with its signature where that counts?
+    pub(super) fn knows(&self, cfg: &GmmConfig, claimed: TemporaryIdentity) -> bool {
+        [self.current, self.new].into_iter().flatten().any(|valid| {
+            valid.ptmsi == claimed.ptmsi && (!cfg.check_signature || valid.signature == claimed.signature)
+        })
+    }
+
+    /// The subscriber is known: on to the authentication service.
+    pub(super) fn identified(&mut self, cx: &mut Context<'_>, imsi: Imsi, out: &mut Batch<GmmAction>) {
+        cx.log(Category::Mm, Level::Debug, format_args!("IMSI {imsi} asks to be served"));
+        if self.imsi != Some(imsi) {
+            // A P-TMSI that was someone else's stays with that someone's older context, which the node deletes.
+            self.imsi = Some(imsi);
+            self.imei = None;
+        }
+        out.push(GmmAction::IdentityIsKnown { imsi });
+        self.pause(Waiting::AuthService);
+        out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
+    }
+
+    /// The authentication service has answered.
+    pub(super) fn auth_answer(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        decision: AuthDecision,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match (self.waiting, decision) {
+            (Waiting::AuthService, AuthDecision::Accept) => self.authenticated(cx, cfg, out),
+            (Waiting::AuthService, AuthDecision::Reject(cause)) => self.reject(cx, cause, out),
+            (Waiting::AuthService | Waiting::Authentication, AuthDecision::Challenge(challenge)) => {
+                self.challenge(cx, cfg, &challenge, out);
+            }
+            (Waiting::AuthService, AuthDecision::Mismatch) => self.authentication_rejected(cx, out),
+            (_, AuthDecision::Pending) => {}
+            // The mobile began anew, or detached, while the service was busy: its answer comes too late.
+            (
+                Waiting::Nothing
+                | Waiting::Ptmsi
+                | Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::Authentication
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::DetachAccept
+                | Waiting::NewPtmsi,
+                AuthDecision::Accept | AuthDecision::Reject(_) | AuthDecision::Mismatch,
+            )
+            | (
+                Waiting::Nothing
+                | Waiting::Ptmsi
+                | Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::DetachAccept
+                | Waiting::NewPtmsi,
+                AuthDecision::Challenge(_),
+            ) => self.ignored(cx, "an answer of the authentication service"),
+        }
+    }
+
+    /// The mobile may be served: its IMEI where that is asked for, then a P-TMSI, then the ACCEPT.
+    pub(super) fn authenticated(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.procedure {
+            Procedure::Attach if cfg.ask_imei && self.imei.is_none() => {
+                self.ask_identity(cx, cfg, IdentityType::Imei, out);
+            }
+            Procedure::Attach => self.ask_ptmsi(out),
+            Procedure::Update => self.update_authenticated(cx, cfg, out),
+            Procedure::None => self.settle(),
+        }
+    }
+
+    /// Asks the node for a P-TMSI.
+    pub(super) fn ask_ptmsi(&mut self, out: &mut Batch<GmmAction>) {
+        self.pause(Waiting::Ptmsi);
+        out.push(GmmAction::AllocatePtmsi);
+    }
+
+    /// ATTACH REJECT (clause 4.7.3.1.4) or ROUTING AREA UPDATE REJECT (clause 4.7.5.1.4). The context ends with it.
+    pub(super) fn reject(&mut self, cx: &mut Context<'_>, cause: GmmCause, out: &mut Batch<GmmAction>) {
+        cx.drop(Drop::GmmRejected, self.imsi);
+        cx.log(Category::Mm, Level::Notice, format_args!("{:?} rejected, cause {cause:?}", self.procedure));
+        match self.procedure {
+            Procedure::Attach => self.send(AttachReject { cause, t3302: None }.into(), out),
+            Procedure::Update => {
+                let force_to_standby = ForceToStandby::NotIndicated;
+                self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
+            }
+            Procedure::None => {}
+        }
+        self.release(out);
+    }
+
+    /// The mobile is attached, or still is: GMM-REGISTERED, and READY.
+    pub(super) fn registered(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        let attach = self.procedure == Procedure::Attach || self.waiting == Waiting::NewPtmsi;
+        self.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
+        self.enter_ready(cx, cfg, out);
+        self.settle();
+        if attach {
+            self.active_nsapis = PdpContextStatus::default();
+            out.push(GmmAction::Registered);
+        }
+    }
+}

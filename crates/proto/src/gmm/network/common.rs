@@ -1,0 +1,370 @@
+//! The common procedures: identification (clause 4.7.8), authentication (clause 4.7.7), P-TMSI reallocation
+//! (clause 4.7.6), and what all procedures do when an answer does not come.
+
+use super::context::{GmmState, GmmTimer, Procedure, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext};
+use crate::auth::{AuthQuestion, Challenge};
+use crate::drops::Drop;
+use crate::gmm::TemporaryIdentity;
+use crate::machine::{Batch, Context};
+use crate::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::id::Tlli;
+use gannet_wire::l3::gmm::{
+    self, AuthenticationReject, AuthenticationRequest, AuthenticationResponse, IdentityRequest,
+    IdentityResponse, PTmsiReallocationCommand,
+};
+use gannet_wire::l3::ie::{
+    AcReference, CipheringAlgorithm, Cksn, ForceToStandby, GmmCause, IdentityType, ImeisvRequest,
+    MobileIdentity, Rand,
+};
+
+impl GmmContext {
+    /// IDENTITY REQUEST (clause 4.7.8.1).
+    pub(super) fn ask_identity(
+        &mut self,
+        cx: &Context<'_>,
+        cfg: &GmmConfig,
+        identity_type: IdentityType,
+        out: &mut Batch<GmmAction>,
+    ) {
+        let waiting =
+            if identity_type == IdentityType::Imsi { Waiting::IdentityImsi } else { Waiting::IdentityImei };
+        self.wait(cx, cfg, waiting);
+        self.send_identity_request(identity_type, out);
+    }
+
+    fn send_identity_request(&self, identity_type: IdentityType, out: &mut Batch<GmmAction>) {
+        let force_to_standby = ForceToStandby::NotIndicated;
+        self.send(IdentityRequest { identity_type, force_to_standby }.into(), out);
+    }
+
+    /// IDENTITY RESPONSE (clause 4.7.8.3). An identity that was not asked for is not an answer: T3370 goes on.
+    pub(super) fn identity_response(
+        &mut self,
+        cx: &mut Context<'_>,
+        response: &IdentityResponse,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match (self.waiting, &response.identity) {
+            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) => match (self.procedure, self.imsi) {
+                // The P-TMSI of the update is not this mobile's, whose context stays as it was.
+                (Procedure::Update, Some(known)) if known != *imsi => {
+                    self.refuse_update(cx, GmmCause::IdentityUnknown, out);
+                }
+                (Procedure::Attach | Procedure::Update | Procedure::None, _) => {
+                    self.identified(cx, *imsi, out)
+                }
+            },
+            (Waiting::IdentityImei, MobileIdentity::Imei(imei) | MobileIdentity::Imeisv(imei)) => {
+                self.imei = Some(*imei);
+                self.ask_ptmsi(out);
+            }
+            // A mobile without IMEI says "no identity" (clause 10.5.1.4): it is served all the same.
+            (Waiting::IdentityImei, _) => self.ask_ptmsi(out),
+            (Waiting::IdentityImsi, _) => {
+                cx.drop(Drop::GmmUnexpected, self.imsi);
+                self.status(GmmCause::SemanticallyIncorrect, out);
+            }
+            (
+                Waiting::Nothing
+                | Waiting::AuthService
+                | Waiting::Ptmsi
+                | Waiting::Authentication
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::DetachAccept
+                | Waiting::NewPtmsi,
+                _,
+            ) => self.unexpected(cx, "IDENTITY RESPONSE", out),
+        }
+    }
+
+    /// AUTHENTICATION AND CIPHERING REQUEST (clause 4.7.7.1). The service keeps the challenge, and is asked for it
+    /// again when T3360 expires.
+    pub(super) fn challenge(
+        &mut self,
+        cx: &Context<'_>,
+        cfg: &GmmConfig,
+        challenge: &Challenge,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.waiting {
+            Waiting::Authentication => self.again(cx, cfg, Waiting::Authentication),
+            _ => self.wait(cx, cfg, Waiting::Authentication),
+        }
+        let request = AuthenticationRequest {
+            ciphering: CipheringAlgorithm(challenge.algorithm),
+            imeisv_request: ImeisvRequest::NotRequested,
+            force_to_standby: ForceToStandby::NotIndicated,
+            reference: AcReference(challenge.cksn & 0x0f),
+            rand: Some(Rand(challenge.rand)),
+            cksn: Some(Cksn(challenge.cksn)),
+            autn: None,
+        };
+        self.send(request.into(), out);
+    }
+
+    /// AUTHENTICATION AND CIPHERING RESPONSE (clause 4.7.7.3): the service compares.
+    pub(super) fn authentication_response(
+        &mut self,
+        cx: &mut Context<'_>,
+        response: &AuthenticationResponse,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match (self.waiting, self.imsi) {
+            (Waiting::Authentication, Some(imsi)) => {
+                // A response without SRES can't be right (clause 9.4.10.1): zero is as wrong as any other.
+                let sres = response.response.as_ref().map_or([0; 4], |response| response.0);
+                self.pause(Waiting::AuthService);
+                out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Answer(sres) });
+            }
+            (Waiting::Authentication, None)
+            | (
+                Waiting::Nothing
+                | Waiting::AuthService
+                | Waiting::Ptmsi
+                | Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::DetachAccept
+                | Waiting::NewPtmsi,
+                _,
+            ) => self.unexpected(cx, "AUTHENTICATION AND CIPHERING RESPONSE", out),
+        }
+    }
+
+    /// AUTHENTICATION AND CIPHERING FAILURE (clause 4.7.7.6 f and g): a mobile that can't answer is not served.
+    pub(super) fn authentication_failure(
+        &mut self,
+        cx: &mut Context<'_>,
+        cause: GmmCause,
+        out: &mut Batch<GmmAction>,
+    ) {
+        if self.waiting == Waiting::Authentication {
+            cx.log(Category::Mm, Level::Notice, format_args!("the mobile can't authenticate: {cause:?}"));
+            self.authentication_rejected(cx, out);
+        } else {
+            self.unexpected(cx, "AUTHENTICATION AND CIPHERING FAILURE", out);
+        }
+    }
+
+    /// AUTHENTICATION AND CIPHERING REJECT (clause 4.7.7.5), and the end of the context.
+    pub(super) fn authentication_rejected(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
+        cx.drop(Drop::GmmAuthenticationFailed, self.imsi);
+        self.send(AuthenticationReject {}.into(), out);
+        self.release(out);
+    }
+
+    /// The operator wants a new P-TMSI for the mobile (clause 4.7.6.1).
+    pub(super) fn reallocate_ptmsi(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
+        match self.gmm {
+            GmmState::Registered if self.waiting == Waiting::Nothing => self.ask_ptmsi(out),
+            GmmState::Registered
+            | GmmState::Deregistered
+            | GmmState::CommonProcedureInitiated
+            | GmmState::DeregisteredInitiated => self.ignored(cx, "an order to reallocate the P-TMSI"),
+        }
+    }
+
+    /// The node has chosen a P-TMSI, or has none left.
+    pub(super) fn ptmsi_allocated(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        identity: Option<TemporaryIdentity>,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match (self.waiting, identity) {
+            (Waiting::Ptmsi, Some(identity)) => {
+                self.discard_new(out);
+                self.new = Some(identity);
+                self.old_tlli = self.tlli;
+                self.rai = self.cell.id.rai;
+                out.push(GmmAction::AssignTlli { new: Tlli::local(identity.ptmsi), old: self.tlli });
+                let waiting = match self.procedure {
+                    Procedure::Attach => Waiting::AttachComplete,
+                    Procedure::Update => Waiting::UpdateComplete,
+                    Procedure::None => Waiting::ReallocationComplete,
+                };
+                self.wait(cx, cfg, waiting);
+                self.send_accept(cfg, out);
+            }
+            (Waiting::Ptmsi, None) => match self.procedure {
+                Procedure::Attach | Procedure::Update => self.reject(cx, GmmCause::NetworkFailure, out),
+                Procedure::None => self.settle(),
+            },
+            // The mobile began anew meanwhile: the number is not needed.
+            (
+                Waiting::Nothing
+                | Waiting::AuthService
+                | Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::Authentication
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::DetachAccept
+                | Waiting::NewPtmsi,
+                identity,
+            ) => {
+                if let Some(identity) = identity {
+                    out.push(GmmAction::FreePtmsi(identity.ptmsi));
+                }
+            }
+        }
+    }
+
+    /// P-TMSI REALLOCATION COMMAND (clause 4.7.6.1).
+    pub(super) fn send_reallocation(&self, new: TemporaryIdentity, out: &mut Batch<GmmAction>) {
+        let command = PTmsiReallocationCommand {
+            allocated_ptmsi: MobileIdentity::PTmsi(new.ptmsi),
+            rai: self.rai,
+            force_to_standby: ForceToStandby::NotIndicated,
+            ptmsi_signature: new.signature,
+        };
+        self.send(command.into(), out);
+    }
+
+    /// ATTACH COMPLETE, ROUTING AREA UPDATE COMPLETE or P-TMSI REALLOCATION COMPLETE: T3350 stops, the new P-TMSI is
+    /// the mobile's.
+    pub(super) fn complete(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        expected: Waiting,
+        out: &mut Batch<GmmAction>,
+    ) {
+        if self.waiting == expected {
+            self.confirm_new(out);
+            if let Some(current) = self.current {
+                self.tlli = Tlli::local(current.ptmsi);
+            }
+            self.registered(cx, cfg, out);
+        } else {
+            self.unexpected(cx, "a COMPLETE", out);
+        }
+    }
+
+    /// T3322, T3350, T3360 or T3370 has expired: the message once more, or the end of the procedure.
+    pub(super) fn procedure_timer(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        if self.tries >= cfg.tries {
+            cx.drop(Drop::GmmNoAnswer, self.imsi);
+            cx.log(
+                Category::Mm,
+                Level::Notice,
+                format_args!("no answer while waiting for {:?}", self.waiting),
+            );
+            return self.abort(cx, cfg, out);
+        }
+        self.tries += 1;
+        match self.waiting {
+            Waiting::IdentityImsi => {
+                self.again(cx, cfg, self.waiting);
+                self.send_identity_request(IdentityType::Imsi, out);
+            }
+            Waiting::IdentityImei => {
+                self.again(cx, cfg, self.waiting);
+                self.send_identity_request(IdentityType::Imei, out);
+            }
+            Waiting::Authentication => {
+                self.again(cx, cfg, self.waiting);
+                if let Some(imsi) = self.imsi {
+                    out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
+                }
+            }
+            Waiting::AttachComplete | Waiting::UpdateComplete | Waiting::ReallocationComplete => {
+                self.again(cx, cfg, self.waiting);
+                self.send_accept(cfg, out);
+            }
+            Waiting::DetachAccept => {
+                self.again(cx, cfg, self.waiting);
+                self.send_detach(out);
+            }
+            // These run no timer.
+            Waiting::Nothing | Waiting::AuthService | Waiting::Ptmsi | Waiting::NewPtmsi => {}
+        }
+    }
+
+    /// The fifth expiry, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c, 4.7.6.4 a and c,
+    /// 4.7.7.6 a, 4.7.8.4 a, 4.7.4.2.4 a and b.
+    pub(super) fn abort(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        match (self.waiting, self.procedure) {
+            // Both P-TMSIs stay valid until the mobile shows which one it has, or nothing more is heard of it.
+            (Waiting::AttachComplete, _) => {
+                self.procedure = Procedure::None;
+                self.pause(Waiting::NewPtmsi);
+                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+            }
+            (Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication, Procedure::Attach)
+            | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => self.release(out),
+            // The mobile stays registered, with both P-TMSIs where there are two.
+            (
+                Waiting::UpdateComplete
+                | Waiting::ReallocationComplete
+                | Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::Authentication
+                | Waiting::AuthService
+                | Waiting::Ptmsi,
+                _,
+            ) => self.settle(),
+            (Waiting::DetachAccept, _) => self.detached(cx, cfg, out),
+            (Waiting::Nothing | Waiting::NewPtmsi, _) => {}
+        }
+    }
+
+    /// LLC could not deliver (clause 4.7.1.1). The message is not sent again.
+    pub(super) fn lower_layer_failure(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.gmm {
+            GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated => self.abort(cx, cfg, out),
+            // Nothing was waiting for the mobile.
+            GmmState::Deregistered | GmmState::Registered => {}
+        }
+    }
+
+    /// A message that could not be read (clause 8). A request of the mobile that starts a procedure is rejected with
+    /// the cause (clauses 4.7.3.1.6 b and 4.7.5.1.6 b), anything else answered with GMM STATUS.
+    pub(super) fn decode_failed(
+        &mut self,
+        cx: &mut Context<'_>,
+        message_type: Option<u8>,
+        error: &DecodeError,
+        out: &mut Batch<GmmAction>,
+    ) {
+        cx.drop(Drop::GmmMalformed, self.imsi);
+        cx.log(Category::Mm, Level::Notice, format_args!("GMM message of type {message_type:?}: {error}"));
+        let Some(cause) = gmm::cause(error) else { return };
+        match (message_type, self.gmm) {
+            (Some(super::stranger::ATTACH_REQUEST), GmmState::Deregistered)
+                if self.waiting == Waiting::Nothing =>
+            {
+                self.procedure = Procedure::Attach;
+                self.reject(cx, cause, out);
+            }
+            (Some(super::stranger::RAU_REQUEST), GmmState::Registered) => {
+                self.refuse_update(cx, cause, out);
+            }
+            (
+                _,
+                GmmState::Deregistered
+                | GmmState::CommonProcedureInitiated
+                | GmmState::Registered
+                | GmmState::DeregisteredInitiated,
+            ) => self.status(cause, out),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The state of one mobile in the SGSN, and the steps that every procedure shares.
+
+use super::{GmmAction, GmmConfig};
+use crate::drops::Drop;
+use crate::gmm::{Cell, MmState, NSAPIS, T3314_DEFAULT, TemporaryIdentity};
+use crate::machine::{Batch, Context};
+use crate::timers::Deadlines;
+use crate::trace::{Category, Level};
+use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
+use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
+use gannet_wire::l3::ie::{
+    DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, PdpContextStatus,
+};
+use serde::{Deserialize, Serialize};
+
+/// The GMM states of the network (clause 4.1.3.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum GmmState {
+    /// No GMM context is established.
+    Deregistered,
+    /// A common procedure runs, and an answer of the mobile is awaited.
+    CommonProcedureInitiated,
+    /// The GMM context is established. Sub-state SUSPENDED is told by [`GmmContext::is_suspended`].
+    Registered,
+    /// The network asked the mobile to detach.
+    DeregisteredInitiated,
+}
+
+/// The timers of one mobile in the SGSN (clause 11.2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GmmTimer {
+    /// T3314: READY becomes STANDBY.
+    Ready,
+    /// T3322, T3350, T3360 or T3370: one procedure runs at a time, and each of these repeats its message.
+    Procedure,
+    /// T3313: repeats PAGING.
+    Paging,
+    /// The mobile reachable timer.
+    MobileReachable,
+    /// The implicit detach timer, which follows it (03.60 clause 6.6.1).
+    ImplicitDetach,
+}
+
+impl GmmTimer {
+    /// All, in the order of their index.
+    pub const ALL: [Self; 5] =
+        [Self::Ready, Self::Procedure, Self::Paging, Self::MobileReachable, Self::ImplicitDetach];
+
+    /// The name of an index.
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
+        Self::ALL.get(index).copied()
+    }
+}
+
+/// The specific procedure that runs (clause 4.7.1.2: one at a time).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Procedure {
+    None,
+    Attach,
+    Update,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Waiting {
+    Nothing,
+    /// The authentication service; no timer.
+    AuthService,
+    /// The node's choice of a P-TMSI; no timer.
+    Ptmsi,
+    /// T3370.
+    IdentityImsi,
+    /// T3370.
+    IdentityImei,
+    /// T3360.
+    Authentication,
+    /// T3350.
+    AttachComplete,
+    /// T3350.
+    UpdateComplete,
+    /// T3350.
+    ReallocationComplete,
+    /// T3322.
+    DetachAccept,
+    /// ATTACH ACCEPT was sent as often as it may be, and no ATTACH COMPLETE came. Both P-TMSIs stay valid
+    /// (clause 4.7.3.1.6 c); the first use of the new one shows that the mobile has taken it.
+    NewPtmsi,
+}
+
+/// One mobile. Plain data; addressed and woken by the node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GmmContext {
+    /// The timers; the node calls [`Deadlines::arm`] after each event.
+    pub deadlines: Deadlines<5>,
+    /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
+    pub active_nsapis: PdpContextStatus,
+    pub(super) imsi: Option<Imsi>,
+    pub(super) imei: Option<Imei>,
+    /// The P-TMSI that the mobile has confirmed.
+    pub(super) current: Option<TemporaryIdentity>,
+    /// The P-TMSI that was sent to it and is not yet confirmed.
+    pub(super) new: Option<TemporaryIdentity>,
+    /// The TLLI that the mobile used last: messages to it go there.
+    pub(super) tlli: Tlli,
+    /// The TLLI that ends when the new one is confirmed; [`Tlli::UNASSIGNED`] where none does.
+    pub(super) old_tlli: Tlli,
+    pub(super) cell: Cell,
+    /// The routing area in which the mobile is registered, and in which it is paged.
+    pub(super) rai: Rai,
+    /// See [`crate::gmm::fingerprint`].
+    pub(super) request: u32,
+    pub(super) mm: MmState,
+    pub(super) gmm: GmmState,
+    pub(super) procedure: Procedure,
+    pub(super) waiting: Waiting,
+    /// Times that the message guarded by [`GmmTimer::Procedure`] was sent.
+    pub(super) tries: u8,
+    pub(super) paging_tries: u8,
+    pub(super) detach: DetachTypeMt,
+    pub(super) detach_cause: Option<GmmCause>,
+    /// The mobile asked for a combined procedure, which an MSC would be needed for.
+    pub(super) combined: bool,
+    /// The PDP context status that the mobile sent; it gets ours in return.
+    pub(super) mobile_nsapis: Option<PdpContextStatus>,
+    /// Sub-state SUSPENDED.
+    pub(super) suspended: bool,
+    /// The paging proceed flag of 03.60 clause 6.1.2: cleared when the mobile reachable timer has run out.
+    pub(super) reachable: bool,
+    /// T3314 as negotiated.
+    pub(super) ready_timer: GprsTimer,
+    pub(super) drx: DrxParameter,
+    pub(super) capability: MsNetworkCapability,
+}
+
+impl GmmContext {
+    /// The context of a mobile that nothing is known of yet.
+    #[must_use]
+    pub fn new(tlli: Tlli, cell: Cell) -> Self {
+        Self {
+            deadlines: Deadlines::default(),
+            active_nsapis: PdpContextStatus::default(),
+            imsi: None,
+            imei: None,
+            current: None,
+            new: None,
+            tlli,
+            old_tlli: Tlli::UNASSIGNED,
+            cell,
+            rai: cell.id.rai,
+            request: 0,
+            mm: MmState::Idle,
+            gmm: GmmState::Deregistered,
+            procedure: Procedure::None,
+            waiting: Waiting::Nothing,
+            tries: 0,
+            paging_tries: 0,
+            detach: DetachTypeMt::ReattachNotRequired,
+            detach_cause: None,
+            combined: false,
+            mobile_nsapis: None,
+            suspended: false,
+            reachable: true,
+            ready_timer: T3314_DEFAULT,
+            drx: DrxParameter::default(),
+            capability: MsNetworkCapability::default(),
+        }
+    }
+
+    /// The subscriber, once known.
+    #[must_use]
+    pub const fn imsi(&self) -> Option<Imsi> {
+        self.imsi
+    }
+    /// The equipment, where it was asked for and told.
+    #[must_use]
+    pub const fn imei(&self) -> Option<Imei> {
+        self.imei
+    }
+    /// The P-TMSI that the mobile has confirmed.
+    #[must_use]
+    pub fn ptmsi(&self) -> Option<PTmsi> {
+        self.current.map(|identity| identity.ptmsi)
+    }
+    /// The P-TMSI that the mobile has not confirmed yet.
+    #[must_use]
+    pub fn new_ptmsi(&self) -> Option<PTmsi> {
+        self.new.map(|identity| identity.ptmsi)
+    }
+    /// The TLLI by which the mobile is addressed now.
+    #[must_use]
+    pub const fn tlli(&self) -> Tlli {
+        self.tlli
+    }
+    /// Where it was heard last.
+    #[must_use]
+    pub const fn cell(&self) -> Cell {
+        self.cell
+    }
+    /// Where it is registered.
+    #[must_use]
+    pub const fn routing_area(&self) -> Rai {
+        self.rai
+    }
+    /// IDLE, STANDBY or READY.
+    #[must_use]
+    pub const fn mm_state(&self) -> MmState {
+        self.mm
+    }
+    /// The GMM state.
+    #[must_use]
+    pub const fn gmm_state(&self) -> GmmState {
+        self.gmm
+    }
+    /// In sub-state SUSPENDED nothing is sent to the mobile but answers.
+    #[must_use]
+    pub const fn is_suspended(&self) -> bool {
+        self.suspended
+    }
+    /// MS network capability, as the mobile sent it.
+    #[must_use]
+    pub const fn network_capability(&self) -> MsNetworkCapability {
+        self.capability
+    }
+    /// DRX parameter, as the mobile sent it.
+    #[must_use]
+    pub const fn drx(&self) -> DrxParameter {
+        self.drx
+    }
+
+    /// Sends to the TLLI that the mobile used last.
+    pub(super) fn send(&self, message: GmmMessage, out: &mut Batch<GmmAction>) {
+        out.push(GmmAction::Send { message, tlli: self.tlli });
+    }
+
+    /// GMM STATUS (clause 4.7.10).
+    pub(super) fn status(&self, cause: GmmCause, out: &mut Batch<GmmAction>) {
+        self.send(GmmMessage::GmmStatus(GmmStatus { cause }), out);
+    }
+
+    /// A message that its state does not expect: counted, answered with GMM STATUS, otherwise ignored (clause 8.4).
+    pub(super) fn unexpected(&self, cx: &mut Context<'_>, what: &str, out: &mut Batch<GmmAction>) {
+        cx.drop(Drop::GmmUnexpected, self.imsi);
+        cx.log(
+            Category::Mm,
+            Level::Info,
+            format_args!("{what} in state {:?}, waiting for {:?}", self.gmm, self.waiting),
+        );
+        self.status(GmmCause::MessageTypeIncompatible, out);
+    }
+
+    /// A message that was lost against another one: counted, and not answered, as the clause has it.
+    pub(super) fn ignored(&self, cx: &mut Context<'_>, what: &str) {
+        cx.drop(Drop::GmmIgnored, self.imsi);
+        cx.log(
+            Category::Mm,
+            Level::Info,
+            format_args!("{what} ignored while waiting for {:?}", self.waiting),
+        );
+    }
+
+    /// Enters the state that goes with waiting for an answer of the mobile, with the first of several tries.
+    pub(super) fn wait(&mut self, cx: &Context<'_>, cfg: &GmmConfig, waiting: Waiting) {
+        self.tries = 1;
+        self.again(cx, cfg, waiting);
+    }
+
+    /// The same without counting from one.
+    pub(super) fn again(&mut self, cx: &Context<'_>, cfg: &GmmConfig, waiting: Waiting) {
+        self.pause(waiting);
+        self.deadlines.set(GmmTimer::Procedure as usize, cx.now + cfg.retry);
+    }
+
+    /// Waits for the node, or for nothing; the GMM state follows.
+    pub(super) fn pause(&mut self, waiting: Waiting) {
+        self.waiting = waiting;
+        self.deadlines.clear(GmmTimer::Procedure as usize);
+        self.gmm = match (waiting, self.procedure) {
+            (
+                Waiting::IdentityImsi
+                | Waiting::IdentityImei
+                | Waiting::Authentication
+                | Waiting::AttachComplete
+                | Waiting::UpdateComplete
+                | Waiting::ReallocationComplete,
+                _,
+            ) => GmmState::CommonProcedureInitiated,
+            (Waiting::DetachAccept, _) => GmmState::DeregisteredInitiated,
+            (Waiting::NewPtmsi, _) | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => {
+                GmmState::Deregistered
+            }
+            (Waiting::AuthService | Waiting::Ptmsi, Procedure::None | Procedure::Update)
+            | (Waiting::Nothing, _) => {
+                if self.mm == MmState::Idle {
+                    GmmState::Deregistered
+                } else {
+                    GmmState::Registered
+                }
+            }
+        };
+    }
+
+    /// The procedure is over and the mobile is where it was before: attached or not.
+    pub(super) fn settle(&mut self) {
+        self.procedure = Procedure::None;
+        self.pause(Waiting::Nothing);
+    }
+
+    /// The context is over.
+    pub(super) fn release(&mut self, out: &mut Batch<GmmAction>) {
+        self.deadlines.clear_all();
+        self.set_mm(MmState::Idle, out);
+        self.settle();
+        self.delete_pdp_contexts(out);
+        out.push(GmmAction::Released);
+    }
+
+    /// Deletes what PDP contexts there are.
+    pub(super) fn delete_pdp_contexts(&mut self, out: &mut Batch<GmmAction>) {
+        if self.active_nsapis.0 & NSAPIS != 0 {
+            out.push(GmmAction::DeletePdpContexts(self.active_nsapis));
+            self.active_nsapis = PdpContextStatus::default();
+        }
+    }
+
+    /// The mobile has taken its new P-TMSI: the old one and the old TLLI end (clause 4.7.1.5).
+    pub(super) fn confirm_new(&mut self, out: &mut Batch<GmmAction>) {
+        if let Some(new) = self.new.take() {
+            let former = self.current.replace(new);
+            if self.old_tlli != Tlli::UNASSIGNED && self.old_tlli != self.tlli {
+                out.push(GmmAction::UnassignTlli { old: self.old_tlli });
+            }
+            self.old_tlli = Tlli::UNASSIGNED;
+            if let Some(former) = former.filter(|former| former.ptmsi != new.ptmsi) {
+                out.push(GmmAction::FreePtmsi(former.ptmsi));
+            }
+        }
+    }
+
+    /// A new P-TMSI that another one replaces before the mobile has confirmed it.
+    pub(super) fn discard_new(&mut self, out: &mut Batch<GmmAction>) {
+        if let Some(new) = self.new.take() {
+            out.push(GmmAction::UnassignTlli { old: Tlli::local(new.ptmsi) });
+            out.push(GmmAction::FreePtmsi(new.ptmsi));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The MM state (03.60 clause 6.1 [23.060]): READY, STANDBY and IDLE, cell updates, paging, and reachability.
+
+use super::context::{GmmTimer, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext, Uplink};
+use crate::drops::Drop;
+use crate::gmm::{Cell, MmState, span};
+use crate::machine::{Batch, Context};
+use crate::trace::{Category, Level};
+use gannet_wire::id::Tlli;
+
+impl GmmContext {
+    /// Any LLC frame of the mobile: it is in this cell, it is reached by this TLLI, and it is READY
+    /// (clause 4.7.2.1; cell update of 03.60 clause 6.9.1.1; answer to paging of clause 4.7.9.1.1).
+    pub(super) fn heard(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        from: Uplink,
+        out: &mut Batch<GmmAction>,
+    ) {
+        self.tlli = from.tlli;
+        let old = core::mem::replace(&mut self.cell, from.cell);
+        if self.mm == MmState::Idle {
+            if self.waiting == Waiting::NewPtmsi && self.uses_new_locally() {
+                self.confirm_new(out);
+                self.registered(cx, cfg, out);
+            }
+            return;
+        }
+        if address(old) != address(from.cell) {
+            out.push(GmmAction::CellChanged { old, new: from.cell });
+        }
+        if self.waiting == Waiting::Nothing && self.uses_new_locally() {
+            self.confirm_new(out);
+        }
+        let was_ready = self.mm == MmState::Ready;
+        self.enter_ready(cx, cfg, out);
+        if !was_ready && self.waiting == Waiting::DetachAccept {
+            self.send_detach(out);
+        }
+    }
+
+    fn uses_new_locally(&self) -> bool {
+        self.new.is_some_and(|new| self.tlli == Tlli::local(new.ptmsi))
+    }
+
+    /// READY, with T3314 from its beginning; nothing watches over reachability meanwhile.
+    pub(super) fn enter_ready(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        self.reachable = true;
+        for timer in [GmmTimer::Paging, GmmTimer::MobileReachable, GmmTimer::ImplicitDetach] {
+            self.deadlines.clear(timer as usize);
+        }
+        self.set_mm(MmState::Ready, out);
+        match span(self.ready_timer) {
+            Some(span) if span.0 == 0 => self.enter_standby(cx, cfg, out),
+            Some(span) => self.deadlines.set(GmmTimer::Ready as usize, cx.now + span),
+            None => self.deadlines.clear(GmmTimer::Ready as usize),
+        }
+    }
+
+    fn enter_standby(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        self.deadlines.clear(GmmTimer::Ready as usize);
+        self.set_mm(MmState::Standby, out);
+        if let Some(span) = span(cfg.t3312) {
+            self.deadlines.set(GmmTimer::MobileReachable as usize, cx.now + span + cfg.reachable_margin);
+        }
+    }
+
+    pub(super) fn set_mm(&mut self, mm: MmState, out: &mut Batch<GmmAction>) {
+        if self.mm != mm {
+            self.mm = mm;
+            out.push(GmmAction::MmStateChanged(mm));
+        }
+    }
+
+    /// A timer has expired.
+    pub(super) fn timer(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        timer: GmmTimer,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match (timer, self.mm) {
+            (GmmTimer::Procedure, _) => self.procedure_timer(cx, cfg, out),
+            (GmmTimer::Ready, MmState::Ready) => self.enter_standby(cx, cfg, out),
+            (GmmTimer::Paging, MmState::Standby) => self.page_again(cx, cfg, out),
+            // 03.60 clause 6.1.2: the paging proceed flag is cleared.
+            (GmmTimer::MobileReachable, MmState::Standby) => {
+                self.reachable = false;
+                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+            }
+            // Also the end of an attach whose ATTACH COMPLETE never came.
+            (GmmTimer::ImplicitDetach, MmState::Standby | MmState::Idle) => self.implicit_detach(cx, out),
+            // Stopped when this state was entered.
+            (GmmTimer::Ready, MmState::Idle | MmState::Standby)
+            | (GmmTimer::Paging | GmmTimer::MobileReachable, MmState::Idle | MmState::Ready)
+            | (GmmTimer::ImplicitDetach, MmState::Ready) => {}
+        }
+    }
+
+    /// Something is to be sent to the mobile. In STANDBY it is paged first (clause 4.7.9.1.1).
+    pub(super) fn downlink_data(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.mm {
+            MmState::Idle => {
+                cx.drop(Drop::GmmNotAttached, self.imsi);
+                out.push(GmmAction::PagingFailed);
+            }
+            MmState::Standby if !self.reachable => {
+                cx.drop(Drop::GmmUnreachable, self.imsi);
+                out.push(GmmAction::PagingFailed);
+            }
+            // Suspended: what is held waits for RESUME or a routing area update. Paged already: it waits for T3313.
+            MmState::Standby if self.suspended || self.deadlines.is_set(GmmTimer::Paging as usize) => {}
+            MmState::Standby => {
+                self.paging_tries = 0;
+                self.page(cx, cfg, out);
+            }
+            MmState::Ready => {}
+        }
+    }
+
+    fn page(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        let Some(imsi) = self.imsi else { return };
+        self.paging_tries += 1;
+        self.deadlines.set(GmmTimer::Paging as usize, cx.now + cfg.t3313);
+        out.push(GmmAction::Page { imsi, ptmsi: self.ptmsi(), rai: self.rai, drx: self.drx });
+    }
+
+    /// T3313 has expired (clause 4.7.9.1.1: the network may page again).
+    fn page_again(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        if self.paging_tries < cfg.paging_tries {
+            self.page(cx, cfg, out);
+        } else {
+            cx.drop(Drop::GmmPagingFailed, self.imsi);
+            cx.log(Category::Mm, Level::Notice, format_args!("no answer to {} pagings", self.paging_tries));
+            out.push(GmmAction::PagingFailed);
+        }
+    }
+}
+
+const fn address(cell: Cell) -> (u16, u16) {
+    (cell.nsei.0, cell.bvci.0)
+}

@@ -1,0 +1,161 @@
+//! Routing area updating within this SGSN (clause 4.7.5): normal, periodic, and combined without an MSC.
+
+use super::context::{GmmState, Procedure, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext};
+use crate::auth::AuthQuestion;
+use crate::drops::Drop;
+use crate::gmm::{TemporaryIdentity, fingerprint};
+use crate::machine::{Batch, Context};
+use gannet_wire::id::Tlli;
+use gannet_wire::l3::gmm::{RauReject, RauRequest};
+use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, UpdateKind};
+
+impl GmmContext {
+    /// ROUTING AREA UPDATE REQUEST, state by state (clauses 4.7.5.1.6, 4.7.3.1.6 f and 4.7.4.2.4 e).
+    pub(super) fn update_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        request: &RauRequest,
+        out: &mut Batch<GmmAction>,
+    ) {
+        let mut octets = Vec::with_capacity(64);
+        request.emit(&mut octets);
+        octets.extend_from_slice(&self.cell.id.rai.to_octets());
+        let print = fingerprint(&octets);
+        match (self.gmm, self.procedure, self.waiting) {
+            // Case d, the same elements: the ACCEPT once more, T3350 from the start, the count untouched.
+            (GmmState::CommonProcedureInitiated, Procedure::Update, Waiting::UpdateComplete)
+                if print == self.request =>
+            {
+                self.again(cx, cfg, Waiting::UpdateComplete);
+                self.send_accept(cfg, out);
+            }
+            // Case e, the same elements: the procedure goes on.
+            (GmmState::CommonProcedureInitiated | GmmState::Registered, Procedure::Update, _)
+                if print == self.request =>
+            {
+                self.ignored(cx, "a repeated ROUTING AREA UPDATE REQUEST");
+            }
+            // Clause 4.7.3.1.6 f: the mobile has the ATTACH ACCEPT, its P-TMSI is valid.
+            (GmmState::CommonProcedureInitiated, Procedure::Attach, Waiting::AttachComplete)
+            | (GmmState::Deregistered, Procedure::None, Waiting::NewPtmsi)
+                if self.uses_new() =>
+            {
+                self.confirm_new(out);
+                self.registered(cx, cfg, out);
+                self.start_update(cx, cfg, request, print, out);
+            }
+            // Not attached, or not yet: there is no context that could be updated.
+            (GmmState::Deregistered, _, _) | (GmmState::CommonProcedureInitiated, Procedure::Attach, _) => {
+                self.refuse_update(cx, GmmCause::ImplicitlyDetached, out);
+                self.release(out);
+            }
+            // Only a detach for non-GPRS services lets the update pass (clause 4.7.4.2.4 e).
+            (GmmState::DeregisteredInitiated, _, _) if self.detach != DetachTypeMt::Imsi => {
+                self.ignored(cx, "a ROUTING AREA UPDATE REQUEST during detach");
+            }
+            // Cases d and e with other elements, and a common procedure that gives way (clause 4.7.6.4 b).
+            (
+                GmmState::Registered | GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated,
+                _,
+                _,
+            ) => self.start_update(cx, cfg, request, print, out),
+        }
+    }
+
+    /// Was the TLLI that the mobile used last made from the P-TMSI that it has not confirmed yet?
+    pub(super) fn uses_new(&self) -> bool {
+        self.new
+            .is_some_and(|new| self.tlli == Tlli::local(new.ptmsi) || self.tlli == Tlli::foreign(new.ptmsi))
+    }
+
+    fn start_update(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        request: &RauRequest,
+        print: u32,
+        out: &mut Batch<GmmAction>,
+    ) {
+        if self.uses_new() {
+            self.confirm_new(out);
+        }
+        self.procedure = Procedure::Update;
+        self.pause(Waiting::Nothing);
+        self.suspended = false;
+        self.request = print;
+        self.combined =
+            matches!(request.update_type.kind, UpdateKind::Combined | UpdateKind::CombinedWithImsiAttach);
+        self.mobile_nsapis = request.pdp_context_status;
+        if let Some(drx) = request.drx {
+            self.drx = drx;
+        }
+        if let Some(capability) = request.ms_network_capability {
+            self.capability = capability;
+        }
+        if let Some(asked) = request.requested_ready_timer {
+            self.negotiate_ready(cfg, Some(asked));
+        }
+        out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
+        let signature = request.old_ptmsi_signature;
+        let claimed = self.current.map(|current| TemporaryIdentity { ptmsi: current.ptmsi, signature });
+        let named = self
+            .current
+            .is_some_and(|c| self.tlli == Tlli::local(c.ptmsi) || self.tlli == Tlli::foreign(c.ptmsi));
+        match (claimed, self.imsi) {
+            (Some(claimed), Some(imsi)) if named && self.knows(cfg, claimed) => {
+                if cfg.authenticate_updates {
+                    self.pause(Waiting::AuthService);
+                    out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
+                } else {
+                    self.update_authenticated(cx, cfg, out);
+                }
+            }
+            // The signature is not the one that goes with the P-TMSI: who is it?
+            _ => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
+        }
+    }
+
+    /// The mobile is who it says: compare PDP contexts, take it into its routing area, and accept. A new P-TMSI is
+    /// given where the old one was another routing area's, so that its TLLI is local again.
+    pub(super) fn update_authenticated(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        self.compare_pdp_contexts(out);
+        let local = self.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
+        let moved = self.rai != self.cell.id.rai;
+        self.rai = self.cell.id.rai;
+        if cfg.reallocate_always || moved || !local {
+            self.ask_ptmsi(out);
+        } else {
+            self.send_accept(cfg, out);
+            self.registered(cx, cfg, out);
+        }
+    }
+
+    /// ROUTING AREA UPDATE REJECT to a mobile whose claim does not hold. The context that it claimed stays as it was.
+    pub(super) fn refuse_update(
+        &mut self,
+        cx: &mut Context<'_>,
+        cause: GmmCause,
+        out: &mut Batch<GmmAction>,
+    ) {
+        cx.drop(Drop::GmmRejected, self.imsi);
+        let force_to_standby = ForceToStandby::NotIndicated;
+        self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
+        if let Some(current) = self.current {
+            self.tlli = Tlli::local(current.ptmsi);
+        }
+        self.settle();
+    }
+
+    /// T3314 as this mobile was given it.
+    #[must_use]
+    pub const fn ready_timer(&self) -> GprsTimer {
+        self.ready_timer
+    }
+}
