@@ -218,54 +218,45 @@ impl Tid {
 }
 
 /// Mobile country code and mobile network code (03.03 clause 2.2 [23.003]).
+///
+/// Held as the three octets of a location area identification (04.08 clause 10.5.1.3 [24.008]): whatever halves a peer
+/// sends are kept as they are, and what to do with a strange PLMN is the procedure's decision.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-pub struct Plmn {
-    /// Mobile country code, 0 to 999.
-    pub mcc: u16,
-    /// Mobile network code, 0 to 999.
-    pub mnc: u16,
-    /// The network code has three digits (`012` is not `12`).
-    pub mnc_three_digits: bool,
-}
+pub struct Plmn([u8; 3]);
 
 impl Plmn {
-    /// From the three octets of a location area identification (04.08 clause 10.5.1.3 [24.008]).
-    ///
-    /// A digit that is not decimal counts as 0xa to 0xf times its weight, so that nothing is refused here: what to
-    /// do with a strange PLMN is the procedure's decision.
+    /// From numbers below 1000; `012` with three digits is not `12` with two.
     #[must_use]
-    pub fn from_octets([a, b, c]: [u8; 3]) -> Self {
-        let digit = |d: u8| u16::from(d & 0xf);
-        let mcc = digit(a) * 100 + digit(a >> 4) * 10 + digit(b);
-        let two = digit(c) * 10 + digit(c >> 4);
-        if b >> 4 == 0xf {
-            Self { mcc, mnc: two, mnc_three_digits: false }
+    pub fn new(mcc: u16, mnc: u16, mnc_three_digits: bool) -> Self {
+        let digit = |value: u16, weight: u16| u8::try_from(value / weight % 10).unwrap_or(0);
+        let (m1, m2, m3) = (digit(mcc, 100), digit(mcc, 10), digit(mcc, 1));
+        let (n1, n2, n3) = if mnc_three_digits {
+            (digit(mnc, 100), digit(mnc, 10), digit(mnc, 1))
         } else {
-            Self { mcc, mnc: two * 10 + digit(b >> 4), mnc_three_digits: true }
-        }
+            (digit(mnc, 10), digit(mnc, 1), 0xf)
+        };
+        Self([m2 << 4 | m1, n3 << 4 | m3, n2 << 4 | n1])
+    }
+
+    /// From the three octets of a location area identification.
+    #[must_use]
+    pub const fn from_octets(octets: [u8; 3]) -> Self {
+        Self(octets)
     }
 
     /// The three octets of a location area identification.
     #[must_use]
-    pub fn to_octets(self) -> [u8; 3] {
-        let digit = |value: u16, weight: u16| u8::try_from(value / weight % 10).unwrap_or(0);
-        let (m1, m2, m3) = (digit(self.mcc, 100), digit(self.mcc, 10), digit(self.mcc, 1));
-        let (n1, n2, n3) = if self.mnc_three_digits {
-            (digit(self.mnc, 100), digit(self.mnc, 10), digit(self.mnc, 1))
-        } else {
-            (digit(self.mnc, 10), digit(self.mnc, 1), 0xf)
-        };
-        [m2 << 4 | m1, n3 << 4 | m3, n2 << 4 | n1]
+    pub const fn to_octets(self) -> [u8; 3] {
+        self.0
     }
 }
 
 impl fmt::Display for Plmn {
+    /// `001-01`; a half that is no decimal digit shows as its hexadecimal one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.mnc_three_digits {
-            write!(f, "{:03}-{:03}", self.mcc, self.mnc)
-        } else {
-            write!(f, "{:03}-{:02}", self.mcc, self.mnc)
-        }
+        let [a, b, c] = self.0;
+        write!(f, "{:x}{:x}{:x}-{:x}{:x}", a & 0xf, a >> 4, b & 0xf, c & 0xf, c >> 4)?;
+        if b >> 4 == 0xf { Ok(()) } else { write!(f, "{:x}", b >> 4) }
     }
 }
 
@@ -380,6 +371,9 @@ mod tests {
             let plmn = Plmn::from_octets(octets);
             assert_eq!((plmn.to_string().as_str(), plmn.to_octets()), (text, octets));
         }
+        assert_eq!(Plmn::new(1, 1, false), Plmn::from_octets([0x00, 0xf1, 0x10]));
+        assert_eq!(Plmn::new(310, 12, true), Plmn::from_octets([0x13, 0x20, 0x10]));
+        assert_eq!(Plmn::from_octets([0xba, 0xfc, 0xed]).to_string(), "abc-de");
     }
 
     #[test]
