@@ -100,6 +100,19 @@ drops! {
     // ---------------------------------------------------------------- GTP
 
     GtpMalformed: "gtp_malformed", "29.060 clause 11", "a GTP message could not be read";
+    GtpVersion: "gtp_version", "29.060 clause 11.1.1", "a GTP message of another version arrived";
+    GtpUnknownMessage: "gtp_unknown_message", "29.060 clauses 11.1.3 and 11.1.4", "a GTP message of a type that is unknown or does not belong to its plane arrived";
+    GtpExtensionHeader: "gtp_extension_header", "29.060 clause 6", "a GTP message has an extension header that must be comprehended and is not known";
+    GtpRepeatedRequest: "gtp_repeated_request", "29.060 clause 7.6", "a request came again; if it was answered, with the same answer";
+    GtpUnexpectedResponse: "gtp_unexpected_response", "29.060 clause 7.6", "a response fits no request that is outstanding: late, repeated, or from another peer";
+    GtpNoResponse: "gtp_no_response", "29.060 clause 7.6", "a request was sent N3-REQUESTS times and never answered";
+    GtpTooManyRequests: "gtp_too_many_requests", "configuration", "as many requests are outstanding as there may be";
+    GtpPathTableFull: "gtp_path_table_full", "configuration", "the table of GTP paths is full";
+    GtpNoPath: "gtp_no_path", "29.060 clause 9.1", "a G-PDU was to be sent through a tunnel whose path is gone";
+    GtpNoHeadroom: "gtp_no_headroom", "29.060 clause 6", "a G-PDU's header does not fit in front of its T-PDU";
+    GtpUnknownTeid: "gtp_unknown_teid", "29.060 clause 7.3.7", "a G-PDU came for a tunnel endpoint that does not exist";
+    GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
+    GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 
     // ---------------------------------------------------------------- nodes
 }

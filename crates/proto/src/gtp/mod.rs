@@ -1,1 +1,572 @@
-//! GTP entities: paths and tunnels (29.060).
+//! GTPv1 as a GSN speaks it, in the role of SGSN and GGSN alike (29.060).
+//!
+//! [`GtpEntity`] has the paths to the peers (Echo, Recovery), our requests with their retransmission, and the answers
+//! to theirs. A [`GtpTunnel`] is what one PDP context knows of its peer: plain data, kept by the node inside the
+//! context. Which context a TEID names is the node's table; [`TeidParts`] is the layout that makes it one access.
+//!
+//! The node gives datagrams to [`GtpEntity::receive_control`] and [`GtpEntity::receive_user`] by the port they came in
+//! at, its wake-ups to [`GtpEntity::wake`], and takes what follows out of the batch of [`GtpOutput`]. A G-PDU costs no
+//! allocation: its header is taken off or put in front of the frame.
+
+mod error_indication;
+mod path;
+mod receive;
+mod request;
+#[cfg(test)]
+mod tests;
+mod tunnel;
+
+pub use error_indication::AnswerLimiter;
+pub use path::{Path, Paths, Plane, PlaneState};
+pub use receive::ReceivedGPdu;
+pub use request::Transaction;
+pub use tunnel::{GtpTunnel, SLOTS, TeidParts};
+
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context, Peer, Port};
+use crate::time::{Duration, Instant};
+use crate::timers::TimerKey;
+use crate::trace::{Category, Level};
+use core::net::{IpAddr, SocketAddr};
+use gannet_wire::DecodeError;
+use gannet_wire::gtp::v1c::{self, EchoRequest, ErrorIndication};
+use gannet_wire::gtp::v1u::GPdu;
+use gannet_wire::gtp::{Cause, Message, PORT_CONTROL, PORT_USER};
+use gannet_wire::id::Teid;
+use request::{Asker, Outstanding, Requests, Responses};
+
+/// How a GSN speaks GTP.
+#[derive(Debug, Clone)]
+pub struct GtpConfig {
+    /// The node's port for GTP-C.
+    pub control_port: Port,
+    /// The node's port for GTP-U.
+    pub user_port: Port,
+    /// Our address for signalling.
+    pub control_address: IpAddr,
+    /// Our address for user traffic.
+    pub user_address: IpAddr,
+    /// How often this node was started, modulo 256 (29.060 clause 11.2).
+    pub restart_counter: u8,
+    /// T3-RESPONSE: how long a response is waited for.
+    pub t3_response: Duration,
+    /// N3-REQUESTS: how often a request is sent.
+    pub n3_requests: u8,
+    /// Time between two Echo Requests on a path; zero for none. 29.060 clause 7.2.1 wants at least 60 s.
+    pub echo_interval: Duration,
+    /// Peers at most.
+    pub path_limit: u16,
+    /// Our requests that may wait for a response, at most 32768.
+    pub request_limit: usize,
+    /// Answers that are kept for repeated requests.
+    pub response_limit: usize,
+    /// Error Indications and other unasked-for answers a second; ten times as many at once.
+    pub answers_per_second: u32,
+    /// G-PDUs carry sequence numbers.
+    pub sequence_numbers: bool,
+    /// [`TimerKey::owner`] of this entity's wake-ups.
+    pub timer_owner: u8,
+}
+
+impl GtpConfig {
+    /// The recommended values, with one address for both planes.
+    #[must_use]
+    pub const fn new(control_port: Port, user_port: Port, address: IpAddr, timer_owner: u8) -> Self {
+        Self {
+            control_port,
+            user_port,
+            control_address: address,
+            user_address: address,
+            restart_counter: 0,
+            t3_response: Duration::from_secs(5),
+            n3_requests: 3,
+            echo_interval: Duration::from_secs(60),
+            path_limit: 1024,
+            request_limit: 1 << 14,
+            response_limit: 1 << 14,
+            answers_per_second: 100,
+            sequence_numbers: true,
+            timer_owner,
+        }
+    }
+}
+
+/// What the entity gives to its node.
+#[derive(Debug)]
+pub enum GtpOutput {
+    /// Send a datagram.
+    Transmit {
+        /// Through which port.
+        port: Port,
+        /// To whom.
+        peer: Peer,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// A peer asks something. The node answers with [`GtpEntity::respond`].
+    Request {
+        /// Who asks.
+        transaction: Transaction,
+        /// Our endpoint that his header names; 0 in a first Create PDP Context Request.
+        teid: Teid,
+        /// What he asks.
+        message: Box<Message>,
+    },
+    /// A peer's request cannot be read. The node knows the endpoint that the refusal goes to, and answers with
+    /// [`GtpEntity::refuse`].
+    Malformed {
+        /// Who asks.
+        transaction: Transaction,
+        /// Our endpoint that his header names.
+        teid: Teid,
+        /// His endpoint, where the request is the one that names it.
+        reply_to: Option<Teid>,
+        /// The cause of the refusal.
+        cause: Cause,
+    },
+    /// The response to a request of the node, or why it cannot be read (29.060 clause 11.1.5).
+    Response {
+        /// The node's key.
+        user: u64,
+        /// Who answered.
+        peer: IpAddr,
+        /// What.
+        message: Result<Box<Message>, DecodeError>,
+    },
+    /// A request of the node got no response to any of its repetitions.
+    TimedOut {
+        /// The node's key.
+        user: u64,
+    },
+    /// A peer has lost all its contexts: those with this path are void (29.060 clause 11.2).
+    PeerRestarted {
+        /// The peer.
+        peer: IpAddr,
+        /// The index of its path.
+        path: u16,
+    },
+    /// A peer answers no Echo Request any more. It is asked further on.
+    PathFailed {
+        /// The peer.
+        peer: IpAddr,
+        /// The index of its path.
+        path: u16,
+        /// On which plane.
+        plane: Plane,
+    },
+    /// A peer answers again.
+    PathRestored {
+        /// The peer.
+        peer: IpAddr,
+        /// The index of its path.
+        path: u16,
+        /// On which plane.
+        plane: Plane,
+    },
+    /// A peer does not know the endpoint that we sent a G-PDU to (29.060 clause 7.3.7).
+    ErrorIndication {
+        /// The index of the path for which the tunnel was made.
+        path: u16,
+        /// The peer's endpoint.
+        teid: Teid,
+    },
+}
+
+/// Slots of our wake-ups: below [`PATH_SLOT`] a sequence number, from there on a path, and one for the answers.
+const PATH_SLOT: u32 = 1 << 16;
+const ANSWERS_SLOT: u32 = 1 << 17;
+
+/// GTP of one node.
+#[derive(Debug)]
+pub struct GtpEntity {
+    config: GtpConfig,
+    paths: Paths,
+    requests: Requests,
+    responses: Responses,
+    limiter: AnswerLimiter,
+    answers_wake_asked: bool,
+}
+
+impl GtpEntity {
+    /// An entity that knows nobody yet.
+    #[must_use]
+    pub fn new(config: GtpConfig) -> Self {
+        let burst = config.answers_per_second.saturating_mul(10);
+        Self {
+            paths: Paths::with_limit(config.path_limit),
+            requests: Requests::with_limit(config.request_limit),
+            responses: Responses::with_limit(config.response_limit),
+            limiter: AnswerLimiter::new(config.answers_per_second, burst),
+            answers_wake_asked: false,
+            config,
+        }
+    }
+
+    /// How it speaks.
+    #[must_use]
+    pub const fn config(&self) -> &GtpConfig {
+        &self.config
+    }
+
+    /// The peers.
+    #[must_use]
+    pub const fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// Our requests that wait for a response.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.requests.len()
+    }
+
+    /// Requests of peers that are being worked at or whose answers are kept.
+    #[must_use]
+    pub fn answers(&self) -> usize {
+        self.responses.len()
+    }
+
+    // ------------------------------------------------------------------------------------------------- tunnels
+
+    /// Makes a tunnel to a peer's two addresses and endpoints. `recovery` is the restart counter of the message that
+    /// named them. `None`, with a named drop, where the table of paths is full.
+    pub fn open(
+        &mut self,
+        cx: &mut Context<'_>,
+        control: (IpAddr, Teid),
+        user: (IpAddr, Teid),
+        recovery: Option<u8>,
+    ) -> Option<GtpTunnel> {
+        let control_path = self.acquire(cx, control.0, Plane::Control)?;
+        let Some(user_path) = self.acquire(cx, user.0, Plane::User) else {
+            self.paths.release(control_path, Plane::Control);
+            return None;
+        };
+        if let (Some(path), Some(counter)) = (self.paths.get_mut(control_path), recovery) {
+            path.restart_counter = Some(counter);
+        }
+        Some(GtpTunnel {
+            peer_control: control.1,
+            peer_user: user.1,
+            control_path,
+            user_path,
+            next_sequence: 0,
+            sequenced: self.config.sequence_numbers,
+        })
+    }
+
+    /// Gives a tunnel back. A path goes with its last tunnel.
+    pub fn close(&mut self, tunnel: GtpTunnel) {
+        self.paths.release(tunnel.control_path, Plane::Control);
+        self.paths.release(tunnel.user_path, Plane::User);
+    }
+
+    fn acquire(&mut self, cx: &mut Context<'_>, address: IpAddr, plane: Plane) -> Option<u16> {
+        let next_echo = cx.now + self.config.echo_interval;
+        let Some((index, new)) = self.paths.acquire(address, plane, next_echo) else {
+            cx.drop(Drop::GtpPathTableFull, None);
+            return None;
+        };
+        if new {
+            self.wake_for_echo(cx, index);
+        }
+        Some(index)
+    }
+
+    // ---------------------------------------------------------------------------------------------- user plane
+
+    /// Puts the header of a G-PDU in front of a T-PDU and sends it through a tunnel.
+    pub fn send_user(
+        &self,
+        cx: &mut Context<'_>,
+        tunnel: &mut GtpTunnel,
+        mut frame: Frame,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let Some(path) = self.paths.get(tunnel.user_path) else {
+            cx.drop(Drop::GtpNoPath, None);
+            return;
+        };
+        let sequence = tunnel.sequenced.then_some(tunnel.next_sequence);
+        let header = GPdu { teid: tunnel.peer_user, sequence, npdu_number: None };
+        let t_pdu_len = frame.len();
+        let written = frame.push(header.buffer_len()).is_some_and(|room| header.emit(t_pdu_len, room));
+        if !written {
+            cx.drop(Drop::GtpNoHeadroom, None);
+            return;
+        }
+        tunnel.next_sequence = tunnel.next_sequence.wrapping_add(1);
+        let peer = Peer::Udp(SocketAddr::new(path.address, PORT_USER));
+        out.push(GtpOutput::Transmit { port: self.config.user_port, peer, frame });
+    }
+
+    /// Tells the sender of a G-PDU that its endpoint does not exist, unless too many were told lately
+    /// (29.060 clause 7.3.7). Counts the drop of the G-PDU.
+    pub fn unknown_teid(&mut self, cx: &mut Context<'_>, from: Peer, teid: Teid, out: &mut Batch<GtpOutput>) {
+        cx.drop(Drop::GtpUnknownTeid, None);
+        if !self.limiter.permit(cx.now) {
+            cx.drop(Drop::GtpErrorIndicationLimited, None);
+            return;
+        }
+        let Peer::Udp(from) = from else { return };
+        let address = self.config.user_address;
+        let message = ErrorIndication { teid, address, private_extension: None };
+        let to = SocketAddr::new(from.ip(), PORT_USER);
+        self.send(cx, Plane::User, to, Teid(0), 0, &message.into(), out);
+    }
+
+    // ------------------------------------------------------------------------------------------------ requests
+
+    /// Sends a request to a peer and repeats it until it is answered. `user` is the node's key: a
+    /// [`GtpOutput::Response`] or [`GtpOutput::TimedOut`] will carry it. The sequence number, for
+    /// [`GtpEntity::cancel`]; `None`, with a named drop, where too many requests are outstanding.
+    pub fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        user: u64,
+        peer: IpAddr,
+        teid: Teid,
+        message: &Message,
+        out: &mut Batch<GtpOutput>,
+    ) -> Option<u16> {
+        let to = SocketAddr::new(peer, PORT_CONTROL);
+        self.ask(cx, Asker::Node(user), Plane::Control, to, teid, message, out)
+    }
+
+    /// Forgets a request: its response, if one comes, counts as unexpected.
+    pub fn cancel(&mut self, sequence: u16, user: u64) -> bool {
+        self.requests.cancel(sequence, user)
+    }
+
+    /// Answers a request with a message to the peer's endpoint `teid`. A repetition of the request is answered with
+    /// the same octets.
+    pub fn respond(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        teid: Teid,
+        message: &Message,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let mut octets = Vec::with_capacity(128);
+        if v1c::emit_datagram(teid, transaction.sequence, message, &mut octets) {
+            self.transmit(cx, transaction.plane, transaction.peer, &octets, out);
+            self.responses.answer(transaction, octets);
+        }
+    }
+
+    /// Answers a request with nothing but a cause.
+    pub fn refuse(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        teid: Teid,
+        cause: Cause,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        if let Some(message) = v1c::refusal(transaction.request, cause) {
+            self.respond(cx, transaction, teid, &message, out);
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one datagram")]
+    fn ask(
+        &mut self,
+        cx: &mut Context<'_>,
+        asker: Asker,
+        plane: Plane,
+        peer: SocketAddr,
+        teid: Teid,
+        message: &Message,
+        out: &mut Batch<GtpOutput>,
+    ) -> Option<u16> {
+        let expects = v1c::response_to(message.message_type())?;
+        let random = u16::try_from(cx.rng.u32() >> 16).unwrap_or(0);
+        let Some(sequence) = self.requests.sequence(random) else {
+            cx.drop(Drop::GtpTooManyRequests, None);
+            return None;
+        };
+        let mut octets = Vec::with_capacity(128);
+        if !v1c::emit_datagram(teid, sequence, message, &mut octets) {
+            return None;
+        }
+        self.transmit(cx, plane, peer, &octets, out);
+        let attempts_left = self.config.n3_requests.saturating_sub(1);
+        let request = Outstanding { asker, peer, plane, expects, octets, attempts_left, generation: 0 };
+        let generation = self.requests.insert(sequence, request);
+        self.wake_for_request(cx, sequence, generation);
+        Some(sequence)
+    }
+
+    // ------------------------------------------------------------------------------------------------ wake-ups
+
+    /// Is this wake-up ours? Those of [`GtpConfig::timer_owner`] are.
+    #[must_use]
+    pub const fn owns(&self, key: TimerKey) -> bool {
+        key.owner == self.config.timer_owner
+    }
+
+    /// Takes a wake-up of ours: repeats a request, tests a path, or forgets old answers.
+    pub fn wake(&mut self, cx: &mut Context<'_>, key: TimerKey, out: &mut Batch<GtpOutput>) {
+        match (u16::try_from(key.slot), u16::try_from(key.slot.wrapping_sub(PATH_SLOT))) {
+            (Ok(sequence), _) => self.t3_response(cx, sequence, key.generation, out),
+            (Err(_), Ok(path)) => self.echo(cx, path, key.generation, out),
+            (Err(_), Err(_)) => {
+                self.answers_wake_asked = false;
+                self.responses.expire(cx.now);
+                self.wake_for_answers(cx);
+            }
+        }
+    }
+
+    /// T3-RESPONSE has expired: the request is sent again, N3-REQUESTS times in all (29.060 clause 7.6).
+    fn t3_response(
+        &mut self,
+        cx: &mut Context<'_>,
+        sequence: u16,
+        generation: u16,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let Some(request) = self.requests.woken(sequence, generation) else { return };
+        if let Some(left) = request.attempts_left.checked_sub(1) {
+            request.attempts_left = left;
+            let (plane, peer) = (request.plane, request.peer);
+            let octets = core::mem::take(&mut request.octets);
+            self.transmit(cx, plane, peer, &octets, out);
+            if let Some(request) = self.requests.woken(sequence, generation) {
+                request.octets = octets;
+            }
+            self.wake_for_request(cx, sequence, generation);
+            return;
+        }
+        let Some(request) = self.requests.remove(sequence) else { return };
+        cx.drop(Drop::GtpNoResponse, None);
+        match request.asker {
+            Asker::Node(user) => out.push(GtpOutput::TimedOut { user }),
+            Asker::Echo { path, generation, plane } => self.echo_failed(cx, path, generation, plane, out),
+        }
+    }
+
+    /// Tests both planes of a path (29.060 clause 7.2.1).
+    fn echo(&mut self, cx: &mut Context<'_>, index: u16, generation: u16, out: &mut Batch<GtpOutput>) {
+        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
+            return;
+        };
+        path.next_echo = cx.now + self.config.echo_interval;
+        let address = path.address;
+        for plane in Plane::ALL {
+            let Some(state) = self.paths.get(index).map(|path| *path.plane(plane)) else { return };
+            if state.tunnels == 0 || state.echo_outstanding {
+                continue;
+            }
+            let asker = Asker::Echo { path: index, generation, plane };
+            let to = SocketAddr::new(address, port_number(plane));
+            let message = EchoRequest { private_extension: None }.into();
+            let asked = self.ask(cx, asker, plane, to, Teid(0), &message, out).is_some();
+            if let Some(path) = self.paths.get_mut(index) {
+                path.plane_mut(plane).echo_outstanding = asked;
+            }
+        }
+        self.wake_for_echo(cx, index);
+    }
+
+    fn echo_failed(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u16,
+        generation: u16,
+        plane: Plane,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
+            return;
+        };
+        let peer = path.address;
+        let state = path.plane_mut(plane);
+        state.echo_outstanding = false;
+        if !core::mem::replace(&mut state.failed, true) {
+            cx.log(
+                Category::Gtp,
+                Level::Notice,
+                format_args!("path to {peer} failed on the {plane:?} plane"),
+            );
+            out.push(GtpOutput::PathFailed { peer, path: index, plane });
+        }
+    }
+
+    fn key(&self, slot: u32, generation: u16) -> TimerKey {
+        TimerKey { owner: self.config.timer_owner, slot, generation }
+    }
+
+    fn wake_for_request(&self, cx: &mut Context<'_>, sequence: u16, generation: u16) {
+        let key = self.key(u32::from(sequence), generation);
+        cx.timers.wake(key, cx.now + self.config.t3_response);
+    }
+
+    fn wake_for_echo(&self, cx: &mut Context<'_>, index: u16) {
+        if self.config.echo_interval == Duration::ZERO {
+            return;
+        }
+        if let Some(path) = self.paths.get(index) {
+            cx.timers.wake(self.key(PATH_SLOT + u32::from(index), path.generation), path.next_echo);
+        }
+    }
+
+    fn wake_for_answers(&mut self, cx: &mut Context<'_>) {
+        if let (false, Some(end)) = (self.answers_wake_asked, self.responses.next_end()) {
+            self.answers_wake_asked = true;
+            cx.timers.wake(self.key(ANSWERS_SLOT, 0), end);
+        }
+    }
+
+    /// How long a peer may repeat a request: as long as we would, and once more.
+    fn answers_end(&self, now: Instant) -> Instant {
+        now + self.config.t3_response * (u64::from(self.config.n3_requests) + 1)
+    }
+
+    // ---------------------------------------------------------------------------------------------- datagrams
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one datagram")]
+    fn send(
+        &self,
+        cx: &mut Context<'_>,
+        plane: Plane,
+        to: SocketAddr,
+        teid: Teid,
+        sequence: u16,
+        message: &Message,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let mut octets = Vec::with_capacity(64);
+        if v1c::emit_datagram(teid, sequence, message, &mut octets) {
+            self.transmit(cx, plane, to, &octets, out);
+        }
+    }
+
+    fn transmit(
+        &self,
+        cx: &mut Context<'_>,
+        plane: Plane,
+        to: SocketAddr,
+        octets: &[u8],
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let Some(frame) = cx.frames.copy_of(octets) else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        let port = match plane {
+            Plane::Control => self.config.control_port,
+            Plane::User => self.config.user_port,
+        };
+        out.push(GtpOutput::Transmit { port, peer: Peer::Udp(to), frame });
+    }
+}
+
+const fn port_number(plane: Plane) -> u16 {
+    match plane {
+        Plane::Control => PORT_CONTROL,
+        Plane::User => PORT_USER,
+    }
+}

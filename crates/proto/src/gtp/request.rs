@@ -1,0 +1,272 @@
+//! Reliable delivery of signalling (29.060 clause 7.6): our requests until they are answered, and the answers that we
+//! gave until the asker has surely heard them.
+
+use super::path::Plane;
+use crate::time::Instant;
+use core::hash::BuildHasher;
+use core::net::{IpAddr, SocketAddr};
+use foldhash::fast::FixedState;
+use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+
+/// Who waits for a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asker {
+    /// The node; its own key.
+    Node(u64),
+    /// A path that is tested, by index and generation.
+    Echo { path: u16, generation: u16, plane: Plane },
+}
+
+/// A request that was sent and is not answered yet.
+#[derive(Debug)]
+pub(super) struct Outstanding {
+    pub asker: Asker,
+    pub peer: SocketAddr,
+    pub plane: Plane,
+    /// The message type of the response.
+    pub expects: u8,
+    pub octets: Vec<u8>,
+    /// How often it may be sent again.
+    pub attempts_left: u8,
+    /// Tells its wake-ups from those of an earlier request of the same number.
+    pub generation: u16,
+}
+
+/// Our requests, by sequence number.
+#[derive(Debug)]
+pub(super) struct Requests {
+    by_sequence: HashMap<u16, Outstanding, FixedState>,
+    next: Option<u16>,
+    generation: u16,
+    limit: usize,
+}
+
+impl Requests {
+    pub fn with_limit(limit: usize) -> Self {
+        // Half of the numbers stay free, so that a free one is found soon and is not one of yesterday's.
+        let limit = limit.min(1 << 15);
+        Self { by_sequence: HashMap::with_hasher(FixedState::default()), next: None, generation: 0, limit }
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_sequence.len()
+    }
+
+    /// A sequence number that no outstanding request has. The first is `random`, so that a peer does not take a
+    /// request for one from before our restart. `None` where too many are outstanding.
+    pub fn sequence(&mut self, random: u16) -> Option<u16> {
+        if self.by_sequence.len() >= self.limit {
+            return None;
+        }
+        let mut sequence = self.next.unwrap_or(random);
+        while self.by_sequence.contains_key(&sequence) {
+            sequence = sequence.wrapping_add(1);
+        }
+        self.next = Some(sequence.wrapping_add(1));
+        Some(sequence)
+    }
+
+    /// Keeps a request; the generation for its wake-ups.
+    pub fn insert(&mut self, sequence: u16, mut request: Outstanding) -> u16 {
+        self.generation = self.generation.wrapping_add(1);
+        request.generation = self.generation;
+        self.by_sequence.insert(sequence, request);
+        self.generation
+    }
+
+    /// Takes the request that a response from `peer` answers: same number, same address, the right type
+    /// (29.060 clause 7.6).
+    pub fn answered(&mut self, sequence: u16, peer: IpAddr, message: u8) -> Option<Outstanding> {
+        match self.by_sequence.entry(sequence) {
+            Entry::Occupied(entry) if entry.get().peer.ip() == peer && entry.get().expects == message => {
+                Some(entry.remove())
+            }
+            Entry::Occupied(_) | Entry::Vacant(_) => None,
+        }
+    }
+
+    /// The request that a wake-up concerns.
+    pub fn woken(&mut self, sequence: u16, generation: u16) -> Option<&mut Outstanding> {
+        self.by_sequence.get_mut(&sequence).filter(|request| request.generation == generation)
+    }
+
+    pub fn remove(&mut self, sequence: u16) -> Option<Outstanding> {
+        self.by_sequence.remove(&sequence)
+    }
+
+    /// Forgets the requests of one asker of the node; whether there was one.
+    pub fn cancel(&mut self, sequence: u16, user: u64) -> bool {
+        match self.by_sequence.entry(sequence) {
+            Entry::Occupied(entry) if entry.get().asker == Asker::Node(user) => {
+                entry.remove();
+                true
+            }
+            Entry::Occupied(_) | Entry::Vacant(_) => false,
+        }
+    }
+}
+
+/// Names a request of a peer until it is answered: plain data that the node keeps as long as it likes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Transaction {
+    /// Who asked; the response goes there (29.060 clause 10.1.2).
+    pub peer: SocketAddr,
+    /// Through which of our ports.
+    pub plane: Plane,
+    /// His sequence number.
+    pub sequence: u16,
+    /// The message type of the request.
+    pub request: u8,
+    /// Of the request's octets: a repetition is the same octets, a new request under an old number is not.
+    pub(super) digest: u64,
+}
+
+/// Whether a request was seen before.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Seen<'a> {
+    /// Never.
+    New,
+    /// It is being worked at.
+    Pending,
+    /// It was answered with these octets.
+    Answered(&'a [u8]),
+}
+
+/// The answers that were given lately.
+#[derive(Debug)]
+pub(super) struct Responses {
+    table: HashMap<Transaction, Option<Vec<u8>>, FixedState>,
+    /// In the order of their ends.
+    order: VecDeque<(Instant, Transaction)>,
+    limit: usize,
+}
+
+impl Responses {
+    pub fn with_limit(limit: usize) -> Self {
+        Self {
+            table: HashMap::with_hasher(FixedState::default()),
+            order: VecDeque::new(),
+            limit: limit.max(1),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The digest of a request's octets.
+    pub fn digest(octets: &[u8]) -> u64 {
+        FixedState::default().hash_one(octets)
+    }
+
+    /// Looks a request up, and keeps it as pending until `end` where it is new. The oldest gives way when the table
+    /// is full.
+    pub fn see(&mut self, transaction: Transaction, now: Instant, end: Instant) -> Seen<'_> {
+        self.expire(now);
+        if !self.table.contains_key(&transaction) {
+            if self.table.len() >= self.limit {
+                self.forget_oldest();
+            }
+            self.table.insert(transaction, None);
+            self.order.push_back((end, transaction));
+            return Seen::New;
+        }
+        match self.table.get(&transaction) {
+            Some(Some(octets)) => Seen::Answered(octets),
+            Some(None) | None => Seen::Pending,
+        }
+    }
+
+    /// Keeps the answer to a request that is still known.
+    pub fn answer(&mut self, transaction: &Transaction, octets: Vec<u8>) {
+        if let Some(answer) = self.table.get_mut(transaction) {
+            *answer = Some(octets);
+        }
+    }
+
+    /// Forgets what is over.
+    pub fn expire(&mut self, now: Instant) {
+        while self.order.front().is_some_and(|(end, _)| *end <= now) {
+            self.forget_oldest();
+        }
+    }
+
+    /// When the next is over.
+    pub fn next_end(&self) -> Option<Instant> {
+        self.order.front().map(|(end, _)| *end)
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some((_, transaction)) = self.order.pop_front() {
+            self.table.remove(&transaction);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::Ipv4Addr;
+
+    const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 2123);
+    const OTHER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
+
+    fn outstanding() -> Outstanding {
+        Outstanding {
+            asker: Asker::Node(7),
+            peer: PEER,
+            plane: Plane::Control,
+            expects: 17,
+            octets: Vec::new(),
+            attempts_left: 2,
+            generation: 0,
+        }
+    }
+
+    #[test]
+    fn a_response_must_fit_in_number_address_and_type() {
+        let mut requests = Requests::with_limit(2);
+        let sequence = requests.sequence(0xffff).unwrap();
+        let generation = requests.insert(sequence, outstanding());
+        assert_eq!(requests.sequence(0), Some(0));
+        requests.insert(0, outstanding());
+        assert_eq!(requests.sequence(0), None);
+        assert!(requests.answered(0xffff, OTHER, 17).is_none());
+        assert!(requests.answered(0xffff, PEER.ip(), 19).is_none());
+        assert!(requests.answered(1, PEER.ip(), 17).is_none());
+        assert!(requests.woken(0xffff, generation.wrapping_add(9)).is_none());
+        assert!(requests.woken(0xffff, generation).is_some());
+        assert!(requests.answered(0xffff, PEER.ip(), 17).is_some());
+        assert!(requests.answered(0xffff, PEER.ip(), 17).is_none());
+        assert!(!requests.cancel(0, 8));
+        assert!(requests.cancel(0, 7));
+        assert_eq!(requests.len(), 0);
+    }
+
+    #[test]
+    fn answers_are_kept_for_a_while_and_the_oldest_gives_way() {
+        let transaction = |sequence| Transaction {
+            peer: PEER,
+            plane: Plane::Control,
+            sequence,
+            request: 16,
+            digest: Responses::digest(b"request"),
+        };
+        let mut responses = Responses::with_limit(2);
+        assert_eq!(responses.see(transaction(1), Instant(0), Instant(10)), Seen::New);
+        assert_eq!(responses.see(transaction(1), Instant(1), Instant(11)), Seen::Pending);
+        responses.answer(&transaction(1), vec![1]);
+        assert_eq!(responses.see(transaction(1), Instant(2), Instant(12)), Seen::Answered(&[1]));
+        let other = Transaction { digest: 0, ..transaction(1) };
+        assert_eq!(responses.see(other, Instant(3), Instant(13)), Seen::New);
+        assert_eq!(responses.see(transaction(3), Instant(4), Instant(14)), Seen::New);
+        assert_eq!(responses.len(), 2);
+        assert_eq!(responses.see(transaction(1), Instant(5), Instant(15)), Seen::New);
+        responses.answer(&transaction(9), vec![9]);
+        assert_eq!(responses.next_end(), Some(Instant(14)));
+        responses.expire(Instant(15));
+        assert_eq!(responses.len(), 0);
+    }
+}

@@ -1,0 +1,79 @@
+//! One GTP tunnel, and the layout of our own tunnel endpoint identifiers (29.060 clauses 6 and 9.2).
+
+use gannet_wire::id::{Nsapi, Teid};
+use serde::{Deserialize, Serialize};
+
+/// What is known of the far end of one PDP context's tunnel: plain data that moves with its mobile.
+///
+/// Made by [`super::GtpEntity::open`], which counts it at its paths, and given back with [`super::GtpEntity::close`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GtpTunnel {
+    /// The peer's endpoint for signalling; 0 where it has named none.
+    pub peer_control: Teid,
+    /// The peer's endpoint for G-PDUs.
+    pub peer_user: Teid,
+    /// The path to the peer's address for signalling.
+    pub control_path: u16,
+    /// The path to the peer's address for user traffic.
+    pub user_path: u16,
+    /// Sequence number of the next G-PDU (29.060 clause 9.3.1.1).
+    pub next_sequence: u16,
+    /// G-PDUs carry sequence numbers.
+    pub sequenced: bool,
+}
+
+/// Places that a TEID can name.
+pub const SLOTS: u32 = 1 << 20;
+
+/// What our own TEIDs consist of, so that one access to a table finds the context:
+/// generation (8 bits), slot (20 bits), NSAPI (4 bits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TeidParts {
+    /// Tells a TEID from an older one of the same slot. Never 0 in a TEID that is given out, so that no TEID is 0.
+    pub generation: u8,
+    /// The place in a table, below [`SLOTS`].
+    pub slot: u32,
+    /// The context's NSAPI.
+    pub nsapi: Nsapi,
+}
+
+impl TeidParts {
+    /// The parts of a TEID.
+    #[must_use]
+    pub fn of(teid: Teid) -> Self {
+        let [generation, .., low] = teid.0.to_be_bytes();
+        Self { generation, slot: teid.0 >> 4 & (SLOTS - 1), nsapi: Nsapi(low & 0xf) }
+    }
+
+    /// The TEID of these parts.
+    #[must_use]
+    pub fn teid(self) -> Teid {
+        let slot = self.slot & (SLOTS - 1);
+        Teid(u32::from(self.generation) << 24 | slot << 4 | u32::from(self.nsapi.0 & 0xf))
+    }
+
+    /// The generation that stands for a slot's generation of more bits: 1 to 255.
+    #[must_use]
+    pub fn generation_of(generation: u16) -> u8 {
+        u8::try_from(generation % 255 + 1).unwrap_or(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tunnel_keeps_its_budget() {
+        assert!(size_of::<GtpTunnel>() <= 16);
+    }
+
+    #[test]
+    fn the_parts_of_a_teid() {
+        let parts = TeidParts { generation: 0xab, slot: 0xc_def0, nsapi: Nsapi(5) };
+        assert_eq!(parts.teid(), Teid(0xabcd_ef05));
+        assert_eq!(TeidParts::of(Teid(0xabcd_ef05)), parts);
+        assert_eq!(TeidParts::of(TeidParts { slot: SLOTS - 1, ..parts }.teid()).slot, SLOTS - 1);
+        assert!((0..=u16::MAX).all(|generation| TeidParts::generation_of(generation) > 0));
+    }
+}
