@@ -1,3 +1,58 @@
-//! The person's door to Gannet.
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet lab`, `gannet demo`.
 
-fn main() {}
+mod lab_command;
+mod vty_client;
+
+use clap::{Parser, Subcommand};
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
+
+/// A GPRS packet core that keeps its promises under overload, and the laboratory that proves it.
+#[derive(Debug, Parser)]
+#[command(name = "gannet", version, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a command in a node's VTY and print its answer
+    Vty {
+        /// ADDRESS:PORT of the VTY, such as 127.0.0.1:4245
+        address: String,
+        /// The command, such as "show subscriber all"
+        #[arg(required = true, trailing_var_arg = true)]
+        command: Vec<String>,
+    },
+    /// The laboratory: list and run experiments
+    #[command(subcommand)]
+    Lab(lab_command::LabCommand),
+    /// The main job, end to end, in network namespaces of its own
+    Demo(lab_command::DemoArguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.command {
+        Command::Vty { address, command } => vty(&address, &command.join(" ")),
+        Command::Lab(command) => lab_command::run(command),
+        Command::Demo(arguments) => lab_command::demo(&arguments),
+    };
+    result.unwrap_or_else(|message| {
+        eprintln!("gannet: {message}");
+        ExitCode::FAILURE
+    })
+}
+
+fn vty(address: &str, command: &str) -> Result<ExitCode, String> {
+    let address: SocketAddr = address
+        .to_socket_addrs()
+        .map_err(|error| format!("{address}: {error}"))?
+        .next()
+        .ok_or_else(|| format!("{address}: no address"))?;
+    let answer = vty_client::run(address, command).map_err(|error| format!("VTY at {address}: {error}"))?;
+    println!("{answer}");
+    // As the VTY marks what it refuses.
+    Ok(if answer.starts_with('%') { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

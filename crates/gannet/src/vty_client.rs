@@ -57,8 +57,9 @@ pub fn run(address: SocketAddr, command: &str) -> io::Result<String> {
     let mut octets = Vec::new();
     stream.read_to_end(&mut octets)?;
     let transcript = plain(&octets);
-    answer_to(&transcript, command)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("no answer to '{command}' in: {transcript}")))
+    answer_to(&transcript, command).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("no answer to '{command}' in: {transcript}"))
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,153 @@
+//! `gannet lab` and `gannet demo`.
+
+use clap::{Args, Subcommand};
+use gannet_lab::demo::{self, Peer};
+use gannet_lab::report::{Options, Size};
+use gannet_lab::{experiments, http};
+use std::io::IsTerminal;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// What the laboratory can be asked.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// The experiments by name
+    List,
+    /// Run one experiment
+    Run {
+        /// Its name, as `lab list` has it
+        name: String,
+        /// A look: seconds
+        #[arg(long, conflicts_with = "full")]
+        quick: bool,
+        /// More cells or repetitions than the description asks for
+        #[arg(long)]
+        full: bool,
+        /// A simulated run is reproducible from it to the octet
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Where the results go
+        #[arg(long, default_value = "out/lab")]
+        out: PathBuf,
+        /// Exit 1 when a claim does not hold
+        #[arg(long)]
+        strict: bool,
+    },
+    /// A host for downloads: one file of octets over HTTP
+    #[command(hide = true)]
+    Serve {
+        #[arg(long)]
+        bind: SocketAddr,
+        #[arg(long)]
+        octets: usize,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+/// What the demo can be asked.
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// Who is the SGSN: gannet or osmo-sgsn
+    #[arg(long, default_value = "gannet")]
+    sgsn: String,
+    /// Who is the GGSN: osmo-ggsn or gannet
+    #[arg(long, default_value = "osmo-ggsn")]
+    ggsn: String,
+    /// How many mobiles attach
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
+    mobiles: u32,
+    /// Octets of the download
+    #[arg(long, default_value_t = 1 << 20)]
+    octets: usize,
+    /// Where configurations, logs and captures go
+    #[arg(long, default_value = "out/demo")]
+    out: PathBuf,
+}
+
+/// Runs a command of the laboratory.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn run(command: LabCommand) -> Result<ExitCode, String> {
+    match command {
+        LabCommand::List => {
+            for experiment in experiments::ALL {
+                println!("{:<16} {}", experiment.name, experiment.description);
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Run { name, quick, full, seed, out, strict } => {
+            let size = match (quick, full) {
+                (true, _) => Size::Quick,
+                (_, true) => Size::Full,
+                _ => Size::Normal,
+            };
+            let progress = std::io::stderr().is_terminal();
+            experiment(&name, &Options { size, seed, out, progress }, strict)
+        }
+        LabCommand::Serve { bind, octets, seed } => {
+            http::serve(bind, seed, octets).map_err(|error| format!("{bind}: {error}"))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn experiment(name: &str, options: &Options, strict: bool) -> Result<ExitCode, String> {
+    let Some(experiment) = experiments::ALL.iter().find(|experiment| experiment.name == name) else {
+        let names: Vec<&str> = experiments::ALL.iter().map(|experiment| experiment.name).collect();
+        return Err(format!("there is no experiment '{name}'; there are: {}", names.join(", ")));
+    };
+    let report = (experiment.run)(options)?;
+    report.write(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
+    print!("{}", report.table());
+    for remark in &report.remarks {
+        println!("{remark}");
+    }
+    println!("written to {}", options.out.display());
+    Ok(if strict && !report.holds() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn peer(name: &str, osmocom: &str) -> Result<Peer, String> {
+    match name {
+        "gannet" => Ok(Peer::Gannet),
+        name if name == osmocom => Ok(Peer::Osmocom),
+        other => Err(format!("'{other}' is neither gannet nor {osmocom}")),
+    }
+}
+
+/// Runs the demo.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
+    let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut options = demo::Options {
+        gannet,
+        sgsn: peer(&arguments.sgsn, "osmo-sgsn")?,
+        ggsn: peer(&arguments.ggsn, "osmo-ggsn")?,
+        mobiles: arguments.mobiles,
+        download_octets: arguments.octets,
+        out: arguments.out.clone(),
+        progress: std::io::stderr().is_terminal(),
+    };
+    let mut substitute = None;
+    for name in demo::missing(&options) {
+        if name == "osmo-sgsn" {
+            return Err("osmo-sgsn was asked for and is not installed".to_owned());
+        }
+        substitute = Some(format!("NOTE: {name} could not be installed; this run uses gannet ggsn instead"));
+        options.ggsn = Peer::Gannet;
+    }
+    if let Some(note) = &substitute {
+        println!("{note}");
+    }
+    let outcome = demo::run(&options).map_err(|error| error.to_string())?;
+    print!("{}", outcome.table());
+    println!("configurations, logs and captures are in {}", options.out.display());
+    if let Some(note) = &substitute {
+        println!("{note}");
+    }
+    Ok(if outcome.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
