@@ -73,7 +73,20 @@ drops! {
 
     // ---------------------------------------------------------------- LLC
 
-    LlcBadFcs: "llc_bad_fcs", "04.64 clause 8.1.2", "the FCS of an LLC frame does not match";
+    LlcMalformed: "llc_malformed", "04.64 clause 5.8", "an LL-PDU could not be read";
+    LlcBadFcs: "llc_bad_fcs", "04.64 clause 5.8", "the FCS of an LLC frame does not match";
+    LlcUnknownSapi: "llc_unknown_sapi", "04.64 clause 5.8", "an LLC frame has a SAPI that is not served";
+    LlcUnassigned: "llc_unassigned", "04.64 clause 8.3", "an LLC frame of a SAPI other than 1 while no TLLI is assigned";
+    LlcTooLong: "llc_too_long", "04.64 clause 8.9", "the information of an LLC frame is longer than N201-U";
+    LlcDuplicate: "llc_duplicate", "04.64 clause 8.4.2", "a UI frame came a second time";
+    LlcCiphered: "llc_ciphered", "04.64 clause 4.6", "a ciphered frame came and no cipher is assigned";
+    LlcNoRoom: "llc_no_room", "frame pool", "a frame has no room for an LLC header or FCS";
+    LlcAbmRefused: "llc_abm_refused", "04.64 clause 8.5.1.2", "acknowledged mode was asked for and refused with DM";
+    LlcNotAbm: "llc_not_abm", "04.64 clause 8.5.4", "an I or S frame came without acknowledged mode";
+    LlcUnexpected: "llc_unexpected", "04.64 clause 8.5.4", "a U frame does not fit the state of its LLE";
+    LlcUnknownFunction: "llc_unknown_function", "04.64 clause 6.4.1", "a U frame has an undefined function";
+    LlcBadXid: "llc_bad_xid", "04.64 clause 8.5.3.3", "XID parameters could not be read or break the rules of negotiation";
+    LlcXidUnanswered: "llc_xid_unanswered", "04.64 clause 8.5.3.4", "an XID command stayed without response N200 times";
 
     // ---------------------------------------------------------------- SNDCP
 

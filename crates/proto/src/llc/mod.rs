@@ -1,1 +1,382 @@
-//! Logical link control entities (04.64 [44.064]).
+//! Logical link control entities (04.64 [44.064]): the same code for the mobile and for the SGSN.
+//!
+//! [`LlcContext`] is everything that one end keeps about one TLLI: the assignment of the TLLI (LLME), and for each
+//! SAPI the counters and parameters of its logical link entity (LLE). It is plain data. Frames are given in and come
+//! out; none is kept.
+//!
+//! * A unit of layer 3 goes out through [`LlcContext::unitdata_request`], which puts header and FCS round it in
+//!   place; what arrives goes through [`LlcContext::receive`].
+//! * Acknowledged mode is not offered yet: SABM is refused with DM, and every LLE stays in "TLLI Assigned/ADM".
+//! * XID negotiation never stands in the way of data: until it is confirmed the parameters are those of before, and
+//!   when it stays without answer they remain so.
+
+pub mod cipher;
+mod llme;
+mod ui;
+mod xid;
+
+pub use cipher::{Algorithm, Cipher, Ciphering, Direction, NoCipher};
+pub use xid::{Layer3Offer, XidIndication, XidRequest};
+
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context};
+use crate::timers::{Deadlines, TimerKey, Timers};
+use crate::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::fcs24::{FCS_LEN, fcs24};
+use gannet_wire::id::{Imsi, Sapi, Tlli};
+use gannet_wire::llc::{Control, Header, Layout, UFunction};
+use llme::Parameters;
+use serde::{Deserialize, Serialize};
+use ui::Counters;
+use xid::Outstanding;
+
+/// SAPIs that have an LLE here, in the order of their slots. Tunnelling of messages (2 and 8) is not among them.
+pub const SAPIS: [Sapi; 6] = [Sapi::GMM, Sapi::DATA3, Sapi::DATA5, Sapi::SMS, Sapi::DATA9, Sapi::DATA11];
+
+/// Octets that LLC puts in front of a unit of layer 3 that goes out as a UI frame.
+pub const HEADROOM: usize = gannet_wire::llc::UI_HEADER_LEN;
+
+/// Which end of the link this is. It decides the C/R bit (04.64 clause 6.2.2) and who may reset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LlcRole {
+    /// The mobile.
+    Ms,
+    /// The network.
+    Sgsn,
+}
+
+impl LlcRole {
+    /// The C/R bit of a frame that this end sends.
+    const fn cr(self, command: bool) -> bool {
+        match self {
+            Self::Sgsn => command,
+            Self::Ms => !command,
+        }
+    }
+
+    /// True where a received frame with this C/R bit is a command.
+    const fn is_command(self, cr: bool) -> bool {
+        match self {
+            Self::Sgsn => !cr,
+            Self::Ms => cr,
+        }
+    }
+}
+
+/// Timers of one context: their names are the indices of its [`Deadlines`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LlcTimer {
+    /// An XID command waits for its response (04.64 clause 8.5.3.4).
+    T200 = 0,
+}
+
+/// What LLC gives to the layers above and below: the primitives of the LLGMM, LL and BSSGP service access points
+/// (04.64 clause 7.2).
+#[derive(Debug)]
+pub enum LlcOutput {
+    /// A complete LL-PDU of LLC's own (XID, DM, NULL), to be sent with [`LlcContext::tlli`].
+    Transmit {
+        /// Its SAPI, for the radio priority.
+        sapi: Sapi,
+        /// Its octets, FCS included.
+        frame: Frame,
+    },
+    /// LL-UNITDATA.indication.
+    Unitdata {
+        /// Who is meant.
+        sapi: Sapi,
+        /// The information alone; its headroom is what header the LL-PDU had and more.
+        frame: Frame,
+        /// It came ciphered.
+        ciphered: bool,
+    },
+    /// LL-XID.indication: layer 3 must answer through [`LlcContext::xid_response`].
+    XidIndication(XidIndication),
+    /// LL-XID.confirm: the negotiation that this end began has ended well.
+    XidConfirm {
+        /// Whose parameters.
+        sapi: Sapi,
+        /// Layer 3's own part of the response.
+        layer3: Option<Vec<u8>>,
+    },
+    /// LLGMM-RESET.confirm in the SGSN, LL-RESET.indication in the mobile: counters and parameters of all LLEs are
+    /// those of the beginning.
+    Reset,
+    /// LLGMM-STATUS.indication.
+    Status {
+        /// Where it happened.
+        sapi: Sapi,
+        /// What happened.
+        cause: LlcStatus,
+    },
+}
+
+/// Causes of LLGMM-STATUS.indication (04.64 clause 7.2.1.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LlcStatus {
+    /// An XID command stayed without response N200 times; the parameters are as before.
+    XidUnanswered,
+    /// The peer sent FRMR.
+    FrameRejected,
+}
+
+/// What one end keeps about one TLLI.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LlcContext {
+    counters: [Counters; SAPIS.len()],
+    parameters: [Parameters; SAPIS.len()],
+    deadlines: Deadlines<1>,
+    tlli: Tlli,
+    tlli_old: Tlli,
+    iov_ui: u32,
+    ciphering: Ciphering,
+    outstanding: Outstanding,
+    role: LlcRole,
+}
+
+/// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
+///
+/// # Errors
+/// Where the octets are no LL-PDU.
+pub fn peek(ll_pdu: &[u8]) -> Result<Header, DecodeError> {
+    Header::parse(ll_pdu).map(|layout| layout.header)
+}
+
+fn slot_of(sapi: Sapi) -> Option<usize> {
+    SAPIS.iter().position(|known| *known == sapi)
+}
+
+impl LlcContext {
+    /// A context in the state "TLLI Unassigned", with default parameters.
+    #[must_use]
+    pub fn new(role: LlcRole) -> Self {
+        Self {
+            counters: [Counters::default(); SAPIS.len()],
+            parameters: Parameters::defaults(),
+            deadlines: Deadlines::default(),
+            tlli: Tlli::UNASSIGNED,
+            tlli_old: Tlli::UNASSIGNED,
+            iov_ui: 0,
+            ciphering: Ciphering::NONE,
+            outstanding: Outstanding::default(),
+            role,
+        }
+    }
+
+    /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        self.deadlines.arm(key, timers);
+    }
+
+    /// N201-U of a SAPI: octets of information in a UI frame; 0 for an unknown SAPI.
+    #[must_use]
+    pub fn n201_u(&self, sapi: Sapi) -> u16 {
+        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_u)
+    }
+
+    /// N201-I of a SAPI: octets of information in an I frame; 0 for an unknown SAPI.
+    #[must_use]
+    pub fn n201_i(&self, sapi: Sapi) -> u16 {
+        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_i)
+    }
+
+    /// LL-UNITDATA.request (04.64 clause 8.4.1): makes `frame`, which holds a unit of layer 3, a complete LL-PDU.
+    ///
+    /// `protected` has the FCS cover all of it, otherwise the header and N202 octets. `ciphered` counts only where
+    /// a cipher is assigned. Before a TLLI is assigned only SAPI 1 may send.
+    ///
+    /// # Errors
+    /// The name under which the caller drops the unit: unknown SAPI, longer than N201-U, no TLLI, no room in the
+    /// frame. The frame is then as it was.
+    pub fn unitdata_request(
+        &mut self,
+        sapi: Sapi,
+        protected: bool,
+        ciphered: bool,
+        frame: &mut Frame,
+    ) -> Result<(), Drop> {
+        let slot = slot_of(sapi).ok_or(Drop::LlcUnknownSapi)?;
+        if self.tlli == Tlli::UNASSIGNED && sapi != Sapi::GMM {
+            return Err(Drop::LlcUnassigned);
+        }
+        if frame.len() > usize::from(self.n201_u(sapi)) {
+            return Err(Drop::LlcTooLong);
+        }
+        let sealing = ui::Sealing {
+            cr: self.role.cr(true),
+            sapi,
+            protected,
+            cipher: self.ciphering.cipher_for(ciphered),
+            direction: Direction::sent_by(self.role),
+            iov_ui: self.iov_ui,
+        };
+        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
+        sealing.seal(counters, &self.ciphering.kc, frame)
+    }
+
+    /// A received LL-PDU; `whose` where the mobile is known, for the drops.
+    ///
+    /// In the state "TLLI Unassigned" only SAPI 1 is listened to (clause 8.3).
+    pub fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        whose: Option<Imsi>,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        if let Err(drop) = self.try_receive(cx, frame, out) {
+            cx.drop(drop, whose);
+        }
+    }
+
+    fn try_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Drop> {
+        let layout = Header::parse(&frame).map_err(|error| {
+            cx.log(Category::Llc, Level::Info, format_args!("LL-PDU: {error}"));
+            Drop::LlcMalformed
+        })?;
+        let sapi = layout.header.sapi;
+        let slot = slot_of(sapi).ok_or(Drop::LlcUnknownSapi)?;
+        if self.tlli == Tlli::UNASSIGNED && sapi != Sapi::GMM {
+            return Err(Drop::LlcUnassigned);
+        }
+        if let Control::Ui { nu, encrypted, protected: _ } = layout.header.control {
+            return self.receive_ui(slot, nu, encrypted, layout, frame, out);
+        }
+        if !layout.fcs_is_right(&frame) {
+            return Err(Drop::LlcBadFcs);
+        }
+        let command = self.role.is_command(layout.header.cr);
+        match layout.header.control {
+            Control::Ui { .. } => Ok(()),
+            // Clause 8.5.4: there is no acknowledged operation, and the peer is told so; never in answer to a
+            // response, so that two such ends do not talk for ever.
+            Control::I { .. } | Control::S { .. } => {
+                if command {
+                    self.transmit_u(cx, sapi, false, (false, UFunction::Dm), &[], out);
+                }
+                Err(Drop::LlcNotAbm)
+            }
+            Control::U { poll_final, function } => {
+                let info = frame.get(layout.info()).unwrap_or_default();
+                self.receive_u(cx, U { sapi, slot, command, poll_final, function, info }, out)
+            }
+        }
+    }
+
+    fn receive_ui(
+        &mut self,
+        slot: usize,
+        nu: u16,
+        encrypted: bool,
+        layout: Layout,
+        mut frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Drop> {
+        let sapi = layout.header.sapi;
+        if layout.info_len > usize::from(self.n201_u(sapi).max(self.outstanding.n201_u_of(slot))) {
+            return Err(Drop::LlcTooLong);
+        }
+        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
+        let count = counters.count_of(nu);
+        if encrypted {
+            let cipher = self.ciphering.cipher_for(true).ok_or(Drop::LlcCiphered)?;
+            let input = cipher::ui_input(self.iov_ui, sapi, count);
+            let direction = Direction::received_by(self.role);
+            let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
+            cipher.apply(&self.ciphering.kc, input, direction, ciphered);
+        }
+        if !layout.fcs_is_right(&frame) {
+            return Err(Drop::LlcBadFcs);
+        }
+        if !counters.accept(nu) {
+            return Err(Drop::LlcDuplicate);
+        }
+        let info = layout.info();
+        if !frame.narrow(info.start, info.end) {
+            return Err(Drop::LlcMalformed);
+        }
+        out.push(LlcOutput::Unitdata { sapi, frame, ciphered: encrypted });
+        Ok(())
+    }
+
+    /// State × event of an LLE that knows only "TLLI Assigned/ADM" (clause 8.5.4).
+    fn receive_u(&mut self, cx: &mut Context<'_>, u: U<'_>, out: &mut Batch<LlcOutput>) -> Result<(), Drop> {
+        match (u.function, u.command) {
+            // Clause 8.5.1.2: unable to enter ABM.
+            (UFunction::Sabm, true) => {
+                self.transmit_u(cx, u.sapi, false, (u.poll_final, UFunction::Dm), &[], out);
+                Err(Drop::LlcAbmRefused)
+            }
+            // Clause 8.5.4: in ADM a DISC is answered with DM, F as P was.
+            (UFunction::Disc, true) => {
+                self.transmit_u(cx, u.sapi, false, (u.poll_final, UFunction::Dm), &[], out);
+                Ok(())
+            }
+            // Clause 8.5.3.
+            (UFunction::Xid, true) => self.xid_command(cx, &u, out),
+            (UFunction::Xid, false) => self.xid_received(cx, &u, out),
+            // Clause 6.4.1.7: no operation; that it came may have been a cell update.
+            (UFunction::Null, true) => Ok(()),
+            // Clause 8.8: there is no ABM operation that it could re-establish.
+            (UFunction::Frmr, false) => {
+                out.push(LlcOutput::Status { sapi: u.sapi, cause: LlcStatus::FrameRejected });
+                Err(Drop::LlcUnexpected)
+            }
+            // Clauses 8.5.4 and 8.5.6: nothing was asked that these could answer.
+            (UFunction::Ua | UFunction::Dm, false) => Err(Drop::LlcUnexpected),
+            // Clause 6.4.1: not defined in this direction.
+            (UFunction::Sabm | UFunction::Disc | UFunction::Null, false)
+            | (UFunction::Ua | UFunction::Dm | UFunction::Frmr, true) => Err(Drop::LlcUnexpected),
+            (UFunction::Other(_), true | false) => Err(Drop::LlcUnknownFunction),
+        }
+    }
+
+    /// LLGMM-TRIGGER.request (clause 7.2.1.1): sends a NULL frame, by which the network notices the mobile's cell.
+    pub fn trigger(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
+        self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
+    }
+
+    /// Sends a U frame. Without a free frame it is lost as on a bad radio path, and counted.
+    fn transmit_u(
+        &self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        command: bool,
+        (poll_final, function): (bool, UFunction),
+        info: &[u8],
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let Some(mut frame) = cx.frames.alloc() else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        let control = Control::U { poll_final, function };
+        let header = Header { cr: self.role.cr(command), sapi, control };
+        let fits = frame.append(&header.emit()) && frame.append(info);
+        let fcs: [u8; FCS_LEN] = fcs24(&frame);
+        if fits && frame.append(&fcs) {
+            out.push(LlcOutput::Transmit { sapi, frame });
+        }
+    }
+}
+
+/// A received U frame.
+#[derive(Debug, Clone, Copy)]
+struct U<'a> {
+    sapi: Sapi,
+    slot: usize,
+    command: bool,
+    poll_final: bool,
+    function: UFunction,
+    info: &'a [u8],
+}
+
+#[cfg(test)]
+mod tests;

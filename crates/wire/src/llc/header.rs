@@ -8,7 +8,7 @@ use crate::llc::{HEADER_LEN_MAX, UI_HEADER_LEN};
 use core::fmt;
 use core::ops::{Deref, Range};
 
-/// Octets of information that the FCS of an unprotected UI frame covers (04.64 clause 8.9.5).
+/// Octets of information that the FCS of an unprotected UI frame covers (04.64 clause 8.9).
 pub const N202: usize = 4;
 
 const PD: u8 = 0x80;

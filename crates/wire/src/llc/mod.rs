@@ -20,7 +20,7 @@ pub const HEADER_LEN_MAX: usize = 37;
 pub const UI_HEADER_LEN: usize = 3;
 /// Sequence numbers N(S), N(R) and N(U) count modulo this (04.64 clause 6.3.5).
 pub const MODULUS: u16 = 512;
-/// Octets of information that any SAPI may at most carry: the upper end of N201 (04.64 clause 8.9.2).
+/// Octets of information that any SAPI may at most carry: the upper end of N201 (04.64 clause 8.9).
 pub const N201_MAX: u16 = 1520;
 /// The lower end of N201-U and N201-I.
 pub const N201_MIN: u16 = 140;

@@ -1,0 +1,103 @@
+//! Logical link management: the assignment of TLLIs, and the parameters of each SAPI.
+
+use super::{Ciphering, Counters, LlcContext, LlcTimer, Outstanding, SAPIS};
+use crate::time::Duration;
+use gannet_wire::id::Tlli;
+use serde::{Deserialize, Serialize};
+
+/// Negotiable parameters of one LLE that matter without acknowledged mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Parameters {
+    /// Octets of information in a UI frame.
+    pub(super) n201_u: u16,
+    /// Octets of information in an I frame.
+    pub(super) n201_i: u16,
+    /// T200 in tenths of a second in the upper twelve bits, N200 in the lower four.
+    t200_n200: u16,
+}
+
+impl Parameters {
+    const fn new(n201_u: u16, n201_i: u16, t200_secs: u16) -> Self {
+        Self { n201_u, n201_i, t200_n200: (t200_secs * 10) << 4 | 3 }
+    }
+
+    /// Default values (04.64 clause 8.9, table 9), in the order of [`SAPIS`].
+    pub(super) const fn defaults() -> [Self; SAPIS.len()] {
+        [
+            Self::new(400, 0, 5),
+            Self::new(500, 1503, 5),
+            Self::new(500, 1503, 10),
+            Self::new(270, 0, 20),
+            Self::new(500, 1503, 20),
+            Self::new(500, 1503, 40),
+        ]
+    }
+
+    /// T200 in tenths of a second.
+    pub(super) const fn t200_tenths(self) -> u16 {
+        self.t200_n200 >> 4
+    }
+
+    pub(super) const fn t200(self) -> Duration {
+        Duration::from_millis(self.t200_tenths() as u64 * 100)
+    }
+
+    pub(super) const fn set_t200_tenths(&mut self, tenths: u16) {
+        self.t200_n200 = tenths << 4 | (self.t200_n200 & 0xf);
+    }
+
+    /// How often a command is repeated.
+    pub(super) fn n200(self) -> u8 {
+        u8::try_from(self.t200_n200 & 0xf).unwrap_or(0)
+    }
+
+    pub(super) fn set_n200(&mut self, n200: u8) {
+        self.t200_n200 = (self.t200_n200 & 0xfff0) | u16::from(n200 & 0xf);
+    }
+}
+
+impl LlcContext {
+    /// LLGMM-ASSIGN.request (04.64 clauses 7.2.1.1 and 8.3). `None` stands for "all ones".
+    ///
+    /// * No old one, a new one: the new one is assigned, and only it is accepted (clause 8.3.1).
+    /// * An old one and a new one: the new one is sent with, both are accepted (clause 8.3.2).
+    /// * An old one, no new one: everything ends; counters and parameters start again (clause 8.3.3).
+    pub fn assign(&mut self, tlli_new: Option<Tlli>, tlli_old: Option<Tlli>, ciphering: Ciphering) {
+        match (tlli_new, tlli_old) {
+            (Some(new), old) => {
+                self.tlli = new;
+                self.tlli_old = old.unwrap_or(Tlli::UNASSIGNED);
+                self.ciphering = ciphering;
+            }
+            (None, Some(_)) => *self = Self::new(self.role),
+            (None, None) => {}
+        }
+    }
+
+    /// The TLLI to send with; `None` in the state "TLLI Unassigned".
+    #[must_use]
+    pub fn tlli(&self) -> Option<Tlli> {
+        (self.tlli != Tlli::UNASSIGNED).then_some(self.tlli)
+    }
+
+    /// The TLLI that is accepted beside [`LlcContext::tlli`] until the peer uses the new one.
+    #[must_use]
+    pub fn tlli_old(&self) -> Option<Tlli> {
+        (self.tlli_old != Tlli::UNASSIGNED).then_some(self.tlli_old)
+    }
+
+    /// True where a frame with this TLLI is for this context.
+    #[must_use]
+    pub fn accepts(&self, tlli: Tlli) -> bool {
+        tlli != Tlli::UNASSIGNED && (tlli == self.tlli || tlli == self.tlli_old)
+    }
+
+    /// Counters and parameters of all LLEs as at the beginning (clause 8.5.3.1). The TLLI and the cipher stay.
+    pub(super) fn restart(&mut self) {
+        self.counters = [Counters::default(); SAPIS.len()];
+        self.parameters = Parameters::defaults();
+        self.outstanding = Outstanding::default();
+        self.deadlines.clear(LlcTimer::T200 as usize);
+        self.iov_ui = 0;
+    }
+}
