@@ -1,1 +1,164 @@
-//! The emulated radio interface between a BSS and its mobiles.
+//! The emulated radio interface between a BSS and its mobiles: what RLC/MAC would provide, and nothing more.
+//!
+//! One datagram is a header of eight octets and, for some kinds, octets behind it. Both directions use it:
+//!
+//! ```text
+//! octet 0      kind
+//! octet 1      zero; ignored on receipt
+//! octets 2-3   cell: its index at the BSS, most significant octet first
+//! octets 4-7   TLLI, most significant octet first; 0 where the kind has none
+//! octets 8-    LL-PDU, or what the kind says
+//! ```
+//!
+//! A mobile is addressed as `Peer::Slot(index)`; [`BROADCAST`] reaches every mobile in the cell.
+
+use gannet_wire::id::{PTmsi, Tlli};
+use gannet_wire::{DecodeError, DecodeErrorKind, Reader};
+
+/// The slot of all mobiles in a cell.
+pub const BROADCAST: u32 = u32::MAX;
+
+/// Octets of the header.
+pub const HEADER_LEN: usize = 8;
+
+/// What a datagram is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UmKind {
+    /// An LL-PDU, in either direction.
+    LlPdu,
+    /// Downlink, broadcast: PACKET PAGING REQUEST for packet services. The octets behind are a P-TMSI (4), or an IMSI
+    /// as eight octets of TBCD.
+    PagingPs,
+    /// Downlink, broadcast: the same for circuit-switched services.
+    PagingCs,
+    /// Uplink: GPRS SUSPENSION REQUEST (04.18 clause 9.1.13b); the octets behind are the routing area's six.
+    Suspend,
+    /// Uplink: the mobile resumes GPRS; the octets behind are the routing area's six and the suspend reference number.
+    Resume,
+    /// Downlink: the answer to a suspension, with the suspend reference number behind it.
+    SuspendAck,
+    /// Uplink: the mobile is in this cell now and can be reached by this TLLI; nothing behind. Not seen by the SGSN.
+    CampOn,
+}
+
+impl UmKind {
+    const ALL: [Self; 7] = [
+        Self::LlPdu,
+        Self::PagingPs,
+        Self::PagingCs,
+        Self::Suspend,
+        Self::Resume,
+        Self::SuspendAck,
+        Self::CampOn,
+    ];
+
+    const fn octet(self) -> u8 {
+        match self {
+            Self::LlPdu => 0,
+            Self::PagingPs => 1,
+            Self::PagingCs => 2,
+            Self::Suspend => 3,
+            Self::Resume => 4,
+            Self::SuspendAck => 5,
+            Self::CampOn => 6,
+        }
+    }
+}
+
+/// The header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UmHeader {
+    /// What follows.
+    pub kind: UmKind,
+    /// The cell's index at its BSS.
+    pub cell: u16,
+    /// The mobile's TLLI.
+    pub tlli: Tlli,
+}
+
+impl UmHeader {
+    /// Reads the header in front of `octets`; the rest begins at [`HEADER_LEN`].
+    ///
+    /// # Errors
+    /// `Truncated`, or `BadValue` for an unknown kind.
+    pub fn parse(octets: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(octets);
+        let kind = reader.u8("kind")?;
+        let known = UmKind::ALL.into_iter().find(|known| known.octet() == kind);
+        let kind = known.ok_or(DecodeError::new("kind", 0, DecodeErrorKind::BadValue(u32::from(kind))))?;
+        reader.u8("spare")?;
+        Ok(Self { kind, cell: reader.u16("cell")?, tlli: Tlli(reader.u32("TLLI")?) })
+    }
+
+    /// The header's octets.
+    #[must_use]
+    pub fn emit(&self) -> [u8; HEADER_LEN] {
+        let [c0, c1] = self.cell.to_be_bytes();
+        let [t0, t1, t2, t3] = self.tlli.0.to_be_bytes();
+        [self.kind.octet(), 0, c0, c1, t0, t1, t2, t3]
+    }
+}
+
+/// Who is paged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagedIdentity {
+    /// By P-TMSI.
+    PTmsi(PTmsi),
+    /// By IMSI.
+    Imsi(gannet_wire::id::Imsi),
+}
+
+impl PagedIdentity {
+    /// Reads what stands behind the header of [`UmKind::PagingPs`].
+    ///
+    /// # Errors
+    /// `BadLength`, or `BadValue` where an IMSI has digits that are none.
+    pub fn parse(octets: &[u8]) -> Result<Self, DecodeError> {
+        const NAME: &str = "paged identity";
+        if let Ok(ptmsi) = <[u8; 4]>::try_from(octets) {
+            return Ok(Self::PTmsi(PTmsi(u32::from_be_bytes(ptmsi))));
+        }
+        let tbcd = <[u8; 8]>::try_from(octets)
+            .map_err(|_| DecodeError::new(NAME, HEADER_LEN, DecodeErrorKind::BadLength(octets.len())))?;
+        let imsi = gannet_wire::id::Imsi::from_tbcd(tbcd);
+        imsi.map(Self::Imsi).ok_or(DecodeError::new(NAME, HEADER_LEN, DecodeErrorKind::BadValue(0)))
+    }
+
+    /// Appends the octets.
+    pub fn emit(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::PTmsi(ptmsi) => out.extend(ptmsi.0.to_be_bytes()),
+            Self::Imsi(imsi) => out.extend(imsi.tbcd()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_come_back() {
+        for kind in UmKind::ALL {
+            let header = UmHeader { kind, cell: 0x0102, tlli: Tlli(0xc000_0003) };
+            assert_eq!(UmHeader::parse(&header.emit()), Ok(header));
+        }
+        assert!(UmHeader::parse(&[7, 0, 0, 0, 0, 0, 0, 0]).is_err());
+        assert!((0..HEADER_LEN).all(|n| UmHeader::parse(&[0; HEADER_LEN][..n]).is_err()));
+    }
+
+    #[test]
+    fn paged_identities_come_back() {
+        let identities = [
+            PagedIdentity::PTmsi(PTmsi(0xc123_4567)),
+            PagedIdentity::Imsi("001010000000001".parse().unwrap()),
+        ];
+        for identity in identities {
+            let mut octets = Vec::new();
+            identity.emit(&mut octets);
+            assert_eq!(PagedIdentity::parse(&octets), Ok(identity));
+        }
+        assert!(PagedIdentity::parse(&[1, 2, 3]).is_err());
+        assert!(PagedIdentity::parse(&[0xff; 8]).is_err());
+    }
+}
