@@ -90,7 +90,19 @@ drops! {
 
     // ---------------------------------------------------------------- SNDCP
 
-    SndcpMalformed: "sndcp_malformed", "04.65 clause 6.8", "an SN-PDU could not be read";
+    SndcpMalformed: "sndcp_malformed", "04.65 clause 7.2", "an SN-PDU could not be read";
+    SndcpEmpty: "sndcp_empty", "04.65 clause 7.2", "an N-PDU or a segment has no octets";
+    SndcpTooLong: "sndcp_too_long", "04.65 clause 6.7", "an N-PDU is longer than 1520 octets or needs more than 16 segments";
+    SndcpNoRoom: "sndcp_no_room", "frame pool", "a frame has no room for an SNDCP header or for the next segment";
+    SndcpUnknownNsapi: "sndcp_unknown_nsapi", "04.65 clause 6.1", "an SN-PDU has an NSAPI without PDP context on its SAPI";
+    SndcpAcknowledged: "sndcp_acknowledged", "04.65 clause 6.9.1", "an SN-DATA PDU came in unacknowledged mode";
+    SndcpCompressed: "sndcp_compressed", "04.65 clause 6.5", "an N-PDU is compressed, and no compression was agreed";
+    SndcpDuplicate: "sndcp_duplicate", "04.65 clause 6.7", "a segment came a second time";
+    SndcpLate: "sndcp_late", "04.65 clause 6.7", "a segment came after a later N-PDU had begun";
+    SndcpIncomplete: "sndcp_incomplete", "04.65 clause 6.7", "an N-PDU was given up before all its segments had come";
+    SndcpTimeout: "sndcp_timeout", "04.65 clause 6.7", "the segments of an N-PDU did not all come in time";
+    SndcpTableFull: "sndcp_table_full", "configuration", "the oldest incomplete N-PDU gave way to a new one";
+    SndcpBadXid: "sndcp_bad_xid", "04.65 clause 8", "an XID block of SNDCP could not be read";
 
     // ---------------------------------------------------------------- GMM
 

@@ -1,0 +1,132 @@
+//! One NSAPI's state, and the way in for SN-PDUs.
+
+use super::reassembly::{Reassembler, ReassemblyKey, Segment};
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::Context;
+use crate::trace::{Category, Level};
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
+use gannet_wire::sndcp::xid::{self, Entity, Parameter};
+use gannet_wire::sndcp::{Compression, Header, Pdu};
+use serde::{Deserialize, Serialize};
+
+/// What SNDCP remembers about one NSAPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SndcpNsapi {
+    /// N-PDU number of the next N-PDU in unacknowledged mode, 0 to 4095 (04.65 clause 6.9.2).
+    pub(super) number: u16,
+    /// Which PDP context.
+    pub nsapi: Nsapi,
+    /// Which LLE carries it.
+    pub sapi: Sapi,
+}
+
+/// Who receives: the mobile's slot (chosen by the node) and, for the drops, its IMSI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receiver {
+    /// The mobile's slot: one key of the reassembly table.
+    pub slot: u32,
+    /// Whose drops these are.
+    pub whose: Option<Imsi>,
+}
+
+/// SN-UNITDATA.indication: a whole N-PDU.
+#[derive(Debug)]
+pub struct NPdu {
+    /// For which PDP context.
+    pub nsapi: Nsapi,
+    /// The N-PDU alone.
+    pub frame: Frame,
+}
+
+impl SndcpNsapi {
+    /// SNSM-ACTIVATE: an NSAPI carried by `sapi`.
+    #[must_use]
+    pub const fn new(nsapi: Nsapi, sapi: Sapi) -> Self {
+        Self { number: 0, nsapi, sapi }
+    }
+
+    /// LL-RESET.indication: N-PDU numbers start again (clause 5.1.2.1).
+    pub const fn reset(&mut self) {
+        self.number = 0;
+    }
+}
+
+/// LL-UNITDATA.indication: an SN-PDU that arrived on one of the user data SAPIs. Gives the N-PDU when it is whole;
+/// everything else is held or dropped by name. `is_active` says whether an NSAPI is one of this mobile's on this
+/// SAPI.
+pub fn receive(
+    cx: &mut Context<'_>,
+    reassembler: &mut Reassembler,
+    receiver: Receiver,
+    is_active: impl FnOnce(Nsapi) -> bool,
+    frame: Frame,
+) -> Option<NPdu> {
+    match try_receive(cx, reassembler, receiver, is_active, frame) {
+        Ok(n_pdu) => n_pdu,
+        Err(drop) => {
+            cx.drop(drop, receiver.whose);
+            None
+        }
+    }
+}
+
+fn try_receive(
+    cx: &mut Context<'_>,
+    reassembler: &mut Reassembler,
+    receiver: Receiver,
+    is_active: impl FnOnce(Nsapi) -> bool,
+    mut frame: Frame,
+) -> Result<Option<NPdu>, Drop> {
+    let (header, start) = Header::parse(&frame).map_err(|error| {
+        cx.log(Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
+        Drop::SndcpMalformed
+    })?;
+    if !is_active(header.nsapi) {
+        return Err(Drop::SndcpUnknownNsapi);
+    }
+    let Pdu::Unitdata { first, segment, number } = header.pdu else {
+        return Err(Drop::SndcpAcknowledged);
+    };
+    // The first segment, and only it, says how the N-PDU is compressed (clause 7.2).
+    match first {
+        Some(compression) if compression != Compression::NONE => return Err(Drop::SndcpCompressed),
+        Some(_) if segment != 0 => return Err(Drop::SndcpMalformed),
+        None if segment == 0 => return Err(Drop::SndcpMalformed),
+        Some(_) | None => {}
+    }
+    if !frame.pull(start) || frame.is_empty() {
+        return Err(Drop::SndcpEmpty);
+    }
+    let key = ReassemblyKey { slot: receiver.slot, nsapi: header.nsapi };
+    let segment = Segment { number, segment, more: header.more };
+    let whole = reassembler.segment(cx, key, receiver.whose, segment, frame)?;
+    Ok(whole.map(|frame| NPdu { nsapi: header.nsapi, frame }))
+}
+
+/// The answer to the SNDCP part of an XID command: version 0, and no NSAPI for any compression entity (clauses 6.5,
+/// 6.6 and 6.8). `None`, and a drop by name, where the block could not be read; LLC's own parameters are answered
+/// without it then.
+pub fn answer_xid(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Option<Vec<u8>> {
+    let parameters = match xid::parse(block) {
+        Ok(parameters) => parameters,
+        Err(error) => {
+            cx.log(Category::Sndcp, Level::Info, format_args!("XID: {error}"));
+            cx.drop(Drop::SndcpBadXid, whose);
+            return None;
+        }
+    };
+    let refused = |entities: Vec<Entity>| entities.iter().map(Entity::refused).collect();
+    let answer: Vec<Parameter> = parameters
+        .into_iter()
+        .filter_map(|parameter| match parameter {
+            Parameter::Version(_) => Some(Parameter::Version(0)),
+            Parameter::Data(entities) => Some(Parameter::Data(refused(entities))),
+            Parameter::Protocol(entities) => Some(Parameter::Protocol(refused(entities))),
+            Parameter::Unknown { .. } => None,
+        })
+        .collect();
+    let mut octets = Vec::new();
+    xid::emit(&answer, &mut octets);
+    Some(octets)
+}
