@@ -11,7 +11,7 @@ use super::ie::{
     PTmsiSignature, PdpContextStatus, RadioPriority, Rand, ReceiveNpduNumbers, ServiceType, TimeZone,
     TmsiStatus, UniversalTime, UpdateResult, UpdateType,
 };
-use super::{COMPREHENSION_REQUIRED, MESSAGE_TYPE};
+use super::{MESSAGE_TYPE, TRANSACTION_IDENTIFIER};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::id::Rai;
 
@@ -405,11 +405,9 @@ pub fn cause(error: &DecodeError) -> Option<GmmCause> {
     match error.kind {
         DecodeErrorKind::UnknownProtocol(_) => None,
         DecodeErrorKind::Truncated { .. } if error.ie == MESSAGE_TYPE => None,
+        DecodeErrorKind::BadValue(_) if error.ie == TRANSACTION_IDENTIFIER => None,
         DecodeErrorKind::UnknownMessage(_) => Some(GmmCause::MessageTypeNonExistent),
         DecodeErrorKind::Conditional => Some(GmmCause::ConditionalIeError),
-        DecodeErrorKind::BadValue(_) if error.ie == COMPREHENSION_REQUIRED => {
-            Some(GmmCause::InvalidMandatoryInformation)
-        }
         DecodeErrorKind::Truncated { .. }
         | DecodeErrorKind::Missing
         | DecodeErrorKind::OutOfSequence

@@ -25,6 +25,8 @@ mod codec;
 pub mod gmm;
 pub mod ie;
 pub mod sm;
+#[cfg(test)]
+mod tests;
 
 pub use codec::{Element, HalfElement};
 pub use gmm::GmmMessage;
