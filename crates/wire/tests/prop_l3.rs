@@ -48,13 +48,7 @@ fn identity() -> BoxedStrategy<MobileIdentity> {
 }
 
 fn plmn() -> BoxedStrategy<Plmn> {
-    (0_u16..1000, 0_u16..1000, any::<bool>())
-        .prop_map(|(mcc, mnc, mnc_three_digits)| Plmn {
-            mcc,
-            mnc: if mnc_three_digits { mnc } else { mnc % 100 },
-            mnc_three_digits,
-        })
-        .boxed()
+    any::<[u8; 3]>().prop_map(Plmn::from_octets).boxed()
 }
 
 fn rai() -> BoxedStrategy<Rai> {
@@ -457,10 +451,8 @@ proptest! {
             octets[at] = value;
         }
         for direction in DIRECTIONS {
-            // A PLMN with digits that are not decimal changes once when it is emitted, and then no more.
             if let Ok(read) = L3Message::parse(direction, &octets) {
-                let again = L3Message::parse(direction, &read.to_vec()).unwrap();
-                prop_assert_eq!(L3Message::parse(direction, &again.to_vec()), Ok(again));
+                prop_assert_eq!(L3Message::parse(direction, &read.to_vec()), Ok(read));
             }
         }
     }
