@@ -70,6 +70,12 @@ drops! {
     // ---------------------------------------------------------------- BSSGP, BVCs and flow control
 
     BssgpMalformed: "bssgp_malformed", "08.18 clause 7.8", "a BSSGP PDU could not be read";
+    FlowMsQueueFull: "flow_ms_queue_full", "configuration", "the downlink queue of the mobile was full";
+    FlowCellQueueFull: "flow_cell_queue_full", "configuration", "the downlink queues of the cell were full";
+    FlowTableFull: "flow_table_full", "configuration", "no queue node was left, or no place for one more mobile with a backlog";
+    FlowTooLong: "flow_too_long", "08.18 clause 8.2", "the LL-PDU was longer than the bucket of its mobile or cell";
+    FlowLifetime: "flow_lifetime", "08.18 clause 11.3.47", "the lifetime of the LL-PDU ran out in the downlink queue";
+    FlowFlushed: "flow_flushed", "08.18 clause 8.1", "the LL-PDU was queued when its mobile or cell was flushed";
 
     // ---------------------------------------------------------------- LLC
 

@@ -1,1 +1,3 @@
-//! BSSGP entities: BVC life cycle and downlink flow control (08.18 [48.018]).
+//! BSSGP (08.18 [48.018]): the virtual connections of cells, and the flow control of the downlink.
+
+pub mod flow_control;

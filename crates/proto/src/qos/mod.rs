@@ -1,1 +1,8 @@
 //! Queueing, and nothing but queueing.
+//!
+//! Nothing here knows a protocol: the only imports from this crate are `time`, `rng` and `trace`. Every shaper
+//! answers *when* the next PDU conforms, so that whoever uses it sleeps until then and never ticks.
+
+pub mod deadline_heap;
+pub mod leaky_bucket;
+pub mod links;
