@@ -160,10 +160,15 @@ impl<'a> Elements<'a> {
         T::decode(element.value).map_err(|error| DecodeError::new(name(kind), element.offset, error))
     }
 
-    /// An optional or conditional element; `None` where it is absent or cannot be read.
+    /// An optional or conditional element; `None` where it is absent or cannot be read. What a second one means
+    /// depends on the first, so that one must be readable too.
     #[must_use]
     pub fn optional<T: Value>(&self, kind: u8, nth: usize) -> Option<T> {
-        self.find(kind, nth).and_then(|element| T::decode(element.value).ok())
+        let mut value = None;
+        for at in 0..=nth {
+            value = Some(T::decode(self.find(kind, at)?.value).ok()?);
+        }
+        value
     }
 }
 
