@@ -296,12 +296,16 @@ impl Io {
         }
     }
 
+    /// Takes as many frames to receive into as one batch needs, where there are so many.
+    fn refill(&mut self) {
+        while self.spare.len() < BATCH && self.frames.free() > 0 {
+            self.spare.extend(self.frames.alloc());
+        }
+    }
+
     /// Receives one batch; false when there is nothing more.
     fn receive(&mut self, index: usize) -> bool {
-        while self.spare.len() < BATCH {
-            let Some(frame) = self.frames.alloc() else { break };
-            self.spare.push(frame);
-        }
+        self.refill();
         match self.endpoints.get(index) {
             Some(Some(Endpoint { kind: Kind::Udp(_), .. })) => self.receive_udp(index),
             Some(Some(Endpoint { kind: Kind::Tun { .. }, .. })) => self.receive_tun(index),
@@ -438,6 +442,7 @@ impl Io {
             Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => !udp.queue.is_empty(),
             _ => false,
         });
+        self.refill();
     }
 
     fn flush_one(&mut self, index: usize) {

@@ -1,0 +1,326 @@
+//! The loop with sockets of the loopback device, linked machines, wake-ups, services and drops.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod common;
+
+use common::{Order, Relay, Told, quiet_loop};
+use gannet_proto::drops::Drop;
+use gannet_proto::machine::{Peer, Port};
+use gannet_proto::time::Duration;
+use gannet_rt::{Access, EventLoop, Hooks, MachineId, NoHooks, Service, UdpConfig};
+use std::cell::RefCell;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, UdpSocket};
+use std::rc::Rc;
+
+type Heard = Rc<RefCell<Vec<Told>>>;
+
+/// A machine whose events are kept.
+fn add(node: &mut EventLoop, relay: Relay) -> (MachineId<Relay>, Heard) {
+    let heard = Heard::default();
+    let keep = Rc::clone(&heard);
+    (node.add_machine(relay, move |_, event, _| keep.borrow_mut().push(event)), heard)
+}
+
+fn local() -> UdpConfig {
+    UdpConfig::new("127.0.0.1:0".parse().unwrap())
+}
+
+/// Turns the loop until the condition holds. It sleeps in between; there is no limit but that of the test runner.
+fn until(node: &mut EventLoop, mut condition: impl FnMut(&mut EventLoop) -> bool) {
+    while !condition(node) {
+        node.turn(Some(Duration::from_millis(20))).unwrap();
+    }
+}
+
+fn drops(node: &mut EventLoop, drop: Drop) -> u64 {
+    node.access().log().drops().get(drop)
+}
+
+#[test]
+fn echo_over_udp_keeps_order_and_gives_all_frames_back() {
+    for bind in ["127.0.0.1:0", "[::1]:0"] {
+        let mut node = quiet_loop(64);
+        let (echo, _) = add(&mut node, Relay::new(true, false));
+        let Ok(at) = node.bind_udp(echo, Port(0), &UdpConfig::new(bind.parse().unwrap())) else {
+            assert_eq!(bind, "[::1]:0", "only IPv6 may be missing");
+            continue;
+        };
+        let client = UdpSocket::bind(bind).unwrap();
+        client.connect(at).unwrap();
+        for number in 0..50_u8 {
+            client.send(&[number; 100]).unwrap();
+        }
+        until(&mut node, |node| node.access().machine(echo).unwrap().seen == 50);
+        for number in 0..50_u8 {
+            let mut octets = [0; 200];
+            assert_eq!(client.recv(&mut octets).unwrap(), 100);
+            assert_eq!(octets[0], number);
+        }
+        assert_eq!(node.access().frames().free(), 64);
+        assert_eq!(node.access().log().drops().total(), 0);
+    }
+}
+
+#[test]
+fn an_endpoint_with_much_to_read_does_not_starve_another() {
+    let mut node = quiet_loop(4096);
+    let (machine, heard) = add(&mut node, Relay::new(false, true));
+    let busy = node.bind_udp(machine, Port(0), &local()).unwrap();
+    let calm = node.bind_udp(machine, Port(1), &local()).unwrap();
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for _ in 0..200 {
+        client.send_to(b"busy", busy).unwrap();
+    }
+    client.send_to(b"calm", calm).unwrap();
+    until(&mut node, |node| node.access().machine(machine).unwrap().seen == 201);
+    let place = heard.borrow().iter().position(|told| matches!(told, Told::Got(Port(1), ..))).unwrap();
+    assert!(place <= 64, "after two batches at the most, not {place}");
+}
+
+#[test]
+fn linked_machines_hear_each_other_in_order_and_from_the_peer_that_was_named() {
+    let mut node = quiet_loop(64);
+    let (cells, cells_heard) = add(&mut node, Relay::new(true, true));
+    let (mobiles, mobiles_heard) = add(&mut node, Relay::new(false, true));
+    node.link((cells, Port(3)), (mobiles, Port(7)));
+    for slot in 0..20_u8 {
+        let order = Order::Send(Port(7), Peer::Slot(u32::from(slot)), vec![slot]);
+        assert!(node.access().command(mobiles, order));
+    }
+    until(&mut node, |node| node.access().machine(mobiles).unwrap().seen == 20);
+    for (heard, port) in [(cells_heard, Port(3)), (mobiles_heard, Port(7))] {
+        let expected: Vec<Told> =
+            (0..20_u8).map(|slot| Told::Got(port, Peer::Slot(u32::from(slot)), vec![slot])).collect();
+        assert_eq!(*heard.borrow(), expected);
+    }
+    assert_eq!(node.access().frames().free(), 64);
+}
+
+#[test]
+fn machines_that_answer_for_ever_leave_their_turn_to_the_rest() {
+    let mut node = quiet_loop(64);
+    let (a, _) = add(&mut node, Relay::new(true, false));
+    let (b, _) = add(&mut node, Relay::new(true, false));
+    let (other, _) = add(&mut node, Relay::new(true, false));
+    node.link((a, Port(0)), (b, Port(0)));
+    let at = node.bind_udp(other, Port(0), &local()).unwrap();
+    assert!(node.access().command(a, Order::Send(Port(0), Peer::Link, vec![1])));
+    node.turn(Some(Duration::ZERO)).unwrap();
+    UdpSocket::bind("127.0.0.1:0").unwrap().send_to(b"x", at).unwrap();
+    until(&mut node, |node| node.access().machine(other).unwrap().seen == 1);
+    assert!(node.access().machine(b).unwrap().seen > 1);
+}
+
+#[test]
+fn wake_ups_come_in_order_and_never_early() {
+    let mut node = quiet_loop(8);
+    let (machine, heard) = add(&mut node, Relay::new(false, false));
+    // Half a millisecond between them: less than epoll_wait can tell.
+    let spans = [4, 1, 3, 2, 0].map(|half| Duration::from_micros(500 * half)).to_vec();
+    assert!(node.access().command(machine, Order::Wake(spans)));
+    while heard.borrow().len() < 5 {
+        node.turn(None).unwrap();
+    }
+    let slots: Vec<u32> = heard
+        .borrow()
+        .iter()
+        .map(|told| match told {
+            Told::Woken(key, due, came) => {
+                assert!(came >= due);
+                key.slot
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(slots, [4, 1, 3, 2, 0]);
+}
+
+#[test]
+fn what_has_nowhere_to_go_is_a_named_drop() {
+    let mut node = quiet_loop(8);
+    let (machine, _) = add(&mut node, Relay::new(false, false));
+    node.bind_udp(machine, Port(1), &local()).unwrap();
+    for (port, peer) in [(Port(0), Peer::Link), (Port(9), Peer::Slot(3)), (Port(1), Peer::Link)] {
+        assert!(node.access().command(machine, Order::Send(port, peer, vec![0])));
+    }
+    node.turn(Some(Duration::ZERO)).unwrap();
+    assert_eq!(drops(&mut node, Drop::RtNoEndpoint), 3);
+    assert_eq!(node.access().frames().free(), 8);
+}
+
+#[test]
+fn what_the_system_refuses_is_a_named_drop_and_the_next_goes() {
+    let mut node = quiet_loop(8);
+    let (machine, _) = add(&mut node, Relay::new(false, false));
+    node.bind_udp(machine, Port(0), &local()).unwrap();
+    let server = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // A broadcast that the socket was not opened for.
+    let broadcast = Peer::Udp("255.255.255.255:9".parse().unwrap());
+    for peer in [broadcast, Peer::Udp(server.local_addr().unwrap())] {
+        assert!(node.access().command(machine, Order::Send(Port(0), peer, vec![7])));
+    }
+    node.turn(Some(Duration::ZERO)).unwrap();
+    assert_eq!(drops(&mut node, Drop::RtSendFailed), 1);
+    assert_eq!(server.recv(&mut [0; 8]).unwrap(), 1);
+}
+
+#[test]
+fn a_refused_connection_is_tried_again() {
+    let mut node = quiet_loop(8);
+    let (machine, _) = add(&mut node, Relay::new(false, false));
+    // A port that nobody has, at an address that no other test uses: its ICMP message becomes an error of the next call.
+    let gone: SocketAddr = UdpSocket::bind("127.0.0.9:0").unwrap().local_addr().unwrap();
+    let config = UdpConfig { connect: Some(gone), ..local() };
+    node.bind_udp(machine, Port(0), &config).unwrap();
+    for _ in 0..5 {
+        assert!(node.access().command(machine, Order::Send(Port(0), Peer::Udp(gone), vec![7])));
+        node.turn(Some(Duration::ZERO)).unwrap();
+    }
+    let server = UdpSocket::bind(gone).unwrap();
+    assert!(node.access().command(machine, Order::Send(Port(0), Peer::Udp(gone), vec![8])));
+    node.turn(Some(Duration::ZERO)).unwrap();
+    let mut octets = [0; 8];
+    assert_eq!(server.recv(&mut octets).unwrap(), 1);
+    assert_eq!((octets[0], drops(&mut node, Drop::RtSendFailed)), (8, 0));
+}
+
+#[test]
+fn datagrams_longer_than_a_frame_or_without_one_are_named_drops() {
+    let mut node = quiet_loop(4);
+    let (machine, _) = add(&mut node, Relay::new(false, false));
+    let at = node.bind_udp(machine, Port(0), &local()).unwrap();
+    let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+    client.send_to(&[0; 4000], at).unwrap();
+    until(&mut node, |node| drops(node, Drop::RtReceiveTooLong) == 1);
+    // The machine keeps every frame, 4 of its own and the 32 into which the loop receives.
+    node.access().machine(machine).unwrap().hold = Some(Vec::new());
+    for sent in 1..=40 {
+        client.send_to(&[1; 10], at).unwrap();
+        until(&mut node, |node| {
+            node.access().machine(machine).unwrap().seen + drops(node, Drop::NoFrame) == sent
+        });
+    }
+    assert_eq!(drops(&mut node, Drop::NoFrame), 4);
+    node.access().machine(machine).unwrap().hold = None;
+    client.send_to(&[1; 10], at).unwrap();
+    until(&mut node, |node| node.access().machine(machine).unwrap().seen == 37);
+    assert_eq!(node.access().frames().free(), 4);
+}
+
+/// A line-by-line server: `seen` prints the machine's counter, `send` gives it a command.
+struct Console {
+    listener: mio::net::TcpListener,
+    session: Option<mio::net::TcpStream>,
+    machine: MachineId<Relay>,
+    rounds: Rc<RefCell<u64>>,
+}
+
+impl Service for Console {
+    fn start(&mut self, access: &mut Access<'_>) -> std::io::Result<()> {
+        access.register(&mut self.listener, 0, mio::Interest::READABLE)
+    }
+
+    fn ready(&mut self, number: u32, _: bool, _: bool, access: &mut Access<'_>) {
+        if number == 0 {
+            while let Ok((mut stream, _)) = self.listener.accept() {
+                access.register(&mut stream, 1, mio::Interest::READABLE).unwrap();
+                self.session = Some(stream);
+            }
+            return;
+        }
+        let Some(session) = &mut self.session else { return };
+        let mut octets = [0; 100];
+        while let Ok(count) = session.read(&mut octets) {
+            match &octets[..count] {
+                b"seen\n" => {
+                    let seen = access.machine(self.machine).unwrap().seen;
+                    writeln!(session, "{seen}").unwrap();
+                }
+                b"stop\n" => assert!(access.command(self.machine, Order::Stop)),
+                _ => return,
+            }
+        }
+    }
+
+    fn round(&mut self, _: &mut Access<'_>) {
+        *self.rounds.borrow_mut() += 1;
+    }
+}
+
+#[test]
+fn a_service_reaches_the_machines_and_ends_the_loop() {
+    struct Goodbye(MachineId<Relay>, Vec<&'static str>);
+    impl Hooks for Goodbye {
+        fn shutdown(&mut self, access: &mut Access<'_>) {
+            self.1.push("shutdown");
+            access.machine(self.0).unwrap().seen = 0;
+        }
+        fn stopped(&mut self, _: &mut Access<'_>) -> bool {
+            self.1.push("stopped");
+            true
+        }
+        fn hangup(&mut self, _: &mut Access<'_>) {
+            self.1.push("hangup");
+        }
+    }
+    let mut node = quiet_loop(8);
+    let machine = node.add_machine(Relay::new(false, false), |_, event, outside| {
+        assert_eq!(event, Told::Stopped);
+        outside.stop();
+    });
+    let listener = mio::net::TcpListener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let at = listener.local_addr().unwrap();
+    let rounds = Rc::new(RefCell::new(0));
+    let console = Console { listener, session: None, machine, rounds: Rc::clone(&rounds) };
+    node.add_service(Box::new(console)).unwrap();
+    node.access().machine(machine).unwrap().seen = 42;
+    node.access().hangup();
+    let client = std::thread::spawn(move || {
+        let mut stream = std::net::TcpStream::connect(at).unwrap();
+        stream.write_all(b"seen\n").unwrap();
+        let mut octets = [0; 10];
+        let count = stream.read(&mut octets).unwrap();
+        stream.write_all(b"stop\n").unwrap();
+        String::from_utf8_lossy(&octets[..count]).into_owned()
+    });
+    let mut goodbye = Goodbye(machine, Vec::new());
+    node.run(&mut goodbye).unwrap();
+    assert_eq!(client.join().unwrap(), "42\n");
+    assert_eq!(goodbye.1, ["hangup", "shutdown", "stopped"]);
+    assert_eq!(node.access().machine(machine).unwrap().seen, 0);
+    assert!(*rounds.borrow() > 0);
+}
+
+#[test]
+fn a_machine_that_never_says_goodbye_ends_with_the_grace_period() {
+    struct Never;
+    impl Hooks for Never {
+        fn stopped(&mut self, _: &mut Access<'_>) -> bool {
+            false
+        }
+    }
+    let clock = gannet_rt::Clock::start();
+    let config = gannet_rt::LoopConfig {
+        frames: 1,
+        signals: false,
+        lock_memory: false,
+        shutdown_grace: Duration::from_millis(1),
+        ..gannet_rt::LoopConfig::default()
+    };
+    let mut node = EventLoop::new(config, clock, gannet_rt::log::LogSink::new(clock)).unwrap();
+    node.access().stop();
+    node.run(&mut Never).unwrap();
+    node.access().stop();
+    node.run(&mut NoHooks).unwrap();
+}
+
+#[test]
+fn a_machine_of_another_type_is_not_found() {
+    let (mut node, mut other) = (quiet_loop(1), quiet_loop(1));
+    let (relay, _) = add(&mut node, Relay::new(false, false));
+    assert!(other.access().machine(relay).is_none());
+    assert!(!other.access().command(relay, Order::Stop));
+    assert!(node.access().machine_and_context(relay).is_some());
+}
