@@ -141,7 +141,7 @@ impl Io {
         let record = self.interface(config.record_as.as_deref());
         let queue = udp::SendQueue::new(config.send_queue_max);
         let kind = Kind::Udp(Udp { socket, local, record, queue });
-        let index = self.insert(Owner { machine, port }, kind, Interest::READABLE.add(Interest::WRITABLE))?;
+        let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
         Ok(local)
     }
@@ -156,7 +156,7 @@ impl Io {
     ) -> io::Result<()> {
         let record = self.interface(record_as);
         let owner = Owner { machine, port };
-        let index = self.insert(owner, Kind::Tun { tun, peer, record }, Interest::READABLE)?;
+        let index = self.insert(owner, Kind::Tun { tun, peer, record })?;
         self.rebind(machine, port, peer, Some(index));
         Ok(())
     }
@@ -184,10 +184,11 @@ impl Io {
         Some(self.recorder.as_mut()?.interface(name?))
     }
 
-    fn insert(&mut self, owner: Owner, kind: Kind, interest: Interest) -> io::Result<usize> {
+    fn insert(&mut self, owner: Owner, kind: Kind) -> io::Result<usize> {
         let index = self.endpoints.iter().position(Option::is_none).unwrap_or(self.endpoints.len());
         let endpoint = Endpoint { owner, kind, readable: false };
-        self.registry.register(&mut SourceFd(&endpoint.fd()), Token(ENDPOINT_TOKENS + index), interest)?;
+        let token = Token(ENDPOINT_TOKENS + index);
+        self.registry.register(&mut SourceFd(&endpoint.fd()), token, Interest::READABLE)?;
         match self.endpoints.get_mut(index) {
             Some(slot) => *slot = Some(endpoint),
             None => self.endpoints.push(Some(endpoint)),
@@ -274,8 +275,22 @@ impl Io {
             endpoint.readable = true;
             self.readable.push_back(index);
         }
-        if let (true, Kind::Udp(udp)) = (writable, &mut endpoint.kind) {
+        if let (true, Kind::Udp(udp)) = (writable, &mut endpoint.kind)
+            && udp.queue.blocked
+        {
             udp.queue.blocked = false;
+            self.watch(index, Interest::READABLE);
+        }
+    }
+
+    /// Changes what is polled of an endpoint. A socket is asked whether it is writable only while its queue is blocked:
+    /// else every datagram that has left would wake the loop.
+    fn watch(&mut self, index: usize, interest: Interest) {
+        let Some(Some(endpoint)) = self.endpoints.get(index) else { return };
+        let fd = endpoint.fd();
+        let token = Token(ENDPOINT_TOKENS + index);
+        if let Err(error) = self.registry.reregister(&mut SourceFd(&fd), token, interest) {
+            self.note(Level::Error, format_args!("endpoint {index} cannot be polled: {error}"));
         }
     }
 
@@ -450,6 +465,7 @@ impl Io {
         let (socket, local, record) = (udp.socket.as_fd(), udp.local, udp.record);
         let (messages, recorder, log) = (&mut self.messages, &mut self.recorder, &mut self.log);
         let at_ns = self.clock.unix_ns(self.now);
+        let was_blocked = udp.queue.blocked;
         udp.queue.flush(
             |waiting| messages.send(socket, waiting),
             |to, frame| {
@@ -465,5 +481,8 @@ impl Io {
                 }
             },
         );
+        if udp.queue.blocked && !was_blocked {
+            self.watch(index, Interest::READABLE.add(Interest::WRITABLE));
+        }
     }
 }

@@ -62,3 +62,22 @@ pub fn lock_memory() -> String {
 pub fn pin_to_core(core: usize) -> io::Result<()> {
     sys::pin_to_core(core)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_goes_on_and_seeds_differ() {
+        let clock = Clock::start();
+        let first = clock.now();
+        assert!(clock.now() >= first);
+        assert_eq!(clock.unix_ns(Instant(5)) - clock.unix_ns(Instant::ZERO), 5);
+        assert_ne!(seed().unwrap(), seed().unwrap());
+    }
+
+    #[test]
+    fn a_core_that_no_machine_has_is_an_error() {
+        assert!(pin_to_core(1 << 20).is_err());
+    }
+}
