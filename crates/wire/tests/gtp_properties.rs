@@ -7,10 +7,10 @@ use gannet_wire::gtp::v1c::{self, emit_datagram};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::value::SelectionMode;
 use gannet_wire::gtp::{
-    Cause, EndUserAddress, Header, Message, Octets, QosProfile, UserLocation, UserLocationKind, cause, ie,
-    pco,
+    Cause, EndUserAddress, Header, Message, Qos, UserLocation, UserLocationKind, cause, ie, pco,
 };
 use gannet_wire::id::{Nsapi, Plmn, Rai, Teid};
+use gannet_wire::l3::ie::Octets;
 use gannet_wire::{DecodeError, DecodeErrorKind};
 use proptest::prelude::*;
 use std::net::{IpAddr, Ipv4Addr};
@@ -90,7 +90,7 @@ fn a_real_create_request() {
     assert_eq!(request.apn.as_ref().unwrap().to_string(), "internet");
     assert_eq!((request.sgsn_control, request.sgsn_user), (sgsn, sgsn));
     assert_eq!(request.msisdn.unwrap().to_string(), "1001");
-    assert_eq!(request.qos, QosProfile { allocation_retention: 0, value: Octets::new(&[0; 14]).unwrap() });
+    assert_eq!(request.qos, Qos { allocation_retention: 0, value: Octets::from_start(&[0; 14]) });
     assert_eq!(request.rat_type, Some(v1c::RAT_TYPE_GERAN));
     let kind = UserLocationKind::Cgi;
     assert_eq!(request.user_location, Some(UserLocation { kind, plmn, lac: 1, code: 27 }));

@@ -11,10 +11,11 @@ use gannet_wire::gtp::v1c::{
 };
 use gannet_wire::gtp::value::{MsTimeZone, SelectionMode};
 use gannet_wire::gtp::{
-    Cause, EndUserAddress, Message, Msisdn, Octets, PORT_CONTROL, PORT_USER, PrivateExtension, QosProfile,
-    UserLocation, UserLocationKind, pco,
+    Cause, EndUserAddress, Message, Msisdn, PORT_CONTROL, PORT_USER, PrivateExtension, Qos, UserLocation,
+    UserLocationKind, pco,
 };
 use gannet_wire::id::{Nsapi, Plmn, Rai, Teid};
+use gannet_wire::l3::ie::Octets;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::process::ExitCode;
 
@@ -49,10 +50,10 @@ fn check(teid: u32, message: impl Into<Message>, expected: &[(&str, &str)]) {
     }
 }
 
-fn qos() -> QosProfile {
+fn qos() -> Qos {
     // Delay class 4, reliability 3, peak 2 kB/s, precedence 2, best effort; then R99: interactive, 64 kbit/s.
     let value = [0x23, 0x12, 0x1f, 0x73, 0x96, 0x40, 0x40, 0x74, 0x02, 0x00, 0x00];
-    QosProfile { allocation_retention: 2, value: Octets::new(&value).unwrap() }
+    Qos { allocation_retention: 2, value: Octets::from_start(&value) }
 }
 
 const QOS: [(&str, &str); 8] = [
@@ -105,7 +106,7 @@ fn create_request() -> CreateRequest {
         pco: Some(pco::emit(&[pco::PcoOption { identifier: 0x000d, content: Vec::new() }])),
         sgsn_control: V4,
         sgsn_user: V6,
-        msisdn: Some(Msisdn { nature_and_plan: 0x91, tbcd: Octets::new(&[0x64, 0x07, 0xf2]).unwrap() }),
+        msisdn: Some(Msisdn { nature_and_plan: 0x91, tbcd: Octets::from_start(&[0x64, 0x07, 0xf2]) }),
         qos: qos(),
         tft: None,
         trigger_id: Some(vec![1, 2]),
@@ -246,7 +247,7 @@ fn deletion_and_errors() {
 
 fn pdu_notification() {
     let end_user_address = EndUserAddress::Ipv4(Some(MOBILE));
-    let apn: gannet_wire::gtp::Apn = "mms".parse().unwrap();
+    let apn: gannet_wire::l3::ie::Apn = "mms".parse().unwrap();
     let request = PduNotificationRequest {
         imsi: "240010123456789".parse().unwrap(),
         teid_control: Teid(11),

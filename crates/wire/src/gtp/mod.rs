@@ -20,10 +20,7 @@ pub mod value;
 pub use cause::{Cause, cause};
 pub use header::Header;
 pub use v1c::Message;
-pub use value::{
-    Apn, EndUserAddress, Msisdn, Octets, PrivateExtension, QosProfile, TeidDataII, UserLocation,
-    UserLocationKind,
-};
+pub use value::{EndUserAddress, Msisdn, PrivateExtension, Qos, TeidDataII, UserLocation, UserLocationKind};
 
 /// UDP port of the control plane of GTPv1 (29.060 clause 10.1.1).
 pub const PORT_CONTROL: u16 = 2123;

@@ -8,9 +8,10 @@ use crate::gtp::cause::Cause;
 use crate::gtp::header::{LEN_LONG, Repr, message_type};
 use crate::gtp::ie::{self, Elements};
 use crate::gtp::value::{
-    Apn, EndUserAddress, MsTimeZone, Msisdn, PrivateExtension, QosProfile, SelectionMode, UserLocation,
+    EndUserAddress, MsTimeZone, Msisdn, PrivateExtension, Qos, SelectionMode, UserLocation,
 };
 use crate::id::{Imei, Imsi, Nsapi, Rai, Teid};
+use crate::l3::ie::Apn;
 use core::net::IpAddr;
 
 /// RAT Type GERAN (29.060 clause 7.7.50).
@@ -151,7 +152,7 @@ messages! {
         /// The mobile's telephone number.
         msisdn: optional Msisdn = MSISDN[0],
         /// Requested quality of service.
-        qos: mandatory QosProfile = QOS_PROFILE[0],
+        qos: mandatory Qos = QOS_PROFILE[0],
         /// Traffic flow template of a secondary activation.
         tft: optional Vec<u8> = TFT[0],
         /// Trigger Id of a trace.
@@ -199,7 +200,7 @@ messages! {
         /// The GGSN's address for user traffic.
         ggsn_user: optional IpAddr = GSN_ADDRESS[1],
         /// Negotiated quality of service.
-        qos: optional QosProfile = QOS_PROFILE[0],
+        qos: optional Qos = QOS_PROFILE[0],
         /// Common flags.
         common_flags: optional u8 = COMMON_FLAGS[0],
         /// APN restriction.
@@ -237,7 +238,7 @@ messages! {
         /// The SGSN's address for user traffic.
         sgsn_user: optional IpAddr = GSN_ADDRESS[1],
         /// Requested quality of service.
-        qos: optional QosProfile = QOS_PROFILE[0],
+        qos: optional Qos = QOS_PROFILE[0],
         /// Traffic flow template.
         tft: optional Vec<u8> = TFT[0],
         /// Trigger Id of a trace.
@@ -277,7 +278,7 @@ messages! {
         /// The GGSN's address for user traffic.
         gsn_second: optional IpAddr = GSN_ADDRESS[1],
         /// Negotiated quality of service.
-        qos: optional QosProfile = QOS_PROFILE[0],
+        qos: optional Qos = QOS_PROFILE[0],
         /// Common flags.
         common_flags: optional u8 = COMMON_FLAGS[0],
         /// APN restriction.
@@ -448,7 +449,7 @@ pub struct Created {
     /// The GGSN's address for user traffic.
     pub ggsn_user: IpAddr,
     /// Negotiated quality of service.
-    pub qos: QosProfile,
+    pub qos: Qos,
     /// T-PDUs must be delivered in order.
     pub reordering_required: bool,
 }
@@ -508,7 +509,7 @@ pub struct SgsnUpdate {
     /// The SGSN's address for user traffic.
     pub sgsn_user: IpAddr,
     /// Requested quality of service.
-    pub qos: QosProfile,
+    pub qos: Qos,
 }
 
 impl UpdateRequest {

@@ -4,10 +4,11 @@ use crate::error::DecodeErrorKind;
 use crate::gtp::cause::Cause;
 use crate::gtp::ie::Value;
 use crate::id::{Imei, Imsi, Nsapi, PTmsi, Plmn, Rai, Teid, Tlli};
+use crate::l3::Element;
+use crate::l3::ie::{Apn, Octets, QosProfile};
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use core::ops::Deref;
-use core::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 /// The first `N` octets of a value, or why they are not there.
 fn array<const N: usize>(octets: &[u8]) -> Result<[u8; N], DecodeErrorKind> {
@@ -174,65 +175,44 @@ impl Value for IpAddr {
     }
 }
 
-/// At most `N` octets, held in place.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Octets<const N: usize> {
-    len: u8,
-    octets: [u8; N],
-}
-
-impl<const N: usize> Octets<N> {
-    /// A copy of `octets`; `None` where there are more than `N`.
-    #[must_use]
-    pub fn new(octets: &[u8]) -> Option<Self> {
-        let mut copy = [0; N];
-        copy.get_mut(..octets.len())?.copy_from_slice(octets);
-        Some(Self { len: u8::try_from(octets.len()).ok()?, octets: copy })
-    }
-
-    /// A copy of the first `N` of `octets`.
-    #[must_use]
-    pub fn first_of(octets: &[u8]) -> Self {
-        let room = N.min(usize::from(u8::MAX)).min(octets.len());
-        octets.get(..room).and_then(Self::new).unwrap_or(Self { len: 0, octets: [0; N] })
-    }
-}
-
-impl<const N: usize> Deref for Octets<N> {
-    type Target = [u8];
-    fn deref(&self) -> &[u8] {
-        self.octets.get(..usize::from(self.len)).unwrap_or_default()
-    }
-}
-
-impl<const N: usize> fmt::Debug for Octets<N> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
-    }
-}
-
-/// Quality of service (29.060 clause 7.7.34): allocation and retention, and the value of the element of the same name
-/// in session management (04.08 clause 10.5.6.5 [24.008]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QosProfile {
+/// Quality of service (29.060 clause 7.7.34): allocation and retention, and the octets of session management's element
+/// (04.08 clause 10.5.6.5 [24.008]), kept as they came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qos {
     /// Allocation/retention priority, 1 to 3; 0 where the subscription decides.
     pub allocation_retention: u8,
     /// 3 octets of R97, 11 of R99, up to 20 of later releases; what comes behind is not kept.
     pub value: Octets<20>,
 }
 
-impl Value for QosProfile {
+impl Qos {
+    /// From a profile of session management.
+    #[must_use]
+    pub fn new(allocation_retention: u8, profile: &QosProfile) -> Self {
+        let mut octets = Vec::with_capacity(14);
+        profile.emit_value(&mut octets);
+        Self { allocation_retention, value: Octets::from_start(&octets) }
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> QosProfile {
+        QosProfile::parse_value(self.value.as_slice()).unwrap_or_default()
+    }
+}
+
+impl Value for Qos {
     fn decode(octets: &[u8]) -> Result<Self, DecodeErrorKind> {
         match octets {
             [allocation_retention, value @ ..] if value.len() >= 3 => {
-                Ok(Self { allocation_retention: *allocation_retention, value: Octets::first_of(value) })
+                Ok(Self { allocation_retention: *allocation_retention, value: Octets::from_start(value) })
             }
             _ => Err(DecodeErrorKind::BadLength(octets.len())),
         }
     }
     fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.allocation_retention);
-        out.extend_from_slice(&self.value);
+        out.extend_from_slice(self.value.as_slice());
     }
 }
 
@@ -311,104 +291,12 @@ impl Value for EndUserAddress {
     }
 }
 
-/// Access point name: labels of 1 to 63 octets, each behind its length, 100 octets in all (03.03 clause 9.1 [23.003]).
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Apn(Vec<u8>);
-
-impl Apn {
-    /// From the octets on the wire; `None` where the lengths contradict.
-    #[must_use]
-    pub fn from_octets(octets: &[u8]) -> Option<Self> {
-        let mut rest = octets;
-        while let [len, behind @ ..] = rest {
-            rest = (1..=63).contains(len).then(|| behind.get(usize::from(*len)..)).flatten()?;
-        }
-        (1..=100).contains(&octets.len()).then(|| Self(octets.to_vec()))
-    }
-
-    /// The octets on the wire.
-    #[must_use]
-    pub fn octets(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// The labels in their order.
-    pub fn labels(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = self.0.as_slice();
-        core::iter::from_fn(move || {
-            let (len, behind) = rest.split_first()?;
-            let (label, next) = behind.split_at_checked(usize::from(*len))?;
-            rest = next;
-            Some(label)
-        })
-    }
-
-    /// The labels of the network identifier: all but an operator identifier `mncNNN.mccNNN.gprs` at the end.
-    fn network_identifier(&self) -> impl Iterator<Item = &[u8]> {
-        let labels: Vec<&[u8]> = self.labels().collect();
-        let starts = |label: &[u8], with: &[u8]| label.get(..3).is_some_and(|l| l.eq_ignore_ascii_case(with));
-        let keep = match labels.as_slice() {
-            [network @ .., mnc, mcc, gprs]
-                if !network.is_empty()
-                    && gprs.eq_ignore_ascii_case(b"gprs")
-                    && starts(mnc, b"mnc")
-                    && starts(mcc, b"mcc") =>
-            {
-                network.len()
-            }
-            all => all.len(),
-        };
-        labels.into_iter().take(keep)
-    }
-
-    /// Do both name the same network, whatever the case of their letters and the operator?
-    #[must_use]
-    pub fn same_network(&self, other: &Self) -> bool {
-        let (mut ours, mut theirs) = (self.network_identifier(), other.network_identifier());
-        loop {
-            match (ours.next(), theirs.next()) {
-                (None, None) => return true,
-                (Some(a), Some(b)) if a.eq_ignore_ascii_case(b) => {}
-                _ => return false,
-            }
-        }
-    }
-}
-
-impl FromStr for Apn {
-    type Err = crate::DecodeError;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let error = crate::DecodeError::new("Access Point Name", 0, DecodeErrorKind::BadLength(text.len()));
-        let mut octets = Vec::with_capacity(text.len() + 1);
-        for label in text.split('.') {
-            octets.push(u8::try_from(label.len()).map_err(|_| error)?);
-            octets.extend_from_slice(label.as_bytes());
-        }
-        Self::from_octets(&octets).ok_or(error)
-    }
-}
-
-impl fmt::Display for Apn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, label) in self.labels().enumerate() {
-            write!(f, "{}{}", if at > 0 { "." } else { "" }, label.escape_ascii())?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for Apn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Apn({self})")
-    }
-}
-
 impl Value for Apn {
     fn decode(octets: &[u8]) -> Result<Self, DecodeErrorKind> {
-        Self::from_octets(octets).ok_or(DecodeErrorKind::BadLength(octets.len()))
+        Self::parse_value(octets).map_err(|error| error.kind)
     }
     fn encode(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0);
+        self.emit_value(out);
     }
 }
 
@@ -423,7 +311,7 @@ pub struct Msisdn {
 
 impl fmt::Display for Msisdn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.tbcd.iter().flat_map(|octet| [octet & 0xf, octet >> 4]);
+        let digits = self.tbcd.as_slice().iter().flat_map(|octet| [octet & 0xf, octet >> 4]);
         digits.take_while(|digit| *digit < 10).try_for_each(|digit| write!(f, "{digit}"))
     }
 }
@@ -432,14 +320,14 @@ impl Value for Msisdn {
     fn decode(octets: &[u8]) -> Result<Self, DecodeErrorKind> {
         match octets {
             [nature_and_plan, tbcd @ ..] => {
-                Ok(Self { nature_and_plan: *nature_and_plan, tbcd: Octets::first_of(tbcd) })
+                Ok(Self { nature_and_plan: *nature_and_plan, tbcd: Octets::from_start(tbcd) })
             }
             [] => Err(DecodeErrorKind::BadLength(0)),
         }
     }
     fn encode(&self, out: &mut Vec<u8>) {
         out.push(self.nature_and_plan);
-        out.extend_from_slice(&self.tbcd);
+        out.extend_from_slice(self.tbcd.as_slice());
     }
 }
 
@@ -501,18 +389,8 @@ mod tests {
 
     #[test]
     fn access_point_names() {
-        let apn = there_and_back::<Apn>(b"\x08internet");
-        assert_eq!(apn.to_string(), "internet");
-        assert_eq!("Internet.mnc001.mcc001.gprs".parse::<Apn>().unwrap().octets().len(), 28);
-        assert!(apn.same_network(&"INTERNET.mnc001.MCC001.gprs".parse().unwrap()));
-        assert!(!apn.same_network(&"internet.example".parse().unwrap()));
-        assert!(!apn.same_network(&"mms".parse().unwrap()));
-        for octets in [&b""[..], b"\0", b"\x09internet", b"\x40a", b"\x01a\x05b"] {
-            assert_eq!(Apn::from_octets(octets), None);
-        }
-        assert!("".parse::<Apn>().is_err());
-        assert!("a".repeat(64).parse::<Apn>().is_err());
-        assert!(vec!["abc"; 26].join(".").parse::<Apn>().is_err());
+        assert_eq!(there_and_back::<Apn>(b"\x08internet").as_str(), "internet");
+        assert_eq!(Apn::decode(b"\x09internet"), Err(DecodeErrorKind::BadLength(9)));
     }
 
     #[test]
@@ -531,10 +409,12 @@ mod tests {
 
     #[test]
     fn qos_of_all_releases() {
-        assert_eq!(QosProfile::decode(&[1, 2, 3]), Err(DecodeErrorKind::BadLength(3)));
+        assert_eq!(Qos::decode(&[1, 2, 3]), Err(DecodeErrorKind::BadLength(3)));
         for len in [4, 12, 15, 17, 21] {
-            there_and_back::<QosProfile>(&vec![7; len]);
+            there_and_back::<Qos>(&vec![7; len]);
         }
-        assert_eq!(QosProfile::decode(&[7; 40]).unwrap().value.len(), 20);
+        assert_eq!(Qos::decode(&[7; 40]).unwrap().value.len(), 20);
+        let qos = Qos::new(2, &QosProfile::BEST_EFFORT);
+        assert_eq!((qos.value.len(), qos.profile()), (3, QosProfile::BEST_EFFORT));
     }
 }
