@@ -80,6 +80,6 @@ mod udp;
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
-pub use system::{Clock, lock_memory, pin_to_core, seed};
+pub use system::{Clock, daemonize, lock_memory, pin_to_core, seed};
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;

@@ -366,3 +366,10 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     // SAFETY: reads one `cpu_set_t`; 0 is the calling thread.
     check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
 }
+
+/// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and
+/// error; the parent ends. The caller has made sure that there is one thread only.
+pub(crate) fn detach() -> io::Result<()> {
+    // SAFETY: forks; with one thread the child is a whole process. 1 keeps the working directory.
+    check(unsafe { libc::daemon(1, 0) }).map(drop)
+}

@@ -63,6 +63,18 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     sys::pin_to_core(core)
 }
 
+/// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and
+/// error are `/dev/null`, the working directory stays. To be called before any loop, recorder or thread is made.
+///
+/// # Errors
+/// Where the process has more than one thread (only the calling one would go on), or cannot fork.
+pub fn daemonize() -> io::Result<()> {
+    if std::fs::read_dir("/proc/self/task")?.count() != 1 {
+        return Err(io::Error::other("a process with several threads cannot go to the background"));
+    }
+    sys::detach()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

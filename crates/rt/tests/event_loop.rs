@@ -8,10 +8,11 @@ use common::{Order, Relay, Told, quiet_loop};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::time::Duration;
-use gannet_rt::{Access, EventLoop, Hooks, MachineId, NoHooks, Service, UdpConfig};
+use gannet_rt::{Access, EventLoop, Hooks, MachineId, NoHooks, Service, Tun, UdpConfig};
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::net::UnixDatagram;
 use std::rc::Rc;
 
 type Heard = Rc<RefCell<Vec<Told>>>;
@@ -207,6 +208,35 @@ fn datagrams_longer_than_a_frame_or_without_one_are_named_drops() {
     client.send_to(&[1; 10], at).unwrap();
     until(&mut node, |node| node.access().machine(machine).unwrap().seen == 37);
     assert_eq!(node.access().frames().free(), 4);
+}
+
+#[test]
+fn devices_given_by_descriptor_serve_their_slots() {
+    let mut node = quiet_loop(8);
+    let (machine, heard) = add(&mut node, Relay::new(true, true));
+    // A pair of datagram sockets does what a TUN device does: whole packets, read and written.
+    let mut ends = Vec::new();
+    for slot in [2, 0] {
+        let (device, end) = UnixDatagram::pair().unwrap();
+        let tun = Tun::from_fd(device.into(), "mobile").unwrap();
+        node.attach_tun(machine, Port(4), Peer::Slot(slot), tun, None).unwrap();
+        end.send(&[u8::try_from(slot).unwrap(); 10]).unwrap();
+        ends.push(end);
+    }
+    until(&mut node, |node| node.access().machine(machine).unwrap().seen == 2);
+    let mut octets = [0; 100];
+    for (end, slot) in ends.iter().zip([2, 0]) {
+        assert_eq!((end.recv(&mut octets).unwrap(), octets[0]), (10, slot));
+        assert!(heard.borrow().contains(&Told::Got(Port(4), Peer::Slot(slot.into()), vec![slot; 10])));
+    }
+    ends[0].send(&[0; 4000]).unwrap();
+    until(&mut node, |node| drops(node, Drop::RtReceiveTooLong) == 1);
+    // Another device at the same slot takes the place of the first, whose other end hears of that.
+    let (device, _end) = UnixDatagram::pair().unwrap();
+    let tun = Tun::from_fd(device.into(), "mobile").unwrap();
+    node.access().outside(machine).attach_tun(Port(4), Peer::Slot(2), tun, None).unwrap();
+    assert!(ends[0].send(&[0]).is_err());
+    assert!(ends[1].send(&[0]).is_ok());
 }
 
 /// A line-by-line server: `seen` prints the machine's counter, `send` gives it a command.

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
     match std::env::var(CHILD).as_deref() {
         Ok("ping") => return answer_pings(),
         Ok("echo") => return echo_until_stopped(),
+        Ok("daemon") => return go_to_the_background(),
         Ok("burst") => return send_burst(),
         Ok("sink") => return take_burst(),
         _ => {}
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         ("a_blocked_socket_goes_on_when_it_can", &[Need::NetAdmin], blocked),
         ("sigterm_says_goodbye_and_writes_everything_out", &[], sigterm),
         ("a_killed_recorder_leaves_a_readable_file", &[], sigkill),
+        ("a_daemon_leaves_its_session", &[], daemon),
         ("sighup_opens_the_log_again", &[], sighup),
         ("wireshark_reads_what_was_recorded", &[Need::Tshark], wireshark),
     ])
@@ -339,6 +341,38 @@ fn sighup() {
     assert!(echo.process.wait().success());
     assert!(!std::fs::read_to_string(&moved).unwrap().contains("stopping"));
     assert!(std::fs::read_to_string(&echo.log).unwrap().contains("stopping"));
+}
+
+/// The child: tells its session from the background, and is refused with a second thread.
+fn go_to_the_background() -> ExitCode {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    gannet_rt::daemonize().unwrap();
+    let (end, wait) = std::sync::mpsc::channel::<()>();
+    let thread = std::thread::spawn(move || wait.recv());
+    let refused = gannet_rt::daemonize().is_err();
+    drop(end);
+    let _ = thread.join();
+    let told = format!("{} {refused}", session("self"));
+    socket.send_to(told.as_bytes(), std::env::args().nth(1).unwrap()).unwrap();
+    ExitCode::SUCCESS
+}
+
+/// The number of a process's session: the sixth field of its status line, the second being in brackets.
+fn session(process: &str) -> String {
+    let line = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    line.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned()
+}
+
+fn daemon() {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let status = child("daemon").arg(socket.local_addr().unwrap().to_string()).status().unwrap();
+    assert!(status.success());
+    let mut octets = [0; 100];
+    let len = socket.recv(&mut octets).unwrap();
+    let told = std::str::from_utf8(&octets[..len]).unwrap();
+    let (its_session, refused) = told.split_once(' ').unwrap();
+    assert_ne!(its_session, session("self"));
+    assert_eq!(refused, "true");
 }
 
 // ---------------------------------------------------------------------- recorder
