@@ -4,7 +4,7 @@ use crate::log::LogSink;
 use crate::sys::{BATCH, Messages};
 use crate::system::Clock;
 use crate::tun::Tun;
-use crate::udp::{self, Received, Udp, UdpConfig};
+use crate::udp::{self, LocalAddress, Received, Udp, UdpConfig};
 use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::{Frame, FramePool};
@@ -140,7 +140,7 @@ impl Io {
         let local = socket.local_addr()?;
         let record = self.interface(config.record_as.as_deref());
         let queue = udp::SendQueue::new(config.send_queue_max);
-        let kind = Kind::Udp(Udp { socket, local, record, queue });
+        let kind = Kind::Udp(Udp { socket, local: LocalAddress::new(local), record, queue });
         let index = self.insert(Owner { machine, port }, kind)?;
         self.rebind(machine, port, Peer::Link, Some(index));
         Ok(local)
@@ -329,7 +329,7 @@ impl Io {
     }
 
     fn receive_udp(&mut self, index: usize) -> bool {
-        let Some(Some(Endpoint { owner, kind: Kind::Udp(udp), .. })) = self.endpoints.get(index) else {
+        let Some(Some(Endpoint { owner, kind: Kind::Udp(udp), .. })) = self.endpoints.get_mut(index) else {
             return false;
         };
         if self.spare.is_empty() {
@@ -349,7 +349,8 @@ impl Io {
                 continue;
             }
             if let (Some(recorder), Some(interface)) = (&mut self.recorder, udp.record) {
-                recorder.udp(interface, at_ns, Direction::In, (from, udp.local), &frame);
+                let ends = (from, udp.local.towards(from));
+                recorder.udp(interface, at_ns, Direction::In, ends, &frame);
             }
             let (machine, port) = (owner.machine, owner.port);
             self.arrivals.push_back(Arrival { machine, port, peer: Peer::Udp(from), frame });
@@ -462,7 +463,7 @@ impl Io {
 
     fn flush_one(&mut self, index: usize) {
         let Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) = self.endpoints.get_mut(index) else { return };
-        let (socket, local, record) = (udp.socket.as_fd(), udp.local, udp.record);
+        let (socket, local, record) = (udp.socket.as_fd(), &mut udp.local, udp.record);
         let (messages, recorder, log) = (&mut self.messages, &mut self.recorder, &mut self.log);
         let at_ns = self.clock.unix_ns(self.now);
         let was_blocked = udp.queue.blocked;
@@ -470,7 +471,7 @@ impl Io {
             |waiting| messages.send(socket, waiting),
             |to, frame| {
                 if let (Some(recorder), Some(interface)) = (recorder.as_mut(), record) {
-                    recorder.udp(interface, at_ns, Direction::Out, (local, to), frame);
+                    recorder.udp(interface, at_ns, Direction::Out, (local.towards(to), to), frame);
                 }
             },
             |drop, to, error| {

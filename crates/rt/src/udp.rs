@@ -66,9 +66,46 @@ pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
 /// A socket of the loop.
 pub(crate) struct Udp {
     pub(crate) socket: UdpSocket,
-    pub(crate) local: SocketAddr,
+    pub(crate) local: LocalAddress,
     pub(crate) record: Option<InterfaceId>,
     pub(crate) queue: SendQueue,
+}
+
+/// The address that our end of a socket shows to a peer: for the capture, since a socket bound to "any" does not say.
+#[derive(Debug)]
+pub(crate) struct LocalAddress {
+    bound: SocketAddr,
+    /// What the routing table says, for the last peers.
+    known: VecDeque<(IpAddr, IpAddr)>,
+}
+
+/// Peers for which a [`LocalAddress`] remembers the answer.
+const KNOWN_MAX: usize = 32;
+
+impl LocalAddress {
+    pub(crate) fn new(bound: SocketAddr) -> Self {
+        Self { bound, known: VecDeque::new() }
+    }
+
+    /// Our address as `peer` sees it. A peer that is not known costs a few system calls, once.
+    pub(crate) fn towards(&mut self, peer: SocketAddr) -> SocketAddr {
+        if !self.bound.ip().is_unspecified() {
+            return self.bound;
+        }
+        let known = self.known.iter().find(|(known, _)| *known == peer.ip()).map(|(_, ours)| *ours);
+        let ours = known.unwrap_or_else(|| {
+            let any = SocketAddr::new(self.bound.ip(), 0);
+            let route = UdpSocket::bind(any).and_then(|socket| {
+                socket.connect(peer)?;
+                socket.local_addr()
+            });
+            let ours = route.map_or(self.bound.ip(), |address| address.ip());
+            self.known.truncate(KNOWN_MAX - 1);
+            self.known.push_front((peer.ip(), ours));
+            ours
+        });
+        SocketAddr::new(ours, self.bound.port())
+    }
 }
 
 /// What waits to be sent through one socket.
@@ -229,6 +266,18 @@ mod tests {
         );
         assert_eq!(answers.next(), None, "all answers used");
         (sent, lost)
+    }
+
+    #[test]
+    fn a_socket_bound_to_any_has_an_address_for_each_peer() {
+        let mut any = LocalAddress::new("0.0.0.0:2123".parse().unwrap());
+        assert_eq!(any.towards("127.0.0.5:99".parse().unwrap()), "127.0.0.1:2123".parse().unwrap());
+        for host in 1..100 {
+            assert!(any.towards(SocketAddr::from(([127, 0, 0, host], 99))).ip().is_loopback());
+        }
+        assert_eq!(any.known.len(), KNOWN_MAX);
+        let one = "127.0.0.7:1".parse().unwrap();
+        assert_eq!(LocalAddress::new(one).towards("127.0.0.5:99".parse().unwrap()), one);
     }
 
     #[test]
