@@ -28,7 +28,9 @@ pub mod id;
 pub mod l3;
 pub mod llc;
 pub mod ns;
+mod octet_enum;
 pub mod sndcp;
+pub mod tlv;
 
 pub use cursor::Reader;
 pub use error::{DecodeError, DecodeErrorKind};
