@@ -3,18 +3,23 @@
 use super::{Ciphering, Counters, LlcContext, LlcTimer, Outstanding, SAPIS};
 use crate::time::Duration;
 use gannet_wire::id::Tlli;
+use gannet_wire::llc::N201_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Negotiable parameters of one LLE that matter without acknowledged mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Parameters {
-    /// Octets of information in a UI frame.
-    pub(super) n201_u: u16,
+    /// Octets of information in a UI frame; [`ASKED`] beside it while the peer may have agreed to more.
+    n201_u: u16,
     /// Octets of information in an I frame.
     pub(super) n201_i: u16,
     /// T200 in tenths of a second in the upper twelve bits, N200 in the lower four.
     t200_n200: u16,
 }
+
+/// Set in `n201_u` from the moment this end has asked for another value until a response is here. The peer may have
+/// agreed and its response may be lost for ever; its data must pass all the same.
+const ASKED: u16 = 0x8000;
 
 impl Parameters {
     const fn new(n201_u: u16, n201_i: u16, t200_secs: u16) -> Self {
@@ -31,6 +36,25 @@ impl Parameters {
             Self::new(500, 1503, 20),
             Self::new(500, 1503, 40),
         ]
+    }
+
+    /// N201-U for what is sent.
+    pub(super) const fn n201_u(self) -> u16 {
+        self.n201_u & !ASKED
+    }
+
+    pub(super) const fn set_n201_u(&mut self, octets: u16) {
+        self.n201_u = octets;
+    }
+
+    /// Notes that `octets` are asked for. As the peer can only go down from there, nothing longer is sent from now.
+    pub(super) fn ask_n201_u(&mut self, octets: u16) {
+        self.n201_u = self.n201_u().min(octets) | ASKED;
+    }
+
+    /// N201-U for what is received.
+    pub(super) const fn n201_u_received(self) -> u16 {
+        if self.n201_u & ASKED == 0 { self.n201_u } else { N201_MAX }
     }
 
     /// T200 in tenths of a second.

@@ -7,8 +7,8 @@
 //! * A unit of layer 3 goes out through [`LlcContext::unitdata_request`], which puts header and FCS round it in
 //!   place; what arrives goes through [`LlcContext::receive`].
 //! * Acknowledged mode is not offered yet: SABM is refused with DM, and every LLE stays in "TLLI Assigned/ADM".
-//! * XID negotiation never stands in the way of data: until it is confirmed the parameters are those of before, and
-//!   when it stays without answer they remain so.
+//! * XID negotiation never stands in the way of data: until a larger N201-U is confirmed nothing longer is sent, but
+//!   from the peer, who may have agreed already, it is accepted.
 
 pub mod cipher;
 mod llme;
@@ -173,7 +173,7 @@ impl LlcContext {
     /// N201-U of a SAPI: octets of information in a UI frame; 0 for an unknown SAPI.
     #[must_use]
     pub fn n201_u(&self, sapi: Sapi) -> u16 {
-        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_u)
+        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_u())
     }
 
     /// N201-I of a SAPI: octets of information in an I frame; 0 for an unknown SAPI.
@@ -280,7 +280,8 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         let sapi = layout.header.sapi;
-        if layout.info_len > usize::from(self.n201_u(sapi).max(self.outstanding.n201_u_of(slot))) {
+        let limit = self.parameters.get(slot).map_or(0, |parameters| parameters.n201_u_received());
+        if layout.info_len > usize::from(limit) {
             return Err(Drop::LlcTooLong);
         }
         let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;

@@ -93,8 +93,8 @@ impl Outstanding {
         self.kind() != Kind::Nothing && self.slot() == slot
     }
 
-    /// N201-U that was asked for in `slot`: the peer may use it before its response is here.
-    pub(super) fn n201_u_of(self, slot: usize) -> u16 {
+    /// N201-U that was asked for in `slot`.
+    fn n201_u_of(self, slot: usize) -> u16 {
         if self.is_for(slot) { self.n201_u } else { 0 }
     }
 
@@ -166,6 +166,10 @@ impl LlcContext {
 
     fn begin(&mut self, cx: &mut Context<'_>, kind: Kind, slot: usize, out: &mut Batch<LlcOutput>) {
         self.outstanding.start(kind, slot);
+        let asked = self.outstanding.n201_u;
+        if let (true, Some(own)) = (asked != 0, self.parameters.get_mut(slot)) {
+            own.ask_n201_u(asked);
+        }
         self.send_command(cx, out);
     }
 
@@ -281,9 +285,9 @@ impl LlcContext {
             Parameter::Version(_) => Some(Parameter::Version(0)),
             Parameter::N201U(octets) => {
                 if valid {
-                    own.n201_u = (*octets).min(limit(wanted_u));
+                    own.set_n201_u((*octets).min(limit(wanted_u)));
                 }
-                Some(Parameter::N201U(own.n201_u))
+                Some(Parameter::N201U(own.n201_u()))
             }
             Parameter::N201I(octets) => {
                 if valid {
@@ -347,18 +351,17 @@ impl LlcContext {
         let response = read(cx, u)?;
         let mut agreed = *self.parameters.get(u.slot).ok_or(Drop::LlcUnknownSapi)?;
         let outstanding = self.outstanding;
-        for (asked, agreed) in
-            [(outstanding.n201_u, &mut agreed.n201_u), (outstanding.n201_i, &mut agreed.n201_i)]
-        {
-            if asked != 0 {
-                *agreed = asked;
-            }
+        if outstanding.n201_u != 0 {
+            agreed.set_n201_u(outstanding.n201_u);
+        }
+        if outstanding.n201_i != 0 {
+            agreed.n201_i = outstanding.n201_i;
         }
         let mut layer3 = None;
         for parameter in response {
             let valid = parameter.is_valid();
             match parameter {
-                Parameter::N201U(octets) if valid && octets <= agreed.n201_u => agreed.n201_u = octets,
+                Parameter::N201U(octets) if valid && octets <= agreed.n201_u() => agreed.set_n201_u(octets),
                 Parameter::N201I(octets) if valid && octets <= agreed.n201_i => agreed.n201_i = octets,
                 Parameter::T200(tenths) if valid && tenths >= agreed.t200_tenths() => {
                     agreed.set_t200_tenths(tenths);

@@ -130,3 +130,66 @@ pub fn answer_xid(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Op
     xid::emit(&answer, &mut octets);
     Some(octets)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Surroundings;
+    use crate::time::Duration;
+    use crate::trace::Quiet;
+
+    const RECEIVER: Receiver = Receiver { slot: 1, whose: None };
+
+    fn give(pdus: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<(Drop, u64)>) {
+        let mut around = Surroundings::new(1, 4, Quiet::default());
+        let mut table = Reassembler::new(4, Duration::from_secs(10));
+        let mut whole = Vec::new();
+        for pdu in pdus {
+            let frame = around.frames.copy_of(pdu).unwrap();
+            let n_pdu = receive(&mut around.context(), &mut table, RECEIVER, |nsapi| nsapi.0 == 5, frame);
+            whole.extend(n_pdu.map(|n_pdu| n_pdu.frame.to_vec()));
+        }
+        (whole, around.trace.drops.raised().collect())
+    }
+
+    #[test]
+    fn the_state_of_an_nsapi_is_small() {
+        assert!(size_of::<SndcpNsapi>() <= 8);
+        let mut nsapi = SndcpNsapi { number: 9, ..SndcpNsapi::new(Nsapi(5), Sapi(3)) };
+        nsapi.reset();
+        assert_eq!(nsapi, SndcpNsapi::new(Nsapi(5), Sapi(3)));
+    }
+
+    #[test]
+    fn whole_and_cut_n_pdus() {
+        let pdus: [&[u8]; 3] = [&[0x65, 0, 0, 1, b'w'], &[0x75, 0, 0, 2, b'a'], &[0x25, 0x10, 2, b'b']];
+        assert_eq!(give(&pdus), (vec![b"w".to_vec(), b"ab".to_vec()], vec![]));
+    }
+
+    #[test]
+    fn what_is_not_accepted_has_a_name() {
+        let cases: [(&[u8], Drop); 8] = [
+            (&[0x65, 0, 0], Drop::SndcpMalformed),
+            (&[0x65, 0, 0x10, 0, 1], Drop::SndcpMalformed),
+            (&[0x25, 0x00, 0, 1], Drop::SndcpMalformed),
+            (&[0x65, 0, 0, 0], Drop::SndcpEmpty),
+            (&[0x66, 0, 0, 0, 1], Drop::SndcpUnknownNsapi),
+            (&[0x45, 0, 0, 1], Drop::SndcpAcknowledged),
+            (&[0x65, 0x10, 0, 0, 1], Drop::SndcpCompressed),
+            (&[0x65, 0x01, 0, 0, 1], Drop::SndcpCompressed),
+        ];
+        for (pdu, drop) in cases {
+            assert_eq!(give(&[pdu]), (vec![], vec![(drop, 1)]), "{pdu:02x?}");
+        }
+    }
+
+    #[test]
+    fn compression_is_refused_and_an_unreadable_block_not_answered() {
+        let mut around = Surroundings::new(1, 1, Quiet::default());
+        let block = [0, 1, 0, 1, 5, 0x81, 0, 2, 0x10, 0, 2, 3, 0x02, 1, 9, 7, 1, 1];
+        let answer = answer_xid(&mut around.context(), None, &block);
+        assert_eq!(answer.unwrap(), [0, 1, 0, 1, 4, 1, 2, 0, 0, 2, 4, 2, 2, 0, 0]);
+        assert_eq!(answer_xid(&mut around.context(), None, &[0, 9]), None);
+        assert_eq!(around.trace.drops.get(Drop::SndcpBadXid), 1);
+    }
+}
