@@ -45,13 +45,35 @@ pub struct Cell {
 pub struct TemporaryIdentity {
     /// The P-TMSI.
     pub ptmsi: PTmsi,
-    /// Its signature.
-    pub signature: Option<PTmsiSignature>,
+    /// The signature's 24 bits, as three octets to save space in every mobile.
+    signature: Option<[u8; 3]>,
 }
 
-/// The defaults of clause 11.2.2: 44 s and 54 min.
+impl TemporaryIdentity {
+    /// A P-TMSI, and its signature where it has one. Of the signature 24 bits count.
+    #[must_use]
+    pub const fn new(ptmsi: PTmsi, signature: Option<PTmsiSignature>) -> Self {
+        let signature = match signature {
+            Some(PTmsiSignature(bits)) => {
+                let [_, a, b, c] = bits.to_be_bytes();
+                Some([a, b, c])
+            }
+            None => None,
+        };
+        Self { ptmsi, signature }
+    }
+
+    /// The signature.
+    #[must_use]
+    pub fn signature(self) -> Option<PTmsiSignature> {
+        self.signature.map(|[a, b, c]| PTmsiSignature(u32::from_be_bytes([0, a, b, c])))
+    }
+}
+
+/// The defaults of clause 11.2.2: 44 s, 54 min and 12 min.
 const T3314_DEFAULT: GprsTimer = GprsTimer(0x16);
 const T3312_DEFAULT: GprsTimer = GprsTimer(0x49);
+const T3302_DEFAULT: GprsTimer = GprsTimer(0x2c);
 
 /// The span of a negotiated timer; `None` where it is deactivated.
 fn span(timer: GprsTimer) -> Option<Duration> {
@@ -82,7 +104,7 @@ mod tests {
 
     #[test]
     fn defaults_of_clause_11_2_2() {
-        for (timer, secs) in [(T3314_DEFAULT, 44), (T3312_DEFAULT, 54 * 60)] {
+        for (timer, secs) in [(T3314_DEFAULT, 44), (T3312_DEFAULT, 54 * 60), (T3302_DEFAULT, 12 * 60)] {
             assert_eq!(span(timer), Some(Duration::from_secs(secs)));
         }
         assert_eq!(span(GprsTimer::DEACTIVATED), None);

@@ -1,1 +1,249 @@
-//! GMM in the mobile.
+//! GMM in the mobile: one [`GmmMsContext`] for each.
+//!
+//! The mobile is one of operation mode C (GPRS only): it asks for GPRS attach and for normal and periodic routing
+//! area updates, never for combined ones. Its node selects cells, owns the radio and LLC, and asks the SIM.
+//!
+//! TLLIs follow clause 4.7.1.4: every ATTACH REQUEST and the update into a new routing area go out with a foreign TLLI
+//! made from the P-TMSI, an ATTACH REQUEST without a P-TMSI with a random one, everything else with the local one.
+
+mod accept;
+mod attach;
+mod cell;
+mod common;
+mod context;
+mod detach;
+mod reject;
+mod update;
+
+pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+
+use super::MmState;
+use crate::drops::Drop;
+use crate::machine::{Batch, Context};
+use crate::time::Duration;
+use crate::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::id::{CellId, Tlli};
+use gannet_wire::l3::gmm::{self, GmmMessage};
+use gannet_wire::l3::ie::{
+    DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, MsRadioAccessCapability, PdpContextStatus,
+};
+use serde::{Deserialize, Serialize};
+
+/// What all mobiles of one kind have in common. The defaults are those of clause 11.2.2.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GmmMsConfig {
+    /// Sent in ATTACH REQUEST.
+    pub network_capability: MsNetworkCapability,
+    /// Sent in ATTACH REQUEST and ROUTING AREA UPDATE REQUEST.
+    pub radio_access_capability: MsRadioAccessCapability,
+    /// Sent in ATTACH REQUEST.
+    pub drx: DrxParameter,
+    /// T3314 to be asked for; `None` leaves it to the network.
+    pub requested_ready_timer: Option<GprsTimer>,
+    /// T3310, T3321 and T3330.
+    pub retry: Duration,
+    /// How often a request guarded by one of those is sent in all.
+    pub tries: u8,
+    /// T3311, from one attempt to the next.
+    pub t3311: Duration,
+    /// Attempts until T3302 is used instead of T3311.
+    pub attempts: u8,
+}
+
+impl Default for GmmMsConfig {
+    fn default() -> Self {
+        Self {
+            network_capability: MsNetworkCapability::typical(),
+            // An R97 mobile of multislot class 1 for GSM 900 (clause 10.5.5.12a).
+            radio_access_capability: MsRadioAccessCapability(vec![0x17, 0x93, 0x42, 0x23, 0x00]),
+            drx: DrxParameter::default(),
+            requested_ready_timer: None,
+            retry: Duration::from_secs(15),
+            tries: 5,
+            t3311: Duration::from_secs(15),
+            attempts: 5,
+        }
+    }
+}
+
+/// By which name a mobile was paged (clause 4.7.9.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagedBy {
+    /// Its P-TMSI: there are data for it.
+    PTmsi,
+    /// Its IMSI: the network has lost it.
+    Imsi,
+}
+
+/// What happens to a mobile.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GmmMsEvent {
+    /// It is to be attached.
+    Attach,
+    /// It is to be detached.
+    Detach {
+        /// By switching it off: no answer is waited for.
+        power_off: bool,
+    },
+    /// It has selected this cell.
+    CellSelected(CellId),
+    /// It has no cell.
+    CellLost,
+    /// A GMM message from the network.
+    Message {
+        /// The message.
+        message: GmmMessage,
+        /// The TLLI that it came with.
+        tlli: Tlli,
+    },
+    /// A GMM message that could not be read.
+    DecodeFailed(DecodeError),
+    /// A deadline is due.
+    Timer(GmmMsTimer),
+    /// LLC has sent a frame that GMM did not ask for.
+    LlcFrameSent,
+    /// It was paged.
+    Paged(PagedBy),
+    /// LLC gave up (clause 4.7.1.1).
+    LowerLayerFailure,
+    /// The answer to [`GmmMsAction::AskSim`]: SRES, or nothing where there is no card that could answer.
+    SimAnswer(Option<[u8; 4]>),
+}
+
+/// What the mobile's node is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum GmmMsAction {
+    /// Send this message on SAPI 1 with this TLLI.
+    Send {
+        /// The message.
+        message: GmmMessage,
+        /// The TLLI.
+        tlli: Tlli,
+    },
+    /// LLGMM-ASSIGN: `new` is the mobile's TLLI from now on; frames to `old` are still its own.
+    AssignTlli {
+        /// The TLLI to be used.
+        new: Tlli,
+        /// The one used until now.
+        old: Option<Tlli>,
+    },
+    /// LLGMM-ASSIGN: this TLLI is not the mobile's any more.
+    UnassignTlli {
+        /// The one that ends.
+        old: Tlli,
+    },
+    /// Send any LLC frame, an empty UI frame for example: it tells the network the cell, and answers paging
+    /// (03.60 clause 6.9.1.1 [23.060]; clause 4.7.9.1.1).
+    SendCellUpdate,
+    /// Have the card compute SRES and answer with [`GmmMsEvent::SimAnswer`].
+    AskSim {
+        /// RAND.
+        rand: [u8; 16],
+    },
+    /// The mobile is attached.
+    Registered,
+    /// The mobile is not attached any more, or was not accepted.
+    Deregistered {
+        /// Why, where the network said so.
+        cause: Option<GmmCause>,
+    },
+    /// The routing area update has succeeded.
+    Updated,
+    /// The mobile's MM state is now this one.
+    MmStateChanged(MmState),
+    /// Delete these PDP contexts here, without signalling to the network.
+    DeletePdpContexts(PdpContextStatus),
+}
+
+impl GmmMsContext {
+    /// Takes one event.
+    pub fn handle(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        event: GmmMsEvent,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        match event {
+            GmmMsEvent::Attach => self.attach(cx, cfg, out),
+            GmmMsEvent::Detach { power_off } => self.detach(cx, cfg, power_off, out),
+            GmmMsEvent::CellSelected(cell) => self.cell_selected(cx, cfg, cell, out),
+            GmmMsEvent::CellLost => self.cell_lost(out),
+            GmmMsEvent::Message { message, tlli } => {
+                self.heard(tlli, out);
+                self.message(cx, cfg, message, out);
+            }
+            GmmMsEvent::DecodeFailed(error) => {
+                cx.drop(Drop::GmmMalformed, Some(self.imsi));
+                cx.log(Category::Mm, Level::Notice, format_args!("GMM message from the network: {error}"));
+                if let Some(cause) = gmm::cause(&error) {
+                    self.status(cx, cause, out);
+                }
+            }
+            GmmMsEvent::Timer(timer) => self.timer(cx, cfg, timer, out),
+            GmmMsEvent::LlcFrameSent => self.frame_sent(cx, out),
+            GmmMsEvent::Paged(by) => self.paged(cx, cfg, by, out),
+            GmmMsEvent::LowerLayerFailure => self.lower_layer_failure(cx, cfg, out),
+            GmmMsEvent::SimAnswer(sres) => self.sim_answer(cx, sres, out),
+        }
+    }
+
+    /// Takes all deadlines that are due. To be called when the node was woken for this mobile.
+    pub fn expire(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
+        self.deadlines.woken(cx.now);
+        while let Some(timer) = self.deadlines.pop_due(cx.now).and_then(GmmMsTimer::from_index) {
+            self.handle(cx, cfg, GmmMsEvent::Timer(timer), out);
+        }
+    }
+
+    /// Clause 4.7, message by message; the state is looked at in each procedure's own table.
+    fn message(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        message: GmmMessage,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        match message {
+            GmmMessage::AttachAccept(accept) => self.attach_accept(cx, cfg, &accept, out),
+            GmmMessage::AttachReject(reject) => {
+                self.attach_reject(cx, cfg, reject.cause, reject.t3302, out);
+            }
+            GmmMessage::DetachRequestMt(request) => self.detach_request(cx, cfg, &request, out),
+            GmmMessage::DetachAcceptMo(_) => self.detach_accept(cx, cfg, out),
+            GmmMessage::RauAccept(accept) => self.update_accept(cx, cfg, &accept, out),
+            GmmMessage::RauReject(reject) => self.update_reject(cx, cfg, reject.cause, reject.t3302, out),
+            GmmMessage::PTmsiReallocationCommand(command) => self.reallocation(cx, &command, out),
+            GmmMessage::AuthenticationRequest(request) => self.authentication(cx, &request, out),
+            GmmMessage::AuthenticationReject(_) => self.authentication_reject(cx, out),
+            GmmMessage::IdentityRequest(request) => self.identity_request(cx, &request, out),
+            // Clause 4.7.12: the mobile may use it.
+            GmmMessage::GmmInformation(_) => {}
+            // Clause 4.7.10: nothing is done but told.
+            GmmMessage::GmmStatus(status) => {
+                cx.drop(Drop::GmmStatusReceived, Some(self.imsi));
+                cx.log(Category::Mm, Level::Notice, format_args!("GMM STATUS: {}", status.cause));
+            }
+            // These belong to Iu mode (clause 4.7.13).
+            GmmMessage::ServiceAccept(_) | GmmMessage::ServiceReject(_) => {
+                self.unexpected(cx, message.name(), out);
+            }
+            // Clause 8.4: a type that is not defined in this direction counts as not defined.
+            GmmMessage::AttachRequest(_)
+            | GmmMessage::AttachComplete(_)
+            | GmmMessage::DetachRequestMo(_)
+            | GmmMessage::DetachAcceptMt(_)
+            | GmmMessage::RauRequest(_)
+            | GmmMessage::RauComplete(_)
+            | GmmMessage::ServiceRequest(_)
+            | GmmMessage::PTmsiReallocationComplete(_)
+            | GmmMessage::AuthenticationResponse(_)
+            | GmmMessage::AuthenticationFailure(_)
+            | GmmMessage::IdentityResponse(_) => {
+                cx.drop(Drop::GmmMalformed, Some(self.imsi));
+                self.status(cx, GmmCause::MessageTypeNonExistent, out);
+            }
+        }
+    }
+}

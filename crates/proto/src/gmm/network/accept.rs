@@ -66,7 +66,7 @@ impl GmmContext {
     fn offered(&self) -> Option<(MobileIdentity, Option<PTmsiSignature>)> {
         match self.waiting {
             Waiting::AttachComplete | Waiting::UpdateComplete => {
-                self.new.map(|new| (MobileIdentity::PTmsi(new.ptmsi), new.signature))
+                self.new.map(|new| (MobileIdentity::PTmsi(new.ptmsi), new.signature()))
             }
             Waiting::Nothing
             | Waiting::AuthService

@@ -84,7 +84,8 @@ impl GmmContext {
         match request.identity {
             MobileIdentity::Imsi(imsi) => self.identified(cx, imsi, out),
             MobileIdentity::PTmsi(ptmsi)
-                if request.old_rai == self.rai && self.knows(cfg, TemporaryIdentity { ptmsi, signature }) =>
+                if request.old_rai == self.rai
+                    && self.knows(cfg, TemporaryIdentity::new(ptmsi, signature)) =>
             {
                 match self.imsi {
                     Some(imsi) => self.identified(cx, imsi, out),
@@ -96,10 +97,13 @@ impl GmmContext {
         }
     }
 
-    /// Is this one of the mobile's two valid P-TMSIs (clause 4.7.1.5), with its signature where that counts?
+    /// Is this one of the mobile's two valid P-TMSIs (clause 4.7.1.5), with its signature where it has one?
     pub(super) fn knows(&self, cfg: &GmmConfig, claimed: TemporaryIdentity) -> bool {
         [self.current, self.new].into_iter().flatten().any(|valid| {
-            valid.ptmsi == claimed.ptmsi && (!cfg.check_signature || valid.signature == claimed.signature)
+            valid.ptmsi == claimed.ptmsi
+                && (!cfg.check_signature
+                    || valid.signature().is_none()
+                    || valid.signature() == claimed.signature())
         })
     }
 

@@ -224,7 +224,7 @@ impl GmmContext {
             allocated_ptmsi: MobileIdentity::PTmsi(new.ptmsi),
             rai: self.rai,
             force_to_standby: ForceToStandby::NotIndicated,
-            ptmsi_signature: new.signature,
+            ptmsi_signature: new.signature(),
         };
         self.send(command.into(), out);
     }

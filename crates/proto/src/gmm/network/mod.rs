@@ -22,6 +22,9 @@ mod ready;
 mod stranger;
 mod update;
 
+#[cfg(test)]
+mod tests;
+
 pub use context::{GmmContext, GmmState, GmmTimer};
 pub use stranger::{Stranger, answer_to_stranger};
 

@@ -99,7 +99,7 @@ impl GmmContext {
         }
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         let signature = request.old_ptmsi_signature;
-        let claimed = self.current.map(|current| TemporaryIdentity { ptmsi: current.ptmsi, signature });
+        let claimed = self.current.map(|current| TemporaryIdentity::new(current.ptmsi, signature));
         let named = self
             .current
             .is_some_and(|c| self.tlli == Tlli::local(c.ptmsi) || self.tlli == Tlli::foreign(c.ptmsi));
@@ -132,6 +132,10 @@ impl GmmContext {
         if cfg.reallocate_always || moved || !local {
             self.ask_ptmsi(out);
         } else {
+            // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).
+            if let Some(current) = &mut self.current {
+                *current = TemporaryIdentity::new(current.ptmsi, None);
+            }
             self.send_accept(cfg, out);
             self.registered(cx, cfg, out);
         }

@@ -1,0 +1,113 @@
+//! Routing area updating (clause 4.7.5.1), the mobile's side: into a new routing area, and periodic.
+
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::{GmmMsAction, GmmMsConfig};
+use crate::gmm::span;
+use crate::machine::{Batch, Context};
+use gannet_wire::id::{Rai, Tlli};
+use gannet_wire::l3::gmm::RauRequest;
+use gannet_wire::l3::ie::{Cksn, UpdateKind, UpdateType};
+
+impl GmmMsContext {
+    /// One attempt to update (clause 4.7.5.1.1), or the wish for one where there is no cell to make it in.
+    pub(super) fn start_update(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        periodic: bool,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        for timer in [GmmMsTimer::Procedure, GmmMsTimer::Retry, GmmMsTimer::Periodic] {
+            self.deadlines.clear(timer as usize);
+        }
+        self.state = GmmMsState::Registered;
+        let Some(cell) = self.cell else {
+            self.service = Service::NoCell;
+            return;
+        };
+        if self.is_forbidden(cell.rai) {
+            self.service = Service::Limited;
+            return;
+        }
+        if let Some(identity) = self.identity {
+            let here = self.rai == Some(cell.rai);
+            let tlli = if here { Tlli::local(identity.ptmsi) } else { Tlli::foreign(identity.ptmsi) };
+            self.change_tlli(tlli, out);
+        }
+        self.periodic = periodic;
+        self.state = GmmMsState::RoutingAreaUpdatingInitiated;
+        self.service = Service::Normal;
+        self.tries = 0;
+        self.send_update_request(cx, cfg, cell.rai, out);
+    }
+
+    /// ROUTING AREA UPDATE REQUEST, and T3330.
+    pub(super) fn send_update_request(
+        &mut self,
+        cx: &Context<'_>,
+        cfg: &GmmMsConfig,
+        here: Rai,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        self.tries += 1;
+        self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+        let kind = if self.periodic { UpdateKind::Periodic } else { UpdateKind::Ra };
+        let request = RauRequest {
+            update_type: UpdateType { kind, follow_on: false },
+            cksn: Cksn::NO_KEY,
+            old_rai: self.rai.unwrap_or(here),
+            ms_radio_access_capability: cfg.radio_access_capability.clone(),
+            old_ptmsi_signature: self.identity.and_then(|identity| identity.signature()),
+            requested_ready_timer: cfg.requested_ready_timer,
+            drx: None,
+            tmsi_status: None,
+            ptmsi: None,
+            ms_network_capability: None,
+            pdp_context_status: Some(self.active_nsapis),
+        };
+        self.send(cx, request.into(), out);
+    }
+
+    /// The update has failed otherwise than by a reject that says what follows (clause 4.7.5.1.5): T3311 until the
+    /// next attempt, after the fifth attempt T3302.
+    pub(super) fn update_failed(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        self.deadlines.clear(GmmMsTimer::Procedure as usize);
+        if self.wants_detach {
+            return self.detached(cx, cfg, out);
+        }
+        self.state = GmmMsState::Registered;
+        self.service = Service::Attempting;
+        self.attempts = self.attempts.saturating_add(1);
+        self.retry_later(cx, cfg);
+    }
+
+    /// T3311, or T3302 after the last of the attempts. A T3302 that is deactivated leaves it to the next change of
+    /// routing area.
+    pub(super) fn retry_later(&mut self, cx: &Context<'_>, cfg: &GmmMsConfig) {
+        let wait = if self.attempts < cfg.attempts { Some(cfg.t3311) } else { span(self.t3302) };
+        if let Some(wait) = wait {
+            self.deadlines.set(GmmMsTimer::Retry as usize, cx.now + wait);
+        }
+    }
+
+    /// T3311 or T3302 has expired: the next attempt.
+    pub(super) fn retry(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
+        if self.attempts >= cfg.attempts {
+            self.attempts = 0;
+        }
+        match self.state {
+            GmmMsState::Deregistered => self.start_attach(cx, cfg, out),
+            GmmMsState::Registered => self.start_update(cx, cfg, self.periodic, out),
+            // Stopped when the procedure began.
+            GmmMsState::Null
+            | GmmMsState::RegisteredInitiated
+            | GmmMsState::DeregisteredInitiated
+            | GmmMsState::RoutingAreaUpdatingInitiated => {}
+        }
+    }
+}
