@@ -21,7 +21,7 @@ fn imsi() -> Imsi {
 }
 
 fn cell(rac: u8, ci: u16) -> Cell {
-    let plmn = Plmn { mcc: 1, mnc: 1, mnc_three_digits: false };
+    let plmn = Plmn::from_octets([0x00, 0xf1, 0x10]);
     Cell { nsei: Nsei(1), bvci: Bvci(ci), id: CellId { rai: Rai { plmn, lac: 7, rac }, ci } }
 }
 
@@ -204,7 +204,7 @@ fn ready_standby_and_paging_of_clause_4_7_9_1_1() {
         rai: cell(1, 2).id.rai,
         drx: DrxParameter::default(),
     };
-    assert_eq!(bench.actions, [page.clone()]);
+    assert_eq!(bench.actions, core::slice::from_ref(&page));
     bench.event(GmmEvent::DownlinkData);
     assert_eq!(bench.actions, [], "T3313 runs");
     bench.pass(10);
