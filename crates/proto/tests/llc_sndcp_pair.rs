@@ -259,7 +259,6 @@ mod any_octets {
                 }
                 end.around.now = Instant::ZERO + Duration::from_secs(60);
                 end.reassembler.wake(&mut end.around.context());
-                end.reassembler.wake(&mut end.around.context());
                 prop_assert_eq!(end.around.frames.free(), 64);
             }
         }

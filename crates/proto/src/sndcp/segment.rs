@@ -32,29 +32,45 @@ impl SndcpNsapi {
         }
         let n201_u = usize::from(n201_u);
         let first_len = n201_u.saturating_sub(UNITDATA_FIRST_LEN);
-        let next_len = n201_u.saturating_sub(UNITDATA_NEXT_LEN);
-        let rest = frame.get(first_len..).unwrap_or_default();
-        let mut next: [Option<Frame>; SEGMENTS_MAX] = [const { None }; SEGMENTS_MAX];
-        if !rest.is_empty() {
-            if first_len == 0 || next_len * (SEGMENTS_MAX - 1) < rest.len() {
-                return Err(Drop::SndcpTooLong);
-            }
-            for (n, (segment, place)) in rest.chunks(next_len).zip(next.iter_mut()).enumerate() {
-                let more = (n + 1) * next_len < rest.len();
-                *place = Some(self.next_segment(cx, n + 1, more, segment)?);
-            }
-            frame.truncate(first_len);
+        if frame.len() <= first_len {
+            self.put_first_header(false, &mut frame)?;
+            out.push(frame);
+        } else {
+            self.cut(cx, first_len, n201_u.saturating_sub(UNITDATA_NEXT_LEN), frame, out)?;
         }
+        self.number = (self.number + 1) % UNITDATA_MODULUS;
+        Ok(())
+    }
+
+    fn put_first_header(&self, more: bool, frame: &mut Frame) -> Result<(), Drop> {
         let pdu = Pdu::Unitdata { first: Some(Compression::NONE), segment: 0, number: self.number };
-        let header = Header { nsapi: self.nsapi, more: next.iter().any(Option::is_some), pdu };
-        if !frame.prepend(&header.emit()) {
-            return Err(Drop::SndcpNoRoom);
+        let header = Header { nsapi: self.nsapi, more, pdu };
+        frame.prepend(&header.emit()).then_some(()).ok_or(Drop::SndcpNoRoom)
+    }
+
+    fn cut(
+        &self,
+        cx: &Context<'_>,
+        first_len: usize,
+        next_len: usize,
+        mut frame: Frame,
+        out: &mut Batch<Frame>,
+    ) -> Result<(), Drop> {
+        let rest = frame.get(first_len..).unwrap_or_default();
+        if first_len == 0 || next_len * (SEGMENTS_MAX - 1) < rest.len() {
+            return Err(Drop::SndcpTooLong);
         }
+        let mut next: [Option<Frame>; SEGMENTS_MAX] = [const { None }; SEGMENTS_MAX];
+        for (n, (segment, place)) in rest.chunks(next_len).zip(next.iter_mut()).enumerate() {
+            let more = (n + 1) * next_len < rest.len();
+            *place = Some(self.next_segment(cx, n + 1, more, segment)?);
+        }
+        frame.truncate(first_len);
+        self.put_first_header(true, &mut frame)?;
         out.push(frame);
         for segment in next.into_iter().flatten() {
             out.push(segment);
         }
-        self.number = (self.number + 1) % UNITDATA_MODULUS;
         Ok(())
     }
 
