@@ -60,7 +60,7 @@ impl Counters {
         true
     }
 
-    /// Both directions of a reset: the next frame sent has N(U) 0.
+    /// The peer has reset: its next frame has N(U) 0, and none is a repetition.
     pub(super) const fn forget_received(&mut self) {
         self.rx = 0;
         self.window = 0;
