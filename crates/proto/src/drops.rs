@@ -127,6 +127,14 @@ drops! {
     // ---------------------------------------------------------------- SM
 
     SmMalformed: "sm_malformed", "04.08 clause 8", "an SM message could not be read";
+    SmUnexpected: "sm_unexpected", "04.08 clause 8.4", "an SM message or an answer of the GGSN does not fit the state of its PDP context";
+    SmUnknownTi: "sm_unknown_ti", "04.08 clause 8.3.2", "an SM message has a transaction identifier that belongs to no PDP context";
+    SmIgnored: "sm_ignored", "04.08 clauses 8.3.2 and 6.1.3.3.3", "an SM message gave way to a procedure of the other side, or its transaction identifier flag was wrong";
+    SmRepeated: "sm_repeated", "04.08 clauses 6.1.3.1.5 and 6.1.3.4.3", "an SM request came again while the first was being carried out";
+    SmReplaced: "sm_replaced", "04.08 clauses 8.3.2 and 6.1.3.1.5", "a PDP context gave way to a new one with its transaction identifier, NSAPI or address";
+    SmRejected: "sm_rejected", "04.08 clause 6.1.3.1.3", "an activation or modification of a PDP context was rejected";
+    SmNoAnswer: "sm_no_answer", "04.08 clause 11.2.3", "an SM procedure ended since no answer came after the last try";
+    SmStatusReceived: "sm_status_received", "04.08 clause 6.1.3.6", "the other end could not do anything with an SM message";
 
     // ---------------------------------------------------------------- GTP
 

@@ -7,7 +7,6 @@
 //!
 //! Value 0 of every field means "subscribed" from the mobile, and is reserved towards it.
 
-use super::Octets;
 use crate::error::DecodeError;
 use crate::l3::codec::{Element, bad_length};
 use core::fmt;
@@ -282,19 +281,33 @@ impl QosProfile {
     pub fn pack(&self) -> PackedQos {
         let mut out = Vec::with_capacity(14);
         self.emit_value(&mut out);
-        PackedQos(Octets::from_start(&out))
+        let lengths = PackedQos::LENGTHS.iter().zip(0_u8..);
+        let code = lengths.filter(|(length, _)| **length == out.len()).map(|(_, code)| code).next();
+        let mut packed = PackedQos::default();
+        for (to, from) in packed.0.iter_mut().zip(out) {
+            *to = from;
+        }
+        if let Some(octet) = packed.0.first_mut() {
+            *octet |= code.unwrap_or(0) << 6;
+        }
+        packed
     }
 }
 
-/// A profile as its own octets: 15 octets of plain data.
+/// A profile as its own octets, 14 octets of plain data: the two spare bits of the first octet say how many count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct PackedQos(Octets<14>);
+pub struct PackedQos([u8; 14]);
 
 impl PackedQos {
+    /// Lengths of a profile of R97, R99, and with one or all of the octets of R5.
+    const LENGTHS: [usize; 4] = [3, 11, 12, 14];
+
     /// The profile.
     #[must_use]
     pub fn unpack(&self) -> QosProfile {
-        QosProfile::parse_value(self.0.as_slice()).unwrap_or_default()
+        let code = self.0.first().map_or(0, |octet| usize::from(octet >> 6));
+        let length = Self::LENGTHS.get(code).copied().unwrap_or(3);
+        QosProfile::parse_value(self.0.get(..length).unwrap_or_default()).unwrap_or_default()
     }
 }
 
@@ -392,7 +405,8 @@ mod tests {
 
     #[test]
     fn sizes() {
-        assert!(size_of::<PackedQos>() <= 15);
+        assert_eq!(size_of::<PackedQos>(), 14);
+        assert_eq!(PackedQos::default().unpack(), QosProfile::default());
     }
 
     #[test]

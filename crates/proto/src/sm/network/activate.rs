@@ -1,0 +1,155 @@
+//! PDP context activation (clause 6.1.3.1).
+
+use super::{SmAction, SmContext, SmState, Step};
+use crate::drops::Drop;
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
+use gannet_wire::l3::sm::{ActivateAccept, ActivateReject, ActivateRequest};
+
+/// PDP type organisation: IETF.
+const IETF: u8 = 1;
+
+impl Step<'_, '_, '_> {
+    pub(super) fn activate(&mut self, ti: u8, ti_flag: bool, request: ActivateRequest) {
+        let known = self.contexts.by_ti(ti, ti_flag);
+        // Clause 8.3.2 c: the network never allocated an identifier, so none can be meant.
+        if ti_flag && known.is_none() && !self.network.cfg.accept_ti_flag {
+            self.drop(Drop::SmIgnored);
+            return;
+        }
+        if self.is_repeated(known, request.nsapi) {
+            self.drop(Drop::SmRepeated);
+            return;
+        }
+        // Clause 8.3.2 d: the old context of this identifier is deactivated without notifying the mobile.
+        // Clause 6.1.3.1.5 c (network side): likewise the old context of this NSAPI.
+        for old in known.into_iter().chain([request.nsapi]) {
+            self.replace(old);
+        }
+        let address = match usable(request.address, self.network.cfg.ipv6) {
+            Some(address) => address,
+            // Clause 6.1.3.1.3.
+            None => return self.reject(ti, ti_flag, SmCause::UnknownPdpAddressOrType, None),
+        };
+        let request = ActivateRequest { address, ..request };
+        let selected = match self.network.selection.select(&request) {
+            Ok(selected) => selected,
+            Err(cause) => return self.reject(ti, ti_flag, cause, None),
+        };
+        self.replace_same_address(selected.apn, selected.address);
+        let sapi = if request.sapi == Sapi(0) { Sapi::DATA3 } else { request.sapi };
+        let mut asked = selected.qos;
+        if request.qos.r99.is_none() {
+            // 23.107 clause 9.1.2.1: a mobile of R97 gets the profile of R97.
+            asked.r99 = None;
+        }
+        let context = SmContext::new(ti, ti_flag, sapi, selected.apn, &asked, selected.address);
+        self.contexts.put(request.nsapi, context);
+        self.log(format_args!("NSAPI {}: activation of {}", request.nsapi, selected.address));
+        self.out.push(SmAction::CreateTunnel {
+            nsapi: request.nsapi,
+            apn: selected.apn,
+            qos: asked,
+            address: selected.address,
+            pco: request.pco,
+        });
+    }
+
+    /// True for the same request again, told by its identifier and NSAPI, while the GGSN has not answered: T3380 expired
+    /// in the mobile (clause 6.1.3.1.5 a), and the answer that is on its way answers this one too.
+    fn is_repeated(&self, known: Option<Nsapi>, nsapi: Nsapi) -> bool {
+        known == Some(nsapi)
+            && self.contexts.get(nsapi).is_some_and(|context| context.state == SmState::ActivePending)
+    }
+
+    /// The old context gives way to a new one, without a word to the mobile.
+    fn replace(&mut self, nsapi: Nsapi) {
+        if self.contexts.get(nsapi).is_some() {
+            self.drop(Drop::SmReplaced);
+            self.forget(nsapi, SmCause::RegularDeactivation);
+        }
+    }
+
+    /// Clause 6.1.3.1.5 c (network side): one context only with the same access point, type and (static) address.
+    fn replace_same_address(&mut self, apn: u16, address: PdpAddress) {
+        if !matches!(address, PdpAddress::Ipv4(_) | PdpAddress::Ipv6(_)) {
+            return;
+        }
+        let same = self.contexts.iter().find(|(_, context)| (context.apn, context.address) == (apn, address));
+        if let Some(nsapi) = same.map(|(nsapi, _)| nsapi) {
+            self.replace(nsapi);
+        }
+    }
+
+    fn reject(&mut self, ti: u8, ti_flag: bool, cause: SmCause, pco: Option<ProtocolConfiguration>) {
+        self.drop(Drop::SmRejected);
+        self.log(format_args!("activation rejected: {cause}"));
+        self.answer(ti, ti_flag, ActivateReject { cause, pco });
+    }
+
+    pub(super) fn created(
+        &mut self,
+        nsapi: Nsapi,
+        qos: QosProfile,
+        address: Option<PdpAddress>,
+        pco: Option<ProtocolConfiguration>,
+    ) {
+        let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
+        match context.state {
+            SmState::ActivePending => {}
+            // The answer to a question that nobody asks any more.
+            SmState::Active | SmState::ModifyPending | SmState::InactivePending(_) | SmState::Releasing => {
+                return self.drop(Drop::SmUnexpected);
+            }
+        }
+        let mut negotiated = qos;
+        if context.qos().r99.is_none() {
+            negotiated.r99 = None;
+        }
+        // Clause 9.5.2.2: the address is there where the mobile left it to the network.
+        let said = context.address.is_dynamic().then_some(address).flatten();
+        context.address = address.unwrap_or(context.address);
+        context.qos = negotiated.pack();
+        context.state = SmState::Active;
+        let (sapi, address, radio_priority) = (context.sapi, context.address, context.radio_priority());
+        let accept = ActivateAccept {
+            sapi,
+            qos: negotiated,
+            radio_priority,
+            address: said,
+            pco,
+            packet_flow_identifier: None,
+        };
+        // The node is ready for data before the mobile knows that it may send.
+        self.out.push(SmAction::Active { nsapi, sapi, qos: negotiated, address, radio_priority });
+        self.send(nsapi, accept);
+        self.log(format_args!("NSAPI {nsapi}: active, {address}, {negotiated}"));
+    }
+
+    pub(super) fn create_failed(&mut self, nsapi: Nsapi, cause: SmCause, pco: Option<ProtocolConfiguration>) {
+        let Some((ti, ti_flag)) = self
+            .contexts
+            .get(nsapi)
+            .filter(|context| context.state == SmState::ActivePending)
+            .map(SmContext::ti)
+        else {
+            return self.drop(Drop::SmUnexpected);
+        };
+        // Clause 6.1.3.1.3.
+        self.reject(ti, !ti_flag, cause, pco);
+        self.release(nsapi, cause);
+    }
+}
+
+/// The address in the types that the SGSN serves.
+///
+/// Clause 10.5.6.4: an IETF type that this version does not know is to be read as IPv4. PPP, X.25 and the empty type are
+/// not served.
+fn usable(address: PdpAddress, ipv6: bool) -> Option<PdpAddress> {
+    match address {
+        PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4(_) => Some(address),
+        PdpAddress::Ipv6Dynamic | PdpAddress::Ipv6(_) => ipv6.then_some(address),
+        PdpAddress::Other { organisation: IETF, .. } => Some(PdpAddress::Ipv4Dynamic),
+        PdpAddress::Ppp | PdpAddress::Empty | PdpAddress::Other { .. } => None,
+    }
+}

@@ -1,0 +1,364 @@
+//! SM in the SGSN: the PDP contexts of one mobile ([`SmContexts`]), each of 40 octets.
+//!
+//! ```text
+//! ACTIVATE REQUEST ─► select ─► CreateTunnel … Created ─► ACTIVATE ACCEPT, Active
+//!                                         … CreateRejected ─► ACTIVATE REJECT, Released
+//! DEACTIVATE REQUEST ─► DeleteTunnel … Deleted ─► DEACTIVATE ACCEPT, Released         (23.060 clause 9.2.4.1)
+//! Deactivate ─► DEACTIVATE REQUEST ─T3395─► DEACTIVATE ACCEPT ─► Released             (23.060 clauses 9.2.4.2, 9.2.4.3)
+//! Modify ─► MODIFY REQUEST ─T3386─► MODIFY ACCEPT ─► Modified
+//! ```
+//!
+//! The node carries out the actions in their order. It may give an answer about a tunnel (`Created`, `CreateRejected`,
+//! `CreateFailed`, `Deleted`) only to the last `CreateTunnel` or `DeleteTunnel` of that NSAPI: a later one supersedes an
+//! earlier one, whose answer is to be swallowed. After `Released` everything about the context is gone.
+
+mod activate;
+mod cause;
+mod context;
+mod errors;
+mod message;
+mod tunnel;
+
+pub use cause::sm_cause;
+pub use context::{SmContext, SmState};
+
+use super::{CONTEXTS, nsapi_of, place};
+use crate::drops::Drop;
+use crate::machine::{Batch, Context};
+use crate::time::{Duration, Instant};
+use crate::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::gtp::Cause;
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
+use gannet_wire::l3::ie::{
+    PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
+};
+use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
+use serde::{Deserialize, Serialize};
+
+/// What an operator may choose. The defaults are those of clause 11.2.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SmConfig {
+    /// T3386 and T3395.
+    pub retry: Duration,
+    /// How often a message guarded by one of those is sent in all, up to 7.
+    pub tries: u8,
+    /// IPv6 contexts are allowed.
+    pub ipv6: bool,
+    /// Take an ACTIVATE PDP CONTEXT REQUEST whose transaction identifier flag is 1, which clause 8.3.2 c says to
+    /// ignore. Some mobiles send it.
+    pub accept_ti_flag: bool,
+}
+
+impl Default for SmConfig {
+    fn default() -> Self {
+        Self { retry: Duration::from_secs(8), tries: 5, ipv6: true, accept_ti_flag: false }
+    }
+}
+
+/// What a mobile gets for its request, by its subscription and the operator's will (23.060 annex A).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selected {
+    /// The access point, as an index into the node's table.
+    pub apn: u16,
+    /// What to ask the GGSN for: the mobile's wish with "subscribed" filled in, and restricted to the subscription.
+    pub qos: QosProfile,
+    /// The mobile's address, where the subscription has a static one; otherwise what the mobile asked for.
+    pub address: PdpAddress,
+}
+
+/// The subscriptions and the table of access points.
+pub trait Selection {
+    /// What the mobile gets for `request`.
+    ///
+    /// # Errors
+    /// The cause of its rejection: 27 missing or unknown APN, 33 not subscribed, 8 operator determined barring and the
+    /// like.
+    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause>;
+}
+
+/// What stands around the contexts of one mobile.
+pub struct SmNetwork<'a> {
+    /// The operator's choices.
+    pub cfg: &'a SmConfig,
+    /// Who may do what.
+    pub selection: &'a mut dyn Selection,
+    /// Whose contexts they are.
+    pub whose: Option<Imsi>,
+}
+
+impl core::fmt::Debug for SmNetwork<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "SmNetwork({:?}, {:?})", self.whose, self.cfg)
+    }
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SmEvent {
+    /// A message from the mobile.
+    Message {
+        /// Its transaction identifier.
+        ti: u8,
+        /// Its flag, as it came.
+        ti_flag: bool,
+        /// The message.
+        message: SmMessage,
+    },
+    /// A message from the mobile that could not be read.
+    DecodeFailed {
+        /// Its transaction identifier.
+        ti: u8,
+        /// Its flag, as it came.
+        ti_flag: bool,
+        /// Its type.
+        message_type: u8,
+        /// Why.
+        error: DecodeError,
+    },
+    /// The deadline of [`SmContexts::deadline`] has come.
+    Timer,
+    /// The GGSN has made the tunnel.
+    Created {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// As negotiated.
+        qos: QosProfile,
+        /// The address that the GGSN gave, if it said one.
+        address: Option<PdpAddress>,
+        /// Options of the external network for the mobile.
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// The GGSN has refused the tunnel.
+    CreateRejected {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// GTP's cause.
+        cause: Cause,
+        /// Options of the external network for the mobile.
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// The GGSN did not answer, or could not be asked.
+    CreateFailed {
+        /// Of which context.
+        nsapi: Nsapi,
+    },
+    /// The tunnel is gone: the GGSN said so, or did not answer.
+    Deleted {
+        /// Of which context.
+        nsapi: Nsapi,
+    },
+    /// The operator, the node or the GGSN wants the context deactivated.
+    Deactivate {
+        /// Which context.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+        /// True where the GGSN has no tunnel any more: it deleted it, or restarted.
+        tunnel_gone: bool,
+    },
+    /// The GGSN or the operator wants another quality of service.
+    Modify {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// The new one.
+        qos: QosProfile,
+    },
+    /// The context is to be forgotten without a word to the mobile: it detached, or does not know the context
+    /// (clause 4.7.5.1.3).
+    Forget {
+        /// Which context.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+    },
+}
+
+/// What the node is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SmAction {
+    /// Send this message on SAPI 1.
+    Send {
+        /// Transaction identifier.
+        ti: u8,
+        /// Its flag.
+        ti_flag: bool,
+        /// The message.
+        message: SmMessage,
+    },
+    /// Make a tunnel.
+    CreateTunnel {
+        /// For which context.
+        nsapi: Nsapi,
+        /// Index of the access point.
+        apn: u16,
+        /// What to ask for.
+        qos: QosProfile,
+        /// What to ask for.
+        address: PdpAddress,
+        /// Options for the external network.
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// Take the tunnel down.
+    DeleteTunnel {
+        /// Of which context.
+        nsapi: Nsapi,
+    },
+    /// User data may flow.
+    Active {
+        /// In which context.
+        nsapi: Nsapi,
+        /// On which SAPI.
+        sapi: Sapi,
+        /// As negotiated.
+        qos: QosProfile,
+        /// The mobile's address.
+        address: PdpAddress,
+        /// Of the context's data.
+        radio_priority: RadioPriority,
+    },
+    /// The mobile accepted another quality of service.
+    Modified {
+        /// In which context.
+        nsapi: Nsapi,
+        /// It.
+        qos: QosProfile,
+    },
+    /// The context is gone.
+    Released {
+        /// Which.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+    },
+}
+
+/// The PDP contexts of one mobile: NSAPI n at place n − 5.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SmContexts {
+    slots: [Option<SmContext>; CONTEXTS],
+}
+
+impl SmContexts {
+    /// The context of an NSAPI.
+    #[must_use]
+    pub fn get(&self, nsapi: Nsapi) -> Option<&SmContext> {
+        self.slots.get(place(nsapi)?)?.as_ref()
+    }
+
+    fn get_mut(&mut self, nsapi: Nsapi) -> Option<&mut SmContext> {
+        self.slots.get_mut(place(nsapi)?)?.as_mut()
+    }
+
+    fn put(&mut self, nsapi: Nsapi, context: SmContext) {
+        if let Some(slot) = place(nsapi).and_then(|place| self.slots.get_mut(place)) {
+            *slot = Some(context);
+        }
+    }
+
+    /// All contexts with their NSAPIs.
+    pub fn iter(&self) -> impl Iterator<Item = (Nsapi, &SmContext)> {
+        self.slots.iter().enumerate().filter_map(|(place, slot)| Some((nsapi_of(place), slot.as_ref()?)))
+    }
+
+    /// True where the mobile has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.iter().all(Option::is_none)
+    }
+
+    /// The NSAPI of the context to which a message from the mobile belongs.
+    #[must_use]
+    pub fn by_ti(&self, ti: u8, ti_flag: bool) -> Option<Nsapi> {
+        self.iter().find(|(_, context)| context.ti() == (ti, !ti_flag)).map(|(nsapi, _)| nsapi)
+    }
+
+    /// The contexts that are not PDP-INACTIVE, for a routing area update (clause 10.5.7.1).
+    #[must_use]
+    pub fn status(&self) -> PdpContextStatus {
+        let mut status = PdpContextStatus::default();
+        for (nsapi, _) in self.iter() {
+            status.set(nsapi);
+        }
+        status
+    }
+
+    /// When [`SmEvent::Timer`] is due next. To be asked after every event.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        self.iter().filter_map(|(_, context)| context.retry.deadline(now)).min()
+    }
+
+    /// Takes one event.
+    pub fn handle(
+        &mut self,
+        cx: &mut Context<'_>,
+        network: &mut SmNetwork<'_>,
+        event: SmEvent,
+        out: &mut Batch<SmAction>,
+    ) {
+        let mut step = Step { contexts: self, cx, network, out };
+        match event {
+            SmEvent::Message { ti, ti_flag, message } => step.message(ti, ti_flag, message),
+            SmEvent::DecodeFailed { ti, ti_flag, message_type, error } => {
+                step.decode_failed(ti, ti_flag, message_type, &error);
+            }
+            SmEvent::Timer => step.timer(),
+            SmEvent::Created { nsapi, qos, address, pco } => step.created(nsapi, qos, address, pco),
+            SmEvent::CreateRejected { nsapi, cause, pco } => step.create_failed(nsapi, sm_cause(cause), pco),
+            // 29.060 has no answer to translate; clause 6.1.3.1.3: network failure.
+            SmEvent::CreateFailed { nsapi } => step.create_failed(nsapi, SmCause::NetworkFailure, None),
+            SmEvent::Deleted { nsapi } => step.deleted(nsapi),
+            SmEvent::Deactivate { nsapi, cause, tunnel_gone } => step.deactivate(nsapi, cause, tunnel_gone),
+            SmEvent::Modify { nsapi, qos } => step.modify(nsapi, qos),
+            SmEvent::Forget { nsapi, cause } => step.forget(nsapi, cause),
+        }
+    }
+}
+
+/// One call of [`SmContexts::handle`].
+struct Step<'a, 'c, 'n> {
+    contexts: &'a mut SmContexts,
+    cx: &'a mut Context<'c>,
+    network: &'a mut SmNetwork<'n>,
+    out: &'a mut Batch<SmAction>,
+}
+
+impl Step<'_, '_, '_> {
+    fn drop(&mut self, drop: Drop) {
+        self.cx.drop(drop, self.network.whose);
+    }
+
+    fn log(&mut self, line: core::fmt::Arguments<'_>) {
+        self.cx.log(Category::Pdp, Level::Info, line);
+    }
+
+    /// Answers a message whose flag was `ti_flag`.
+    fn answer(&mut self, ti: u8, ti_flag: bool, message: impl Into<SmMessage>) {
+        self.out.push(SmAction::Send { ti, ti_flag: !ti_flag, message: message.into() });
+    }
+
+    /// Sends a message about the context of `nsapi`.
+    fn send(&mut self, nsapi: Nsapi, message: impl Into<SmMessage>) {
+        if let Some((ti, ti_flag)) = self.contexts.get(nsapi).map(SmContext::ti) {
+            self.out.push(SmAction::Send { ti, ti_flag, message: message.into() });
+        }
+    }
+
+    /// The context enters PDP-INACTIVE.
+    fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
+        let slot = place(nsapi).and_then(|place| self.contexts.slots.get_mut(place));
+        if slot.and_then(Option::take).is_some() {
+            self.out.push(SmAction::Released { nsapi, cause });
+            self.log(format_args!("NSAPI {nsapi}: released, {cause}"));
+        }
+    }
+
+    /// The same, with its tunnel where it has one.
+    fn forget(&mut self, nsapi: Nsapi, cause: SmCause) {
+        if self.contexts.get(nsapi).is_some_and(SmContext::has_tunnel) {
+            self.out.push(SmAction::DeleteTunnel { nsapi });
+        }
+        self.release(nsapi, cause);
+    }
+}

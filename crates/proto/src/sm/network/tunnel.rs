@@ -1,0 +1,122 @@
+//! What the GGSN, the operator and the clock want: deactivation and modification by the network (clauses 6.1.3.4.2 and
+//! 6.1.3.3.1).
+
+use super::{SmAction, SmContext, SmState, Step, nsapi_of};
+use crate::drops::Drop;
+use crate::sm::CONTEXTS;
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::{QosProfile, SmCause};
+use gannet_wire::l3::sm::{ActivateReject, DeactivateAccept, DeactivateRequest, ModifyRequestMt};
+
+impl Step<'_, '_, '_> {
+    pub(super) fn deleted(&mut self, nsapi: Nsapi) {
+        match self.contexts.get(nsapi).map(SmContext::state) {
+            // 23.060 clause 9.2.4.1: now the mobile gets its answer (clause 6.1.3.4.1).
+            Some(SmState::Releasing) => {
+                self.send(nsapi, DeactivateAccept {});
+                self.release(nsapi, SmCause::RegularDeactivation);
+            }
+            // The mobile's answer is still awaited.
+            Some(SmState::InactivePending(_)) => {}
+            // An answer to a question that nobody asks any more.
+            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending) | None => {
+                self.drop(Drop::SmUnexpected);
+            }
+        }
+    }
+
+    pub(super) fn deactivate(&mut self, nsapi: Nsapi, cause: SmCause, tunnel_gone: bool) {
+        let state = self.contexts.get(nsapi).map(SmContext::state);
+        match state {
+            // The mobile has no context yet: its request is rejected (clause 6.1.3.1.3).
+            Some(SmState::ActivePending) => {
+                self.drop(Drop::SmRejected);
+                self.send(nsapi, ActivateReject { cause, pco: None });
+                if !tunnel_gone {
+                    self.out.push(SmAction::DeleteTunnel { nsapi });
+                }
+                self.release(nsapi, cause);
+            }
+            // Clause 6.1.3.4.2.
+            Some(SmState::Active | SmState::ModifyPending) => {
+                if !tunnel_gone {
+                    self.out.push(SmAction::DeleteTunnel { nsapi });
+                }
+                let (now, span) = (self.cx.now, self.network.cfg.retry);
+                if let Some(context) = self.contexts.get_mut(nsapi) {
+                    context.state = SmState::InactivePending(cause);
+                    context.retry.start(now, span);
+                }
+                self.send(nsapi, DeactivateRequest { cause, tear_down: None });
+                self.log(format_args!("NSAPI {nsapi}: the network deactivates, {cause}"));
+            }
+            // It is under way already. Where the mobile's request waits for the GGSN, which has nothing left, it gets
+            // its accept.
+            Some(SmState::Releasing) if tunnel_gone => self.deleted(nsapi),
+            Some(SmState::Releasing | SmState::InactivePending(_)) => {}
+            None => self.drop(Drop::SmUnexpected),
+        }
+    }
+
+    pub(super) fn modify(&mut self, nsapi: Nsapi, qos: QosProfile) {
+        let (now, span) = (self.cx.now, self.network.cfg.retry);
+        let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
+        match context.state {
+            // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet.
+            SmState::Active | SmState::ModifyPending => {
+                context.qos = qos.pack();
+                context.state = SmState::ModifyPending;
+                context.retry.start(now, span);
+                self.send_modify(nsapi);
+            }
+            SmState::ActivePending | SmState::InactivePending(_) | SmState::Releasing => {
+                self.drop(Drop::SmUnexpected);
+            }
+        }
+    }
+
+    fn send_modify(&mut self, nsapi: Nsapi) {
+        if let Some(context) = self.contexts.get(nsapi).copied() {
+            let request = ModifyRequestMt {
+                radio_priority: context.radio_priority(),
+                sapi: context.sapi,
+                qos: context.qos(),
+                address: None,
+                packet_flow_identifier: None,
+            };
+            self.send(nsapi, request);
+        }
+    }
+
+    pub(super) fn timer(&mut self) {
+        for nsapi in (0..CONTEXTS).map(nsapi_of) {
+            self.expired(nsapi);
+        }
+    }
+
+    fn expired(&mut self, nsapi: Nsapi) {
+        let (now, span, tries) = (self.cx.now, self.network.cfg.retry, self.network.cfg.tries);
+        let Some(context) = self.contexts.get_mut(nsapi).filter(|context| context.retry.is_due(now)) else {
+            return;
+        };
+        let again = context.retry.again(now, span, tries);
+        match (context.state, again) {
+            // T3395, clause 6.1.3.4.3 a (network side): four times again, then the context is erased.
+            (SmState::InactivePending(cause), true) => {
+                self.send(nsapi, DeactivateRequest { cause, tear_down: None });
+            }
+            (SmState::InactivePending(cause), false) => {
+                self.drop(Drop::SmNoAnswer);
+                self.release(nsapi, cause);
+            }
+            // T3386, clause 6.1.3.3.3 a (network side): four times again, then the network may deactivate.
+            (SmState::ModifyPending, true) => self.send_modify(nsapi),
+            (SmState::ModifyPending, false) => {
+                self.drop(Drop::SmNoAnswer);
+                self.deactivate(nsapi, SmCause::NetworkFailure, false);
+            }
+            // No timer runs in these states.
+            (SmState::ActivePending | SmState::Active | SmState::Releasing, _) => {}
+        }
+    }
+}
