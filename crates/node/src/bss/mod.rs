@@ -1,1 +1,3 @@
-//! The BSS emulator.
+//! The base station system: cells that emulate a radio, and the Gb interface to an SGSN.
+
+pub mod radio;
