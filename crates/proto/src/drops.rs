@@ -70,11 +70,17 @@ drops! {
     // ---------------------------------------------------------------- BSSGP, BVCs and flow control
 
     BssgpMalformed: "bssgp_malformed", "08.18 clause 7.8", "a BSSGP PDU could not be read";
+    BssgpUnknownBvc: "bssgp_unknown_bvc", "08.18 clause 7.1", "a BSSGP PDU came for a BVC that does not exist here";
+    BssgpBlockedBvc: "bssgp_blocked_bvc", "08.18 clause 8.3", "a BSSGP PDU came for a BVC that is blocked or was not reset yet";
+    BssgpUnexpected: "bssgp_unexpected", "08.18 clause 8", "a BSSGP PDU does not fit the state of its BVC or the role of its receiver";
+    BssgpTableFull: "bssgp_table_full", "configuration", "the table of BVCs is full";
+    BssgpUnanswered: "bssgp_unanswered", "08.18 clauses 8.3 and 8.4", "a BVC procedure stayed without answer after all its repetitions";
+    BssgpStatusReceived: "bssgp_status_received", "08.18 clause 8.5", "the peer answered a BSSGP PDU of ours with STATUS";
     FlowMsQueueFull: "flow_ms_queue_full", "configuration", "the downlink queue of the mobile was full";
     FlowCellQueueFull: "flow_cell_queue_full", "configuration", "the downlink queues of the cell were full";
     FlowTableFull: "flow_table_full", "configuration", "no queue node was left, or no place for one more mobile with a backlog";
     FlowTooLong: "flow_too_long", "08.18 clause 8.2", "the LL-PDU was longer than the bucket of its mobile or cell";
-    FlowLifetime: "flow_lifetime", "08.18 clause 11.3.47", "the lifetime of the LL-PDU ran out in the downlink queue";
+    FlowLifetime: "flow_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the downlink queue";
     FlowFlushed: "flow_flushed", "08.18 clause 8.1", "the LL-PDU was queued when its mobile or cell was flushed";
 
     // ---------------------------------------------------------------- LLC

@@ -20,7 +20,7 @@ mod store;
 mod tests;
 mod units;
 
-pub use units::{Bucket, Granularity, WireBucket};
+pub use units::Bucket;
 
 use crate::drops::Drop;
 use crate::frame::Frame;

@@ -1,5 +1,12 @@
-//! Bucket sizes and leak rates: ours in octets and bit/s, on the wire in hundreds of both.
+//! Buckets in octets and bit/s, from and to the messages that carry them in hundreds of both (08.18 clauses 11.3.4 and
+//! 11.3.5; 48.018 clause 11.3.102).
 
+use super::{BvcParameters, FlowControl, PduMeta};
+use crate::machine::Context;
+use gannet_wire::bssgp::Message;
+use gannet_wire::bssgp::ie::Granularity;
+use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs};
+use gannet_wire::id::Tlli;
 use serde::{Deserialize, Serialize};
 
 /// Size and leak rate of a bucket.
@@ -11,71 +18,82 @@ pub struct Bucket {
     pub rate_bit_per_s: u64,
 }
 
-/// A bucket in the units of the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WireBucket {
-    /// Bmax in units of 100 octets times the granularity's factor (08.18 clause 11.3.5).
-    pub bmax: u16,
-    /// R in units of 100 bit/s times the granularity's factor (08.18 clause 11.3.4).
-    pub rate: u16,
-}
-
-/// Two bits of Flow Control Granularity: 0 to 3 for a factor of 1, 10, 100 or 1000 (48.018 clause 11.3.102).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Granularity(u8);
-
-impl Granularity {
-    /// All factors, the finest first.
-    pub const ALL: [Self; 4] = [Self(0), Self(1), Self(2), Self(3)];
-
-    /// From the octet of the element; its spare bits are not looked at.
-    #[must_use]
-    pub const fn from_octet(octet: u8) -> Self {
-        Self(octet & 0b11)
-    }
-
-    /// The octet of the element.
-    #[must_use]
-    pub const fn to_octet(self) -> u8 {
-        self.0
-    }
-
-    const fn unit(self) -> u64 {
-        match self.0 {
-            0 => 100,
-            1 => 1_000,
-            2 => 10_000,
-            _ => 100_000,
-        }
-    }
-
-    /// The finest granularity in which all of `buckets` can be said.
-    #[must_use]
-    pub fn finest(buckets: &[Bucket]) -> Self {
-        let largest = buckets.iter().flat_map(|b| [b.bmax_octets, b.rate_bit_per_s]).max().unwrap_or(0);
-        Self::ALL
-            .into_iter()
-            .find(|granularity| largest / granularity.unit() <= u64::from(u16::MAX))
-            .unwrap_or(Self(3))
-    }
-}
-
 impl Bucket {
-    /// From the units of the wire.
-    #[must_use]
-    pub fn from_wire(wire: WireBucket, granularity: Granularity) -> Self {
-        Self {
-            bmax_octets: u64::from(wire.bmax) * granularity.unit(),
-            rate_bit_per_s: u64::from(wire.rate) * granularity.unit(),
-        }
+    const fn largest(&self) -> u64 {
+        if self.bmax_octets > self.rate_bit_per_s { self.bmax_octets } else { self.rate_bit_per_s }
     }
 
-    /// To the units of the wire, rounded down so that nobody is promised more than there is; what is above the
-    /// largest value is said as that.
+    /// The FLOW-CONTROL-MS that says it, rounded down so that nobody is promised more than there is.
     #[must_use]
-    pub fn to_wire(self, granularity: Granularity) -> WireBucket {
-        let scale = |value: u64| u16::try_from(value / granularity.unit()).unwrap_or(u16::MAX);
-        WireBucket { bmax: scale(self.bmax_octets), rate: scale(self.rate_bit_per_s) }
+    pub fn to_message(&self, tlli: Tlli, tag: u8) -> FlowControlMs {
+        let granularity = Granularity::for_largest(self.largest());
+        FlowControlMs {
+            tlli,
+            tag,
+            bucket_size: granularity.field(self.bmax_octets),
+            leak_rate: granularity.field(self.rate_bit_per_s),
+            bucket_full_ratio: None,
+            granularity,
+        }
+    }
+}
+
+impl From<&FlowControlMs> for Bucket {
+    fn from(message: &FlowControlMs) -> Self {
+        Self { bmax_octets: message.bmax_octets(), rate_bit_per_s: message.leak_bits_per_s() }
+    }
+}
+
+impl BvcParameters {
+    /// The FLOW-CONTROL-BVC that says them, rounded down so that nobody is promised more than there is.
+    #[must_use]
+    pub fn to_message(&self, tag: u8) -> FlowControlBvc {
+        let granularity = Granularity::for_largest(self.bvc.largest().max(self.default_ms.largest()));
+        FlowControlBvc {
+            tag,
+            bucket_size: granularity.field(self.bvc.bmax_octets),
+            leak_rate: granularity.field(self.bvc.rate_bit_per_s),
+            bmax_default_ms: granularity.field(self.default_ms.bmax_octets),
+            r_default_ms: granularity.field(self.default_ms.rate_bit_per_s),
+            bucket_full_ratio: None,
+            measurement: None,
+            granularity,
+        }
+    }
+}
+
+impl From<&FlowControlBvc> for BvcParameters {
+    fn from(message: &FlowControlBvc) -> Self {
+        Self {
+            bvc: Bucket { bmax_octets: message.bmax_octets(), rate_bit_per_s: message.leak_bits_per_s() },
+            default_ms: Bucket {
+                bmax_octets: message.bmax_default_ms_octets(),
+                rate_bit_per_s: message.leak_default_ms_bits_per_s(),
+            },
+        }
+    }
+}
+
+impl<T: PduMeta> FlowControl<T> {
+    /// A FLOW-CONTROL-BVC for `cell`: takes its values and gives the acknowledgement, to be sent on the same BVC.
+    pub fn receive_bvc(&mut self, cx: &mut Context<'_>, cell: u32, message: &FlowControlBvc) -> Message {
+        self.set_bvc(cx, cell, message.into(), message.bucket_full_ratio);
+        Message::FlowControlBvcAck { tag: message.tag }
+    }
+
+    /// A FLOW-CONTROL-MS for a mobile in `cell` (`None`: nobody knows its TLLI): takes its values and gives the
+    /// acknowledgement, to be sent on the same BVC.
+    pub fn receive_ms(
+        &mut self,
+        cx: &mut Context<'_>,
+        cell: u32,
+        ms: Option<u32>,
+        message: &FlowControlMs,
+    ) -> Message {
+        if let Some(ms) = ms {
+            self.set_ms(cx, cell, ms, message.into(), message.bucket_full_ratio);
+        }
+        Message::FlowControlMsAck { tlli: message.tlli, tag: message.tag }
     }
 }
 
@@ -85,14 +103,15 @@ mod tests {
 
     #[test]
     fn rates_above_6_5_mbit_need_a_coarser_granularity() {
-        let fits = Bucket { bmax_octets: 100_000, rate_bit_per_s: 6_553_500 };
-        let needs = Bucket { bmax_octets: 100_000, rate_bit_per_s: 10_000_000 };
-        assert_eq!(Granularity::finest(&[fits]), Granularity(0));
-        assert_eq!(Granularity::finest(&[fits, needs]), Granularity(1));
-        assert_eq!(fits.to_wire(Granularity(0)), WireBucket { bmax: 1000, rate: 65_535 });
-        assert_eq!(Bucket::from_wire(needs.to_wire(Granularity(1)), Granularity::from_octet(0xf1)), needs);
-        let beyond = Bucket { bmax_octets: 1, rate_bit_per_s: u64::MAX };
-        assert_eq!(Granularity::finest(&[beyond]), Granularity(3));
-        assert_eq!(beyond.to_wire(Granularity(3)), WireBucket { bmax: 0, rate: u16::MAX });
+        let default_ms = Bucket { bmax_octets: 100_000, rate_bit_per_s: 6_553_500 };
+        let r99 = BvcParameters { bvc: default_ms, default_ms };
+        assert_eq!(r99.to_message(1).granularity, Granularity::R99);
+        assert_eq!(BvcParameters::from(&r99.to_message(1)), r99);
+        let later = BvcParameters { bvc: Bucket { rate_bit_per_s: 10_000_000, ..default_ms }, default_ms };
+        let message = later.to_message(7);
+        assert_eq!((message.granularity, message.leak_rate, message.tag), (Granularity(1), 10_000, 7));
+        assert_eq!(BvcParameters::from(&message).default_ms.rate_bit_per_s, 6_553_000);
+        let own = default_ms.to_message(Tlli(1), 2);
+        assert_eq!(Bucket::from(&own), default_ms);
     }
 }

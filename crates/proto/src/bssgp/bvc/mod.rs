@@ -1,0 +1,342 @@
+//! BSSGP virtual connections (08.18 clauses 8.3 to 8.5 [48.018]): reset, block, unblock and status, at both ends.
+//!
+//! [`Bvcs`] has every NSE and every point-to-point BVC of a node. A BVC has an index for its life, which is the name
+//! of its cell everywhere else in the node; at the SGSN it is made by the first BVC-RESET of its BSS. BVCs are found
+//! by (NSEI, BVCI) and by cell in O(1).
+//!
+//! * The *BSS* resets its signalling BVC when its NSE can be used, then each PTP BVC; it alone blocks and unblocks.
+//! * The *SGSN* answers, keeps what it is told, and may reset the signalling BVC.
+//! * A reset of the signalling BVC ends all PTP BVCs of the NSE, until each is reset again.
+//! * A PDU for a BVC that is unknown or blocked is answered with STATUS. A BSS that hears so resets that BVC: the
+//!   SGSN has forgotten it.
+//!
+//! BVC-RESET, BLOCK, UNBLOCK and STATUS travel on the signalling BVC.
+
+mod receive;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::drops::Drop;
+use crate::machine::{Batch, Context};
+use crate::qos::deadline_heap::DeadlineHeap;
+use crate::time::Duration;
+use crate::timers::{Deadlines, TimerKey, Timers};
+use crate::trace::{Category, Level};
+use foldhash::fast::FixedState;
+use gannet_wire::DecodeError;
+use gannet_wire::bssgp::signalling::Status;
+use gannet_wire::bssgp::{self, Cause, Message, PduType};
+use gannet_wire::id::{Bvci, CellId, Nsei};
+use std::collections::HashMap;
+
+/// "Current bucket level": FLOW-CONTROL PDUs may carry the bucket-full ratio (08.18 clause 11.3.45).
+pub const FEATURE_CBL: u8 = 0x02;
+
+/// Which end of Gb this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The base station system.
+    Bss,
+    /// The SGSN.
+    Sgsn,
+}
+
+/// Timers and limits. The defaults lie within the ranges of 08.18 clause 11, table 11.41.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Which end.
+    pub role: Role,
+    /// T1: how long BVC-BLOCK and BVC-UNBLOCK wait for their answer, 1 s to 30 s.
+    pub t1: Duration,
+    /// T2: how long BVC-RESET waits for its answer, 1 s to 120 s.
+    pub t2: Duration,
+    /// BVC-BLOCK-RETRIES and BVC-UNBLOCK-RETRIES.
+    pub block_retries: u8,
+    /// BVC-RESET-RETRIES.
+    pub reset_retries: u8,
+    /// PTP BVCs there may be.
+    pub bvcs_max: u32,
+    /// NSEs there may be.
+    pub nses_max: u32,
+    /// Features that this end has (08.18 clause 11.3.45).
+    pub features: u8,
+}
+
+impl Config {
+    /// The defaults for one end.
+    #[must_use]
+    pub const fn new(role: Role) -> Self {
+        Self {
+            role,
+            t1: Duration::from_secs(10),
+            t2: Duration::from_secs(10),
+            block_retries: 3,
+            reset_retries: 3,
+            bvcs_max: 256,
+            nses_max: 64,
+            features: FEATURE_CBL,
+        }
+    }
+}
+
+/// How a BVC stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BvcState {
+    /// It was not reset since its NSE began.
+    Down,
+    /// BVC-RESET was sent; T2 runs.
+    Resetting,
+    /// In service.
+    Unblocked,
+    /// BVC-BLOCK was sent; T1 runs. Nothing is sent any more.
+    Blocking,
+    /// Out of service.
+    Blocked,
+    /// BVC-UNBLOCK was sent; T1 runs.
+    Unblocking,
+}
+
+impl BvcState {
+    /// The word that a person reads.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "DOWN",
+            Self::Resetting => "RESETTING",
+            Self::Unblocked => "UNBLOCKED",
+            Self::Blocking => "BLOCKING",
+            Self::Blocked => "BLOCKED",
+            Self::Unblocking => "UNBLOCKING",
+        }
+    }
+}
+
+/// A PTP BVC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bvc {
+    /// Its NSE.
+    pub nsei: Nsei,
+    /// Its number there.
+    pub bvci: Bvci,
+    /// Its cell.
+    pub cell: CellId,
+    /// How it stands.
+    pub state: BvcState,
+    /// Why the block or reset under way.
+    cause: Cause,
+    /// How often the PDU that waits for its answer was repeated.
+    tries: u8,
+}
+
+/// An NSE, that is, its signalling BVC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nse {
+    /// Its number.
+    pub nsei: Nsei,
+    /// How its signalling BVC stands: `Down`, `Resetting` or `Unblocked`.
+    pub state: BvcState,
+    /// Features that both ends have.
+    pub features: u8,
+    tries: u8,
+}
+
+/// What the entity wants or tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BvcOutput {
+    /// NS-UNITDATA.request.
+    Send {
+        /// Through which NSE.
+        nsei: Nsei,
+        /// On which BVC.
+        bvci: Bvci,
+        /// The PDU.
+        message: Message,
+    },
+    /// The BVC begins anew and is in service: whatever was known or queued for its cell is void.
+    Reset {
+        /// Which.
+        bvc: u32,
+    },
+    /// The BVC is out of service; what is queued may wait.
+    Blocked {
+        /// Which.
+        bvc: u32,
+        /// Why.
+        cause: Cause,
+    },
+    /// The BVC is in service again.
+    Unblocked {
+        /// Which.
+        bvc: u32,
+    },
+    /// The BVC is gone until its next reset: its NSE failed or its signalling BVC was reset.
+    Down {
+        /// Which.
+        bvc: u32,
+    },
+    /// A procedure stayed without answer after all repetitions.
+    Unanswered {
+        /// In which NSE.
+        nsei: Nsei,
+        /// Of which BVC.
+        bvci: Bvci,
+    },
+}
+
+/// All NSEs and BVCs of a node.
+#[derive(Debug)]
+pub struct Bvcs {
+    config: Config,
+    bvcs: Vec<Bvc>,
+    nses: Vec<Nse>,
+    by_bvci: HashMap<(Nsei, Bvci), u32, FixedState>,
+    by_cell: HashMap<CellId, u32, FixedState>,
+    by_nsei: HashMap<Nsei, u32, FixedState>,
+    /// T1 and T2: BVCs by index, then NSEs.
+    waiting: DeadlineHeap,
+    deadlines: Deadlines<1>,
+}
+
+impl Bvcs {
+    /// The signalling BVC of `nsei` can be used: NS-STATUS.indication, or its first NS-VC is unblocked.
+    pub fn nse_up(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<BvcOutput>) {
+        let Some(nse) = self.find_or_add_nse(cx, nsei) else { return };
+        match self.config.role {
+            // Clause 8.4: the BSS resets the signalling BVC first.
+            Role::Bss => self.begin_signalling_reset(cx, nse, out),
+            Role::Sgsn => {}
+        }
+    }
+
+    /// No NS-VC of the NSE is left.
+    pub fn nse_down(&mut self, nsei: Nsei, out: &mut Batch<BvcOutput>) {
+        if let Some(nse) = self.by_nsei.get(&nsei).copied() {
+            self.end_ptp(nsei, out);
+            self.set_nse(nse, BvcState::Down);
+        }
+    }
+
+    /// BSS: takes a BVC out of service (clause 8.3).
+    pub fn block(&mut self, cx: &mut Context<'_>, bvc: u32, cause: Cause, out: &mut Batch<BvcOutput>) {
+        let Some(state) = self.bvcs.get_mut(bvc as usize) else { return };
+        match state.state {
+            BvcState::Unblocked | BvcState::Unblocking => {
+                state.cause = cause;
+                self.begin(cx, bvc, BvcState::Blocking, out);
+                out.push(BvcOutput::Blocked { bvc, cause });
+            }
+            BvcState::Down | BvcState::Resetting | BvcState::Blocking | BvcState::Blocked => {}
+        }
+    }
+
+    /// BSS: puts a BVC into service again (clause 8.3).
+    pub fn unblock(&mut self, cx: &mut Context<'_>, bvc: u32, out: &mut Batch<BvcOutput>) {
+        match self.get(bvc).map(|state| state.state) {
+            Some(BvcState::Blocked | BvcState::Blocking) => self.begin(cx, bvc, BvcState::Unblocking, out),
+            Some(BvcState::Down | BvcState::Resetting | BvcState::Unblocked | BvcState::Unblocking)
+            | None => {}
+        }
+    }
+
+    /// BSS: begins a PTP BVC anew (clause 8.4).
+    pub fn reset(&mut self, cx: &mut Context<'_>, bvc: u32, cause: Cause, out: &mut Batch<BvcOutput>) {
+        if let Some(state) = self.bvcs.get_mut(bvc as usize) {
+            state.cause = cause;
+            self.begin(cx, bvc, BvcState::Resetting, out);
+            out.push(BvcOutput::Down { bvc });
+        }
+    }
+
+    /// Either end: begins the signalling BVC, and with it all BVCs of the NSE, anew (clause 8.4).
+    pub fn reset_signalling(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<BvcOutput>) {
+        if let Some(nse) = self.find_or_add_nse(cx, nsei) {
+            self.begin_signalling_reset(cx, nse, out);
+        }
+    }
+
+    /// A PDU that came on a PTP BVC: the index of that BVC if it is in service. Otherwise the PDU is dropped by name
+    /// and answered with STATUS (clauses 8.3.3 and 8.5).
+    pub fn accept(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        bvci: Bvci,
+        pdu: &[u8],
+        out: &mut Batch<BvcOutput>,
+    ) -> Option<u32> {
+        let bvc = self.find(nsei, bvci);
+        let state = bvc.and_then(|bvc| self.get(bvc)).map_or(BvcState::Down, |bvc| bvc.state);
+        let (drop, cause) = match state {
+            BvcState::Unblocked => return bvc,
+            // What was on its way when the block or reset began is no error of the peer.
+            BvcState::Blocking | BvcState::Unblocking | BvcState::Resetting => {
+                cx.drop(Drop::BssgpBlockedBvc, None);
+                return None;
+            }
+            BvcState::Blocked => (Drop::BssgpBlockedBvc, Cause::BvciBlocked),
+            BvcState::Down => (Drop::BssgpUnknownBvc, Cause::BvciUnknown),
+        };
+        cx.drop(drop, None);
+        if PduType::of(pdu) != Some(PduType::Status) {
+            let message = Message::Status(Status::about_pdu(cause, Some(bvci), pdu));
+            out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message });
+        }
+        None
+    }
+
+    /// A PDU that could not be read: dropped by name and answered with the STATUS of its error, unless it is a STATUS
+    /// itself (clause 8.5).
+    pub fn malformed(
+        &self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        error: &DecodeError,
+        pdu: &[u8],
+        out: &mut Batch<BvcOutput>,
+    ) {
+        cx.drop(Drop::BssgpMalformed, None);
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {error}"));
+        if !pdu.is_empty() && PduType::of(pdu) != Some(PduType::Status) {
+            let message = Message::Status(Status::about_pdu(bssgp::cause(error), None, pdu));
+            out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message });
+        }
+    }
+
+    /// A PDU that has no place in the state of its receiver, or never goes this way (clause 8.5).
+    pub fn unexpected(
+        &self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        message: &Message,
+        out: &mut Batch<BvcOutput>,
+    ) {
+        cx.drop(Drop::BssgpUnexpected, None);
+        let name = message.pdu_type();
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: unexpected {name}"));
+        if message.pdu_type() != PduType::Status {
+            let status = Status::about_pdu(Cause::PduNotCompatible, None, &message.to_vec());
+            out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message: Message::Status(status) });
+        }
+    }
+
+    /// Asks for the wake-up that leads to [`Bvcs::wake`]. To be called after every other call.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        match self.waiting.next() {
+            Some(at) => self.deadlines.set(0, at),
+            None => self.deadlines.clear(0),
+        }
+        self.deadlines.arm(key, timers);
+    }
+
+    /// T1 and T2: repeats what is due, or gives up.
+    pub fn wake(&mut self, cx: &mut Context<'_>, out: &mut Batch<BvcOutput>) {
+        self.deadlines.woken(cx.now);
+        while let Some(member) = self.waiting.pop_due(cx.now) {
+            match member.checked_sub(self.config.bvcs_max) {
+                Some(nse) => self.signalling_t2(cx, nse, out),
+                None => self.repeat(cx, member, out),
+            }
+        }
+    }
+}
