@@ -159,6 +159,13 @@ drops! {
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
     GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 
+    // ---------------------------------------------------------------- GGSN
+
+    GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
+    GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
+    GgsnNotIpv4: "ggsn_not_ipv4", "configuration", "a packet that is not IPv4 came from a mobile or from the network";
+    GgsnNoContext: "ggsn_no_context", "23.060 clause 9.6", "a packet came from the network for an address that no PDP context has";
+
     // ---------------------------------------------------------------- nodes
 }
 

@@ -1,1 +1,378 @@
-//! The GGSN.
+//! The GGSN in its simplest form: GTPv1 towards SGSNs, a TUN device for each access point, addresses from a pool.
+//!
+//! A Create PDP Context Request gives a mobile an address and a tunnel. Uplink, a G-PDU finds its context by TEID, the
+//! T-PDU must have the context's address as its source, and goes to the TUN device of the access point. Downlink, a
+//! packet from the TUN device finds its context by destination address, and goes to the SGSN as a G-PDU. Contexts go by
+//! Delete PDP Context of either side, when their SGSN restarts or is lost, or when it says that it does not know one.
+//!
+//! The ports: [`PORT_GTP_C`] and [`PORT_GTP_U`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
+//! in the configuration (a packet from `Peer::Link` is looked for at all access points).
+
+mod context;
+mod control;
+mod pco;
+mod pool;
+#[cfg(test)]
+mod tests;
+mod user;
+
+pub use context::{PdpContext, Volume};
+pub use pool::{AddressPool, PREFIX_LENGTHS};
+
+use crate::slots::Slot;
+use context::Contexts;
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr};
+use gannet_proto::gtp::{GtpConfig, GtpEntity, GtpOutput, Paths, SLOTS};
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::time::Duration;
+use gannet_wire::gtp::Cause;
+use gannet_wire::id::{Imsi, Nsapi};
+use gannet_wire::l3::ie::Apn;
+
+/// Signalling with SGSNs, UDP 2123.
+pub const PORT_GTP_C: Port = Port(0);
+/// G-PDUs, UDP 2152.
+pub const PORT_GTP_U: Port = Port(1);
+/// The networks behind us: a TUN device for each access point.
+pub const PORT_TUN: Port = Port(2);
+
+/// Who wants to be woken: the only owner here.
+const TIMER_GTP: u8 = 0;
+
+/// An access point.
+#[derive(Debug, Clone)]
+pub struct ApnConfig {
+    /// Its name.
+    pub name: Apn,
+    /// The network of its mobiles.
+    pub prefix: Ipv4Addr,
+    /// Bits of the network's prefix, one of [`PREFIX_LENGTHS`].
+    pub prefix_length: u8,
+    /// A mobile may bring its own address, out of the prefix.
+    pub static_addresses: bool,
+    /// Name servers that mobiles are told.
+    pub dns: [Option<Ipv4Addr>; 2],
+}
+
+/// How a GGSN is set up.
+#[derive(Debug, Clone)]
+pub struct GgsnConfig {
+    /// Our address for signalling and user traffic.
+    pub address: IpAddr,
+    /// The access points.
+    pub apns: Vec<ApnConfig>,
+    /// Index of the access point for names that are unknown; none of them, and such requests are refused.
+    pub default_apn: Option<u16>,
+    /// How often this node was started, modulo 256.
+    pub restart_counter: u8,
+    /// PDP contexts at most, up to 1048576.
+    pub context_limit: u32,
+    /// Time between two Echo Requests on a path; zero for none.
+    pub echo_interval: Duration,
+    /// T3-RESPONSE.
+    pub t3_response: Duration,
+    /// N3-REQUESTS.
+    pub n3_requests: u8,
+    /// Error Indications and other unasked-for answers a second.
+    pub answers_per_second: u32,
+}
+
+impl GgsnConfig {
+    /// The recommended values for a GGSN at `address` with these access points.
+    #[must_use]
+    pub const fn new(address: IpAddr, apns: Vec<ApnConfig>) -> Self {
+        Self {
+            address,
+            apns,
+            default_apn: None,
+            restart_counter: 0,
+            context_limit: 65_536,
+            echo_interval: Duration::from_secs(60),
+            t3_response: Duration::from_secs(5),
+            n3_requests: 3,
+            answers_per_second: 100,
+        }
+    }
+}
+
+/// What is wrong with a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GgsnConfigError {
+    /// The prefix of this access point has a length that a pool cannot have.
+    PrefixLength(u16),
+    /// Two access points, the second of which is this one, have the same name.
+    DuplicateName(u16),
+    /// The default access point does not exist.
+    DefaultApn(u16),
+    /// More contexts than TEIDs can name.
+    ContextLimit(u32),
+    /// More access points than there can be.
+    TooManyApns,
+}
+
+impl fmt::Display for GgsnConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PrefixLength(apn) => {
+                let (first, last) = (PREFIX_LENGTHS.start(), PREFIX_LENGTHS.end());
+                write!(f, "the prefix of access point {apn} must have {first} to {last} bits")
+            }
+            Self::DuplicateName(apn) => write!(f, "access point {apn} has the name of another"),
+            Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
+            Self::ContextLimit(limit) => write!(f, "{limit} PDP contexts are more than {SLOTS}"),
+            Self::TooManyApns => f.write_str("there are more than 65536 access points"),
+        }
+    }
+}
+
+impl core::error::Error for GgsnConfigError {}
+
+/// Orders that the node takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GgsnCommand {
+    /// Ask the SGSN to delete a context.
+    Delete {
+        /// The subscriber.
+        imsi: Imsi,
+        /// Which of his contexts.
+        nsapi: Nsapi,
+    },
+    /// Ask the SGSNs to delete all contexts.
+    DeleteAll,
+}
+
+/// Why a context went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeleteReason {
+    /// The SGSN asked for it.
+    Sgsn,
+    /// We asked for it.
+    Command,
+    /// The same subscriber created the same context anew (29.060 clause 7.3.1).
+    Replaced,
+    /// The SGSN has restarted.
+    PeerRestarted,
+    /// The SGSN does not answer.
+    PathFailed,
+    /// The SGSN does not know its endpoint.
+    ErrorIndication,
+}
+
+/// Events that the node tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GgsnEvent {
+    /// A context was created.
+    Created {
+        /// The subscriber.
+        imsi: Imsi,
+        /// Which of his contexts.
+        nsapi: Nsapi,
+        /// The access point.
+        apn: u16,
+        /// The mobile's address.
+        address: Ipv4Addr,
+    },
+    /// A context went.
+    Deleted {
+        /// The subscriber.
+        imsi: Imsi,
+        /// Which of his contexts.
+        nsapi: Nsapi,
+        /// The address that is free again.
+        address: Ipv4Addr,
+        /// Why.
+        reason: DeleteReason,
+    },
+    /// A request was refused.
+    Refused {
+        /// The subscriber, where he is known.
+        imsi: Option<Imsi>,
+        /// Why.
+        cause: Cause,
+    },
+}
+
+/// What the node has done since it was started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GgsnCounters {
+    /// Contexts created.
+    pub created: u64,
+    /// Contexts updated.
+    pub updated: u64,
+    /// Contexts deleted, for whatever reason.
+    pub deleted: u64,
+    /// Requests refused.
+    pub refused: u64,
+    /// From mobiles.
+    pub uplink: Volume,
+    /// To mobiles.
+    pub downlink: Volume,
+}
+
+/// An access point at work.
+#[derive(Debug)]
+struct AccessPoint {
+    config: ApnConfig,
+    pool: AddressPool,
+}
+
+/// A GGSN.
+#[derive(Debug)]
+pub struct Ggsn {
+    config: GgsnConfig,
+    gtp: GtpEntity,
+    access_points: Vec<AccessPoint>,
+    contexts: Contexts,
+    next_charging_id: u32,
+    counters: GgsnCounters,
+    gtp_outputs: Batch<GtpOutput>,
+    outputs: Batch<Output<GgsnEvent>>,
+}
+
+impl Ggsn {
+    /// A GGSN without contexts.
+    ///
+    /// # Errors
+    /// See [`GgsnConfigError`].
+    pub fn new(config: GgsnConfig) -> Result<Self, GgsnConfigError> {
+        if config.context_limit > SLOTS {
+            return Err(GgsnConfigError::ContextLimit(config.context_limit));
+        }
+        let mut access_points: Vec<AccessPoint> = Vec::with_capacity(config.apns.len());
+        for apn in &config.apns {
+            let index = u16::try_from(access_points.len()).map_err(|_| GgsnConfigError::TooManyApns)?;
+            if access_points.iter().any(|other| other.config.name == apn.name) {
+                return Err(GgsnConfigError::DuplicateName(index));
+            }
+            let pool = AddressPool::new(apn.prefix, apn.prefix_length)
+                .ok_or(GgsnConfigError::PrefixLength(index))?;
+            access_points.push(AccessPoint { config: apn.clone(), pool });
+        }
+        if let Some(default) = config.default_apn.filter(|index| usize::from(*index) >= access_points.len()) {
+            return Err(GgsnConfigError::DefaultApn(default));
+        }
+        let limit = usize::try_from(config.context_limit).unwrap_or(0);
+        let gtp = GtpConfig {
+            restart_counter: config.restart_counter,
+            echo_interval: config.echo_interval,
+            t3_response: config.t3_response,
+            n3_requests: config.n3_requests,
+            answers_per_second: config.answers_per_second,
+            ..GtpConfig::new(PORT_GTP_C, PORT_GTP_U, config.address, TIMER_GTP)
+        };
+        Ok(Self {
+            gtp: GtpEntity::new(gtp),
+            access_points,
+            contexts: Contexts::with_limit(limit),
+            next_charging_id: 1,
+            counters: GgsnCounters::default(),
+            gtp_outputs: Batch::with_capacity(64),
+            outputs: Batch::with_capacity(256),
+            config,
+        })
+    }
+
+    /// How it is set up.
+    #[must_use]
+    pub const fn config(&self) -> &GgsnConfig {
+        &self.config
+    }
+
+    /// All contexts in the order of their places.
+    pub fn contexts(&self) -> impl Iterator<Item = &PdpContext> {
+        self.contexts.iter().map(|(_, context)| context)
+    }
+
+    /// How many contexts there are.
+    #[must_use]
+    pub fn context_count(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// The context of a subscriber.
+    #[must_use]
+    pub fn context(&self, imsi: Imsi, nsapi: Nsapi) -> Option<&PdpContext> {
+        self.contexts.get(self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi })?)
+    }
+
+    /// The access points with the addresses they have in use.
+    pub fn access_points(&self) -> impl Iterator<Item = (&ApnConfig, &AddressPool)> {
+        self.access_points.iter().map(|point| (&point.config, &point.pool))
+    }
+
+    /// The SGSNs that have contexts here.
+    #[must_use]
+    pub const fn paths(&self) -> &Paths {
+        self.gtp.paths()
+    }
+
+    /// Our requests that wait for a response.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.gtp.outstanding()
+    }
+
+    /// Requests of SGSNs whose answers are kept in case they come again.
+    #[must_use]
+    pub fn answers(&self) -> usize {
+        self.gtp.answers()
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub const fn counters(&self) -> &GgsnCounters {
+        &self.counters
+    }
+
+    fn event(&mut self, event: GgsnEvent) {
+        self.outputs.push(Output::Event(event));
+    }
+}
+
+impl Machine for Ggsn {
+    type Command = GgsnCommand;
+    type Event = GgsnEvent;
+
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<GgsnCommand>>) {
+        while let Some(input) = inputs.pop() {
+            match input {
+                Input::Datagram { port: PORT_GTP_U, peer, frame } => self.uplink(cx, peer, frame),
+                Input::Datagram { port: PORT_TUN, peer, frame } => self.downlink(cx, peer, frame),
+                Input::Datagram { peer, frame, .. } => {
+                    self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);
+                }
+                Input::Timeout(key) => self.gtp.wake(cx, key, &mut self.gtp_outputs),
+                Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
+                    let slot = self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi });
+                    slot.into_iter().for_each(|slot| self.ask_to_delete(cx, slot));
+                }
+                Input::Command(GgsnCommand::DeleteAll) => {
+                    let slots: Vec<Slot> = self.contexts.iter().map(|(slot, _)| slot).collect();
+                    slots.into_iter().for_each(|slot| self.ask_to_delete(cx, slot));
+                }
+            }
+            self.drain_gtp(cx);
+        }
+    }
+
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent>>) {
+        while let Some(output) = self.outputs.pop() {
+            outputs.push(output);
+        }
+    }
+}
+
+impl Ggsn {
+    /// What GTP said meanwhile.
+    fn drain_gtp(&mut self, cx: &mut Context<'_>) {
+        while let Some(output) = self.gtp_outputs.pop() {
+            self.gtp_output(cx, output);
+        }
+    }
+
+    /// A datagram for the network of an access point.
+    fn transmit_to_network(&mut self, apn: u16, frame: gannet_proto::frame::Frame) {
+        self.outputs.push(Output::Transmit { port: PORT_TUN, peer: Peer::Slot(u32::from(apn)), frame });
+    }
+}

@@ -1,0 +1,385 @@
+//! Signalling: contexts are created, updated and deleted (29.060 clause 7.3).
+
+use super::context::PdpContext;
+use super::pool::ClaimError;
+use super::{DeleteReason, Ggsn, GgsnEvent, pco};
+use crate::slots::Slot;
+use core::net::Ipv4Addr;
+use gannet_proto::drops::Drop;
+use gannet_proto::gtp::{GtpOutput, GtpTunnel, Transaction};
+use gannet_proto::machine::{Context, Output};
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::gtp::header::message_type;
+use gannet_wire::gtp::v1c::{
+    CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, UpdateRequest, UpdateResponse,
+};
+use gannet_wire::gtp::{Cause, EndUserAddress, Message};
+use gannet_wire::id::{Imsi, Teid, Tid};
+use gannet_wire::l3::ie::Apn;
+
+/// What a Create PDP Context Request asks for, once it is known to be sound.
+struct Wanted {
+    imsi: Imsi,
+    reply_to: Teid,
+    apn: u16,
+    /// A static address.
+    address: Option<Ipv4Addr>,
+    /// Of the acceptance.
+    cause: Cause,
+}
+
+impl Ggsn {
+    pub(super) fn gtp_output(&mut self, cx: &mut Context<'_>, output: GtpOutput) {
+        match output {
+            GtpOutput::Transmit { port, peer, frame } => {
+                self.outputs.push(Output::Transmit { port, peer, frame });
+            }
+            GtpOutput::Request { transaction, teid, message } => {
+                self.request(cx, &transaction, teid, &message);
+            }
+            GtpOutput::Malformed { transaction, teid, reply_to, cause } => {
+                let known = self.contexts.by_teid(teid).and_then(|slot| self.contexts.get(slot));
+                let imsi = known.map(|context| context.imsi);
+                let reply_to = reply_to.or(known.map(|context| context.tunnel.peer_control));
+                self.refuse(cx, &transaction, reply_to.unwrap_or_default(), imsi, cause);
+            }
+            // Whatever the SGSN answered to our Delete PDP Context Request, or if it did not: the context goes.
+            GtpOutput::Response { user, .. } | GtpOutput::TimedOut { user } => {
+                self.delete(cx, slot_of(user), DeleteReason::Command);
+            }
+            GtpOutput::PeerRestarted { path, .. } => {
+                self.delete_where(cx, DeleteReason::PeerRestarted, |tunnel| tunnel.control_path == path);
+            }
+            GtpOutput::PathFailed { path, .. } => {
+                self.delete_where(cx, DeleteReason::PathFailed, |tunnel| {
+                    tunnel.control_path == path || tunnel.user_path == path
+                });
+            }
+            GtpOutput::PathRestored { .. } => {}
+            GtpOutput::ErrorIndication { path, teid } => match self.contexts.by_peer(path, teid) {
+                Some(slot) => self.delete(cx, slot, DeleteReason::ErrorIndication),
+                None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
+            },
+        }
+    }
+
+    fn request(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, message: &Message) {
+        match message {
+            Message::CreateRequest(request) => match self.create(cx, request) {
+                Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
+                Err(cause) => {
+                    let reply_to = request.teid_control.unwrap_or_default();
+                    self.refuse(cx, transaction, reply_to, request.imsi, cause);
+                }
+            },
+            Message::UpdateRequest(request) => self.update(cx, transaction, teid, request),
+            Message::DeleteRequest(request) => {
+                let Some(slot) = self.find(teid, request.nsapi.0) else {
+                    return self.refuse(cx, transaction, Teid(0), None, Cause::NonExistent);
+                };
+                let Some(reply_to) = self.contexts.get(slot).map(|context| context.tunnel.peer_control)
+                else {
+                    return;
+                };
+                self.delete(cx, slot, DeleteReason::Sgsn);
+                let cause = Cause::RequestAccepted;
+                let response = DeleteResponse { cause, pco: None, private_extension: None }.into();
+                self.gtp.respond(cx, transaction, reply_to, &response, &mut self.gtp_outputs);
+            }
+            // An SGSN is the one to be asked this.
+            _ => self.refuse(cx, transaction, Teid(0), None, Cause::ServiceNotSupported),
+        }
+    }
+
+    /// The context that an SGSN means: our endpoint and the NSAPI must fit.
+    fn find(&self, teid: Teid, nsapi: u8) -> Option<Slot> {
+        let slot = self.contexts.by_teid(teid)?;
+        self.contexts.get(slot).filter(|context| context.nsapi.0 == nsapi).map(|_| slot)
+    }
+
+    // -------------------------------------------------------------------------------------------------- create
+
+    /// What a request wants, or the cause to refuse it with.
+    fn examine(&self, request: &CreateRequest) -> Result<Wanted, Cause> {
+        // A secondary context shares the address of a first one and needs packet filters.
+        if request.linked_nsapi.is_some() {
+            return Err(Cause::ServiceNotSupported);
+        }
+        let (Some(imsi), Some(reply_to), Some(address)) =
+            (request.imsi, request.teid_control, &request.end_user_address)
+        else {
+            return Err(Cause::MandatoryIeMissing);
+        };
+        let apn = self.access_point(request.apn.as_ref()).ok_or(Cause::MissingOrUnknownApn)?;
+        let (address, cause) = match address {
+            EndUserAddress::Ipv4(address) => (*address, Cause::RequestAccepted),
+            EndUserAddress::Ipv4v6(address, _) => (*address, Cause::NewPdpTypeNetworkPreference),
+            EndUserAddress::Ipv6(_) | EndUserAddress::Ppp | EndUserAddress::Other { .. } => {
+                return Err(Cause::UnknownPdpAddressOrType);
+            }
+        };
+        // 0.0.0.0 asks for a dynamic address as no address does.
+        let address = address.filter(|address| !address.is_unspecified());
+        Ok(Wanted { imsi, reply_to, apn, address, cause })
+    }
+
+    fn access_point(&self, name: Option<&Apn>) -> Option<u16> {
+        let name = name?;
+        let found = self.access_points.iter().position(|point| same_network(&point.config.name, name));
+        found.and_then(|index| u16::try_from(index).ok()).or(self.config.default_apn)
+    }
+
+    fn create(&mut self, cx: &mut Context<'_>, request: &CreateRequest) -> Result<(Slot, Cause), Cause> {
+        let wanted = self.examine(request)?;
+        // The SGSN has forgotten the context that the subscriber had before (29.060 clause 7.3.1).
+        if let Some(old) = self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi }) {
+            self.delete(cx, old, DeleteReason::Replaced);
+        }
+        if self.contexts.is_full() {
+            return Err(Cause::NoResourcesAvailable);
+        }
+        let address = self.take_address(&wanted)?;
+        let control = (request.sgsn_control, wanted.reply_to);
+        let user = (request.sgsn_user, request.teid_data);
+        let tunnel = self.gtp.open(cx, control, user, request.recovery);
+        let slot = tunnel.and_then(|tunnel| self.insert(cx, request, &wanted, address, tunnel));
+        if slot.is_none() {
+            self.release_address(wanted.apn, address);
+        }
+        slot.map(|slot| (slot, wanted.cause)).ok_or(Cause::NoResourcesAvailable)
+    }
+
+    fn take_address(&mut self, wanted: &Wanted) -> Result<Ipv4Addr, Cause> {
+        let point = self.access_points.get_mut(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
+        match wanted.address {
+            None => point.pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
+            Some(_) if !point.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
+            Some(address) => match point.pool.claim(address) {
+                Ok(()) => Ok(address),
+                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
+            },
+        }
+    }
+
+    fn insert(
+        &mut self,
+        cx: &Context<'_>,
+        request: &CreateRequest,
+        wanted: &Wanted,
+        address: Ipv4Addr,
+        tunnel: GtpTunnel,
+    ) -> Option<Slot> {
+        let context = PdpContext {
+            imsi: wanted.imsi,
+            nsapi: request.nsapi,
+            msisdn: request.msisdn,
+            apn: wanted.apn,
+            address,
+            teid: Teid(0),
+            tunnel,
+            charging_id: self.next_charging_id,
+            qos: request.qos,
+            since: cx.now,
+            uplink: super::Volume::default(),
+            downlink: super::Volume::default(),
+            deleting: false,
+        };
+        let Ok(slot) = self.contexts.insert(context) else {
+            self.gtp.close(tunnel);
+            return None;
+        };
+        self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
+        if let Some(point) = self.access_points.get_mut(usize::from(wanted.apn)) {
+            point.pool.assign(address, slot.index);
+        }
+        Some(slot)
+    }
+
+    fn accept_creation(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        slot: Slot,
+        cause: Cause,
+        request: &CreateRequest,
+    ) {
+        let Some(context) = self.contexts.get(slot) else { return };
+        let dns = self.access_points.get(usize::from(context.apn)).map(|point| point.config.dns);
+        let pco = request.pco.as_ref().zip(dns);
+        let response = CreateResponse {
+            reordering_required: Some(false),
+            recovery: Some(self.config.restart_counter),
+            teid_data: Some(context.teid),
+            teid_control: Some(context.teid),
+            charging_id: Some(context.charging_id),
+            end_user_address: Some(EndUserAddress::Ipv4(Some(context.address))),
+            pco: pco.and_then(|(pco, dns)| pco::answer(pco, context.address, &dns)),
+            ggsn_control: Some(self.config.address),
+            ggsn_user: Some(self.config.address),
+            qos: Some(context.qos),
+            ..CreateResponse::refused(cause)
+        };
+        let reply_to = context.tunnel.peer_control;
+        let (imsi, nsapi, apn, address) = (context.imsi, context.nsapi, context.apn, context.address);
+        self.gtp.respond(cx, transaction, reply_to, &response.into(), &mut self.gtp_outputs);
+        self.counters.created += 1;
+        cx.log(
+            Category::Pdp,
+            Level::Info,
+            format_args!("IMSI {imsi} NSAPI {nsapi}: context with address {address}"),
+        );
+        self.event(GgsnEvent::Created { imsi, nsapi, apn, address });
+    }
+
+    // -------------------------------------------------------------------------------------------------- update
+
+    /// The mobile is at another SGSN, or wants another quality of service (29.060 clause 7.3.3).
+    fn update(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        teid: Teid,
+        request: &UpdateRequest,
+    ) {
+        let Some(slot) = self.find(teid, request.nsapi.0) else {
+            return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
+        };
+        let Some(context) = self.contexts.get(slot) else { return };
+        let (imsi, old_control) = (context.imsi, context.tunnel.peer_control);
+        let update = match request.sgsn_initiated() {
+            Ok(update) => update,
+            Err(error) => {
+                cx.drop(Drop::GtpMalformed, Some(imsi));
+                let cause = gannet_wire::gtp::cause(&error);
+                return self.refuse(cx, transaction, old_control, Some(imsi), cause);
+            }
+        };
+        let control = (update.sgsn_control, update.teid_control.unwrap_or(old_control));
+        let user = (update.sgsn_user, update.teid_data);
+        let Some(tunnel) = self.gtp.open(cx, control, user, request.recovery) else {
+            return self.refuse(cx, transaction, control.1, Some(imsi), Cause::NoResourcesAvailable);
+        };
+        if let Some(old) = self.contexts.replace_tunnel(slot, tunnel) {
+            self.gtp.close(old);
+        }
+        let Some(context) = self.contexts.get_mut(slot) else { return };
+        context.qos = update.qos;
+        let response = UpdateResponse {
+            recovery: Some(self.config.restart_counter),
+            teid_data: Some(context.teid),
+            teid_control: Some(context.teid),
+            charging_id: Some(context.charging_id),
+            gsn_first: Some(self.config.address),
+            gsn_second: Some(self.config.address),
+            qos: Some(context.qos),
+            ..UpdateResponse::refused(Cause::RequestAccepted)
+        };
+        self.counters.updated += 1;
+        self.gtp.respond(cx, transaction, control.1, &response.into(), &mut self.gtp_outputs);
+    }
+
+    // -------------------------------------------------------------------------------------------------- delete
+
+    /// Asks the SGSN to delete a context (29.060 clause 7.3.5).
+    pub(super) fn ask_to_delete(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(context) = self.contexts.get_mut(slot).filter(|context| !context.deleting) else { return };
+        let tunnel = context.tunnel;
+        let Some(peer) = self.gtp.paths().get(tunnel.control_path).map(|path| path.address) else { return };
+        let nsapi = context.nsapi;
+        let request = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None };
+        let (user, message) = (user_of(slot), request.into());
+        let asked =
+            self.gtp.request(cx, user, peer, tunnel.peer_control, &message, &mut self.gtp_outputs).is_some();
+        if let Some(context) = self.contexts.get_mut(slot) {
+            context.deleting = asked;
+        }
+    }
+
+    fn delete_where(
+        &mut self,
+        cx: &mut Context<'_>,
+        reason: DeleteReason,
+        concerns: impl Fn(&GtpTunnel) -> bool,
+    ) {
+        let slots: Vec<Slot> = self
+            .contexts
+            .iter()
+            .filter(|(_, context)| concerns(&context.tunnel))
+            .map(|(slot, _)| slot)
+            .collect();
+        slots.into_iter().for_each(|slot| self.delete(cx, slot, reason));
+    }
+
+    fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
+        let Some(context) = self.contexts.remove(slot) else { return };
+        self.release_address(context.apn, context.address);
+        self.gtp.close(context.tunnel);
+        self.counters.deleted += 1;
+        let PdpContext { imsi, nsapi, address, .. } = context;
+        cx.log(
+            Category::Pdp,
+            Level::Info,
+            format_args!("IMSI {imsi} NSAPI {nsapi}: context with address {address} is gone, {reason:?}"),
+        );
+        self.event(GgsnEvent::Deleted { imsi, nsapi, address, reason });
+    }
+
+    fn release_address(&mut self, apn: u16, address: Ipv4Addr) {
+        if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
+            point.pool.release(address);
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        reply_to: Teid,
+        imsi: Option<Imsi>,
+        cause: Cause,
+    ) {
+        cx.drop(Drop::GgsnRefused, imsi);
+        let what = match transaction.request {
+            message_type::CREATE_REQUEST => "Create",
+            message_type::UPDATE_REQUEST => "Update",
+            message_type::DELETE_REQUEST => "Delete",
+            _ => "other",
+        };
+        cx.log(
+            Category::Pdp,
+            Level::Notice,
+            format_args!("{what} request from {} refused: {cause}", transaction.peer),
+        );
+        self.counters.refused += 1;
+        self.gtp.refuse(cx, transaction, reply_to, cause, &mut self.gtp_outputs);
+        self.event(GgsnEvent::Refused { imsi, cause });
+    }
+}
+
+/// Do two names mean the same network? An operator identifier, `mncNNN.mccNNN.gprs`, does not count
+/// (03.03 clause 9.1 [23.003]).
+fn same_network(ours: &Apn, theirs: &Apn) -> bool {
+    network_identifier(ours.as_str()).eq_ignore_ascii_case(network_identifier(theirs.as_str()))
+}
+
+fn network_identifier(name: &str) -> &str {
+    let mut labels = name.rsplitn(4, '.');
+    let is = |label: Option<&str>, start: &str| {
+        label.and_then(|label| label.get(..start.len())).is_some_and(|l| l.eq_ignore_ascii_case(start))
+    };
+    let (gprs, mcc, mnc) = (labels.next(), labels.next(), labels.next());
+    match labels.next() {
+        Some(network) if is(gprs, "gprs") && is(mcc, "mcc") && is(mnc, "mnc") => network,
+        Some(_) | None => name,
+    }
+}
+
+/// The key of our request about a context.
+fn user_of(slot: Slot) -> u64 {
+    u64::from(slot.generation) << 32 | u64::from(slot.index)
+}
+
+fn slot_of(user: u64) -> Slot {
+    let [_, _, g0, g1, i0, i1, i2, i3] = user.to_be_bytes();
+    Slot { index: u32::from_be_bytes([i0, i1, i2, i3]), generation: u16::from_be_bytes([g0, g1]) }
+}

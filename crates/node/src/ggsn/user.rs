@@ -1,0 +1,66 @@
+//! User traffic: from G-PDU to N-PDU and back. Each packet reaches its context by index and allocates nothing.
+
+use super::Ggsn;
+use core::net::Ipv4Addr;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::machine::{Context, Peer};
+
+/// Source and destination of an IPv4 packet; `None` where it is none.
+fn addresses(octets: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
+    match octets.first_chunk::<20>()? {
+        [version, .., s0, s1, s2, s3, d0, d1, d2, d3] if version >> 4 == 4 => {
+            Some((Ipv4Addr::new(*s0, *s1, *s2, *s3), Ipv4Addr::new(*d0, *d1, *d2, *d3)))
+        }
+        _ => None,
+    }
+}
+
+impl Ggsn {
+    /// A datagram from the user plane of an SGSN.
+    pub(super) fn uplink(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        let Some(g_pdu) = self.gtp.receive_user(cx, peer, frame, &mut self.gtp_outputs) else { return };
+        let slot = self.contexts.by_teid(g_pdu.teid);
+        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else {
+            self.gtp.unknown_teid(cx, peer, g_pdu.teid, &mut self.gtp_outputs);
+            return;
+        };
+        let Some((source, _)) = addresses(&g_pdu.frame) else {
+            cx.drop(Drop::GgsnNotIpv4, Some(context.imsi));
+            return;
+        };
+        if source != context.address {
+            cx.drop(Drop::GgsnSourceAddress, Some(context.imsi));
+            return;
+        }
+        context.uplink.add(g_pdu.frame.len());
+        self.counters.uplink.add(g_pdu.frame.len());
+        let apn = context.apn;
+        self.transmit_to_network(apn, g_pdu.frame);
+    }
+
+    /// A packet from the network of an access point.
+    pub(super) fn downlink(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        let Some((_, destination)) = addresses(&frame) else {
+            cx.drop(Drop::GgsnNotIpv4, None);
+            return;
+        };
+        let owner = match peer {
+            Peer::Slot(apn) => usize::try_from(apn)
+                .ok()
+                .and_then(|apn| self.access_points.get(apn))
+                .and_then(|point| point.pool.owner(destination)),
+            Peer::Link | Peer::Udp(_) => {
+                self.access_points.iter().find_map(|point| point.pool.owner(destination))
+            }
+        };
+        let slot = owner.and_then(|index| self.contexts.by_index(index));
+        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else {
+            cx.drop(Drop::GgsnNoContext, None);
+            return;
+        };
+        context.downlink.add(frame.len());
+        self.counters.downlink.add(frame.len());
+        self.gtp.send_user(cx, &mut context.tunnel, frame, &mut self.gtp_outputs);
+    }
+}
