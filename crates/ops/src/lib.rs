@@ -1,1 +1,45 @@
-//! How a person operates a node: configuration, VTY, logging.
+//! How a person operates a node: configuration, VTY, views.
+//!
+//! - [`vty`]: the grammar of commands, telnet sessions that run it, and the server that owns the sockets.
+//! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
+//!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
+//! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
+//!
+//! A kind of network element ([`vty::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
+//! operations, and the commands for both. The program implements [`vty::Operator`] for its node:
+//!
+//! ```
+//! use gannet_ops::{Ggsn, config, vty};
+//! use gannet_ops::config::ggsn::{GgsnConfig, GgsnOperation};
+//!
+//! struct Node { config: GgsnConfig }
+//!
+//! impl vty::Operator<Ggsn> for Node {
+//!     fn config(&self) -> &GgsnConfig { &self.config }
+//!     fn reconfigure(&mut self, new: GgsnConfig, _out: &mut String) -> Result<(), vty::CommandError> {
+//!         self.config = new;
+//!         Ok(())
+//!     }
+//!     fn execute(&mut self, operation: &GgsnOperation, out: &mut String) -> Result<(), vty::CommandError> {
+//!         match operation {
+//!             GgsnOperation::ShowGgsn => out.push_str("nothing yet\n"),
+//!             other => return Err(vty::CommandError(format!("{other:?} is not there"))),
+//!         }
+//!         Ok(())
+//!     }
+//! }
+//!
+//! let loaded = config::read::<Ggsn>("ggsn.cfg", "ggsn ggsn0\n gtp bind-ip 127.0.0.2\n").unwrap();
+//! let mut node = Node { config: loaded.config };
+//! let mut out = String::new();
+//! vty::run(&vty::Grammar::new(), &mut node, "show ggsn", &mut out).unwrap();
+//! assert_eq!(out, "nothing yet\n");
+//! ```
+
+pub mod config;
+pub mod view;
+pub mod vty;
+
+pub use config::bss::Bss;
+pub use config::ggsn::Ggsn;
+pub use config::sgsn::Sgsn;

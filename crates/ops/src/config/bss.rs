@@ -1,0 +1,296 @@
+//! The BSS emulator with its mobiles: its configuration, and what an operator can ask of it.
+//!
+//! Cells, NSEs, NS-VCs and mobiles are numbered from a base, so that a few lines describe thousands:
+//!
+//! | what | its number |
+//! |---|---|
+//! | cell n (from 0) | cell identity `ci-base + n`, BVCI `bvci-base + n`, routing area `rac + n / cells-per-routing-area` |
+//! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k` |
+//! | mobile m (from 1) | IMSI `imsi-base + m − 1`, IMEI `imei-base + m − 1`, TUN device PREFIX`m − 1` for the first `count` |
+
+mod commands;
+
+use super::{Common, ConfigText};
+use crate::vty::{CommandError, Element, Grammar};
+use core::net::Ipv4Addr;
+use gannet_wire::id::{Imei, Imsi, Nsapi, Plmn};
+
+/// The BSS emulator, as an element of the VTY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bss;
+
+/// What a BSS emulator is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BssConfig {
+    /// What every element has.
+    pub common: Common,
+    /// The SGSN's address.
+    pub remote_ip: Ipv4Addr,
+    /// The SGSN's UDP port of NS.
+    pub remote_port: u16,
+    /// Our address.
+    pub local_ip: Ipv4Addr,
+    /// The UDP port of the first NSE.
+    pub local_port: u16,
+    /// The cells.
+    pub cells: Cells,
+    /// What the radio of one cell carries.
+    pub radio: Radio,
+    /// The mobiles.
+    pub mobiles: Mobiles,
+    /// The QoS that mobiles ask for.
+    pub qos: QosRequest,
+}
+
+/// How many cells there are, and how they are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cells {
+    /// How many.
+    pub count: u16,
+    /// How many one NSE serves.
+    pub per_nse: u16,
+    /// How many are in one routing area.
+    pub per_routing_area: u16,
+    /// Country and network.
+    pub plmn: Plmn,
+    /// Location area code.
+    pub lac: u16,
+    /// Routing area code of the first cells.
+    pub rac: u8,
+    /// Cell identity of the first cell.
+    pub ci_base: u16,
+    /// BVCI of the first cell.
+    pub bvci_base: u16,
+    /// NSEI of the first NSE.
+    pub nsei_base: u16,
+    /// NSVCI of the first NSE.
+    pub nsvci_base: u16,
+}
+
+/// What the radio of one cell carries, and what the BSS tells the SGSN about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Radio {
+    /// Octets per second to the mobiles of a cell, together.
+    pub downlink_octets_per_s: u32,
+    /// Octets per second from them.
+    pub uplink_octets_per_s: u32,
+    /// One way, in ms.
+    pub delay_ms: u16,
+    /// Bmax of the cell in FLOW-CONTROL-BVC, in octets.
+    pub cell_bmax_octets: u32,
+    /// Bmax of a mobile, in octets.
+    pub ms_bmax_octets: u32,
+    /// R of a mobile, in octets per second.
+    pub ms_rate_octets_per_s: u32,
+    /// Between two FLOW-CONTROL-BVC of a cell, in s.
+    pub flow_control_interval_s: u16,
+}
+
+/// How many mobiles there are, and how they are numbered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mobiles {
+    /// How many.
+    pub count: u32,
+    /// IMSI of the first.
+    pub imsi_base: Imsi,
+    /// IMEI of the first.
+    pub imei_base: Imei,
+    /// The access point that they ask for.
+    pub apn: String,
+    /// TUN devices for the first of them.
+    pub tun: Option<TunDevices>,
+    /// How many attach in one second; `None` attaches none until an operator says so.
+    pub attach_per_s: Option<u32>,
+    /// They activate a PDP context once they have attached.
+    pub activate: bool,
+}
+
+/// TUN devices, each for one mobile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TunDevices {
+    /// The devices are called PREFIX0, PREFIX1, …
+    pub prefix: String,
+    /// How many.
+    pub count: u32,
+}
+
+/// The QoS classes of R97 that mobiles ask for (04.08 clause 10.5.6.5 [24.008]); 0 is the subscribed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QosRequest {
+    /// Precedence class, 1 to 3.
+    pub precedence: u8,
+    /// Delay class, 1 to 4.
+    pub delay: u8,
+    /// Reliability class, 1 to 5.
+    pub reliability: u8,
+    /// Peak throughput class, 1 to 9.
+    pub peak: u8,
+    /// Mean throughput class, 1 to 18 or 31 for best effort.
+    pub mean: u8,
+}
+
+impl Default for BssConfig {
+    fn default() -> Self {
+        Self {
+            common: Common::default(),
+            remote_ip: Ipv4Addr::LOCALHOST,
+            remote_port: 23_000,
+            local_ip: Ipv4Addr::LOCALHOST,
+            local_port: 22_000,
+            cells: Cells::default(),
+            radio: Radio::default(),
+            mobiles: Mobiles::default(),
+            qos: QosRequest::default(),
+        }
+    }
+}
+
+impl Default for Cells {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            per_nse: 16,
+            per_routing_area: 16,
+            plmn: Plmn { mcc: 1, mnc: 1, mnc_three_digits: false },
+            lac: 1,
+            rac: 0,
+            ci_base: 1,
+            bvci_base: 2,
+            nsei_base: 101,
+            nsvci_base: 101,
+        }
+    }
+}
+
+impl Default for Radio {
+    fn default() -> Self {
+        Self {
+            downlink_octets_per_s: 100_000,
+            uplink_octets_per_s: 100_000,
+            delay_ms: 20,
+            cell_bmax_octets: 50_000,
+            ms_bmax_octets: 20_000,
+            ms_rate_octets_per_s: 50_000,
+            flow_control_interval_s: 10,
+        }
+    }
+}
+
+impl Default for Mobiles {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            imsi_base: Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).expect("15 digits"),
+            imei_base: Imei::from_digits([3, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).expect("14 digits"),
+            apn: "internet".to_owned(),
+            tun: None,
+            attach_per_s: Some(10),
+            activate: true,
+        }
+    }
+}
+
+/// What an operator asks of a BSS emulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BssOperation {
+    /// `show mobile [N]`: a [`crate::view::Mobile`] for each.
+    ShowMobiles(Option<u32>),
+    /// `show cells`: a [`crate::view::Cell`] for each.
+    ShowCells,
+    /// `show ns [stats]`: as in the SGSN.
+    ShowNs {
+        /// With counters.
+        stats: bool,
+    },
+    /// `show bssgp [stats]`: as in the SGSN.
+    ShowBssgp {
+        /// With counters.
+        stats: bool,
+    },
+    /// `show stats [skip-zero]`: a [`crate::view::Counter`] for each.
+    ShowStats {
+        /// Leave out those that are 0.
+        skip_zero: bool,
+    },
+    /// `show drops`: a [`crate::view::DropCount`] for each.
+    ShowDrops,
+    /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.
+    ShowWhy(Imsi),
+    /// `mobile N attach`
+    Attach(u32),
+    /// `mobile N detach`
+    Detach(u32),
+    /// `mobile N activate`
+    Activate(u32),
+    /// `mobile N deactivate [NSAPI]`
+    Deactivate {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// Which of its contexts; all where none is named.
+        nsapi: Option<Nsapi>,
+    },
+    /// `mobile N cell M`: it reselects.
+    Reselect {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// The new cell, from 0.
+        cell: u16,
+    },
+    /// `ns reset`: all NS-VCs are reset.
+    ResetNs,
+    /// `cell M reset`: its BVC is reset.
+    ResetCell(u16),
+}
+
+impl Element for Bss {
+    type Config = BssConfig;
+    type Operation = BssOperation;
+
+    const NAME: &'static str = "bss";
+    const VTY_PORT: u16 = 4290;
+    const CTRL_PORT: u16 = 4291;
+
+    fn common(config: &BssConfig) -> &Common {
+        &config.common
+    }
+
+    fn common_mut(config: &mut BssConfig) -> &mut Common {
+        &mut config.common
+    }
+
+    fn install(grammar: &mut Grammar<Self>) {
+        commands::install(grammar);
+    }
+
+    fn write(config: &BssConfig, text: &mut ConfigText) {
+        commands::write(config, text);
+    }
+
+    fn check(config: &BssConfig) -> Result<(), CommandError> {
+        let cells = &config.cells;
+        let last = cells.count.saturating_sub(1);
+        let nses = last / cells.per_nse.max(1);
+        let areas = last / cells.per_routing_area.max(1);
+        for (what, base, more) in [
+            ("bvci-base", cells.bvci_base, last),
+            ("ci-base", cells.ci_base, last),
+            ("nsei-base", cells.nsei_base, nses),
+            ("nsvci-base", cells.nsvci_base, nses),
+            ("local-port", config.local_port, nses),
+        ] {
+            if base.checked_add(more).is_none() {
+                return Err(CommandError(format!(
+                    "'{what} {base}' leaves no numbers for {} cells",
+                    cells.count
+                )));
+            }
+        }
+        if u16::from(cells.rac) + areas > 255 {
+            return Err(CommandError(format!(
+                "{} cells with {} in a routing area need more than 256 routing areas",
+                cells.count, cells.per_routing_area
+            )));
+        }
+        Ok(())
+    }
+}

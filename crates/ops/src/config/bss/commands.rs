@@ -1,0 +1,327 @@
+//! The commands of the BSS emulator, and how its configuration is written.
+
+use super::{BssConfig, BssOperation, QosRequest, TunDevices};
+use crate::Bss;
+use crate::config::ConfigText;
+use crate::vty::common::OPERATING;
+use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
+use gannet_wire::id::Nsapi;
+
+type Done = Result<(), CommandError>;
+
+/// Writes the node `bss`.
+pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
+    text.node(format_args!("bss"), |text| {
+        text.line(format_args!("remote-ip {}", config.remote_ip));
+        text.line(format_args!("remote-port {}", config.remote_port));
+        text.line(format_args!("local-ip {}", config.local_ip));
+        text.line(format_args!("local-port {}", config.local_port));
+        write_cells(config, text);
+        write_mobiles(config, text);
+        let QosRequest { precedence, delay, reliability, peak, mean } = config.qos;
+        text.line(format_args!(
+            "qos precedence {precedence} delay {delay} reliability {reliability} peak {peak} mean {mean}"
+        ));
+    });
+}
+
+fn write_cells(config: &BssConfig, text: &mut ConfigText) {
+    let cells = &config.cells;
+    let plmn = cells.plmn;
+    text.line(format_args!("cells {}", cells.count));
+    text.line(format_args!("cells-per-nse {}", cells.per_nse));
+    text.line(format_args!("cells-per-routing-area {}", cells.per_routing_area));
+    text.line(format_args!("mcc {:03}", plmn.mcc));
+    let width = if plmn.mnc_three_digits { 3 } else { 2 };
+    text.line(format_args!("mnc {:0width$}", plmn.mnc));
+    text.line(format_args!("lac {}", cells.lac));
+    text.line(format_args!("rac {}", cells.rac));
+    text.line(format_args!("ci-base {}", cells.ci_base));
+    text.line(format_args!("bvci-base {}", cells.bvci_base));
+    text.line(format_args!("nsei-base {}", cells.nsei_base));
+    text.line(format_args!("nsvci-base {}", cells.nsvci_base));
+    let radio = &config.radio;
+    text.line(format_args!(
+        "radio downlink {} uplink {}",
+        radio.downlink_octets_per_s, radio.uplink_octets_per_s
+    ));
+    text.line(format_args!("radio delay {}", radio.delay_ms));
+    text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
+    text.line(format_args!(
+        "flow-control ms bmax {} rate {}",
+        radio.ms_bmax_octets, radio.ms_rate_octets_per_s
+    ));
+    text.line(format_args!("flow-control interval {}", radio.flow_control_interval_s));
+}
+
+fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
+    let mobiles = &config.mobiles;
+    text.line(format_args!("mobiles {}", mobiles.count));
+    text.line(format_args!("imsi-base {}", mobiles.imsi_base));
+    text.line(format_args!("imei-base {}", mobiles.imei_base));
+    text.line(format_args!("apn {}", mobiles.apn));
+    if let Some(tun) = &mobiles.tun {
+        text.line(format_args!("tun {} count {}", tun.prefix, tun.count));
+    }
+    match mobiles.attach_per_s {
+        Some(rate) => text.line(format_args!("attach-rate {rate}")),
+        None => text.line(format_args!("no attach-rate")),
+    }
+    text.line(format_args!("{}activate-on-attach", if mobiles.activate { "" } else { "no " }));
+}
+
+/// All commands.
+pub(super) fn install(grammar: &mut Grammar<Bss>) {
+    let enter = Action::<Bss>::Enter(Node::Bss, |_| Ok(String::new()));
+    grammar.add(&[Node::Config], "bss", "The BSS emulator", enter);
+    install_addresses(grammar);
+    install_cells(grammar);
+    install_radio(grammar);
+    install_mobiles(grammar);
+    install_show(grammar);
+    install_operate(grammar);
+}
+
+fn set(
+    grammar: &mut Grammar<Bss>,
+    pattern: &'static str,
+    help: &str,
+    set: fn(&mut Edit<'_, BssConfig>) -> Done,
+) {
+    grammar.add(&[Node::Bss], pattern, help, Action::<Bss>::Set(set));
+}
+
+fn install_addresses(grammar: &mut Grammar<Bss>) {
+    set(grammar, "remote-ip A.B.C.D", "The SGSN's address\nThe address", |edit| {
+        edit.config.remote_ip = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "remote-port <1-65535>", "The SGSN's UDP port of NS\nThe port", |edit| {
+        edit.config.remote_port = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "local-ip A.B.C.D", "Our address\nThe address", |edit| {
+        edit.config.local_ip = edit.args.value(0)?;
+        Ok(())
+    });
+    set(
+        grammar,
+        "local-port <1-65535>",
+        "The UDP port of the first NSE; the next ones follow\nThe port",
+        |edit| {
+            edit.config.local_port = edit.args.value(0)?;
+            Ok(())
+        },
+    );
+}
+
+fn install_cells(grammar: &mut Grammar<Bss>) {
+    set(grammar, "cells <1-65000>", "Cells\nHow many", |edit| {
+        edit.config.cells.count = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "cells-per-nse <1-65000>", "Cells of one NSE\nHow many", |edit| {
+        edit.config.cells.per_nse = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "cells-per-routing-area <1-65000>", "Cells of one routing area\nHow many", |edit| {
+        edit.config.cells.per_routing_area = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "mcc <0-999>", "Mobile country code\nThe code", |edit| {
+        edit.config.cells.plmn.mcc = edit.args.value(0)?;
+        Ok(())
+    });
+    set(
+        grammar,
+        "mnc <0-999>",
+        "Mobile network code\nThe code; three digits are another code than two",
+        |edit| {
+            let plmn = &mut edit.config.cells.plmn;
+            plmn.mnc = edit.args.value(0)?;
+            plmn.mnc_three_digits = edit.args.text(0).len() > 2;
+            Ok(())
+        },
+    );
+    set(grammar, "lac <0-65535>", "Location area code\nThe code", |edit| {
+        edit.config.cells.lac = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "rac <0-255>", "Routing area code of the first cells\nThe code", |edit| {
+        edit.config.cells.rac = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "ci-base <0-65535>", "Cell identity of the first cell\nThe number", |edit| {
+        edit.config.cells.ci_base = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "bvci-base <2-65535>", "BVCI of the first cell\nThe number", |edit| {
+        edit.config.cells.bvci_base = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "nsei-base <0-65535>", "NSEI of the first NSE\nThe number", |edit| {
+        edit.config.cells.nsei_base = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "nsvci-base <0-65535>", "NSVCI of the first NSE\nThe number", |edit| {
+        edit.config.cells.nsvci_base = edit.args.value(0)?;
+        Ok(())
+    });
+}
+
+fn install_radio(grammar: &mut Grammar<Bss>) {
+    let radio = "The radio of one cell";
+    let help = format!("{radio}\nTo the mobiles\nOctets per second\nFrom the mobiles\nOctets per second");
+    set(grammar, "radio downlink <100-838860800> uplink <100-838860800>", &help, |edit| {
+        edit.config.radio.downlink_octets_per_s = edit.args.value(0)?;
+        edit.config.radio.uplink_octets_per_s = edit.args.value(1)?;
+        Ok(())
+    });
+    set(grammar, "radio delay <0-10000>", &format!("{radio}\nOne way\nMilliseconds"), |edit| {
+        edit.config.radio.delay_ms = edit.args.value(0)?;
+        Ok(())
+    });
+    let flow = "What the BSS tells the SGSN";
+    set(
+        grammar,
+        "flow-control cell bmax <100-6553500>",
+        &format!("{flow}\nOf a cell\nBmax\nOctets"),
+        |edit| {
+            edit.config.radio.cell_bmax_octets = edit.args.value(0)?;
+            Ok(())
+        },
+    );
+    let help = format!("{flow}\nOf a mobile\nBmax\nOctets\nR\nOctets per second");
+    set(grammar, "flow-control ms bmax <100-6553500> rate <1-838860800>", &help, |edit| {
+        edit.config.radio.ms_bmax_octets = edit.args.value(0)?;
+        edit.config.radio.ms_rate_octets_per_s = edit.args.value(1)?;
+        Ok(())
+    });
+    set(grammar, "flow-control interval <1-65535>", &format!("{flow}\nHow often\nSeconds"), |edit| {
+        edit.config.radio.flow_control_interval_s = edit.args.value(0)?;
+        Ok(())
+    });
+}
+
+/// Interfaces have names of up to 15 octets; the number of the device needs its place.
+const PREFIX_MAX: usize = 9;
+
+fn install_mobiles(grammar: &mut Grammar<Bss>) {
+    set(grammar, "mobiles <0-1000000>", "Mobiles\nHow many", |edit| {
+        edit.config.mobiles.count = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "imsi-base IMSI", "IMSI of the first mobile\nThe IMSI", |edit| {
+        edit.config.mobiles.imsi_base = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "imei-base IMEI", "IMEI of the first mobile\nThe IMEI", |edit| {
+        edit.config.mobiles.imei_base = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "apn NAME", "The access point that mobiles ask for\nIts name", |edit| {
+        edit.args.text(0).clone_into(&mut edit.config.mobiles.apn);
+        Ok(())
+    });
+    set(
+        grammar,
+        "tun PREFIX count <1-100000>",
+        "TUN devices for the first mobiles\nTheir names are PREFIX0 and on\nHow many\nThe number",
+        |edit| {
+            let prefix = edit.args.text(0).to_owned();
+            if prefix.len() > PREFIX_MAX || prefix.contains('/') {
+                return Err(CommandError(format!("a prefix has up to {PREFIX_MAX} letters and no '/'.")));
+            }
+            edit.config.mobiles.tun = Some(TunDevices { prefix, count: edit.args.value(1)? });
+            Ok(())
+        },
+    );
+    set(grammar, "no tun", "Take back\nTUN devices", |edit| {
+        edit.config.mobiles.tun = None;
+        Ok(())
+    });
+    set(grammar, "attach-rate <1-100000>", "How many mobiles attach\nIn one second", |edit| {
+        edit.config.mobiles.attach_per_s = Some(edit.args.value(0)?);
+        Ok(())
+    });
+    set(grammar, "no attach-rate", "Take back\nMobiles wait for 'mobile N attach'", |edit| {
+        edit.config.mobiles.attach_per_s = None;
+        Ok(())
+    });
+    let activate = "Mobiles activate a PDP context once they have attached";
+    set(grammar, "activate-on-attach", activate, |edit| {
+        edit.config.mobiles.activate = true;
+        Ok(())
+    });
+    set(grammar, "no activate-on-attach", &format!("Take back\n{activate}"), |edit| {
+        edit.config.mobiles.activate = false;
+        Ok(())
+    });
+    let help = "The QoS that mobiles ask for; 0 is the subscribed\nPrecedence\nClass\nDelay\nClass\nReliability\nClass\nPeak throughput\nClass\nMean throughput\nClass; 31 is best effort";
+    set(grammar, "qos precedence <0-3> delay <0-4> reliability <0-5> peak <0-9> mean <0-31>", help, |edit| {
+        let args = edit.args;
+        let mean: u8 = args.value(4)?;
+        if (19..31).contains(&mean) {
+            return Err(CommandError(format!(
+                "mean throughput class {mean} is not defined: 0 to 18, or 31."
+            )));
+        }
+        edit.config.qos = QosRequest {
+            precedence: args.value(0)?,
+            delay: args.value(1)?,
+            reliability: args.value(2)?,
+            peak: args.value(3)?,
+            mean,
+        };
+        Ok(())
+    });
+}
+
+type Parsed = Result<BssOperation, CommandError>;
+
+fn install_show(grammar: &mut Grammar<Bss>) {
+    use BssOperation::{ShowBssgp, ShowCells, ShowDrops, ShowMobiles, ShowNs, ShowStats, ShowWhy};
+    let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        let help = format!("Show the state of the node\n{help}");
+        grammar.add(OPERATING, pattern, &help, Action::<Bss>::Operate(parse));
+    };
+    show("show mobile [<1-1000000>]", "Mobiles: state, identities, address\nOne of them", |args| {
+        args.optional(0).map(ShowMobiles)
+    });
+    show("show cells", "Cells: identities, state, flow control", |_| Ok(ShowCells));
+    show("show ns [stats]", "The network service: NSEs and NS-VCs\nWith counters", |args| {
+        Ok(ShowNs { stats: args.get(0).is_some() })
+    });
+    show("show bssgp [stats]", "BVCs: state, flow control, queues\nWith counters", |args| {
+        Ok(ShowBssgp { stats: args.get(0).is_some() })
+    });
+    show("show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
+        Ok(ShowStats { skip_zero: args.get(0).is_some() })
+    });
+    show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
+    let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
+    show("show why imsi IMSI", why, |args| args.value(0).map(ShowWhy));
+}
+
+fn install_operate(grammar: &mut Grammar<Bss>) {
+    use BssOperation::{Activate, Attach, Deactivate, Detach, Reselect, ResetCell, ResetNs};
+    let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
+    };
+    let mobile = "A mobile\nIts number, from 1";
+    add("mobile <1-1000000> attach", &format!("{mobile}\nAttach"), |args| args.value(0).map(Attach));
+    add("mobile <1-1000000> detach", &format!("{mobile}\nDetach"), |args| args.value(0).map(Detach));
+    let help = format!("{mobile}\nActivate a PDP context");
+    add("mobile <1-1000000> activate", &help, |args| args.value(0).map(Activate));
+    let help = format!("{mobile}\nDeactivate a PDP context\nIts NSAPI; all without it");
+    add("mobile <1-1000000> deactivate [<5-15>]", &help, |args| {
+        Ok(Deactivate { mobile: args.value(0)?, nsapi: args.optional(1)?.map(Nsapi) })
+    });
+    let help = format!("{mobile}\nMove to a cell\nIts number, from 0");
+    add("mobile <1-1000000> cell <0-65000>", &help, |args| {
+        Ok(Reselect { mobile: args.value(0)?, cell: args.value(1)? })
+    });
+    add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
+    let help = "A cell\nIts number, from 0\nReset its BVC";
+    add("cell <0-65000> reset", help, |args| args.value(0).map(ResetCell));
+}

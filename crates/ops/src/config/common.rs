@@ -1,0 +1,366 @@
+//! The part of a configuration that every element has: `hostname`, `log …`, `line vty`, `ctrl`.
+
+use super::ConfigText;
+use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
+use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
+use core::net::Ipv4Addr;
+use gannet_proto::trace::{Category, Level};
+
+/// What every element has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Common {
+    /// The name in the prompt instead of `Gannet`.
+    pub hostname: Option<String>,
+    /// Targets of the log. Where none is configured, the program logs to its standard error.
+    pub logs: Vec<LogTarget>,
+    /// Where the VTY listens.
+    pub vty: Listen,
+    /// Where the control interface listens, where one is configured.
+    pub ctrl: Option<Listen>,
+}
+
+/// Where a service listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The port; the element's own where none is given.
+    pub port: Option<u16>,
+}
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self { address: Ipv4Addr::LOCALHOST, port: None }
+    }
+}
+
+/// Where log lines go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogKind {
+    /// `log stderr`
+    Stderr,
+    /// `log file NAME`
+    File(String),
+}
+
+/// One target of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogTarget {
+    /// Where the lines go.
+    pub kind: LogKind,
+    /// How they are written.
+    pub style: TargetStyle,
+    /// The level of each category, where one was given; otherwise [`Level::Notice`].
+    pub levels: Vec<(Category, Level)>,
+}
+
+impl LogTarget {
+    /// A target with the defaults of its kind.
+    #[must_use]
+    pub fn new(kind: LogKind) -> Self {
+        let color = kind == LogKind::Stderr;
+        Self { kind, style: TargetStyle { color, ..TargetStyle::default() }, levels: Vec::new() }
+    }
+
+    /// The least level that is written of a category.
+    #[must_use]
+    pub fn level(&self, category: Category) -> Level {
+        let given = self.levels.iter().find(|(own, _)| *own == category);
+        given.map_or(Level::Notice, |(_, level)| *level)
+    }
+
+    fn set_level(&mut self, category: Category, level: Level) {
+        self.levels.retain(|(own, _)| *own != category);
+        self.levels.push((category, level));
+    }
+
+    fn name(&self) -> &str {
+        match &self.kind {
+            LogKind::Stderr => "",
+            LogKind::File(name) => name,
+        }
+    }
+
+    fn write(&self, text: &mut ConfigText) {
+        let head = match &self.kind {
+            LogKind::Stderr => "log stderr".to_owned(),
+            LogKind::File(name) => format!("log file {name}"),
+        };
+        text.node(format_args!("{head}"), |text| {
+            let style = &self.style;
+            for (words, on) in [
+                ("filter all", style.filter_all),
+                ("color", style.color),
+                ("print category", style.category),
+                ("print level", style.level),
+                ("print extended-timestamp", style.extended_timestamp),
+                ("timestamp", style.timestamp),
+            ] {
+                text.line(format_args!("logging {words} {}", u8::from(on)));
+            }
+            for (category, level) in &self.levels {
+                text.line(format_args!("logging level {} {}", category.name(), word_of(*level)));
+            }
+        });
+    }
+}
+
+impl Common {
+    /// What stands in front of the element's own part.
+    pub(super) fn write_before(&self, text: &mut ConfigText) {
+        if let Some(hostname) = &self.hostname {
+            text.line(format_args!("hostname {hostname}"));
+            text.comment();
+        }
+        for log in &self.logs {
+            log.write(text);
+            text.comment();
+        }
+        text.node(format_args!("line vty"), |text| {
+            text.line(format_args!("no login"));
+            if self.vty != Listen::default() {
+                self.vty.write(text);
+            }
+        });
+        text.comment();
+    }
+
+    /// What stands behind it.
+    pub(super) fn write_behind(&self, text: &mut ConfigText) {
+        if let Some(ctrl) = &self.ctrl {
+            text.node(format_args!("ctrl"), |text| ctrl.write(text));
+        }
+    }
+}
+
+impl Listen {
+    fn write(self, text: &mut ConfigText) {
+        match self.port {
+            Some(port) => text.line(format_args!("bind {} {port}", self.address)),
+            None => text.line(format_args!("bind {}", self.address)),
+        }
+    }
+}
+
+type Done = Result<(), CommandError>;
+
+/// The commands of `hostname`, `log`, `line vty`, `ctrl`, and those of Osmocom's that stand beside them.
+pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>) {
+    let config = &[Node::Config];
+    grammar.add(
+        config,
+        "hostname WORD",
+        "The name in the prompt\nThe name",
+        Action::Set(|edit| {
+            E::common_mut(edit.config).hostname = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        config,
+        "no hostname [HOSTNAME]",
+        "Take back\nThe name in the prompt\nThe name",
+        Action::Set(|edit| {
+            E::common_mut(edit.config).hostname = None;
+            Ok(())
+        }),
+    );
+    install_log_nodes(grammar);
+    install_log_styles(grammar);
+    install_listeners(grammar);
+    install_osmocom(grammar);
+}
+
+fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
+    let config = &[Node::Config];
+    grammar.add(
+        config,
+        "log stderr [blocking-io]",
+        "A target of the log\nStandard error\nAs Osmocom has it: lines are always written whole",
+        Action::Enter(Node::Log, |edit| Ok(open_log::<E>(edit, LogKind::Stderr))),
+    );
+    grammar.add(
+        config,
+        "no log stderr",
+        "Take back\nA target of the log\nStandard error",
+        Action::Set(|edit| close_log::<E>(edit, &LogKind::Stderr)),
+    );
+    grammar.add(
+        config,
+        "log file FILENAME [blocking-io]",
+        "A target of the log\nA file, opened again at SIGHUP\nIts path\nAs Osmocom has it: lines are always written whole",
+        Action::Enter(Node::Log, |edit| {
+            let kind = LogKind::File(edit.args.text(0).to_owned());
+            Ok(open_log::<E>(edit, kind))
+        }),
+    );
+    grammar.add(
+        config,
+        "no log file FILENAME",
+        "Take back\nA target of the log\nA file\nIts path",
+        Action::Set(|edit| close_log::<E>(edit, &LogKind::File(edit.args.text(0).to_owned()))),
+    );
+    let only = "the log goes to 'log stderr' or 'log file FILENAME'.";
+    for (pattern, help) in [
+        ("log gsmtap [HOSTNAME]", "A target of the log\nGSMTAP: not here\nHost"),
+        ("log systemd-journal [raw]", "A target of the log\nThe journal: not here\nWithout format"),
+        ("log syslog .WHERE", "A target of the log\nThe system's log: not here\nFacility"),
+        ("log alarms <2-32700>", "A target of the log\nA ring of lines: not here\nLines"),
+    ] {
+        grammar.add(config, pattern, help, Action::Refuse(only));
+    }
+}
+
+fn open_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: LogKind) -> String {
+    let logs = &mut E::common_mut(edit.config).logs;
+    if !logs.iter().any(|log| log.kind == kind) {
+        logs.push(LogTarget::new(kind.clone()));
+    }
+    LogTarget::new(kind).name().to_owned()
+}
+
+fn close_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: &LogKind) -> Done {
+    let logs = &mut E::common_mut(edit.config).logs;
+    let before = logs.len();
+    logs.retain(|log| log.kind != *kind);
+    if logs.len() == before { Err(CommandError::new("There is no such target.")) } else { Ok(()) }
+}
+
+/// The target that the session or file is within.
+fn log_here<'e, E: Element>(edit: &'e mut Edit<'_, E::Config>) -> Result<&'e mut LogTarget, CommandError> {
+    let name = edit.here().to_owned();
+    let logs = &mut E::common_mut(edit.config).logs;
+    logs.iter_mut().find(|log| log.name() == name).ok_or_else(|| CommandError::new("The target is gone."))
+}
+
+fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
+    use crate::vty::common::{Switch, level_all_command, level_command};
+    type Set<C> = fn(&mut Edit<'_, C>) -> Done;
+    fn switch<E: Element>(edit: &mut Edit<'_, E::Config>, set: fn(&mut TargetStyle, bool)) -> Done {
+        let on = edit.args.text(0) == "1";
+        set(&mut log_here::<E>(edit)?.style, on);
+        Ok(())
+    }
+    let switches: [(Switch, Set<E::Config>); 6] = [
+        (Switch::FilterAll, |edit| switch::<E>(edit, |style, on| style.filter_all = on)),
+        (Switch::Color, |edit| switch::<E>(edit, |style, on| style.color = on)),
+        (Switch::Timestamp, |edit| switch::<E>(edit, |style, on| style.timestamp = on)),
+        (Switch::ExtendedTimestamp, |edit| switch::<E>(edit, |style, on| style.extended_timestamp = on)),
+        (Switch::Category, |edit| switch::<E>(edit, |style, on| style.category = on)),
+        (Switch::Level, |edit| switch::<E>(edit, |style, on| style.level = on)),
+    ];
+    for (words, set) in switches {
+        grammar.add(&[Node::Log], words.pattern(), words.help(), Action::Set(set));
+    }
+    let cosmetic = Action::Set(|_| Ok(()));
+    let print = "The log\nWhat stands in a line";
+    for (pattern, help) in [
+        ("logging print thread-id (0|1)", "There is one thread\nOff\nOn"),
+        ("logging print category-hex (0|1)", "Categories are words here\nOff\nOn"),
+        ("logging print file (0|1|basename) [last]", "Lines have no file here\nOff\nOn\nShort\nAt the end"),
+    ] {
+        grammar.add(&[Node::Log], pattern, &format!("{print}\n{help}"), cosmetic);
+    }
+    let (pattern, help) = level_command();
+    grammar.add(
+        &[Node::Log],
+        pattern,
+        &help,
+        Action::Set(|edit| {
+            let level = level_of(edit.args.text(1)).unwrap_or(Level::Notice);
+            let category = category_of(edit.args.text(0));
+            let log = log_here::<E>(edit)?;
+            if let Some(category) = category {
+                log.set_level(category, level);
+            }
+            Ok(())
+        }),
+    );
+    let (pattern, help) = level_all_command();
+    grammar.add(
+        &[Node::Log],
+        pattern,
+        &help,
+        Action::Set(|edit| {
+            let level = level_of(edit.args.text(0)).unwrap_or(Level::Notice);
+            let log = log_here::<E>(edit)?;
+            log.levels = Category::ALL.iter().map(|category| (*category, level)).collect();
+            Ok(())
+        }),
+    );
+}
+
+fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
+    let enter = Action::Enter(Node::Line, |_| Ok(String::new()));
+    grammar.add(&[Node::Config], "line vty", "A way in for operators\nTelnet", enter);
+    grammar.add(&[Node::Line], "no login", "Take back\nAsk for a password", Action::Set(|_| Ok(())));
+    let why = "a password is not implemented; say 'no login', and bind the VTY to an address that only operators reach.";
+    grammar.add(&[Node::Line], "login", "Ask for a password: not here", Action::Refuse(why));
+    grammar.add(
+        &[Node::Line],
+        "bind A.B.C.D [<0-65535>]",
+        "Where it listens\nThe address\nThe port",
+        Action::Set(|edit| {
+            E::common_mut(edit.config).vty =
+                Listen { address: edit.args.value(0)?, port: edit.args.optional(1)? };
+            Ok(())
+        }),
+    );
+    grammar.add(
+        &[Node::Config],
+        "ctrl",
+        "The control interface, for programs",
+        Action::Enter(Node::Ctrl, |edit| {
+            E::common_mut(edit.config).ctrl.get_or_insert_default();
+            Ok(String::new())
+        }),
+    );
+    grammar.add(
+        &[Node::Ctrl],
+        "bind A.B.C.D [<0-65535>]",
+        "Where it listens\nThe address\nThe port",
+        Action::Set(|edit| {
+            let listen = Listen { address: edit.args.value(0)?, port: edit.args.optional(1)? };
+            E::common_mut(edit.config).ctrl = Some(listen);
+            Ok(())
+        }),
+    );
+}
+
+/// What Osmocom's daemons write into every file that they save.
+fn install_osmocom<E: Element>(grammar: &mut Grammar<E>) {
+    let config = &[Node::Config];
+    let statistics = "statistics are shown by 'show stats'; there is no reporter yet.";
+    grammar.add(
+        config,
+        "stats interval <0-65535>",
+        "Statistics\nHow often they are reported\nSeconds",
+        Action::Ignore(statistics),
+    );
+    grammar.add(
+        config,
+        "stats-tcp interval <0-65535>",
+        "Statistics of TCP: not here\nHow often\nSeconds",
+        Action::Ignore(statistics),
+    );
+    grammar.add(
+        config,
+        "stats-tcp batch-size <1-65535>",
+        "Statistics of TCP: not here\nHow many\nSockets",
+        Action::Ignore(statistics),
+    );
+    let reporter = "Statistics\nA reporter: not here\nTo the log\nIts name";
+    grammar.add(config, "stats reporter log [NAME]", reporter, Action::Refuse(statistics));
+    let reporter = "Statistics\nA reporter: not here\nTo a statsd\nIts name";
+    grammar.add(config, "stats reporter statsd [NAME]", reporter, Action::Refuse(statistics));
+    grammar.add(
+        config,
+        "cs7 instance <0-15>",
+        "SS7: not here\nAn instance\nIts number",
+        Action::Enter(Node::Cs7, |edit| {
+            edit.warn("taken without effect: there is no SS7 and no Iu interface here.");
+            Ok(String::new())
+        }),
+    );
+    grammar.add(&[Node::Cs7], "point-code POINT_CODE", "Its point code\nThe code", Action::Set(|_| Ok(())));
+}

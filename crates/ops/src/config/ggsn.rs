@@ -1,0 +1,189 @@
+//! The GGSN in its simplest form: its configuration in osmo-ggsn's words, and what an operator can ask of it.
+
+mod commands;
+
+use super::{Common, ConfigText};
+use crate::vty::{CommandError, Element, Grammar};
+use core::net::Ipv4Addr;
+use gannet_wire::id::{Imsi, Nsapi};
+
+/// The GGSN, as an element of the VTY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ggsn;
+
+/// What a process is told: the GGSNs in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GgsnConfig {
+    /// What every element has.
+    pub common: Common,
+    /// The GGSNs, in their order in the file.
+    pub ggsns: Vec<GgsnInstance>,
+}
+
+/// One GGSN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgsnInstance {
+    /// Its name.
+    pub name: String,
+    /// What an operator says about it.
+    pub description: Option<String>,
+    /// Where the restart counter of GTP is kept.
+    pub gtp_state_dir: Option<String>,
+    /// The address of GTP, control and user plane.
+    pub gtp_bind_ip: Option<Ipv4Addr>,
+    /// Between two Echo Requests, in s; `None` sends none.
+    pub echo_interval_s: Option<u16>,
+    /// Its access points, in their order in the file.
+    pub apns: Vec<ApnConfig>,
+    /// The access point of those who ask for an unknown one.
+    pub default_apn: Option<String>,
+    /// It serves.
+    pub running: bool,
+}
+
+/// One access point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApnConfig {
+    /// Its name.
+    pub name: String,
+    /// What an operator says about it.
+    pub description: Option<String>,
+    /// The TUN device.
+    pub tun_device: Option<String>,
+    /// The addresses of mobiles.
+    pub prefix: Option<Prefix>,
+    /// The address of the device itself, with the network's length.
+    pub ifconfig: Option<Prefix>,
+    /// DNS servers for the mobiles (protocol configuration options, 24.008 clause 10.5.6.3).
+    pub dns: [Option<Ipv4Addr>; 2],
+    /// G-PDUs have sequence numbers.
+    pub g_pdu_sequence_numbers: bool,
+    /// It serves.
+    pub running: bool,
+}
+
+/// An address and the length of its network's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prefix {
+    /// The address, host part included.
+    pub address: Ipv4Addr,
+    /// 0 to 32.
+    pub length: u8,
+}
+
+impl core::fmt::Display for Prefix {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+impl GgsnInstance {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: None,
+            gtp_state_dir: None,
+            gtp_bind_ip: None,
+            echo_interval_s: None,
+            apns: Vec::new(),
+            default_apn: None,
+            running: true,
+        }
+    }
+
+    /// The access point for a name that a mobile asked for: the one of that name, or the default.
+    #[must_use]
+    pub fn apn(&self, name: &str) -> Option<&ApnConfig> {
+        let named = |name: &str| self.apns.iter().find(|apn| apn.name.eq_ignore_ascii_case(name));
+        named(name).or_else(|| named(self.default_apn.as_deref()?))
+    }
+}
+
+impl ApnConfig {
+    fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: None,
+            tun_device: None,
+            prefix: None,
+            ifconfig: None,
+            dns: [None; 2],
+            g_pdu_sequence_numbers: true,
+            running: true,
+        }
+    }
+}
+
+/// What an operator asks of a GGSN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GgsnOperation {
+    /// `show ggsn [NAME]`: [`crate::view::GgsnSummary`].
+    ShowGgsn,
+    /// `show pdp-context …`: a [`crate::view::PdpContext`] for each.
+    ShowPdpContexts {
+        /// Only of this access point.
+        apn: Option<String>,
+        /// Only of this mobile.
+        imsi: Option<Imsi>,
+        /// Only the one with this address.
+        address: Option<Ipv4Addr>,
+    },
+    /// `show stats [skip-zero]`: a [`crate::view::Counter`] for each.
+    ShowStats {
+        /// Leave out those that are 0.
+        skip_zero: bool,
+    },
+    /// `show drops`: a [`crate::view::DropCount`] for each.
+    ShowDrops,
+    /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.
+    ShowWhy(Imsi),
+    /// `pdp-context deactivate imsi IMSI nsapi N`
+    DeactivatePdp {
+        /// Whose.
+        imsi: Imsi,
+        /// Which.
+        nsapi: Nsapi,
+    },
+}
+
+impl Element for Ggsn {
+    type Config = GgsnConfig;
+    type Operation = GgsnOperation;
+
+    const NAME: &'static str = "ggsn";
+    const VTY_PORT: u16 = 4260;
+    const CTRL_PORT: u16 = 4257;
+
+    fn common(config: &GgsnConfig) -> &Common {
+        &config.common
+    }
+
+    fn common_mut(config: &mut GgsnConfig) -> &mut Common {
+        &mut config.common
+    }
+
+    fn install(grammar: &mut Grammar<Self>) {
+        commands::install(grammar);
+    }
+
+    fn write(config: &GgsnConfig, text: &mut ConfigText) {
+        for ggsn in &config.ggsns {
+            commands::write(ggsn, text);
+        }
+    }
+
+    fn check(config: &GgsnConfig) -> Result<(), CommandError> {
+        for ggsn in &config.ggsns {
+            let name = &ggsn.name;
+            if ggsn.gtp_bind_ip.is_none() {
+                return Err(CommandError(format!("ggsn {name} has no address: add 'gtp bind-ip A.B.C.D'")));
+            }
+            if let Some(default) = &ggsn.default_apn
+                && !ggsn.apns.iter().any(|apn| apn.name == *default)
+            {
+                return Err(CommandError(format!("ggsn {name}: the default APN {default} is not there")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,386 @@
+//! The network service's part of an SGSN's configuration, in osmo-sgsn's words: timers, binds, static NSEs.
+//!
+//! Timers are in seconds (08.16 clause 7 [48.016], table of timers).
+
+use super::ConfigText;
+use super::sgsn::SgsnConfig;
+use crate::Sgsn;
+use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+use core::net::{IpAddr, SocketAddr};
+use gannet_wire::id::{Nsei, Nsvci};
+
+/// The network service.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NsConfig {
+    /// Timers and how often each is tried.
+    pub timers: NsTimers,
+    /// Sockets, by name.
+    pub binds: Vec<NsBind>,
+    /// NSEs that are known before they speak, by number.
+    pub nses: Vec<NsNse>,
+}
+
+/// Timers and numbers of tries of the network service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NsTimers {
+    /// Tns-block: how long an answer to NS-BLOCK or NS-UNBLOCK may take, in s.
+    pub block_s: u16,
+    /// How often NS-BLOCK is sent.
+    pub block_retries: u16,
+    /// Tns-reset: how long an answer to NS-RESET may take, in s.
+    pub reset_s: u16,
+    /// How often NS-RESET is sent.
+    pub reset_retries: u16,
+    /// Tns-test: between two tests of an NS-VC that is alive, in s.
+    pub test_s: u16,
+    /// Tns-alive: how long an answer to NS-ALIVE may take, in s.
+    pub alive_s: u16,
+    /// How often NS-ALIVE is sent before an NS-VC is dead.
+    pub alive_retries: u16,
+}
+
+impl Default for NsTimers {
+    fn default() -> Self {
+        Self {
+            block_s: 3,
+            block_retries: 3,
+            reset_s: 3,
+            reset_retries: 3,
+            test_s: 30,
+            alive_s: 3,
+            alive_retries: 10,
+        }
+    }
+}
+
+impl NsTimers {
+    /// Each value under its word.
+    fn slots(&mut self) -> [(&'static str, &mut u16); 7] {
+        [
+            ("tns-block", &mut self.block_s),
+            ("tns-block-retries", &mut self.block_retries),
+            ("tns-reset", &mut self.reset_s),
+            ("tns-reset-retries", &mut self.reset_retries),
+            ("tns-test", &mut self.test_s),
+            ("tns-alive", &mut self.alive_s),
+            ("tns-alive-retries", &mut self.alive_retries),
+        ]
+    }
+}
+
+/// A socket of the network service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NsBind {
+    /// Its name.
+    pub name: String,
+    /// Where it listens.
+    pub listen: Option<SocketAddr>,
+    /// Peers that are not configured may make themselves known by NS-RESET.
+    pub accept_ipaccess: bool,
+}
+
+/// A configured NSE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NsNse {
+    /// Its identifier.
+    pub nsei: Nsei,
+    /// Its NS-VCs.
+    pub nsvcs: Vec<NsNsvc>,
+}
+
+/// A configured NS-VC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NsNsvc {
+    /// The name of the bind it uses.
+    pub bind: String,
+    /// Where its peer is.
+    pub remote: SocketAddr,
+    /// Its identifier (`nsvc ipa`: the SGSN resets and unblocks it); `None` for an IP endpoint without reset and block
+    /// procedures (`nsvc udp`).
+    pub nsvci: Option<Nsvci>,
+    /// Its weight for signalling, of an IP endpoint.
+    pub signalling_weight: u8,
+    /// Its weight for data, of an IP endpoint.
+    pub data_weight: u8,
+}
+
+impl NsConfig {
+    pub(super) fn write(&self, text: &mut ConfigText) {
+        text.node(format_args!("ns"), |text| {
+            let mut timers = self.timers;
+            for (word, value) in timers.slots() {
+                text.line(format_args!("timer {word} {value}"));
+            }
+            for nse in &self.nses {
+                text.node(format_args!("nse {}", nse.nsei), |text| {
+                    nse.nsvcs.iter().for_each(|nsvc| nsvc.write(text));
+                });
+            }
+            for bind in &self.binds {
+                text.node(format_args!("bind udp {}", bind.name), |text| {
+                    if let Some(listen) = bind.listen {
+                        text.line(format_args!("listen {} {}", listen.ip(), listen.port()));
+                    }
+                    if bind.accept_ipaccess {
+                        text.line(format_args!("accept-ipaccess"));
+                    }
+                });
+            }
+        });
+    }
+
+    /// What it lacks as a whole.
+    pub(super) fn check(&self) -> Result<(), CommandError> {
+        if let Some(bind) = self.binds.iter().find(|bind| bind.listen.is_none()) {
+            return Err(CommandError(format!(
+                "bind udp {} needs a line 'listen A.B.C.D <1-65535>'",
+                bind.name
+            )));
+        }
+        for nse in &self.nses {
+            let known = |name: &str| self.binds.iter().any(|bind| bind.name == name);
+            if let Some(nsvc) = nse.nsvcs.iter().find(|nsvc| !known(&nsvc.bind)) {
+                return Err(CommandError(format!(
+                    "nse {} uses bind {}, which is not there: add 'bind udp {}' under 'ns'",
+                    nse.nsei, nsvc.bind, nsvc.bind
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl NsNsvc {
+    fn write(&self, text: &mut ConfigText) {
+        let (bind, ip, port) = (&self.bind, self.remote.ip(), self.remote.port());
+        match self.nsvci {
+            Some(nsvci) => text.line(format_args!("nsvc ipa {bind} {ip} {port} nsvci {nsvci}")),
+            None if (self.signalling_weight, self.data_weight) == (1, 1) => {
+                text.line(format_args!("nsvc udp {bind} {ip} {port}"));
+            }
+            None => text.line(format_args!(
+                "nsvc udp {bind} {ip} {port} signalling-weight {} data-weight {}",
+                self.signalling_weight, self.data_weight
+            )),
+        }
+    }
+}
+
+const NO_FR: &str = "NS over Frame Relay is not implemented; say 'bind udp ID'.";
+const NO_SNS: &str = "IP-SNS is not implemented yet; let the BSS use ip.access-style NS ('accept-ipaccess').";
+
+/// The commands below `ns`.
+pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
+    let enter = Action::<Sgsn>::Enter(Node::Ns, |_| Ok(String::new()));
+    grammar.add(&[Node::Config], "ns", "The network service", enter);
+    install_timers(grammar);
+    grammar.add(
+        &[Node::Ns],
+        "bind (fr|udp) ID",
+        "A socket\nFrame Relay: not here\nUDP\nIts name",
+        Action::<Sgsn>::Enter(Node::NsBind, enter_bind),
+    );
+    grammar.add(
+        &[Node::Ns],
+        "no bind ID",
+        "Take back\nA socket\nIts name",
+        Action::<Sgsn>::Set(|edit| {
+            let name = edit.args.text(0);
+            edit.config.ns.binds.retain(|bind| bind.name != name);
+            Ok(())
+        }),
+    );
+    let help = "A default for IP-SNS\nA socket\nIts name";
+    grammar.add(&[Node::Ns], "ip-sns-default bind ID", help, Action::<Sgsn>::Refuse(NO_SNS));
+    grammar.add(
+        &[Node::Ns],
+        "nse <0-65535> [ip-sns-role-sgsn]",
+        "An NSE known beforehand\nIts NSEI\nIP-SNS: not here",
+        Action::<Sgsn>::Enter(Node::NsNse, enter_nse),
+    );
+    grammar.add(
+        &[Node::Ns],
+        "no nse <0-65535>",
+        "Take back\nAn NSE known beforehand\nIts NSEI",
+        Action::<Sgsn>::Set(|edit| {
+            let nsei = Nsei(edit.args.value(0)?);
+            edit.config.ns.nses.retain(|nse| nse.nsei != nsei);
+            Ok(())
+        }),
+    );
+    install_bind(grammar);
+    install_nse(grammar);
+}
+
+fn install_timers(grammar: &mut Grammar<Sgsn>) {
+    grammar.add(
+        &[Node::Ns],
+        "timer (tns-block|tns-block-retries|tns-reset|tns-reset-retries|tns-test|tns-alive|tns-alive-retries) <0-65535>",
+        "A timer, in seconds, or how often it may expire\nAnswer to BLOCK and UNBLOCK\nTries of it\nAnswer to RESET\nTries of it\nBetween two tests\nAnswer to ALIVE\nTries of it\nSeconds or tries",
+        Action::<Sgsn>::Set(|edit| {
+            let new = edit.args.value(1)?;
+            let mut slots = edit.config.ns.timers.slots();
+            if let Some((_, slot)) = slots.iter_mut().find(|(word, _)| *word == edit.args.text(0)) {
+                **slot = new;
+            }
+            Ok(())
+        }),
+    );
+    grammar.add(
+        &[Node::Ns],
+        "timer (tsns-prov|tsns-size-retries|tsns-config-retries|tsns-procedures-retries) <0-65535>",
+        "A timer of IP-SNS: not here\nAnswer\nTries\nTries\nTries\nSeconds or tries",
+        Action::<Sgsn>::Ignore("IP-SNS is not implemented yet."),
+    );
+}
+
+type Entered = Result<String, CommandError>;
+
+fn enter_bind(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
+    let name = edit.args.text(1).to_owned();
+    if edit.args.text(0) == "fr" {
+        return Err(CommandError::new(NO_FR));
+    }
+    let binds = &mut edit.config.ns.binds;
+    if !binds.iter().any(|bind| bind.name == name) {
+        binds.push(NsBind { name: name.clone(), listen: None, accept_ipaccess: false });
+    }
+    Ok(name)
+}
+
+fn enter_nse(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
+    if edit.args.get(1).is_some() {
+        return Err(CommandError::new(NO_SNS));
+    }
+    let nsei = Nsei(edit.args.value(0)?);
+    let nses = &mut edit.config.ns.nses;
+    if !nses.iter().any(|nse| nse.nsei == nsei) {
+        nses.push(NsNse { nsei, nsvcs: Vec::new() });
+        nses.sort_by_key(|nse| nse.nsei);
+    }
+    Ok(nsei.to_string())
+}
+
+fn bind_here<'e>(edit: &'e mut Edit<'_, SgsnConfig>) -> Result<&'e mut NsBind, CommandError> {
+    let name = edit.here().to_owned();
+    let bind = edit.config.ns.binds.iter_mut().find(|bind| bind.name == name);
+    bind.ok_or_else(|| CommandError(format!("bind {name} is gone.")))
+}
+
+fn install_bind(grammar: &mut Grammar<Sgsn>) {
+    let bind = &[Node::NsBind];
+    grammar.add(
+        bind,
+        "listen (A.B.C.D|X:X::X:X) <1-65535>",
+        "Where the socket is bound\nIPv4 address\nIPv6 address\nUDP port",
+        Action::<Sgsn>::Set(|edit| {
+            let address: IpAddr = edit.args.value(0)?;
+            let listen = SocketAddr::new(address, edit.args.value(1)?);
+            bind_here(edit)?.listen = Some(listen);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bind,
+        "no listen",
+        "Take back\nWhere the socket is bound",
+        Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.listen = None)),
+    );
+    let accept = "A BSS that is not configured may make itself known by NS-RESET";
+    let set = Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.accept_ipaccess = true));
+    grammar.add(bind, "accept-ipaccess", accept, set);
+    let unset = Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.accept_ipaccess = false));
+    grammar.add(bind, "no accept-ipaccess", &format!("Take back\n{accept}"), unset);
+    grammar.add(bind, "accept-dynamic-ip-sns", "IP-SNS: not here", Action::<Sgsn>::Refuse(NO_SNS));
+    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
+    grammar.add(bind, "no accept-dynamic-ip-sns", "Take back\nIP-SNS", nothing);
+    let weights = "IP-SNS: not here\nWeight for signalling\nThe weight\nWeight for data\nThe weight";
+    grammar.add(
+        bind,
+        "ip-sns signalling-weight <0-254> data-weight <0-254>",
+        weights,
+        Action::<Sgsn>::Ignore("IP-SNS is not implemented yet."),
+    );
+    let marking = Action::<Sgsn>::Ignore("outgoing datagrams are not marked.");
+    grammar.add(bind, "dscp <0-63>", "DSCP of outgoing datagrams\nThe value", marking);
+    grammar.add(bind, "socket-priority <0-255>", "Priority of outgoing datagrams\nThe value", marking);
+    let fr = "Frame Relay: not here\nDevice\nKind\nKind";
+    grammar.add(bind, "fr NETIF (fr|frnet)", fr, Action::<Sgsn>::Refuse(NO_FR));
+}
+
+fn add_nsvc(
+    edit: &mut Edit<'_, SgsnConfig>,
+    nsvci: Option<Nsvci>,
+    weights: (u8, u8),
+) -> Result<(), CommandError> {
+    let address: IpAddr = edit.args.value(1)?;
+    let nsvc = NsNsvc {
+        bind: edit.args.text(0).to_owned(),
+        remote: SocketAddr::new(address, edit.args.value(2)?),
+        nsvci,
+        signalling_weight: weights.0,
+        data_weight: weights.1,
+    };
+    let nsvcs = &mut nse_here(edit)?.nsvcs;
+    if nsvcs.iter().any(|other| other.nsvci.is_some() && other.nsvci == nsvc.nsvci) {
+        return Err(CommandError::new("this NSVCI is there already."));
+    }
+    nsvcs.retain(|other| (&other.bind, other.remote, other.nsvci) != (&nsvc.bind, nsvc.remote, nsvc.nsvci));
+    nsvcs.push(nsvc);
+    Ok(())
+}
+
+fn nse_here<'e>(edit: &'e mut Edit<'_, SgsnConfig>) -> Result<&'e mut NsNse, CommandError> {
+    let name = edit.here().to_owned();
+    let nse = edit.config.ns.nses.iter_mut().find(|nse| nse.nsei.to_string() == name);
+    nse.ok_or_else(|| CommandError(format!("nse {name} is gone.")))
+}
+
+fn install_nse(grammar: &mut Grammar<Sgsn>) {
+    let nse = &[Node::NsNse];
+    let udp = "An NS-VC\nAn IP endpoint, without reset and block\nThe bind's name\nIPv4 address\nIPv6 address\nUDP port";
+    grammar.add(
+        nse,
+        "nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>",
+        udp,
+        Action::<Sgsn>::Set(|edit| add_nsvc(edit, None, (1, 1))),
+    );
+    grammar.add(
+        nse,
+        "nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535> signalling-weight <0-254> data-weight <0-254>",
+        &format!("{udp}\nIts share of signalling\nThe weight\nIts share of data\nThe weight"),
+        Action::<Sgsn>::Set(|edit| {
+            let weights = (edit.args.value(3)?, edit.args.value(4)?);
+            add_nsvc(edit, None, weights)
+        }),
+    );
+    grammar.add(
+        nse,
+        "nsvc ipa BIND (A.B.C.D|X:X::X:X) <1-65535> nsvci <0-65535>",
+        "An NS-VC\nIn ip.access style, with reset and block\nThe bind's name\nIPv4 address\nIPv6 address\nUDP port\nIts identifier\nThe NSVCI",
+        Action::<Sgsn>::Set(|edit| {
+            let nsvci = Nsvci(edit.args.value(3)?);
+            add_nsvc(edit, Some(nsvci), (1, 1))
+        }),
+    );
+    grammar.add(
+        nse,
+        "no nsvc nsvci <0-65535>",
+        "Take back\nAn NS-VC\nBy its identifier\nThe NSVCI",
+        Action::<Sgsn>::Set(|edit| {
+            let nsvci = Nsvci(edit.args.value(0)?);
+            nse_here(edit)?.nsvcs.retain(|nsvc| nsvc.nsvci != Some(nsvci));
+            Ok(())
+        }),
+    );
+    let fr = "An NS-VC\nFrame Relay: not here\nDevice\nDLCI\nNumber\nIts identifier\nThe NSVCI";
+    grammar.add(nse, "nsvc fr NETIF dlci <16-1007> nsvci <0-65535>", fr, Action::<Sgsn>::Refuse(NO_FR));
+    let sns = "IP-SNS: not here\nIPv4 address\nIPv6 address\nUDP port";
+    grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", sns, Action::<Sgsn>::Refuse(NO_SNS));
+    grammar.add(
+        nse,
+        "ip-sns-bind BINDID",
+        "IP-SNS: not here\nThe bind's name",
+        Action::<Sgsn>::Refuse(NO_SNS),
+    );
+}

@@ -1,0 +1,335 @@
+//! The SGSN: its configuration in osmo-sgsn's words, and what an operator can ask of it.
+
+mod commands;
+mod operations;
+
+pub use operations::{NsvcChange, SgsnOperation, Whom};
+
+use super::ns::NsConfig;
+use super::{Common, ConfigText};
+use crate::vty::{CommandError, Element, Grammar};
+use core::fmt;
+use core::net::Ipv4Addr;
+use std::collections::BTreeMap;
+
+/// The SGSN, as an element of the VTY.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sgsn;
+
+/// What an SGSN is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SgsnConfig {
+    /// What every element has.
+    pub common: Common,
+    /// Where the restart counter of GTP is kept.
+    pub gtp_state_dir: Option<String>,
+    /// The address of GTP, control and user plane.
+    pub gtp_local_ip: Option<Ipv4Addr>,
+    /// Retransmission of GTP requests.
+    pub gtp_retry: GtpRetry,
+    /// GGSNs by their number.
+    pub ggsns: BTreeMap<u8, GgsnPeer>,
+    /// Which GGSN an access point belongs to; looked up by [`SgsnConfig::ggsn_of`].
+    pub apns: Vec<ApnRoute>,
+    /// Timers of mobility and session management.
+    pub timers: GmmTimers,
+    /// Sizes of tables.
+    pub limits: Limits,
+    /// LLC and SNDCP.
+    pub llc: LlcConfig,
+    /// The network service.
+    pub ns: NsConfig,
+    /// Flow control and queues.
+    pub bssgp: BssgpConfig,
+}
+
+/// One GGSN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GgsnPeer {
+    /// Its address.
+    pub remote_ip: Option<Ipv4Addr>,
+    /// Between two Echo Requests, in s; `None` sends none.
+    pub echo_interval_s: Option<u16>,
+}
+
+/// Which GGSN an access point name leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApnRoute {
+    /// The name; `*` is any.
+    pub apn: String,
+    /// Only for mobiles whose IMSI begins so.
+    pub imsi_prefix: Option<String>,
+    /// The GGSN's number.
+    pub ggsn: u8,
+}
+
+/// How GTP requests are repeated (29.060 clause 7.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GtpRetry {
+    /// T3-RESPONSE in s.
+    pub t3_response_s: u8,
+    /// N3-REQUESTS.
+    pub n3_requests: u8,
+}
+
+impl Default for GtpRetry {
+    fn default() -> Self {
+        Self { t3_response_s: 3, n3_requests: 5 }
+    }
+}
+
+/// How large tables may grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Mobiles with a context.
+    pub mobiles: u32,
+    /// N-PDUs that are held for one mobile while it is paged or suspended.
+    pub held_n_pdus: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { mobiles: 1 << 20, held_n_pdus: 32 }
+    }
+}
+
+/// LLC and SNDCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LlcConfig {
+    /// N201-U of the user SAPIs that is asked for in XID negotiation, in octets (04.64 clause 8.9.8).
+    pub n201_u: u16,
+    /// How long a segment waits for the rest of its N-PDU, in s (04.65 clause 6.7).
+    pub reassembly_s: u8,
+}
+
+impl Default for LlcConfig {
+    fn default() -> Self {
+        Self { n201_u: 500, reassembly_s: 10 }
+    }
+}
+
+/// Flow control and queues of BSSGP (08.18 clause 8.2 [48.018]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BssgpConfig {
+    /// What holds for a cell until its first FLOW-CONTROL-BVC.
+    pub bvc: Bucket,
+    /// What holds for a mobile until the BSS says otherwise.
+    pub ms: Bucket,
+    /// PDUs that wait for one mobile at most.
+    pub queue_ms_pdus: u16,
+    /// PDUs that wait for one cell at most.
+    pub queue_cell_pdus: u16,
+    /// PDU lifetime in centiseconds; `None` is infinite (08.18 clause 11.3.25).
+    pub pdu_lifetime_cs: Option<u16>,
+}
+
+/// A leaky bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// Bmax in octets.
+    pub bmax_octets: u32,
+    /// R in octets per second.
+    pub rate_octets_per_s: u32,
+}
+
+impl Default for BssgpConfig {
+    fn default() -> Self {
+        Self {
+            bvc: Bucket { bmax_octets: 40_000, rate_octets_per_s: 20_000 },
+            ms: Bucket { bmax_octets: 20_000, rate_octets_per_s: 10_000 },
+            queue_ms_pdus: 128,
+            queue_cell_pdus: 1024,
+            pdu_lifetime_cs: Some(1000),
+        }
+    }
+}
+
+/// Timers of mobility and session management in s (04.08 clause 11.2.2 [24.008]), with Osmocom's defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GmmTimers([u32; GmmTimer::ALL.len()]);
+
+macro_rules! gmm_timers {
+    ($($name:ident = $number:literal, $default:literal, $help:literal;)*) => {
+        /// A timer that can be configured.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum GmmTimer { $(#[doc = $help] $name,)* }
+
+        impl GmmTimer {
+            /// All, by number.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// `T3312` is 3312.
+            #[must_use]
+            pub const fn number(self) -> u16 {
+                match self { $(Self::$name => $number,)* }
+            }
+
+            /// Its default in s.
+            #[must_use]
+            pub const fn default_s(self) -> u32 {
+                match self { $(Self::$name => $default,)* }
+            }
+
+            /// What it times.
+            #[must_use]
+            pub const fn help(self) -> &'static str {
+                match self { $(Self::$name => $help,)* }
+            }
+        }
+    };
+}
+
+gmm_timers! {
+    T3312 = 3312, 600, "periodic routing area update";
+    T3313 = 3313, 30, "answer to paging";
+    T3314 = 3314, 44, "READY";
+    T3322 = 3322, 6, "answer to Detach Request";
+    T3350 = 3350, 6, "completion of attach, routing area update and P-TMSI reallocation";
+    T3360 = 3360, 6, "answer to authentication and ciphering";
+    T3370 = 3370, 6, "answer to Identity Request";
+    T3385 = 3385, 8, "answer to Request PDP Context Activation";
+    T3386 = 3386, 8, "answer to Modify PDP Context Request";
+    T3395 = 3395, 8, "answer to Deactivate PDP Context Request";
+    T3397 = 3397, 8, "answer to Deactivate AA PDP Context Request";
+}
+
+impl GmmTimer {
+    /// By its name: `T3350`, `t3350` or `3350`.
+    ///
+    /// # Errors
+    /// Where there is no such timer.
+    pub fn named(name: &str) -> Result<Self, CommandError> {
+        let digits = name.strip_prefix(['T', 't']).unwrap_or(name);
+        let found = Self::ALL.iter().find(|timer| timer.number().to_string() == digits);
+        found
+            .copied()
+            .ok_or_else(|| CommandError(format!("there is no timer '{name}'; 'show timer' lists them.")))
+    }
+}
+
+impl fmt::Display for GmmTimer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "T{}", self.number())
+    }
+}
+
+impl Default for GmmTimers {
+    fn default() -> Self {
+        let mut timers = Self([0; GmmTimer::ALL.len()]);
+        for timer in GmmTimer::ALL {
+            timers.set(*timer, timer.default_s());
+        }
+        timers
+    }
+}
+
+impl GmmTimers {
+    /// The value in s.
+    #[must_use]
+    pub fn get_s(&self, timer: GmmTimer) -> u32 {
+        self.0.get(timer as usize).copied().unwrap_or_else(|| timer.default_s())
+    }
+
+    /// Changes the value.
+    pub fn set(&mut self, timer: GmmTimer, seconds: u32) {
+        if let Some(slot) = self.0.get_mut(timer as usize) {
+            *slot = seconds;
+        }
+    }
+}
+
+impl SgsnConfig {
+    /// The GGSN for a mobile and an access point: the name itself before `*`, and the longest IMSI prefix before none.
+    /// Where no route is configured at all, the GGSN with the lowest number, as osmo-sgsn does it.
+    ///
+    /// `apn` is compared without regard to case (03.03 clause 9 [23.003]); `imsi` is its digits.
+    #[must_use]
+    pub fn ggsn_of(&self, apn: &str, imsi: &str) -> Option<(u8, Ipv4Addr)> {
+        let fits = |route: &&ApnRoute| {
+            (route.apn == "*" || route.apn.eq_ignore_ascii_case(apn))
+                && route.imsi_prefix.as_deref().is_none_or(|prefix| imsi.starts_with(prefix))
+        };
+        let best = self
+            .apns
+            .iter()
+            .filter(fits)
+            .max_by_key(|route| (route.apn != "*", route.imsi_prefix.as_ref().map_or(0, String::len)));
+        let number = match best {
+            Some(route) => route.ggsn,
+            None if self.apns.is_empty() => *self.ggsns.first_key_value()?.0,
+            None => return None,
+        };
+        Some((number, self.ggsns.get(&number)?.remote_ip?))
+    }
+}
+
+impl Element for Sgsn {
+    type Config = SgsnConfig;
+    type Operation = SgsnOperation;
+
+    const NAME: &'static str = "sgsn";
+    const VTY_PORT: u16 = 4245;
+    const CTRL_PORT: u16 = 4251;
+
+    fn common(config: &SgsnConfig) -> &Common {
+        &config.common
+    }
+
+    fn common_mut(config: &mut SgsnConfig) -> &mut Common {
+        &mut config.common
+    }
+
+    fn install(grammar: &mut Grammar<Self>) {
+        commands::install(grammar);
+        super::ns::install(grammar);
+        operations::install(grammar);
+    }
+
+    fn write(config: &SgsnConfig, text: &mut ConfigText) {
+        commands::write(config, text);
+        config.ns.write(text);
+        commands::write_bssgp(&config.bssgp, text);
+    }
+
+    fn check(config: &SgsnConfig) -> Result<(), CommandError> {
+        if config.gtp_local_ip.is_none() {
+            return Err(CommandError::new(
+                "the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'",
+            ));
+        }
+        if let Some((number, _)) = config.ggsns.iter().find(|(_, ggsn)| ggsn.remote_ip.is_none()) {
+            return Err(CommandError(format!(
+                "GGSN {number} has no address: add 'ggsn {number} remote-ip A.B.C.D'"
+            )));
+        }
+        if let Some(route) = config.apns.iter().find(|route| !config.ggsns.contains_key(&route.ggsn)) {
+            let ApnRoute { apn, ggsn, .. } = route;
+            return Err(CommandError(format!("APN {apn} leads to GGSN {ggsn}, which is not there")));
+        }
+        config.ns.check()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_special_route_wins() {
+        let text = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 1 remote-ip 127.0.0.3\n \
+             ggsn 2 remote-ip 127.0.0.4\n apn * ggsn 0\n apn internet ggsn 1\n apn internet imsi-prefix 00101 ggsn 2\n";
+        let config = crate::config::read::<Sgsn>("x", text).unwrap().config;
+        let number = |apn, imsi| config.ggsn_of(apn, imsi).map(|(number, _)| number);
+        assert_eq!(number("mms", "262010000000001"), Some(0));
+        assert_eq!(number("Internet", "262010000000001"), Some(1));
+        assert_eq!(number("internet", "001010000000001"), Some(2));
+    }
+
+    #[test]
+    fn timers_by_name() {
+        assert_eq!(GmmTimer::named("t3350").unwrap(), GmmTimer::T3350);
+        assert_eq!(GmmTimer::named("3312").unwrap(), GmmTimer::T3312);
+        assert!(GmmTimer::named("T9999").is_err());
+        assert_eq!(GmmTimers::default().get_s(GmmTimer::T3314), 44);
+    }
+}

@@ -1,0 +1,425 @@
+//! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
+
+use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, SgsnConfig};
+use crate::Sgsn;
+use crate::config::ConfigText;
+use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+
+type Done = Result<(), CommandError>;
+
+/// Writes the node `sgsn`.
+pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
+    text.node(format_args!("sgsn"), |text| {
+        if let Some(directory) = &config.gtp_state_dir {
+            text.line(format_args!("gtp state-dir {directory}"));
+        }
+        if let Some(address) = config.gtp_local_ip {
+            text.line(format_args!("gtp local-ip {address}"));
+        }
+        text.line(format_args!("gtp t3-response {}", config.gtp_retry.t3_response_s));
+        text.line(format_args!("gtp n3-requests {}", config.gtp_retry.n3_requests));
+        for (number, ggsn) in &config.ggsns {
+            if let Some(address) = ggsn.remote_ip {
+                text.line(format_args!("ggsn {number} remote-ip {address}"));
+            }
+            text.line(format_args!("ggsn {number} gtp-version 1"));
+            match ggsn.echo_interval_s {
+                Some(seconds) => text.line(format_args!("ggsn {number} echo-interval {seconds}")),
+                None => text.line(format_args!("ggsn {number} no echo-interval")),
+            }
+        }
+        text.line(format_args!("auth-policy accept-all"));
+        text.line(format_args!("authentication optional"));
+        text.line(format_args!("encryption gea 0"));
+        for ApnRoute { apn, imsi_prefix, ggsn } in &config.apns {
+            match imsi_prefix {
+                Some(prefix) => text.line(format_args!("apn {apn} imsi-prefix {prefix} ggsn {ggsn}")),
+                None => text.line(format_args!("apn {apn} ggsn {ggsn}")),
+            }
+        }
+        for timer in GmmTimer::ALL {
+            let seconds = config.timers.get_s(*timer);
+            if seconds != timer.default_s() {
+                text.line(format_args!("timer {timer} {seconds}"));
+            }
+        }
+        text.line(format_args!("llc n201-u {}", config.llc.n201_u));
+        text.line(format_args!("sndcp reassembly-time {}", config.llc.reassembly_s));
+        text.line(format_args!("max-mobiles {}", config.limits.mobiles));
+        text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
+    });
+}
+
+/// Writes the node `bssgp`.
+pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
+    text.node(format_args!("bssgp"), |text| {
+        for (word, bucket) in [("bvc", config.bvc), ("ms", config.ms)] {
+            let Bucket { bmax_octets, rate_octets_per_s } = bucket;
+            text.line(format_args!(
+                "flow-control default {word} bmax {bmax_octets} rate {rate_octets_per_s}"
+            ));
+        }
+        text.line(format_args!("queue-limit ms {}", config.queue_ms_pdus));
+        text.line(format_args!("queue-limit cell {}", config.queue_cell_pdus));
+        match config.pdu_lifetime_cs {
+            Some(centiseconds) => text.line(format_args!("pdu-lifetime {centiseconds}")),
+            None => text.line(format_args!("pdu-lifetime infinite")),
+        }
+    });
+}
+
+/// All commands of both nodes.
+pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
+    let nothing_to_name = |_: &mut Edit<'_, SgsnConfig>| Ok(String::new());
+    grammar.add(&[Node::Config], "sgsn", "The SGSN", Action::<Sgsn>::Enter(Node::Sgsn, nothing_to_name));
+    grammar.add(
+        &[Node::Config],
+        "bssgp",
+        "BSSGP: flow control and queues",
+        Action::<Sgsn>::Enter(Node::Bssgp, nothing_to_name),
+    );
+    install_gtp(grammar);
+    install_ggsns(grammar);
+    install_apns(grammar);
+    install_access(grammar);
+    install_limits(grammar);
+    install_osmocom(grammar);
+    install_bssgp(grammar);
+}
+
+fn install_gtp(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "gtp state-dir PATH",
+        "GTP\nWhere the restart counter is kept\nA directory",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gtp_state_dir = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "gtp local-ip A.B.C.D",
+        "GTP\nThe address of its sockets\nThe address",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gtp_local_ip = Some(edit.args.value(0)?);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "gtp t3-response <1-60>",
+        "GTP\nT3-RESPONSE: how long an answer may take\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gtp_retry.t3_response_s = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "gtp n3-requests <1-20>",
+        "GTP\nN3-REQUESTS: how often a request is sent\nTimes",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gtp_retry.n3_requests = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+}
+
+fn ggsn<'e>(edit: &'e mut Edit<'_, SgsnConfig>) -> Result<&'e mut GgsnPeer, CommandError> {
+    let number = edit.args.value(0)?;
+    Ok(edit.config.ggsns.entry(number).or_default())
+}
+
+fn install_ggsns(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "ggsn <0-255> remote-ip A.B.C.D",
+        "A GGSN\nIts number\nIts address\nThe address",
+        Action::<Sgsn>::Set(|edit| {
+            let address = edit.args.value(1)?;
+            ggsn(edit)?.remote_ip = Some(address);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "ggsn <0-255> gtp-version (0|1)",
+        "A GGSN\nIts number\nIts version of GTP\nGTPv0: not here\nGTPv1",
+        Action::<Sgsn>::Set(|edit| {
+            if edit.args.text(1) == "0" {
+                return Err(CommandError::new("GTPv0 is not implemented yet; only version 1 is."));
+            }
+            ggsn(edit).map(|_| ())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "ggsn <0-255> echo-interval <1-36000>",
+        "A GGSN\nIts number\nBetween two Echo Requests\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            let seconds: u16 = edit.args.value(1)?;
+            if seconds < 60 {
+                edit.warn("29.060 clause 7.2.1 wants at least 60 s between two Echo Requests.");
+            }
+            ggsn(edit)?.echo_interval_s = Some(seconds);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "ggsn <0-255> no echo-interval",
+        "A GGSN\nIts number\nTake back\nEcho Requests",
+        Action::<Sgsn>::Set(|edit| ggsn(edit).map(|ggsn| ggsn.echo_interval_s = None)),
+    );
+    let dynamic = "A GGSN\nFound by DNS: not here";
+    let why = "GGSNs are not looked up by DNS; say 'ggsn <0-255> remote-ip A.B.C.D'.";
+    grammar.add(sgsn, "ggsn dynamic", dynamic, Action::<Sgsn>::Refuse(why));
+    grammar.add(
+        sgsn,
+        "grx-dns-add A.B.C.D",
+        "A DNS server of the GRX: not here\nThe address",
+        Action::<Sgsn>::Refuse(why),
+    );
+}
+
+fn add_route(edit: &mut Edit<'_, SgsnConfig>, imsi_prefix: Option<String>, ggsn: u8) -> Done {
+    if imsi_prefix
+        .as_deref()
+        .is_some_and(|prefix| prefix.len() > 15 || !prefix.bytes().all(|c| c.is_ascii_digit()))
+    {
+        return Err(CommandError::new("an IMSI prefix has up to 15 digits."));
+    }
+    let apn = edit.args.text(0).to_owned();
+    let apns = &mut edit.config.apns;
+    apns.retain(|route| (&route.apn, &route.imsi_prefix) != (&apn, &imsi_prefix));
+    apns.push(ApnRoute { apn, imsi_prefix, ggsn });
+    Ok(())
+}
+
+fn install_apns(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "apn APNAME ggsn <0-255>",
+        "An access point\nIts name; * is any\nThe GGSN it belongs to\nIts number",
+        Action::<Sgsn>::Set(|edit| {
+            let number = edit.args.value(1)?;
+            add_route(edit, None, number)
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "apn APNAME imsi-prefix IMSIPRE ggsn <0-255>",
+        "An access point\nIts name; * is any\nFor some mobiles\nHow their IMSI begins\nThe GGSN it belongs to\nIts number",
+        Action::<Sgsn>::Set(|edit| {
+            let number = edit.args.value(2)?;
+            let prefix = Some(edit.args.text(1).to_owned());
+            add_route(edit, prefix, number)
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no apn APNAME",
+        "Take back\nAn access point\nIts name",
+        Action::<Sgsn>::Set(|edit| {
+            let apn = edit.args.text(0);
+            edit.config.apns.retain(|route| route.apn != apn);
+            Ok(())
+        }),
+    );
+}
+
+fn install_access(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "auth-policy (accept-all|closed|acl-only|remote)",
+        "Who may attach\nEverybody\nHome subscribers: not here\nThose on a list: not here\nWhom an HLR allows: not here",
+        Action::<Sgsn>::Set(|edit| match edit.args.text(0) {
+            "accept-all" => Ok(()),
+            other => Err(CommandError(format!("auth-policy {other} is not implemented yet; only 'accept-all' is."))),
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "authentication (optional|required)",
+        "Whether mobiles are authenticated\nNot without an HLR\nAlways",
+        Action::<Sgsn>::Set(|edit| {
+            if edit.args.text(0) == "required" {
+                let why = "authentication needs an HLR, which is not implemented yet; say 'authentication optional'.";
+                return Err(CommandError::new(why));
+            }
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "encryption gea <0-4> [<0-4>] [<0-4>] [<0-4>] [<0-4>]",
+        "Ciphering\nOf GPRS\nAlgorithm\nAnother\nAnother\nAnother\nAnother",
+        Action::<Sgsn>::Set(|edit| {
+            if (0..5).all(|place| edit.args.get(place).is_none_or(|algorithm| algorithm == "0")) {
+                return Ok(());
+            }
+            Err(CommandError::new("ciphering is not implemented yet; only 'encryption gea 0' is."))
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "timer TNNNN (<0-2147483647>|default)",
+        "A timer of mobility or session management\nT3312 and its like; 'show timer' lists them\nSeconds\nIts default",
+        Action::<Sgsn>::Set(|edit| {
+            let timer = GmmTimer::named(edit.args.text(0))?;
+            let seconds =
+                if edit.args.text(1) == "default" { timer.default_s() } else { edit.args.value(1)? };
+            edit.config.timers.set(timer, seconds);
+            Ok(())
+        }),
+    );
+}
+
+fn install_limits(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "max-mobiles <1-1048576>",
+        "Mobiles with a context\nHow many at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.mobiles = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "max-held-n-pdus <1-4096>",
+        "N-PDUs held for one mobile that is paged or suspended\nHow many at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.held_n_pdus = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "llc n201-u <140-1520>",
+        "LLC\nN201-U of the user SAPIs, asked for by XID\nOctets",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.llc.n201_u = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "sndcp reassembly-time <1-120>",
+        "SNDCP\nHow long a segment waits for the rest of its N-PDU\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.llc.reassembly_s = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+}
+
+/// Commands of osmo-sgsn whose subject is not here.
+fn install_osmocom(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
+    let compression =
+        "compression is not implemented yet; say 'no compression rfc1144' and 'no compression v42bis'.";
+    grammar.add(
+        sgsn,
+        "no compression (rfc1144|v42bis)",
+        "Take back\nCompression\nOf TCP/IP headers\nOf data",
+        nothing,
+    );
+    let help = "Compression: not here\nOf TCP/IP headers\nHow";
+    grammar.add(sgsn, "compression rfc1144 .HOW", help, Action::<Sgsn>::Refuse(compression));
+    let help = "Compression: not here\nOf data\nHow";
+    grammar.add(sgsn, "compression v42bis .HOW", help, Action::<Sgsn>::Refuse(compression));
+    let cdr = Action::<Sgsn>::Ignore("charging records are not written yet.");
+    grammar.add(sgsn, "cdr filename NAME", "Charging records: not here\nTheir file\nIts path", cdr);
+    grammar.add(sgsn, "cdr interval <1-2147483647>", "Charging records: not here\nHow often\nSeconds", cdr);
+    grammar.add(sgsn, "cdr trap", "Charging records: not here\nOn the control interface", cdr);
+    grammar.add(
+        sgsn,
+        "no cdr (filename|trap)",
+        "Take back\nCharging records\nTheir file\nOn the control interface",
+        nothing,
+    );
+    let gsup = Action::<Sgsn>::Ignore("there is no HLR yet, since the policy is accept-all.");
+    grammar.add(sgsn, "gsup ipa-name NAME", "The HLR: not here\nOur name\nThe name", gsup);
+    grammar.add(sgsn, "gsup remote-ip A.B.C.D", "The HLR: not here\nIts address\nThe address", gsup);
+    grammar.add(sgsn, "gsup remote-port <0-65535>", "The HLR: not here\nIts port\nThe port", gsup);
+    grammar.add(sgsn, "gsup oap-id <0-65535>", "The HLR: not here\nOur number\nThe number", gsup);
+    let acl = "access control lists are not implemented yet; the policy is accept-all.";
+    grammar.add(
+        sgsn,
+        "imsi-acl (add|del) IMSI",
+        "A list of subscribers: not here\nAdd\nTake away\nThe IMSI",
+        Action::<Sgsn>::Refuse(acl),
+    );
+    let iu = Action::<Sgsn>::Ignore("there is no Iu interface here.");
+    grammar.add(sgsn, "cs7-instance-iu <0-15>", "Iu: not here\nThe SS7 instance", iu);
+    grammar.add(
+        sgsn,
+        "iu rab-assign-addr-enc (x213|v4raw)",
+        "Iu: not here\nForm of addresses\nOne\nAnother",
+        iu,
+    );
+    grammar.add(
+        sgsn,
+        "encryption uea <0-2> [<0-2>] [<0-2>]",
+        "Ciphering\nOf Iu: not here\nAlgorithm\nAnother\nAnother",
+        iu,
+    );
+}
+
+fn bucket(edit: &Edit<'_, SgsnConfig>) -> Result<Bucket, CommandError> {
+    Ok(Bucket { bmax_octets: edit.args.value(0)?, rate_octets_per_s: edit.args.value(1)? })
+}
+
+fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
+    let bssgp = &[Node::Bssgp];
+    let rest = "Bmax\nOctets\nR\nOctets per second";
+    grammar.add(
+        bssgp,
+        "flow-control default bvc bmax <100-6553500> rate <1-838860800>",
+        &format!("Flow control\nUntil the BSS says otherwise\nOf a cell\n{rest}"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.bvc = bucket(edit)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "flow-control default ms bmax <100-6553500> rate <1-838860800>",
+        &format!("Flow control\nUntil the BSS says otherwise\nOf a mobile\n{rest}"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.ms = bucket(edit)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "queue-limit (ms|cell) <1-65535>",
+        "How many PDUs may wait for flow control\nFor one mobile\nFor one cell\nPDUs",
+        Action::<Sgsn>::Set(|edit| {
+            let pdus = edit.args.value(1)?;
+            match edit.args.text(0) {
+                "ms" => edit.config.bssgp.queue_ms_pdus = pdus,
+                _ => edit.config.bssgp.queue_cell_pdus = pdus,
+            }
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "pdu-lifetime (<1-65534>|infinite)",
+        "How long a downlink PDU is worth sending\nCentiseconds\nFor ever",
+        Action::<Sgsn>::Set(|edit| {
+            let forever = edit.args.text(0) == "infinite";
+            edit.config.bssgp.pdu_lifetime_cs = if forever { None } else { Some(edit.args.value(0)?) };
+            Ok(())
+        }),
+    );
+}

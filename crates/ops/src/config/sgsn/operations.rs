@@ -1,0 +1,250 @@
+//! What an operator can ask of a running SGSN.
+
+use super::{GmmTimer, SgsnConfig};
+use crate::Sgsn;
+use crate::vty::common::OPERATING;
+use crate::vty::{Action, Args, CommandError, Grammar, Node};
+use core::fmt::Write as _;
+use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Nsvci};
+
+/// Of which mobiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whom {
+    /// All.
+    All,
+    /// The one with this IMSI.
+    Imsi(Imsi),
+    /// The one with this number, digits as given.
+    Msisdn(String),
+}
+
+/// What to do with an NS-VC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsvcChange {
+    /// Block it.
+    Block,
+    /// Unblock it.
+    Unblock,
+    /// Reset it.
+    Reset,
+}
+
+/// What an operator asks of an SGSN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SgsnOperation {
+    /// `show subscriber …`: a [`crate::view::Subscriber`] for each.
+    ShowSubscribers(Whom),
+    /// `show mm-context …`: a [`crate::view::MmContext`] for each, with their PDP contexts where `pdp`.
+    ShowMmContexts {
+        /// Of whom.
+        whom: Whom,
+        /// With their PDP contexts.
+        pdp: bool,
+    },
+    /// `show pdp-context …`: a [`crate::view::PdpContext`] for each.
+    ShowPdpContexts(Whom),
+    /// `show ns`: a [`crate::view::NsBind`] and a [`crate::view::Nse`] for each, with counters where `stats`.
+    ShowNs {
+        /// Only this NSE.
+        nsei: Option<Nsei>,
+        /// With counters.
+        stats: bool,
+    },
+    /// `show bssgp`: a [`crate::view::Bvc`] for each, with counters and queues where `stats`.
+    ShowBssgp {
+        /// Only this NSE.
+        nsei: Option<Nsei>,
+        /// With counters.
+        stats: bool,
+    },
+    /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.
+    ShowWhy(Imsi),
+    /// `show sgsn`: [`crate::view::SgsnSummary`].
+    ShowSgsn,
+    /// `show ggsn`: a [`crate::view::GgsnPeer`] for each.
+    ShowGgsns,
+    /// `show stats`: a [`crate::view::Counter`] for each.
+    ShowStats {
+        /// Leave out those that are 0.
+        skip_zero: bool,
+    },
+    /// `show drops`: a [`crate::view::DropCount`] for each.
+    ShowDrops,
+    /// `pdp-context deactivate imsi IMSI nsapi N`
+    DeactivatePdp {
+        /// Whose.
+        imsi: Imsi,
+        /// Which.
+        nsapi: Nsapi,
+    },
+    /// `subscriber detach imsi IMSI`
+    Detach(Imsi),
+    /// `page imsi IMSI`
+    Page(Imsi),
+    /// `ns reset`: all NS-VCs are reset.
+    ResetNs,
+    /// `nsvc <0-65535> (block|unblock|reset)`
+    ChangeNsvc {
+        /// Which.
+        nsvci: Nsvci,
+        /// What to do with it.
+        change: NsvcChange,
+    },
+    /// `bssgp bvc nsei <0-65535> bvci <0-65535> reset`
+    ResetBvc {
+        /// Of which NSE.
+        nsei: Nsei,
+        /// Which.
+        bvci: Bvci,
+    },
+}
+
+type Parsed = Result<SgsnOperation, CommandError>;
+
+fn imsi(args: &Args, place: usize) -> Result<Imsi, CommandError> {
+    let text = args.text(place);
+    text.parse().map_err(|_| CommandError(format!("'{text}' is no IMSI: up to 15 digits.")))
+}
+
+fn one(args: &Args, place: usize) -> Result<Whom, CommandError> {
+    imsi(args, place).map(Whom::Imsi)
+}
+
+/// All operations.
+pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
+    install_subscribers(grammar);
+    install_contexts(grammar);
+    install_gb(grammar);
+    install_node(grammar);
+    install_changes(grammar);
+}
+
+fn show(grammar: &mut Grammar<Sgsn>, pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed) {
+    let help = format!("Show the state of the node\n{help}");
+    grammar.add(OPERATING, pattern, &help, Action::<Sgsn>::Operate(parse));
+}
+
+fn install_subscribers(grammar: &mut Grammar<Sgsn>) {
+    use SgsnOperation::{ShowSubscribers, ShowWhy};
+    show(grammar, "show subscriber (all|cache)", "Subscribers\nAll\nAll, in Osmocom's word", |_| {
+        Ok(ShowSubscribers(Whom::All))
+    });
+    show(grammar, "show subscriber imsi IMSI", "Subscribers\nBy IMSI\nThe IMSI", |args| {
+        one(args, 0).map(ShowSubscribers)
+    });
+    show(grammar, "show subscriber msisdn MSISDN", "Subscribers\nBy number\nThe number", |args| {
+        let digits = args.text(0);
+        if digits.len() > 20 || !digits.bytes().all(|c| c.is_ascii_digit()) {
+            return Err(CommandError(format!("'{digits}' is no MSISDN: digits alone.")));
+        }
+        Ok(ShowSubscribers(Whom::Msisdn(digits.to_owned())))
+    });
+    let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";
+    show(grammar, "show why imsi IMSI", why, |args| imsi(args, 0).map(ShowWhy));
+}
+
+fn install_contexts(grammar: &mut Grammar<Sgsn>) {
+    use SgsnOperation::{ShowMmContexts, ShowPdpContexts};
+    show(grammar, "show mm-context all [pdp]", "MM contexts\nAll\nWith their PDP contexts", |args| {
+        Ok(ShowMmContexts { whom: Whom::All, pdp: args.get(0).is_some() })
+    });
+    let help = "MM contexts\nBy IMSI\nThe IMSI\nWith their PDP contexts";
+    show(grammar, "show mm-context imsi IMSI [pdp]", help, |args| {
+        Ok(ShowMmContexts { whom: one(args, 0)?, pdp: args.get(1).is_some() })
+    });
+    show(grammar, "show pdp-context all", "PDP contexts\nAll", |_| Ok(ShowPdpContexts(Whom::All)));
+    show(grammar, "show pdp-context imsi IMSI", "PDP contexts\nBy IMSI\nThe IMSI", |args| {
+        one(args, 0).map(ShowPdpContexts)
+    });
+}
+
+fn install_gb(grammar: &mut Grammar<Sgsn>) {
+    use SgsnOperation::{ShowBssgp, ShowNs};
+    let ns = "The network service: binds, NSEs, NS-VCs";
+    show(grammar, "show ns [stats]", &format!("{ns}\nWith counters"), |args| {
+        Ok(ShowNs { nsei: None, stats: args.get(0).is_some() })
+    });
+    show(grammar, "show ns entities [stats]", &format!("{ns}\nNSEs\nWith counters"), |args| {
+        Ok(ShowNs { nsei: None, stats: args.get(0).is_some() })
+    });
+    show(
+        grammar,
+        "show ns nsei <0-65535> [stats]",
+        &format!("{ns}\nOne NSE\nIts NSEI\nWith counters"),
+        |args| Ok(ShowNs { nsei: Some(Nsei(args.value(0)?)), stats: args.get(1).is_some() }),
+    );
+    let bssgp = "BVCs: state, flow control, queues";
+    show(grammar, "show bssgp [stats]", &format!("{bssgp}\nWith counters"), |args| {
+        Ok(ShowBssgp { nsei: None, stats: args.get(0).is_some() })
+    });
+    show(grammar, "show bssgp bvc", &format!("{bssgp}\nAll, with counters"), |_| {
+        Ok(ShowBssgp { nsei: None, stats: true })
+    });
+    let help = format!("{bssgp}\nOf one NSE\nIts NSEI\nWith counters");
+    show(grammar, "show bssgp nsei <0-65535> [stats]", &help, |args| {
+        Ok(ShowBssgp { nsei: Some(Nsei(args.value(0)?)), stats: args.get(1).is_some() })
+    });
+}
+
+fn install_node(grammar: &mut Grammar<Sgsn>) {
+    use SgsnOperation::{ShowDrops, ShowGgsns, ShowSgsn, ShowStats};
+    show(grammar, "show sgsn", "The SGSN: addresses and sizes", |_| Ok(ShowSgsn));
+    show(grammar, "show ggsn", "The GGSNs and their GTP paths", |_| Ok(ShowGgsns));
+    show(grammar, "show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
+        Ok(ShowStats { skip_zero: args.get(0).is_some() })
+    });
+    show(grammar, "show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
+    let nodes = &[Node::View, Node::Enable, Node::Sgsn];
+    grammar.add(
+        nodes,
+        "show timer [TNNNN]",
+        "Show the state of the node\nTimers of mobility and session management\nOne of them",
+        Action::<Sgsn>::Show(show_timers),
+    );
+}
+
+fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(), CommandError> {
+    let only = args.get(0).map(GmmTimer::named).transpose()?;
+    for timer in GmmTimer::ALL.iter().filter(|timer| only.is_none_or(|only| only == **timer)) {
+        let (seconds, default) = (config.timers.get_s(*timer), timer.default_s());
+        let _ = writeln!(out, "{timer} = {seconds} s\t{} (default: {default} s)", timer.help());
+    }
+    Ok(())
+}
+
+fn install_changes(grammar: &mut Grammar<Sgsn>) {
+    use SgsnOperation::{ChangeNsvc, DeactivatePdp, Detach, Page, ResetBvc, ResetNs};
+    let enable = &[Node::Enable];
+    let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        grammar.add(enable, pattern, help, Action::<Sgsn>::Operate(parse));
+    };
+    add(
+        "pdp-context deactivate imsi IMSI nsapi <5-15>",
+        "A PDP context\nDeactivate it, from the network's side\nBy IMSI\nThe IMSI\nBy NSAPI\nThe NSAPI",
+        |args| Ok(DeactivatePdp { imsi: imsi(args, 0)?, nsapi: Nsapi(args.value(1)?) }),
+    );
+    add(
+        "subscriber detach imsi IMSI",
+        "A subscriber\nDetach it, from the network's side\nBy IMSI\nThe IMSI",
+        |args| imsi(args, 0).map(Detach),
+    );
+    add("page imsi IMSI", "Page a mobile\nBy IMSI\nThe IMSI", |args| imsi(args, 0).map(Page));
+    add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
+    add(
+        "nsvc <0-65535> (block|unblock|reset)",
+        "An NS-VC\nIts NSVCI\nBlock it\nUnblock it\nReset it",
+        |args| {
+            let change = match args.text(1) {
+                "block" => NsvcChange::Block,
+                "unblock" => NsvcChange::Unblock,
+                _ => NsvcChange::Reset,
+            };
+            Ok(ChangeNsvc { nsvci: Nsvci(args.value(0)?), change })
+        },
+    );
+    add(
+        "bssgp bvc nsei <0-65535> bvci <0-65535> reset",
+        "BSSGP\nA BVC\nOf which NSE\nIts NSEI\nWhich\nIts BVCI\nReset it",
+        |args| Ok(ResetBvc { nsei: Nsei(args.value(0)?), bvci: Bvci(args.value(1)?) }),
+    );
+}

@@ -1,0 +1,82 @@
+//! The known command that is nearest to an unknown line.
+
+use crate::vty::grammar::Shape;
+use crate::vty::{Element, Grammar, Node};
+
+/// The pattern of `node` that is nearest to `words`: by edit distance of the fixed words, where a placeholder costs
+/// nothing if it fits. `None` where the node has no commands.
+pub(crate) fn nearest<E: Element>(grammar: &Grammar<E>, node: Node, words: &[&str]) -> Option<String> {
+    let commands = grammar.commands(node).iter();
+    let best = commands.min_by_key(|command| distance(&command.shape(), words))?;
+    Some(best.pattern().to_owned())
+}
+
+/// What a word costs that is missing or too many.
+const WORD: usize = 4;
+/// What a value costs that does not fit its placeholder: less than a wrong word, since the command was probably meant.
+const VALUE: usize = 2;
+
+fn distance(shape: &[Shape<'_>], words: &[&str]) -> usize {
+    let mut cost = 0;
+    let mut words = words.iter().take(shape.len() + 8);
+    for place in shape {
+        let Some(word) = words.next() else {
+            cost += if place.optional { 0 } else { WORD };
+            continue;
+        };
+        let fixed = place.fixed.iter().map(|own| edit_distance(own, word)).min();
+        cost += match (fixed, place.fits(word)) {
+            (_, true) => 0,
+            (Some(letters), _) => letters.saturating_mul(2),
+            (None, false) => VALUE,
+        };
+    }
+    cost + WORD * words.count()
+}
+
+/// Letters to insert, remove or replace.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = i;
+        let mut left = i + 1;
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
+            let above = *slot;
+            left = (diagonal + usize::from(x != *y)).min(above + 1).min(left + 1);
+            *slot = left;
+            diagonal = above;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sgsn;
+
+    #[test]
+    fn distances() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("abc", "abc"), 0);
+    }
+
+    #[test]
+    fn slips_of_the_pen_are_found() {
+        let grammar = Grammar::<Sgsn>::new();
+        let near = |node, line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            nearest(&grammar, node, &words).unwrap()
+        };
+        assert!(near(Node::Ns, "timr tns-block 3").starts_with("timer (tns-block|"));
+        assert!(near(Node::Ns, "timer tns-blok 3").starts_with("timer (tns-block|"));
+        assert_eq!(near(Node::Sgsn, "ggsn 0 remot-ip 127.0.0.2"), "ggsn <0-255> remote-ip A.B.C.D");
+        assert_eq!(near(Node::Sgsn, "ggsn 0 remote-ip 127.0.0"), "ggsn <0-255> remote-ip A.B.C.D");
+        assert_eq!(near(Node::NsBind, "accept-ipacess"), "accept-ipaccess");
+    }
+}

@@ -1,0 +1,93 @@
+//! Counters, drops, and the answer to "why?".
+
+use super::Seconds;
+use core::fmt;
+use gannet_proto::drops::{Drop, DropCounters};
+use gannet_proto::time::Instant;
+
+/// One line of `show stats`: `name value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// Lower case, words joined by underscores.
+    pub name: &'static str,
+    /// Its value.
+    pub value: u64,
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}", self.name, self.value)
+    }
+}
+
+/// One line of `show drops`: `name count sentence (clause)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropCount {
+    /// Which.
+    pub drop: Drop,
+    /// How often since the start.
+    pub count: u64,
+}
+
+impl fmt::Display for DropCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { drop, count } = self;
+        writeln!(f, "{:<24} {count:>10}  {} ({})", drop.name(), drop.sentence(), drop.clause())
+    }
+}
+
+/// The lines of `show drops` for a table of counters.
+pub fn drops(counters: &DropCounters) -> impl Iterator<Item = DropCount> + '_ {
+    counters.raised().map(|(drop, count)| DropCount { drop, count })
+}
+
+/// One line of `show why imsi IMSI`: what befell a mobile, when, and by which clause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    /// When, since the start.
+    pub time: Instant,
+    /// The name of the drop, or of the message that rejected something.
+    pub name: String,
+    /// The clause that says so.
+    pub clause: String,
+    /// What a person reads.
+    pub sentence: String,
+}
+
+impl Why {
+    /// Of a drop.
+    #[must_use]
+    pub fn of_drop(time: Instant, drop: Drop) -> Self {
+        Self {
+            time,
+            name: drop.name().to_owned(),
+            clause: drop.clause().to_owned(),
+            sentence: drop.sentence().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { time, name, clause, sentence } = self;
+        writeln!(f, "{:>12}  {name}: {sentence} ({clause})", Seconds(*time).to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_begin_with_what_scripts_look_for() {
+        let mut counters = DropCounters::default();
+        counters.add(Drop::NsMalformed);
+        let text: String = drops(&counters).map(|drop| drop.to_string()).collect();
+        let mut words = text.split_whitespace();
+        assert_eq!((words.next(), words.next()), (Some("ns_malformed"), Some("1")));
+        assert_eq!(
+            Why::of_drop(Instant(1_234_567_890), Drop::NsMalformed).to_string(),
+            "     1.234 s  ns_malformed: an NS PDU could not be read (08.16 clause 7.3.1)\n"
+        );
+    }
+}

@@ -1,0 +1,274 @@
+//! Mobiles, as the SGSN, the GGSN and the BSS emulator see them.
+
+use super::{Or, Seconds};
+use core::fmt;
+use core::net::IpAddr;
+use gannet_proto::time::Instant;
+use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, PTmsi, Rai, Sapi, Teid, Tlli};
+
+/// One line of `show subscriber …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscriber {
+    /// Its IMSI, where it is known yet.
+    pub imsi: Option<Imsi>,
+    /// Its number, where an HLR said so.
+    pub msisdn: Option<String>,
+    /// Its equipment.
+    pub imei: Option<Imei>,
+    /// Its P-TMSI.
+    pub ptmsi: Option<PTmsi>,
+    /// `GMM-REGISTERED` and its like.
+    pub gmm_state: &'static str,
+    /// `IDLE`, `STANDBY`, `READY`.
+    pub mm_state: &'static str,
+    /// Active PDP contexts.
+    pub pdp_contexts: usize,
+}
+
+impl fmt::Display for Subscriber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "IMSI: {:<15} P-TMSI: {:<8} ",
+            Or(&self.imsi.map(|imsi| imsi.to_string())),
+            Or(&self.ptmsi)
+        )?;
+        if let Some(msisdn) = &self.msisdn {
+            write!(f, "MSISDN: {msisdn} ")?;
+        }
+        if let Some(imei) = self.imei {
+            write!(f, "IMEI: {imei} ")?;
+        }
+        writeln!(f, "{} {} PDP contexts: {}", self.gmm_state, self.mm_state, self.pdp_contexts)
+    }
+}
+
+/// One entry of `show mm-context …`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MmContext {
+    /// Its IMSI, where it is known yet.
+    pub imsi: Option<Imsi>,
+    /// Its equipment.
+    pub imei: Option<Imei>,
+    /// Its P-TMSI.
+    pub ptmsi: Option<PTmsi>,
+    /// Its TLLI.
+    pub tlli: Option<Tlli>,
+    /// Its TLLI before the last assignment, while that is valid.
+    pub tlli_old: Option<Tlli>,
+    /// `GMM-REGISTERED` and its like.
+    pub gmm_state: &'static str,
+    /// `IDLE`, `STANDBY`, `READY`.
+    pub mm_state: &'static str,
+    /// Where it is.
+    pub rai: Option<Rai>,
+    /// The cell it was heard in last.
+    pub cell: Option<CellId>,
+    /// When it was heard last, since the start.
+    pub heard: Option<Instant>,
+    /// Its PDP contexts, where they were asked for.
+    pub pdp_contexts: Vec<PdpContext>,
+}
+
+impl fmt::Display for MmContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "MM context of IMSI {}, IMEI {}", Or(&self.imsi), Or(&self.imei))?;
+        writeln!(f, "  P-TMSI: {} TLLI: {} (old {})", Or(&self.ptmsi), Or(&self.tlli), Or(&self.tlli_old))?;
+        writeln!(f, "  state: {}, {}", self.gmm_state, self.mm_state)?;
+        writeln!(f, "  routing area: {} cell: {}", Or(&self.rai), Or(&self.cell))?;
+        if let Some(heard) = self.heard {
+            writeln!(f, "  heard last at {}", Seconds(heard))?;
+        }
+        self.pdp_contexts.iter().try_for_each(|context| context.fmt(f))
+    }
+}
+
+/// A negotiated QoS profile: the classes of R97 (04.08 clause 10.5.6.5 [24.008]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Qos {
+    /// Precedence class.
+    pub precedence: u8,
+    /// Delay class.
+    pub delay: u8,
+    /// Reliability class.
+    pub reliability: u8,
+    /// Peak throughput class.
+    pub peak: u8,
+    /// Mean throughput class.
+    pub mean: u8,
+}
+
+impl fmt::Display for Qos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { precedence, delay, reliability, peak, mean } = self;
+        write!(f, "precedence {precedence} delay {delay} reliability {reliability} peak {peak} mean {mean}")
+    }
+}
+
+/// One entry of `show pdp-context …`: its first line begins with the IMSI and has the only `NSAPI`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PdpContext {
+    /// Whose it is.
+    pub imsi: Option<Imsi>,
+    /// Its NSAPI.
+    pub nsapi: Nsapi,
+    /// Its SAPI; the GGSN knows none.
+    pub sapi: Option<Sapi>,
+    /// `PDP-ACTIVE` and its like.
+    pub state: &'static str,
+    /// The access point.
+    pub apn: String,
+    /// The mobile's address.
+    pub address: Option<IpAddr>,
+    /// The other GSN.
+    pub peer: Option<IpAddr>,
+    /// TEIDs of the control plane: ours and the other's.
+    pub teid_control: (Teid, Teid),
+    /// TEIDs of the user plane: ours and the other's.
+    pub teid_user: (Teid, Teid),
+    /// The negotiated QoS.
+    pub qos: Option<Qos>,
+    /// N-PDUs towards the mobile.
+    pub downlink_n_pdus: u64,
+    /// Octets in them.
+    pub downlink_octets: u64,
+    /// N-PDUs from the mobile.
+    pub uplink_n_pdus: u64,
+    /// Octets in them.
+    pub uplink_octets: u64,
+}
+
+impl fmt::Display for PdpContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PDP context: IMSI {} NSAPI {}", Or(&self.imsi), self.nsapi)?;
+        if let Some(sapi) = self.sapi {
+            write!(f, " SAPI {sapi}")?;
+        }
+        writeln!(f, " {} APN {} address {}", self.state, self.apn, Or(&self.address))?;
+        let ((control, peer_control), (user, peer_user)) = (self.teid_control, self.teid_user);
+        writeln!(
+            f,
+            "  peer {}: TEID of control {control} here, {peer_control} there; of user data {user} here, {peer_user} there",
+            Or(&self.peer)
+        )?;
+        if let Some(qos) = self.qos {
+            writeln!(f, "  QoS: {qos}")?;
+        }
+        writeln!(
+            f,
+            "  downlink {} N-PDUs, {} octets; uplink {} N-PDUs, {} octets",
+            self.downlink_n_pdus, self.downlink_octets, self.uplink_n_pdus, self.uplink_octets
+        )
+    }
+}
+
+/// One line of the BSS's `show mobile`: state words are `detached`, `attaching`, `attached`, `pdp-activating`,
+/// `pdp-active`, `detaching`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mobile {
+    /// From 1.
+    pub number: u32,
+    /// Its IMSI.
+    pub imsi: Imsi,
+    /// Where it is in its life.
+    pub state: &'static str,
+    /// The cell it camps on, from 0.
+    pub cell: u16,
+    /// Its TLLI.
+    pub tlli: Option<Tlli>,
+    /// Its address.
+    pub address: Option<IpAddr>,
+    /// Its TUN device.
+    pub tun: Option<String>,
+}
+
+impl fmt::Display for Mobile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, imsi, state, cell, .. } = self;
+        write!(f, "{number:>6} IMSI {imsi} {state:<14} cell {cell} TLLI {}", Or(&self.tlli))?;
+        if let Some(address) = self.address {
+            write!(f, " address {address}")?;
+        }
+        if let Some(tun) = &self.tun {
+            write!(f, " device {tun}")?;
+        }
+        f.write_str("\n")
+    }
+}
+
+/// One line of the BSS's `show cells`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// From 0.
+    pub number: u16,
+    /// Its identity.
+    pub cell: CellId,
+    /// Its NSE.
+    pub nsei: gannet_wire::id::Nsei,
+    /// Its BVC.
+    pub bvci: gannet_wire::id::Bvci,
+    /// State of its BVC.
+    pub state: &'static str,
+    /// Mobiles that camp on it.
+    pub mobiles: u32,
+    /// PDUs that wait for its radio.
+    pub queued_pdus: u64,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, cell, nsei, bvci, state, mobiles, queued_pdus } = self;
+        writeln!(
+            f,
+            "{number:>5} {cell} NSEI {nsei} BVCI {bvci} {state}, {mobiles} mobiles, {queued_pdus} PDUs wait"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_has_one_line_with_its_nsapi() {
+        let context = PdpContext {
+            imsi: "001010000000001".parse().ok(),
+            nsapi: Nsapi(5),
+            sapi: Some(Sapi(3)),
+            state: "PDP-ACTIVE",
+            apn: "internet".into(),
+            address: "172.16.222.2".parse().ok(),
+            peer: "127.0.0.2".parse().ok(),
+            teid_control: (Teid(1), Teid(2)),
+            teid_user: (Teid(3), Teid(4)),
+            qos: Some(Qos::default()),
+            downlink_n_pdus: 1,
+            downlink_octets: 2,
+            uplink_n_pdus: 3,
+            uplink_octets: 4,
+        };
+        let text = context.to_string();
+        assert!(text.starts_with(
+            "PDP context: IMSI 001010000000001 NSAPI 5 SAPI 3 PDP-ACTIVE APN internet address 172.16.222.2\n"
+        ));
+        assert_eq!(text.matches("NSAPI").count(), 1);
+    }
+
+    #[test]
+    fn a_mobile_is_one_line() {
+        let mobile = Mobile {
+            number: 1,
+            imsi: "001010000000001".parse().unwrap(),
+            state: "pdp-active",
+            cell: 0,
+            tlli: Some(Tlli(0xc000_0001)),
+            address: "172.16.222.2".parse().ok(),
+            tun: Some("ms0".into()),
+        };
+        let text = mobile.to_string();
+        assert_eq!(
+            text,
+            "     1 IMSI 001010000000001 pdp-active     cell 0 TLLI c0000001 address 172.16.222.2 device ms0\n"
+        );
+    }
+}

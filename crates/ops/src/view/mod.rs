@@ -1,0 +1,52 @@
+//! What `show …` prints: plain structures that the program fills from its node, each with its [`Display`].
+//!
+//! Every `Display` ends its last line with `\n`, so that answers are made by writing one after the other:
+//!
+//! ```
+//! use core::fmt::Write as _;
+//! let mut out = String::new();
+//! for view in [gannet_ops::view::Counter { name: "n_pdu_uplink", value: 3 }] {
+//!     write!(out, "{view}").unwrap();
+//! }
+//! assert_eq!(out, "n_pdu_uplink 3\n");
+//! ```
+//!
+//! States are words of the specifications, as the node's own `Debug` or `name()` has them; views don't know the enums
+//! of the nodes. Scripts read these texts: a line that begins with a name stays so.
+//!
+//! [`Display`]: core::fmt::Display
+
+mod counters;
+mod gb;
+mod mobile;
+mod node;
+
+pub use counters::{Counter, DropCount, Why, drops};
+pub use gb::{Bvc, BvcStats, FlowControl, NsBind, NsVc, NsVcStats, Nse};
+pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber};
+pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Table};
+
+use core::fmt;
+use gannet_proto::time::Instant;
+
+/// A value that may be unknown.
+struct Or<'a, T>(&'a Option<T>);
+
+impl<T: fmt::Display> fmt::Display for Or<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(value) => value.fmt(f),
+            None => f.pad("-"),
+        }
+    }
+}
+
+/// An instant as seconds since the start of the run, with milliseconds.
+struct Seconds(Instant);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0.0;
+        write!(f, "{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1000)
+    }
+}

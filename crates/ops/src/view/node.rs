@@ -1,0 +1,118 @@
+//! The nodes as a whole: the SGSN's sizes, its GGSNs, the GGSN's access points.
+
+use super::{Or, Seconds};
+use core::fmt;
+use core::net::IpAddr;
+use gannet_proto::time::Instant;
+
+/// How full a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    /// What it holds: `mobiles`, `PDP contexts`, …
+    pub name: &'static str,
+    /// Entries now.
+    pub used: u64,
+    /// Entries at most.
+    pub limit: u64,
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  {}: {} of {}", self.name, self.used, self.limit)
+    }
+}
+
+/// `show sgsn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SgsnSummary {
+    /// The address of GTP.
+    pub gtp_address: IpAddr,
+    /// The restart counter of GTP.
+    pub restart_counter: u8,
+    /// How long it runs.
+    pub uptime: Instant,
+    /// How full its tables are.
+    pub tables: Vec<Table>,
+}
+
+impl fmt::Display for SgsnSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "SGSN: GTP at {}, restart counter {}", self.gtp_address, self.restart_counter)?;
+        writeln!(f, "  running for {}", Seconds(self.uptime))?;
+        self.tables.iter().try_for_each(|table| table.fmt(f))
+    }
+}
+
+/// One entry of the SGSN's `show ggsn`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgsnPeer {
+    /// Its number in the configuration.
+    pub number: u8,
+    /// Its address.
+    pub address: IpAddr,
+    /// `up`, `down`, `unknown`.
+    pub path: &'static str,
+    /// Its restart counter, where it said one.
+    pub restart_counter: Option<u8>,
+    /// PDP contexts through it.
+    pub pdp_contexts: u64,
+}
+
+impl fmt::Display for GgsnPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, address, path, pdp_contexts, .. } = self;
+        writeln!(
+            f,
+            "GGSN {number}: {address}, path {path}, restart counter {}, {pdp_contexts} PDP contexts",
+            Or(&self.restart_counter)
+        )
+    }
+}
+
+/// `show ggsn` of the GGSN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgsnSummary {
+    /// Its name.
+    pub name: String,
+    /// The address of GTP.
+    pub gtp_address: IpAddr,
+    /// The restart counter of GTP.
+    pub restart_counter: u8,
+    /// Its access points.
+    pub apns: Vec<GgsnApn>,
+}
+
+/// One access point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgsnApn {
+    /// Its name.
+    pub name: String,
+    /// Its TUN device.
+    pub device: Option<String>,
+    /// The pool of addresses.
+    pub pool: Option<String>,
+    /// Addresses in use.
+    pub used: u64,
+    /// Addresses in all.
+    pub size: u64,
+}
+
+impl fmt::Display for GgsnSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "GGSN {}: bound to {}, restart counter {}",
+            self.name, self.gtp_address, self.restart_counter
+        )?;
+        for apn in &self.apns {
+            let GgsnApn { name, used, size, .. } = apn;
+            writeln!(
+                f,
+                "  APN {name}: device {}, pool {}, {used} of {size} addresses in use",
+                Or(&apn.device),
+                Or(&apn.pool)
+            )?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! The commands that every element has: moving between nodes, looking at the session, `logging …`, `write`.
+
+use super::log_view::{CATEGORY_WORDS, LEVELS, LogCommand, SILENT_WORDS};
+use super::{Action, Element, Grammar, Node, SessionAction};
+
+/// The nodes in which commands are typed to operate, not to configure.
+pub(crate) const OPERATING: &[Node] = &[Node::View, Node::Enable];
+
+/// The commands of the view and enable nodes.
+pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
+    let session = Action::Session;
+    grammar.add(
+        &[Node::View],
+        "enable",
+        "Operate the node and change its configuration",
+        session(SessionAction::Enable),
+    );
+    grammar.add(&[Node::Enable], "disable", "Back to looking on", session(SessionAction::Disable));
+    grammar.add(
+        &[Node::Enable],
+        "configure [terminal]",
+        "Change the configuration\nFrom this terminal",
+        session(SessionAction::Configure),
+    );
+    let mut both = |pattern, help, action| grammar.add(OPERATING, pattern, help, Action::Session(action));
+    both(
+        "show version",
+        "Show the state of the node\nName and version of the program",
+        SessionAction::Version,
+    );
+    both(
+        "show history",
+        "Show the state of the node\nThe last commands of this session",
+        SessionAction::History,
+    );
+    both("who", "Who has a session", SessionAction::Who);
+    both(
+        "terminal length <0-512>",
+        "Change the terminal\nLines of a page\n0 shows long answers in one piece",
+        SessionAction::Length,
+    );
+    both(
+        "terminal no length",
+        "Change the terminal\nBack to\nThe length that the terminal tells",
+        SessionAction::NoLength,
+    );
+    install_logging(grammar);
+}
+
+fn install_logging<E: Element>(grammar: &mut Grammar<E>) {
+    let log = |command| Action::Session(SessionAction::Log(command));
+    let mut add =
+        |pattern: &'static str, help: &str, command| grammar.add(OPERATING, pattern, help, log(command));
+    add("logging enable", "The log, in this session\nShow it", LogCommand::Enable);
+    add("logging disable", "The log, in this session\nHide it", LogCommand::Disable);
+    add(
+        "show logging vty",
+        "Show the state of the node\nThe log\nWhat this session shows of it",
+        LogCommand::Show,
+    );
+    for (pattern, help, command) in [
+        (Switch::FilterAll, LogCommand::FilterAll),
+        (Switch::Color, LogCommand::Color),
+        (Switch::Timestamp, LogCommand::Timestamp),
+        (Switch::ExtendedTimestamp, LogCommand::ExtendedTimestamp),
+        (Switch::Category, LogCommand::Category),
+        (Switch::Level, LogCommand::PrintLevel),
+    ]
+    .map(|(switch, command)| (switch.pattern(), switch.help(), command))
+    {
+        add(pattern, help, command);
+    }
+    let (pattern, help) = level_command();
+    grammar.add(OPERATING, pattern, &help, log(LogCommand::Level));
+    let (pattern, help) = level_all_command();
+    grammar.add(OPERATING, pattern, &help, log(LogCommand::LevelAll));
+}
+
+/// The `logging … (0|1)` commands that sessions and log targets share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Switch {
+    FilterAll,
+    Color,
+    Timestamp,
+    ExtendedTimestamp,
+    Category,
+    Level,
+}
+
+impl Switch {
+    pub(crate) const fn pattern(self) -> &'static str {
+        match self {
+            Self::FilterAll => "logging filter all (0|1)",
+            Self::Color => "logging color (0|1)",
+            Self::Timestamp => "logging timestamp (0|1)",
+            Self::ExtendedTimestamp => "logging print extended-timestamp (0|1)",
+            Self::Category => "logging print category (0|1)",
+            Self::Level => "logging print level (0|1)",
+        }
+    }
+
+    pub(crate) const fn help(self) -> &'static str {
+        match self {
+            Self::FilterAll => "The log\nWhich lines are shown\nLines about anybody\nNone\nAll",
+            Self::Color => "The log\nColours by level\nOff\nOn",
+            Self::Timestamp => "The log\nSeconds since the start in front of each line\nOff\nOn",
+            Self::ExtendedTimestamp => "The log\nWhat stands in a line\nDate and time of day\nOff\nOn",
+            Self::Category => "The log\nWhat stands in a line\nThe category\nOff\nOn",
+            Self::Level => "The log\nWhat stands in a line\nThe level\nOff\nOn",
+        }
+    }
+}
+
+fn level_words() -> (String, String) {
+    let words: Vec<&str> = LEVELS.iter().map(|(word, _)| *word).collect();
+    let help = "For developers\nNormal events\nNormal events that matter\nWhat failed\nWhat ends the node";
+    (format!("({})", words.join("|")), help.to_owned())
+}
+
+/// `logging level CATEGORY LEVEL` with the words for both, and its help.
+pub(crate) fn level_command() -> (String, String) {
+    let known = CATEGORY_WORDS.iter().map(|(word, ..)| *word);
+    let words: Vec<&str> = known.chain(SILENT_WORDS.iter().copied()).collect();
+    let mut help = "The log\nFrom which level on lines are shown\n".to_owned();
+    for (_, _, text) in CATEGORY_WORDS {
+        help.push_str(text);
+        help.push('\n');
+    }
+    for _ in SILENT_WORDS {
+        help.push_str("Osmocom's; nothing here speaks under it\n");
+    }
+    let (levels, level_help) = level_words();
+    (format!("logging level ({}) {levels}", words.join("|")), help + &level_help)
+}
+
+/// `logging level set-all LEVEL`.
+pub(crate) fn level_all_command() -> (String, String) {
+    let (levels, help) = level_words();
+    let help = format!("The log\nFrom which level on lines are shown\nOf every category\n{help}");
+    (format!("logging level set-all {levels}"), help)
+}
+
+/// The commands of all nodes, added behind those of the element.
+pub(super) fn install_everywhere<E: Element>(grammar: &mut Grammar<E>) {
+    let session = Action::Session;
+    let all: Vec<Node> = grammar.nodes().collect();
+    let configuring: Vec<Node> = all.iter().copied().filter(|node| node.is_config()).collect();
+    grammar.add(&all, "help", "How to use this terminal", session(SessionAction::Help));
+    grammar.add(&all, "list", "The commands of this node", session(SessionAction::List));
+    let up = "One node up; out of the terminal at the top";
+    grammar.add(&all, "exit", up, session(SessionAction::Exit));
+    grammar.add(&all, "quit", up, session(SessionAction::Quit));
+    let with_end: Vec<Node> = all.iter().copied().filter(|node| *node != Node::View).collect();
+    grammar.add(&with_end, "end", "To the enable node", session(SessionAction::End));
+    let show = "Show the state of the node\nThe configuration in force";
+    grammar.add(&with_end, "show running-config", show, session(SessionAction::RunningConfig));
+    grammar.add(&with_end, "write", "Write the configuration to its file", session(SessionAction::WriteFile));
+    let words = "Write the configuration";
+    let terminal = format!("{words}\nTo this terminal");
+    grammar.add(&with_end, "write terminal", &terminal, session(SessionAction::RunningConfig));
+    let file = format!("{words}\nTo a file\nWhich; without it, the one that was read");
+    grammar.add(&with_end, "write file [PATH]", &file, session(SessionAction::WriteFile));
+    let memory = format!("{words}\nTo the file that was read");
+    grammar.add(&with_end, "write memory", &memory, session(SessionAction::WriteFile));
+    grammar.add(
+        &[Node::Enable],
+        "copy running-config startup-config",
+        "Copy\nThe configuration in force\nTo the file that was read",
+        session(SessionAction::WriteFile),
+    );
+    grammar.add(
+        &configuring,
+        "do .LINE",
+        "Run a command of the enable node\nThe command",
+        session(SessionAction::Do),
+    );
+}
+
+/// The text of `help`.
+pub const HELP: &str = "\
+?      what may come next, anywhere in a line
+TAB    completes a word; words may be cut short as long as they are clear
+list   the commands of this node
+exit   one node up; end goes to the top
+arrows and Ctrl-A Ctrl-E Ctrl-U Ctrl-W Ctrl-K edit the line; up and down bring back earlier ones
+";

@@ -1,0 +1,239 @@
+//! Configuration files: those of Osmocom's daemons load unchanged, what is written is read back, and errors say where.
+
+use gannet_ops::config::ggsn::GgsnConfig;
+use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
+use gannet_ops::vty::Element;
+use gannet_ops::{Bss, Ggsn, Sgsn, config};
+
+const OSMO_GGSN: &str = "ggsn ggsn0
+ gtp state-dir /tmp/run
+ gtp bind-ip 127.0.0.2
+ apn internet
+  gtpu-mode tun
+  tun-device tun4
+  type-support v4
+  ip prefix dynamic 172.16.222.0/24
+  ip dns 0 192.0.2.1
+  ip ifconfig 172.16.222.0/24
+  no shutdown
+ default-apn internet
+ no shutdown ggsn
+line vty
+ no login
+ bind 127.0.0.2
+ctrl
+ bind 127.0.0.2
+";
+
+const OSMO_SGSN: &str = "sgsn
+ gtp state-dir /tmp/run
+ gtp local-ip 127.0.0.1
+ ggsn 0 remote-ip 127.0.0.2
+ ggsn 0 gtp-version 1
+ auth-policy accept-all
+ns
+ timer tns-block 3
+ timer tns-reset 3
+ timer tns-test 30
+ timer tns-alive 3
+ bind udp local
+  listen 127.0.0.1 23000
+  accept-ipaccess
+bssgp
+line vty
+ no login
+";
+
+const BSS: &str = "bss
+ remote-ip 192.0.2.2
+ remote-port 23000
+ local-ip 192.0.2.1
+ mobiles 10
+ apn internet
+ tun ms count 1
+line vty
+ no login
+";
+
+/// What osmo-sgsn 1.9 writes at `write file`, shortened where lines repeat.
+const OSMO_SGSN_WRITTEN: &str = include_str!("files/osmo-sgsn-written.cfg");
+
+fn round_trip<E: Element>(text: &str) -> E::Config {
+    let first = config::read::<E>("a.cfg", text).expect("readable").config;
+    let written = config::write::<E>(&first);
+    let second = config::read::<E>("b.cfg", &written).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(second.config, first, "{written}");
+    assert_eq!(second.warnings, [], "{written}");
+    assert_eq!(config::write::<E>(&second.config), written);
+    first
+}
+
+fn problem<E: Element>(text: &str) -> String {
+    config::read::<E>("x.cfg", text).expect_err("a problem").to_string()
+}
+
+#[test]
+fn a_file_of_osmo_ggsn_loads() {
+    let GgsnConfig { common, ggsns } = round_trip::<Ggsn>(OSMO_GGSN);
+    assert_eq!(common.vty.address.to_string(), "127.0.0.2");
+    let ggsn = &ggsns[0];
+    assert_eq!((ggsn.name.as_str(), ggsn.running), ("ggsn0", true));
+    let apn = ggsn.apn("whatever").unwrap();
+    assert_eq!(apn.name, "internet");
+    assert_eq!(apn.tun_device.as_deref(), Some("tun4"));
+    assert_eq!(apn.prefix.unwrap().to_string(), "172.16.222.0/24");
+    assert_eq!(apn.dns, ["192.0.2.1".parse().ok(), None]);
+}
+
+#[test]
+fn a_file_of_osmo_sgsn_loads() {
+    let config = round_trip::<Sgsn>(OSMO_SGSN);
+    assert_eq!(config.gtp_local_ip, "127.0.0.1".parse().ok());
+    assert_eq!(config.ggsn_of("internet", "001010000000001"), Some((0, "127.0.0.2".parse().unwrap())));
+    assert_eq!(config.ns.binds[0].listen, "127.0.0.1:23000".parse().ok());
+    assert!(config.ns.binds[0].accept_ipaccess);
+}
+
+#[test]
+fn what_osmo_sgsn_wrote_loads_with_warnings() {
+    let loaded = config::read::<Sgsn>("sgsn.cfg", OSMO_SGSN_WRITTEN).unwrap();
+    assert_eq!(loaded.config.timers.get_s(GmmTimer::T3350), 7);
+    assert!(loaded.warnings.iter().any(|warning| warning.text.contains("IP-SNS")));
+    round_trip::<Sgsn>(OSMO_SGSN_WRITTEN);
+}
+
+#[test]
+fn a_file_of_the_bss_loads() {
+    let config = round_trip::<Bss>(BSS);
+    assert_eq!(config.mobiles.count, 10);
+    let tun = config.mobiles.tun.unwrap();
+    assert_eq!((tun.prefix.as_str(), tun.count), ("ms", 1));
+}
+
+#[test]
+fn everything_that_can_be_said_is_written_back() {
+    let config = round_trip::<Sgsn>(
+        "hostname Kiel
+log stderr
+ logging color 0
+ logging level set-all error
+ logging level lbssgp debug
+log file /tmp/x.log
+ logging timestamp 1
+ logging print extended-timestamp 1
+ logging level mm info
+sgsn
+ gtp local-ip 10.0.0.1
+ gtp t3-response 5
+ gtp n3-requests 3
+ ggsn 0 remote-ip 10.0.0.2
+ ggsn 0 echo-interval 60
+ ggsn 7 remote-ip 10.0.0.3
+ ggsn 7 no echo-interval
+ apn * ggsn 0
+ apn mms imsi-prefix 00101 ggsn 7
+ timer t3312 3600
+ llc n201-u 1520
+ max-mobiles 100000
+ns
+ timer tns-alive-retries 3
+ bind udp one
+  listen 10.0.0.1 23000
+ bind udp two
+  listen ::1 23000
+  accept-ipaccess
+ nse 101
+  nsvc ipa one 10.1.0.1 22000 nsvci 101
+  nsvc udp two ::2 22000 signalling-weight 0 data-weight 7
+  nsvc udp two ::2 22001
+bssgp
+ flow-control default bvc bmax 5000 rate 2500
+ flow-control default ms bmax 1000 rate 500
+ queue-limit ms 10
+ queue-limit cell 20
+ pdu-lifetime infinite
+ctrl
+ bind 127.0.0.1 4999
+",
+    );
+    assert_eq!(config.common.hostname.as_deref(), Some("Kiel"));
+    assert_eq!(config.common.logs.len(), 2);
+    assert_eq!(config.bssgp.pdu_lifetime_cs, None);
+    assert_eq!(config.ns.nses[0].nsvcs.len(), 3);
+    let bss = "bss\n cells 100\n cells-per-nse 7\n mnc 012\n rac 3\n bvci-base 200\n imsi-base 262010000000042\n \
+               no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
+               radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n";
+    assert!(round_trip::<Bss>(bss).cells.plmn.mnc_three_digits);
+    round_trip::<Ggsn>(
+        "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n echo-interval 99\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n",
+    );
+    assert_eq!(
+        round_trip::<Sgsn>("sgsn\n gtp local-ip 1.2.3.4\n"),
+        SgsnConfig { gtp_local_ip: "1.2.3.4".parse().ok(), ..SgsnConfig::default() }
+    );
+}
+
+#[test]
+fn errors_name_file_line_and_the_nearest_command() {
+    for (text, expected) in [
+        (
+            "ns\n timr tns-block 3\n",
+            "x.cfg:2: unknown command 'timr tns-block 3' in node config-ns; the nearest known is 'timer (tns-block|",
+        ),
+        (
+            "! a comment\nsgsn\n ggsn 0 remote-ip 1.2.3\n",
+            "x.cfg:3: unknown command 'ggsn 0 remote-ip 1.2.3' in node config-sgsn; the nearest known is 'ggsn <0-255> remote-ip A.B.C.D'",
+        ),
+        (
+            "ns\n bind udp a\n listen 127.0.0.1 1\n",
+            "x.cfg:3: unknown command 'listen 127.0.0.1 1' in node config-ns; it is known in node config-ns-bind",
+        ),
+        ("sgsn\n ggsn 0\n", "x.cfg:2: incomplete command 'ggsn 0' in node config-sgsn"),
+        (
+            "sgsn\n auth-policy remote\n",
+            "x.cfg:2: 'auth-policy remote': auth-policy remote is not implemented yet; only 'accept-all' is.",
+        ),
+        ("sgsn\n encryption gea 0 1\n", "x.cfg:2: 'encryption gea 0 1': ciphering is not implemented yet"),
+        (
+            "sgsn\n compression rfc1144 passive\n",
+            "x.cfg:2: 'compression rfc1144 passive': compression is not implemented yet",
+        ),
+        (
+            "ns\n bind udp a\n  accept-dynamic-ip-sns\n",
+            "x.cfg:3: 'accept-dynamic-ip-sns': IP-SNS is not implemented yet",
+        ),
+        ("line vty\n login\n", "x.cfg:2: 'login': a password is not implemented"),
+        (
+            "sgsn\n  gtp local-ip 1.2.3.4\n ggsn 0 gtp-version 1\n",
+            "x.cfg:3: 'ggsn 0 gtp-version 1' is indented by 1 blanks, as no line above it is",
+        ),
+        (" sgsn\n", "x.cfg:1: 'sgsn' is indented, and the line above opens no node"),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\n  ggsn 0 gtp-version 1\n",
+            "x.cfg:3: 'ggsn 0 gtp-version 1' is indented, and",
+        ),
+        ("sgsn\n list\n", "x.cfg:2: 'list' is for a session"),
+        ("sgsn\n", "x.cfg: the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'"),
+        ("sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n", "x.cfg: bind udp a needs a line 'listen"),
+        ("sgsn\n gtp local-ip 1.2.3.4\n apn * ggsn 3\n", "x.cfg: APN * leads to GGSN 3, which is not there"),
+    ] {
+        let problem = problem::<Sgsn>(text);
+        assert!(problem.starts_with(expected), "{problem}\n  instead of\n{expected}");
+    }
+    let problem = problem::<Ggsn>("ggsn a\n gtp bind-ip 1.2.3.4\n apn b\n  type-support v6\n");
+    assert_eq!(problem, "x.cfg:4: 'type-support v6': type-support v6 is not implemented; only 'v4' is.");
+}
+
+#[test]
+fn saving_replaces_the_file_as_a_whole() {
+    let directory = gannet_testkit::TempDir::new("gannet-ops");
+    let path = directory.path().join("sgsn.cfg");
+    config::save(&path, "old\n").unwrap();
+    config::save(&path, OSMO_SGSN).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), OSMO_SGSN);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is left beside it");
+    assert!(config::load::<Sgsn>(&path).is_ok());
+    assert!(config::save(&directory.path().join("no/such"), "").is_err());
+    let missing = config::load::<Sgsn>(&directory.path().join("none.cfg")).unwrap_err();
+    assert!(missing.to_string().contains("none.cfg"));
+}
