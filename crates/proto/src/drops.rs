@@ -60,11 +60,12 @@ drops! {
 
     // ---------------------------------------------------------------- network service
 
-    NsMalformed: "ns_malformed", "08.16 clause 7.3.1", "an NS PDU could not be read";
+    NsMalformed: "ns_malformed", "08.16 clause 8", "an NS PDU could not be read";
     NsUnknownPeer: "ns_unknown_peer", "08.16 clause 7.3", "an NS PDU came from an address that has no NS-VC";
-    NsBlocked: "ns_blocked", "08.16 clause 7.2", "an NS-UNITDATA came or was to be sent on a blocked or dead NS-VC";
-    NsUnexpected: "ns_unexpected", "08.16 clause 7.4.1", "an NS PDU does not fit the state of its NS-VC";
+    NsBlocked: "ns_blocked", "08.16 clause 7.2", "an NS-UNITDATA came on a blocked or dead NS-VC";
+    NsUnexpected: "ns_unexpected", "08.16 clause 8", "an NS PDU does not fit the state of its NS-VC";
     NsNoVc: "ns_no_vc", "08.16 clause 4.4", "no NS-VC of the NSE is unblocked";
+    NsNoHeadroom: "ns_no_headroom", "08.16 clause 9.2.10", "an NS SDU had no room in front for its header";
     NsTableFull: "ns_table_full", "configuration", "the table of NS-VCs is full";
 
     // ---------------------------------------------------------------- BSSGP, BVCs and flow control

@@ -1,1 +1,367 @@
-//! Network service entities and their NS-VCs (08.16 [48.016]).
+//! Network service control: 08.16 clause 7 (48.016), over UDP.
+//!
+//! [`NsEntity`] is one value for a whole node, in the role of the SGSN or of a BSS. It keeps NSEs with their NS-VCs,
+//! each with its state machine (reset, block, unblock, test: `vc`), and shares the load among the unblocked ones by
+//! the load sharing parameter (`load_sharing`). An SGSN may take NS-VCs that nobody configured from the NS-RESET that
+//! announces them, as ip.access-style BSSs expect it; a BSS resets, unblocks and tests what is configured.
+//!
+//! Limits: [`NsConfig::vc_max`] and [`NsConfig::nse_max`]. A full table gives up the NS-VC that has been dead for
+//! longest among those that nobody configured; one of those is forgotten anyway [`FORGET_AFTER`] its death.
+//! NS-STATUS goes to strangers at most [`STRANGER_ANSWERS_PER_S`] times a second, and never answers NS-STATUS.
+//!
+//! NS-UNITDATA allocates nothing, in either direction.
+
+pub mod load_sharing;
+mod procedures;
+mod receive;
+mod table;
+mod vc;
+
+pub use table::Nse;
+pub use vc::{NsVc, VcCounters, VcIndex, VcState};
+
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context, Port};
+use crate::time::{Duration, Instant};
+use crate::timers::TimerKey;
+use crate::trace::{Category, Level};
+use core::fmt;
+use core::net::SocketAddr;
+use gannet_wire::id::{Bvci, Nsei, Nsvci};
+use gannet_wire::ns::{Cause, Unitdata};
+use table::{NewVc, Table};
+use vc::Event;
+
+/// After this time a dead NS-VC that nobody configured is forgotten.
+pub const FORGET_AFTER: Duration = Duration::from_secs(300);
+/// NS-STATUS PDUs per second to addresses that have no NS-VC.
+pub const STRANGER_ANSWERS_PER_S: u32 = 10;
+/// NS-STATUS PDUs per second to all NS-VCs.
+pub const STATUS_ANSWERS_PER_S: u32 = 100;
+
+/// Which side of Gb this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsRole {
+    /// Waits for the BSS to reset and unblock.
+    Sgsn,
+    /// Resets, unblocks, and does so again when an NS-VC dies.
+    Bss,
+}
+
+/// How an entity behaves. Names and defaults of timers and counters: 08.16 clause 11 [48.016].
+#[derive(Debug, Clone)]
+pub struct NsConfig {
+    /// Which side.
+    pub role: NsRole,
+    /// `TimerKey::owner` of this entity's timers.
+    pub timer_owner: u8,
+    /// Tns-block: for the answer to NS-BLOCK and NS-UNBLOCK.
+    pub tns_block: Duration,
+    /// Tns-reset: for the answer to NS-RESET.
+    pub tns_reset: Duration,
+    /// Tns-test: from one test to the next.
+    pub tns_test: Duration,
+    /// Tns-alive: for the answer to NS-ALIVE.
+    pub tns_alive: Duration,
+    /// NS-BLOCK-RETRIES.
+    pub block_retries: u8,
+    /// NS-UNBLOCK-RETRIES.
+    pub unblock_retries: u8,
+    /// NS-ALIVE-RETRIES.
+    pub alive_retries: u8,
+    /// NS-RESET-RETRIES of an SGSN. A BSS goes on until it is answered.
+    pub reset_retries: u8,
+    /// NSEs at most.
+    pub nse_max: usize,
+    /// NS-VCs at most.
+    pub vc_max: usize,
+    /// NS-RESET from an unknown address makes an NS-VC.
+    pub accept_dynamic: bool,
+}
+
+impl NsConfig {
+    /// The defaults of 08.16 clause 11 [48.016] and of Osmocom.
+    #[must_use]
+    pub const fn new(role: NsRole, timer_owner: u8) -> Self {
+        Self {
+            role,
+            timer_owner,
+            tns_block: Duration::from_secs(3),
+            tns_reset: Duration::from_secs(3),
+            tns_test: Duration::from_secs(30),
+            tns_alive: Duration::from_secs(3),
+            block_retries: 3,
+            unblock_retries: 3,
+            alive_retries: 10,
+            reset_retries: 3,
+            nse_max: 1024,
+            vc_max: 4096,
+            accept_dynamic: matches!(role, NsRole::Sgsn),
+        }
+    }
+}
+
+/// Why an NS-VC could not be configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsError {
+    /// [`NsConfig::vc_max`] or [`NsConfig::nse_max`] is reached.
+    TableFull,
+    /// Another NS-VC has this NSEI and NS-VCI.
+    IdentityTaken,
+    /// Another NS-VC has this address.
+    AddressTaken,
+}
+
+impl fmt::Display for NsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TableFull => "the table of NS-VCs is full",
+            Self::IdentityTaken => "another NS-VC has this NSEI and NS-VCI",
+            Self::AddressTaken => "another NS-VC has this address",
+        })
+    }
+}
+
+impl core::error::Error for NsError {}
+
+/// NS-STATUS-Indication (08.16 clause 5.3 [48.016]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsStatus {
+    /// The first NS-VC of the NSE was unblocked.
+    NseAvailable,
+    /// The last NS-VC of the NSE was blocked or died.
+    NseUnavailable,
+    /// The number of unblocked NS-VCs changed; it is neither the first nor the last.
+    TransferCapacity {
+        /// How many are unblocked now.
+        unblocked: usize,
+    },
+    /// An NS-VC of the NSE was reset.
+    VcReset(Nsvci),
+}
+
+/// What an entity gives to its node.
+#[derive(Debug)]
+pub enum NsOutput {
+    /// Send an NS PDU.
+    Transmit {
+        /// Through which endpoint.
+        port: Port,
+        /// To whom.
+        peer: SocketAddr,
+        /// The PDU.
+        frame: Frame,
+    },
+    /// NS-UNITDATA-Indication.
+    Unitdata {
+        /// From which entity.
+        nsei: Nsei,
+        /// For which BVC.
+        bvci: Bvci,
+        /// The NS SDU alone.
+        frame: Frame,
+    },
+    /// NS-STATUS-Indication.
+    Status {
+        /// About which entity.
+        nsei: Nsei,
+        /// What happened.
+        status: NsStatus,
+    },
+}
+
+/// So many a second.
+#[derive(Debug, Default)]
+struct Allowance {
+    second: u64,
+    used: u32,
+}
+
+impl Allowance {
+    /// True for the first `per_s` times in a second.
+    const fn take(&mut self, now: Instant, per_s: u32) -> bool {
+        let second = now.0 / 1_000_000_000;
+        if self.second != second {
+            self.second = second;
+            self.used = 0;
+        }
+        self.used = self.used.saturating_add(1);
+        self.used <= per_s
+    }
+}
+
+/// The network service of a node.
+#[derive(Debug)]
+pub struct NsEntity {
+    config: NsConfig,
+    table: Table,
+    to_strangers: Allowance,
+    to_peers: Allowance,
+}
+
+impl NsEntity {
+    /// An entity without NS-VCs.
+    #[must_use]
+    pub fn new(config: NsConfig) -> Self {
+        let table = Table::new(config.vc_max, config.nse_max);
+        Self { config, table, to_strangers: Allowance::default(), to_peers: Allowance::default() }
+    }
+
+    /// Its configuration.
+    #[must_use]
+    pub const fn config(&self) -> &NsConfig {
+        &self.config
+    }
+
+    /// Changes the configuration; what runs already goes on with its present deadlines. The limits stay as they were.
+    pub fn reconfigure(&mut self, config: NsConfig) {
+        self.config = NsConfig { vc_max: self.config.vc_max, nse_max: self.config.nse_max, ..config };
+    }
+
+    /// Adds an NS-VC by configuration. It is dead until [`NsEntity::start`] (BSS) or the peer's NS-RESET (SGSN).
+    ///
+    /// # Errors
+    /// [`NsError`]: a limit, or another NS-VC has the identifiers or the address.
+    pub fn add_static_vc(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        nsvci: Nsvci,
+        port: Port,
+        peer: SocketAddr,
+    ) -> Result<VcIndex, NsError> {
+        if self.table.named(nsei, nsvci).is_some() {
+            return Err(NsError::IdentityTaken);
+        }
+        if self.table.at(port, peer).is_some() {
+            return Err(NsError::AddressTaken);
+        }
+        let new = NewVc { nsei, nsvci, port, peer, configured: true };
+        self.table.insert(new, cx.now).ok_or(NsError::TableFull)
+    }
+
+    /// Takes an NS-VC out, configured or not.
+    pub fn remove_vc(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+        let Some((nsei, nsvci)) = self.table.get(index).map(|vc| (vc.nsei, vc.nsvci)) else { return };
+        self.set_unblocked(nsei, nsvci, index, false, out);
+        self.table.remove(index);
+        cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: removed"));
+    }
+
+    /// Begins: a BSS resets every NS-VC; an SGSN waits for that.
+    pub fn start(&mut self, cx: &mut Context<'_>, out: &mut Batch<NsOutput>) {
+        match self.config.role {
+            NsRole::Bss => self.reset_all(cx, out),
+            NsRole::Sgsn => {}
+        }
+    }
+
+    /// Resets every NS-VC (clause 7.3).
+    pub fn reset_all(&mut self, cx: &mut Context<'_>, out: &mut Batch<NsOutput>) {
+        let all: Vec<VcIndex> = self.table.vcs().map(|vc| vc.index).collect();
+        for index in all {
+            self.reset(cx, index, out);
+        }
+    }
+
+    /// Resets an NS-VC (clause 7.3).
+    pub fn reset(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+        self.apply(cx, index, Event::OamReset, None, out);
+    }
+
+    /// Blocks an NS-VC from here (clause 7.2); it stays blocked over resets.
+    pub fn block(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.oam_blocked = true;
+        }
+        self.apply(cx, index, Event::OamBlock, None, out);
+    }
+
+    /// Unblocks an NS-VC from here (clause 7.2).
+    pub fn unblock(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.oam_blocked = false;
+        }
+        self.apply(cx, index, Event::OamUnblock, None, out);
+    }
+
+    /// NS-UNITDATA-Request: sends the NS SDU `frame` for `bvci` to `nsei`. NS SDUs with the same `lsp` (load sharing
+    /// parameter: derived from the TLLI or IMSI; any number for the signalling BVC) stay in order.
+    pub fn unitdata_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        bvci: Bvci,
+        lsp: u32,
+        mut frame: Frame,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let picked = self.table.nse(nsei).and_then(|nse| load_sharing::pick(&nse.unblocked, lsp));
+        let Some(vc) = picked.and_then(|index| self.table.get_mut(index)) else {
+            cx.drop(Drop::NsNoVc, None);
+            return;
+        };
+        if !frame.prepend(&Unitdata::of(bvci).emit()) {
+            cx.drop(Drop::NsNoHeadroom, None);
+            return;
+        }
+        vc.counters.pdus_out += 1;
+        vc.counters.octets_out += octets(&frame);
+        out.push(NsOutput::Transmit { port: vc.port, peer: vc.peer, frame });
+    }
+
+    /// True where an NS-VC of `nsei` is unblocked.
+    #[must_use]
+    pub fn is_available(&self, nsei: Nsei) -> bool {
+        self.table.nse(nsei).is_some_and(|nse| !nse.unblocked.is_empty())
+    }
+
+    /// All NSEs, by NSEI.
+    pub fn nses(&self) -> impl Iterator<Item = &Nse> {
+        self.table.nses()
+    }
+
+    /// All NS-VCs, by number.
+    pub fn vcs(&self) -> impl Iterator<Item = &NsVc> {
+        self.table.vcs()
+    }
+
+    /// One NS-VC.
+    #[must_use]
+    pub fn vc(&self, index: VcIndex) -> Option<&NsVc> {
+        self.table.get(index)
+    }
+
+    /// The NS-VC with these identifiers.
+    #[must_use]
+    pub fn find(&self, nsei: Nsei, nsvci: Nsvci) -> Option<VcIndex> {
+        self.table.named(nsei, nsvci)
+    }
+
+    const fn timer_key(&self, index: VcIndex, generation: u16) -> TimerKey {
+        TimerKey { owner: self.config.timer_owner, slot: index.0, generation }
+    }
+
+    /// Writes down whether an NS-VC carries NS-UNITDATA, and tells the NS user what that changes for the NSE.
+    fn set_unblocked(&mut self, nsei: Nsei, nsvci: Nsvci, vc: VcIndex, on: bool, out: &mut Batch<NsOutput>) {
+        let status = match self.table.set_unblocked(nsei, nsvci, vc, on) {
+            (before, after) if before == after => return,
+            (0, _) => NsStatus::NseAvailable,
+            (_, 0) => NsStatus::NseUnavailable,
+            (_, unblocked) => NsStatus::TransferCapacity { unblocked },
+        };
+        out.push(NsOutput::Status { nsei, status });
+    }
+}
+
+/// The length of a PDU, for the counters.
+fn octets(pdu: &[u8]) -> u64 {
+    u64::try_from(pdu.len()).unwrap_or(u64::MAX)
+}
+
+/// The cause of an NS-RESET that follows the death of an NS-VC.
+const DEATH: Cause = Cause::TransitNetworkFailure;
+
+#[cfg(test)]
+mod tests;

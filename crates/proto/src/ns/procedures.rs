@@ -1,0 +1,258 @@
+//! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
+
+use super::vc::{Action, Event, NsTimer, VcIndex, VcState, step};
+use super::{
+    Allowance, DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets,
+};
+use crate::drops::Drop;
+use crate::machine::{Batch, Context, Port};
+use crate::time::Duration;
+use crate::timers::TimerKey;
+use crate::trace::{Category, Level};
+use core::net::SocketAddr;
+use gannet_wire::ns::{Cause, Pdu, Status};
+
+impl NsEntity {
+    /// A wake-up with this entity's `owner`.
+    pub fn wake(&mut self, cx: &mut Context<'_>, key: TimerKey, out: &mut Batch<NsOutput>) {
+        let index = VcIndex(key.slot);
+        let Some(vc) = self.table.get_mut(index).filter(|vc| vc.generation == key.generation) else { return };
+        vc.deadlines.woken(cx.now);
+        while let Some(name) = self
+            .table
+            .get_mut(index)
+            .and_then(|vc| vc.deadlines.pop_due(cx.now))
+            .and_then(|n| NsTimer::ALL.get(n))
+        {
+            self.expired(cx, index, *name, out);
+        }
+        self.arm(cx, index);
+    }
+
+    fn expired(&mut self, cx: &mut Context<'_>, index: VcIndex, timer: NsTimer, out: &mut Batch<NsOutput>) {
+        let role = self.config.role;
+        let Some(vc) = self.table.get_mut(index) else { return };
+        let event = match timer {
+            NsTimer::TnsReset => {
+                let last = role == NsRole::Sgsn && vc.repeated >= self.config.reset_retries;
+                if last { Event::ResetExhausted } else { Event::ResetTimeout }
+            }
+            NsTimer::TnsBlock => {
+                let retries = match vc.state {
+                    VcState::Blocking => self.config.block_retries,
+                    _ => self.config.unblock_retries,
+                };
+                if vc.repeated >= retries { Event::BlockExhausted } else { Event::BlockTimeout }
+            }
+            NsTimer::TnsTest => {
+                vc.alive_repeated = 0;
+                return self.test(cx, index, out);
+            }
+            NsTimer::TnsAlive => {
+                vc.counters.alive_unanswered += 1;
+                if vc.alive_repeated < self.config.alive_retries {
+                    vc.alive_repeated += 1;
+                    return self.test(cx, index, out);
+                }
+                vc.counters.deaths += 1;
+                Event::AliveFailed
+            }
+            NsTimer::Forget => return self.remove_vc(cx, index, out),
+        };
+        if matches!(event, Event::ResetTimeout | Event::BlockTimeout) {
+            vc.repeated = vc.repeated.saturating_add(1);
+        }
+        self.apply(cx, index, event, None, out);
+    }
+
+    /// Sends NS-ALIVE and starts Tns-alive (clause 7.4).
+    fn test(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+        let deadline = cx.now + self.config.tns_alive;
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.deadlines.set(NsTimer::TnsAlive as usize, deadline);
+        }
+        self.send(cx, index, &Pdu::Alive, out);
+    }
+
+    /// Gives `event` to an NS-VC. `received` is the PDU that made it, and the NS-VC where it came, which is not always
+    /// the one that it is about.
+    pub(super) fn apply(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        event: Event,
+        received: Option<(VcIndex, &[u8])>,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let Some(vc) = self.table.get_mut(index) else { return };
+        let before = vc.state;
+        let (after, actions) = step(self.config.role, before, event);
+        if after != before {
+            vc.state = after;
+            vc.since = cx.now;
+            vc.repeated = 0;
+            vc.counters.blockings += u64::from(before == VcState::Unblocked);
+            let (nsei, nsvci) = (vc.nsei, vc.nsvci);
+            cx.log(
+                Category::Ns,
+                Level::Notice,
+                format_args!("NSEI {nsei} NSVCI {nsvci}: {before} -> {after} ({event:?})"),
+            );
+            self.set_unblocked(nsei, nsvci, index, after == VcState::Unblocked, out);
+        }
+        if event == Event::AliveFailed
+            && let Some(vc) = self.table.get_mut(index)
+        {
+            vc.reset_cause = DEATH;
+        }
+        self.run_state_timer(cx, index, before);
+        for action in actions {
+            self.act(cx, index, *action, received, out);
+        }
+        let blocked_by_a_person = self.table.get(index).is_some_and(|vc| vc.oam_blocked);
+        if blocked_by_a_person && event != Event::OamBlock {
+            // Clause 7.2: a reset leaves it blocked, but the peer must be told again.
+            self.apply(cx, index, Event::OamBlock, None, out);
+        }
+        self.arm(cx, index);
+    }
+
+    /// Tns-reset and Tns-block run in their states and in no other; a dead NS-VC may be forgotten.
+    fn run_state_timer(&mut self, cx: &Context<'_>, index: VcIndex, before: VcState) {
+        let (tns_reset, tns_block) = (self.config.tns_reset, self.config.tns_block);
+        let Some(vc) = self.table.get_mut(index) else { return };
+        let timer: Option<(NsTimer, Duration)> = match vc.state {
+            VcState::Resetting => Some((NsTimer::TnsReset, tns_reset)),
+            VcState::Unblocking | VcState::Blocking => Some((NsTimer::TnsBlock, tns_block)),
+            VcState::Dead => (!vc.configured).then_some((NsTimer::Forget, FORGET_AFTER)),
+            VcState::Blocked | VcState::Unblocked | VcState::BlockedLocally => None,
+        };
+        if vc.state != before {
+            for name in [NsTimer::TnsReset, NsTimer::TnsBlock, NsTimer::Forget] {
+                vc.deadlines.clear(name as usize);
+            }
+        }
+        if let Some((name, span)) = timer
+            && !vc.deadlines.is_set(name as usize)
+        {
+            vc.deadlines.set(name as usize, cx.now + span);
+        }
+    }
+
+    fn act(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        action: Action,
+        received: Option<(VcIndex, &[u8])>,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let tns_test = self.config.tns_test;
+        let Some(vc) = self.table.get_mut(index) else { return };
+        let (nsei, nsvci) = (vc.nsei, vc.nsvci);
+        let answer_on = received.map_or(index, |(answer_on, _)| answer_on);
+        match action {
+            Action::Reset => {
+                let cause = vc.reset_cause;
+                self.send(cx, index, &Pdu::Reset { cause, nsvci, nsei }, out);
+            }
+            Action::ResetAck => self.send(cx, index, &Pdu::ResetAck { nsvci, nsei }, out),
+            Action::Block => self.send(cx, index, &Pdu::Block { cause: Cause::OamIntervention, nsvci }, out),
+            Action::BlockAck => self.send(cx, answer_on, &Pdu::BlockAck { nsvci }, out),
+            Action::Unblock => self.send(cx, index, &Pdu::Unblock, out),
+            Action::UnblockAck => self.send(cx, index, &Pdu::UnblockAck, out),
+            Action::AliveAck => self.send(cx, index, &Pdu::AliveAck, out),
+            Action::StartTest | Action::TestPassed => {
+                vc.alive_repeated = 0;
+                vc.deadlines.clear(NsTimer::TnsAlive as usize);
+                vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_test);
+            }
+            Action::StopTest => {
+                vc.deadlines.clear(NsTimer::TnsAlive as usize);
+                vc.deadlines.clear(NsTimer::TnsTest as usize);
+            }
+            Action::TellReset => {
+                vc.counters.resets += 1;
+                vc.reset_cause = Cause::OamIntervention;
+                out.push(NsOutput::Status { nsei, status: NsStatus::VcReset(nsvci) });
+            }
+            Action::StatusBlocked => {
+                cx.drop(Drop::NsBlocked, None);
+                let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcBlocked) };
+                self.send_status(cx, answer_on, status, out);
+            }
+            Action::Unexpected => cx.drop(Drop::NsUnexpected, None),
+            Action::StatusUnexpected => {
+                cx.drop(Drop::NsUnexpected, None);
+                let pdu = received.map(|(_, pdu)| pdu).unwrap_or_default();
+                self.send_status(cx, answer_on, Status::about_pdu(Cause::PduNotCompatible, pdu), out);
+            }
+        }
+    }
+
+    /// Sends an NS-STATUS to the peer of an NS-VC, if it did not get too many already.
+    pub(super) fn send_status(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        status: Status,
+        out: &mut Batch<NsOutput>,
+    ) {
+        if self.to_peers.take(cx.now, STATUS_ANSWERS_PER_S) {
+            self.send(cx, index, &Pdu::Status(status), out);
+        }
+    }
+
+    /// Sends a PDU over an NS-VC.
+    pub(super) fn send(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        pdu: &Pdu,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let Some(vc) = self.table.get_mut(index) else { return };
+        if let Some(sent) = transmit(cx, vc.port, vc.peer, pdu, out) {
+            vc.counters.pdus_out += 1;
+            vc.counters.octets_out += sent;
+        }
+    }
+
+    pub(super) fn arm(&mut self, cx: &mut Context<'_>, index: VcIndex) {
+        let Some(generation) = self.table.get(index).map(|vc| vc.generation) else { return };
+        let key = self.timer_key(index, generation);
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.deadlines.arm(key, cx.timers);
+        }
+    }
+}
+
+/// Sends an NS-STATUS to an address that has no NS-VC, if strangers did not get too many already.
+pub(super) fn answer_stranger(
+    allowance: &mut Allowance,
+    cx: &mut Context<'_>,
+    (port, peer): (Port, SocketAddr),
+    status: Status,
+    out: &mut Batch<NsOutput>,
+) {
+    if allowance.take(cx.now, super::STRANGER_ANSWERS_PER_S) {
+        transmit(cx, port, peer, &Pdu::Status(status), out);
+    }
+}
+
+/// Puts a PDU into a frame of its own; its octets, or `None` where no frame is free.
+fn transmit(
+    cx: &mut Context<'_>,
+    port: Port,
+    peer: SocketAddr,
+    pdu: &Pdu,
+    out: &mut Batch<NsOutput>,
+) -> Option<u64> {
+    let Some(frame) = cx.frames.copy_of(&pdu.to_vec()) else {
+        cx.drop(Drop::NoFrame, None);
+        return None;
+    };
+    let sent = octets(&frame);
+    out.push(NsOutput::Transmit { port, peer, frame });
+    Some(sent)
+}

@@ -1,0 +1,249 @@
+//! What arrives: NS-UNITDATA goes up, everything else to the state machine of its NS-VC.
+
+use super::procedures::answer_stranger;
+use super::table::NewVc;
+use super::vc::{Event, VcIndex, VcState};
+use super::{NsEntity, NsOutput, octets};
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context, Port};
+use crate::trace::{Category, Level};
+use core::net::SocketAddr;
+use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::ns::{self, Cause, Pdu, PduType, Status, UNITDATA_HEADER_LEN, Unitdata};
+
+impl NsEntity {
+    /// Takes an NS PDU that arrived on `port` from `peer`.
+    pub fn receive(
+        &mut self,
+        cx: &mut Context<'_>,
+        port: Port,
+        peer: SocketAddr,
+        frame: Frame,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let Some(vc) = self.table.at(port, peer).and_then(|index| self.table.get_mut(index)) else {
+            return self.stranger(cx, port, peer, &frame, out);
+        };
+        vc.counters.pdus_in += 1;
+        vc.counters.octets_in += octets(&frame);
+        let index = vc.index;
+        if Unitdata::is(&frame) {
+            self.unitdata(cx, index, frame, out)
+        } else {
+            self.control(cx, index, &frame, out)
+        }
+    }
+
+    /// NS-UNITDATA on a known NS-VC (clause 7.1).
+    fn unitdata(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        mut frame: Frame,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let Some(vc) = self.table.get(index) else { return };
+        match Unitdata::parse(&frame) {
+            Err(error) => {
+                cx.drop(Drop::NsMalformed, None);
+                self.send_status(cx, index, Status::about_pdu(ns::cause(&error), &frame), out);
+            }
+            Ok(Unitdata { bvci, .. }) => match vc.state {
+                VcState::Unblocked | VcState::Blocking => {
+                    let nsei = vc.nsei;
+                    if frame.pull(UNITDATA_HEADER_LEN) {
+                        out.push(NsOutput::Unitdata { nsei, bvci, frame });
+                    }
+                }
+                VcState::Dead | VcState::Resetting => {
+                    cx.drop(Drop::NsBlocked, None);
+                    self.apply(cx, index, Event::RxUnitdata, Some((index, &frame)), out);
+                }
+                VcState::Blocked | VcState::Unblocking | VcState::BlockedLocally => {
+                    self.apply(cx, index, Event::RxUnitdata, Some((index, &frame)), out);
+                }
+            },
+        }
+    }
+
+    /// Any other PDU on a known NS-VC.
+    fn control(&mut self, cx: &mut Context<'_>, index: VcIndex, octets: &[u8], out: &mut Batch<NsOutput>) {
+        let pdu = match Pdu::parse(octets) {
+            Ok(pdu) => pdu,
+            Err(error) => {
+                cx.drop(Drop::NsMalformed, None);
+                cx.log(Category::Ns, Level::Notice, format_args!("NS PDU: {error}"));
+                // Clause 8: NS-STATUS is never answered.
+                if !is_status(octets) {
+                    self.send_status(cx, index, Status::about_pdu(ns::cause(&error), octets), out);
+                }
+                return;
+            }
+        };
+        let received = Some((index, octets));
+        match pdu {
+            Pdu::Reset { nsvci, nsei, .. } => self.reset_received(cx, index, (nsei, nsvci), octets, out),
+            Pdu::ResetAck { nsvci, nsei } => {
+                // 7.3.1: an acknowledgement for another NS-VC is ignored, and a person is told.
+                if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, nsvci)) {
+                    self.apply(cx, index, Event::RxResetAck, received, out);
+                } else {
+                    cx.drop(Drop::NsUnexpected, None);
+                    let text = format_args!("NS-RESET-ACK for NSEI {nsei} NSVCI {nsvci}, which is not there");
+                    cx.log(Category::Ns, Level::Error, text);
+                }
+            }
+            Pdu::Block { nsvci, .. } => match self.of_same_nse(index, nsvci) {
+                Some(target) => self.apply(cx, target, Event::RxBlock, received, out),
+                None => self.unknown_nsvci(cx, index, nsvci, out),
+            },
+            Pdu::BlockAck { nsvci } => match self.of_same_nse(index, nsvci) {
+                Some(target) => self.apply(cx, target, Event::RxBlockAck, received, out),
+                None => self.unknown_nsvci(cx, index, nsvci, out),
+            },
+            Pdu::Unblock => self.apply(cx, index, Event::RxUnblock, received, out),
+            Pdu::UnblockAck => self.apply(cx, index, Event::RxUnblockAck, received, out),
+            Pdu::Alive => self.apply(cx, index, Event::RxAlive, received, out),
+            Pdu::AliveAck => self.apply(cx, index, Event::RxAliveAck, received, out),
+            Pdu::Status(status) => self.status_received(cx, index, &status, out),
+            Pdu::Sns(pdu_type) => {
+                // The procedures of the IP sub-network service are not among ours.
+                cx.drop(Drop::NsUnexpected, None);
+                cx.log(Category::Ns, Level::Notice, format_args!("{pdu_type} on an NS-VC"));
+                self.send_status(cx, index, Status::about_pdu(Cause::PduNotCompatible, octets), out);
+            }
+        }
+    }
+
+    /// The NS-VC `nsvci` of the NSE to which `index` belongs.
+    fn of_same_nse(&self, index: VcIndex, nsvci: Nsvci) -> Option<VcIndex> {
+        self.table.named(self.table.get(index)?.nsei, nsvci)
+    }
+
+    fn unknown_nsvci(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        nsvci: Nsvci,
+        out: &mut Batch<NsOutput>,
+    ) {
+        cx.drop(Drop::NsUnexpected, None);
+        let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
+        self.send_status(cx, index, status, out);
+    }
+
+    /// NS-RESET from an address that has an NS-VC (clauses 7.3 and 7.3.1).
+    fn reset_received(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        named: (Nsei, Nsvci),
+        octets: &[u8],
+        out: &mut Batch<NsOutput>,
+    ) {
+        let Some(vc) = self.table.get(index) else { return };
+        let (ours, port, peer) = ((vc.nsei, vc.nsvci), vc.port, vc.peer);
+        if ours == named {
+            self.apply(cx, index, Event::RxReset, Some((index, octets)), out);
+        } else if vc.configured || !self.config.accept_dynamic {
+            // 7.3.1: the answer has our own values, and a person is told.
+            cx.drop(Drop::NsUnexpected, None);
+            let text = format_args!("NS-RESET from {peer} for NSEI {} NSVCI {}", named.0, named.1);
+            cx.log(Category::Ns, Level::Error, text);
+            self.send(cx, index, &Pdu::ResetAck { nsei: ours.0, nsvci: ours.1 }, out);
+        } else {
+            // Another BSS has this address now.
+            self.remove_vc(cx, index, out);
+            self.announced(cx, (port, peer), named, octets, out);
+        }
+    }
+
+    /// NS-RESET from an address that has no NS-VC: an NS-VC that moved, or a new one.
+    fn announced(
+        &mut self,
+        cx: &mut Context<'_>,
+        (port, peer): (Port, SocketAddr),
+        (nsei, nsvci): (Nsei, Nsvci),
+        octets: &[u8],
+        out: &mut Batch<NsOutput>,
+    ) {
+        let known = self.table.named(nsei, nsvci);
+        if !self.config.accept_dynamic
+            || known.and_then(|index| self.table.get(index)).is_some_and(|vc| vc.configured)
+        {
+            cx.drop(Drop::NsUnknownPeer, None);
+            let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
+            return answer_stranger(&mut self.to_strangers, cx, (port, peer), status, out);
+        }
+        let index = if let Some(index) = known {
+            cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: now at {peer}"));
+            self.table.move_to(index, port, peer);
+            index
+        } else {
+            if !self.table.has_room(nsei)
+                && let Some(dead) = self.table.longest_dead()
+            {
+                self.remove_vc(cx, dead, out);
+            }
+            let new = NewVc { nsei, nsvci, port, peer, configured: false };
+            let Some(index) = self.table.insert(new, cx.now) else {
+                cx.drop(Drop::NsTableFull, None);
+                cx.log(Category::Ns, Level::Error, format_args!("no room for NSEI {nsei} NSVCI {nsvci}"));
+                return;
+            };
+            cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: new, at {peer}"));
+            index
+        };
+        if let Some(vc) = self.table.get_mut(index) {
+            vc.counters.pdus_in += 1;
+            vc.counters.octets_in += super::octets(octets);
+        }
+        self.apply(cx, index, Event::RxReset, Some((index, octets)), out);
+    }
+
+    /// A PDU from an address that has no NS-VC.
+    fn stranger(
+        &mut self,
+        cx: &mut Context<'_>,
+        port: Port,
+        peer: SocketAddr,
+        octets: &[u8],
+        out: &mut Batch<NsOutput>,
+    ) {
+        let cause = match Pdu::parse(octets) {
+            Ok(Pdu::Reset { nsvci, nsei, .. }) => {
+                return self.announced(cx, (port, peer), (nsei, nsvci), octets, out);
+            }
+            Ok(_) => Cause::PduNotCompatible,
+            Err(_) if Unitdata::parse(octets).is_ok() => Cause::PduNotCompatible,
+            Err(error) => ns::cause(&error),
+        };
+        cx.drop(Drop::NsUnknownPeer, None);
+        if !is_status(octets) {
+            let status = Status::about_pdu(cause, octets);
+            answer_stranger(&mut self.to_strangers, cx, (port, peer), status, out);
+        }
+    }
+
+    /// NS-STATUS: what the peer thinks of us (clause 8). Never answered.
+    fn status_received(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: VcIndex,
+        status: &Status,
+        out: &mut Batch<NsOutput>,
+    ) {
+        let target = status.nsvci.map_or(Some(index), |nsvci| self.of_same_nse(index, nsvci));
+        cx.log(Category::Ns, Level::Notice, format_args!("NS-STATUS received: {}", status.cause));
+        match (status.cause, target) {
+            (Cause::NsVcUnknown, Some(target)) => self.apply(cx, target, Event::RxStatusUnknown, None, out),
+            (Cause::NsVcBlocked, Some(target)) => self.apply(cx, target, Event::RxStatusBlocked, None, out),
+            _ => {}
+        }
+    }
+}
+
+fn is_status(octets: &[u8]) -> bool {
+    octets.first() == Some(&PduType::Status.octet())
+}

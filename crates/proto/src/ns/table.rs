@@ -1,0 +1,213 @@
+//! The NS-VCs and NSEs of an entity: found by address, by identifiers and by number, each in one access.
+
+use super::vc::{NsTimer, NsVc, VcCounters, VcIndex, VcState};
+use crate::machine::Port;
+use crate::time::Instant;
+use crate::timers::Deadlines;
+use core::net::SocketAddr;
+use foldhash::fast::FixedState;
+use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::ns::Cause;
+use std::collections::HashMap;
+
+/// A network service entity: the far side of a group of NS-VCs.
+#[derive(Debug)]
+pub struct Nse {
+    pub(super) nsei: Nsei,
+    pub(super) vcs: Vec<VcIndex>,
+    /// Those that carry NS-UNITDATA, in the order in which they were unblocked.
+    pub(super) unblocked: Vec<(Nsvci, VcIndex)>,
+}
+
+impl Nse {
+    /// Its identifier.
+    #[must_use]
+    pub const fn nsei(&self) -> Nsei {
+        self.nsei
+    }
+    /// Its NS-VCs.
+    #[must_use]
+    pub fn vcs(&self) -> &[VcIndex] {
+        &self.vcs
+    }
+    /// How many of them are unblocked.
+    #[must_use]
+    pub const fn unblocked(&self) -> usize {
+        self.unblocked.len()
+    }
+}
+
+/// What an NS-VC is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewVc {
+    pub(super) nsei: Nsei,
+    pub(super) nsvci: Nsvci,
+    pub(super) port: Port,
+    pub(super) peer: SocketAddr,
+    pub(super) configured: bool,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    generation: u16,
+    vc: Option<NsVc>,
+}
+
+#[derive(Debug)]
+pub(super) struct Table {
+    slots: Vec<Slot>,
+    free: Vec<VcIndex>,
+    by_address: HashMap<(Port, SocketAddr), VcIndex, FixedState>,
+    by_identity: HashMap<(Nsei, Nsvci), VcIndex, FixedState>,
+    nses: HashMap<Nsei, Nse, FixedState>,
+    vc_max: usize,
+    nse_max: usize,
+}
+
+impl Table {
+    pub(super) fn new(vc_max: usize, nse_max: usize) -> Self {
+        let seed = || FixedState::with_seed(0x6e73);
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_address: HashMap::with_hasher(seed()),
+            by_identity: HashMap::with_hasher(seed()),
+            nses: HashMap::with_hasher(seed()),
+            vc_max,
+            nse_max,
+        }
+    }
+
+    pub(super) fn get(&self, index: VcIndex) -> Option<&NsVc> {
+        self.slots.get(usize::try_from(index.0).ok()?)?.vc.as_ref()
+    }
+
+    pub(super) fn get_mut(&mut self, index: VcIndex) -> Option<&mut NsVc> {
+        self.slots.get_mut(usize::try_from(index.0).ok()?)?.vc.as_mut()
+    }
+
+    pub(super) fn at(&self, port: Port, peer: SocketAddr) -> Option<VcIndex> {
+        self.by_address.get(&(port, peer)).copied()
+    }
+
+    pub(super) fn named(&self, nsei: Nsei, nsvci: Nsvci) -> Option<VcIndex> {
+        self.by_identity.get(&(nsei, nsvci)).copied()
+    }
+
+    pub(super) fn nse(&self, nsei: Nsei) -> Option<&Nse> {
+        self.nses.get(&nsei)
+    }
+
+    /// All NS-VCs, by number.
+    pub(super) fn vcs(&self) -> impl Iterator<Item = &NsVc> {
+        self.slots.iter().filter_map(|slot| slot.vc.as_ref())
+    }
+
+    /// All NSEs, by identifier.
+    pub(super) fn nses(&self) -> impl Iterator<Item = &Nse> {
+        let mut nses: Vec<&Nse> = self.nses.values().collect();
+        nses.sort_unstable_by_key(|nse| nse.nsei);
+        nses.into_iter()
+    }
+
+    /// True where an NS-VC of `nsei` can be added.
+    pub(super) fn has_room(&self, nsei: Nsei) -> bool {
+        self.by_address.len() < self.vc_max
+            && (self.nses.contains_key(&nsei) || self.nses.len() < self.nse_max)
+    }
+
+    /// Adds a dead NS-VC whose address and identifiers are not in the table; `None` where it is full.
+    pub(super) fn insert(&mut self, new: NewVc, now: Instant) -> Option<VcIndex> {
+        if !self.has_room(new.nsei) {
+            return None;
+        }
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.slots.push(Slot::default());
+                VcIndex(u32::try_from(self.slots.len() - 1).ok()?)
+            }
+        };
+        let slot = self.slots.get_mut(usize::try_from(index.0).ok()?)?;
+        slot.vc = Some(NsVc {
+            index,
+            generation: slot.generation,
+            nsei: new.nsei,
+            nsvci: new.nsvci,
+            port: new.port,
+            peer: new.peer,
+            configured: new.configured,
+            state: VcState::Dead,
+            since: now,
+            oam_blocked: false,
+            reset_cause: Cause::OamIntervention,
+            repeated: 0,
+            alive_repeated: 0,
+            deadlines: Deadlines::<{ NsTimer::COUNT }>::default(),
+            counters: VcCounters::default(),
+        });
+        self.by_address.insert((new.port, new.peer), index);
+        self.by_identity.insert((new.nsei, new.nsvci), index);
+        let nse = self.nses.entry(new.nsei).or_insert_with(|| Nse {
+            nsei: new.nsei,
+            vcs: Vec::new(),
+            unblocked: Vec::new(),
+        });
+        nse.vcs.push(index);
+        // So that a state change never allocates.
+        nse.unblocked.reserve(nse.vcs.len());
+        Some(index)
+    }
+
+    /// Takes an NS-VC out. Its NSE goes with its last one.
+    pub(super) fn remove(&mut self, index: VcIndex) -> Option<NsVc> {
+        let slot = self.slots.get_mut(usize::try_from(index.0).ok()?)?;
+        let vc = slot.vc.take()?;
+        slot.generation = slot.generation.wrapping_add(1);
+        self.free.push(index);
+        self.by_address.remove(&(vc.port, vc.peer));
+        self.by_identity.remove(&(vc.nsei, vc.nsvci));
+        if let Some(nse) = self.nses.get_mut(&vc.nsei) {
+            nse.vcs.retain(|other| *other != index);
+            nse.unblocked.retain(|(_, other)| *other != index);
+            if nse.vcs.is_empty() {
+                self.nses.remove(&vc.nsei);
+            }
+        }
+        Some(vc)
+    }
+
+    /// Gives an NS-VC another far end, which no other NS-VC has.
+    pub(super) fn move_to(&mut self, index: VcIndex, port: Port, peer: SocketAddr) {
+        let Some(vc) = self.get_mut(index) else { return };
+        let former = (vc.port, vc.peer);
+        (vc.port, vc.peer) = (port, peer);
+        self.by_address.remove(&former);
+        self.by_address.insert((port, peer), index);
+    }
+
+    /// Writes down whether `vc` carries NS-UNITDATA; how many of its NSE did before and do now.
+    pub(super) fn set_unblocked(
+        &mut self,
+        nsei: Nsei,
+        nsvci: Nsvci,
+        vc: VcIndex,
+        on: bool,
+    ) -> (usize, usize) {
+        let Some(nse) = self.nses.get_mut(&nsei) else { return (0, 0) };
+        let before = nse.unblocked.len();
+        nse.unblocked.retain(|(_, other)| *other != vc);
+        if on {
+            nse.unblocked.push((nsvci, vc));
+        }
+        (before, nse.unblocked.len())
+    }
+
+    /// The dead NS-VC that nobody configured and that has been dead for longest.
+    pub(super) fn longest_dead(&self) -> Option<VcIndex> {
+        self.vcs()
+            .filter(|vc| !vc.configured && vc.state == VcState::Dead)
+            .min_by_key(|vc| vc.since)
+            .map(|vc| vc.index)
+    }
+}
