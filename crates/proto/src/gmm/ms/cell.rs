@@ -6,7 +6,7 @@ use crate::drops::Drop;
 use crate::gmm::MmState;
 use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
-use gannet_wire::id::CellId;
+use gannet_wire::id::{CellId, Tlli};
 
 impl GmmMsContext {
     /// The mobile has selected a cell. Within its routing area that is told by any LLC frame, in READY only; another
@@ -35,7 +35,7 @@ impl GmmMsContext {
             | GmmMsState::RoutingAreaUpdatingInitiated
             | GmmMsState::DeregisteredInitiated => {}
             GmmMsState::Registered => {
-                self.selected_registered(cx, cfg, same_area && former != Some(cell), out);
+                self.selected_registered(cx, cfg, same_area, former != Some(cell), out);
             }
         }
     }
@@ -66,31 +66,35 @@ impl GmmMsContext {
         &mut self,
         cx: &mut Context<'_>,
         cfg: &GmmMsConfig,
+        same_area: bool,
         moved: bool,
         out: &mut Batch<GmmMsAction>,
     ) {
         let Some(cell) = self.cell else { return };
         let was = self.service;
+        // ATTEMPTING-TO-UPDATE: T3311 or T3302 goes on until another routing area is entered (clause 4.7.5).
+        if was == Service::Attempting && same_area {
+            return;
+        }
         if self.rai != Some(cell.rai) {
             self.attempts = 0;
             return self.start_update(cx, cfg, false, out);
         }
-        match was {
-            // T3311 or T3302 goes on where it was.
-            Service::Attempting => {}
-            Service::Normal | Service::Limited | Service::NoCell | Service::NoImsi => {
-                self.service = Service::Normal;
-                let overdue = self.mm == MmState::Standby
-                    && was == Service::NoCell
-                    && !self.deadlines.is_set(GmmMsTimer::Periodic as usize)
-                    && crate::gmm::span(self.t3312).is_some();
-                if overdue {
-                    self.start_update(cx, cfg, true, out);
-                } else if self.mm == MmState::Ready && (moved || was == Service::NoCell) {
-                    out.push(GmmMsAction::SendCellUpdate);
-                    self.frame_sent(cx, out);
-                }
-            }
+        self.service = Service::Normal;
+        // Back where it is registered: an update elsewhere that failed is forgotten, and so is its foreign TLLI.
+        self.deadlines.clear(GmmMsTimer::Retry as usize);
+        if let Some(ptmsi) = self.ptmsi() {
+            self.change_tlli(Tlli::local(ptmsi), out);
+        }
+        let overdue = self.mm == MmState::Standby
+            && was != Service::Normal
+            && !self.deadlines.is_set(GmmMsTimer::Periodic as usize)
+            && crate::gmm::span(self.t3312).is_some();
+        if overdue {
+            self.start_update(cx, cfg, true, out);
+        } else if self.mm == MmState::Ready && moved {
+            out.push(GmmMsAction::SendCellUpdate);
+            self.frame_sent(cx, out);
         }
     }
 

@@ -15,6 +15,9 @@ mod detach;
 mod reject;
 mod update;
 
+#[cfg(test)]
+mod tests;
+
 pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 
 use super::MmState;
