@@ -147,7 +147,9 @@ impl Pair {
         let by_use = || self.network.iter().position(|c| c.tlli() == from.tlli);
         match message {
             Some(GmmMessage::AttachRequest(request)) => match request.identity {
-                MobileIdentity::PTmsi(ptmsi) => by_ptmsi(ptmsi).or_else(by_use),
+                MobileIdentity::PTmsi(ptmsi) => by_ptmsi(ptmsi)
+                    .filter(|index| self.network[*index].is_claimed_by(&self.network_cfg, request))
+                    .or_else(by_use),
                 _ => by_use(),
             },
             Some(GmmMessage::RauRequest(_)) => by_name(from.tlli),

@@ -10,9 +10,7 @@ use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{AttachReject, AttachRequest, RauReject};
-use gannet_wire::l3::ie::{
-    AttachKind, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, MobileIdentity, PdpContextStatus,
-};
+use gannet_wire::l3::ie::{AttachKind, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, MobileIdentity};
 
 impl GmmContext {
     /// ATTACH REQUEST, state by state (clauses 4.7.3.1.6 and 4.7.4.2.4).
@@ -80,20 +78,33 @@ impl GmmContext {
         self.capability = request.ms_network_capability;
         self.negotiate_ready(cfg, request.requested_ready_timer);
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
-        let signature = request.old_ptmsi_signature;
-        match request.identity {
-            MobileIdentity::Imsi(imsi) => self.identified(cx, imsi, out),
-            MobileIdentity::PTmsi(ptmsi)
-                if request.old_rai == self.rai
-                    && self.knows(cfg, TemporaryIdentity::new(ptmsi, signature)) =>
-            {
-                match self.imsi {
-                    Some(imsi) => self.identified(cx, imsi, out),
-                    None => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
-                }
-            }
+        match (request.identity, self.imsi) {
+            (MobileIdentity::Imsi(imsi), _) => self.identified(cx, imsi, out),
+            (_, Some(imsi)) if self.is_claimed_by(cfg, request) => self.identified(cx, imsi, out),
             // A P-TMSI that is not known here, or of another routing area or signature (clause 4.7.3.1.2).
-            _ => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
+            (
+                MobileIdentity::PTmsi(_)
+                | MobileIdentity::None
+                | MobileIdentity::Imei(_)
+                | MobileIdentity::Imeisv(_),
+                _,
+            ) => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
+        }
+    }
+
+    /// Does this request name the mobile rightly: a P-TMSI that is valid in its routing area, with its signature?
+    ///
+    /// The node finds a context by the P-TMSI of an ATTACH REQUEST and asks this first. Where the answer is no, the
+    /// request is another mobile's that has the same P-TMSI from elsewhere, and gets a context of its own.
+    #[must_use]
+    pub fn is_claimed_by(&self, cfg: &GmmConfig, request: &AttachRequest) -> bool {
+        match request.identity {
+            MobileIdentity::PTmsi(ptmsi) => {
+                request.old_rai == self.rai
+                    && self.knows(cfg, TemporaryIdentity::new(ptmsi, request.old_ptmsi_signature))
+            }
+            MobileIdentity::Imsi(imsi) => self.imsi == Some(imsi),
+            MobileIdentity::None | MobileIdentity::Imei(_) | MobileIdentity::Imeisv(_) => false,
         }
     }
 
@@ -111,9 +122,13 @@ impl GmmContext {
     pub(super) fn identified(&mut self, cx: &mut Context<'_>, imsi: Imsi, out: &mut Batch<GmmAction>) {
         cx.log(Category::Mm, Level::Debug, format_args!("IMSI {imsi} asks to be served"));
         if self.imsi != Some(imsi) {
-            // A P-TMSI that was someone else's stays with that someone's older context, which the node deletes.
-            self.imsi = Some(imsi);
+            // What was given to another subscriber is not this one's.
             self.imei = None;
+            self.discard_new(out);
+            if let Some(former) = self.current.take() {
+                out.push(GmmAction::FreePtmsi(former.ptmsi));
+            }
+            self.imsi = Some(imsi);
         }
         out.push(GmmAction::IdentityIsKnown { imsi });
         self.pause(Waiting::AuthService);
@@ -210,7 +225,6 @@ impl GmmContext {
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {
-            self.active_nsapis = PdpContextStatus::default();
             out.push(GmmAction::Registered);
         }
     }

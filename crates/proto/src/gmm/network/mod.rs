@@ -2,6 +2,10 @@
 //!
 //! The node finds the context by TLLI, P-TMSI or IMSI, makes one ([`GmmContext::new`]) when an ATTACH REQUEST comes
 //! from a mobile that it does not know, and answers everything else from strangers with [`answer_to_stranger`].
+//! A context found by the P-TMSI of an ATTACH REQUEST is the right one only where [`GmmContext::is_claimed_by`] says so.
+//! Session management is served where [`GmmContext::gmm_state`] is GMM-REGISTERED, or GMM-COMMON-PROCEDURE-INITIATED
+//! with an MM state other than IDLE.
+//!
 //! What the context asks of the node (a P-TMSI, the authentication service) it asks by an action; the node answers
 //! with an event, in the same batch or later.
 //!

@@ -76,6 +76,33 @@ fn attach_by_a_known_p_tmsi_of_a_detached_mobile() {
 }
 
 #[test]
+fn a_context_is_claimed_by_p_tmsi_routing_area_and_signature() {
+    let bench = Bench::attached();
+    let current = bench.context.current.unwrap();
+    let right = AttachRequest {
+        old_ptmsi_signature: current.signature(),
+        ..attach_request(MobileIdentity::PTmsi(current.ptmsi))
+    };
+    let claims = |request: &AttachRequest| bench.context.is_claimed_by(&bench.cfg, request);
+    assert!(claims(&right) && claims(&attach_by_imsi()));
+    assert!(!claims(&AttachRequest { old_rai: cell(9, 9).id.rai, ..right.clone() }));
+    assert!(!claims(&AttachRequest { old_ptmsi_signature: None, ..right.clone() }));
+    assert!(!claims(&AttachRequest { identity: MobileIdentity::PTmsi(PTmsi(1)), ..right.clone() }));
+    assert!(!claims(&AttachRequest { identity: MobileIdentity::None, ..right }));
+}
+
+#[test]
+fn another_subscriber_in_the_same_context_gets_nothing_of_the_first() {
+    let mut bench = Bench::attached();
+    let ptmsi = bench.context.ptmsi().unwrap();
+    bench.message(attach_request(MobileIdentity::PTmsi(ptmsi)));
+    bench.message(IdentityResponse { identity: MobileIdentity::Imsi("001010000000666".parse().unwrap()) });
+    assert!(bench.has(&GmmAction::FreePtmsi(ptmsi)));
+    assert_eq!(bench.context.ptmsi(), None);
+    assert_eq!(bench.sent_names(), ["AttachAccept"]);
+}
+
+#[test]
 fn identification_without_an_answer_ends_the_attach_of_clause_4_7_8_4() {
     let mut bench = Bench::new();
     bench.message(attach_request(MobileIdentity::PTmsi(PTmsi(1))));
