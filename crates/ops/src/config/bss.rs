@@ -51,8 +51,12 @@ pub struct Cells {
     pub per_nse: u16,
     /// How many are in one routing area.
     pub per_routing_area: u16,
-    /// Country and network.
-    pub plmn: Plmn,
+    /// Mobile country code.
+    pub mcc: u16,
+    /// Mobile network code.
+    pub mnc: u16,
+    /// The network code has three digits: `012` is not `12`.
+    pub mnc_three_digits: bool,
     /// Location area code.
     pub lac: u16,
     /// Routing area code of the first cells.
@@ -145,13 +149,23 @@ impl Default for BssConfig {
     }
 }
 
+impl Cells {
+    /// Country and network.
+    #[must_use]
+    pub fn plmn(&self) -> Plmn {
+        Plmn::new(self.mcc, self.mnc, self.mnc_three_digits)
+    }
+}
+
 impl Default for Cells {
     fn default() -> Self {
         Self {
             count: 1,
             per_nse: 16,
             per_routing_area: 16,
-            plmn: Plmn { mcc: 1, mnc: 1, mnc_three_digits: false },
+            mcc: 1,
+            mnc: 1,
+            mnc_three_digits: false,
             lac: 1,
             rac: 0,
             ci_base: 1,

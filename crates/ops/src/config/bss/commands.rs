@@ -27,13 +27,12 @@ pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
 
 fn write_cells(config: &BssConfig, text: &mut ConfigText) {
     let cells = &config.cells;
-    let plmn = cells.plmn;
     text.line(format_args!("cells {}", cells.count));
     text.line(format_args!("cells-per-nse {}", cells.per_nse));
     text.line(format_args!("cells-per-routing-area {}", cells.per_routing_area));
-    text.line(format_args!("mcc {:03}", plmn.mcc));
-    let width = if plmn.mnc_three_digits { 3 } else { 2 };
-    text.line(format_args!("mnc {:0width$}", plmn.mnc));
+    text.line(format_args!("mcc {:03}", cells.mcc));
+    let width = if cells.mnc_three_digits { 3 } else { 2 };
+    text.line(format_args!("mnc {:0width$}", cells.mnc));
     text.line(format_args!("lac {}", cells.lac));
     text.line(format_args!("rac {}", cells.rac));
     text.line(format_args!("ci-base {}", cells.ci_base));
@@ -129,7 +128,7 @@ fn install_cells(grammar: &mut Grammar<Bss>) {
         Ok(())
     });
     set(grammar, "mcc <0-999>", "Mobile country code\nThe code", |edit| {
-        edit.config.cells.plmn.mcc = edit.args.value(0)?;
+        edit.config.cells.mcc = edit.args.value(0)?;
         Ok(())
     });
     set(
@@ -137,9 +136,9 @@ fn install_cells(grammar: &mut Grammar<Bss>) {
         "mnc <0-999>",
         "Mobile network code\nThe code; three digits are another code than two",
         |edit| {
-            let plmn = &mut edit.config.cells.plmn;
-            plmn.mnc = edit.args.value(0)?;
-            plmn.mnc_three_digits = edit.args.text(0).len() > 2;
+            let cells = &mut edit.config.cells;
+            cells.mnc = edit.args.value(0)?;
+            cells.mnc_three_digits = edit.args.text(0).len() > 2;
             Ok(())
         },
     );
