@@ -53,12 +53,9 @@ impl Directory {
     /// The mobile that a TLLI heard in a cell belongs to.
     #[must_use]
     pub fn by_tlli(&self, cell: BvcAddress, tlli: Tlli) -> Option<Slot> {
-        match tlli.kind() {
-            TlliKind::Local => self.by_ptmsi(Self::ptmsi_of(tlli)),
-            TlliKind::Foreign | TlliKind::Random | TlliKind::Auxiliary | TlliKind::Reserved => {
-                self.by_foreign_tlli.get(&(cell, tlli)).copied()
-            }
-        }
+        // A local TLLI that is not ours was derived from another SGSN's P-TMSI: the mobile's own choice, too.
+        let local = (tlli.kind() == TlliKind::Local).then(|| self.by_ptmsi(Self::ptmsi_of(tlli))).flatten();
+        local.or_else(|| self.by_foreign_tlli.get(&(cell, tlli)).copied())
     }
 
     /// The mobile that has, or is being given, this P-TMSI.

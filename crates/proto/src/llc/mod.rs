@@ -218,17 +218,29 @@ impl LlcContext {
 
     /// A received LL-PDU; `whose` where the mobile is known, for the drops.
     ///
-    /// In the state "TLLI Unassigned" only SAPI 1 is listened to (clause 8.3).
+    /// In the state "TLLI Unassigned" only SAPI 1 is listened to (clause 8.3). True where the frame was intact and
+    /// new: a frame that shows where the mobile is.
     pub fn receive(
         &mut self,
         cx: &mut Context<'_>,
         whose: Option<Imsi>,
         frame: Frame,
         out: &mut Batch<LlcOutput>,
-    ) {
-        if let Err(drop) = self.try_receive(cx, frame, out) {
+    ) -> bool {
+        let result = self.try_receive(cx, frame, out);
+        if let Err(drop) = result {
             cx.drop(drop, whose);
         }
+        !matches!(
+            result,
+            Err(Drop::LlcMalformed
+                | Drop::LlcBadFcs
+                | Drop::LlcDuplicate
+                | Drop::LlcTooLong
+                | Drop::LlcUnknownSapi
+                | Drop::LlcUnassigned
+                | Drop::LlcCiphered)
+        )
     }
 
     fn try_receive(

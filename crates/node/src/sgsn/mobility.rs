@@ -1,0 +1,209 @@
+//! Mobility management: what GMM asks of the node is done here.
+
+use super::directory::Directory;
+use super::mobile::Mobile;
+use super::{Sgsn, SgsnEvent, owner};
+use crate::slots::Slot;
+use gannet_proto::auth::AuthService;
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
+use gannet_proto::gmm::{MmState, TemporaryIdentity};
+use gannet_proto::llc::Ciphering;
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::timers::TimerKey;
+use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
+use gannet_wire::l3::L3Message;
+use gannet_wire::l3::gmm::GmmMessage;
+use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, PdpContextStatus};
+
+/// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
+/// thousand meets a P-TMSI that is taken.
+const PTMSI_THROWS: usize = 16;
+
+impl Sgsn {
+    /// Gives an event to a mobile's GMM and does what follows.
+    pub(super) fn gmm(&mut self, cx: &mut Context<'_>, slot: Slot, event: GmmEvent) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut actions = Batch::default();
+        mobile.gmm.active_nsapis = active_nsapis(mobile);
+        mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
+        self.gmm_actions(cx, slot, &mut actions);
+    }
+
+    /// A deadline of a mobile's GMM may be due.
+    pub(super) fn wake_gmm(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut actions = Batch::default();
+        mobile.gmm.active_nsapis = active_nsapis(mobile);
+        mobile.gmm.expire(cx, &self.config.gmm, &mut actions);
+        self.gmm_actions(cx, slot, &mut actions);
+    }
+
+    /// An LLC frame of a mobile that is not a GMM message. The frequent case, a mobile that is READY in this cell,
+    /// leaves no action and allocates nothing.
+    pub(super) fn gmm_heard(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink) {
+        let mut actions = core::mem::take(&mut self.scratch.gmm);
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.gmm.handle(cx, &self.config.gmm, GmmEvent::LlcFrame(from), &mut actions);
+            self.gmm_actions(cx, slot, &mut actions);
+        }
+        self.scratch.gmm = actions;
+    }
+
+    fn gmm_actions(&mut self, cx: &mut Context<'_>, slot: Slot, actions: &mut Batch<GmmAction>) {
+        while let Some(action) = actions.pop() {
+            self.gmm_action(cx, slot, action, actions);
+        }
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.gmm.deadlines.arm(mobile_key(owner::GMM, slot), cx.timers);
+        }
+    }
+
+    fn gmm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: GmmAction, actions: &mut Batch<GmmAction>) {
+        match action {
+            GmmAction::Send { message, tlli } => self.send_gmm(cx, slot, tlli, message),
+            GmmAction::AssignTlli { new, old } => {
+                if let Some(mobile) = self.mobiles.get_mut(slot) {
+                    mobile.llc.assign(Some(new), Some(old), Ciphering::NONE);
+                }
+            }
+            GmmAction::UnassignTlli { old } => self.unassign_tlli(slot, old),
+            GmmAction::AllocatePtmsi => {
+                let identity = self.allocate_ptmsi(cx, slot);
+                self.answer(cx, slot, GmmEvent::PtmsiAllocated(identity), actions);
+            }
+            GmmAction::FreePtmsi(ptmsi) => self.directory.forget_ptmsi(ptmsi, slot),
+            GmmAction::AskAuth { imsi, question } => {
+                let decision = self.auth.request(imsi, question);
+                self.answer(cx, slot, GmmEvent::AuthAnswer(decision), actions);
+            }
+            GmmAction::IdentityIsKnown { imsi } => {
+                if let Some(former) = self.directory.name_imsi(imsi, slot) {
+                    self.delete_mobile(cx, former);
+                }
+            }
+            GmmAction::RadioAccessCapability(capability) => {
+                self.radio_capability.insert(slot, capability);
+            }
+            GmmAction::Registered => {
+                self.stats.attached += 1;
+                if let Some(imsi) = self.imsi_of(slot) {
+                    self.tell(SgsnEvent::Attached { imsi });
+                }
+            }
+            GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
+            GmmAction::MmStateChanged(MmState::Ready) => self.release_held(cx, slot),
+            GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
+            GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, slot, imsi, ptmsi, rai, drx),
+            GmmAction::PagingFailed => self.discard_held(cx, slot, Drop::HeldUnanswered),
+            GmmAction::DeletePdpContexts(contexts) => self.delete_contexts(cx, slot, contexts),
+            GmmAction::Released => self.forget_mobile(cx, slot),
+        }
+    }
+
+    fn answer(&mut self, cx: &mut Context<'_>, slot: Slot, event: GmmEvent, actions: &mut Batch<GmmAction>) {
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.gmm.handle(cx, &self.config.gmm, event, actions);
+        }
+    }
+
+    fn unassign_tlli(&mut self, slot: Slot, old: Tlli) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if mobile.llc.tlli_old() == Some(old) {
+            let current = mobile.llc.tlli();
+            mobile.llc.assign(current, None, Ciphering::NONE);
+        }
+        if let Some((bvc, tlli)) = mobile.foreign.take_if(|(_, tlli)| *tlli == old) {
+            self.directory.forget_foreign_tlli(bvc, tlli, slot);
+        }
+    }
+
+    /// A P-TMSI that is nobody else's, with a signature; the mobile is found by it from now on.
+    fn allocate_ptmsi(&mut self, cx: &mut Context<'_>, slot: Slot) -> Option<TemporaryIdentity> {
+        let throw = || PTmsi(cx.rng.u32() | 0xc000_0000);
+        let ptmsi = core::iter::repeat_with(throw)
+            .take(PTMSI_THROWS)
+            .find(|ptmsi| *ptmsi != PTmsi(u32::MAX) && self.directory.by_ptmsi(*ptmsi).is_none());
+        let Some(ptmsi) = ptmsi else {
+            cx.drop(Drop::SgsnNoPTmsi, self.imsi_of(slot));
+            return None;
+        };
+        self.directory.name_ptmsi(ptmsi, slot);
+        let [_, a, b, c] = cx.rng.u32().to_be_bytes();
+        Some(TemporaryIdentity { ptmsi, signature: Some([a, b, c]) })
+    }
+
+    /// Sends a GMM message with the TLLI that GMM says.
+    pub(super) fn send_gmm(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: GmmMessage) {
+        if let GmmMessage::AttachReject(_) | GmmMessage::RauReject(_) = &message {
+            cx.drop(Drop::GmmRejected, self.imsi_of(slot));
+        }
+        self.send_l3(cx, slot, tlli, &L3Message::Gmm(message));
+    }
+
+    /// Sends a layer 3 message on SAPI 1.
+    pub(super) fn send_l3(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: &L3Message) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let Some(mut frame) = cx.frames.copy_of(&message.to_vec()) else {
+            cx.drop(Drop::NoFrame, mobile.imsi());
+            return;
+        };
+        if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
+            cx.drop(drop, mobile.imsi());
+            return;
+        }
+        self.send_signalling(cx, slot, tlli, frame);
+    }
+
+    /// The P-TMSI whose foreign TLLI this is, and whose mobile it then may be.
+    pub(super) fn by_foreign_ptmsi(&self, tlli: Tlli) -> Option<Slot> {
+        (tlli.kind() == TlliKind::Foreign).then(|| self.directory.by_ptmsi(Directory::ptmsi_of(tlli))).flatten()
+    }
+
+    /// The operator, or a newer context of the same subscriber, ends a mobile: its contexts at the GGSN go, the mobile
+    /// itself is told nothing.
+    pub(super) fn delete_mobile(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let contexts = active_nsapis(mobile);
+        self.delete_contexts(cx, slot, contexts);
+        self.forget_mobile(cx, slot);
+    }
+
+    /// Removes a mobile and every name it has.
+    pub(super) fn forget_mobile(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.discard_held(cx, slot, Drop::HeldMobileGone);
+        self.forget_in_cells(cx, slot);
+        let Some(mobile) = self.mobiles.remove(slot) else { return };
+        for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
+            self.directory.forget_ptmsi(ptmsi, slot);
+        }
+        if let Some((bvc, tlli)) = mobile.foreign {
+            self.directory.forget_foreign_tlli(bvc, tlli, slot);
+        }
+        self.radio_capability.remove(&slot);
+        for (nsapi, _) in mobile.contexts() {
+            self.reassembler.forget(cx, (slot.index, nsapi));
+        }
+        if let Some(imsi) = mobile.imsi() {
+            self.directory.forget_imsi(imsi, slot);
+            self.tell(SgsnEvent::Detached { imsi });
+        }
+    }
+
+    /// The operator asks a mobile to detach.
+    pub(super) fn operator_detach(&mut self, cx: &mut Context<'_>, slot: Slot, reattach: bool) {
+        let kind = if reattach { DetachTypeMt::ReattachRequired } else { DetachTypeMt::ReattachNotRequired };
+        let cause = (!reattach).then_some(GmmCause::NetworkFailure);
+        self.gmm(cx, slot, GmmEvent::OperatorDetach { kind, cause });
+    }
+}
+
+/// The NSAPIs whose contexts are not PDP-INACTIVE.
+pub(super) fn active_nsapis(mobile: &Mobile) -> PdpContextStatus {
+    PdpContextStatus(mobile.contexts().fold(0, |set, (nsapi, _)| set | 1 << nsapi.0))
+}
+
+/// The wake-up of a mobile for one of its parts.
+pub(super) const fn mobile_key(owner: u8, slot: Slot) -> TimerKey {
+    TimerKey { owner, slot: slot.index, generation: slot.generation }
+}

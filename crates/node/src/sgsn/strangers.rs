@@ -1,0 +1,127 @@
+//! LL-PDUs whose TLLI nobody has: a mobile that attaches, one that moved here, or one that takes itself for attached.
+//!
+//! A TLLI is no proof of anything. A stranger gets a place in the table only for an ATTACH REQUEST, and an answer only
+//! as fast as the limiter permits.
+
+use super::directory::BvcAddress;
+use super::mobile::Mobile;
+use super::{Sgsn, SgsnEvent};
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::network::{GmmContext, GmmEvent, Stranger, Uplink, answer_to_stranger};
+use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole};
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::id::{Rai, Sapi};
+use gannet_wire::l3::gmm::GmmMessage;
+use gannet_wire::l3::ie::MobileIdentity;
+use gannet_wire::l3::{Direction, L3Message};
+
+impl Sgsn {
+    /// An LL-PDU of a mobile that is not known by this TLLI.
+    pub(super) fn stranger(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, from: Uplink, frame: Frame) {
+        let mut llc = LlcContext::new(LlcRole::Sgsn);
+        let mut outputs = Batch::default();
+        if !llc.receive(cx, None, frame, &mut outputs) {
+            cx.drop(Drop::SgsnUnknownTlli, None);
+            return;
+        }
+        let message = outputs.pop().and_then(|output| match output {
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => {
+                L3Message::parse(Direction::Uplink, &frame).ok()
+            }
+            _ => None,
+        });
+        match message {
+            Some(L3Message::Gmm(message)) => self.stranger_message(cx, bvc, from, llc, message),
+            Some(L3Message::Sm { .. }) | None => self.answer_stranger(cx, from, llc, Stranger::LlcFrame),
+        }
+    }
+
+    fn stranger_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        bvc: BvcAddress,
+        from: Uplink,
+        llc: LlcContext,
+        message: GmmMessage,
+    ) {
+        if let GmmMessage::AttachRequest(request) = &message {
+            let known = match request.identity {
+                MobileIdentity::PTmsi(_) if self.is_ours(request.old_rai) => self.by_foreign_ptmsi(from.tlli),
+                _ => None,
+            };
+            let slot = match known {
+                Some(slot) => {
+                    // It was switched off and on: its logical links start again (04.64 clause 8.3).
+                    if let Some(mobile) = self.mobiles.get_mut(slot) {
+                        mobile.llc = llc;
+                    }
+                    Some(slot)
+                }
+                None => self.admit(cx, from, llc),
+            };
+            if let Some(slot) = slot {
+                self.name_foreign(bvc, from, slot);
+                self.gmm(cx, slot, GmmEvent::Message { message, from });
+            }
+            return;
+        }
+        if let GmmMessage::RauRequest(request) = &message
+            && self.is_ours(request.old_rai)
+            && let Some(slot) = self.by_foreign_ptmsi(from.tlli)
+        {
+            self.name_foreign(bvc, from, slot);
+            self.gmm(cx, slot, GmmEvent::Message { message, from });
+            return;
+        }
+        let old_rai_is_ours = match &message {
+            GmmMessage::RauRequest(request) => self.is_ours(request.old_rai),
+            _ => false,
+        };
+        self.answer_stranger(cx, from, llc, Stranger::Message { message: &message, old_rai_is_ours });
+    }
+
+    /// A place in the table for a mobile that attaches.
+    fn admit(&mut self, cx: &mut Context<'_>, from: Uplink, llc: LlcContext) -> Option<Slot> {
+        let mobile = Mobile::new(GmmContext::new(from.tlli, from.cell), Some(llc));
+        let slot = self.mobiles.insert(mobile).ok();
+        if slot.is_none() {
+            cx.drop(Drop::SgsnMobileTableFull, None);
+            cx.log(Category::Mm, Level::Error, format_args!("the table of mobiles is full"));
+        }
+        slot
+    }
+
+    /// From now on the mobile is found by the TLLI with which it came.
+    fn name_foreign(&mut self, bvc: BvcAddress, from: Uplink, slot: Slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if let Some((former_bvc, former)) = mobile.foreign.replace((bvc, from.tlli)) {
+            self.directory.forget_foreign_tlli(former_bvc, former, slot);
+        }
+        self.directory.name_foreign_tlli(bvc, from.tlli, slot);
+    }
+
+    fn answer_stranger(&mut self, cx: &mut Context<'_>, from: Uplink, mut llc: LlcContext, what: Stranger<'_>) {
+        cx.drop(Drop::SgsnUnknownTlli, None);
+        let Some(answer) = answer_to_stranger(what) else { return };
+        if !self.stranger_limiter.permit(cx.now) {
+            cx.drop(Drop::SgsnStrangerUnanswered, None);
+            return;
+        }
+        let Some(mut frame) = cx.frames.copy_of(&L3Message::Gmm(answer).to_vec()) else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        if llc.unitdata_request(Sapi::GMM, true, false, &mut frame).is_ok() {
+            self.send_to_stranger(cx, from, frame);
+            self.tell(SgsnEvent::StrangerAnswered { tlli: from.tlli });
+        }
+    }
+
+    /// Does a cell of this SGSN belong to this routing area?
+    fn is_ours(&self, rai: Rai) -> bool {
+        self.serves(rai)
+    }
+}

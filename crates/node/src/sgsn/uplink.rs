@@ -1,0 +1,146 @@
+//! From Gb to Gn: UL-UNITDATA → LL-PDU → layer 3 or N-PDU → GTP.
+
+use super::directory::BvcAddress;
+use super::mobility::mobile_key;
+use super::{Sgsn, owner};
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::Cell;
+use gannet_proto::gmm::network::{GmmEvent, Uplink};
+use gannet_proto::llc::{LlcOutput, XidIndication};
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::sndcp::xid_answer;
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::bssgp::unitdata::UlUnitdata;
+use gannet_wire::id::{Sapi, Tlli};
+use gannet_wire::l3::{Direction, Header, L3Message};
+use gannet_wire::{DecodeError, Reader};
+
+impl Sgsn {
+    /// An UL-UNITDATA of a cell (08.18 clause 6.1).
+    pub(super) fn ul_unitdata(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, mut frame: Frame) {
+        let unitdata = match UlUnitdata::parse(&frame) {
+            Ok(unitdata) => unitdata,
+            Err(error) => {
+                self.bssgp_malformed(cx, bvc, &frame, &error);
+                return;
+            }
+        };
+        let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id: unitdata.cell_id };
+        let tlli = unitdata.tlli;
+        if !frame.narrow(unitdata.llc.start, unitdata.llc.end) {
+            cx.drop(Drop::BssgpMalformed, None);
+            return;
+        }
+        let from = Uplink { tlli, cell };
+        match self.directory.by_tlli(bvc, tlli) {
+            Some(slot) => self.ll_pdu(cx, slot, from, frame),
+            None => self.stranger(cx, bvc, from, frame),
+        }
+    }
+
+    /// An LL-PDU of a mobile that is known.
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut outputs = core::mem::take(&mut self.scratch.llc);
+        let intact = mobile.llc.receive(cx, mobile.gmm.imsi(), frame, &mut outputs);
+        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        self.received(cx, slot, from, intact, &mut outputs);
+        self.scratch.llc = outputs;
+    }
+
+    /// Does what follows from an LL-PDU. An intact one shows where the mobile is, whatever is in it; a GMM message
+    /// says so itself.
+    pub(super) fn received(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        from: Uplink,
+        intact: bool,
+        outputs: &mut Batch<LlcOutput>,
+    ) {
+        let is_gmm = outputs.iter().any(|output| matches!(output, LlcOutput::Unitdata { sapi: Sapi::GMM, .. }));
+        if intact && !is_gmm {
+            self.gmm_heard(cx, slot, from);
+        }
+        while let Some(output) = outputs.pop() {
+            self.llc_output(cx, slot, from, output);
+        }
+    }
+
+    fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
+        match output {
+            LlcOutput::Transmit { sapi: _, frame } => self.send_signalling(cx, slot, from.tlli, frame),
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => self.layer3(cx, slot, from, &frame),
+            LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
+            LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
+            LlcOutput::XidConfirm { .. } | LlcOutput::Reset | LlcOutput::Status { .. } => {}
+        }
+    }
+
+    fn xid_indication(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, indication: XidIndication) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut outputs = Batch::default();
+        let answer = xid_answer(&indication.layer3);
+        mobile.llc.xid_response(cx, indication, answer, &mut outputs);
+        while let Some(output) = outputs.pop() {
+            if let LlcOutput::Transmit { frame, .. } = output {
+                self.send_signalling(cx, slot, tlli, frame);
+            }
+        }
+    }
+
+    /// T200 of a mobile's LLC may be due.
+    pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut outputs = Batch::default();
+        mobile.llc.wake(cx, mobile.gmm.imsi(), &mut outputs);
+        mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        let tlli = mobile.gmm.tlli();
+        while let Some(output) = outputs.pop() {
+            if let LlcOutput::Transmit { frame, .. } = output {
+                self.send_signalling(cx, slot, tlli, frame);
+            }
+        }
+    }
+
+    /// A layer 3 message on SAPI 1.
+    pub(super) fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8]) {
+        match L3Message::parse(Direction::Uplink, octets) {
+            Ok(L3Message::Gmm(message)) => self.gmm(cx, slot, GmmEvent::Message { message, from }),
+            Ok(L3Message::Sm { ti, ti_flag, message }) => {
+                self.gmm_heard(cx, slot, from);
+                self.sm_message(cx, slot, ti, ti_flag, message);
+            }
+            Err(error) => self.layer3_malformed(cx, slot, from, octets, error),
+        }
+    }
+
+    /// 04.08 clause 8: what cannot be read is answered by the protocol that it belongs to.
+    fn layer3_malformed(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        from: Uplink,
+        octets: &[u8],
+        error: DecodeError,
+    ) {
+        cx.log(Category::Mm, Level::Info, format_args!("layer 3: {error}"));
+        match Header::parse(&mut Reader::new(octets)) {
+            Ok(Header::Gmm { skip: 0, message_type }) => {
+                let message_type = Some(message_type);
+                self.gmm(cx, slot, GmmEvent::DecodeFailed { message_type, error, from });
+            }
+            Ok(Header::Sm { ti, ti_flag, .. }) => {
+                self.gmm_heard(cx, slot, from);
+                self.sm_malformed(cx, slot, ti, ti_flag, &error);
+            }
+            // Clauses 8.2.3 and 8.3.1: ignored.
+            Ok(Header::Gmm { .. }) | Err(_) => {
+                self.gmm_heard(cx, slot, from);
+                cx.drop(Drop::GmmMalformed, self.imsi_of(slot));
+            }
+        }
+    }
+}
