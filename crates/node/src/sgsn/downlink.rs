@@ -1,0 +1,147 @@
+//! From Gn to Gb: G-PDU → context → SNDCP → LLC → flow control; and what is held while a mobile is paged.
+
+use super::held::HeldPdu;
+use super::mobile::Mobile;
+use super::{Sgsn, SgsnConfig};
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::gtp::{GtpOutput, TeidParts};
+use gannet_proto::machine::{Batch, Context, Peer};
+use gannet_proto::sndcp;
+use gannet_wire::id::{Nsapi, Sapi, Teid};
+
+impl Sgsn {
+    /// A datagram at the port of GTP-U.
+    pub(super) fn gtp_user(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        let mut outputs = core::mem::take(&mut self.scratch.gtp);
+        if let Some(pdu) = self.gtp.receive_user(cx, peer, frame, &mut outputs) {
+            match self.context_of(pdu.teid) {
+                Some((slot, nsapi)) => self.n_pdu_downlink(cx, slot, nsapi, pdu.frame),
+                None => self.gtp.unknown_teid(cx, peer, pdu.teid, &mut outputs),
+            }
+        }
+        self.gtp_outputs(cx, &mut outputs);
+        self.scratch.gtp = outputs;
+    }
+
+    /// The context that one of our TEIDs names: one access to a table.
+    pub(super) fn context_of(&self, teid: Teid) -> Option<(Slot, Nsapi)> {
+        let parts = TeidParts::of(teid);
+        let slot = self.mobiles.at(parts.slot)?;
+        let right = TeidParts::generation_of(slot.generation) == parts.generation;
+        (right && self.mobiles.get(slot)?.pdp(parts.nsapi)?.tunnel.is_some()).then_some((slot, parts.nsapi))
+    }
+
+    /// Our TEID of a context, for both planes.
+    pub(super) fn teid_of(slot: Slot, nsapi: Nsapi) -> Teid {
+        let generation = TeidParts::generation_of(slot.generation);
+        TeidParts { generation, slot: slot.index, nsapi }.teid()
+    }
+
+    /// An N-PDU for a mobile: sent at once where it is READY, held where it must be paged first.
+    fn n_pdu_downlink(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
+        self.stats.n_pdu_downlink += 1;
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        if mobile.gmm.mm_state() == MmState::Ready && !mobile.gmm.is_suspended() {
+            self.send_n_pdu(cx, slot, nsapi, frame);
+            return;
+        }
+        let pdu = HeldPdu { nsapi, until: cx.now + self.config.held_lifetime, frame };
+        if self.held.hold(slot, pdu).is_err() {
+            cx.drop(Drop::HeldFull, mobile.imsi());
+        }
+        self.gmm(cx, slot, GmmEvent::DownlinkData);
+    }
+
+    /// SNDCP, LLC, and into the queue of the mobile's cell.
+    fn send_n_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
+        let mut segments = core::mem::take(&mut self.scratch.segments);
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            match segment(cx, mobile, nsapi, frame, &mut segments) {
+                Ok(sending) => {
+                    while let Some(frame) = segments.pop() {
+                        self.send_data_segment(cx, slot, sending, frame);
+                    }
+                }
+                Err(drop) => cx.drop(drop, mobile.imsi()),
+            }
+        }
+        self.scratch.segments = segments;
+    }
+
+    fn send_data_segment(&mut self, cx: &mut Context<'_>, slot: Slot, sending: Sending, mut frame: Frame) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if let Err(drop) = mobile.llc.unitdata_request(sending.sapi, sending.protected, true, &mut frame) {
+            cx.drop(drop, mobile.imsi());
+            return;
+        }
+        self.send_data(cx, slot, sending.nsapi, frame);
+    }
+
+    // ------------------------------------------------------------------------------------------------- held
+
+    /// The mobile can be reached: what was held for it goes out in its order.
+    pub(super) fn release_held(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        while let Some(pdu) = self.held.take(slot) {
+            if pdu.until < cx.now {
+                cx.drop(Drop::HeldTooLong, self.imsi_of(slot));
+            } else {
+                self.send_n_pdu(cx, slot, pdu.nsapi, pdu.frame);
+            }
+        }
+    }
+
+    /// What was held for a mobile has nowhere to go.
+    pub(super) fn discard_held(&mut self, cx: &mut Context<'_>, slot: Slot, why: Drop) {
+        while self.held.take(slot).is_some() {
+            cx.drop(why, self.imsi_of(slot));
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------ uplink
+
+    /// An SN-PDU of a mobile; the N-PDU goes to the GGSN when it is whole.
+    pub(super) fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let whose = mobile.imsi();
+        let receiver = sndcp::Receiver { slot: slot.index, whose };
+        let is_active = |nsapi| mobile.pdp(nsapi).is_some_and(|pdp| pdp.sndcp.sapi == sapi && pdp.tunnel.is_some());
+        let n_pdu = sndcp::receive(cx, &mut self.reassembler, receiver, is_active, frame);
+        self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
+        let Some(n_pdu) = n_pdu else { return };
+        self.stats.n_pdu_uplink += 1;
+        let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
+        if let Some(tunnel) = mobile.pdp_mut(n_pdu.nsapi).and_then(|pdp| pdp.tunnel.as_mut()) {
+            self.gtp.send_user(cx, tunnel, n_pdu.frame, &mut outputs);
+        }
+        self.gtp_outputs(cx, &mut outputs);
+        self.scratch.gtp = outputs;
+    }
+}
+
+/// How the SN-PDUs of one N-PDU go out.
+#[derive(Debug, Clone, Copy)]
+struct Sending {
+    nsapi: Nsapi,
+    sapi: Sapi,
+    protected: bool,
+}
+
+fn segment(
+    cx: &mut Context<'_>,
+    mobile: &mut Mobile,
+    nsapi: Nsapi,
+    frame: Frame,
+    segments: &mut Batch<Frame>,
+) -> Result<Sending, Drop> {
+    let pdp = mobile.pdp(nsapi).ok_or(Drop::SgsnNoContext)?;
+    let sapi = pdp.sndcp.sapi;
+    let protected = SgsnConfig::protects(pdp.sm.qos());
+    let n201_u = mobile.llc.n201_u(sapi);
+    let pdp = mobile.pdp_mut(nsapi).ok_or(Drop::SgsnNoContext)?;
+    pdp.sndcp.unitdata_request(cx, n201_u, frame, segments)?;
+    Ok(Sending { nsapi, sapi, protected })
+}
