@@ -2,7 +2,7 @@
 
 use super::held::HeldPdu;
 use super::mobile::Mobile;
-use super::{Sgsn, SgsnConfig};
+use super::Sgsn;
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -139,7 +139,7 @@ fn segment(
 ) -> Result<Sending, Drop> {
     let pdp = mobile.pdp(nsapi).ok_or(Drop::SgsnNoContext)?;
     let sapi = pdp.sndcp.sapi;
-    let protected = SgsnConfig::protects(pdp.sm.qos());
+    let protected = pdp.protected;
     let n201_u = mobile.llc.n201_u(sapi);
     let pdp = mobile.pdp_mut(nsapi).ok_or(Drop::SgsnNoContext)?;
     pdp.sndcp.unitdata_request(cx, n201_u, frame, segments)?;

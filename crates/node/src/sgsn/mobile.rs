@@ -24,6 +24,8 @@ pub struct PdpContext {
     pub tunnel: Option<GtpTunnel>,
     /// The N-PDU counter.
     pub sndcp: SndcpNsapi,
+    /// LL-PDUs are protected in all their octets: from the negotiated reliability class.
+    pub protected: bool,
 }
 
 /// Everything about one mobile.

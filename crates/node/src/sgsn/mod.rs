@@ -1,4 +1,294 @@
-//! The SGSN.
+//! The SGSN: Gb on one side, Gn on the other, and the mobiles between them.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`config`] | what an operator may choose |
+//! | [`mobile`] | one mobile, a relocatable value |
+//! | [`directory`] | a mobile by each of its names |
+//! | [`gb`] | NS, BSSGP, cells, the downlink queue and who sends next |
+//! | `strangers` | LL-PDUs whose TLLI nobody has |
+//! | `uplink` | LL-PDU → layer 3 or N-PDU |
+//! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
+//! | `mobility` | what GMM asks of the node |
+//! | `sessions` | what SM and GTP ask of the node |
+//! | [`relocation`] | a mobile leaves or arrives as octets |
+//! | [`show`] | what an operator sees |
+//!
+//! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
+pub mod config;
 pub mod directory;
+pub mod gb;
 pub mod held;
+pub mod mobile;
+pub mod relocation;
+pub mod show;
+
+mod downlink;
+mod mobility;
+mod sessions;
+mod strangers;
+#[cfg(test)]
+mod tests;
+mod uplink;
+
+use crate::slots::{Slot, Slots};
+use core::net::IpAddr;
+use directory::Directory;
+use foldhash::quality::SeedableRandomState;
+use gannet_proto::auth::AuthPolicy;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::network::GmmAction;
+use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput};
+use gannet_proto::llc::LlcOutput;
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
+use gannet_proto::sndcp::Reassembler;
+use gannet_proto::timers::TimerKey;
+use gannet_wire::id::{Imsi, Nsapi, Tlli};
+use gannet_wire::l3::ie::MsRadioAccessCapability;
+use gb::Gb;
+use held::Held;
+use mobile::Mobile;
+use std::collections::HashMap;
+
+pub use config::{ApnRoute, GgsnPeer, NsTimers, SgsnConfig};
+
+/// The UDP port of the network service.
+pub const GB: Port = Port(0);
+/// The UDP port of GTP-C.
+pub const GTP_C: Port = Port(1);
+/// The UDP port of GTP-U.
+pub const GTP_U: Port = Port(2);
+
+/// Who asked for a wake-up.
+pub(crate) mod owner {
+    use gannet_proto::timers::TimerKey;
+
+    pub const GMM: u8 = 1;
+    pub const LLC: u8 = 2;
+    pub const SM: u8 = 3;
+    pub const NS: u8 = 4;
+    pub const BVC: u8 = 5;
+    pub const GTP: u8 = 6;
+    pub const FLOW: u8 = 7;
+    pub const REASSEMBLY: u8 = 8;
+
+    pub const fn reassembly_key() -> TimerKey {
+        TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
+    }
+
+    pub const fn flow_key() -> TimerKey {
+        TimerKey { owner: FLOW, slot: 0, generation: 0 }
+    }
+}
+
+/// Orders to an SGSN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SgsnCommand {
+    /// Begin: listen for BSSs, and introduce ourselves where they are configured.
+    Start,
+    /// Ask a mobile to detach.
+    Detach {
+        /// The subscriber.
+        imsi: Imsi,
+        /// It may attach again at once.
+        reattach: bool,
+    },
+    /// Deactivate a PDP context from this side.
+    Deactivate {
+        /// The subscriber.
+        imsi: Imsi,
+        /// The context.
+        nsapi: Nsapi,
+    },
+    /// Reset every NS-VC.
+    ResetNs,
+}
+
+/// What an SGSN tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SgsnEvent {
+    /// A mobile is attached.
+    Attached {
+        /// The subscriber.
+        imsi: Imsi,
+    },
+    /// A mobile is gone.
+    Detached {
+        /// The subscriber.
+        imsi: Imsi,
+    },
+    /// A PDP context is active.
+    Activated {
+        /// The subscriber.
+        imsi: Imsi,
+        /// The context.
+        nsapi: Nsapi,
+    },
+    /// A PDP context is gone.
+    Deactivated {
+        /// The subscriber.
+        imsi: Imsi,
+        /// The context.
+        nsapi: Nsapi,
+    },
+    /// A mobile that is not known was told to attach again.
+    StrangerAnswered {
+        /// By this TLLI.
+        tlli: Tlli,
+    },
+    /// A GGSN has lost its contexts.
+    GgsnRestarted {
+        /// Its address.
+        peer: IpAddr,
+    },
+}
+
+/// Counters of the data path and of procedures; drops are counted by name elsewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// N-PDUs that came from GGSNs for a mobile.
+    pub n_pdu_downlink: u64,
+    /// N-PDUs that went to GGSNs.
+    pub n_pdu_uplink: u64,
+    /// LL-PDUs that went to BSSs.
+    pub ll_pdu_downlink: u64,
+    /// LL-PDUs that came from BSSs.
+    pub ll_pdu_uplink: u64,
+    /// Attach procedures that ended well.
+    pub attached: u64,
+    /// PDP context activations that ended well.
+    pub activated: u64,
+    /// PAGING-PS sent.
+    pub pagings: u64,
+    /// FLUSH-LL sent.
+    pub flushes: u64,
+}
+
+/// Batches that keep their memory between two packets.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    gmm: Batch<GmmAction>,
+    llc: Batch<LlcOutput>,
+    gtp: Batch<GtpOutput>,
+    segments: Batch<Frame>,
+}
+
+/// The SGSN.
+#[derive(Debug)]
+pub struct Sgsn {
+    pub(crate) config: SgsnConfig,
+    pub(crate) gb: Gb,
+    pub(crate) gtp: GtpEntity,
+    pub(crate) auth: AuthPolicy,
+    pub(crate) mobiles: Slots<Mobile>,
+    pub(crate) directory: Directory,
+    pub(crate) held: Held,
+    pub(crate) reassembler: Reassembler,
+    /// MS radio access capability by mobile: of varying length, told to the BSS, read by nobody here.
+    pub(crate) radio_capability: HashMap<Slot, MsRadioAccessCapability, SeedableRandomState>,
+    pub(crate) requests: sessions::Requests,
+    pub(crate) stranger_limiter: AnswerLimiter,
+    pub(crate) stats: Stats,
+    pub(crate) scratch: Scratch,
+    out: Batch<Output<SgsnEvent>>,
+}
+
+impl Sgsn {
+    /// An SGSN without mobiles; all tables get their memory now. `seed` keeps strangers from choosing names that
+    /// collide in the tables.
+    #[must_use]
+    pub fn new(config: SgsnConfig, seed: u64) -> Self {
+        let mut gtp = GtpConfig::new(GTP_C, GTP_U, config.gtp_address, owner::GTP);
+        gtp.restart_counter = config.restart_counter;
+        gtp.echo_interval = config.echo_interval;
+        let strangers = config.stranger_answers_per_second;
+        let state = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
+        Self {
+            gb: Gb::new(&config),
+            gtp: GtpEntity::new(gtp),
+            auth: AuthPolicy::AcceptAll,
+            mobiles: Slots::with_limit(config.mobiles_max),
+            directory: Directory::new(config.mobiles_max, seed),
+            held: Held::new(config.held_max, config.held_per_mobile_max),
+            reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
+            radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
+            requests: sessions::Requests::default(),
+            stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
+            stats: Stats::default(),
+            scratch: Scratch::default(),
+            out: Batch::with_capacity(1024),
+            config,
+        }
+    }
+
+    pub(crate) fn tell(&mut self, event: SgsnEvent) {
+        self.out.push(Output::Event(event));
+    }
+
+    pub(crate) fn transmit(&mut self, port: Port, peer: gannet_proto::machine::Peer, frame: Frame) {
+        self.out.push(Output::Transmit { port, peer, frame });
+    }
+
+    pub(crate) fn imsi_of(&self, slot: Slot) -> Option<Imsi> {
+        self.mobiles.get(slot)?.imsi()
+    }
+
+    fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
+        let slot = Slot { index: key.slot, generation: key.generation };
+        match key.owner {
+            owner::GMM => self.wake_gmm(cx, slot),
+            owner::LLC => self.wake_llc(cx, slot),
+            owner::SM => self.wake_sm(cx, slot),
+            owner::NS | owner::BVC | owner::FLOW => self.wake_gb(cx, key),
+            owner::GTP => self.wake_gtp(cx, key),
+            owner::REASSEMBLY => {
+                self.reassembler.wake(cx);
+                self.reassembler.arm(key, cx.timers);
+            }
+            _ => {}
+        }
+    }
+
+    fn command(&mut self, cx: &mut Context<'_>, command: &SgsnCommand) {
+        match *command {
+            SgsnCommand::Start => self.start_gb(cx),
+            SgsnCommand::Detach { imsi, reattach } => {
+                if let Some(slot) = self.directory.by_imsi(imsi) {
+                    self.operator_detach(cx, slot, reattach);
+                }
+            }
+            SgsnCommand::Deactivate { imsi, nsapi } => {
+                if let Some(slot) = self.directory.by_imsi(imsi) {
+                    self.deactivate(cx, slot, nsapi);
+                }
+            }
+            SgsnCommand::ResetNs => self.reset_ns(cx),
+        }
+    }
+}
+
+impl Machine for Sgsn {
+    type Command = SgsnCommand;
+    type Event = SgsnEvent;
+
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<SgsnCommand>>) {
+        while let Some(input) = inputs.pop() {
+            match input {
+                Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
+                Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
+                Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
+                Input::Datagram { .. } => {}
+                Input::Timeout(key) => self.timeout(cx, key),
+                Input::Command(command) => self.command(cx, &command),
+            }
+        }
+        self.send_queued(cx);
+    }
+
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+        while let Some(output) = self.out.pop() {
+            outputs.push(output);
+        }
+    }
+}

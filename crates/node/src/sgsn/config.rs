@@ -1,0 +1,141 @@
+//! What an operator may choose about an SGSN.
+
+use core::net::{IpAddr, Ipv4Addr};
+use gannet_proto::bssgp::flow_control;
+use gannet_proto::gmm::network::GmmConfig;
+use gannet_proto::sm::network::SmConfig;
+use gannet_proto::time::Duration;
+use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
+
+/// A GGSN that the SGSN knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GgsnPeer {
+    /// Its number in the configuration.
+    pub number: u32,
+    /// Its address.
+    pub address: IpAddr,
+}
+
+/// Which GGSN serves an access point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApnRoute {
+    /// Network identifier without operator identifier; `*` for every other.
+    pub apn: String,
+    /// Index in [`SgsnConfig::ggsns`].
+    pub ggsn: usize,
+}
+
+/// Everything about one SGSN.
+#[derive(Debug, Clone)]
+pub struct SgsnConfig {
+    /// Mobiles in the table, attached or attaching.
+    pub mobiles_max: usize,
+    /// Cells (PTP BVCs).
+    pub cells_max: u32,
+    /// Our address on Gn, for both planes.
+    pub gtp_address: IpAddr,
+    /// How often this node was started, modulo 256 (29.060 clause 11.2).
+    pub restart_counter: u8,
+    /// Time between two Echo Requests on a path to a GGSN; zero for none.
+    pub echo_interval: Duration,
+    /// The GGSNs.
+    pub ggsns: Vec<GgsnPeer>,
+    /// Access points; where there is none, every APN goes to the first GGSN.
+    pub apns: Vec<ApnRoute>,
+    /// Timers and options of mobility management.
+    pub gmm: GmmConfig,
+    /// Timers of session management.
+    pub sm: SmConfig,
+    /// Timers of the network service.
+    pub ns: NsTimers,
+    /// Network service entities and NS-VCs at most.
+    pub nses_max: usize,
+    /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
+    pub accept_dynamic: bool,
+    /// Limits and initial values of the downlink flow control.
+    pub flow: flow_control::Config,
+    /// N201-U that is proposed to a mobile for user data; `None` leaves the default of 500 octets.
+    pub n201_u: Option<u16>,
+    /// Lifetime of an LL-PDU in the downlink queue and at the BSS; `None` for infinite. At most 655.34 s.
+    pub pdu_lifetime: Option<Duration>,
+    /// N-PDUs held for mobiles that are paged, in all.
+    pub held_max: u32,
+    /// N-PDUs held for one mobile.
+    pub held_per_mobile_max: u32,
+    /// How long an N-PDU is held.
+    pub held_lifetime: Duration,
+    /// Uplink N-PDUs that wait for more segments.
+    pub reassembly_max: usize,
+    /// How long they wait.
+    pub reassembly_timeout: Duration,
+    /// Answers a second to mobiles that are not known.
+    pub stranger_answers_per_second: u32,
+}
+
+/// Timers of 08.16 clause 10 [48.016].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NsTimers {
+    /// Tns-block.
+    pub block: Duration,
+    /// Tns-reset.
+    pub reset: Duration,
+    /// Tns-test.
+    pub test: Duration,
+    /// Tns-alive.
+    pub alive: Duration,
+    /// NS-BLOCK-RETRIES and NS-UNBLOCK-RETRIES.
+    pub block_retries: u8,
+    /// NS-ALIVE-RETRIES.
+    pub alive_retries: u8,
+}
+
+impl Default for NsTimers {
+    fn default() -> Self {
+        let three = Duration::from_secs(3);
+        Self {
+            block: three,
+            reset: three,
+            test: Duration::from_secs(30),
+            alive: three,
+            block_retries: 3,
+            alive_retries: 10,
+        }
+    }
+}
+
+impl Default for SgsnConfig {
+    fn default() -> Self {
+        Self {
+            mobiles_max: 16_384,
+            cells_max: 256,
+            gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            restart_counter: 0,
+            echo_interval: Duration::from_secs(60),
+            ggsns: Vec::new(),
+            apns: Vec::new(),
+            gmm: GmmConfig::default(),
+            sm: SmConfig::default(),
+            ns: NsTimers::default(),
+            nses_max: 256,
+            accept_dynamic: true,
+            flow: flow_control::Config::default(),
+            n201_u: Some(1520),
+            pdu_lifetime: Some(Duration::from_secs(10)),
+            held_max: 4096,
+            held_per_mobile_max: 20,
+            held_lifetime: Duration::from_secs(30),
+            reassembly_max: 1024,
+            reassembly_timeout: Duration::from_secs(10),
+            stranger_answers_per_second: 100,
+        }
+    }
+}
+
+impl SgsnConfig {
+    /// Unprotected frames for reliability class 5, whose errors the application can bear; protected ones otherwise
+    /// (03.60 clause 15.2.3 [23.107]).
+    #[must_use]
+    pub fn protects(qos: &QosProfile) -> bool {
+        qos.reliability != ReliabilityClass::FIVE
+    }
+}
