@@ -1,0 +1,198 @@
+//! The Gb side: network service, BSSGP, cells, and the queue of each cell.
+
+mod cells;
+mod sending;
+mod signalling;
+
+pub use cells::{CellState, Cells};
+pub use sending::Meta;
+
+use super::directory::BvcAddress;
+use super::{GB, Sgsn, SgsnConfig, owner};
+use crate::slots::Slot;
+use gannet_proto::bssgp::flow_control::FlowControl;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::Cell;
+use gannet_proto::machine::{Batch, Context, Peer};
+use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NseStatus};
+use gannet_proto::time::Instant;
+use gannet_proto::timers::TimerKey;
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::bssgp::signalling::{Message, PagingPs};
+use gannet_wire::bssgp::ie::{PagingArea, QosProfile};
+use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
+use gannet_wire::l3::ie::DrxParameter;
+
+/// Everything about Gb.
+#[derive(Debug)]
+pub struct Gb {
+    /// The network service.
+    pub ns: NsEntity,
+    /// The cells.
+    pub cells: Cells,
+    /// Their queues and buckets.
+    pub flow: FlowControl<Meta>,
+    /// The wake-up that the queues have asked for.
+    flow_asked: Instant,
+    outputs: Batch<NsOutput>,
+}
+
+impl Gb {
+    /// Nobody is known yet.
+    #[must_use]
+    pub fn new(config: &SgsnConfig) -> Self {
+        let ns = NsConfig {
+            role: NsRole::Sgsn,
+            timer_owner: owner::NS,
+            tns_block: config.ns.block,
+            tns_reset: config.ns.reset,
+            tns_test: config.ns.test,
+            tns_alive: config.ns.alive,
+            block_retries: config.ns.block_retries,
+            unblock_retries: config.ns.block_retries,
+            alive_retries: config.ns.alive_retries,
+            reset_retries: config.ns.block_retries,
+            nse_max: config.nses_max,
+            vc_max: config.nses_max * 4,
+            accept_dynamic: config.accept_dynamic,
+        };
+        let mut flow = config.flow.clone();
+        flow.cells_max = config.cells_max;
+        flow.ms_max = u32::try_from(config.mobiles_max).unwrap_or(u32::MAX);
+        Self {
+            ns: NsEntity::new(ns),
+            cells: Cells::new(config.cells_max),
+            flow: FlowControl::new(flow),
+            flow_asked: Instant::ZERO,
+            outputs: Batch::with_capacity(256),
+        }
+    }
+}
+
+impl Sgsn {
+    /// A datagram at the NS port.
+    pub(super) fn gb_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        let Peer::Udp(address) = peer else { return };
+        let mut outputs = core::mem::take(&mut self.gb.outputs);
+        self.gb.ns.receive(cx, GB, address, frame, &mut outputs);
+        self.ns_outputs(cx, &mut outputs);
+        self.gb.outputs = outputs;
+    }
+
+    fn ns_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<NsOutput>) {
+        while let Some(output) = outputs.pop() {
+            match output {
+                NsOutput::Transmit { port, peer, frame } => self.transmit(port, Peer::Udp(peer), frame),
+                NsOutput::Unitdata { nsei, bvci: Bvci::SIGNALLING, frame } => {
+                    self.bssgp_signalling(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &frame);
+                }
+                NsOutput::Unitdata { nsei, bvci, frame } => self.bssgp_ptp(cx, BvcAddress { nsei, bvci }, frame),
+                NsOutput::Status { nsei, status } => self.nse_status(cx, nsei, status),
+            }
+        }
+    }
+
+    /// NS-UNITDATA.request. `lsp` keeps what belongs together on one NS-VC.
+    pub(super) fn ns_unitdata(&mut self, cx: &mut Context<'_>, nsei: Nsei, bvci: Bvci, lsp: u32, frame: Frame) {
+        let mut outputs = Batch::default();
+        core::mem::swap(&mut outputs, &mut self.gb.outputs);
+        self.gb.ns.unitdata_request(cx, nsei, bvci, lsp, frame, &mut outputs);
+        self.ns_outputs(cx, &mut outputs);
+        self.gb.outputs = outputs;
+    }
+
+    fn nse_status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: NseStatus) {
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {status:?}"));
+    }
+
+    pub(super) fn start_gb(&mut self, cx: &mut Context<'_>) {
+        let mut outputs = core::mem::take(&mut self.gb.outputs);
+        self.gb.ns.start(cx, &mut outputs);
+        self.ns_outputs(cx, &mut outputs);
+        self.gb.outputs = outputs;
+    }
+
+    pub(super) fn reset_ns(&mut self, cx: &mut Context<'_>) {
+        let mut outputs = core::mem::take(&mut self.gb.outputs);
+        self.gb.ns.reset_all(cx, &mut outputs);
+        self.ns_outputs(cx, &mut outputs);
+        self.gb.outputs = outputs;
+    }
+
+    pub(super) fn wake_gb(&mut self, cx: &mut Context<'_>, key: TimerKey) {
+        if key.owner == owner::NS {
+            let mut outputs = core::mem::take(&mut self.gb.outputs);
+            self.gb.ns.wake(cx, key, &mut outputs);
+            self.ns_outputs(cx, &mut outputs);
+            self.gb.outputs = outputs;
+        }
+        // The queues are looked at after every batch of inputs, and a wake-up is one.
+    }
+
+    /// Sends a BSSGP message.
+    pub(super) fn send_bssgp(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, message: &Message) {
+        match cx.frames.copy_of(&message.to_vec()) {
+            Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, u32::from(bvc.bvci.0), frame),
+            None => cx.drop(Drop::NoFrame, None),
+        }
+    }
+
+    pub(super) fn serves(&self, rai: Rai) -> bool {
+        self.gb.cells.serves(rai)
+    }
+
+    /// PAGING-PS through every NSE that has cells in the routing area (08.18 clause 7.1).
+    pub(super) fn page(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        ptmsi: Option<PTmsi>,
+        rai: Rai,
+        drx: DrxParameter,
+    ) {
+        for nsei in self.gb.cells.nses_of(rai) {
+            let message = Message::PagingPs(PagingPs {
+                imsi,
+                drx: Some(drx.to_u16()),
+                area: PagingArea::RoutingArea(rai),
+                pfi: None,
+                qos: QosProfile::default(),
+                ptmsi: ptmsi.map(|ptmsi| ptmsi.0),
+            });
+            self.stats.pagings += 1;
+            self.send_bssgp(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &message);
+        }
+    }
+
+    /// A mobile was heard in another cell (08.18 clause 8.1): what waits for it here moves with it, and the BSS is told
+    /// to move what waits there where both cells are of one NSE and one routing area, and to delete it elsewhere.
+    pub(super) fn cell_changed(&mut self, cx: &mut Context<'_>, slot: Slot, old: Cell, new: Cell) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let tlli = mobile.llc.tlli_old().unwrap_or(mobile.gmm.tlli());
+        let new_bvc = BvcAddress { nsei: new.nsei, bvci: new.bvci };
+        let same_area = old.id.rai == new.id.rai;
+        match self.gb.cells.index_of(new_bvc) {
+            Some(cell) if same_area => {
+                self.gb.flow.move_ms(cx, slot.index, cell);
+            }
+            Some(_) | None => {
+                self.gb.flow.flush(cx, slot.index);
+            }
+        }
+        let moves = same_area && old.nsei == new.nsei;
+        let message = Message::FlushLl {
+            tlli,
+            old_bvci: old.bvci,
+            new_bvci: moves.then_some(new.bvci),
+            new_nsei: None,
+        };
+        self.stats.flushes += 1;
+        self.send_bssgp(cx, BvcAddress { nsei: old.nsei, bvci: Bvci::SIGNALLING }, &message);
+    }
+
+    /// A mobile goes: its queue and its bucket with it.
+    pub(super) fn forget_in_cells(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.gb.flow.forget(cx, slot.index);
+    }
+}

@@ -1,0 +1,146 @@
+//! Into the queue of a cell, and from there to the BSS when its buckets permit.
+
+use super::super::directory::BvcAddress;
+use super::super::{Sgsn, owner};
+use crate::slots::Slot;
+use gannet_proto::bssgp::flow_control::{Class, Dequeue, Pdu, PduMeta};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::Cell;
+use gannet_proto::gmm::network::Uplink;
+use gannet_proto::machine::Context;
+use gannet_proto::time::Instant;
+use gannet_wire::bssgp::ie::{PduLifetime, Precedence, QosProfile};
+use gannet_wire::bssgp::unitdata::DlUnitdata;
+use gannet_wire::id::{Imsi, Nsapi, Tlli};
+
+/// What goes with an LL-PDU through the queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Meta {
+    /// The mobile; `None` for one that is not known.
+    slot: Option<Slot>,
+    /// The TLLI to send with.
+    tlli: Tlli,
+    /// The subscriber, for the name of a drop and for the BSS.
+    imsi: Option<Imsi>,
+    /// What the BSS is told about its handling.
+    qos: QosProfile,
+}
+
+impl PduMeta for Meta {
+    fn whose(&self) -> Option<Imsi> {
+        self.imsi
+    }
+}
+
+/// Signalling: high precedence, acknowledged by RLC, at best effort's peak rate.
+const SIGNALLING: QosProfile = QosProfile {
+    peak_bit_rate: 0,
+    granularity: 0,
+    not_ack: true,
+    data: false,
+    rlc_unacknowledged: false,
+    precedence: Precedence::HIGH,
+};
+
+impl Sgsn {
+    /// An LL-PDU of GMM, SM or LLC itself for a mobile.
+    pub(in super::super) fn send_signalling(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        tlli: Tlli,
+        frame: Frame,
+    ) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
+        let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING };
+        self.enqueue(cx, cell, Class::Signalling, meta, frame);
+    }
+
+    /// An LL-PDU for a mobile that has no place in the table.
+    pub(in super::super) fn send_to_stranger(&mut self, cx: &mut Context<'_>, to: Uplink, frame: Frame) {
+        let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING };
+        self.enqueue(cx, to.cell, Class::Signalling, meta, frame);
+    }
+
+    /// An LL-PDU with user data.
+    pub(in super::super) fn send_data(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
+        let Some((mobile, pdp)) = self.mobiles.get(slot).and_then(|m| Some((m, m.pdp(nsapi)?))) else { return };
+        let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
+        let meta = Meta { slot: Some(slot), tlli: mobile.gmm.tlli(), imsi, qos: pdp.radio_qos };
+        self.enqueue(cx, cell, Class::Data, meta, frame);
+    }
+
+    fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, class: Class, meta: Meta, frame: Frame) {
+        let bvc = BvcAddress { nsei: cell.nsei, bvci: cell.bvci };
+        let Some(cell) = self.gb.cells.index_of(bvc) else {
+            cx.drop(Drop::SgsnNoCell, meta.imsi);
+            return;
+        };
+        let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
+        let pdu = Pdu { class, expires, meta, frame };
+        self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
+    }
+
+    /// Sends all that conforms now, and asks to be woken when more will.
+    pub(in super::super) fn send_queued(&mut self, cx: &mut Context<'_>) {
+        loop {
+            match self.gb.flow.dequeue(cx) {
+                Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.send_pdu(cx, cell, pdu),
+                Dequeue::WaitUntil(at) => {
+                    if at < self.gb.flow_asked || self.gb.flow_asked <= cx.now {
+                        cx.timers.wake(owner::flow_key(), at);
+                        self.gb.flow_asked = at;
+                    }
+                    return;
+                }
+                Dequeue::Empty => return,
+            }
+        }
+    }
+
+    /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
+    fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
+        let Some(bvc) = self.gb.cells.address_of(cell) else {
+            cx.drop(Drop::SgsnNoCell, pdu.meta.imsi);
+            return;
+        };
+        let Pdu { meta, mut frame, expires, .. } = pdu;
+        let mobile = meta.slot.and_then(|slot| self.mobiles.get(slot));
+        let header = DlUnitdata {
+            tlli: meta.tlli,
+            qos: meta.qos,
+            lifetime: remaining(cx.now, expires),
+            ms_ra_capability: meta.slot.and_then(|slot| self.radio_capability.get(&slot)).map(|c| c.0.as_slice()),
+            priority: None,
+            drx: mobile.map(|mobile| u16::from_be_bytes(mobile.gmm.drx().0)),
+            imsi: meta.imsi,
+            old_tlli: mobile.and_then(|mobile| mobile.llc.tlli_old()).filter(|old| *old != meta.tlli),
+            pfi: None,
+            lsa_information: None,
+            service_utran_cco: None,
+            alignment: None,
+        };
+        let length = frame.len();
+        let written =
+            frame.push(header.buffer_len(length)).is_some_and(|room| header.emit(length, room));
+        if !written {
+            cx.drop(Drop::SgsnNoHeadroom, meta.imsi);
+            return;
+        }
+        self.stats.ll_pdu_downlink += 1;
+        // PDUs of one mobile take one NS-VC, so that they stay in order (08.16 clause 4.4).
+        let lsp = meta.slot.map_or(meta.tlli.0, |slot| slot.index);
+        self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
+    }
+}
+
+/// What is left of a lifetime, in hundredths of a second.
+fn remaining(now: Instant, expires: Instant) -> PduLifetime {
+    if expires == Instant(u64::MAX) {
+        return PduLifetime::INFINITE;
+    }
+    let hundredths = expires.since(now).as_millis() / 10;
+    PduLifetime(u16::try_from(hundredths).unwrap_or(u16::MAX - 1).clamp(1, u16::MAX - 1))
+}
