@@ -5,7 +5,6 @@ use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
-use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,14 +127,5 @@ impl Default for SgsnConfig {
             reassembly_timeout: Duration::from_secs(10),
             stranger_answers_per_second: 100,
         }
-    }
-}
-
-impl SgsnConfig {
-    /// Unprotected frames for reliability class 5, whose errors the application can bear; protected ones otherwise
-    /// (03.60 clause 15.2.3 [23.107]).
-    #[must_use]
-    pub fn protects(qos: &QosProfile) -> bool {
-        qos.reliability != ReliabilityClass::FIVE
     }
 }

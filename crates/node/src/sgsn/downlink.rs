@@ -32,7 +32,7 @@ impl Sgsn {
         let parts = TeidParts::of(teid);
         let slot = self.mobiles.at(parts.slot)?;
         let right = TeidParts::generation_of(slot.generation) == parts.generation;
-        (right && self.mobiles.get(slot)?.pdp(parts.nsapi)?.tunnel.is_some()).then_some((slot, parts.nsapi))
+        (right && self.mobiles.get(slot)?.bearer(parts.nsapi)?.tunnel.is_some()).then_some((slot, parts.nsapi))
     }
 
     /// Our TEID of a context, for both planes.
@@ -108,13 +108,13 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let whose = mobile.imsi();
         let receiver = sndcp::Receiver { slot: slot.index, whose };
-        let is_active = |nsapi| mobile.pdp(nsapi).is_some_and(|pdp| pdp.sndcp.sapi == sapi && pdp.tunnel.is_some());
+        let is_active = |nsapi| mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some());
         let n_pdu = sndcp::receive(cx, &mut self.reassembler, receiver, is_active, frame);
         self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
         let Some(n_pdu) = n_pdu else { return };
         self.stats.n_pdu_uplink += 1;
         let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
-        if let Some(tunnel) = mobile.pdp_mut(n_pdu.nsapi).and_then(|pdp| pdp.tunnel.as_mut()) {
+        if let Some(tunnel) = mobile.bearer_mut(n_pdu.nsapi).and_then(|bearer| bearer.tunnel.as_mut()) {
             self.gtp.send_user(cx, tunnel, n_pdu.frame, &mut outputs);
         }
         self.gtp_outputs(cx, &mut outputs);
@@ -137,11 +137,10 @@ fn segment(
     frame: Frame,
     segments: &mut Batch<Frame>,
 ) -> Result<Sending, Drop> {
-    let pdp = mobile.pdp(nsapi).ok_or(Drop::SgsnNoContext)?;
-    let sapi = pdp.sndcp.sapi;
-    let protected = pdp.protected;
+    let bearer = mobile.bearer(nsapi).ok_or(Drop::SgsnNoContext)?;
+    let (sapi, protected) = (bearer.sndcp.sapi, bearer.protected);
     let n201_u = mobile.llc.n201_u(sapi);
-    let pdp = mobile.pdp_mut(nsapi).ok_or(Drop::SgsnNoContext)?;
-    pdp.sndcp.unitdata_request(cx, n201_u, frame, segments)?;
+    let bearer = mobile.bearer_mut(nsapi).ok_or(Drop::SgsnNoContext)?;
+    bearer.sndcp.unitdata_request(cx, n201_u, frame, segments)?;
     Ok(Sending { nsapi, sapi, protected })
 }

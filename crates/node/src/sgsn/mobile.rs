@@ -7,36 +7,64 @@ use super::directory::BvcAddress;
 use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
-use gannet_proto::sm::network::SmContext;
+use gannet_proto::sm::network::SmContexts;
 use gannet_proto::sndcp::SndcpNsapi;
-use gannet_wire::id::{Imsi, Nsapi, Tlli};
+use gannet_wire::bssgp::ie as bssgp;
+use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
+use gannet_wire::l3::ie as l3;
 use serde::{Deserialize, Serialize};
 
 /// NSAPIs 5 to 15.
 pub const NSAPIS: usize = 11;
 
-/// One PDP context: session management, the tunnel to the GGSN, and SNDCP's counters.
+/// What carries the user data of one PDP context: the tunnel to the GGSN, SNDCP's counters, and how the BSS is to treat
+/// its LL-PDUs. Session management keeps its own part in [`Mobile::sm`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PdpContext {
-    /// The procedures and what was negotiated.
-    pub sm: SmContext,
+pub struct Bearer {
     /// The far end; `None` until the GGSN has answered.
     pub tunnel: Option<GtpTunnel>,
-    /// The N-PDU counter.
+    /// The N-PDU counter, NSAPI and SAPI.
     pub sndcp: SndcpNsapi,
     /// LL-PDUs are protected in all their octets: from the negotiated reliability class.
     pub protected: bool,
+    /// QoS profile of BSSGP, its three octets.
+    pub radio_qos: [u8; 3],
+}
+
+impl Bearer {
+    fn new(nsapi: Nsapi) -> Self {
+        Self { tunnel: None, sndcp: SndcpNsapi::new(nsapi, Sapi::DATA3), protected: true, radio_qos: [0; 3] }
+    }
+
+    /// Takes over the negotiated quality of service: which reliability class is protected, and which the radio
+    /// interface acknowledges (03.60 clause 15.2.3 [23.107]); peak throughput and precedence (08.18 clause 11.3.28).
+    pub fn set_qos(&mut self, qos: &l3::QosProfile) {
+        self.protected = qos.reliability != l3::ReliabilityClass::FIVE;
+        let rate_bit_per_s = qos.peak.octets_per_s().map_or(0, |octets| u64::from(octets) * 8);
+        let granularity = bssgp::Granularity::for_largest(rate_bit_per_s);
+        self.radio_qos = bssgp::QosProfile {
+            peak_bit_rate: granularity.field(rate_bit_per_s),
+            granularity: granularity.0,
+            not_ack: true,
+            data: true,
+            rlc_unacknowledged: qos.reliability.0 >= 4,
+            precedence: bssgp::Precedence(qos.precedence.0.saturating_sub(1).min(2)),
+        }
+        .to_octets();
+    }
 }
 
 /// Everything about one mobile.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mobile {
     /// Mobility management: identities, place, states and their timers.
     pub gmm: GmmContext,
     /// Logical links.
     pub llc: LlcContext,
-    /// PDP contexts by NSAPI, the first is NSAPI 5.
-    pub pdp: [Option<PdpContext>; NSAPIS],
+    /// Session management of all PDP contexts.
+    pub sm: SmContexts,
+    /// Bearers of the PDP contexts by NSAPI, the first is NSAPI 5.
+    bearers: [Option<Bearer>; NSAPIS],
     /// The foreign or random TLLI by which it is found, and the cell in which that holds.
     pub foreign: Option<(BvcAddress, Tlli)>,
 }
@@ -46,7 +74,7 @@ impl Mobile {
     #[must_use]
     pub fn new(gmm: GmmContext, llc: Option<LlcContext>) -> Self {
         let llc = llc.unwrap_or_else(|| LlcContext::new(LlcRole::Sgsn));
-        Self { gmm, llc, pdp: [const { None }; NSAPIS], foreign: None }
+        Self { gmm, llc, sm: SmContexts::default(), bearers: [const { None }; NSAPIS], foreign: None }
     }
 
     /// The subscriber, once known.
@@ -62,32 +90,35 @@ impl Mobile {
         BvcAddress { nsei: cell.nsei, bvci: cell.bvci }
     }
 
-    /// The place of an NSAPI in [`Mobile::pdp`]; `None` outside 5 to 15.
-    #[must_use]
-    pub fn place_of(nsapi: Nsapi) -> Option<usize> {
+    fn place_of(nsapi: Nsapi) -> Option<usize> {
         usize::from(nsapi.0).checked_sub(5).filter(|place| *place < NSAPIS)
     }
 
-    /// The NSAPI of a place.
+    /// The bearer of an NSAPI.
     #[must_use]
-    pub fn nsapi_at(place: usize) -> Nsapi {
-        Nsapi(u8::try_from(place + 5).unwrap_or(0))
-    }
-
-    /// The context of an NSAPI.
-    #[must_use]
-    pub fn pdp(&self, nsapi: Nsapi) -> Option<&PdpContext> {
-        self.pdp.get(Self::place_of(nsapi)?)?.as_ref()
+    pub fn bearer(&self, nsapi: Nsapi) -> Option<&Bearer> {
+        self.bearers.get(Self::place_of(nsapi)?)?.as_ref()
     }
 
     /// The same, to change it.
-    pub fn pdp_mut(&mut self, nsapi: Nsapi) -> Option<&mut PdpContext> {
-        self.pdp.get_mut(Self::place_of(nsapi)?)?.as_mut()
+    pub fn bearer_mut(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
+        self.bearers.get_mut(Self::place_of(nsapi)?)?.as_mut()
     }
 
-    /// All contexts with their NSAPIs.
-    pub fn contexts(&self) -> impl Iterator<Item = (Nsapi, &PdpContext)> {
-        self.pdp.iter().enumerate().filter_map(|(place, pdp)| Some((Self::nsapi_at(place), pdp.as_ref()?)))
+    /// The bearer of an NSAPI, made where there is none; `None` outside 5 to 15.
+    pub fn make_bearer(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
+        let place = self.bearers.get_mut(Self::place_of(nsapi)?)?;
+        Some(place.get_or_insert_with(|| Bearer::new(nsapi)))
+    }
+
+    /// Takes a bearer out.
+    pub fn take_bearer(&mut self, nsapi: Nsapi) -> Option<Bearer> {
+        self.bearers.get_mut(Self::place_of(nsapi)?)?.take()
+    }
+
+    /// All bearers with their NSAPIs.
+    pub fn bearers(&self) -> impl Iterator<Item = (Nsapi, &Bearer)> {
+        self.bearers.iter().zip(5..).filter_map(|(bearer, nsapi)| Some((Nsapi(nsapi), bearer.as_ref()?)))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Mobility management: what GMM asks of the node is done here.
 
 use super::directory::Directory;
-use super::mobile::Mobile;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::auth::AuthService;
@@ -14,7 +13,7 @@ use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
-use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, PdpContextStatus};
+use gannet_wire::l3::ie::{DetachTypeMt, GmmCause};
 
 /// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
 /// thousand meets a P-TMSI that is taken.
@@ -25,7 +24,7 @@ impl Sgsn {
     pub(super) fn gmm(&mut self, cx: &mut Context<'_>, slot: Slot, event: GmmEvent) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
-        mobile.gmm.active_nsapis = active_nsapis(mobile);
+        mobile.gmm.active_nsapis = mobile.sm.status();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
         self.gmm_actions(cx, slot, &mut actions);
     }
@@ -34,7 +33,7 @@ impl Sgsn {
     pub(super) fn wake_gmm(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
-        mobile.gmm.active_nsapis = active_nsapis(mobile);
+        mobile.gmm.active_nsapis = mobile.sm.status();
         mobile.gmm.expire(cx, &self.config.gmm, &mut actions);
         self.gmm_actions(cx, slot, &mut actions);
     }
@@ -94,7 +93,7 @@ impl Sgsn {
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
             GmmAction::MmStateChanged(MmState::Ready) => self.release_held(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
-            GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, slot, imsi, ptmsi, rai, drx),
+            GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, imsi, ptmsi, rai, drx),
             GmmAction::PagingFailed => self.discard_held(cx, slot, Drop::HeldUnanswered),
             GmmAction::DeletePdpContexts(contexts) => self.delete_contexts(cx, slot, contexts),
             GmmAction::Released => self.forget_mobile(cx, slot),
@@ -164,7 +163,7 @@ impl Sgsn {
     /// itself is told nothing.
     pub(super) fn delete_mobile(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
-        let contexts = active_nsapis(mobile);
+        let contexts = mobile.sm.status();
         self.delete_contexts(cx, slot, contexts);
         self.forget_mobile(cx, slot);
     }
@@ -181,8 +180,11 @@ impl Sgsn {
             self.directory.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.radio_capability.remove(&slot);
-        for (nsapi, _) in mobile.contexts() {
-            self.reassembler.forget(cx, (slot.index, nsapi));
+        self.reassembler.forget_mobile(cx, slot.index);
+        for (_, bearer) in mobile.bearers() {
+            if let Some(tunnel) = bearer.tunnel {
+                self.gtp.close(tunnel);
+            }
         }
         if let Some(imsi) = mobile.imsi() {
             self.directory.forget_imsi(imsi, slot);
@@ -196,11 +198,6 @@ impl Sgsn {
         let cause = (!reattach).then_some(GmmCause::NetworkFailure);
         self.gmm(cx, slot, GmmEvent::OperatorDetach { kind, cause });
     }
-}
-
-/// The NSAPIs whose contexts are not PDP-INACTIVE.
-pub(super) fn active_nsapis(mobile: &Mobile) -> PdpContextStatus {
-    PdpContextStatus(mobile.contexts().fold(0, |set, (nsapi, _)| set | 1 << nsapi.0))
 }
 
 /// The wake-up of a mobile for one of its parts.

@@ -77,6 +77,10 @@ pub(crate) mod owner {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
     }
 
+    pub const fn bvc_key() -> TimerKey {
+        TimerKey { owner: BVC, slot: 0, generation: 0 }
+    }
+
     pub const fn flow_key() -> TimerKey {
         TimerKey { owner: FLOW, slot: 0, generation: 0 }
     }
@@ -188,6 +192,7 @@ pub struct Sgsn {
     /// MS radio access capability by mobile: of varying length, told to the BSS, read by nobody here.
     pub(crate) radio_capability: HashMap<Slot, MsRadioAccessCapability, SeedableRandomState>,
     pub(crate) requests: sessions::Requests,
+    pub(crate) access_points: sessions::AccessPoints,
     pub(crate) stranger_limiter: AnswerLimiter,
     pub(crate) stats: Stats,
     pub(crate) scratch: Scratch,
@@ -214,6 +219,7 @@ impl Sgsn {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
             requests: sessions::Requests::default(),
+            access_points: sessions::AccessPoints::new(&config),
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
             stats: Stats::default(),
             scratch: Scratch::default(),

@@ -10,7 +10,7 @@ use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::sndcp::xid_answer;
+use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{Sapi, Tlli};
@@ -20,16 +20,15 @@ use gannet_wire::{DecodeError, Reader};
 impl Sgsn {
     /// An UL-UNITDATA of a cell (08.18 clause 6.1).
     pub(super) fn ul_unitdata(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, mut frame: Frame) {
-        let unitdata = match UlUnitdata::parse(&frame) {
-            Ok(unitdata) => unitdata,
+        let (tlli, id, range) = match UlUnitdata::parse(&frame) {
+            Ok((unitdata, range)) => (unitdata.tlli, unitdata.cell, range),
             Err(error) => {
                 self.bssgp_malformed(cx, bvc, &frame, &error);
                 return;
             }
         };
-        let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id: unitdata.cell_id };
-        let tlli = unitdata.tlli;
-        if !frame.narrow(unitdata.llc.start, unitdata.llc.end) {
+        let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id };
+        if !frame.narrow(range.start, range.end) {
             cx.drop(Drop::BssgpMalformed, None);
             return;
         }
@@ -82,7 +81,7 @@ impl Sgsn {
     fn xid_indication(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, indication: XidIndication) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = Batch::default();
-        let answer = xid_answer(&indication.layer3);
+        let answer = sndcp::answer_xid(cx, mobile.gmm.imsi(), &indication.layer3);
         mobile.llc.xid_response(cx, indication, answer, &mut outputs);
         while let Some(output) = outputs.pop() {
             if let LlcOutput::Transmit { frame, .. } = output {
@@ -132,9 +131,9 @@ impl Sgsn {
                 let message_type = Some(message_type);
                 self.gmm(cx, slot, GmmEvent::DecodeFailed { message_type, error, from });
             }
-            Ok(Header::Sm { ti, ti_flag, .. }) => {
+            Ok(Header::Sm { ti, ti_flag, message_type }) => {
                 self.gmm_heard(cx, slot, from);
-                self.sm_malformed(cx, slot, ti, ti_flag, &error);
+                self.sm_malformed(cx, slot, (ti, ti_flag), message_type, error);
             }
             // Clauses 8.2.3 and 8.3.1: ignored.
             Ok(Header::Gmm { .. }) | Err(_) => {

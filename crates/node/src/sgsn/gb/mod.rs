@@ -1,15 +1,14 @@
 //! The Gb side: network service, BSSGP, cells, and the queue of each cell.
 
-mod cells;
 mod sending;
 mod signalling;
 
-pub use cells::{CellState, Cells};
 pub use sending::Meta;
 
 use super::directory::BvcAddress;
 use super::{GB, Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
+use gannet_proto::bssgp::bvc::{self, BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::FlowControl;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -29,8 +28,8 @@ use gannet_wire::l3::ie::DrxParameter;
 pub struct Gb {
     /// The network service.
     pub ns: NsEntity,
-    /// The cells.
-    pub cells: Cells,
+    /// The NSEs' BVCs; the index of a BVC is the number of its cell in [`Gb::flow`].
+    pub bvcs: Bvcs,
     /// Their queues and buckets.
     pub flow: FlowControl<Meta>,
     /// The wake-up that the queues have asked for.
@@ -57,12 +56,15 @@ impl Gb {
             vc_max: config.nses_max * 4,
             accept_dynamic: config.accept_dynamic,
         };
+        let mut bvcs = bvc::Config::new(bvc::Role::Sgsn);
+        bvcs.bvcs_max = config.cells_max;
+        bvcs.nses_max = u32::try_from(config.nses_max).unwrap_or(u32::MAX);
         let mut flow = config.flow.clone();
         flow.cells_max = config.cells_max;
         flow.ms_max = u32::try_from(config.mobiles_max).unwrap_or(u32::MAX);
         Self {
             ns: NsEntity::new(ns),
-            cells: Cells::new(config.cells_max),
+            bvcs: Bvcs::new(bvcs),
             flow: FlowControl::new(flow),
             flow_asked: Instant::ZERO,
             outputs: Batch::with_capacity(256),
@@ -104,6 +106,37 @@ impl Sgsn {
 
     fn nse_status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: NseStatus) {
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {status:?}"));
+        let mut outputs = Batch::default();
+        match status {
+            NseStatus::Available => self.gb.bvcs.nse_up(cx, nsei, &mut outputs),
+            NseStatus::Unavailable => self.gb.bvcs.nse_down(nsei, &mut outputs),
+        }
+        self.bvc_outputs(cx, &mut outputs);
+    }
+
+    /// Does what the BVCs want, and has them woken.
+    fn bvc_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<BvcOutput>) {
+        self.gb.bvcs.arm(owner::bvc_key(), cx.timers);
+        while let Some(output) = outputs.pop() {
+            match output {
+                BvcOutput::Send { nsei, bvci, message } => self.send_bssgp(cx, BvcAddress { nsei, bvci }, &message),
+                BvcOutput::Reset { bvc } => {
+                    self.gb.flow.reset_cell(cx, bvc);
+                }
+                BvcOutput::Down { bvc } => {
+                    self.gb.flow.reset_cell(cx, bvc);
+                    self.gb.flow.set_open(cx, bvc, false);
+                }
+                BvcOutput::Blocked { bvc, cause } => {
+                    cx.log(Category::Bssgp, Level::Notice, format_args!("cell {bvc} blocked: {cause:?}"));
+                    self.gb.flow.set_open(cx, bvc, false);
+                }
+                BvcOutput::Unblocked { bvc } => self.gb.flow.set_open(cx, bvc, true),
+                BvcOutput::Unanswered { nsei, bvci } => {
+                    cx.log(Category::Bssgp, Level::Error, format_args!("BVC {nsei}/{bvci} does not answer"));
+                }
+            }
+        }
     }
 
     pub(super) fn start_gb(&mut self, cx: &mut Context<'_>) {
@@ -127,6 +160,11 @@ impl Sgsn {
             self.ns_outputs(cx, &mut outputs);
             self.gb.outputs = outputs;
         }
+        if key.owner == owner::BVC {
+            let mut outputs = Batch::default();
+            self.gb.bvcs.wake(cx, &mut outputs);
+            self.bvc_outputs(cx, &mut outputs);
+        }
         // The queues are looked at after every batch of inputs, and a wake-up is one.
     }
 
@@ -138,8 +176,20 @@ impl Sgsn {
         }
     }
 
+    /// Does a cell here belong to this routing area?
     pub(super) fn serves(&self, rai: Rai) -> bool {
-        self.gb.cells.serves(rai)
+        self.gb.bvcs.bvcs().any(|(_, bvc)| bvc.cell.rai == rai)
+    }
+
+    /// The NSEs that have cells in a routing area, each once, in the order of their first cell.
+    fn nses_of(&self, rai: Rai) -> Vec<Nsei> {
+        let mut nses = Vec::new();
+        for (_, bvc) in self.gb.bvcs.bvcs().filter(|(_, bvc)| bvc.cell.rai == rai) {
+            if !nses.contains(&bvc.nsei) {
+                nses.push(bvc.nsei);
+            }
+        }
+        nses
     }
 
     /// PAGING-PS through every NSE that has cells in the routing area (08.18 clause 7.1).
@@ -151,10 +201,10 @@ impl Sgsn {
         rai: Rai,
         drx: DrxParameter,
     ) {
-        for nsei in self.gb.cells.nses_of(rai) {
+        for nsei in self.nses_of(rai) {
             let message = Message::PagingPs(PagingPs {
                 imsi,
-                drx: Some(drx.to_u16()),
+                drx: Some(u16::from_be_bytes(drx.to_octets())),
                 area: PagingArea::RoutingArea(rai),
                 pfi: None,
                 qos: QosProfile::default(),
@@ -170,9 +220,8 @@ impl Sgsn {
     pub(super) fn cell_changed(&mut self, cx: &mut Context<'_>, slot: Slot, old: Cell, new: Cell) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let tlli = mobile.llc.tlli_old().unwrap_or(mobile.gmm.tlli());
-        let new_bvc = BvcAddress { nsei: new.nsei, bvci: new.bvci };
         let same_area = old.id.rai == new.id.rai;
-        match self.gb.cells.index_of(new_bvc) {
+        match self.gb.bvcs.find(new.nsei, new.bvci) {
             Some(cell) if same_area => {
                 self.gb.flow.move_ms(cx, slot.index, cell);
             }

@@ -1,6 +1,5 @@
 //! Into the queue of a cell, and from there to the BSS when its buckets permit.
 
-use super::super::directory::BvcAddress;
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Class, Dequeue, Pdu, PduMeta};
@@ -66,15 +65,16 @@ impl Sgsn {
 
     /// An LL-PDU with user data.
     pub(in super::super) fn send_data(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
-        let Some((mobile, pdp)) = self.mobiles.get(slot).and_then(|m| Some((m, m.pdp(nsapi)?))) else { return };
+        let Some((mobile, bearer)) = self.mobiles.get(slot).and_then(|m| Some((m, m.bearer(nsapi)?))) else {
+            return;
+        };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
-        let meta = Meta { slot: Some(slot), tlli: mobile.gmm.tlli(), imsi, qos: pdp.radio_qos };
+        let meta = Meta { slot: Some(slot), tlli: mobile.gmm.tlli(), imsi, qos: QosProfile::from_octets(bearer.radio_qos) };
         self.enqueue(cx, cell, Class::Data, meta, frame);
     }
 
     fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, class: Class, meta: Meta, frame: Frame) {
-        let bvc = BvcAddress { nsei: cell.nsei, bvci: cell.bvci };
-        let Some(cell) = self.gb.cells.index_of(bvc) else {
+        let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
             return;
         };
@@ -102,7 +102,7 @@ impl Sgsn {
 
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
     fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
-        let Some(bvc) = self.gb.cells.address_of(cell) else {
+        let Some(bvc) = self.gb.bvcs.get(cell).copied() else {
             cx.drop(Drop::SgsnNoCell, pdu.meta.imsi);
             return;
         };
@@ -114,7 +114,7 @@ impl Sgsn {
             lifetime: remaining(cx.now, expires),
             ms_ra_capability: meta.slot.and_then(|slot| self.radio_capability.get(&slot)).map(|c| c.0.as_slice()),
             priority: None,
-            drx: mobile.map(|mobile| u16::from_be_bytes(mobile.gmm.drx().0)),
+            drx: mobile.map(|mobile| u16::from_be_bytes(mobile.gmm.drx().to_octets())),
             imsi: meta.imsi,
             old_tlli: mobile.and_then(|mobile| mobile.llc.tlli_old()).filter(|old| *old != meta.tlli),
             pfi: None,

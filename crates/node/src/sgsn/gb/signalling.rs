@@ -7,27 +7,23 @@ use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::machine::Context;
+use gannet_proto::machine::{Batch, Context};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::ie::{Cause, FlushAction, RaCapUpdCause};
 use gannet_wire::bssgp::signalling::{
-    FlowControlBvc, FlowControlMs, FlushLlAck, Message, MobileRef, RaCapabilityUpdateAck, Status,
+    FlowControlBvc, FlowControlMs, FlushLlAck, MobileRef, RaCapabilityUpdateAck, Status,
 };
-use gannet_wire::bssgp::{PduType, cause};
-use gannet_wire::id::{Bvci, CellId, Nsei, Rai, Tlli};
+use gannet_wire::bssgp::{Message, PduType};
+use gannet_wire::id::{Nsei, Rai, Tlli};
 
 impl Sgsn {
     /// A PDU on the BVC of a cell: user data and what concerns that cell alone.
     pub(super) fn bssgp_ptp(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, frame: Frame) {
-        let Some(cell) = self.gb.cells.index_of(bvc) else {
-            self.unknown_bvc(cx, bvc, Drop::BvcUnknown, Cause::UnknownBvci);
-            return;
-        };
-        if self.gb.cells.get(cell).is_some_and(|state| state.blocked) {
-            self.unknown_bvc(cx, bvc, Drop::BvcBlocked, Cause::BvciBlocked);
-            return;
-        }
+        let mut outputs = Batch::default();
+        let cell = self.gb.bvcs.accept(cx, bvc.nsei, bvc.bvci, &frame, &mut outputs);
+        self.bvc_outputs(cx, &mut outputs);
+        let Some(cell) = cell else { return };
         if PduType::of(&frame) == Some(PduType::UlUnitdata) {
             self.stats.ll_pdu_uplink += 1;
             self.ul_unitdata(cx, bvc, frame);
@@ -67,15 +63,13 @@ impl Sgsn {
 
     fn signalling_message(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, message: Message) {
         let nsei = bvc.nsei;
+        let mut outputs = Batch::default();
+        let taken = self.gb.bvcs.receive(cx, nsei, &message, &mut outputs);
+        self.bvc_outputs(cx, &mut outputs);
+        if taken {
+            return;
+        }
         match message {
-            Message::BvcReset { bvci, cause, cell, features: _ } => self.bvc_reset(cx, nsei, bvci, cause, cell),
-            Message::BvcBlock { bvci, cause } => {
-                cx.log(Category::Bssgp, Level::Notice, format_args!("BVC {nsei}/{bvci} blocked: {cause:?}"));
-                self.set_blocked(cx, BvcAddress { nsei, bvci }, true, &Message::BvcBlockAck { bvci });
-            }
-            Message::BvcUnblock { bvci } => {
-                self.set_blocked(cx, BvcAddress { nsei, bvci }, false, &Message::BvcUnblockAck { bvci });
-            }
             Message::Suspend { tlli, rai } => self.suspend(cx, bvc, tlli, rai),
             Message::Resume { tlli, rai, reference: _ } => self.resume(cx, bvc, tlli, rai),
             Message::FlushLlAck(ack) => self.flush_ll_ack(cx, nsei, &ack),
@@ -85,65 +79,14 @@ impl Sgsn {
                 for _ in 0..discarded.frames {
                     cx.drop(Drop::SgsnDiscardedByBss, slot.and_then(|slot| self.imsi_of(slot)));
                 }
-                if let Some(index) = self.gb.cells.index_of(cell) {
+                if let Some(index) = self.gb.bvcs.find(nsei, discarded.bvci) {
                     let octets = u64::from(discarded.octets);
                     self.gb.flow.take_out(cx, index, slot.map(|slot| slot.index), octets);
                 }
             }
-            // The answer to a reset, block or unblock of ours.
-            Message::BvcResetAck { .. } | Message::BvcBlockAck { .. } | Message::BvcUnblockAck { .. } => {}
             Message::Status(status) => self.bssgp_status(cx, bvc, &status),
             other => self.bssgp_unexpected(cx, bvc, &other),
         }
-    }
-
-    // ------------------------------------------------------------------------------------------------- BVCs
-
-    /// BVC-RESET (08.18 clause 8.4): of a cell, or of the whole NSE. What was queued is gone, other cells go on.
-    fn bvc_reset(&mut self, cx: &mut Context<'_>, nsei: Nsei, bvci: Bvci, cause: Cause, cell: Option<CellId>) {
-        cx.log(Category::Bssgp, Level::Notice, format_args!("BVC {nsei}/{bvci} reset: {cause:?}"));
-        if bvci == Bvci::SIGNALLING {
-            for index in self.gb.cells.remove_nse(nsei) {
-                self.gb.flow.reset_cell(cx, index);
-            }
-        } else {
-            let bvc = BvcAddress { nsei, bvci };
-            // Clause 8.4: the cell identifier is there when a BSS resets the BVC of a cell.
-            let known = self.gb.cells.index_of(bvc).and_then(|index| self.gb.cells.get(index)).map(|c| c.id);
-            let Some(id) = cell.or(known) else {
-                let status = Status { cause: Cause::MissingConditionalIe, bvci: Some(bvci), pdu: None };
-                cx.drop(Drop::BssgpMalformed, None);
-                self.send_bssgp(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &Message::Status(status));
-                return;
-            };
-            let Some(index) = self.gb.cells.introduce(bvc, id) else {
-                cx.drop(Drop::SgsnCellTableFull, None);
-                cx.log(Category::Bssgp, Level::Error, format_args!("the table of cells is full"));
-                return;
-            };
-            self.gb.flow.reset_cell(cx, index);
-        }
-        let ack = Message::BvcResetAck { bvci, cell: None, features: None };
-        self.send_bssgp(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &ack);
-    }
-
-    /// BVC-BLOCK and BVC-UNBLOCK (08.18 clause 8.3): answered also when the BVC is in that state already.
-    fn set_blocked(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, blocked: bool, ack: &Message) {
-        let Some(index) = self.gb.cells.index_of(bvc) else {
-            self.unknown_bvc(cx, bvc, Drop::BvcUnknown, Cause::UnknownBvci);
-            return;
-        };
-        if let Some(state) = self.gb.cells.get_mut(index) {
-            state.blocked = blocked;
-        }
-        self.gb.flow.set_open(cx, index, !blocked);
-        self.send_bssgp(cx, BvcAddress { nsei: bvc.nsei, bvci: Bvci::SIGNALLING }, ack);
-    }
-
-    fn unknown_bvc(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, drop: Drop, cause: Cause) {
-        cx.drop(drop, None);
-        let status = Status { cause, bvci: Some(bvc.bvci), pdu: None };
-        self.send_bssgp(cx, BvcAddress { nsei: bvc.nsei, bvci: Bvci::SIGNALLING }, &Message::Status(status));
     }
 
     // ------------------------------------------------------------------------------------------ flow control
@@ -177,7 +120,7 @@ impl Sgsn {
         let octets = u64::from(ack.octets);
         if ack.action == FlushAction::Transferred
             && let Some(bvci) = ack.new_bvci
-            && let Some(cell) = self.gb.cells.index_of(BvcAddress { nsei, bvci })
+            && let Some(cell) = self.gb.bvcs.find(nsei, bvci)
         {
             self.gb.flow.put_in(cx, cell, slot.index, octets);
         }
@@ -220,7 +163,7 @@ impl Sgsn {
         let imsi = slot.and_then(|slot| self.imsi_of(slot));
         let cause = match (slot, &capability) {
             (Some(_), Some(_)) => RaCapUpdCause::Ok,
-            (Some(_), None) => RaCapUpdCause::NoCapability,
+            (Some(_), None) => RaCapUpdCause::NotAvailable,
             (None, _) => RaCapUpdCause::TlliUnknown,
         };
         let ack = RaCapabilityUpdateAck { tlli, tag, imsi, cause, ms_ra_capability: capability };
@@ -229,8 +172,6 @@ impl Sgsn {
 
     // ------------------------------------------------------------------------------------------------- errors
 
-    /// What cannot be read is answered with STATUS and its octets, never a STATUS itself (08.18 clause 7.8, 08.16
-    /// clause 8).
     pub(in super::super) fn bssgp_malformed(
         &mut self,
         cx: &mut Context<'_>,
@@ -238,20 +179,15 @@ impl Sgsn {
         octets: &[u8],
         error: &DecodeError,
     ) {
-        cx.drop(Drop::BssgpMalformed, None);
-        cx.log(Category::Bssgp, Level::Info, format_args!("from {}/{}: {error}", bvc.nsei, bvc.bvci));
-        if PduType::of(octets) != Some(PduType::Status) {
-            let about = (bvc.bvci != Bvci::SIGNALLING).then_some(bvc.bvci);
-            let status = Status::about_pdu(cause(error), about, octets);
-            self.send_bssgp(cx, BvcAddress { nsei: bvc.nsei, bvci: Bvci::SIGNALLING }, &Message::Status(status));
-        }
+        let mut outputs = Batch::default();
+        self.gb.bvcs.malformed(cx, bvc.nsei, error, octets, &mut outputs);
+        self.bvc_outputs(cx, &mut outputs);
     }
 
     fn bssgp_unexpected(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, message: &Message) {
-        cx.drop(Drop::SgsnBssgpUnexpected, None);
-        let status =
-            Status::about_pdu(Cause::PduNotCompatible, None, &message.to_vec());
-        self.send_bssgp(cx, BvcAddress { nsei: bvc.nsei, bvci: Bvci::SIGNALLING }, &Message::Status(status));
+        let mut outputs = Batch::default();
+        self.gb.bvcs.unexpected(cx, bvc.nsei, message, &mut outputs);
+        self.bvc_outputs(cx, &mut outputs);
     }
 
     /// STATUS: the BSS does not know what we know of it.

@@ -1,0 +1,153 @@
+//! Sessions: what SM asks of the node, and what the GGSNs answer.
+
+mod requests;
+mod selection;
+mod tunnels;
+
+pub use requests::Requests;
+pub use selection::AccessPoints;
+
+use super::mobile::Bearer;
+use super::mobility::mobile_key;
+use super::{Sgsn, SgsnEvent, owner};
+use crate::slots::Slot;
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
+use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
+use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
+use gannet_wire::DecodeError;
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::L3Message;
+use gannet_wire::l3::ie::{PdpContextStatus, QosProfile, SmCause};
+use gannet_wire::l3::sm::SmMessage;
+
+impl Sgsn {
+    /// Gives an event to a mobile's SM and does what follows.
+    pub(super) fn sm(&mut self, cx: &mut Context<'_>, slot: Slot, event: SmEvent) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut actions = Batch::default();
+        let whose = mobile.gmm.imsi();
+        let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut self.access_points, whose };
+        mobile.sm.handle(cx, &mut network, event, &mut actions);
+        while let Some(action) = actions.pop() {
+            self.sm_action(cx, slot, action);
+        }
+        if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm.deadline(cx.now)) {
+            cx.timers.wake(mobile_key(owner::SM, slot), at);
+        }
+    }
+
+    pub(super) fn wake_sm(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.sm(cx, slot, SmEvent::Timer);
+    }
+
+    /// A message from the mobile. One that is not attached has no sessions (04.08 clause 4.7.1.3).
+    pub(super) fn sm_message(&mut self, cx: &mut Context<'_>, slot: Slot, ti: u8, ti_flag: bool, message: SmMessage) {
+        if self.is_registered(cx, slot) {
+            self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message });
+        }
+    }
+
+    pub(super) fn sm_malformed(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        (ti, ti_flag): (u8, bool),
+        message_type: u8,
+        error: DecodeError,
+    ) {
+        if self.is_registered(cx, slot) {
+            self.sm(cx, slot, SmEvent::DecodeFailed { ti, ti_flag, message_type, error });
+        }
+    }
+
+    fn is_registered(&mut self, cx: &mut Context<'_>, slot: Slot) -> bool {
+        use gannet_proto::drops::Drop;
+        use gannet_proto::gmm::MmState;
+        let registered = self.mobiles.get(slot).is_some_and(|mobile| mobile.gmm.mm_state() != MmState::Idle);
+        if !registered {
+            cx.drop(Drop::SgsnSmUnattached, self.imsi_of(slot));
+        }
+        registered
+    }
+
+    fn sm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: SmAction) {
+        match action {
+            SmAction::Send { ti, ti_flag, message } => {
+                let Some(tlli) = self.mobiles.get(slot).map(|mobile| mobile.gmm.tlli()) else { return };
+                self.send_l3(cx, slot, tlli, &L3Message::Sm { ti, ti_flag, message });
+            }
+            SmAction::CreateTunnel { nsapi, apn, qos, address, pco } => {
+                self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco });
+            }
+            SmAction::DeleteTunnel { nsapi } => self.delete_tunnel(cx, slot, nsapi),
+            SmAction::Active { nsapi, sapi, qos, address: _, radio_priority: _ } => {
+                self.activated(cx, slot, nsapi, sapi, &qos);
+            }
+            SmAction::Modified { nsapi, qos } => {
+                if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
+                    bearer.set_qos(&qos);
+                }
+            }
+            SmAction::Released { nsapi, cause: _ } => self.released(cx, slot, nsapi),
+        }
+    }
+
+    /// A context is active: SNDCP starts to count, and LLC is asked for longer frames where that was configured.
+    fn activated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, sapi: Sapi, qos: &QosProfile) {
+        self.stats.activated += 1;
+        let n201_u = self.config.n201_u;
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if let Some(bearer) = mobile.bearer_mut(nsapi) {
+            bearer.sndcp = SndcpNsapi::new(nsapi, sapi);
+            bearer.set_qos(qos);
+        }
+        let (tlli, imsi) = (mobile.gmm.tlli(), mobile.imsi());
+        let mut outputs = Batch::default();
+        if let Some(wanted) = n201_u.filter(|wanted| *wanted != mobile.llc.n201_u(sapi)) {
+            let request = XidRequest { n201_u: Some(wanted), n201_i: None, layer3: Layer3Offer::Nothing };
+            mobile.llc.xid_request(cx, sapi, request, &mut outputs);
+            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        }
+        while let Some(output) = outputs.pop() {
+            if let LlcOutput::Transmit { frame, .. } = output {
+                self.send_signalling(cx, slot, tlli, frame);
+            }
+        }
+        if let Some(imsi) = imsi {
+            self.tell(SgsnEvent::Activated { imsi, nsapi });
+        }
+    }
+
+    /// Everything about a context is gone but the tunnel, which has its own way.
+    fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if let Some(bearer) = mobile.take_bearer(nsapi)
+            && let Some(tunnel) = bearer.tunnel
+        {
+            self.gtp.close(tunnel);
+        }
+        if let Some(imsi) = self.imsi_of(slot) {
+            self.tell(SgsnEvent::Deactivated { imsi, nsapi });
+        }
+    }
+
+    /// Contexts that end without a word to the mobile: it detached, or does not know them.
+    pub(super) fn delete_contexts(&mut self, cx: &mut Context<'_>, slot: Slot, contexts: PdpContextStatus) {
+        for nsapi in (5..=15).map(Nsapi).filter(|nsapi| contexts.0 >> nsapi.0 & 1 == 1) {
+            self.sm(cx, slot, SmEvent::Forget { nsapi, cause: SmCause::RegularDeactivation });
+        }
+    }
+
+    /// The operator ends a context.
+    pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation, tunnel_gone: false });
+    }
+
+    /// Makes room for a context's bearer and gives it.
+    pub(super) fn bearer_for(&mut self, slot: Slot, nsapi: Nsapi) -> Option<&mut Bearer> {
+        let mobile = self.mobiles.get_mut(slot)?;
+        mobile.make_bearer(nsapi)
+    }
+}

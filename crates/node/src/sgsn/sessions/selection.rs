@@ -1,0 +1,99 @@
+//! What a mobile gets for its activation request: which access point, which GGSN, which quality of service.
+//!
+//! Until there are subscriptions, everybody may use every access point that is routed, and gets the quality of service
+//! that it asks for; what it leaves to its subscription is best effort.
+
+use crate::sgsn::config::SgsnConfig;
+use core::net::IpAddr;
+use gannet_proto::sm::network::{Selected, Selection};
+use gannet_wire::l3::ie::{Apn, QosProfile, SmCause};
+use gannet_wire::l3::sm::ActivateRequest;
+
+/// Different APNs that are known at a time. A context names its APN by a number.
+const APNS_MAX: usize = 1024;
+
+/// The access points that mobiles have asked for, and where they lead.
+#[derive(Debug)]
+pub struct AccessPoints {
+    /// (network identifier or `*`, GGSN).
+    routes: Vec<(String, IpAddr)>,
+    default: Option<IpAddr>,
+    /// APN by the number that contexts have; its GGSN beside it.
+    names: Vec<(Apn, IpAddr)>,
+}
+
+impl AccessPoints {
+    /// As configured.
+    #[must_use]
+    pub fn new(config: &SgsnConfig) -> Self {
+        let routes = config.apns.iter().filter_map(|route| {
+            let ggsn = config.ggsns.get(route.ggsn)?;
+            Some((route.apn.to_ascii_lowercase(), ggsn.address))
+        });
+        // Where no APN is routed, all go to the first GGSN.
+        let default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
+        Self { routes: routes.collect(), default, names: Vec::new() }
+    }
+
+    fn ggsn_of(&self, apn: &str) -> Option<IpAddr> {
+        let exact = self.routes.iter().find(|(name, _)| name.eq_ignore_ascii_case(apn));
+        let wildcard = || self.routes.iter().find(|(name, _)| name == "*");
+        exact.or_else(wildcard).map(|(_, ggsn)| *ggsn).or(self.default)
+    }
+
+    /// The number of an APN, and `None` where it leads nowhere or there are too many.
+    fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
+        let ggsn = self.ggsn_of(apn.as_str()).ok_or(SmCause::MissingOrUnknownApn)?;
+        let known = self.names.iter().position(|(name, _)| name == apn);
+        let place = match known {
+            Some(place) => place,
+            None if self.names.len() < APNS_MAX => {
+                self.names.push((apn.clone(), ggsn));
+                self.names.len() - 1
+            }
+            None => return Err(SmCause::InsufficientResources),
+        };
+        u16::try_from(place).map_err(|_| SmCause::InsufficientResources)
+    }
+
+    /// An APN and its GGSN by number.
+    #[must_use]
+    pub fn get(&self, number: u16) -> Option<&(Apn, IpAddr)> {
+        self.names.get(usize::from(number))
+    }
+
+    /// The APN of a mobile that asks for none: the first that is routed by name.
+    fn default_apn(&self) -> Option<Apn> {
+        self.routes.iter().find_map(|(name, _)| name.parse().ok())
+    }
+}
+
+impl Selection for AccessPoints {
+    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let apn = request.apn.clone().or_else(|| self.default_apn()).ok_or(SmCause::MissingOrUnknownApn)?;
+        let apn = self.number_of(&apn)?;
+        Ok(Selected { apn, qos: granted(&request.qos), address: request.address })
+    }
+}
+
+/// The mobile's wish, with best effort where it leaves the choice to its subscription.
+fn granted(wish: &QosProfile) -> QosProfile {
+    let best = QosProfile::BEST_EFFORT;
+    let mut qos = *wish;
+    if qos.delay.0 == 0 {
+        qos.delay = best.delay;
+    }
+    if qos.reliability.0 == 0 {
+        qos.reliability = best.reliability;
+    }
+    if qos.peak.0 == 0 {
+        qos.peak = best.peak;
+    }
+    if qos.precedence.0 == 0 {
+        qos.precedence = best.precedence;
+    }
+    if qos.mean.0 == 0 {
+        qos.mean = best.mean;
+    }
+    qos
+}

@@ -1,0 +1,326 @@
+//! Tunnels to the GGSNs: made, taken down, and lost.
+
+use super::requests::{Kind, Request};
+use crate::sgsn::Sgsn;
+use crate::sgsn::SgsnEvent;
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gtp::{GtpOutput, Transaction};
+use gannet_proto::machine::{Batch, Context, Peer};
+use gannet_proto::sm::network::SmEvent;
+use gannet_proto::timers::TimerKey;
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
+use gannet_wire::gtp::value::{EndUserAddress, Qos, SelectionMode};
+use gannet_wire::gtp::{Cause, Message};
+use gannet_wire::id::{Nsapi, Teid};
+use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
+use core::net::IpAddr;
+
+/// What the GGSN is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Wish {
+    pub apn: u16,
+    pub qos: QosProfile,
+    pub address: PdpAddress,
+    pub pco: Option<ProtocolConfiguration>,
+}
+
+impl Sgsn {
+    /// A datagram at the port of GTP-C.
+    pub(in crate::sgsn) fn gtp_control(&mut self, cx: &mut Context<'_>, peer: Peer, frame: &Frame) {
+        let mut outputs = Batch::default();
+        self.gtp.receive_control(cx, peer, frame, &mut outputs);
+        self.gtp_outputs(cx, &mut outputs);
+    }
+
+    pub(in crate::sgsn) fn wake_gtp(&mut self, cx: &mut Context<'_>, key: TimerKey) {
+        let mut outputs = Batch::default();
+        self.gtp.wake(cx, key, &mut outputs);
+        self.gtp_outputs(cx, &mut outputs);
+    }
+
+    pub(in crate::sgsn) fn gtp_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<GtpOutput>) {
+        while let Some(output) = outputs.pop() {
+            match output {
+                GtpOutput::Transmit { port, peer, frame } => self.transmit(port, peer, frame),
+                GtpOutput::Request { transaction, teid, message } => self.ggsn_asks(cx, &transaction, teid, &message),
+                GtpOutput::Malformed { transaction, teid, reply_to, cause } => {
+                    let to = reply_to.or_else(|| self.peer_control(teid)).unwrap_or(Teid(0));
+                    self.refuse(cx, &transaction, to, cause);
+                }
+                GtpOutput::Response { user, peer, message } => self.ggsn_answered(cx, user, peer, message),
+                GtpOutput::TimedOut { user } => self.ggsn_silent(cx, user),
+                GtpOutput::PeerRestarted { peer, path } => {
+                    cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
+                    self.tell(SgsnEvent::GgsnRestarted { peer });
+                    self.tunnels_lost(cx, |tunnel| tunnel.control_path == path || tunnel.user_path == path);
+                }
+                GtpOutput::PathFailed { peer, plane, .. } => {
+                    cx.drop(Drop::SgsnPathFailed, None);
+                    cx.log(Category::Gtp, Level::Error, format_args!("path to {peer} failed ({plane:?})"));
+                }
+                GtpOutput::PathRestored { peer, plane, .. } => {
+                    cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
+                }
+                GtpOutput::ErrorIndication { path, teid } => {
+                    self.tunnels_lost(cx, |tunnel| tunnel.user_path == path && tunnel.peer_user == teid);
+                }
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- making
+
+    /// Create PDP Context Request (29.060 clause 7.3.1).
+    pub(super) fn create_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) {
+        let asked = self.ask_for_tunnel(cx, slot, nsapi, wish);
+        if asked.is_none() {
+            self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
+        }
+    }
+
+    fn ask_for_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) -> Option<()> {
+        let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
+        let mobile = self.mobiles.get(slot)?;
+        let teid = Self::teid_of(slot, nsapi);
+        let address = self.config.gtp_address;
+        let request = CreateRequest {
+            imsi: mobile.imsi(),
+            rai: Some(mobile.gmm.routing_area()),
+            recovery: Some(self.config.restart_counter),
+            selection_mode: Some(SelectionMode::MsNotVerified),
+            teid_data: teid,
+            teid_control: Some(teid),
+            nsapi,
+            linked_nsapi: None,
+            // Normal charging (32.015 clause 6).
+            charging_characteristics: Some(0x0800),
+            trace_reference: None,
+            trace_type: None,
+            end_user_address: Some(end_user_address(wish.address)),
+            apn: Some(apn),
+            pco: wish.pco.map(|pco| pco.0),
+            sgsn_control: address,
+            sgsn_user: address,
+            msisdn: None,
+            qos: Qos::new(2, &wish.qos),
+            tft: None,
+            trigger_id: None,
+            omc_identity: None,
+            common_flags: None,
+            apn_restriction: None,
+            rat_type: None,
+            user_location: None,
+            ms_time_zone: None,
+            imeisv: None,
+            private_extension: None,
+        };
+        self.bearer_for(slot, nsapi)?;
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create });
+        self.request(cx, key, ggsn, Teid(0), &request.into())
+    }
+
+    fn request(&mut self, cx: &mut Context<'_>, key: u64, to: IpAddr, teid: Teid, message: &Message) -> Option<()> {
+        let mut outputs = Batch::default();
+        let sent = self.gtp.request(cx, key, to, teid, message, &mut outputs);
+        self.gtp_outputs(cx, &mut outputs);
+        if sent.is_none() {
+            self.requests.end(key);
+        }
+        sent.map(drop)
+    }
+
+    fn ggsn_answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        key: u64,
+        peer: IpAddr,
+        message: Result<Box<Message>, DecodeError>,
+    ) {
+        let Some((request, is_current)) = self.requests.end(key) else { return };
+        let Request { slot, nsapi, kind } = request;
+        match (kind, message.map(|message| *message)) {
+            (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
+                self.created(cx, slot, nsapi, &response);
+            }
+            (Kind::Create, Ok(Message::CreateResponse(response))) => {
+                // Nobody wants this tunnel any more.
+                if response.cause.is_accepted()
+                    && let Some(teid) = response.teid_control
+                {
+                    let to = response.ggsn_control.unwrap_or(peer);
+                    self.send_delete(cx, request, to, teid);
+                }
+            }
+            (Kind::Create, Ok(_) | Err(_)) if is_current => {
+                self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
+            }
+            (Kind::Delete, _) if is_current => self.sm(cx, slot, SmEvent::Deleted { nsapi }),
+            (Kind::Create | Kind::Delete, _) => {}
+        }
+    }
+
+    /// N3-REQUESTS repetitions had no answer (29.060 clause 7.6).
+    fn ggsn_silent(&mut self, cx: &mut Context<'_>, key: u64) {
+        match self.requests.end(key) {
+            Some((Request { slot, nsapi, kind: Kind::Create }, true)) => {
+                self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
+            }
+            Some((Request { slot, nsapi, kind: Kind::Delete }, true)) => {
+                self.sm(cx, slot, SmEvent::Deleted { nsapi });
+            }
+            Some((_, false)) | None => {}
+        }
+    }
+
+    fn created(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, response: &CreateResponse) {
+        let pco = response.pco.clone().map(ProtocolConfiguration);
+        if !response.cause.is_accepted() {
+            cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
+            self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause: response.cause, pco });
+            return;
+        }
+        let tunnel = response.created().ok().and_then(|created| {
+            let control = (created.ggsn_control, created.teid_control);
+            let user = (created.ggsn_user, created.teid_data);
+            let tunnel = self.gtp.open(cx, control, user, response.recovery)?;
+            Some((created, tunnel))
+        });
+        let Some((created, tunnel)) = tunnel else {
+            self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
+            return;
+        };
+        match self.bearer_for(slot, nsapi) {
+            Some(bearer) => bearer.tunnel = Some(tunnel),
+            None => self.gtp.close(tunnel),
+        }
+        let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
+        self.sm(cx, slot, SmEvent::Created { nsapi, qos, address, pco });
+    }
+
+    // --------------------------------------------------------------------------------------------- taking down
+
+    /// Delete PDP Context Request (29.060 clause 7.3.5). Where the tunnel is still being made, it is taken down as soon
+    /// as the GGSN says that it is there.
+    pub(super) fn delete_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        let abandoned = self.requests.abandon(slot, nsapi);
+        let tunnel = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)?.tunnel.take());
+        let Some(tunnel) = tunnel else {
+            if !abandoned {
+                cx.log(Category::Gtp, Level::Debug, format_args!("NSAPI {nsapi} has no tunnel to take down"));
+            }
+            self.sm(cx, slot, SmEvent::Deleted { nsapi });
+            return;
+        };
+        let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
+        self.gtp.close(tunnel);
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete });
+        let message = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
+        let sent = to.and_then(|to| self.request(cx, key, to, tunnel.peer_control, &message));
+        if sent.is_none() {
+            self.sm(cx, slot, SmEvent::Deleted { nsapi });
+        }
+    }
+
+    fn send_delete(&mut self, cx: &mut Context<'_>, of: Request, to: IpAddr, teid: Teid) {
+        let key = self.requests.begin_abandoned(Request { kind: Kind::Delete, ..of });
+        let message =
+            DeleteRequest { teardown: Some(true), nsapi: of.nsapi, pco: None, private_extension: None }.into();
+        self.request(cx, key, to, teid, &message);
+    }
+
+    // -------------------------------------------------------------------------------------------- from the GGSN
+
+    fn ggsn_asks(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, message: &Message) {
+        match message {
+            Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, teid, request.nsapi),
+            Message::PduNotificationRequest(request) => {
+                // Network-requested activation needs a subscription that allows it.
+                self.refuse(cx, transaction, request.teid_control, Cause::ServiceNotSupported);
+            }
+            other => {
+                cx.log(Category::Gtp, Level::Info, format_args!("{:#04x} refused", other.message_type()));
+                let to = self.peer_control(teid).unwrap_or(Teid(0));
+                self.refuse(cx, transaction, to, Cause::ServiceNotSupported);
+            }
+        }
+    }
+
+    /// The GGSN deletes a context: the mobile is told (29.060 clause 7.3.5, 23.060 clause 9.2.4.3).
+    fn ggsn_deletes(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, nsapi: Nsapi) {
+        let Some((slot, _)) = self.context_of(teid).filter(|(_, known)| *known == nsapi) else {
+            self.refuse(cx, transaction, Teid(0), Cause::NonExistent);
+            return;
+        };
+        let to = self.peer_control(teid).unwrap_or(Teid(0));
+        let message =
+            DeleteResponse { cause: Cause::RequestAccepted, pco: None, private_extension: None }.into();
+        let mut outputs = Batch::default();
+        self.gtp.respond(cx, transaction, to, &message, &mut outputs);
+        self.gtp_outputs(cx, &mut outputs);
+        self.tunnel_lost(cx, slot, nsapi);
+    }
+
+    fn refuse(&mut self, cx: &mut Context<'_>, transaction: &Transaction, to: Teid, cause: Cause) {
+        let mut outputs = Batch::default();
+        self.gtp.refuse(cx, transaction, to, cause, &mut outputs);
+        self.gtp_outputs(cx, &mut outputs);
+    }
+
+    fn peer_control(&self, teid: Teid) -> Option<Teid> {
+        let (slot, nsapi) = self.context_of(teid)?;
+        Some(self.mobiles.get(slot)?.bearer(nsapi)?.tunnel?.peer_control)
+    }
+
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.
+    fn tunnels_lost(
+        &mut self,
+        cx: &mut Context<'_>,
+        lost: impl Fn(&gannet_proto::gtp::GtpTunnel) -> bool,
+    ) {
+        let mut affected = Vec::new();
+        for (slot, mobile) in self.mobiles.iter() {
+            let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
+            affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
+        }
+        for (slot, nsapi) in affected {
+            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+            self.tunnel_lost(cx, slot, nsapi);
+        }
+    }
+
+    fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        let tunnel = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)?.tunnel.take());
+        if let Some(tunnel) = tunnel {
+            self.gtp.close(tunnel);
+        }
+        let cause = SmCause::RegularDeactivation;
+        self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: true });
+    }
+}
+
+fn end_user_address(address: PdpAddress) -> EndUserAddress {
+    match address {
+        PdpAddress::Ipv4Dynamic | PdpAddress::Empty => EndUserAddress::Ipv4(None),
+        PdpAddress::Ipv4(address) => EndUserAddress::Ipv4(Some(address)),
+        PdpAddress::Ipv6Dynamic => EndUserAddress::Ipv6(None),
+        PdpAddress::Ipv6(address) => EndUserAddress::Ipv6(Some(address)),
+        PdpAddress::Ppp => EndUserAddress::Ppp,
+        PdpAddress::Other { organisation, number } => {
+            EndUserAddress::Other { organisation, number, address: Vec::new() }
+        }
+    }
+}
+
+fn pdp_address(address: &EndUserAddress) -> Option<PdpAddress> {
+    match address {
+        EndUserAddress::Ipv4(address) => address.map(PdpAddress::Ipv4),
+        EndUserAddress::Ipv6(address) => address.map(PdpAddress::Ipv6),
+        EndUserAddress::Ipv4v6(v4, _) => v4.map(PdpAddress::Ipv4),
+        EndUserAddress::Ppp => Some(PdpAddress::Ppp),
+        EndUserAddress::Other { .. } => None,
+    }
+}
