@@ -55,6 +55,30 @@ impl<T> Slots<T> {
         Ok(Slot { index, generation: place.generation })
     }
 
+    /// Puts a value where it was before, under its former name; gives it back where that place is taken.
+    ///
+    /// # Errors
+    /// The value itself.
+    pub fn insert_at(&mut self, slot: Slot, value: T) -> Result<(), T> {
+        if slot.index as usize >= self.limit {
+            return Err(value);
+        }
+        while self.places.len() <= slot.index as usize {
+            if let Ok(index) = u32::try_from(self.places.len()) {
+                self.free.push_back(index);
+            }
+            self.places.push(Place { generation: 0, value: None });
+        }
+        match self.places.get_mut(slot.index as usize) {
+            Some(place) if place.value.is_none() => {
+                *place = Place { generation: slot.generation, value: Some(value) };
+                self.free.retain(|index| *index != slot.index);
+                Ok(())
+            }
+            Some(_) | None => Err(value),
+        }
+    }
+
     /// Takes a value out. Its name is old from now on.
     pub fn remove(&mut self, slot: Slot) -> Option<T> {
         let place =
@@ -131,5 +155,19 @@ mod tests {
         assert_eq!(slots.get_mut(first), None);
         assert_eq!(slots.at(0), Some(second));
         assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn what_left_may_come_back_under_its_name() {
+        let mut slots = Slots::with_limit(4);
+        let name = Slot { index: 2, generation: 7 };
+        assert_eq!(slots.insert_at(name, "a"), Ok(()));
+        assert_eq!(slots.insert_at(name, "b"), Err("b"));
+        assert_eq!(slots.insert_at(Slot { index: 4, generation: 0 }, "c"), Err("c"));
+        assert_eq!((slots.get(name), slots.len()), (Some(&"a"), 1));
+        let others: Vec<u32> = (0..3).map(|_| slots.insert("d").unwrap().index).collect();
+        assert_eq!(others, [3, 0, 1]);
+        assert_eq!(slots.remove(name), Some("a"));
+        assert_eq!(slots.insert_at(name, "a"), Ok(()));
     }
 }

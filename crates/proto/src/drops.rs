@@ -167,6 +167,27 @@ drops! {
     GgsnNotIpv4: "ggsn_not_ipv4", "configuration", "a packet that is not IPv4 came from a mobile or from the network";
     GgsnNoContext: "ggsn_no_context", "23.060 clause 9.6", "a packet came from the network for an address that no PDP context has";
 
+    // ---------------------------------------------------------------- the SGSN
+
+    SgsnUnknownTlli: "sgsn_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came with a TLLI that nobody has";
+    SgsnStrangerUnanswered: "sgsn_stranger_unanswered", "configuration", "too many unknown mobiles were answered lately";
+    SgsnMobileTableFull: "sgsn_mobile_table_full", "configuration", "the table of mobiles is full";
+    SgsnNoPTmsi: "sgsn_no_ptmsi", "04.08 clause 4.7.1.4", "no free P-TMSI was found";
+    SgsnSmUnattached: "sgsn_sm_unattached", "04.08 clause 4.7.1.3", "a mobile that is not attached sent a session message";
+    SgsnNoContext: "sgsn_no_context", "03.60 clause 9.2", "an N-PDU was for a PDP context that is not active";
+    SgsnNoCell: "sgsn_no_cell", "08.18 clause 5.4", "an LL-PDU was for a cell that is not known";
+    SgsnNoHeadroom: "sgsn_no_headroom", "frame pool", "an LL-PDU had no room in front for its header";
+    SgsnGgsnRefused: "sgsn_ggsn_refused", "29.060 clause 7.3.2", "a GGSN refused a PDP context";
+    SgsnTunnelLost: "sgsn_tunnel_lost", "29.060 clause 11.2", "a GGSN has lost a PDP context";
+    SgsnPathFailed: "sgsn_path_failed", "29.060 clause 7.2.1", "a GGSN does not answer";
+    SgsnRadioStatus: "sgsn_radio_status", "08.18 clause 7.3", "a BSS reported trouble with a mobile on the radio interface";
+    SgsnDiscardedByBss: "sgsn_discarded_by_bss", "08.18 clause 8.3", "a BSS discarded an LL-PDU";
+    SgsnBssgpStatus: "sgsn_bssgp_status", "08.18 clause 8.5", "a BSS answered with STATUS";
+    HeldFull: "held_full", "configuration", "no more N-PDUs are held for a mobile that is paged";
+    HeldTooLong: "held_too_long", "configuration", "an N-PDU was held too long while its mobile was paged";
+    HeldUnanswered: "held_unanswered", "04.08 clause 4.7.9.1", "the mobile did not answer its paging";
+    HeldMobileGone: "held_mobile_gone", "04.08 clause 4.7.4", "an N-PDU was held for a mobile that is gone";
+
     // ---------------------------------------------------------------- nodes
 }
 

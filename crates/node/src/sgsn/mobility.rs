@@ -13,7 +13,7 @@ use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
-use gannet_wire::l3::ie::{DetachTypeMt, GmmCause};
+use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, PTmsiSignature};
 
 /// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
 /// thousand meets a P-TMSI that is taken.
@@ -128,15 +128,11 @@ impl Sgsn {
             return None;
         };
         self.directory.name_ptmsi(ptmsi, slot);
-        let [_, a, b, c] = cx.rng.u32().to_be_bytes();
-        Some(TemporaryIdentity { ptmsi, signature: Some([a, b, c]) })
+        Some(TemporaryIdentity::new(ptmsi, Some(PTmsiSignature(cx.rng.u32() & 0x00ff_ffff))))
     }
 
     /// Sends a GMM message with the TLLI that GMM says.
     pub(super) fn send_gmm(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: GmmMessage) {
-        if let GmmMessage::AttachReject(_) | GmmMessage::RauReject(_) = &message {
-            cx.drop(Drop::GmmRejected, self.imsi_of(slot));
-        }
         self.send_l3(cx, slot, tlli, &L3Message::Gmm(message));
     }
 

@@ -11,7 +11,6 @@ use super::mobility::mobile_key;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::drops::Drop;
 use gannet_proto::machine::Context;
 use gannet_wire::id::{Imsi, Nsapi, Tlli};
 use gannet_wire::l3::ie::{Apn, MsRadioAccessCapability};
@@ -99,10 +98,13 @@ impl Sgsn {
         if self.directory.by_imsi(imsi).is_some() {
             return Err(ImportError::Present);
         }
+        let mut here = Vec::new();
         for (number, apn) in apns {
-            let here = self.access_points.number_of(&apn).map_err(|_| ImportError::Full)?;
-            mobile.sm.rename_apn(number, here);
+            here.push((number, self.access_points.number_of(&apn).map_err(|_| ImportError::Full)?));
         }
+        mobile.sm.renumber_apns(|number| {
+            here.iter().find(|(there, _)| *there == number).map_or(number, |(_, here)| *here)
+        });
         for endpoint in &endpoints {
             let bearer = mobile.bearer_mut(endpoint.nsapi);
             let Some(tunnel) = bearer.and_then(|bearer| bearer.tunnel.as_mut()) else { continue };
@@ -144,10 +146,5 @@ impl Sgsn {
         if let Some(at) = mobile.sm.deadline(cx.now) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
-    }
-
-    /// The names under which a node refuses a mobile, for the log.
-    pub fn import_failed(cx: &mut Context<'_>, imsi: Option<Imsi>) {
-        cx.drop(Drop::SgsnImportFailed, imsi);
     }
 }

@@ -14,7 +14,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NseStatus};
+use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
@@ -42,8 +42,6 @@ impl Gb {
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
         let ns = NsConfig {
-            role: NsRole::Sgsn,
-            timer_owner: owner::NS,
             tns_block: config.ns.block,
             tns_reset: config.ns.reset,
             tns_test: config.ns.test,
@@ -51,10 +49,10 @@ impl Gb {
             block_retries: config.ns.block_retries,
             unblock_retries: config.ns.block_retries,
             alive_retries: config.ns.alive_retries,
-            reset_retries: config.ns.block_retries,
             nse_max: config.nses_max,
             vc_max: config.nses_max * 4,
             accept_dynamic: config.accept_dynamic,
+            ..NsConfig::new(NsRole::Sgsn, owner::NS)
         };
         let mut bvcs = bvc::Config::new(bvc::Role::Sgsn);
         bvcs.bvcs_max = config.cells_max;
@@ -104,12 +102,13 @@ impl Sgsn {
         self.gb.outputs = outputs;
     }
 
-    fn nse_status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: NseStatus) {
+    fn nse_status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: NsStatus) {
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {status:?}"));
         let mut outputs = Batch::default();
         match status {
-            NseStatus::Available => self.gb.bvcs.nse_up(cx, nsei, &mut outputs),
-            NseStatus::Unavailable => self.gb.bvcs.nse_down(nsei, &mut outputs),
+            NsStatus::NseAvailable => self.gb.bvcs.nse_up(cx, nsei, &mut outputs),
+            NsStatus::NseUnavailable => self.gb.bvcs.nse_down(nsei, &mut outputs),
+            NsStatus::TransferCapacity { .. } | NsStatus::VcReset(_) => {}
         }
         self.bvc_outputs(cx, &mut outputs);
     }

@@ -41,8 +41,11 @@ impl AccessPoints {
         exact.or_else(wildcard).map(|(_, ggsn)| *ggsn).or(self.default)
     }
 
-    /// The number of an APN, and `None` where it leads nowhere or there are too many.
-    fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
+    /// The number of an APN.
+    ///
+    /// # Errors
+    /// The cause of a rejection: it leads nowhere, or there are too many.
+    pub fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
         let ggsn = self.ggsn_of(apn.as_str()).ok_or(SmCause::MissingOrUnknownApn)?;
         let known = self.names.iter().position(|(name, _)| name == apn);
         let place = match known {

@@ -261,6 +261,13 @@ impl SmContexts {
         self.slots.iter().enumerate().filter_map(|(place, slot)| Some((nsapi_of(place), slot.as_ref()?)))
     }
 
+    /// Gives each access point the number that it has in another node's table.
+    pub fn renumber_apns(&mut self, number: impl Fn(u16) -> u16) {
+        for context in self.slots.iter_mut().flatten() {
+            context.apn = number(context.apn);
+        }
+    }
+
     /// True where the mobile has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
