@@ -1,1 +1,75 @@
-//! What an operator sees of an SGSN.
+//! What an operator sees of an SGSN: its parts, read only.
+
+use super::gb::Gb;
+use super::mobile::Mobile;
+use super::{Sgsn, SgsnConfig, Stats};
+use crate::slots::Slot;
+use core::net::IpAddr;
+use gannet_proto::gtp::GtpEntity;
+use gannet_wire::id::{Imsi, Nsapi, Teid};
+use gannet_wire::l3::ie::Apn;
+
+impl Sgsn {
+    /// As it was configured.
+    #[must_use]
+    pub const fn config(&self) -> &SgsnConfig {
+        &self.config
+    }
+
+    /// All mobiles, attached or attaching.
+    pub fn mobiles(&self) -> impl Iterator<Item = (Slot, &Mobile)> {
+        self.mobiles.iter()
+    }
+
+    /// The mobile of a subscriber.
+    #[must_use]
+    pub fn mobile_of(&self, imsi: Imsi) -> Option<(Slot, &Mobile)> {
+        let slot = self.directory.by_imsi(imsi)?;
+        Some((slot, self.mobiles.get(slot)?))
+    }
+
+    /// Network service, virtual connections and queues.
+    #[must_use]
+    pub const fn gb(&self) -> &Gb {
+        &self.gb
+    }
+
+    /// Paths and outstanding requests.
+    #[must_use]
+    pub const fn gtp(&self) -> &GtpEntity {
+        &self.gtp
+    }
+
+    /// Counters of the data path and of procedures.
+    #[must_use]
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// An access point by the number that a context has, and its GGSN.
+    #[must_use]
+    pub fn access_point(&self, number: u16) -> Option<&(Apn, IpAddr)> {
+        self.access_points.get(number)
+    }
+
+    /// Our TEID of a context.
+    #[must_use]
+    pub fn teid(slot: Slot, nsapi: Nsapi) -> Teid {
+        Self::teid_of(slot, nsapi)
+    }
+
+    /// What is left in tables that are empty when nothing goes on: (table, entries).
+    #[must_use]
+    pub fn leftovers(&self) -> Vec<(&'static str, usize)> {
+        let tables = [
+            ("mobiles", self.mobiles.len()),
+            ("names of mobiles", self.directory.len()),
+            ("N-PDUs held", self.held.len()),
+            ("N-PDUs in reassembly", self.reassembler.len()),
+            ("radio capabilities", self.radio_capability.len()),
+            ("requests to GGSNs", self.requests.len()),
+            ("LL-PDUs queued", self.gb.flow.queued_pdus() as usize),
+        ];
+        tables.into_iter().filter(|(_, entries)| *entries > 0).collect()
+    }
+}

@@ -73,11 +73,6 @@ impl Requests {
         self.waiting.len()
     }
 
-    /// True where every request was answered.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -94,6 +89,6 @@ mod tests {
         assert_eq!(requests.end(create), Some((request(Kind::Create), false)));
         assert_eq!(requests.end(create), None);
         assert_eq!(requests.end(delete), Some((request(Kind::Delete), true)));
-        assert!(requests.is_empty() && !requests.abandon(slot, Nsapi(5)));
+        assert!(requests.len() == 0 && !requests.abandon(slot, Nsapi(5)));
     }
 }
