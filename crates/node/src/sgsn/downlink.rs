@@ -1,8 +1,8 @@
 //! From Gn to Gb: G-PDU → context → SNDCP → LLC → flow control; and what is held while a mobile is paged.
 
-use super::held::HeldPdu;
-use super::mobile::Mobile;
 use super::Sgsn;
+use super::held::{HeldKind, HeldPdu};
+use super::mobile::Mobile;
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -32,7 +32,8 @@ impl Sgsn {
         let parts = TeidParts::of(teid);
         let slot = self.mobiles.at(parts.slot)?;
         let right = TeidParts::generation_of(slot.generation) == parts.generation;
-        (right && self.mobiles.get(slot)?.bearer(parts.nsapi)?.tunnel.is_some()).then_some((slot, parts.nsapi))
+        (right && self.mobiles.get(slot)?.bearer(parts.nsapi)?.tunnel.is_some())
+            .then_some((slot, parts.nsapi))
     }
 
     /// Our TEID of a context, for both planes.
@@ -49,9 +50,14 @@ impl Sgsn {
             self.send_n_pdu(cx, slot, nsapi, frame);
             return;
         }
-        let pdu = HeldPdu { nsapi, until: cx.now + self.config.held_lifetime, frame };
+        self.hold(cx, slot, HeldKind::NPdu(nsapi), frame);
+    }
+
+    /// Holds what is for a mobile that must be paged first, and has it paged.
+    pub(super) fn hold(&mut self, cx: &mut Context<'_>, slot: Slot, kind: HeldKind, frame: Frame) {
+        let pdu = HeldPdu { kind, until: cx.now + self.config.held_lifetime, frame };
         if self.held.hold(slot, pdu).is_err() {
-            cx.drop(Drop::HeldFull, mobile.imsi());
+            cx.drop(Drop::HeldFull, self.imsi_of(slot));
         }
         self.gmm(cx, slot, GmmEvent::DownlinkData);
     }
@@ -86,10 +92,14 @@ impl Sgsn {
     /// The mobile can be reached: what was held for it goes out in its order.
     pub(super) fn release_held(&mut self, cx: &mut Context<'_>, slot: Slot) {
         while let Some(pdu) = self.held.take(slot) {
-            if pdu.until < cx.now {
-                cx.drop(Drop::HeldTooLong, self.imsi_of(slot));
-            } else {
-                self.send_n_pdu(cx, slot, pdu.nsapi, pdu.frame);
+            match pdu.kind {
+                _ if pdu.until < cx.now => cx.drop(Drop::HeldTooLong, self.imsi_of(slot)),
+                HeldKind::NPdu(nsapi) => self.send_n_pdu(cx, slot, nsapi, pdu.frame),
+                HeldKind::Layer3 => {
+                    if let Some(tlli) = self.mobiles.get(slot).map(|mobile| mobile.gmm.tlli()) {
+                        self.send_layer3_frame(cx, slot, tlli, pdu.frame);
+                    }
+                }
             }
         }
     }
@@ -108,7 +118,9 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let whose = mobile.imsi();
         let receiver = sndcp::Receiver { slot: slot.index, whose };
-        let is_active = |nsapi| mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some());
+        let is_active = |nsapi| {
+            mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
+        };
         let n_pdu = sndcp::receive(cx, &mut self.reassembler, receiver, is_active, frame);
         self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
         let Some(n_pdu) = n_pdu else { return };

@@ -1,4 +1,4 @@
-//! N-PDUs held for a mobile that is being paged: bounded for each mobile and for the node, and not for ever.
+//! N-PDUs and messages held for a mobile that is being paged: bounded for each mobile and for the node, and not for ever.
 
 use crate::slots::Slot;
 use foldhash::quality::SeedableRandomState;
@@ -7,15 +7,24 @@ use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
 use std::collections::HashMap;
 
-/// One N-PDU that waits.
+/// One PDU that waits.
 #[derive(Debug)]
 pub struct HeldPdu {
-    /// Its context.
-    pub nsapi: Nsapi,
+    /// What it is.
+    pub kind: HeldKind,
     /// After this it is too old to be sent.
     pub until: Instant,
-    /// The N-PDU.
+    /// Its octets.
     pub frame: Frame,
+}
+
+/// What waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeldKind {
+    /// An N-PDU of this context.
+    NPdu(Nsapi),
+    /// A layer 3 message, not yet in an LL-PDU.
+    Layer3,
 }
 
 #[derive(Debug)]
@@ -124,7 +133,11 @@ mod tests {
     fn order_limits_and_return_of_room() {
         let pool = FramePool::new(4);
         let mobile = |index| Slot { index, generation: 0 };
-        let pdu = |n: u8| HeldPdu { nsapi: Nsapi(5), until: Instant(9), frame: pool.copy_of(&[n]).unwrap() };
+        let pdu = |n: u8| HeldPdu {
+            kind: HeldKind::NPdu(Nsapi(5)),
+            until: Instant(9),
+            frame: pool.copy_of(&[n]).unwrap(),
+        };
         let mut held = Held::new(3, 2);
         held.hold(mobile(1), pdu(1)).unwrap();
         held.hold(mobile(2), pdu(9)).unwrap();

@@ -5,6 +5,7 @@ use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::auth::AuthService;
 use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
 use gannet_proto::gmm::{MmState, TemporaryIdentity};
 use gannet_proto::llc::Ciphering;
@@ -58,7 +59,13 @@ impl Sgsn {
         }
     }
 
-    fn gmm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: GmmAction, actions: &mut Batch<GmmAction>) {
+    fn gmm_action(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        action: GmmAction,
+        actions: &mut Batch<GmmAction>,
+    ) {
         match action {
             GmmAction::Send { message, tlli } => self.send_gmm(cx, slot, tlli, message),
             GmmAction::AssignTlli { new, old } => {
@@ -138,21 +145,31 @@ impl Sgsn {
 
     /// Sends a layer 3 message on SAPI 1.
     pub(super) fn send_l3(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: &L3Message) {
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let Some(mut frame) = cx.frames.copy_of(&message.to_vec()) else {
-            cx.drop(Drop::NoFrame, mobile.imsi());
-            return;
-        };
-        if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
-            cx.drop(drop, mobile.imsi());
-            return;
+        match cx.frames.copy_of(&message.to_vec()) {
+            Some(frame) => self.send_layer3_frame(cx, slot, tlli, frame),
+            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
         }
-        self.send_signalling(cx, slot, tlli, frame);
+    }
+
+    pub(super) fn send_layer3_frame(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        tlli: Tlli,
+        mut frame: Frame,
+    ) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        match mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
+            Ok(()) => self.send_signalling(cx, slot, tlli, frame),
+            Err(drop) => cx.drop(drop, mobile.imsi()),
+        }
     }
 
     /// The P-TMSI whose foreign TLLI this is, and whose mobile it then may be.
     pub(super) fn by_foreign_ptmsi(&self, tlli: Tlli) -> Option<Slot> {
-        (tlli.kind() == TlliKind::Foreign).then(|| self.directory.by_ptmsi(Directory::ptmsi_of(tlli))).flatten()
+        (tlli.kind() == TlliKind::Foreign)
+            .then(|| self.directory.by_ptmsi(Directory::ptmsi_of(tlli)))
+            .flatten()
     }
 
     /// The operator, or a newer context of the same subscriber, ends a mobile: its contexts at the GGSN go, the mobile

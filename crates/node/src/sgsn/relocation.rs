@@ -128,7 +128,13 @@ impl Sgsn {
         }
     }
 
-    fn name(&mut self, cx: &mut Context<'_>, slot: Slot, imsi: Imsi, capability: Option<MsRadioAccessCapability>) {
+    fn name(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        imsi: Imsi,
+        capability: Option<MsRadioAccessCapability>,
+    ) {
         self.directory.name_imsi(imsi, slot);
         if let Some(capability) = capability {
             self.radio_capability.insert(slot, capability);

@@ -13,7 +13,7 @@ use gannet_proto::gmm::network::{GmmContext, GmmEvent, Stranger, Uplink, answer_
 use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::trace::{Category, Level};
-use gannet_wire::id::{Rai, Sapi};
+use gannet_wire::id::Sapi;
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;
 use gannet_wire::l3::{Direction, L3Message};
@@ -49,9 +49,13 @@ impl Sgsn {
     ) {
         if let GmmMessage::AttachRequest(request) = &message {
             let known = match request.identity {
-                MobileIdentity::PTmsi(_) if self.is_ours(request.old_rai) => self.by_foreign_ptmsi(from.tlli),
+                MobileIdentity::PTmsi(_) if self.serves(request.old_rai) => self.by_foreign_ptmsi(from.tlli),
                 _ => None,
             };
+            let known = known.filter(|slot| {
+                let mobile = self.mobiles.get(*slot);
+                mobile.is_some_and(|mobile| mobile.gmm.is_claimed_by(&self.config.gmm, request))
+            });
             let slot = match known {
                 Some(slot) => {
                     // It was switched off and on: its logical links start again (04.64 clause 8.3).
@@ -69,7 +73,7 @@ impl Sgsn {
             return;
         }
         if let GmmMessage::RauRequest(request) = &message
-            && self.is_ours(request.old_rai)
+            && self.serves(request.old_rai)
             && let Some(slot) = self.by_foreign_ptmsi(from.tlli)
         {
             self.name_foreign(bvc, from, slot);
@@ -77,7 +81,7 @@ impl Sgsn {
             return;
         }
         let old_rai_is_ours = match &message {
-            GmmMessage::RauRequest(request) => self.is_ours(request.old_rai),
+            GmmMessage::RauRequest(request) => self.serves(request.old_rai),
             _ => false,
         };
         self.answer_stranger(cx, from, llc, Stranger::Message { message: &message, old_rai_is_ours });
@@ -103,7 +107,13 @@ impl Sgsn {
         self.directory.name_foreign_tlli(bvc, from.tlli, slot);
     }
 
-    fn answer_stranger(&mut self, cx: &mut Context<'_>, from: Uplink, mut llc: LlcContext, what: Stranger<'_>) {
+    fn answer_stranger(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: Uplink,
+        mut llc: LlcContext,
+        what: Stranger<'_>,
+    ) {
         cx.drop(Drop::SgsnUnknownTlli, None);
         let Some(answer) = answer_to_stranger(what) else { return };
         if !self.stranger_limiter.permit(cx.now) {
@@ -118,10 +128,5 @@ impl Sgsn {
             self.send_to_stranger(cx, from, frame);
             self.tell(SgsnEvent::StrangerAnswered { tlli: from.tlli });
         }
-    }
-
-    /// Does a cell of this SGSN belong to this routing area?
-    fn is_ours(&self, rai: Rai) -> bool {
-        self.serves(rai)
     }
 }

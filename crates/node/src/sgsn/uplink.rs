@@ -8,7 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::llc::{LlcOutput, XidIndication};
+use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
@@ -42,6 +42,9 @@ impl Sgsn {
     /// An LL-PDU of a mobile that is known.
     fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if is_attach_request(&frame) && mobile.llc.is_repetition(&frame) {
+            mobile.llc = LlcContext::new(LlcRole::Sgsn);
+        }
         let mut outputs = core::mem::take(&mut self.scratch.llc);
         let intact = mobile.llc.receive(cx, mobile.gmm.imsi(), frame, &mut outputs);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
@@ -59,7 +62,8 @@ impl Sgsn {
         intact: bool,
         outputs: &mut Batch<LlcOutput>,
     ) {
-        let is_gmm = outputs.iter().any(|output| matches!(output, LlcOutput::Unitdata { sapi: Sapi::GMM, .. }));
+        let is_gmm =
+            outputs.iter().any(|output| matches!(output, LlcOutput::Unitdata { sapi: Sapi::GMM, .. }));
         if intact && !is_gmm {
             self.gmm_heard(cx, slot, from);
         }
@@ -71,7 +75,9 @@ impl Sgsn {
     fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
         match output {
             LlcOutput::Transmit { sapi: _, frame } => self.send_signalling(cx, slot, from.tlli, frame),
-            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => self.layer3(cx, slot, from, &frame),
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => {
+                self.layer3(cx, slot, from, &frame)
+            }
             LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
             LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
             LlcOutput::XidConfirm { .. } | LlcOutput::Reset | LlcOutput::Status { .. } => {}
@@ -142,4 +148,11 @@ impl Sgsn {
             }
         }
     }
+}
+
+/// Does this LL-PDU hold an ATTACH REQUEST? Its FCS is not looked at.
+fn is_attach_request(ll_pdu: &[u8]) -> bool {
+    const ATTACH_REQUEST: [u8; 2] = [0x08, 0x01];
+    gannet_proto::llc::peek(ll_pdu).is_ok_and(|header| header.sapi == Sapi::GMM)
+        && ll_pdu.get(gannet_proto::llc::HEADROOM..).is_some_and(|info| info.starts_with(&ATTACH_REQUEST))
 }

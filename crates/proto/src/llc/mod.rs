@@ -243,6 +243,15 @@ impl LlcContext {
         )
     }
 
+    /// True where a UI frame would be discarded as a repetition (clause 8.4.2). A mobile that was switched off and on
+    /// counts from zero again: the node that sees it attach anew makes a new context instead.
+    #[must_use]
+    pub fn is_repetition(&self, ll_pdu: &[u8]) -> bool {
+        let Ok(Header { sapi, control: Control::Ui { nu, .. }, .. }) = peek(ll_pdu) else { return false };
+        let counters = slot_of(sapi).and_then(|slot| self.counters.get(slot)).copied();
+        counters.is_some_and(|mut counters| !counters.accept(nu))
+    }
+
     fn try_receive(
         &mut self,
         cx: &mut Context<'_>,

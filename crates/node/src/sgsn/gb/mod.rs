@@ -18,8 +18,8 @@ use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
-use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::bssgp::ie::{PagingArea, QosProfile};
+use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
 use gannet_wire::l3::ie::DrxParameter;
 
@@ -87,14 +87,23 @@ impl Sgsn {
                 NsOutput::Unitdata { nsei, bvci: Bvci::SIGNALLING, frame } => {
                     self.bssgp_signalling(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &frame);
                 }
-                NsOutput::Unitdata { nsei, bvci, frame } => self.bssgp_ptp(cx, BvcAddress { nsei, bvci }, frame),
+                NsOutput::Unitdata { nsei, bvci, frame } => {
+                    self.bssgp_ptp(cx, BvcAddress { nsei, bvci }, frame)
+                }
                 NsOutput::Status { nsei, status } => self.nse_status(cx, nsei, status),
             }
         }
     }
 
     /// NS-UNITDATA.request. `lsp` keeps what belongs together on one NS-VC.
-    pub(super) fn ns_unitdata(&mut self, cx: &mut Context<'_>, nsei: Nsei, bvci: Bvci, lsp: u32, frame: Frame) {
+    pub(super) fn ns_unitdata(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        bvci: Bvci,
+        lsp: u32,
+        frame: Frame,
+    ) {
         let mut outputs = Batch::default();
         core::mem::swap(&mut outputs, &mut self.gb.outputs);
         self.gb.ns.unitdata_request(cx, nsei, bvci, lsp, frame, &mut outputs);
@@ -118,7 +127,9 @@ impl Sgsn {
         self.gb.bvcs.arm(owner::bvc_key(), cx.timers);
         while let Some(output) = outputs.pop() {
             match output {
-                BvcOutput::Send { nsei, bvci, message } => self.send_bssgp(cx, BvcAddress { nsei, bvci }, &message),
+                BvcOutput::Send { nsei, bvci, message } => {
+                    self.send_bssgp(cx, BvcAddress { nsei, bvci }, &message)
+                }
                 BvcOutput::Reset { bvc } => {
                     self.gb.flow.reset_cell(cx, bvc);
                 }
@@ -218,7 +229,7 @@ impl Sgsn {
     /// to move what waits there where both cells are of one NSE and one routing area, and to delete it elsewhere.
     pub(super) fn cell_changed(&mut self, cx: &mut Context<'_>, slot: Slot, old: Cell, new: Cell) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
-        let tlli = mobile.llc.tlli_old().unwrap_or(mobile.gmm.tlli());
+        let tlli = mobile.llc.tlli().unwrap_or(mobile.gmm.tlli());
         let same_area = old.id.rai == new.id.rai;
         match self.gb.bvcs.find(new.nsei, new.bvci) {
             Some(cell) if same_area => {

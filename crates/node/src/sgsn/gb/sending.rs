@@ -64,12 +64,23 @@ impl Sgsn {
     }
 
     /// An LL-PDU with user data.
-    pub(in super::super) fn send_data(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
+    pub(in super::super) fn send_data(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        frame: Frame,
+    ) {
         let Some((mobile, bearer)) = self.mobiles.get(slot).and_then(|m| Some((m, m.bearer(nsapi)?))) else {
             return;
         };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
-        let meta = Meta { slot: Some(slot), tlli: mobile.gmm.tlli(), imsi, qos: QosProfile::from_octets(bearer.radio_qos) };
+        let meta = Meta {
+            slot: Some(slot),
+            tlli: mobile.gmm.tlli(),
+            imsi,
+            qos: QosProfile::from_octets(bearer.radio_qos),
+        };
         self.enqueue(cx, cell, Class::Data, meta, frame);
     }
 
@@ -112,7 +123,10 @@ impl Sgsn {
             tlli: meta.tlli,
             qos: meta.qos,
             lifetime: remaining(cx.now, expires),
-            ms_ra_capability: meta.slot.and_then(|slot| self.radio_capability.get(&slot)).map(|c| c.0.as_slice()),
+            ms_ra_capability: meta
+                .slot
+                .and_then(|slot| self.radio_capability.get(&slot))
+                .map(|c| c.0.as_slice()),
             priority: None,
             drx: mobile.map(|mobile| u16::from_be_bytes(mobile.gmm.drx().to_octets())),
             imsi: meta.imsi,
@@ -123,8 +137,7 @@ impl Sgsn {
             alignment: None,
         };
         let length = frame.len();
-        let written =
-            frame.push(header.buffer_len(length)).is_some_and(|room| header.emit(length, room));
+        let written = frame.push(header.buffer_len(length)).is_some_and(|room| header.emit(length, room));
         if !written {
             cx.drop(Drop::SgsnNoHeadroom, meta.imsi);
             return;

@@ -7,14 +7,17 @@ mod tunnels;
 pub use requests::Requests;
 pub use selection::AccessPoints;
 
+use super::held::HeldKind;
 use super::mobile::Bearer;
 use super::mobility::mobile_key;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::MmState;
+use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
-use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::L3Message;
@@ -42,7 +45,14 @@ impl Sgsn {
     }
 
     /// A message from the mobile. One that is not attached has no sessions (04.08 clause 4.7.1.3).
-    pub(super) fn sm_message(&mut self, cx: &mut Context<'_>, slot: Slot, ti: u8, ti_flag: bool, message: SmMessage) {
+    pub(super) fn sm_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        ti: u8,
+        ti_flag: bool,
+        message: SmMessage,
+    ) {
         if self.is_registered(cx, slot) {
             self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message });
         }
@@ -62,8 +72,6 @@ impl Sgsn {
     }
 
     fn is_registered(&mut self, cx: &mut Context<'_>, slot: Slot) -> bool {
-        use gannet_proto::drops::Drop;
-        use gannet_proto::gmm::MmState;
         let registered = self.mobiles.get(slot).is_some_and(|mobile| mobile.gmm.mm_state() != MmState::Idle);
         if !registered {
             cx.drop(Drop::SgsnSmUnattached, self.imsi_of(slot));
@@ -74,8 +82,7 @@ impl Sgsn {
     fn sm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: SmAction) {
         match action {
             SmAction::Send { ti, ti_flag, message } => {
-                let Some(tlli) = self.mobiles.get(slot).map(|mobile| mobile.gmm.tlli()) else { return };
-                self.send_l3(cx, slot, tlli, &L3Message::Sm { ti, ti_flag, message });
+                self.send_sm(cx, slot, &L3Message::Sm { ti, ti_flag, message });
             }
             SmAction::CreateTunnel { nsapi, apn, qos, address, pco } => {
                 self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco });
@@ -90,6 +97,20 @@ impl Sgsn {
                 }
             }
             SmAction::Released { nsapi, cause: _ } => self.released(cx, slot, nsapi),
+        }
+    }
+
+    /// A session message goes at once to a mobile that is READY; one in STANDBY is paged first (04.08 clause 4.7.9).
+    fn send_sm(&mut self, cx: &mut Context<'_>, slot: Slot, message: &L3Message) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let (tlli, mm_state) = (mobile.gmm.tlli(), mobile.gmm.mm_state());
+        if mm_state != MmState::Standby {
+            self.send_l3(cx, slot, tlli, message);
+            return;
+        }
+        match cx.frames.copy_of(&message.to_vec()) {
+            Some(frame) => self.hold(cx, slot, HeldKind::Layer3, frame),
+            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
         }
     }
 
@@ -142,7 +163,11 @@ impl Sgsn {
 
     /// The operator ends a context.
     pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation, tunnel_gone: false });
+        self.sm(
+            cx,
+            slot,
+            SmEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation, tunnel_gone: false },
+        );
     }
 
     /// Makes room for a context's bearer and gives it.

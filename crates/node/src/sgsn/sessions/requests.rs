@@ -72,7 +72,6 @@ impl Requests {
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
-
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::requests::{Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::sgsn::SgsnEvent;
 use crate::slots::Slot;
+use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::{GtpOutput, Transaction};
@@ -17,7 +18,6 @@ use gannet_wire::gtp::value::{EndUserAddress, Qos, SelectionMode};
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Nsapi, Teid};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
-use core::net::IpAddr;
 
 /// What the GGSN is asked for.
 #[derive(Debug, Clone)]
@@ -46,7 +46,9 @@ impl Sgsn {
         while let Some(output) = outputs.pop() {
             match output {
                 GtpOutput::Transmit { port, peer, frame } => self.transmit(port, peer, frame),
-                GtpOutput::Request { transaction, teid, message } => self.ggsn_asks(cx, &transaction, teid, &message),
+                GtpOutput::Request { transaction, teid, message } => {
+                    self.ggsn_asks(cx, &transaction, teid, &message)
+                }
                 GtpOutput::Malformed { transaction, teid, reply_to, cause } => {
                     let to = reply_to.or_else(|| self.peer_control(teid)).unwrap_or(Teid(0));
                     self.refuse(cx, &transaction, to, cause);
@@ -123,7 +125,14 @@ impl Sgsn {
         self.request(cx, key, ggsn, Teid(0), &request.into())
     }
 
-    fn request(&mut self, cx: &mut Context<'_>, key: u64, to: IpAddr, teid: Teid, message: &Message) -> Option<()> {
+    fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        key: u64,
+        to: IpAddr,
+        teid: Teid,
+        message: &Message,
+    ) -> Option<()> {
         let mut outputs = Batch::default();
         let sent = self.gtp.request(cx, key, to, teid, message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
@@ -218,7 +227,8 @@ impl Sgsn {
         let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
         self.gtp.close(tunnel);
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete });
-        let message = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
+        let message =
+            DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
         let sent = to.and_then(|to| self.request(cx, key, to, tunnel.peer_control, &message));
         if sent.is_none() {
             self.sm(cx, slot, SmEvent::Deleted { nsapi });
@@ -228,7 +238,8 @@ impl Sgsn {
     fn send_delete(&mut self, cx: &mut Context<'_>, of: Request, to: IpAddr, teid: Teid) {
         let key = self.requests.begin_abandoned(Request { kind: Kind::Delete, ..of });
         let message =
-            DeleteRequest { teardown: Some(true), nsapi: of.nsapi, pco: None, private_extension: None }.into();
+            DeleteRequest { teardown: Some(true), nsapi: of.nsapi, pco: None, private_extension: None }
+                .into();
         self.request(cx, key, to, teid, &message);
     }
 
@@ -276,11 +287,7 @@ impl Sgsn {
     }
 
     /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.
-    fn tunnels_lost(
-        &mut self,
-        cx: &mut Context<'_>,
-        lost: impl Fn(&gannet_proto::gtp::GtpTunnel) -> bool,
-    ) {
+    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&gannet_proto::gtp::GtpTunnel) -> bool) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
             let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
