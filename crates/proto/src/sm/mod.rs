@@ -18,7 +18,10 @@
 //!
 //! Clause numbers are those of 24.008 R99.
 
+pub mod ms;
 pub mod network;
+#[cfg(test)]
+mod pair;
 mod retry;
 
 use gannet_wire::id::Nsapi;

@@ -1,0 +1,303 @@
+//! SM in the mobile: its PDP contexts ([`SmMsContexts`]).
+//!
+//! ```text
+//! Activate ─► ACTIVATE REQUEST ─T3380─► ACTIVATE ACCEPT ─► Active
+//!                                    or ACTIVATE REJECT ─► Failed
+//! Modify ─► MODIFY REQUEST ─T3381─► MODIFY ACCEPT ─► Modified
+//! Deactivate ─► DEACTIVATE REQUEST ─T3390─► DEACTIVATE ACCEPT ─► Released
+//! DEACTIVATE REQUEST from the network ─► DEACTIVATE ACCEPT, Released
+//! ```
+
+mod context;
+mod message;
+mod procedure;
+
+pub use context::{SmMsContext, SmMsState};
+
+use super::{CONTEXTS, nsapi_of, place};
+use crate::drops::Drop;
+use crate::machine::{Batch, Context};
+use crate::time::{Duration, Instant};
+use crate::trace::{Category, Level};
+use gannet_wire::DecodeError;
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
+use gannet_wire::l3::ie::{
+    Apn, PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
+};
+use gannet_wire::l3::sm::SmMessage;
+use serde::{Deserialize, Serialize};
+
+/// The mobile's timers. The defaults are those of clause 11.2.3.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SmMsConfig {
+    /// T3380, activation.
+    pub t3380: Duration,
+    /// T3381, modification.
+    pub t3381: Duration,
+    /// T3390, deactivation.
+    pub t3390: Duration,
+    /// How often a message guarded by one of those is sent in all, up to 7.
+    pub tries: u8,
+}
+
+impl Default for SmMsConfig {
+    fn default() -> Self {
+        Self {
+            t3380: Duration::from_secs(30),
+            t3381: Duration::from_secs(8),
+            t3390: Duration::from_secs(8),
+            tries: 5,
+        }
+    }
+}
+
+/// A context that the user wants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    /// LLC SAPI of its data.
+    pub sapi: Sapi,
+    /// Quality of service.
+    pub qos: QosProfile,
+    /// Type, and the address where it is static.
+    pub address: PdpAddress,
+    /// Access point; none for the subscription's own.
+    pub apn: Option<Apn>,
+    /// Options for the external network.
+    pub pco: Option<ProtocolConfiguration>,
+}
+
+/// What happens.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SmMsEvent {
+    /// The user wants a context. The NSAPI must be free; otherwise this counts as unexpected.
+    Activate {
+        /// For it.
+        nsapi: Nsapi,
+        /// What it should be.
+        wanted: Wanted,
+    },
+    /// The user wants it no more.
+    Deactivate {
+        /// Which.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+    },
+    /// The user wants another quality of service.
+    Modify {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// Which.
+        qos: QosProfile,
+    },
+    /// A message from the network.
+    Message {
+        /// Its transaction identifier.
+        ti: u8,
+        /// Its flag, as it came.
+        ti_flag: bool,
+        /// The message.
+        message: SmMessage,
+    },
+    /// A message from the network that could not be read.
+    DecodeFailed {
+        /// Its transaction identifier.
+        ti: u8,
+        /// Its flag, as it came.
+        ti_flag: bool,
+        /// Its type.
+        message_type: u8,
+        /// Why.
+        error: DecodeError,
+    },
+    /// The deadline of [`SmMsContexts::deadline`] has come.
+    Timer,
+    /// The mobile is detached, or the network's PDP context status leaves the context out (clause 4.7.5.1.3).
+    Forget {
+        /// Which context.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+    },
+}
+
+/// What the mobile is to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SmMsAction {
+    /// Send this message on SAPI 1.
+    Send {
+        /// Transaction identifier.
+        ti: u8,
+        /// Its flag.
+        ti_flag: bool,
+        /// The message.
+        message: SmMessage,
+    },
+    /// User data may flow.
+    Active {
+        /// In which context.
+        nsapi: Nsapi,
+        /// On which SAPI.
+        sapi: Sapi,
+        /// As negotiated.
+        qos: QosProfile,
+        /// The mobile's address.
+        address: PdpAddress,
+        /// Of the context's data.
+        radio_priority: RadioPriority,
+        /// Options from the external network: its name servers.
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// The quality of service has changed, or was left as it was where the network refused.
+    Modified {
+        /// In which context.
+        nsapi: Nsapi,
+        /// What holds now.
+        qos: QosProfile,
+        /// What holds now.
+        sapi: Sapi,
+    },
+    /// The activation failed.
+    Failed {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// The network's cause; `None` where it did not answer.
+        cause: Option<SmCause>,
+    },
+    /// An active context is gone.
+    Released {
+        /// Which.
+        nsapi: Nsapi,
+        /// Why. With 39, reactivation required, the user should activate it again.
+        cause: SmCause,
+    },
+}
+
+/// The PDP contexts of one mobile: NSAPI n at place n − 5.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SmMsContexts {
+    slots: [Option<SmMsContext>; CONTEXTS],
+}
+
+impl SmMsContexts {
+    /// The context of an NSAPI.
+    #[must_use]
+    pub fn get(&self, nsapi: Nsapi) -> Option<&SmMsContext> {
+        self.slots.get(place(nsapi)?)?.as_ref()
+    }
+
+    fn get_mut(&mut self, nsapi: Nsapi) -> Option<&mut SmMsContext> {
+        self.slots.get_mut(place(nsapi)?)?.as_mut()
+    }
+
+    /// All contexts with their NSAPIs.
+    pub fn iter(&self) -> impl Iterator<Item = (Nsapi, &SmMsContext)> {
+        self.slots.iter().enumerate().filter_map(|(place, slot)| Some((nsapi_of(place), slot.as_ref()?)))
+    }
+
+    /// True where the mobile has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.slots.iter().all(Option::is_none)
+    }
+
+    /// The NSAPI of the context to which a message from the network belongs. The mobile allocated all of them, so that
+    /// such a message has flag 1.
+    #[must_use]
+    pub fn by_ti(&self, ti: u8, ti_flag: bool) -> Option<Nsapi> {
+        self.iter().find(|(_, context)| ti_flag && context.ti == ti).map(|(nsapi, _)| nsapi)
+    }
+
+    /// The contexts that are not PDP-INACTIVE, for a routing area update (clause 10.5.7.1).
+    #[must_use]
+    pub fn status(&self) -> PdpContextStatus {
+        let mut status = PdpContextStatus::default();
+        for (nsapi, _) in self.iter() {
+            status.set(nsapi);
+        }
+        status
+    }
+
+    /// When [`SmMsEvent::Timer`] is due next. To be asked after every event.
+    #[must_use]
+    pub fn deadline(&self, now: Instant) -> Option<Instant> {
+        self.iter().filter_map(|(_, context)| context.retry.deadline(now)).min()
+    }
+
+    /// Takes one event. `whose` is the mobile itself, for the counters.
+    pub fn handle(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &SmMsConfig,
+        whose: Option<Imsi>,
+        event: SmMsEvent,
+        out: &mut Batch<SmMsAction>,
+    ) {
+        let mut step = Step { contexts: self, cx, cfg, whose, out };
+        match event {
+            SmMsEvent::Activate { nsapi, wanted } => step.activate(nsapi, wanted),
+            SmMsEvent::Deactivate { nsapi, cause } => step.deactivate(nsapi, cause),
+            SmMsEvent::Modify { nsapi, qos } => step.modify(nsapi, qos),
+            SmMsEvent::Message { ti, ti_flag, message } => step.message(ti, ti_flag, message),
+            SmMsEvent::DecodeFailed { ti, ti_flag, message_type, error } => {
+                step.decode_failed(ti, ti_flag, message_type, &error);
+            }
+            SmMsEvent::Timer => step.timer(),
+            SmMsEvent::Forget { nsapi, cause } => step.release(nsapi, cause),
+        }
+    }
+}
+
+/// One call of [`SmMsContexts::handle`].
+struct Step<'a, 'c> {
+    contexts: &'a mut SmMsContexts,
+    cx: &'a mut Context<'c>,
+    cfg: &'a SmMsConfig,
+    whose: Option<Imsi>,
+    out: &'a mut Batch<SmMsAction>,
+}
+
+impl Step<'_, '_> {
+    fn drop(&mut self, drop: Drop) {
+        self.cx.drop(drop, self.whose);
+    }
+
+    /// Answers a message whose flag was `ti_flag`.
+    fn answer(&mut self, ti: u8, ti_flag: bool, message: impl Into<SmMessage>) {
+        self.out.push(SmMsAction::Send { ti, ti_flag: !ti_flag, message: message.into() });
+    }
+
+    /// Sends a message about the context of `nsapi`.
+    fn send(&mut self, nsapi: Nsapi, message: impl Into<SmMessage>) {
+        if let Some(ti) = self.contexts.get(nsapi).map(|context| context.ti) {
+            self.out.push(SmMsAction::Send { ti, ti_flag: false, message: message.into() });
+        }
+    }
+
+    fn take(&mut self, nsapi: Nsapi) -> Option<SmMsContext> {
+        place(nsapi).and_then(|place| self.contexts.slots.get_mut(place)).and_then(Option::take)
+    }
+
+    /// A context that was never active ends; `cause` is the network's.
+    fn fail(&mut self, nsapi: Nsapi, cause: Option<SmCause>) {
+        if self.take(nsapi).is_some() {
+            self.out.push(SmMsAction::Failed { nsapi, cause });
+            let cause = cause.map_or("no answer", SmCause::text);
+            self.cx.log(Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: not activated, {cause}"));
+        }
+    }
+
+    /// The context enters PDP-INACTIVE.
+    fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
+        let state = self.contexts.get(nsapi).map(SmMsContext::state);
+        match state {
+            Some(SmMsState::ActivePending) => self.fail(nsapi, Some(cause)),
+            Some(SmMsState::Active | SmMsState::ModifyPending | SmMsState::InactivePending(_)) => {
+                self.take(nsapi);
+                self.out.push(SmMsAction::Released { nsapi, cause });
+                self.cx.log(Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: released, {cause}"));
+            }
+            None => {}
+        }
+    }
+}
