@@ -1,0 +1,278 @@
+//! A mobile and an SGSN with a GGSN behind it, in virtual time, over a link that loses, doubles and delays.
+
+mod cases;
+
+use super::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, SmMsState, Wanted};
+use super::network::{Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState};
+use crate::drops::Drop;
+use crate::machine::{Batch, Surroundings};
+use crate::rng::Rng;
+use crate::time::{Duration, Instant};
+use crate::trace::Quiet;
+use gannet_wire::Reader;
+use gannet_wire::gtp::Cause;
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::ie::{
+    DelayClass, LinkedTi, PdpAddress, ProtocolConfiguration, QosProfile, QosR99, SmCause,
+};
+use gannet_wire::l3::sm::*;
+use gannet_wire::l3::{Direction, Header, L3Message};
+use std::collections::BTreeMap;
+
+const ADDRESS: PdpAddress = PdpAddress::Ipv4(core::net::Ipv4Addr::new(10, 0, 0, 7));
+const N5: Nsapi = Nsapi(5);
+const N6: Nsapi = Nsapi(6);
+
+/// Everybody may have the access points "internet" (index 3) and "static" (index 4).
+struct Subscriptions;
+
+impl Selection for Subscriptions {
+    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let qos = QosProfile { r99: request.qos.r99, ..QosProfile::BEST_EFFORT };
+        match request.apn.as_ref().map(|apn| apn.as_str()) {
+            None | Some("internet") => Ok(Selected { apn: 3, qos, address: request.address }),
+            Some("static") => Ok(Selected { apn: 4, qos, address: ADDRESS }),
+            Some("forbidden") => Err(SmCause::ServiceOptionNotSubscribed),
+            Some(_) => Err(SmCause::MissingOrUnknownApn),
+        }
+    }
+}
+
+/// What the GGSN says to a request for a tunnel.
+#[derive(Clone, Copy, PartialEq)]
+enum Ggsn {
+    Accepts,
+    Refuses(Cause),
+    IsSilent,
+}
+
+enum Arrival {
+    AtSgsn(Vec<u8>),
+    AtMs(Vec<u8>),
+    FromGgsn(SmEvent),
+}
+
+struct Pair {
+    world: Surroundings<Quiet>,
+    ms: SmMsContexts,
+    sgsn: SmContexts,
+    cfg: SmConfig,
+    queue: BTreeMap<(Instant, u64), Arrival>,
+    sequence: u64,
+    dice: Rng,
+    loss: f64,
+    doubling: f64,
+    ggsn: Ggsn,
+    /// Tunnels that the GGSN has.
+    tunnels: Vec<Nsapi>,
+    /// What the node and the user saw.
+    at_sgsn: Vec<SmAction>,
+    at_ms: Vec<SmMsAction>,
+}
+
+impl Pair {
+    fn new(seed: u64, loss: f64, doubling: f64) -> Self {
+        Self {
+            world: Surroundings::new(seed, 0, Quiet::default()),
+            ms: SmMsContexts::default(),
+            sgsn: SmContexts::default(),
+            cfg: SmConfig::default(),
+            queue: BTreeMap::new(),
+            sequence: 0,
+            dice: Rng::seeded(seed),
+            loss,
+            doubling,
+            ggsn: Ggsn::Accepts,
+            tunnels: Vec::new(),
+            at_sgsn: Vec::new(),
+            at_ms: Vec::new(),
+        }
+    }
+
+    fn drops(&self, drop: Drop) -> u64 {
+        self.world.trace.drops.get(drop)
+    }
+
+    fn later(&mut self, millis: u64, arrival: Arrival) {
+        self.sequence += 1;
+        self.queue.insert((self.world.now + Duration::from_millis(millis), self.sequence), arrival);
+    }
+
+    fn over_the_air(&mut self, message: &L3Message, uplink: bool) {
+        let copies = if self.dice.chance(self.doubling) { 2 } else { 1 };
+        for _ in 0..copies {
+            let delay = 100 + self.dice.below(400);
+            if !self.dice.chance(self.loss) {
+                let octets = message.to_vec();
+                self.later(delay, if uplink { Arrival::AtSgsn(octets) } else { Arrival::AtMs(octets) });
+            }
+        }
+    }
+
+    fn sgsn(&mut self, event: SmEvent) {
+        let mut out = Batch::default();
+        let mut network = SmNetwork { cfg: &self.cfg, selection: &mut Subscriptions, whose: None };
+        self.sgsn.handle(&mut self.world.context(), &mut network, event, &mut out);
+        while let Some(action) = out.pop() {
+            match &action {
+                SmAction::Send { ti, ti_flag, message } => {
+                    let message = L3Message::Sm { ti: *ti, ti_flag: *ti_flag, message: message.clone() };
+                    self.over_the_air(&message, false);
+                }
+                SmAction::CreateTunnel { nsapi, qos, .. } => self.create(*nsapi, *qos),
+                SmAction::DeleteTunnel { nsapi } => {
+                    self.supersede(*nsapi);
+                    self.tunnels.retain(|tunnel| tunnel != nsapi);
+                    self.later(20, Arrival::FromGgsn(SmEvent::Deleted { nsapi: *nsapi }));
+                }
+                SmAction::Active { .. } | SmAction::Modified { .. } | SmAction::Released { .. } => {}
+            }
+            if matches!(action, SmAction::Released { .. }) {
+                let SmAction::Released { nsapi, .. } = action else { unreachable!() };
+                self.supersede(nsapi);
+            }
+            self.at_sgsn.push(action);
+        }
+    }
+
+    /// Answers of the GGSN to older questions are swallowed, as the node does it.
+    fn supersede(&mut self, of: Nsapi) {
+        self.queue.retain(|_, arrival| match arrival {
+            Arrival::FromGgsn(
+                SmEvent::Created { nsapi, .. }
+                | SmEvent::CreateRejected { nsapi, .. }
+                | SmEvent::CreateFailed { nsapi }
+                | SmEvent::Deleted { nsapi },
+            ) => *nsapi != of,
+            _ => true,
+        });
+    }
+
+    fn create(&mut self, nsapi: Nsapi, asked: QosProfile) {
+        self.supersede(nsapi);
+        let event = match self.ggsn {
+            Ggsn::Accepts => {
+                self.tunnels.retain(|tunnel| *tunnel != nsapi);
+                self.tunnels.push(nsapi);
+                SmEvent::Created {
+                    nsapi,
+                    qos: QosProfile { delay: DelayClass::THREE, ..asked },
+                    address: Some(ADDRESS),
+                    pco: Some(ProtocolConfiguration(vec![0x80, 1])),
+                }
+            }
+            Ggsn::Refuses(cause) => SmEvent::CreateRejected { nsapi, cause, pco: None },
+            Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::CreateFailed { nsapi })),
+        };
+        self.later(20, Arrival::FromGgsn(event));
+    }
+
+    fn ms(&mut self, event: SmMsEvent) {
+        let mut out = Batch::default();
+        self.ms.handle(&mut self.world.context(), &SmMsConfig::default(), None, event, &mut out);
+        while let Some(action) = out.pop() {
+            if let SmMsAction::Send { ti, ti_flag, message } = &action {
+                let message = L3Message::Sm { ti: *ti, ti_flag: *ti_flag, message: message.clone() };
+                self.over_the_air(&message, true);
+            }
+            self.at_ms.push(action);
+        }
+    }
+
+    fn octets_at_sgsn(&mut self, octets: &[u8]) {
+        match L3Message::parse(Direction::Uplink, octets) {
+            Ok(L3Message::Sm { ti, ti_flag, message }) => {
+                self.sgsn(SmEvent::Message { ti, ti_flag, message })
+            }
+            Ok(L3Message::Gmm(_)) => unreachable!(),
+            Err(error) => {
+                let Ok(Header::Sm { ti, ti_flag, message_type }) = Header::parse(&mut Reader::new(octets))
+                else {
+                    return;
+                };
+                self.sgsn(SmEvent::DecodeFailed { ti, ti_flag, message_type, error });
+            }
+        }
+    }
+
+    fn octets_at_ms(&mut self, octets: &[u8]) {
+        match L3Message::parse(Direction::Downlink, octets) {
+            Ok(L3Message::Sm { ti, ti_flag, message }) => {
+                self.ms(SmMsEvent::Message { ti, ti_flag, message })
+            }
+            Ok(L3Message::Gmm(_)) => unreachable!(),
+            Err(error) => {
+                let Ok(Header::Sm { ti, ti_flag, message_type }) = Header::parse(&mut Reader::new(octets))
+                else {
+                    return;
+                };
+                self.ms(SmMsEvent::DecodeFailed { ti, ti_flag, message_type, error });
+            }
+        }
+    }
+
+    /// Runs for `seconds`.
+    fn run(&mut self, seconds: u64) {
+        let end = self.world.now + Duration::from_secs(seconds);
+        loop {
+            let now = self.world.now;
+            let arrival = self.queue.keys().next().map(|(at, _)| *at);
+            let deadlines = [arrival, self.sgsn.deadline(now), self.ms.deadline(now)];
+            let Some(next) = deadlines.into_iter().flatten().min().filter(|next| *next <= end) else {
+                self.world.now = end;
+                return;
+            };
+            self.world.now = next.max(now);
+            if self.sgsn.deadline(self.world.now).is_some_and(|at| at <= self.world.now) {
+                self.sgsn(SmEvent::Timer);
+            } else if self.ms.deadline(self.world.now).is_some_and(|at| at <= self.world.now) {
+                self.ms(SmMsEvent::Timer);
+            } else if let Some((_, arrival)) = self.queue.pop_first() {
+                match arrival {
+                    Arrival::AtSgsn(octets) => self.octets_at_sgsn(&octets),
+                    Arrival::AtMs(octets) => self.octets_at_ms(&octets),
+                    Arrival::FromGgsn(event) => self.sgsn(event),
+                }
+            }
+        }
+    }
+
+    fn activate(&mut self, nsapi: Nsapi, apn: &str, address: PdpAddress) {
+        let wanted = Wanted {
+            sapi: Sapi::DATA3,
+            qos: QosProfile { r99: Some(QosR99::default()), ..QosProfile::default() },
+            address,
+            apn: Some(apn.parse().unwrap()),
+            pco: Some(ProtocolConfiguration(vec![0x80])),
+        };
+        self.ms(SmMsEvent::Activate { nsapi, wanted });
+    }
+
+    fn active() -> Self {
+        let mut pair = Self::new(1, 0.0, 0.0);
+        pair.activate(N5, "internet", PdpAddress::Ipv4Dynamic);
+        pair.run(10);
+        assert_eq!(pair.states(), (Some(SmMsState::Active), Some(SmState::Active)));
+        pair
+    }
+
+    fn states(&self) -> (Option<SmMsState>, Option<SmState>) {
+        (self.ms.get(N5).map(|c| c.state()), self.sgsn.get(N5).map(|c| c.state()))
+    }
+
+    /// What the SGSN sent last.
+    fn last_sent(&self) -> Option<(u8, bool, SmMessage)> {
+        self.at_sgsn.iter().rev().find_map(|action| match action {
+            SmAction::Send { ti, ti_flag, message } => Some((*ti, *ti_flag, message.clone())),
+            _ => None,
+        })
+    }
+
+    fn uplink(&mut self, ti: u8, ti_flag: bool, message: impl Into<SmMessage>) {
+        self.sgsn(SmEvent::Message { ti, ti_flag, message: message.into() });
+    }
+
+    fn downlink(&mut self, ti: u8, ti_flag: bool, message: impl Into<SmMessage>) {
+        self.ms(SmMsEvent::Message { ti, ti_flag, message: message.into() });
+    }
+}

@@ -1,0 +1,223 @@
+//! Session management.
+
+use super::Direction::{Downlink, Uplink};
+use super::{Case, Direction, ELEMENTS, L3Message, check};
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::{ie::*, sm::*};
+
+const SM_MSG: &str = "gsm_a.dtap.msg_sm_type";
+
+fn sm(
+    direction: Direction,
+    message: impl Into<SmMessage>,
+    expected: &[(&'static str, &'static str)],
+) -> Case {
+    (direction, L3Message::Sm { ti: 2, ti_flag: true, message: message.into() }, expected.to_vec())
+}
+
+fn qos() -> QosProfile {
+    QosProfile {
+        delay: DelayClass::TWO,
+        reliability: ReliabilityClass::THREE,
+        peak: PeakThroughput::from_octets_per_s(32_000),
+        precedence: PrecedenceClass::LOW,
+        mean: MeanThroughput(18),
+        r99: Some(QosR99 {
+            traffic_class: TrafficClass::STREAMING,
+            delivery_order: 2,
+            erroneous_sdus: 3,
+            max_sdu: 153,
+            mbr_up: bit_rate_code_kbps(64),
+            mbr_down: BitRate::from_kbps(16_000),
+            residual_ber: 7,
+            sdu_error_ratio: 4,
+            transfer_delay: 16,
+            handling_priority: 1,
+            gbr_up: bit_rate_code_kbps(0),
+            gbr_down: BitRate::from_kbps(640),
+            signalling: Some(0x11),
+        }),
+    }
+}
+
+/// What Wireshark says of [`qos`].
+const QOS: [(&str, &str); 16] = [
+    ("gsm_a.gm.sm.qos.delay_cls", "2"),
+    ("gsm_a.gm.sm.qos.reliability_cls", "3"),
+    ("gsm_a.gm.sm.qos.peak_throughput", "6"),
+    ("gsm_a.gm.sm.qos.prec_class", "3"),
+    ("gsm_a.gm.sm.qos.mean_throughput", "18"),
+    ("gsm_a.gm.sm.qos.traffic_cls", "2"),
+    ("gsm_a.gm.sm.qos.del_order", "2"),
+    ("gsm_a.gm.sm.qos.del_of_err_sdu", "3"),
+    ("gsm_a.gm.sm.qos.ber", "7"),
+    ("gsm_a.gm.sm.qos.sdu_err_rat", "4"),
+    ("gsm_a.gm.sm.qos.trans_delay", "16"),
+    ("gsm_a.gm.sm.qos.traff_hdl_pri", "1"),
+    ("gsm_a.gm.sm.qos.max_bitrate_upl", "64"),
+    ("gsm_a.gm.sm.qos.max_bitrate_downl", "254"),
+    ("gsm_a.gm.sm.qos.max_bitrate_downl_ext", "74"),
+    ("gsm_a.gm.sm.qos.signalling_ind", "1"),
+];
+
+pub fn pdp_activation() {
+    let with_qos = |more: &[(&'static str, &'static str)]| [&QOS[..], more].concat();
+    check(&[
+        sm(
+            Uplink,
+            ActivateRequest {
+                nsapi: Nsapi(5),
+                sapi: Sapi::DATA9,
+                qos: qos(),
+                address: PdpAddress::Ipv4([10, 1, 2, 3].into()),
+                apn: Some("internet.mnc001.mcc001.gprs".parse().unwrap()),
+                pco: Some(ProtocolConfiguration(vec![0x80, 0x00, 0x0d, 0x00])),
+            },
+            &with_qos(&[
+                (SM_MSG, "0x41"),
+                ("gsm_a.dtap.ti_flag", "1"),
+                ("gsm_a.dtap.tio", "2"),
+                ("gsm_a.gm.gmm.nsapi", "0x0005"),
+                ("gsm_a.gm.sm.llc_sapi", "9"),
+                ("gsm_a.gm.sm.pdp_type_number", "33"),
+                ("gsm_a.gm.sm.pdp_type_org", "1"),
+                ("gsm_a.gm.sm.apn", "internet.mnc001.mcc001.gprs"),
+                (ELEMENTS, "0x28,0x27"),
+            ]),
+        ),
+        sm(
+            Downlink,
+            ActivateAccept {
+                sapi: Sapi::DATA3,
+                qos: qos(),
+                radio_priority: RadioPriority::One,
+                address: Some(PdpAddress::Ipv6("2001:db8::1".parse().unwrap())),
+                pco: Some(ProtocolConfiguration(vec![0x80])),
+                packet_flow_identifier: Some(PacketFlowIdentifier::SMS),
+            },
+            &with_qos(&[
+                (SM_MSG, "0x42"),
+                ("gsm_a.gm.radio_priority_pdp", "1"),
+                ("gsm_a.gm.sm.packet_flow_id", "2"),
+                (ELEMENTS, "0x2b,0x27,0x34"),
+            ]),
+        ),
+        sm(
+            Downlink,
+            ActivateReject {
+                cause: SmCause::MissingOrUnknownApn,
+                pco: Some(ProtocolConfiguration(vec![0x80])),
+            },
+            &[(SM_MSG, "0x43"), ("gsm_a.gm.sm.cause", "27"), (ELEMENTS, "0x27")],
+        ),
+        sm(
+            Downlink,
+            RequestActivation {
+                address: PdpAddress::Ipv4([10, 1, 2, 3].into()),
+                apn: Some("internet".parse().unwrap()),
+            },
+            &[(SM_MSG, "0x44"), ("gsm_a.gm.sm.pdp_type_number", "33"), ("gsm_a.gm.sm.apn", "internet")],
+        ),
+        sm(
+            Uplink,
+            RequestActivationReject { cause: SmCause::InsufficientResources },
+            &[(SM_MSG, "0x45"), ("gsm_a.gm.sm.cause", "26")],
+        ),
+        sm(
+            Uplink,
+            ActivateSecondaryRequest {
+                nsapi: Nsapi(6),
+                sapi: Sapi::DATA5,
+                qos: qos(),
+                linked_ti: LinkedTi { ti: 1, ti_flag: false },
+                tft: Some(TrafficFlowTemplate(vec![0x21, 0x10, 0x20, 0x02, 0x30, 0x11])),
+            },
+            &with_qos(&[(SM_MSG, "0x4d"), ("gsm_a.gm.sm.llc_sapi", "5"), (ELEMENTS, "0x36")]),
+        ),
+        sm(
+            Downlink,
+            ActivateSecondaryAccept {
+                sapi: Sapi::DATA5,
+                qos: qos(),
+                radio_priority: RadioPriority::Three,
+                packet_flow_identifier: Some(PacketFlowIdentifier(9)),
+            },
+            &with_qos(&[
+                (SM_MSG, "0x4e"),
+                ("gsm_a.gm.radio_priority_pdp", "3"),
+                ("gsm_a.gm.sm.packet_flow_id", "9"),
+            ]),
+        ),
+        sm(
+            Downlink,
+            ActivateSecondaryReject { cause: SmCause::ServiceOptionNotSupported },
+            &[(SM_MSG, "0x4f"), ("gsm_a.gm.sm.cause", "32")],
+        ),
+    ]);
+}
+
+pub fn pdp_modification_and_deactivation() {
+    let with_qos = |more: &[(&'static str, &'static str)]| [&QOS[..], more].concat();
+    check(&[
+        sm(
+            Downlink,
+            ModifyRequestMt {
+                radio_priority: RadioPriority::Two,
+                sapi: Sapi::DATA11,
+                qos: qos(),
+                address: Some(PdpAddress::Ipv4([10, 1, 2, 3].into())),
+                packet_flow_identifier: Some(PacketFlowIdentifier(9)),
+            },
+            &with_qos(&[
+                (SM_MSG, "0x48"),
+                ("gsm_a.gm.radio_priority_pdp", "2"),
+                ("gsm_a.gm.sm.llc_sapi", "11"),
+                (ELEMENTS, "0x2b,0x34"),
+            ]),
+        ),
+        sm(
+            Uplink,
+            ModifyRequestMo {
+                sapi: Some(Sapi::DATA5),
+                qos: Some(qos()),
+                tft: Some(TrafficFlowTemplate(vec![0x21, 0x10, 0x20, 0x02, 0x30, 0x11])),
+            },
+            &with_qos(&[(SM_MSG, "0x4a"), (ELEMENTS, "0x32,0x30,0x31")]),
+        ),
+        sm(Uplink, ModifyAcceptMo {}, &[(SM_MSG, "0x49")]),
+        sm(
+            Downlink,
+            ModifyAcceptMt {
+                qos: Some(qos()),
+                sapi: Some(Sapi::DATA5),
+                radio_priority: Some(RadioPriority::Two),
+                packet_flow_identifier: Some(PacketFlowIdentifier(9)),
+            },
+            &with_qos(&[(SM_MSG, "0x4b"), (ELEMENTS, "0x30,0x32,0x34")]),
+        ),
+        sm(
+            Downlink,
+            ModifyReject { cause: SmCause::ServiceOptionNotSupported },
+            &[(SM_MSG, "0x4c"), ("gsm_a.gm.sm.cause", "32")],
+        ),
+        sm(
+            Uplink,
+            DeactivateRequest {
+                cause: SmCause::RegularDeactivation,
+                tear_down: Some(TearDownIndicator::AllOfAddress),
+            },
+            &[(SM_MSG, "0x46"), ("gsm_a.gm.sm.cause", "36"), ("gsm_a.gm.sm.tdi", "1")],
+        ),
+        sm(Downlink, DeactivateAccept {}, &[(SM_MSG, "0x47")]),
+        sm(
+            Downlink,
+            SmStatus { cause: SmCause::InvalidTi },
+            &[(SM_MSG, "0x55"), ("gsm_a.gm.sm.cause", "81")],
+        ),
+        (
+            Uplink,
+            L3Message::Sm { ti: 100, ti_flag: false, message: DeactivateAccept {}.into() },
+            vec![(SM_MSG, "0x47"), ("gsm_a.dtap.ti_flag", "0"), ("gsm_a.dtap.tie", "100")],
+        ),
+    ]);
+}
