@@ -1,18 +1,19 @@
 //! What the emulated cells do with LL-PDUs: a queue each, drained at the cell's rate.
 //!
 //! The queue is the real bucket behind the values that FLOW-CONTROL-BVC tells the SGSN. A PDU of L octets takes L/R
-//! on the radio and reaches its mobile when the last octet has gone. The end of each transmission is computed from
-//! the beginning of the busy period, so that rounding to nanoseconds never adds up.
+//! on the radio and arrives a constant delay after its last octet has gone. The end of each transmission is computed
+//! from the beginning of the busy period, so that rounding to nanoseconds never adds up. The same serves both
+//! directions.
 
 use gannet_proto::frame::Frame;
 use gannet_proto::qos::links::{Links, List};
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use gannet_wire::id::Tlli;
 
 /// An LL-PDU on its way over the radio.
 #[derive(Debug)]
 pub struct Pending {
-    /// To whom.
+    /// To or from whom.
     pub mobile: u32,
     /// By which name.
     pub tlli: Tlli,
@@ -38,19 +39,23 @@ impl Amount {
     }
 }
 
-/// Rate and room of one cell.
+/// Rate, room and delay of one cell in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RadioConfig {
     /// What the cell transmits, in bit/s; at least 1.
     pub rate_bit_per_s: u64,
     /// Octets that may wait for it, those on the air included.
     pub queue_octets: u64,
+    /// From the end of the transmission to the arrival.
+    pub delay: Duration,
 }
 
 #[derive(Debug)]
 struct Cell {
     config: RadioConfig,
     queue: List,
+    /// What has gone and not arrived yet.
+    flying: List,
     octets: u64,
     /// When the transmitter began to be busy.
     busy_since: Instant,
@@ -63,6 +68,8 @@ struct Cell {
 pub struct Radio {
     cells: Vec<Cell>,
     pending: Vec<Option<Pending>>,
+    /// When each that has gone arrives.
+    arrival: Vec<Instant>,
     free: Vec<u32>,
     links: Links,
 }
@@ -80,6 +87,7 @@ impl Radio {
         let cell = |config| Cell {
             config,
             queue: List::EMPTY,
+            flying: List::EMPTY,
             octets: 0,
             busy_since: Instant::ZERO,
             finished_octets: 0,
@@ -87,6 +95,7 @@ impl Radio {
         Self {
             cells: cells.into_iter().map(cell).collect(),
             pending: (0..frames_max).map(|_| None).collect(),
+            arrival: vec![Instant::ZERO; frames_max as usize],
             free: (0..frames_max).rev().collect(),
             links: Links::new(frames_max as usize),
         }
@@ -122,37 +131,59 @@ impl Radio {
         Ok(())
     }
 
-    /// When the LL-PDU on the air of a cell is complete.
+    /// When the next LL-PDU of a cell has gone or arrives.
     #[must_use]
-    pub fn next_done(&self, cell: u32) -> Option<Instant> {
+    pub fn next_event(&self, cell: u32) -> Option<Instant> {
+        let arrival = self.cells.get(cell as usize)?.flying.first();
+        let arrival = arrival.and_then(|at| self.arrival.get(at as usize)).copied();
+        [arrival, self.next_gone(cell)].into_iter().flatten().min()
+    }
+
+    /// When the last octet of the LL-PDU on the air of a cell has gone.
+    fn next_gone(&self, cell: u32) -> Option<Instant> {
         let cell = self.cells.get(cell as usize)?;
         let first = self.pending.get(cell.queue.first()? as usize)?.as_ref()?;
         let octets = cell.finished_octets + first.frame.len() as u64;
         Some(Instant(cell.busy_since.0.saturating_add(span_ns(octets, cell.config.rate_bit_per_s))))
     }
 
-    /// Takes the LL-PDU whose transmission is complete at `now`.
-    pub fn pop_done(&mut self, now: Instant, cell: u32) -> Option<Pending> {
-        if self.next_done(cell)? > now {
+    /// The next LL-PDU that has arrived at `now`. Those whose lifetime had ended before their turn came are given to
+    /// `lost`.
+    pub fn pop_arrived(&mut self, now: Instant, cell: u32, mut lost: impl FnMut(Pending)) -> Option<Pending> {
+        while let Some(gone) = self.next_gone(cell).filter(|gone| *gone <= now) {
+            self.launch(cell, gone);
+            while let Some(pdu) = self.take_expired(cell, gone) {
+                lost(pdu);
+            }
+        }
+        let state = self.cells.get_mut(cell as usize)?;
+        let first = state.flying.first()?;
+        if *self.arrival.get(first as usize)? > now {
             return None;
         }
-        let pdu = self.take_first(cell)?;
-        if let Some(cell) = self.cells.get_mut(cell as usize) {
-            cell.finished_octets += pdu.frame.len() as u64;
+        self.links.remove(&mut state.flying, first);
+        self.free.push(first);
+        self.pending.get_mut(first as usize)?.take()
+    }
+
+    /// The first LL-PDU of a queue has gone.
+    fn launch(&mut self, cell: u32, gone: Instant) {
+        let Some(cell) = self.cells.get_mut(cell as usize) else { return };
+        let Some(at) = self.links.pop_front(&mut cell.queue) else { return };
+        let octets =
+            self.pending.get(at as usize).and_then(Option::as_ref).map_or(0, |pdu| pdu.frame.len() as u64);
+        cell.octets = cell.octets.saturating_sub(octets);
+        cell.finished_octets += octets;
+        self.links.push_back(&mut cell.flying, at);
+        if let Some(arrival) = self.arrival.get_mut(at as usize) {
+            *arrival = gone + cell.config.delay;
         }
-        Some(pdu)
     }
 
-    /// Takes the LL-PDU that would go on the air next, where its lifetime has ended.
-    pub fn pop_expired(&mut self, now: Instant, cell: u32) -> Option<Pending> {
+    fn take_expired(&mut self, cell: u32, gone: Instant) -> Option<Pending> {
         let first = self.cells.get(cell as usize)?.queue.first()?;
-        let expired = self.pending.get(first as usize)?.as_ref()?.expires <= now;
-        expired.then(|| self.take_first(cell)).flatten()
-    }
-
-    fn take_first(&mut self, cell: u32) -> Option<Pending> {
-        let first = self.cells.get(cell as usize)?.queue.first()?;
-        self.take(cell, first)
+        let expired = self.pending.get(first as usize)?.as_ref()?.expires <= gone;
+        expired.then(|| self.take(cell, first)).flatten()
     }
 
     fn take(&mut self, cell: u32, at: u32) -> Option<Pending> {
@@ -232,6 +263,7 @@ mod tests {
     use super::*;
     use gannet_proto::frame::FramePool;
 
+    const DELAY: u64 = 1_000_000;
     const NEVER: Instant = Instant(u64::MAX);
 
     struct Bench {
@@ -241,7 +273,7 @@ mod tests {
 
     impl Bench {
         fn new() -> Self {
-            let config = RadioConfig { rate_bit_per_s: 24_000, queue_octets: 1000 };
+            let config = RadioConfig { rate_bit_per_s: 24_000, queue_octets: 1000, delay: Duration(DELAY) };
             Self { pool: FramePool::new(8), radio: Radio::new([config; 2], 8) }
         }
         fn push(&mut self, now: u64, tlli: u32, octets: usize) -> bool {
@@ -249,6 +281,9 @@ mod tests {
             assert!(frame.set_len(octets));
             let pdu = Pending { mobile: tlli, tlli: Tlli(tlli), expires: NEVER, frame };
             self.radio.push(Instant(now), 0, pdu).is_ok()
+        }
+        fn pop(&mut self, now: u64) -> Option<Pending> {
+            self.radio.pop_arrived(Instant(now), 0, |_| panic!("nothing is too old"))
         }
     }
 
@@ -259,12 +294,16 @@ mod tests {
         for tlli in 0..3 {
             assert!(bench.push(0, tlli, 1));
         }
-        for done in [333_334, 666_667, 1_000_000] {
-            assert_eq!(bench.radio.next_done(0), Some(Instant(done)));
-            assert!(bench.radio.pop_done(Instant(done - 1), 0).is_none());
-            assert!(bench.radio.pop_done(Instant(done), 0).is_some());
+        for (gone, tlli) in [(333_334, 0), (666_667, 1), (1_000_000, 2)] {
+            assert_eq!(bench.radio.next_event(0), Some(Instant(gone)));
+            assert!(bench.pop(gone).is_none());
+            assert!(bench.radio.cells[0].flying.len() == tlli + 1);
         }
-        assert_eq!((bench.radio.next_done(0), bench.pool.free()), (None, 8));
+        for arrival in [333_334, 666_667, 1_000_000] {
+            assert_eq!(bench.radio.next_event(0), Some(Instant(arrival + DELAY)));
+            assert!(bench.pop(arrival + DELAY - 1).is_none() && bench.pop(arrival + DELAY).is_some());
+        }
+        assert_eq!((bench.radio.next_event(0), bench.pool.free()), (None, 8));
     }
 
     #[test]
@@ -276,6 +315,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_too_old_when_its_turn_comes_is_not_sent() {
+        let mut bench = Bench::new();
+        assert!(bench.push(0, 1, 300) && bench.push(0, 2, 300) && bench.push(0, 3, 300));
+        let second = bench.radio.links.next(bench.radio.cells[0].queue.first().unwrap()).unwrap();
+        bench.radio.pending[second as usize].as_mut().unwrap().expires = Instant(100_000_000);
+        let mut lost = 0;
+        assert!(bench.radio.pop_arrived(Instant(100_000_000), 0, |pdu| lost += pdu.mobile).is_none());
+        assert_eq!((lost, bench.radio.next_event(0)), (2, Some(Instant(101_000_000))));
+        assert_eq!(bench.pop(101_000_000).unwrap().mobile, 1);
+        assert_eq!(bench.radio.next_event(0), Some(Instant(200_000_000)));
+        assert_eq!(bench.pop(201_000_000).unwrap().mobile, 3, "it began when the first had gone");
+    }
+
+    #[test]
     fn flush_moves_or_deletes_the_pdus_of_one_tlli() {
         let mut bench = Bench::new();
         for (tlli, octets) in [(1, 300), (2, 100), (1, 200)] {
@@ -283,15 +336,13 @@ mod tests {
         }
         let moved = bench.radio.flush(Instant(5), 0, Some(Tlli(1)), Some(1), |_| panic!("there is room"));
         assert_eq!(moved, Amount { frames: 2, octets: 500 });
-        assert_eq!(bench.radio.next_done(1), Some(Instant(100_000_005)));
-        assert_eq!(bench.radio.next_done(0), Some(Instant(33_333_339)));
-        assert_eq!(bench.radio.pop_done(Instant(200_000_000), 1).unwrap().frame.len(), 300);
+        assert_eq!(bench.radio.next_event(1), Some(Instant(100_000_005)));
+        assert_eq!(bench.radio.next_event(0), Some(Instant(33_333_339)));
+        let first = bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {});
+        assert_eq!(first.unwrap().frame.len(), 300);
         let mut lost = 0;
         assert_eq!(bench.radio.flush(Instant(5), 0, None, None, |_| lost += 1).octets, 100);
-        assert_eq!(
-            (lost, bench.radio.queued(1).frames, bench.radio.pop_expired(NEVER, 1).is_some()),
-            (1, 1, true)
-        );
-        assert_eq!(bench.pool.free(), 8);
+        assert!(bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {}).is_some());
+        assert_eq!((lost, bench.radio.queued(1).frames, bench.pool.free()), (1, 0, 8));
     }
 }
