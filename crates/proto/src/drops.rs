@@ -189,6 +189,15 @@ drops! {
     HeldMobileGone: "held_mobile_gone", "04.08 clause 4.7.4", "an N-PDU was held for a mobile that is gone";
 
     // ---------------------------------------------------------------- nodes
+
+    UmMalformed: "um_malformed", "emulated Um", "a datagram on the emulated radio could not be read, or goes the wrong way";
+    BssFlushed: "bss_flushed", "08.18 clause 8.1", "the BSS held the LL-PDU when its mobile or cell was flushed";
+    BssUnknownMobile: "bss_unknown_mobile", "08.18 clause 6.1", "an LL-PDU came for a TLLI that no mobile in the cell uses";
+    BssOverrun: "bss_overrun", "08.18 clause 8.2", "the radio queue of the cell was full";
+    BssLifetime: "bss_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the BSS";
+    BssContactLost: "bss_contact_lost", "08.18 clause 8.3", "the mobile had left the cell when its LL-PDU was sent there";
+    BssPagedNowhere: "bss_paged_nowhere", "08.18 clause 7.1", "a mobile was to be paged in an area that has no cell in service";
+    BssCellDown: "bss_cell_down", "08.18 clause 8.3", "a mobile sent in a cell whose BVC is out of service";
 }
 
 /// A counter for each name.

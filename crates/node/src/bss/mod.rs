@@ -1,3 +1,329 @@
 //! The base station system: cells that emulate a radio, and the Gb interface to an SGSN.
+//!
+//! Towards the SGSN it is a standard BSS: NS over UDP, any number of NSEs and NS-VCs, BVC procedures, flow control,
+//! paging, FLUSH-LL, suspend and resume. Towards its mobiles it speaks the emulated Um (`proto::um`), on which
+//! [`radio`] takes the place of RLC/MAC: each cell has a rate, a delay and a queue in each direction.
+//!
+//! A mobile is known by its slot on Um, and to the SGSN by the TLLIs that it used last ([`mobiles`]). What comes for a
+//! TLLI that nobody in the cell uses is discarded as a real BSS does when nobody answers it: LLC-DISCARDED, and
+//! RADIO-STATUS where the mobile is in none of its cells.
+//!
+//! The cells of the configuration have the index of their BVC: [`bvc`](gannet_proto::bssgp::bvc) index, cell number on
+//! Um and index in this module are one number.
 
+mod config;
+mod flow;
+mod gb;
+pub mod mobiles;
 pub mod radio;
+mod signalling;
+#[cfg(test)]
+mod tests;
+mod uplink;
+
+pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
+
+use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::ns::{NsEntity, NsOutput};
+use gannet_proto::time::Instant;
+use gannet_proto::timers::{Deadlines, TimerKey};
+use gannet_wire::bssgp::Cause;
+use mobiles::Mobiles;
+use radio::{Amount, Radio, RadioConfig};
+
+/// The emulated radio; a mobile is `Peer::Slot`.
+pub const UM: Port = Port(0);
+
+/// Who wants to be woken: `TimerKey::owner`.
+mod owner {
+    pub const NS: u8 = 0;
+    pub const BVC: u8 = 1;
+    pub const CELL: u8 = 2;
+}
+
+/// The deadlines of one cell.
+#[derive(Debug, Clone, Copy)]
+enum CellTimer {
+    /// Something has gone, or arrives, downlink.
+    Downlink = 0,
+    /// The same uplink.
+    Uplink = 1,
+    /// T: the next FLOW-CONTROL-BVC (08.18 clause 8.2.3).
+    FlowControl = 2,
+}
+
+impl CellTimer {
+    const ALL: [Self; 3] = [Self::Downlink, Self::Uplink, Self::FlowControl];
+}
+
+/// An order to the BSS. Cells are named by their index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Begin: reset all NS-VCs (08.16 clause 7.3). Also later, to begin anew.
+    Start,
+    /// Reset a cell's BVC (08.18 clause 8.4).
+    ResetCell(u32),
+    /// Block a cell's BVC (08.18 clause 8.3).
+    BlockCell(u32),
+    /// Unblock it.
+    UnblockCell(u32),
+    /// Change what a cell's radio does and what FLOW-CONTROL-BVC says of it.
+    SetRadio {
+        /// Which.
+        cell: u32,
+        /// Downlink from now on.
+        downlink: RadioConfig,
+        /// To be told to the SGSN, at once or a second after the last time.
+        flow: BvcParameters,
+    },
+    /// Send FLOW-CONTROL-MS for a mobile (08.18 clause 8.2.3).
+    FlowControlMs {
+        /// Its slot on Um.
+        mobile: u32,
+        /// Its bucket.
+        bucket: Bucket,
+    },
+    /// Ask the SGSN for a mobile's radio access capability (08.18 clause 6.5).
+    AskRaCapability {
+        /// Its slot on Um.
+        mobile: u32,
+    },
+}
+
+/// What the BSS tells. Cells are named by their index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The cell's BVC is in service.
+    CellUp(u32),
+    /// The cell's BVC is out of service.
+    CellDown(u32),
+}
+
+/// A cell.
+#[derive(Debug)]
+struct Cell {
+    config: CellConfig,
+    deadlines: Deadlines<3>,
+    /// Of the last FLOW-CONTROL-BVC.
+    tag: u8,
+    last_flow_control: Option<Instant>,
+    /// The last FLOW-CONTROL-BVC was acknowledged.
+    acknowledged: bool,
+    counters: CellCounters,
+}
+
+/// What went through a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CellCounters {
+    /// LL-PDUs to mobiles that arrived there.
+    pub downlink: Amount,
+    /// LL-PDUs from mobiles that were sent to the SGSN.
+    pub uplink: Amount,
+    /// LL-PDUs to mobiles that were discarded.
+    pub discarded: Amount,
+}
+
+/// A cell as it is now.
+#[derive(Debug, Clone, Copy)]
+pub struct CellView<'a> {
+    /// Its configuration.
+    pub config: &'a CellConfig,
+    /// True where its BVC is in service.
+    pub up: bool,
+    /// True where the SGSN has acknowledged its flow control.
+    pub flow_control_acknowledged: bool,
+    /// What waits downlink.
+    pub queued: Amount,
+    /// What went through.
+    pub counters: CellCounters,
+}
+
+/// The node.
+#[derive(Debug)]
+pub struct Bss {
+    config: Config,
+    ns: NsEntity,
+    bvcs: Bvcs,
+    cells: Vec<Cell>,
+    mobiles: Mobiles,
+    downlink: Radio,
+    uplink: Radio,
+    outputs: Batch<Output<Event>>,
+    ns_outputs: Batch<NsOutput>,
+    bvc_outputs: Batch<BvcOutput>,
+}
+
+impl Bss {
+    /// A BSS whose cells are all down.
+    ///
+    /// # Errors
+    /// Where the configuration names a cell, BVC or NS-VC twice, or more than its own limits.
+    pub fn new(cx: &mut Context<'_>, config: Config) -> Result<Self, ConfigError> {
+        let mut ns = NsEntity::new(config.ns.clone());
+        for vc in &config.vcs {
+            ns.add_static_vc(cx, vc.nsei, vc.nsvci, vc.port, vc.peer).map_err(ConfigError::Ns)?;
+        }
+        let mut bvcs = Bvcs::new(config.bvc.clone());
+        for cell in &config.cells {
+            bvcs.add(cell.nsei, cell.bvci, cell.id).ok_or(ConfigError::Cell(cell.id))?;
+        }
+        Ok(Self {
+            cells: config.cells.iter().map(|cell| Cell::new(*cell)).collect(),
+            mobiles: Mobiles::new(config.mobiles_max),
+            downlink: Radio::new(config.cells.iter().map(|cell| cell.downlink), config.pdus_max),
+            uplink: Radio::new(config.cells.iter().map(|cell| cell.uplink), config.pdus_max),
+            ns,
+            bvcs,
+            outputs: Batch::with_capacity(64),
+            ns_outputs: Batch::with_capacity(64),
+            bvc_outputs: Batch::with_capacity(64),
+            config,
+        })
+    }
+
+    /// Its network service.
+    #[must_use]
+    pub const fn ns(&self) -> &NsEntity {
+        &self.ns
+    }
+
+    /// Its BVCs.
+    #[must_use]
+    pub const fn bvcs(&self) -> &Bvcs {
+        &self.bvcs
+    }
+
+    /// Its mobiles.
+    #[must_use]
+    pub const fn mobiles(&self) -> &Mobiles {
+        &self.mobiles
+    }
+
+    /// A cell as it is now.
+    #[must_use]
+    pub fn cell(&self, cell: u32) -> Option<CellView<'_>> {
+        let state = self.cells.get(cell as usize)?;
+        Some(CellView {
+            config: &state.config,
+            up: self.bvcs.is_unblocked(cell),
+            flow_control_acknowledged: state.acknowledged,
+            queued: self.downlink.queued(cell),
+            counters: state.counters,
+        })
+    }
+
+    /// How many cells there are.
+    #[must_use]
+    pub fn cell_count(&self) -> usize {
+        self.cells.len()
+    }
+
+    fn command(&mut self, cx: &mut Context<'_>, command: &Command) {
+        match command {
+            Command::Start => self.ns.start(cx, &mut self.ns_outputs),
+            Command::ResetCell(cell) => {
+                self.bvcs.reset(cx, *cell, Cause::OamIntervention, &mut self.bvc_outputs);
+            }
+            Command::BlockCell(cell) => {
+                self.bvcs.block(cx, *cell, Cause::OamIntervention, &mut self.bvc_outputs);
+            }
+            Command::UnblockCell(cell) => self.bvcs.unblock(cx, *cell, &mut self.bvc_outputs),
+            Command::SetRadio { cell, downlink, flow } => self.set_radio(cx, *cell, *downlink, *flow),
+            Command::FlowControlMs { mobile, bucket } => self.flow_control_ms(cx, *mobile, bucket),
+            Command::AskRaCapability { mobile } => self.ask_ra_capability(cx, *mobile),
+        }
+    }
+
+    fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
+        match key.owner {
+            owner::NS => self.ns.wake(cx, key, &mut self.ns_outputs),
+            owner::BVC => self.bvcs.wake(cx, &mut self.bvc_outputs),
+            _ => self.wake_cell(cx, key.slot),
+        }
+    }
+
+    fn wake_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        state.deadlines.woken(cx.now);
+        while let Some(timer) =
+            self.cells.get_mut(cell as usize).and_then(|cell| cell.deadlines.pop_due(cx.now))
+        {
+            match CellTimer::ALL.get(timer) {
+                Some(CellTimer::Downlink) => self.downlink_arrived(cx, cell),
+                Some(CellTimer::Uplink) => self.uplink_arrived(cx, cell),
+                Some(CellTimer::FlowControl) => self.send_flow_control(cx, cell),
+                None => {}
+            }
+        }
+        self.arm_cell(cx, cell);
+    }
+
+    /// Asks for the cell's next wake-up.
+    fn arm_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        for (timer, radio) in [(CellTimer::Downlink, &self.downlink), (CellTimer::Uplink, &self.uplink)] {
+            match radio.next_event(cell) {
+                Some(at) => state.deadlines.set(timer as usize, at),
+                None => state.deadlines.clear(timer as usize),
+            }
+        }
+        state.deadlines.arm(TimerKey { owner: owner::CELL, slot: cell, generation: 0 }, cx.timers);
+    }
+
+    /// Does what the entities want, until they want nothing more.
+    fn settle(&mut self, cx: &mut Context<'_>) {
+        loop {
+            if let Some(output) = self.ns_outputs.pop() {
+                self.ns_output(cx, output);
+            } else if let Some(output) = self.bvc_outputs.pop() {
+                self.bvc_output(cx, output);
+            } else {
+                self.bvcs.arm(TimerKey { owner: owner::BVC, slot: 0, generation: 0 }, cx.timers);
+                return;
+            }
+        }
+    }
+}
+
+impl Cell {
+    fn new(config: CellConfig) -> Self {
+        Self {
+            config,
+            deadlines: Deadlines::default(),
+            tag: 0,
+            last_flow_control: None,
+            acknowledged: false,
+            counters: CellCounters::default(),
+        }
+    }
+}
+
+impl Machine for Bss {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Command>>) {
+        while let Some(input) = inputs.pop() {
+            match input {
+                Input::Datagram { port: UM, peer: Peer::Slot(mobile), frame } => {
+                    self.um_datagram(cx, mobile, frame)
+                }
+                Input::Datagram { port, peer: Peer::Udp(peer), frame } => {
+                    self.ns.receive(cx, port, peer, frame, &mut self.ns_outputs);
+                }
+                Input::Datagram { .. } => {}
+                Input::Timeout(key) => self.timeout(cx, key),
+                Input::Command(command) => self.command(cx, &command),
+            }
+            self.settle(cx);
+        }
+    }
+
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {
+        while let Some(output) = self.outputs.pop() {
+            outputs.push(output);
+        }
+    }
+}

@@ -33,7 +33,7 @@ pub struct Amount {
 }
 
 impl Amount {
-    fn add(&mut self, octets: u64) {
+    pub(super) const fn add(&mut self, octets: u64) {
         self.frames += 1;
         self.octets += octets;
     }

@@ -223,8 +223,8 @@ impl Bvcs {
         match state.state {
             BvcState::Unblocked | BvcState::Unblocking => {
                 state.cause = cause;
-                self.begin(cx, bvc, BvcState::Blocking, out);
                 out.push(BvcOutput::Blocked { bvc, cause });
+                self.begin(cx, bvc, BvcState::Blocking, out);
             }
             BvcState::Down | BvcState::Resetting | BvcState::Blocking | BvcState::Blocked => {}
         }
@@ -243,8 +243,8 @@ impl Bvcs {
     pub fn reset(&mut self, cx: &mut Context<'_>, bvc: u32, cause: Cause, out: &mut Batch<BvcOutput>) {
         if let Some(state) = self.bvcs.get_mut(bvc as usize) {
             state.cause = cause;
-            self.begin(cx, bvc, BvcState::Resetting, out);
             out.push(BvcOutput::Down { bvc });
+            self.begin(cx, bvc, BvcState::Resetting, out);
         }
     }
 

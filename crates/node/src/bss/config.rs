@@ -1,0 +1,130 @@
+//! What a BSS is told.
+
+use super::owner;
+use super::radio::RadioConfig;
+use core::fmt;
+use core::net::SocketAddr;
+use gannet_proto::bssgp::bvc::{self, Role};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::machine::Port;
+use gannet_proto::ns::{NsConfig, NsError, NsRole};
+use gannet_proto::time::Duration;
+use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci};
+
+/// The port of an NS endpoint, counted from 0: a UDP socket of its own for each address that the SGSN should see.
+#[must_use]
+pub const fn gb_port(endpoint: u16) -> Port {
+    Port(endpoint.saturating_add(1))
+}
+
+/// One NS-VC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VcConfig {
+    /// Its NSE.
+    pub nsei: Nsei,
+    /// Its number.
+    pub nsvci: Nsvci,
+    /// The endpoint on our side: [`gb_port`].
+    pub port: Port,
+    /// The SGSN's endpoint.
+    pub peer: SocketAddr,
+}
+
+/// One cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellConfig {
+    /// Its NSE.
+    pub nsei: Nsei,
+    /// Its BVC, 2 or above.
+    pub bvci: Bvci,
+    /// Its name.
+    pub id: CellId,
+    /// To the mobiles.
+    pub downlink: RadioConfig,
+    /// From the mobiles.
+    pub uplink: RadioConfig,
+    /// What FLOW-CONTROL-BVC says.
+    pub flow: BvcParameters,
+}
+
+impl CellConfig {
+    /// A cell whose radio carries 1 Mbit/s each way, 20 ms long. Its real queue is a quarter larger than what the SGSN
+    /// is told, since PDUs that were sent in their time may come close together.
+    #[must_use]
+    pub const fn new(nsei: Nsei, bvci: Bvci, id: CellId) -> Self {
+        Self::with_rate(nsei, bvci, id, 1_000_000)
+    }
+
+    /// The same with another rate in both directions, in bit/s; queues hold half a second of it.
+    #[must_use]
+    pub const fn with_rate(nsei: Nsei, bvci: Bvci, id: CellId, rate_bit_per_s: u64) -> Self {
+        let told = rate_bit_per_s / 16;
+        let bmax_octets = if told < 6400 { 6400 } else { told };
+        let bucket = Bucket { bmax_octets, rate_bit_per_s };
+        let radio = RadioConfig {
+            rate_bit_per_s,
+            queue_octets: bmax_octets + bmax_octets / 4,
+            delay: Duration::from_millis(20),
+        };
+        let flow = BvcParameters { bvc: bucket, default_ms: bucket };
+        Self { nsei, bvci, id, downlink: radio, uplink: radio, flow }
+    }
+}
+
+/// A whole BSS.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Timers and limits of NS.
+    pub ns: NsConfig,
+    /// The NS-VCs of all NSEs.
+    pub vcs: Vec<VcConfig>,
+    /// Timers and limits of the BVC procedures.
+    pub bvc: bvc::Config,
+    /// The cells; their index is their number on Um.
+    pub cells: Vec<CellConfig>,
+    /// T: from one FLOW-CONTROL-BVC of a cell to the next (08.18 clause 8.2.3).
+    pub flow_control_interval: Duration,
+    /// Slots on Um.
+    pub mobiles_max: u32,
+    /// LL-PDUs in all queues of one direction.
+    pub pdus_max: u32,
+}
+
+impl Config {
+    /// Defaults for these NS-VCs and cells.
+    #[must_use]
+    pub fn new(vcs: Vec<VcConfig>, cells: Vec<CellConfig>) -> Self {
+        let cell_count = u32::try_from(cells.len()).unwrap_or(u32::MAX).max(1);
+        let ns = NsConfig::new(NsRole::Bss, owner::NS);
+        let bvc = bvc::Config { bvcs_max: cell_count, nses_max: cell_count, ..bvc::Config::new(Role::Bss) };
+        Self {
+            ns,
+            vcs,
+            bvc,
+            cells,
+            flow_control_interval: Duration::from_secs(10),
+            mobiles_max: 1024,
+            pdus_max: 4096,
+        }
+    }
+}
+
+/// Why a configuration is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigError {
+    /// An NS-VC could not be made.
+    Ns(NsError),
+    /// A cell or its BVC is there twice, its BVCI is below 2, or there are too many.
+    Cell(CellId),
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ns(error) => write!(f, "{error}"),
+            Self::Cell(cell) => write!(f, "cell {cell}: its name or BVC is taken or out of range"),
+        }
+    }
+}
+
+impl core::error::Error for ConfigError {}

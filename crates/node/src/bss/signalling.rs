@@ -1,0 +1,198 @@
+//! BSSGP messages from the SGSN, other than those about BVCs.
+
+use super::gb::um_cell;
+use super::{Bss, UM};
+use gannet_proto::drops::Drop;
+use gannet_proto::machine::{Context, Output, Peer};
+use gannet_proto::um::{BROADCAST, PagedIdentity, UmHeader, UmKind};
+use gannet_wire::bssgp::ie::{FlushAction, PagingArea};
+use gannet_wire::bssgp::signalling::FlushLlAck;
+use gannet_wire::bssgp::signalling::Status;
+use gannet_wire::bssgp::{Cause, Message};
+use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Tlli};
+
+/// FLUSH-LL as it came.
+#[derive(Debug, Clone, Copy)]
+struct Flush {
+    nsei: Nsei,
+    tlli: Tlli,
+    old_bvci: Bvci,
+    new_bvci: Option<Bvci>,
+    new_nsei: Option<Nsei>,
+}
+
+impl Bss {
+    /// A message for this NSE, on the signalling BVC or on that of `cell`.
+    pub(super) fn signalling(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        cell: Option<u32>,
+        message: &Message,
+    ) {
+        match message {
+            Message::PagingPs(paging) => {
+                let identity = identity(paging.ptmsi, paging.imsi);
+                self.page(cx, nsei, paging.area, UmKind::PagingPs, &identity);
+            }
+            Message::PagingCs(paging) => {
+                let identity = identity(paging.tmsi, paging.imsi);
+                self.page(cx, nsei, paging.area, UmKind::PagingCs, &identity);
+            }
+            Message::FlushLl { tlli, old_bvci, new_bvci, new_nsei } => {
+                let (tlli, old_bvci, new_bvci, new_nsei) = (*tlli, *old_bvci, *new_bvci, *new_nsei);
+                self.flush(cx, Flush { nsei, tlli, old_bvci, new_bvci, new_nsei });
+            }
+            Message::RaCapability { tlli, ms_ra_capability } => {
+                self.keep_ra_capability(cell, *tlli, ms_ra_capability);
+            }
+            Message::RaCapabilityUpdateAck(ack) => {
+                if let Some(octets) = &ack.ms_ra_capability {
+                    self.keep_ra_capability(cell, ack.tlli, octets);
+                }
+            }
+            Message::SuspendAck { tlli, reference, .. } => self.suspended(cx, nsei, *tlli, *reference),
+            Message::FlowControlBvcAck { tag } => {
+                if let Some(cell) = cell {
+                    self.flow_control_ack(cell, *tag);
+                }
+            }
+            // Nothing depends on these here: the mobile goes on by itself.
+            Message::FlowControlMsAck { .. }
+            | Message::ResumeAck { .. }
+            | Message::SuspendNack { .. }
+            | Message::ResumeNack { .. } => {}
+            // These go the other way, or were looked at before.
+            Message::RaCapabilityUpdate { .. }
+            | Message::RadioStatus { .. }
+            | Message::Suspend { .. }
+            | Message::Resume { .. }
+            | Message::FlowControlBvc(_)
+            | Message::FlowControlMs(_)
+            | Message::FlushLlAck(_)
+            | Message::LlcDiscarded(_)
+            | Message::BvcBlock { .. }
+            | Message::BvcBlockAck { .. }
+            | Message::BvcUnblock { .. }
+            | Message::BvcUnblockAck { .. }
+            | Message::BvcReset { .. }
+            | Message::BvcResetAck { .. }
+            | Message::Status(_) => self.bvcs.unexpected(cx, nsei, message, &mut self.bvc_outputs),
+        }
+    }
+
+    fn keep_ra_capability(&mut self, cell: Option<u32>, tlli: Tlli, octets: &[u8]) {
+        if let Some(mobile) = cell.and_then(|cell| self.mobiles.find(cell, tlli)) {
+            self.mobiles.set_ra_capability(mobile, octets);
+        }
+    }
+
+    /// 08.18 clause 6.5: asks for a mobile's radio access capability.
+    pub(super) fn ask_ra_capability(&mut self, cx: &mut Context<'_>, mobile: u32) {
+        let (Some(cell), Some(tlli)) = (self.mobiles.cell_of(mobile), self.mobiles.tlli_of(mobile)) else {
+            return;
+        };
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        state.tag = state.tag.wrapping_add(1);
+        let tag = state.tag;
+        self.send_ptp(cx, cell, &Message::RaCapabilityUpdate { tlli, tag });
+    }
+
+    /// 08.18 clause 7.1 and 7.2: one paging request in each cell of the area that this NSE serves.
+    fn page(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        area: PagingArea,
+        kind: UmKind,
+        identity: &PagedIdentity,
+    ) {
+        let mut octets = Vec::with_capacity(8);
+        identity.emit(&mut octets);
+        let mut paged = 0_u32;
+        for (index, cell) in (0_u32..).zip(&self.cells) {
+            let (config, rai) = (cell.config, cell.config.id.rai);
+            let inside = config.nsei == nsei
+                && match area {
+                    PagingArea::Bvc(bvci) => config.bvci == bvci,
+                    PagingArea::LocationArea(lai) => (rai.plmn, rai.lac) == (lai.plmn, lai.lac),
+                    PagingArea::RoutingArea(routing_area) => rai == routing_area,
+                    PagingArea::BssArea(_) => true,
+                };
+            if !inside || !self.bvcs.is_unblocked(index) {
+                continue;
+            }
+            let Some(mut frame) = cx.frames.copy_of(&octets) else {
+                cx.drop(Drop::NoFrame, None);
+                return;
+            };
+            let header = UmHeader { kind, cell: um_cell(index), tlli: Tlli(0) };
+            if frame.prepend(&header.emit()) {
+                paged += 1;
+                self.outputs.push(Output::Transmit { port: UM, peer: Peer::Slot(BROADCAST), frame });
+            }
+        }
+        if paged == 0 {
+            cx.drop(Drop::BssPagedNowhere, None);
+        }
+    }
+
+    /// 08.18 clause 8.1: queued LL-PDUs of a mobile are deleted, or go to another cell of the same NSE.
+    fn flush(&mut self, cx: &mut Context<'_>, flush: Flush) {
+        let Some(old) = self.bvcs.find(flush.nsei, flush.old_bvci) else {
+            cx.drop(Drop::BssgpUnknownBvc, None);
+            let status = Status { cause: Cause::BvciUnknown, bvci: Some(flush.old_bvci), pdu: None };
+            return self.send(cx, flush.nsei, Bvci::SIGNALLING, &Message::Status(status));
+        };
+        let same_nse = flush.new_nsei.is_none_or(|new| new == flush.nsei);
+        let new = flush.new_bvci.filter(|_| same_nse).and_then(|bvci| self.bvcs.find(flush.nsei, bvci));
+        let new = new.filter(|new| self.bvcs.is_unblocked(*new));
+        let now = cx.now;
+        let drop = if new.is_some() { Drop::BssOverrun } else { Drop::BssFlushed };
+        let mut lost = 0;
+        let all = self.downlink.flush(now, old, Some(flush.tlli), new, |pdu| {
+            lost += pdu.frame.len() as u64;
+            cx.drop(drop, None);
+        });
+        let (action, octets) = match new {
+            Some(_) => (FlushAction::Transferred, all.octets - lost),
+            None => (FlushAction::Deleted, all.octets),
+        };
+        let ack = FlushLlAck {
+            tlli: flush.tlli,
+            action,
+            new_bvci: flush.new_bvci.filter(|_| new.is_some()),
+            octets: u32::try_from(octets).unwrap_or(u32::MAX),
+            new_nsei: None,
+        };
+        self.send(cx, flush.nsei, Bvci::SIGNALLING, &Message::FlushLlAck(ack));
+        self.arm_cell(cx, old);
+        if let Some(new) = new {
+            self.arm_cell(cx, new);
+        }
+    }
+
+    /// SUSPEND-ACK: the mobile needs the number for its RESUME.
+    fn suspended(&mut self, cx: &mut Context<'_>, nsei: Nsei, tlli: Tlli, reference: u8) {
+        let here = (0_u32..).zip(&self.cells).filter(|(_, cell)| cell.config.nsei == nsei);
+        let found =
+            here.map(|(index, _)| index).find_map(|cell| Some((cell, self.mobiles.find(cell, tlli)?)));
+        let Some((cell, mobile)) = found else {
+            cx.drop(Drop::BssUnknownMobile, None);
+            return;
+        };
+        let header = UmHeader { kind: UmKind::SuspendAck, cell: um_cell(cell), tlli };
+        let Some(mut frame) = cx.frames.copy_of(&[reference]) else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        if frame.prepend(&header.emit()) {
+            self.outputs.push(Output::Transmit { port: UM, peer: Peer::Slot(mobile), frame });
+        }
+    }
+}
+
+/// A page names the mobile by its temporary identity where it has one (08.18 clause 7.1).
+fn identity(temporary: Option<u32>, imsi: Imsi) -> PagedIdentity {
+    temporary.map_or(PagedIdentity::Imsi(imsi), |temporary| PagedIdentity::PTmsi(PTmsi(temporary)))
+}

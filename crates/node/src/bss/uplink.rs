@@ -1,0 +1,102 @@
+//! What comes from the mobiles.
+
+use super::Bss;
+use super::radio::Pending;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::machine::Context;
+use gannet_proto::time::Instant;
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
+use gannet_wire::bssgp::ie::Precedence;
+use gannet_wire::bssgp::{Message, QosProfile, UlUnitdata};
+use gannet_wire::id::{Bvci, Rai, Sapi, Tlli};
+
+impl Bss {
+    /// A datagram of a mobile.
+    pub(super) fn um_datagram(&mut self, cx: &mut Context<'_>, mobile: u32, mut frame: Frame) {
+        let header = match UmHeader::parse(&frame) {
+            Ok(header) => header,
+            Err(error) => {
+                cx.log(Category::Um, Level::Notice, format_args!("from mobile {mobile}: {error}"));
+                cx.drop(Drop::UmMalformed, None);
+                return;
+            }
+        };
+        let cell = u32::from(header.cell);
+        let known = self.cells.get(cell as usize).is_some()
+            && frame.pull(HEADER_LEN)
+            && self.mobiles.heard(mobile, cell, header.tlli);
+        if !known {
+            cx.drop(Drop::UmMalformed, None);
+            return;
+        }
+        match header.kind {
+            UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, header.tlli, frame),
+            UmKind::Suspend => {
+                let message = rai(&frame).map(|rai| Message::Suspend { tlli: header.tlli, rai });
+                self.signalling_of_mobile(cx, cell, message);
+            }
+            UmKind::Resume => {
+                let tlli = header.tlli;
+                let reference = frame.get(Rai::LEN).copied();
+                let message =
+                    rai(&frame).and_then(|rai| Some(Message::Resume { tlli, rai, reference: reference? }));
+                self.signalling_of_mobile(cx, cell, message);
+            }
+            UmKind::CampOn => {}
+            // Downlink only.
+            UmKind::PagingPs | UmKind::PagingCs | UmKind::SuspendAck => cx.drop(Drop::UmMalformed, None),
+        }
+    }
+
+    fn signalling_of_mobile(&mut self, cx: &mut Context<'_>, cell: u32, message: Option<Message>) {
+        match (message, self.cells.get(cell as usize).map(|cell| cell.config.nsei)) {
+            (Some(message), Some(nsei)) => self.send(cx, nsei, Bvci::SIGNALLING, &message),
+            (None, _) | (_, None) => cx.drop(Drop::UmMalformed, None),
+        }
+    }
+
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, tlli: Tlli, frame: Frame) {
+        if !self.bvcs.is_unblocked(cell) {
+            cx.drop(Drop::BssCellDown, None);
+            return;
+        }
+        let pdu = Pending { mobile, tlli, expires: Instant(u64::MAX), frame };
+        if self.uplink.push(cx.now, cell, pdu).is_err() {
+            cx.drop(Drop::BssOverrun, None);
+        }
+        self.arm_cell(cx, cell);
+    }
+
+    /// LL-PDUs have come to the end of their way over the radio: UL-UNITDATA (08.18 clause 6.2).
+    pub(super) fn uplink_arrived(&mut self, cx: &mut Context<'_>, cell: u32) {
+        let now = cx.now;
+        // Uplink lifetimes never end.
+        while let Some(pdu) = self.uplink.pop_arrived(now, cell, |_| {}) {
+            let Some(state) = self.cells.get_mut(cell as usize) else { return };
+            let Pending { tlli, mut frame, .. } = pdu;
+            let octets = frame.len();
+            let header = UlUnitdata::new(tlli, qos(&frame), state.config.id);
+            let room = frame.push(header.buffer_len(octets));
+            if !room.is_some_and(|room| header.emit(octets, room)) {
+                cx.drop(Drop::NoFrame, None);
+                continue;
+            }
+            state.counters.uplink.add(octets as u64);
+            let (nsei, bvci) = (state.config.nsei, state.config.bvci);
+            self.ns.unitdata_request(cx, nsei, bvci, tlli.0, frame, &mut self.ns_outputs);
+        }
+    }
+}
+
+/// The routing area's octets behind the header.
+fn rai(octets: &[u8]) -> Option<Rai> {
+    octets.first_chunk().copied().map(Rai::from_octets)
+}
+
+/// The QoS profile of an uplink LL-PDU (08.18 clause 11.3.28): the radio priority is not known here.
+fn qos(ll_pdu: &[u8]) -> QosProfile {
+    let signalling = ll_pdu.first().is_some_and(|address| address & 0x0f == Sapi::GMM.0);
+    QosProfile { not_ack: true, data: !signalling, precedence: Precedence::UNKNOWN, ..QosProfile::default() }
+}
