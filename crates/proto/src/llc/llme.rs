@@ -1,9 +1,10 @@
 //! Logical link management: the assignment of TLLIs, and the parameters of each SAPI.
 
-use super::{Ciphering, Counters, LlcContext, LlcTimer, Outstanding, SAPIS};
+use super::{Ciphering, Counters, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS};
+use crate::machine::{Batch, Context};
 use crate::time::Duration;
-use gannet_wire::id::Tlli;
-use gannet_wire::llc::N201_MAX;
+use gannet_wire::id::{Sapi, Tlli};
+use gannet_wire::llc::{N201_MAX, UFunction};
 use serde::{Deserialize, Serialize};
 
 /// Negotiable parameters of one LLE that matter without acknowledged mode.
@@ -96,6 +97,12 @@ impl LlcContext {
             (None, Some(_)) => *self = Self::new(self.role),
             (None, None) => {}
         }
+    }
+
+    /// LLGMM-TRIGGER.request (04.64 clauses 7.2.1.1 and 6.4.1.7): a NULL frame on SAPI 1, which tells the SGSN in which
+    /// cell the mobile is and is the answer to paging.
+    pub fn trigger_request(&self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
+        self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
     }
 
     /// The TLLI to send with; `None` in the state "TLLI Unassigned".

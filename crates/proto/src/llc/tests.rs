@@ -407,3 +407,16 @@ fn without_a_frame_xid_goes_out_with_its_repetition() {
     drop(hoard);
     assert_eq!(u_function(&sgsn.sleep().transmitted()), (true, UFunction::Xid));
 }
+
+#[test]
+fn a_trigger_sends_a_null_frame_that_the_sgsn_takes_without_a_word() {
+    let mut ms = End::new(LlcRole::Ms);
+    ms.context.trigger_request(&mut ms.around.context(), &mut ms.out);
+    let Some(LlcOutput::Transmit { sapi: Sapi::GMM, frame }) = ms.out.pop() else { panic!("no frame") };
+    let header = peek(&frame).unwrap();
+    assert_eq!(header.control, Control::U { poll_final: false, function: UFunction::Null });
+    let mut sgsn = End::new(LlcRole::Sgsn);
+    sgsn.receive(&frame);
+    assert!(sgsn.out.is_empty());
+    assert_eq!(sgsn.around.trace.drops.total(), 0);
+}

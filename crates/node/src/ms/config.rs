@@ -1,0 +1,144 @@
+//! What a user may choose about a fleet of mobiles.
+
+use gannet_proto::gmm::ms::GmmMsConfig;
+use gannet_proto::sm::ms::SmMsConfig;
+use gannet_proto::time::Duration;
+use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
+use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};
+use gannet_wire::l3::ie::{
+    Apn, MsNetworkCapability, Octets, PdpAddress, ProtocolConfiguration, QosProfile, ReliabilityClass,
+};
+
+/// Where N-PDUs go that came for a mobile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NPduDelivery {
+    /// Out of the port [`super::TUN`].
+    #[default]
+    Tun,
+    /// To the outside as [`super::MsEvent::NPdu`], for a simulator.
+    Event,
+}
+
+/// What all mobiles ask for when nothing else is said in the order to activate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PdpRequest {
+    /// Its NSAPI, 5 to 15.
+    pub nsapi: Nsapi,
+    /// The LLC SAPI that is asked for: 3, 5, 9 or 11.
+    pub sapi: Sapi,
+    /// Where to; `None` leaves it to the subscription.
+    pub apn: Option<Apn>,
+    /// Quality of service; the default says "subscribed" in every field.
+    pub qos: QosProfile,
+    /// Kind of address.
+    pub address: PdpAddress,
+    /// Options for the external network.
+    pub pco: Option<ProtocolConfiguration>,
+}
+
+/// Everything about one fleet.
+#[derive(Debug, Clone)]
+pub struct MsConfig {
+    /// How many mobiles there are.
+    pub mobiles: u32,
+    /// The first mobile's IMSI; the n-th has this number plus n.
+    pub imsi: Imsi,
+    /// The first mobile's IMEI, spare digit last; the n-th has its number without the spare digit plus n.
+    pub imei: Option<Imei>,
+    /// The cells, in the order of their index at the BSS: what a mobile reads from their broadcast channels.
+    pub cells: Vec<CellId>,
+    /// The cell in which each mobile begins, as an index into `cells`. Mobiles beyond the end are spread over all
+    /// cells in turn.
+    pub first_cells: Vec<u16>,
+    /// Capabilities, DRX and timers of mobility management.
+    pub gmm: GmmMsConfig,
+    /// Timers of session management.
+    pub sm: SmMsConfig,
+    /// What is asked for by default.
+    pub pdp: PdpRequest,
+    /// N201-U that a mobile proposes when a context becomes active, 140 to 1520 octets; `None` leaves it to the
+    /// network to propose another than the default of 500 octets.
+    pub n201_u: Option<u16>,
+    /// Where downlink N-PDUs go.
+    pub delivery: NPduDelivery,
+    /// Downlink N-PDUs that wait for more segments, of all mobiles.
+    pub reassembly_max: usize,
+    /// How long they wait.
+    pub reassembly_timeout: Duration,
+    /// Outputs that wait for the driver, beyond which memory must grow.
+    pub outputs_max: usize,
+}
+
+impl MsConfig {
+    /// One mobile per IMSI from `imsi` on, in these cells, asking for what a phone asks for.
+    #[must_use]
+    pub fn new(mobiles: u32, imsi: Imsi, cells: Vec<CellId>) -> Self {
+        Self {
+            mobiles,
+            imsi,
+            imei: "350000000000000".parse().ok(),
+            cells,
+            first_cells: Vec::new(),
+            gmm: GmmMsConfig { network_capability: network_capability(), ..GmmMsConfig::default() },
+            sm: SmMsConfig::default(),
+            pdp: PdpRequest::default(),
+            n201_u: None,
+            delivery: NPduDelivery::Tun,
+            reassembly_max: 1024,
+            reassembly_timeout: Duration::from_secs(10),
+            outputs_max: 1024,
+        }
+    }
+
+    /// The cell in which a mobile begins.
+    #[must_use]
+    pub fn first_cell(&self, mobile: u32) -> Option<u16> {
+        let spread = || {
+            let cells = u32::try_from(self.cells.len()).ok().filter(|cells| *cells > 0)?;
+            u16::try_from(mobile % cells).ok()
+        };
+        self.first_cells.get(mobile as usize).copied().or_else(spread)
+    }
+
+    /// Protected UI frames but for reliability class 5, whose errors the application can bear (03.60 clause 15.2.3
+    /// [23.107]).
+    #[must_use]
+    pub fn protects(qos: &QosProfile) -> bool {
+        qos.reliability != ReliabilityClass::FIVE
+    }
+}
+
+/// That of a phone of R99, without the ciphers that a mobile here does not have.
+fn network_capability() -> MsNetworkCapability {
+    MsNetworkCapability(Octets::from_start(&[0x17, 0x01, 0x00, 0x00]))
+}
+
+impl Default for PdpRequest {
+    fn default() -> Self {
+        Self {
+            nsapi: Nsapi(5),
+            sapi: Sapi::DATA3,
+            apn: "internet".parse().ok(),
+            qos: QosProfile::default(),
+            address: PdpAddress::Ipv4Dynamic,
+            pco: Some(ask_for_name_servers()),
+        }
+    }
+}
+
+/// What a phone asks the external network: name servers, in PPP's manner (IPCP, RFC 1877) and in that of the container
+/// (04.08 clause 10.5.6.3 [24.008]).
+#[must_use]
+pub fn ask_for_name_servers() -> ProtocolConfiguration {
+    const CONFIGURE_REQUEST: u8 = 1;
+    const PRIMARY_DNS: u8 = 129;
+    const SECONDARY_DNS: u8 = 131;
+    let mut ipcp = vec![CONFIGURE_REQUEST, 0, 0, 16];
+    for server in [PRIMARY_DNS, SECONDARY_DNS] {
+        ipcp.extend([server, 6, 0, 0, 0, 0]);
+    }
+    ProtocolConfiguration(emit_pco(&[
+        PcoOption { identifier: identifier::IPCP, content: ipcp },
+        PcoOption { identifier: identifier::DNS_SERVER_IPV4, content: Vec::new() },
+    ]))
+}

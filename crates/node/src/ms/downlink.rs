@@ -1,0 +1,196 @@
+//! From the radio to the mobile: emulated Um → LLC → layer 3 or N-PDU.
+
+use super::mobile::{Mobile, Suspension};
+use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::ms::GmmMsEvent;
+use gannet_proto::llc::{LlcOutput, XidIndication};
+use gannet_proto::machine::{Batch, Context, Peer};
+use gannet_proto::sndcp::{Receiver, answer_xid, receive};
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
+use gannet_wire::Reader;
+use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
+use gannet_wire::l3::{Direction, Header, L3Message};
+
+impl Ms {
+    /// A datagram of the BSS.
+    pub(super) fn um_datagram(&mut self, cx: &mut Context<'_>, peer: Peer, mut frame: Frame) {
+        let header = match UmHeader::parse(&frame) {
+            Ok(header) => header,
+            Err(error) => {
+                cx.log(Category::Um, Level::Info, format_args!("Um: {error}"));
+                cx.drop(Drop::MsUmMalformed, None);
+                return;
+            }
+        };
+        let _ = frame.pull(HEADER_LEN);
+        let index = match peer {
+            Peer::Slot(BROADCAST) => None,
+            Peer::Slot(index) => Some(index),
+            Peer::Udp(_) | Peer::Link => {
+                cx.drop(Drop::MsUnknownMobile, None);
+                return;
+            }
+        };
+        match header.kind {
+            UmKind::LlPdu => self.ll_pdu(cx, index, header, frame),
+            UmKind::PagingPs => self.paging(cx, header, &frame),
+            UmKind::PagingCs => cx.drop(Drop::MsPagingCs, None),
+            UmKind::SuspendAck => self.suspend_ack(cx, index, &frame),
+            // These go the other way.
+            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => cx.drop(Drop::MsUmUnexpected, None),
+        }
+    }
+
+    /// A mobile hears an LL-PDU: one that is sent to it alone, or one that all hear and whose TLLI is its own.
+    fn ll_pdu(&mut self, cx: &mut Context<'_>, index: Option<u32>, header: UmHeader, frame: Frame) {
+        let Some(index) = index.or_else(|| self.directory.by_tlli(header.cell, header.tlli)) else {
+            cx.drop(Drop::MsUnknownTlli, None);
+            return;
+        };
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else {
+            cx.drop(Drop::MsUnknownMobile, None);
+            return;
+        };
+        if let Err(drop) = hears(mobile, header) {
+            cx.drop(drop, Some(mobile.imsi()));
+            return;
+        }
+        self.stats.ll_pdu_downlink += 1;
+        let mut outputs = core::mem::take(&mut self.llc_outputs);
+        mobile.llc.receive(cx, Some(mobile.gmm.imsi()), frame, &mut outputs);
+        self.llc_outputs(cx, index, header.tlli, &mut outputs);
+        self.llc_outputs = outputs;
+        self.arm_llc(cx, index);
+    }
+
+    /// Does what LLC says. `tlli` is that of the LL-PDU which led to it.
+    pub(super) fn llc_outputs(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        tlli: Tlli,
+        outputs: &mut Batch<LlcOutput>,
+    ) {
+        while let Some(output) = outputs.pop() {
+            match output {
+                LlcOutput::Transmit { sapi: _, frame } => {
+                    let own = self.tlli_of(index);
+                    self.send_ll_pdu(cx, index, own, frame);
+                    self.frame_sent(cx, index);
+                }
+                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => {
+                    self.layer3(cx, index, tlli, &frame);
+                }
+                LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, index, sapi, frame),
+                LlcOutput::XidIndication(indication) => {
+                    self.xid_indication(cx, index, indication, outputs);
+                }
+                // 04.65 clause 5.1.2.1: N-PDU numbers start again.
+                LlcOutput::Reset => {
+                    if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+                        mobile.bearers.iter_mut().flatten().for_each(|bearer| bearer.sndcp.reset());
+                    }
+                }
+                // Counted by LLC; a mobile goes on with what it has.
+                LlcOutput::XidConfirm { .. } | LlcOutput::Status { .. } => {}
+            }
+        }
+    }
+
+    fn xid_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        indication: XidIndication,
+        outputs: &mut Batch<LlcOutput>,
+    ) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let answer = answer_xid(cx, Some(mobile.imsi()), &indication.layer3);
+        mobile.llc.xid_response(cx, indication, answer, outputs);
+    }
+
+    /// A layer 3 message on SAPI 1.
+    fn layer3(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, octets: &[u8]) {
+        match L3Message::parse(Direction::Downlink, octets) {
+            Ok(L3Message::Gmm(message)) => self.gmm(cx, index, GmmMsEvent::Message { message, tlli }),
+            Ok(L3Message::Sm { ti, ti_flag, message }) => self.sm_message(cx, index, ti, ti_flag, message),
+            // 04.08 clause 8: what cannot be read is answered by the protocol that it belongs to.
+            Err(error) => match Header::parse(&mut Reader::new(octets)) {
+                Ok(Header::Gmm { skip: 0, .. }) => self.gmm(cx, index, GmmMsEvent::DecodeFailed(error)),
+                Ok(Header::Sm { ti, ti_flag, message_type }) => {
+                    self.sm_malformed(cx, index, (ti, ti_flag, message_type), error);
+                }
+                // Clauses 8.1, 8.2 and 8.3.1: ignored.
+                Ok(Header::Gmm { .. }) | Err(_) => cx.drop(Drop::GmmMalformed, self.imsi_of(index)),
+            },
+        }
+    }
+
+    /// An SN-PDU on one of the SAPIs for user data.
+    fn sn_pdu(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi, frame: Frame) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let receiver = Receiver { slot: index, whose: Some(mobile.imsi()) };
+        let is_active = |nsapi| mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi);
+        let n_pdu = receive(cx, &mut self.reassembler, receiver, is_active, frame);
+        self.reassembler.arm(owner::key(owner::REASSEMBLY, 0), cx.timers);
+        if let Some(n_pdu) = n_pdu {
+            self.deliver(index, n_pdu.nsapi, n_pdu.frame);
+        }
+    }
+
+    fn deliver(&mut self, index: u32, nsapi: Nsapi, frame: Frame) {
+        self.stats.n_pdu_downlink += 1;
+        match self.config.delivery {
+            NPduDelivery::Tun => self.transmit(TUN, Peer::Slot(index), frame),
+            NPduDelivery::Event => self.tell(MsEvent::NPdu { mobile: index, nsapi, frame }),
+        }
+    }
+
+    /// PACKET PAGING REQUEST: every mobile in the cell hears it, one answers (04.08 clause 4.7.9.1).
+    fn paging(&mut self, cx: &mut Context<'_>, header: UmHeader, octets: &[u8]) {
+        let Ok(identity) = PagedIdentity::parse(octets) else {
+            cx.drop(Drop::MsUmMalformed, None);
+            return;
+        };
+        let found = match identity {
+            PagedIdentity::PTmsi(ptmsi) => {
+                let cell = self.config.cells.get(usize::from(header.cell));
+                cell.and_then(|cell| self.directory.by_ptmsi(cell.rai, ptmsi))
+            }
+            PagedIdentity::Imsi(imsi) => self.directory.by_imsi(imsi),
+        };
+        let here = |index: &u32| {
+            let mobile = self.mobiles.get(*index as usize);
+            mobile.is_some_and(|mobile| mobile.cell == Some(header.cell))
+        };
+        match found.filter(here) {
+            Some(index) => self.paged(cx, index, identity),
+            None => cx.drop(Drop::MsPagingNobody, None),
+        }
+    }
+
+    pub(super) fn imsi_of(&self, index: u32) -> Option<Imsi> {
+        self.mobiles.get(index as usize).map(Mobile::imsi)
+    }
+
+    pub(super) fn tlli_of(&self, index: u32) -> Tlli {
+        self.mobiles.get(index as usize).and_then(|mobile| mobile.llc.tlli()).unwrap_or(Tlli::UNASSIGNED)
+    }
+}
+
+/// Whether a mobile hears an LL-PDU and takes it for its own.
+fn hears(mobile: &Mobile, header: UmHeader) -> Result<(), Drop> {
+    if mobile.cell != Some(header.cell) {
+        return Err(Drop::MsOtherCell);
+    }
+    if mobile.suspension != Suspension::None {
+        return Err(Drop::MsSuspended);
+    }
+    if !mobile.llc.accepts(header.tlli) {
+        return Err(Drop::MsUnknownTlli);
+    }
+    Ok(())
+}

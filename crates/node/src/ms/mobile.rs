@@ -1,0 +1,216 @@
+//! One mobile: everything but the segments that wait for others, which stand in one table of the fleet.
+
+use super::directory::Names;
+use core::net::{Ipv4Addr, Ipv6Addr};
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::ms::GmmMsContext;
+use gannet_proto::llc::{LlcContext, LlcRole};
+use gannet_proto::sm::ms::{SmMsContexts, Wanted};
+use gannet_proto::sndcp::SndcpNsapi;
+use gannet_proto::timers::Deadlines;
+use gannet_wire::id::{Imei, Imsi, Nsapi};
+use gannet_wire::l3::ie::PdpAddress;
+
+/// NSAPIs 5 to 15.
+pub const NSAPIS: usize = 11;
+
+/// An active PDP context as the data path sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bearer {
+    /// The N-PDU counter, and the SAPI.
+    pub sndcp: SndcpNsapi,
+    /// The mobile's address.
+    pub address: PdpAddress,
+    /// LL-PDUs are protected in all their octets.
+    pub protected: bool,
+}
+
+/// Whether the mobile is busy with circuit-switched services (03.60 clause 16.2.1.1 [23.060]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Suspension {
+    /// It is not.
+    #[default]
+    None,
+    /// GPRS SUSPENSION REQUEST was sent.
+    Asked,
+    /// The network has suspended GPRS, under this suspend reference number.
+    Acknowledged(u8),
+}
+
+/// One mobile.
+#[derive(Debug)]
+pub struct Mobile {
+    /// Mobility management.
+    pub gmm: GmmMsContext,
+    /// Logical links.
+    pub llc: LlcContext,
+    /// Session management.
+    pub sm: SmMsContexts,
+    /// Active contexts by NSAPI, the first is NSAPI 5.
+    pub bearers: [Option<Bearer>; NSAPIS],
+    /// Contexts by NSAPI that someone ordered and nobody took back: they are activated when the mobile is attached, and
+    /// again after each new attach.
+    pub orders: [Option<Box<Wanted>>; NSAPIS],
+    /// When SM wants to be woken.
+    pub sm_wake: Deadlines<1>,
+    /// Under which names the directory has it.
+    pub names: Names,
+    /// The cell that it has selected, by its index.
+    pub cell: Option<u16>,
+    /// Suspended or not.
+    pub suspension: Suspension,
+    /// The end of the attachment is to be told: a beginning was told, or a detach was ordered.
+    pub tells_detached: bool,
+}
+
+impl Mobile {
+    /// A mobile that is switched off.
+    #[must_use]
+    pub fn new(imsi: Imsi, imei: Option<Imei>) -> Self {
+        Self {
+            gmm: GmmMsContext::new(imsi, imei),
+            llc: LlcContext::new(LlcRole::Ms),
+            sm: SmMsContexts::default(),
+            bearers: [None; NSAPIS],
+            orders: [const { None }; NSAPIS],
+            sm_wake: Deadlines::default(),
+            names: Names::default(),
+            cell: None,
+            suspension: Suspension::None,
+            tells_detached: false,
+        }
+    }
+
+    /// The subscriber.
+    #[must_use]
+    pub const fn imsi(&self) -> Imsi {
+        self.gmm.imsi()
+    }
+
+    /// The place of an NSAPI; `None` outside 5 to 15.
+    #[must_use]
+    pub fn place_of(nsapi: Nsapi) -> Option<usize> {
+        usize::from(nsapi.0).checked_sub(5).filter(|place| *place < NSAPIS)
+    }
+
+    /// The NSAPI of a place.
+    #[must_use]
+    pub fn nsapi_at(place: usize) -> Nsapi {
+        Nsapi(u8::try_from(place + 5).unwrap_or(0))
+    }
+
+    /// The bearer of an NSAPI.
+    #[must_use]
+    pub fn bearer(&self, nsapi: Nsapi) -> Option<&Bearer> {
+        self.bearers.get(Self::place_of(nsapi)?)?.as_ref()
+    }
+
+    /// The same, to change it.
+    pub fn bearer_mut(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
+        self.bearers.get_mut(Self::place_of(nsapi)?)?.as_mut()
+    }
+
+    /// The place of a bearer, to put one there or take it away.
+    pub fn bearer_place_mut(&mut self, nsapi: Nsapi) -> Option<&mut Option<Bearer>> {
+        self.bearers.get_mut(Self::place_of(nsapi)?)
+    }
+
+    /// The place of an order.
+    pub fn order_mut(&mut self, nsapi: Nsapi) -> Option<&mut Option<Box<Wanted>>> {
+        self.orders.get_mut(Self::place_of(nsapi)?)
+    }
+
+    /// The bearer for an IP packet of this mobile: that whose address is the packet's source, otherwise the first
+    /// one of the packet's version.
+    ///
+    /// # Errors
+    /// The name under which the packet is dropped.
+    pub fn bearer_for(&self, packet: &[u8]) -> Result<Nsapi, Drop> {
+        let source = Source::of(packet);
+        let mut first = None;
+        for bearer in self.bearers.iter().flatten() {
+            match (bearer.address, source) {
+                (PdpAddress::Ipv4(own), Some(Source::V4(source))) if own == source => {
+                    return Ok(bearer.sndcp.nsapi);
+                }
+                (PdpAddress::Ipv6(own), Some(Source::V6(source))) if own == source => {
+                    return Ok(bearer.sndcp.nsapi);
+                }
+                (PdpAddress::Ipv4(_) | PdpAddress::Ipv4Dynamic, Some(Source::V4(_)))
+                | (PdpAddress::Ipv6(_) | PdpAddress::Ipv6Dynamic, Some(Source::V6(_))) => {
+                    first = first.or(Some(bearer.sndcp.nsapi));
+                }
+                _ => {}
+            }
+        }
+        let none = if self.bearers.iter().all(Option::is_none) {
+            Drop::MsNoContext
+        } else {
+            Drop::MsOtherAddressType
+        };
+        first.ok_or(none)
+    }
+}
+
+/// Who sent an IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    V4(Ipv4Addr),
+    V6(Ipv6Addr),
+}
+
+impl Source {
+    fn of(packet: &[u8]) -> Option<Self> {
+        match packet.first()? >> 4 {
+            4 => Some(Self::V4(Ipv4Addr::from(*packet.get(12..)?.first_chunk::<4>()?))),
+            6 => Some(Self::V6(Ipv6Addr::from(*packet.get(8..)?.first_chunk::<16>()?))),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_wire::id::Sapi;
+
+    fn mobile(bearers: &[(u8, PdpAddress)]) -> Mobile {
+        let mut mobile = Mobile::new("001010000000001".parse().unwrap(), None);
+        for (nsapi, address) in bearers {
+            mobile.bearers[usize::from(nsapi - 5)] = Some(Bearer {
+                sndcp: SndcpNsapi::new(Nsapi(*nsapi), Sapi(3)),
+                address: *address,
+                protected: true,
+            });
+        }
+        mobile
+    }
+
+    fn packet(source: [u8; 4]) -> Vec<u8> {
+        let mut packet = vec![0x45; 20];
+        packet[12..16].copy_from_slice(&source);
+        packet
+    }
+
+    #[test]
+    fn the_source_address_chooses_the_context() {
+        let (one, two) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+        let mobile = mobile(&[
+            (5, PdpAddress::Ipv6Dynamic),
+            (6, PdpAddress::Ipv4(one)),
+            (7, PdpAddress::Ipv4(two)),
+        ]);
+        assert_eq!(mobile.bearer_for(&packet(two.octets())), Ok(Nsapi(7)));
+        assert_eq!(mobile.bearer_for(&packet([9; 4])), Ok(Nsapi(6)));
+        assert_eq!(mobile.bearer_for(&[0x60; 40]), Ok(Nsapi(5)));
+        assert_eq!(mobile.bearer_for(&[]), Err(Drop::MsOtherAddressType));
+        assert_eq!(mobile.bearer_for(&[0x45]), Err(Drop::MsOtherAddressType));
+    }
+
+    #[test]
+    fn without_a_context_there_is_none() {
+        assert_eq!(mobile(&[]).bearer_for(&packet([1; 4])), Err(Drop::MsNoContext));
+        let v4 = mobile(&[(5, PdpAddress::Ipv4Dynamic)]);
+        assert_eq!(v4.bearer_for(&[0x60; 40]), Err(Drop::MsOtherAddressType));
+    }
+}

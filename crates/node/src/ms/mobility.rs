@@ -1,0 +1,277 @@
+//! Mobility management: what GMM asks of the mobile is done here; cells, paging and suspension.
+
+use super::directory::Names;
+use super::mobile::{Mobile, Suspension};
+use super::{Failure, Ms, MsEvent, Procedure, owner};
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy};
+use gannet_proto::llc::Ciphering;
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::um::{PagedIdentity, UmKind};
+use gannet_wire::id::Tlli;
+use gannet_wire::l3::L3Message;
+use gannet_wire::l3::gmm::GmmMessage;
+use gannet_wire::l3::ie::GmmCause;
+
+impl Ms {
+    /// Gives an event to a mobile's GMM and does what follows.
+    pub(super) fn gmm(&mut self, cx: &mut Context<'_>, index: u32, event: GmmMsEvent) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let rejected = rejection(mobile, &event);
+        let mut actions = Batch::default();
+        mobile.gmm.active_nsapis = mobile.sm.status();
+        mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
+        self.gmm_actions(cx, index, &mut actions);
+        if let Some((procedure, cause)) = rejected {
+            self.tell(MsEvent::Rejected { mobile: index, procedure, cause: Failure::Gmm(cause) });
+        }
+    }
+
+    /// A deadline of a mobile's GMM may be due.
+    pub(super) fn wake_gmm(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let before = mobile.gmm.state();
+        let mut actions = Batch::default();
+        mobile.gmm.active_nsapis = mobile.sm.status();
+        mobile.gmm.expire(cx, &self.config.gmm, &mut actions);
+        let after = mobile.gmm.state();
+        self.gmm_actions(cx, index, &mut actions);
+        let procedure = match before {
+            GmmMsState::RegisteredInitiated => Procedure::Attach,
+            GmmMsState::RoutingAreaUpdatingInitiated => Procedure::RoutingAreaUpdate,
+            GmmMsState::Null
+            | GmmMsState::Deregistered
+            | GmmMsState::Registered
+            | GmmMsState::DeregisteredInitiated => return,
+        };
+        if before != after {
+            self.tell(MsEvent::Rejected { mobile: index, procedure, cause: Failure::NoAnswer });
+        }
+    }
+
+    /// An LLC frame was sent that GMM did not ask for. The frequent case, a mobile that is READY, leaves no action and
+    /// allocates nothing.
+    pub(super) fn frame_sent(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let mut actions = core::mem::take(&mut self.gmm_scratch);
+        mobile.gmm.handle(cx, &self.config.gmm, GmmMsEvent::LlcFrameSent, &mut actions);
+        self.gmm_actions(cx, index, &mut actions);
+        self.gmm_scratch = actions;
+    }
+
+    fn gmm_actions(&mut self, cx: &mut Context<'_>, index: u32, actions: &mut Batch<GmmMsAction>) {
+        if !actions.is_empty() {
+            while let Some(action) = actions.pop() {
+                self.gmm_action(cx, index, action, actions);
+            }
+            self.rename(index);
+            // Contexts that wait for the end of a procedure (04.08 clause 4.7.1).
+            self.activate_ordered(cx, index);
+        }
+        if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+            mobile.gmm.deadlines.arm(owner::key(owner::GMM, index), cx.timers);
+        }
+    }
+
+    fn gmm_action(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        action: GmmMsAction,
+        actions: &mut Batch<GmmMsAction>,
+    ) {
+        match action {
+            GmmMsAction::Send { message, tlli } => {
+                self.send_l3(cx, index, tlli, &L3Message::Gmm(message));
+            }
+            GmmMsAction::AssignTlli { new, old } => {
+                if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+                    mobile.llc.assign(Some(new), old, Ciphering::NONE);
+                }
+                self.camp_on(cx, index);
+            }
+            GmmMsAction::UnassignTlli { old } => self.unassign_tlli(index, old),
+            GmmMsAction::SendCellUpdate => self.cell_update(cx, index),
+            // The card has no key: it cannot answer a challenge.
+            GmmMsAction::AskSim { rand: _ } => {
+                if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+                    mobile.gmm.handle(cx, &self.config.gmm, GmmMsEvent::SimAnswer(None), actions);
+                }
+            }
+            GmmMsAction::Registered => self.registered(index),
+            GmmMsAction::Deregistered { cause } => self.deregistered(index, cause),
+            GmmMsAction::Updated => {
+                let rai = self.mobiles.get(index as usize).and_then(|mobile| mobile.gmm.routing_area());
+                if let Some(rai) = rai {
+                    self.tell(MsEvent::Updated { mobile: index, rai });
+                }
+            }
+            GmmMsAction::MmStateChanged(state) => self.mm_state_changed(cx, index, state),
+            GmmMsAction::DeletePdpContexts(contexts) => self.forget_contexts(cx, index, contexts),
+        }
+    }
+
+    fn mm_state_changed(&self, cx: &mut Context<'_>, index: u32, state: MmState) {
+        if let Some(imsi) = self.imsi_of(index) {
+            cx.log(Category::Mm, Level::Debug, format_args!("{imsi}: MM state {state:?}"));
+        }
+    }
+
+    fn registered(&mut self, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        mobile.tells_detached = true;
+        let ptmsi = mobile.gmm.ptmsi();
+        self.stats.attached += 1;
+        self.tell(MsEvent::Attached { mobile: index, ptmsi });
+    }
+
+    fn deregistered(&mut self, index: u32, cause: Option<GmmCause>) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        if core::mem::take(&mut mobile.tells_detached) {
+            self.tell(MsEvent::Detached { mobile: index, cause });
+        }
+    }
+
+    fn unassign_tlli(&mut self, index: u32, old: Tlli) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        if mobile.llc.tlli_old() == Some(old) {
+            let current = mobile.llc.tlli();
+            mobile.llc.assign(current, None, Ciphering::NONE);
+        } else if mobile.llc.tlli() == Some(old) {
+            // 04.64 clause 8.3.3: everything ends.
+            mobile.llc.assign(None, Some(old), Ciphering::NONE);
+        }
+    }
+
+    /// An LLC frame without content, which tells the network where the mobile is.
+    fn cell_update(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let mut outputs = Batch::default();
+        mobile.llc.trigger_request(cx, &mut outputs);
+        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
+    }
+
+    /// Keeps the directory up to date with a mobile's names.
+    fn rename(&mut self, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let names = names_of(mobile);
+        let old = core::mem::replace(&mut mobile.names, names);
+        self.directory.rename(index, old, names);
+    }
+
+    /// The mobile selects a cell: it tells the BSS that it is there, and GMM.
+    pub(super) fn select_cell(&mut self, cx: &mut Context<'_>, index: u32, cell: u16) {
+        let id = self.config.cells.get(usize::from(cell)).copied();
+        let (Some(mobile), Some(id)) = (self.mobiles.get_mut(index as usize), id) else {
+            cx.drop(Drop::MsBadOrder, None);
+            cx.log(Category::Um, Level::Error, format_args!("mobile {index}: there is no cell {cell}"));
+            return;
+        };
+        mobile.cell = Some(cell);
+        self.camp_on(cx, index);
+        self.gmm(cx, index, GmmMsEvent::CellSelected(id));
+        self.rename(index);
+    }
+
+    /// The mobile has no cell any more.
+    pub(super) fn lose_cell(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else {
+            cx.drop(Drop::MsBadOrder, None);
+            return;
+        };
+        mobile.cell = None;
+        self.gmm(cx, index, GmmMsEvent::CellLost);
+        self.rename(index);
+    }
+
+    /// Tells the BSS that the mobile is in its cell and by which TLLI it can be reached.
+    fn camp_on(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let tlli = mobile.llc.tlli().unwrap_or(Tlli(0));
+        self.send_um_octets(cx, index, UmKind::CampOn, tlli, &[]);
+    }
+
+    /// The mobile is in its first cell where it has none yet.
+    pub(super) fn switch_on(&mut self, cx: &mut Context<'_>, index: u32) {
+        let has_cell = self.mobiles.get(index as usize).is_some_and(|mobile| mobile.cell.is_some());
+        if !has_cell && let Some(cell) = self.config.first_cell(index) {
+            self.select_cell(cx, index, cell);
+        }
+    }
+
+    /// The mobile has heard its name.
+    pub(super) fn paged(&mut self, cx: &mut Context<'_>, index: u32, identity: PagedIdentity) {
+        self.stats.pagings += 1;
+        let by = match identity {
+            PagedIdentity::PTmsi(_) => PagedBy::PTmsi,
+            PagedIdentity::Imsi(_) => PagedBy::Imsi,
+        };
+        self.gmm(cx, index, GmmMsEvent::Paged(by));
+    }
+
+    /// The mobile begins something circuit-switched: GPRS SUSPENSION REQUEST (03.60 clause 16.2.1.1.1).
+    pub(super) fn suspend(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let Some((rai, tlli)) = mobile.gmm.routing_area().zip(mobile.llc.tlli()) else {
+            cx.drop(Drop::MsBadOrder, Some(mobile.imsi()));
+            return;
+        };
+        if mobile.suspension == Suspension::None {
+            mobile.suspension = Suspension::Asked;
+            self.send_um_octets(cx, index, UmKind::Suspend, tlli, &rai.to_octets());
+        }
+    }
+
+    pub(super) fn suspend_ack(&mut self, cx: &mut Context<'_>, index: Option<u32>, octets: &[u8]) {
+        let mobile = index.and_then(|index| self.mobiles.get_mut(index as usize));
+        match (mobile, octets) {
+            (Some(mobile), [reference, ..]) if mobile.suspension != Suspension::None => {
+                mobile.suspension = Suspension::Acknowledged(*reference);
+            }
+            (_, []) => cx.drop(Drop::MsUmMalformed, None),
+            _ => cx.drop(Drop::MsUmUnexpected, None),
+        }
+    }
+
+    /// That is over. The BSS resumes GPRS where it knows of the suspension; otherwise any LLC frame does (clause
+    /// 16.2.1.1.2).
+    pub(super) fn resume(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let (rai, tlli) = (mobile.gmm.routing_area(), mobile.llc.tlli());
+        match (core::mem::take(&mut mobile.suspension), rai, tlli) {
+            (Suspension::Acknowledged(reference), Some(rai), Some(tlli)) => {
+                let mut octets = [0; 7];
+                let (area, last) = octets.split_at_mut(6);
+                area.copy_from_slice(&rai.to_octets());
+                last.fill(reference);
+                self.send_um_octets(cx, index, UmKind::Resume, tlli, &octets);
+            }
+            (Suspension::Acknowledged(_) | Suspension::Asked, _, Some(_)) => self.cell_update(cx, index),
+            (Suspension::None, _, _) | (_, _, None) => cx.drop(Drop::MsBadOrder, self.imsi_of(index)),
+        }
+    }
+}
+
+fn names_of(mobile: &Mobile) -> Names {
+    let in_cell = |tlli: Option<Tlli>| mobile.cell.zip(tlli);
+    Names {
+        ptmsi: mobile.gmm.routing_area().zip(mobile.gmm.ptmsi()),
+        tllis: [in_cell(mobile.llc.tlli()), in_cell(mobile.llc.tlli_old())],
+    }
+}
+
+/// The procedure that a message ends with a reject.
+fn rejection(mobile: &Mobile, event: &GmmMsEvent) -> Option<(Procedure, GmmCause)> {
+    let GmmMsEvent::Message { message, tlli: _ } = event else { return None };
+    match (message, mobile.gmm.state()) {
+        (GmmMessage::AttachReject(reject), GmmMsState::RegisteredInitiated) => {
+            Some((Procedure::Attach, reject.cause))
+        }
+        (GmmMessage::RauReject(reject), GmmMsState::RoutingAreaUpdatingInitiated) => {
+            Some((Procedure::RoutingAreaUpdate, reject.cause))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! What a user sees of the mobiles: values for programs, and lines for people.
+
+use super::Ms;
+use super::mobile::{Mobile, Suspension};
+use core::fmt;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::ms::{GmmMsState, Service};
+use gannet_proto::sm::ms::SmMsState;
+use gannet_wire::id::{CellId, Imsi, Nsapi, PTmsi, Sapi, Tlli};
+use gannet_wire::l3::ie::PdpAddress;
+
+/// One context of a mobile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextView {
+    /// Its NSAPI.
+    pub nsapi: Nsapi,
+    /// Its SAPI, once it is active.
+    pub sapi: Option<Sapi>,
+    /// The state's name, in the words of 04.08 clause 6.1.2.1 [24.008].
+    pub state: &'static str,
+    /// The mobile's address, once it is active.
+    pub address: Option<PdpAddress>,
+}
+
+/// One mobile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MobileView {
+    /// Its index.
+    pub index: u32,
+    /// The subscriber.
+    pub imsi: Imsi,
+    /// The GMM state's name, in the words of 04.08 clause 4.1.3.1 [24.008].
+    pub gmm: &'static str,
+    /// The sub-state's name.
+    pub service: &'static str,
+    /// The MM state's name.
+    pub mm: &'static str,
+    /// The cell that it has selected: index and name.
+    pub cell: Option<(u16, CellId)>,
+    /// Its P-TMSI.
+    pub ptmsi: Option<PTmsi>,
+    /// The TLLI that it sends with.
+    pub tlli: Option<Tlli>,
+    /// GPRS is suspended.
+    pub suspended: bool,
+    /// Its contexts, by NSAPI.
+    pub contexts: Vec<ContextView>,
+}
+
+const fn gmm_name(state: GmmMsState) -> &'static str {
+    match state {
+        GmmMsState::Null => "gmm-null",
+        GmmMsState::Deregistered => "gmm-deregistered",
+        GmmMsState::RegisteredInitiated => "gmm-registered-initiated",
+        GmmMsState::Registered => "gmm-registered",
+        GmmMsState::DeregisteredInitiated => "gmm-deregistered-initiated",
+        GmmMsState::RoutingAreaUpdatingInitiated => "gmm-routing-area-updating-initiated",
+    }
+}
+
+const fn service_name(service: Service) -> &'static str {
+    match service {
+        Service::Normal => "normal-service",
+        Service::Limited => "limited-service",
+        Service::Attempting => "attempting",
+        Service::NoCell => "no-cell-available",
+        Service::NoImsi => "no-imsi",
+    }
+}
+
+const fn mm_name(state: MmState) -> &'static str {
+    match state {
+        MmState::Idle => "idle",
+        MmState::Standby => "standby",
+        MmState::Ready => "ready",
+    }
+}
+
+const fn sm_name(state: SmMsState) -> &'static str {
+    match state {
+        SmMsState::ActivePending => "pdp-activation-pending",
+        SmMsState::Active => "pdp-active",
+        SmMsState::ModifyPending => "pdp-active, modification pending",
+        SmMsState::InactivePending(_) => "pdp-inactive-pending",
+    }
+}
+
+impl Ms {
+    /// One mobile.
+    #[must_use]
+    pub fn view(&self, index: u32) -> Option<MobileView> {
+        let mobile = self.mobile(index)?;
+        let cell = mobile.cell.and_then(|cell| Some((cell, *self.config.cells.get(usize::from(cell))?)));
+        Some(MobileView {
+            index,
+            imsi: mobile.imsi(),
+            gmm: gmm_name(mobile.gmm.state()),
+            service: service_name(mobile.gmm.service()),
+            mm: mm_name(mobile.gmm.mm_state()),
+            cell,
+            ptmsi: mobile.gmm.ptmsi(),
+            tlli: mobile.llc.tlli(),
+            suspended: mobile.suspension != Suspension::None,
+            contexts: contexts(mobile),
+        })
+    }
+
+    /// All mobiles, by index.
+    pub fn views(&self) -> impl Iterator<Item = MobileView> + '_ {
+        (0_u32..).map_while(|index| self.view(index))
+    }
+}
+
+fn contexts(mobile: &Mobile) -> Vec<ContextView> {
+    let view = |(nsapi, state)| {
+        let bearer = mobile.bearer(nsapi);
+        ContextView {
+            nsapi,
+            sapi: bearer.map(|bearer| bearer.sndcp.sapi),
+            state: sm_name(state),
+            address: bearer.map(|bearer| bearer.address),
+        }
+    };
+    mobile.sm.iter().map(|(nsapi, context)| (nsapi, context.state())).map(view).collect()
+}
+
+/// `-` where there is nothing.
+fn or_dash<T: fmt::Display>(value: Option<T>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+impl fmt::Display for MobileView {
+    /// One line, and one more for each context.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "mobile {} imsi {}: {} ({}), {}", self.index, self.imsi, self.gmm, self.service, self.mm)?;
+        match self.cell {
+            Some((index, id)) => write!(f, ", cell {index} ({id})")?,
+            None => f.write_str(", no cell")?,
+        }
+        write!(f, ", P-TMSI {}, TLLI {}", or_dash(self.ptmsi), or_dash(self.tlli))?;
+        if self.suspended {
+            f.write_str(", suspended")?;
+        }
+        for context in &self.contexts {
+            write!(f, "\n  nsapi {} sapi {}", context.nsapi, or_dash(context.sapi))?;
+            write!(f, ": {}, address {}", context.state, or_dash(context.address))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! From the mobile to the radio: N-PDU → SNDCP → LLC → emulated Um.
+
+use super::mobile::Suspension;
+use super::{Ms, UM, owner};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::ms::GmmMsState;
+use gannet_proto::machine::{Context, Peer};
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::um::{UmHeader, UmKind};
+use gannet_wire::id::{Nsapi, Sapi, Tlli};
+use gannet_wire::l3::L3Message;
+
+impl Ms {
+    /// An N-PDU from the TUN device, or from the simulator where the context is said.
+    pub(super) fn n_pdu(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Option<Nsapi>, frame: Frame) {
+        let whose = self.imsi_of(index);
+        if let Err(drop) = self.try_n_pdu(cx, index, nsapi, frame) {
+            cx.drop(drop, whose);
+        }
+    }
+
+    fn try_n_pdu(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        nsapi: Option<Nsapi>,
+        frame: Frame,
+    ) -> Result<(), Drop> {
+        let mobile = self.mobiles.get_mut(index as usize).ok_or(Drop::MsUnknownMobile)?;
+        let nsapi = match nsapi {
+            Some(nsapi) => nsapi,
+            None => mobile.bearer_for(&frame)?,
+        };
+        let bearer = *mobile.bearer(nsapi).ok_or(Drop::MsNoContext)?;
+        if mobile.suspension != Suspension::None {
+            return Err(Drop::MsSuspended);
+        }
+        // 04.08 clause 4.7.5.1: the mobile sends no user data while it updates its routing area.
+        if mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
+            return Err(Drop::MsUpdating);
+        }
+        let n201_u = mobile.llc.n201_u(bearer.sndcp.sapi);
+        let mut sndcp = bearer.sndcp;
+        let mut segments = core::mem::take(&mut self.segments);
+        let cut = sndcp.unitdata_request(cx, n201_u, frame, &mut segments);
+        if let Some(bearer) = mobile.bearer_mut(nsapi) {
+            bearer.sndcp = sndcp;
+        }
+        while let Some(segment) = segments.pop() {
+            self.ll_unitdata(cx, index, sndcp.sapi, bearer.protected, segment);
+        }
+        self.segments = segments;
+        cut?;
+        self.stats.n_pdu_uplink += 1;
+        self.frame_sent(cx, index);
+        Ok(())
+    }
+
+    /// LL-UNITDATA.request, and the LL-PDU on its way.
+    fn ll_unitdata(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi, protected: bool, mut frame: Frame) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        match mobile.llc.unitdata_request(sapi, protected, true, &mut frame) {
+            Ok(()) => {
+                let tlli = mobile.llc.tlli().unwrap_or(Tlli::UNASSIGNED);
+                self.send_ll_pdu(cx, index, tlli, frame);
+            }
+            Err(drop) => cx.drop(drop, Some(mobile.imsi())),
+        }
+    }
+
+    /// A layer 3 message on SAPI 1. GMM knows of its own messages; others are to be told with [`Ms::frame_sent`].
+    pub(super) fn send_l3(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, message: &L3Message) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let whose = mobile.imsi();
+        let Some(mut frame) = cx.frames.copy_of(&message.to_vec()) else {
+            cx.drop(Drop::NoFrame, Some(whose));
+            return;
+        };
+        if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
+            cx.drop(drop, Some(whose));
+            return;
+        }
+        cx.log(Category::Mm, Level::Debug, format_args!("{whose}: {} sent", message.name()));
+        self.send_ll_pdu(cx, index, tlli, frame);
+    }
+
+    /// A whole LL-PDU to the BSS.
+    pub(super) fn send_ll_pdu(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, frame: Frame) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        if mobile.suspension != Suspension::None {
+            cx.drop(Drop::MsSuspended, Some(mobile.imsi()));
+            return;
+        }
+        self.stats.ll_pdu_uplink += 1;
+        self.send_um(cx, index, UmKind::LlPdu, tlli, frame);
+    }
+
+    /// A datagram on the emulated Um, in the mobile's cell.
+    pub(super) fn send_um(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        kind: UmKind,
+        tlli: Tlli,
+        mut frame: Frame,
+    ) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let Some(cell) = mobile.cell else {
+            cx.drop(Drop::MsNoCell, Some(mobile.imsi()));
+            return;
+        };
+        if frame.prepend(&UmHeader { kind, cell, tlli }.emit()) {
+            self.transmit(UM, Peer::Slot(index), frame);
+        } else {
+            cx.drop(Drop::MsNoRoom, Some(mobile.imsi()));
+        }
+    }
+
+    /// The same with nothing or little behind the header.
+    pub(super) fn send_um_octets(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        kind: UmKind,
+        tlli: Tlli,
+        octets: &[u8],
+    ) {
+        match cx.frames.copy_of(octets) {
+            Some(frame) => self.send_um(cx, index, kind, tlli, frame),
+            None => cx.drop(Drop::NoFrame, self.imsi_of(index)),
+        }
+    }
+
+    /// T200 of a mobile's LLC may be due.
+    pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let mut outputs = core::mem::take(&mut self.llc_outputs);
+        mobile.llc.wake(cx, Some(mobile.gmm.imsi()), &mut outputs);
+        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
+        self.llc_outputs = outputs;
+        self.arm_llc(cx, index);
+    }
+
+    pub(super) fn arm_llc(&mut self, cx: &mut Context<'_>, index: u32) {
+        if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+            mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
+        }
+    }
+}
