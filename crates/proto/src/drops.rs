@@ -198,6 +198,22 @@ drops! {
     BssContactLost: "bss_contact_lost", "08.18 clause 8.3", "the mobile had left the cell when its LL-PDU was sent there";
     BssPagedNowhere: "bss_paged_nowhere", "08.18 clause 7.1", "a mobile was to be paged in an area that has no cell in service";
     BssCellDown: "bss_cell_down", "08.18 clause 8.3", "a mobile sent in a cell whose BVC is out of service";
+
+    // The mobiles.
+    MsUmMalformed: "ms_um_malformed", "emulated Um", "a datagram of the emulated radio could not be read";
+    MsUmUnexpected: "ms_um_unexpected", "emulated Um", "a datagram of the emulated radio goes the other way, or answers nothing";
+    MsUnknownMobile: "ms_unknown_mobile", "emulated Um", "a datagram is for a mobile that does not exist";
+    MsUnknownTlli: "ms_unknown_tlli", "04.64 clause 8.3", "an LL-PDU came with a TLLI that is not, or no longer, its mobile's";
+    MsOtherCell: "ms_other_cell", "emulated Um", "an LL-PDU came in a cell that its mobile has left";
+    MsNoCell: "ms_no_cell", "emulated Um", "a mobile without a cell had something to send";
+    MsNoRoom: "ms_no_room", "frame pool", "a frame has no room for the header of the emulated radio";
+    MsPagingNobody: "ms_paging_nobody", "04.08 clause 4.7.9.1", "no mobile in the cell has the name that was paged";
+    MsPagingCs: "ms_paging_cs", "03.60 clause 16.3.1", "paging for circuit-switched services, which no mobile here has";
+    MsNoContext: "ms_no_context", "04.65 clause 6.1", "a mobile was to send an N-PDU without an active PDP context for it";
+    MsOtherAddressType: "ms_other_address_type", "03.60 clause 9.1", "a mobile was to send a packet that is of no active PDP context's type";
+    MsUpdating: "ms_updating", "04.08 clause 4.7.5.1", "a mobile was to send user data while it updates its routing area";
+    MsSuspended: "ms_suspended", "03.60 clause 16.2.1.1", "something was sent to or by a mobile whose GPRS services are suspended";
+    MsBadOrder: "ms_bad_order", "configuration", "an order to a mobile means nothing: no such mobile, cell or context, or not in this state";
 }
 
 /// A counter for each name.

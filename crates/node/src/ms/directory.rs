@@ -90,7 +90,8 @@ fn number(digits: impl Iterator<Item = u8>) -> u64 {
 /// The decimal digits of `number`, `count` of them.
 fn digits(number: u64, count: usize) -> impl Iterator<Item = u8> {
     (0..count).rev().map(move |place| {
-        let weight = u32::try_from(place).ok().and_then(|place| 10_u64.checked_pow(place)).unwrap_or(u64::MAX);
+        let weight =
+            u32::try_from(place).ok().and_then(|place| 10_u64.checked_pow(place)).unwrap_or(u64::MAX);
         u8::try_from(number / weight % 10).unwrap_or(0)
     })
 }

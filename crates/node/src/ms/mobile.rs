@@ -195,11 +195,8 @@ mod tests {
     #[test]
     fn the_source_address_chooses_the_context() {
         let (one, two) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
-        let mobile = mobile(&[
-            (5, PdpAddress::Ipv6Dynamic),
-            (6, PdpAddress::Ipv4(one)),
-            (7, PdpAddress::Ipv4(two)),
-        ]);
+        let mobile =
+            mobile(&[(5, PdpAddress::Ipv6Dynamic), (6, PdpAddress::Ipv4(one)), (7, PdpAddress::Ipv4(two))]);
         assert_eq!(mobile.bearer_for(&packet(two.octets())), Ok(Nsapi(7)));
         assert_eq!(mobile.bearer_for(&packet([9; 4])), Ok(Nsapi(6)));
         assert_eq!(mobile.bearer_for(&[0x60; 40]), Ok(Nsapi(5)));

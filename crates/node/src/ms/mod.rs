@@ -1,1 +1,416 @@
-//! The mobiles.
+//! The mobiles: a fleet of them in one machine, each with its own GMM, SM, LLC and SNDCP.
+//!
+//! One side is the emulated Um ([`gannet_proto::um`]) towards a BSS, the other the IP side of each mobile: a TUN device,
+//! or events for a simulator. A mobile is addressed by its index everywhere.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`config`] | what a user may choose |
+//! | [`mobile`] | one mobile, plain data |
+//! | [`directory`] | a mobile by each of its names |
+//! | `uplink` | N-PDU and layer 3 → LL-PDU → Um |
+//! | `downlink` | Um → LL-PDU → layer 3 or N-PDU, and paging |
+//! | `mobility` | what GMM asks of the mobile; cells, suspension |
+//! | `sessions` | what SM asks of the mobile; ordered contexts |
+//! | [`show`] | what a user sees |
+//!
+//! An order stands until it is taken back: a mobile that was told to attach attaches again where 04.08 [24.008] lets
+//! it, and a context that was ordered is activated again after that. The data path allocates nothing.
+
+pub mod config;
+pub mod directory;
+pub mod mobile;
+pub mod show;
+
+mod downlink;
+mod mobility;
+mod sessions;
+mod uplink;
+
+pub use config::{MsConfig, NPduDelivery, PdpRequest};
+
+use directory::{Directory, imei_of, imsi_of};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::ms::GmmMsAction;
+use gannet_proto::llc::LlcOutput;
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::sndcp::Reassembler;
+use gannet_proto::timers::TimerKey;
+use gannet_wire::gtp::pco;
+use gannet_wire::id::{Nsapi, PTmsi, Rai};
+use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
+use mobile::Mobile;
+
+/// The emulated Um. The peer is [`Peer::Slot`] with the mobile's index, or with `BROADCAST`.
+pub const UM: Port = Port(0);
+/// The IP side. The peer is [`Peer::Slot`] with the mobile's index.
+pub const TUN: Port = Port(1);
+
+/// Who asked for a wake-up.
+mod owner {
+    use gannet_proto::timers::TimerKey;
+
+    pub const GMM: u8 = 1;
+    pub const LLC: u8 = 2;
+    pub const SM: u8 = 3;
+    pub const REASSEMBLY: u8 = 4;
+
+    pub const fn key(owner: u8, index: u32) -> TimerKey {
+        TimerKey { owner, slot: index, generation: 0 }
+    }
+}
+
+/// Orders to a mobile. `mobile` is its index.
+#[derive(Debug)]
+pub enum MsCommand {
+    /// Switch on where that was not done yet, and attach.
+    Attach {
+        /// Which mobile.
+        mobile: u32,
+    },
+    /// Activate a PDP context, attaching first where that is needed.
+    Activate {
+        /// Which mobile.
+        mobile: u32,
+        /// NSAPI, 5 to 15.
+        nsapi: Nsapi,
+        /// Where to; `None` for that of [`MsConfig::pdp`].
+        apn: Option<Apn>,
+        /// Quality of service; `None` for that of [`MsConfig::pdp`].
+        qos: Option<QosProfile>,
+        /// Address; `None` for that of [`MsConfig::pdp`].
+        address: Option<PdpAddress>,
+    },
+    /// Deactivate a PDP context.
+    Deactivate {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+    },
+    /// Detach. Ordered contexts are forgotten.
+    Detach {
+        /// Which mobile.
+        mobile: u32,
+        /// By switching it off: no answer is waited for.
+        power_off: bool,
+    },
+    /// Select another cell.
+    ChangeCell {
+        /// Which mobile.
+        mobile: u32,
+        /// Index in [`MsConfig::cells`].
+        cell: u16,
+    },
+    /// Lose the cell, and find no other.
+    LoseCell {
+        /// Which mobile.
+        mobile: u32,
+    },
+    /// Send an N-PDU.
+    SendNpdu {
+        /// Which mobile.
+        mobile: u32,
+        /// In which context.
+        nsapi: Nsapi,
+        /// The N-PDU.
+        frame: Frame,
+    },
+    /// Begin something circuit-switched: GPRS is suspended.
+    Suspend {
+        /// Which mobile.
+        mobile: u32,
+    },
+    /// End that.
+    Resume {
+        /// Which mobile.
+        mobile: u32,
+    },
+}
+
+/// A procedure that may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Procedure {
+    /// GPRS attach.
+    Attach,
+    /// Routing area update.
+    RoutingAreaUpdate,
+    /// PDP context activation.
+    Activate(Nsapi),
+}
+
+/// Why it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The network refused, in mobility management.
+    Gmm(GmmCause),
+    /// The network refused, in session management.
+    Sm(SmCause),
+    /// The network did not answer the last request.
+    NoAnswer,
+}
+
+/// What a mobile tells. `mobile` is its index.
+#[derive(Debug)]
+pub enum MsEvent {
+    /// It is attached.
+    Attached {
+        /// Which mobile.
+        mobile: u32,
+        /// Its P-TMSI.
+        ptmsi: Option<PTmsi>,
+    },
+    /// It is not attached any more.
+    Detached {
+        /// Which mobile.
+        mobile: u32,
+        /// Why, where the network said so.
+        cause: Option<GmmCause>,
+    },
+    /// A routing area update has succeeded.
+    Updated {
+        /// Which mobile.
+        mobile: u32,
+        /// Where it is registered now.
+        rai: Rai,
+    },
+    /// A PDP context is active.
+    Activated {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// The mobile's address.
+        address: PdpAddress,
+        /// As negotiated.
+        qos: QosProfile,
+        /// Options of the external network; see [`name_servers`].
+        pco: Option<ProtocolConfiguration>,
+    },
+    /// A PDP context is gone.
+    Deactivated {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// Why, where one side said so.
+        cause: Option<SmCause>,
+    },
+    /// A procedure has failed. An attach or update goes on by itself where 04.08 [24.008] says so.
+    Rejected {
+        /// Which mobile.
+        mobile: u32,
+        /// What.
+        procedure: Procedure,
+        /// Why.
+        cause: Failure,
+    },
+    /// An N-PDU came, with [`NPduDelivery::Event`].
+    NPdu {
+        /// For which mobile.
+        mobile: u32,
+        /// In which context.
+        nsapi: Nsapi,
+        /// The N-PDU.
+        frame: Frame,
+    },
+}
+
+/// The name servers among the options of an external network, first choice first.
+#[must_use]
+pub fn name_servers(options: &ProtocolConfiguration) -> Vec<core::net::Ipv4Addr> {
+    let mut servers = Vec::new();
+    for option in pco::parse(&options.0).unwrap_or_default() {
+        match option.identifier {
+            pco::identifier::DNS_SERVER_IPV4 => servers.extend(ipv4(&option.content)),
+            // RFC 1877: Configure-Ack or -Nak with the options 129 and 131.
+            pco::identifier::IPCP => {
+                let mut rest = option.content.get(4..).unwrap_or_default();
+                while let [kind, length, ..] = rest {
+                    let Some((value, tail)) = rest.split_at_checked(usize::from(*length).max(2)) else {
+                        break;
+                    };
+                    if matches!(kind, 129 | 131) {
+                        servers.extend(value.get(2..).and_then(ipv4));
+                    }
+                    rest = tail;
+                }
+            }
+            _ => {}
+        }
+    }
+    servers.retain(|server| !server.is_unspecified());
+    let mut seen = Vec::new();
+    servers.retain(|server| {
+        let fresh = !seen.contains(server);
+        seen.push(*server);
+        fresh
+    });
+    servers
+}
+
+fn ipv4(octets: &[u8]) -> Option<core::net::Ipv4Addr> {
+    <[u8; 4]>::try_from(octets).ok().map(core::net::Ipv4Addr::from)
+}
+
+/// Counters of the data path and of procedures; drops are counted by name elsewhere.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// N-PDUs that came for mobiles.
+    pub n_pdu_downlink: u64,
+    /// N-PDUs that mobiles sent.
+    pub n_pdu_uplink: u64,
+    /// LL-PDUs that came for mobiles.
+    pub ll_pdu_downlink: u64,
+    /// LL-PDUs that mobiles sent.
+    pub ll_pdu_uplink: u64,
+    /// Attach procedures that ended well.
+    pub attached: u64,
+    /// PDP context activations that ended well.
+    pub activated: u64,
+    /// Pagings that a mobile took for its own.
+    pub pagings: u64,
+}
+
+/// The fleet.
+#[derive(Debug)]
+pub struct Ms {
+    config: MsConfig,
+    mobiles: Vec<Mobile>,
+    directory: Directory,
+    reassembler: Reassembler,
+    stats: Stats,
+    llc_outputs: Batch<LlcOutput>,
+    gmm_scratch: Batch<GmmMsAction>,
+    segments: Batch<Frame>,
+    out: Batch<Output<MsEvent>>,
+}
+
+impl Ms {
+    /// A fleet of mobiles that are all switched off; all tables get their memory now. Mobiles for whose number the digits
+    /// of the IMSI do not suffice are left out.
+    #[must_use]
+    pub fn new(config: MsConfig) -> Self {
+        let mobile = |index| {
+            let imei = config.imei.and_then(|first| imei_of(first, index));
+            imsi_of(config.imsi, index).map(|imsi| Mobile::new(imsi, imei))
+        };
+        let mobiles: Vec<Mobile> = (0..config.mobiles).map_while(mobile).collect();
+        Self {
+            directory: Directory::new(config.imsi, u32::try_from(mobiles.len()).unwrap_or(u32::MAX)),
+            mobiles,
+            reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
+            stats: Stats::default(),
+            llc_outputs: Batch::with_capacity(16),
+            gmm_scratch: Batch::with_capacity(16),
+            segments: Batch::with_capacity(16),
+            out: Batch::with_capacity(config.outputs_max),
+            config,
+        }
+    }
+
+    /// What was chosen.
+    #[must_use]
+    pub const fn config(&self) -> &MsConfig {
+        &self.config
+    }
+
+    /// The counters.
+    #[must_use]
+    pub const fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// A mobile.
+    #[must_use]
+    pub fn mobile(&self, index: u32) -> Option<&Mobile> {
+        self.mobiles.get(index as usize)
+    }
+
+    /// How many mobiles there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.mobiles.len()
+    }
+
+    /// True for a fleet without mobiles.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.mobiles.is_empty()
+    }
+
+    /// Mobiles by their names.
+    #[must_use]
+    pub const fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Downlink N-PDUs that wait for more segments.
+    #[must_use]
+    pub fn reassembling(&self) -> usize {
+        self.reassembler.len()
+    }
+
+    fn tell(&mut self, event: MsEvent) {
+        self.out.push(Output::Event(event));
+    }
+
+    fn transmit(&mut self, port: Port, peer: Peer, frame: Frame) {
+        self.out.push(Output::Transmit { port, peer, frame });
+    }
+
+    fn timeout(&mut self, cx: &mut Context<'_>, key: TimerKey) {
+        match key.owner {
+            owner::GMM => self.wake_gmm(cx, key.slot),
+            owner::LLC => self.wake_llc(cx, key.slot),
+            owner::SM => self.wake_sm(cx, key.slot),
+            owner::REASSEMBLY => {
+                self.reassembler.wake(cx);
+                self.reassembler.arm(key, cx.timers);
+            }
+            _ => {}
+        }
+    }
+
+    fn command(&mut self, cx: &mut Context<'_>, command: MsCommand) {
+        match command {
+            MsCommand::Attach { mobile } => self.attach(cx, mobile),
+            MsCommand::Activate { mobile, nsapi, apn, qos, address } => {
+                self.order_context(cx, mobile, nsapi, apn, (qos, address));
+            }
+            MsCommand::Deactivate { mobile, nsapi } => self.deactivate(cx, mobile, nsapi),
+            MsCommand::Detach { mobile, power_off } => self.detach(cx, mobile, power_off),
+            MsCommand::ChangeCell { mobile, cell } => self.select_cell(cx, mobile, cell),
+            MsCommand::LoseCell { mobile } => self.lose_cell(cx, mobile),
+            MsCommand::SendNpdu { mobile, nsapi, frame } => self.n_pdu(cx, mobile, Some(nsapi), frame),
+            MsCommand::Suspend { mobile } => self.suspend(cx, mobile),
+            MsCommand::Resume { mobile } => self.resume(cx, mobile),
+        }
+    }
+}
+
+impl Machine for Ms {
+    type Command = MsCommand;
+    type Event = MsEvent;
+
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<MsCommand>>) {
+        while let Some(input) = inputs.pop() {
+            match input {
+                Input::Datagram { port: UM, peer, frame } => self.um_datagram(cx, peer, frame),
+                Input::Datagram { port: TUN, peer: Peer::Slot(index), frame } => {
+                    self.n_pdu(cx, index, None, frame);
+                }
+                Input::Datagram { .. } => cx.drop(Drop::MsUnknownMobile, None),
+                Input::Timeout(key) => self.timeout(cx, key),
+                Input::Command(command) => self.command(cx, command),
+            }
+        }
+    }
+
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<MsEvent>>) {
+        while let Some(output) = self.out.pop() {
+            outputs.push(output);
+        }
+    }
+}

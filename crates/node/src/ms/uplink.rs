@@ -58,7 +58,14 @@ impl Ms {
     }
 
     /// LL-UNITDATA.request, and the LL-PDU on its way.
-    fn ll_unitdata(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi, protected: bool, mut frame: Frame) {
+    fn ll_unitdata(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        sapi: Sapi,
+        protected: bool,
+        mut frame: Frame,
+    ) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         match mobile.llc.unitdata_request(sapi, protected, true, &mut frame) {
             Ok(()) => {

@@ -1,0 +1,254 @@
+//! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
+
+use super::mobile::{Bearer, Mobile};
+use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
+use gannet_proto::llc::{Layer3Offer, XidRequest};
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, Wanted};
+use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
+use gannet_wire::DecodeError;
+use gannet_wire::id::{Nsapi, Sapi, Tlli};
+use gannet_wire::l3::ie::{Apn, PdpAddress, PdpContextStatus, QosProfile, SmCause};
+use gannet_wire::l3::{L3Message, SmMessage};
+
+/// What becomes of the order when its context ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// The context ended for a reason of its own, and with it the order.
+    Ends,
+    /// The context ended with the attachment, or the network has lost it: the order stands.
+    Stands,
+}
+
+impl Ms {
+    /// A user wants a context; what is not said is as in [`MsConfig::pdp`].
+    pub(super) fn order_context(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        nsapi: Nsapi,
+        apn: Option<Apn>,
+        (qos, address): (Option<QosProfile>, Option<PdpAddress>),
+    ) {
+        let default = &self.config.pdp;
+        let wanted = Wanted {
+            sapi: default.sapi,
+            qos: qos.unwrap_or(default.qos),
+            address: address.unwrap_or(default.address),
+            apn: apn.or_else(|| default.apn.clone()),
+            pco: default.pco.clone(),
+        };
+        let mobile = self.mobiles.get_mut(index as usize);
+        let Some(order) = mobile.and_then(|mobile| mobile.order_mut(nsapi)) else {
+            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
+            return;
+        };
+        *order = Some(Box::new(wanted));
+        self.activate_ordered(cx, index);
+        let state = self.mobiles.get(index as usize).map(|mobile| mobile.gmm.state());
+        if let Some(GmmMsState::Null | GmmMsState::Deregistered) = state {
+            self.attach(cx, index);
+        }
+    }
+
+    /// Switches the mobile on where that was not done yet, and attaches.
+    pub(super) fn attach(&mut self, cx: &mut Context<'_>, index: u32) {
+        if self.mobiles.get(index as usize).is_none() {
+            cx.drop(Drop::MsBadOrder, None);
+            return;
+        }
+        self.switch_on(cx, index);
+        self.gmm(cx, index, GmmMsEvent::Attach);
+    }
+
+    /// The user wants to be gone, and nothing to come back by itself.
+    pub(super) fn detach(&mut self, cx: &mut Context<'_>, index: u32, power_off: bool) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else {
+            cx.drop(Drop::MsBadOrder, None);
+            return;
+        };
+        mobile.orders = [const { None }; super::mobile::NSAPIS];
+        mobile.tells_detached |= mobile.gmm.state() != GmmMsState::Null;
+        self.gmm(cx, index, GmmMsEvent::Detach { power_off });
+    }
+
+    /// The user wants a context no more.
+    pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else {
+            cx.drop(Drop::MsBadOrder, None);
+            return;
+        };
+        let order = mobile.order_mut(nsapi).and_then(Option::take);
+        if mobile.sm.get(nsapi).is_some() {
+            self.sm(cx, index, SmMsEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation });
+        } else if order.is_some() {
+            self.tell(MsEvent::Deactivated { mobile: index, nsapi, cause: None });
+        } else {
+            let whose = mobile.imsi();
+            cx.drop(Drop::MsBadOrder, Some(whose));
+        }
+    }
+
+    /// Begins what was ordered and is not under way. During a procedure of GMM it waits for the end of that (04.08
+    /// clause 4.7.1 [24.008]).
+    pub(super) fn activate_ordered(&mut self, cx: &mut Context<'_>, index: u32) {
+        for place in 0..super::mobile::NSAPIS {
+            let nsapi = Mobile::nsapi_at(place);
+            let Some(mobile) = self.mobiles.get(index as usize) else { return };
+            if mobile.gmm.state() != GmmMsState::Registered {
+                return;
+            }
+            let order = mobile.orders.get(place).and_then(Option::as_deref);
+            if let (Some(wanted), None) = (order, mobile.sm.get(nsapi)) {
+                let wanted = wanted.clone();
+                self.sm(cx, index, SmMsEvent::Activate { nsapi, wanted });
+            }
+        }
+    }
+
+    /// An SM message.
+    pub(super) fn sm_message(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        ti: u8,
+        ti_flag: bool,
+        message: SmMessage,
+    ) {
+        self.sm(cx, index, SmMsEvent::Message { ti, ti_flag, message });
+    }
+
+    /// An SM message that could not be read: its transaction identifier, flag and type, and why.
+    pub(super) fn sm_malformed(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        (ti, ti_flag, message_type): (u8, bool, u8),
+        error: DecodeError,
+    ) {
+        self.sm(cx, index, SmMsEvent::DecodeFailed { ti, ti_flag, message_type, error });
+    }
+
+    /// The network does not know these contexts (any more), or the mobile is not attached any more.
+    pub(super) fn forget_contexts(&mut self, cx: &mut Context<'_>, index: u32, contexts: PdpContextStatus) {
+        for place in 0..super::mobile::NSAPIS {
+            let nsapi = Mobile::nsapi_at(place);
+            if contexts.is_active(nsapi) {
+                let event = SmMsEvent::Forget { nsapi, cause: SmCause::RegularDeactivation };
+                self.sm_with(cx, index, event, Order::Stands);
+            }
+        }
+    }
+
+    /// A deadline of a mobile's SM may be due.
+    pub(super) fn wake_sm(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        mobile.sm_wake.woken(cx.now);
+        if mobile.sm_wake.pop_due(cx.now).is_some() {
+            self.sm(cx, index, SmMsEvent::Timer);
+        } else {
+            mobile.sm_wake.arm(owner::key(owner::SM, index), cx.timers);
+        }
+    }
+
+    fn sm(&mut self, cx: &mut Context<'_>, index: u32, event: SmMsEvent) {
+        self.sm_with(cx, index, event, Order::Ends);
+        // Where the network asks for another activation, or has released a context that is ordered anew.
+        self.activate_ordered(cx, index);
+    }
+
+    fn sm_with(&mut self, cx: &mut Context<'_>, index: u32, event: SmMsEvent, order: Order) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let mut actions = Batch::default();
+        let whose = Some(mobile.gmm.imsi());
+        mobile.sm.handle(cx, &self.config.sm, whose, event, &mut actions);
+        match mobile.sm.deadline(cx.now) {
+            Some(at) => mobile.sm_wake.set(0, at),
+            None => mobile.sm_wake.clear(0),
+        }
+        mobile.sm_wake.arm(owner::key(owner::SM, index), cx.timers);
+        while let Some(action) = actions.pop() {
+            self.sm_action(cx, index, action, order);
+        }
+    }
+
+    fn sm_action(&mut self, cx: &mut Context<'_>, index: u32, action: SmMsAction, order: Order) {
+        match action {
+            SmMsAction::Send { ti, ti_flag, message } => {
+                let tlli = self.tlli_of(index);
+                self.send_l3(cx, index, tlli, &L3Message::Sm { ti, ti_flag, message });
+                self.frame_sent(cx, index);
+            }
+            SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco } => {
+                self.put_bearer(index, nsapi, sapi, address, &qos);
+                self.stats.activated += 1;
+                self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });
+                self.negotiate(cx, index, sapi);
+            }
+            SmMsAction::Modified { nsapi, qos, sapi } => self.modify_bearer(index, nsapi, sapi, &qos),
+            SmMsAction::Failed { nsapi, cause } => {
+                if order == Order::Ends {
+                    self.end_order(index, nsapi);
+                    let cause = cause.map_or(Failure::NoAnswer, Failure::Sm);
+                    let procedure = Procedure::Activate(nsapi);
+                    self.tell(MsEvent::Rejected { mobile: index, procedure, cause });
+                }
+            }
+            SmMsAction::Released { nsapi, cause } => {
+                if order == Order::Ends && cause != SmCause::ReactivationRequired {
+                    self.end_order(index, nsapi);
+                }
+                self.remove_bearer(cx, index, nsapi);
+                self.tell(MsEvent::Deactivated { mobile: index, nsapi, cause: Some(cause) });
+            }
+        }
+    }
+
+    fn end_order(&mut self, index: u32, nsapi: Nsapi) {
+        if let Some(order) = self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.order_mut(nsapi)) {
+            *order = None;
+        }
+    }
+
+    fn put_bearer(&mut self, index: u32, nsapi: Nsapi, sapi: Sapi, address: PdpAddress, qos: &QosProfile) {
+        let mobile = self.mobiles.get_mut(index as usize);
+        if let Some(place) = mobile.and_then(|mobile| mobile.bearer_place_mut(nsapi)) {
+            let protected = MsConfig::protects(qos);
+            *place = Some(Bearer { sndcp: SndcpNsapi::new(nsapi, sapi), address, protected });
+        }
+    }
+
+    fn modify_bearer(&mut self, index: u32, nsapi: Nsapi, sapi: Sapi, qos: &QosProfile) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let address = mobile.sm.get(nsapi).map(|context| context.address());
+        if let Some(bearer) = mobile.bearer_mut(nsapi) {
+            bearer.sndcp.sapi = sapi;
+            bearer.protected = MsConfig::protects(qos);
+            bearer.address = address.unwrap_or(bearer.address);
+        }
+    }
+
+    fn remove_bearer(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi) {
+        if let Some(place) =
+            self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.bearer_place_mut(nsapi))
+        {
+            *place = None;
+        }
+        self.reassembler.forget(cx, ReassemblyKey { slot: index, nsapi });
+    }
+
+    /// Asks for a longer N201-U where the user wants that (04.64 clause 8.5.3).
+    fn negotiate(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let Some(n201_u) = self.config.n201_u.filter(|n201_u| *n201_u != mobile.llc.n201_u(sapi)) else {
+            return;
+        };
+        let request = XidRequest { n201_u: Some(n201_u), n201_i: None, layer3: Layer3Offer::Nothing };
+        let mut outputs = Batch::default();
+        mobile.llc.xid_request(cx, sapi, request, &mut outputs);
+        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
+        self.arm_llc(cx, index);
+    }
+}
