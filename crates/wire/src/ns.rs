@@ -95,9 +95,9 @@ octet_enum! {
         /// An essential element is not there.
         MissingEssentialIe = 0x0d, "missing essential IE";
         /// IP sub-network service.
-        InvalidNumberOfIpv4Endpoints = 0x0e, "invalid number of IPv4 endpoints";
+        InvalidNumberOfIpv4Endpoints = 0x0e, "invalid number of IP4 endpoints";
         /// IP sub-network service.
-        InvalidNumberOfIpv6Endpoints = 0x0f, "invalid number of IPv6 endpoints";
+        InvalidNumberOfIpv6Endpoints = 0x0f, "invalid number of IP6 endpoints";
         /// IP sub-network service.
         InvalidNumberOfNsVcs = 0x10, "invalid number of NS-VCs";
         /// IP sub-network service.
