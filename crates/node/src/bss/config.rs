@@ -10,6 +10,7 @@ use gannet_proto::machine::Port;
 use gannet_proto::ns::{NsConfig, NsError, NsRole};
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci};
+use std::collections::BTreeSet;
 
 /// The port of an NS endpoint, counted from 0: a UDP socket of its own for each address that the SGSN should see.
 #[must_use]
@@ -106,6 +107,25 @@ impl Config {
             mobiles_max: 1024,
             pdus_max: 4096,
         }
+    }
+}
+
+impl Config {
+    /// What NS would refuse, before it is asked.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let identities: BTreeSet<_> = self.vcs.iter().map(|vc| (vc.nsei, vc.nsvci)).collect();
+        let addresses: BTreeSet<_> = self.vcs.iter().map(|vc| (vc.port, vc.peer)).collect();
+        let nses: BTreeSet<_> = self.vcs.iter().map(|vc| vc.nsei).collect();
+        if identities.len() < self.vcs.len() {
+            return Err(ConfigError::Ns(NsError::IdentityTaken));
+        }
+        if addresses.len() < self.vcs.len() {
+            return Err(ConfigError::Ns(NsError::AddressTaken));
+        }
+        if self.vcs.len() > self.ns.vc_max || nses.len() > self.ns.nse_max {
+            return Err(ConfigError::Ns(NsError::TableFull));
+        }
+        Ok(())
     }
 }
 

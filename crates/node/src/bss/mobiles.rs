@@ -43,8 +43,9 @@ impl Mobiles {
         }
     }
 
-    /// A mobile was heard in a cell, by a TLLI or by none. False where there is no such mobile.
+    /// A mobile was heard in a cell, by a TLLI or by none (0 or all ones). False where there is no such mobile.
     pub fn heard(&mut self, mobile: u32, cell: u32, tlli: Tlli) -> bool {
+        let tlli = if tlli == Tlli(0) { Tlli::UNASSIGNED } else { tlli };
         let Some(state) = self.mobiles.get_mut(mobile as usize) else { return false };
         if state.cell == cell && (state.tllis[0] == tlli || tlli == Tlli::UNASSIGNED) {
             return true;
@@ -114,7 +115,7 @@ mod tests {
         assert_eq!((mobiles.find(7, Tlli(1)), mobiles.find(7, Tlli(2))), (Some(0), Some(0)));
         assert!(mobiles.heard(0, 7, Tlli(3)));
         assert_eq!(mobiles.find(7, Tlli(1)), None);
-        assert!(mobiles.heard(0, 8, Tlli::UNASSIGNED));
+        assert!(mobiles.heard(0, 8, Tlli(0)) && mobiles.heard(0, 8, Tlli::UNASSIGNED));
         assert_eq!(
             (mobiles.find(7, Tlli(3)), mobiles.find(8, Tlli(3)), mobiles.cell_of(0)),
             (None, Some(0), Some(8))

@@ -29,6 +29,7 @@ use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::ns::{NsEntity, NsOutput};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::{Deadlines, TimerKey};
+use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use mobiles::Mobiles;
 use radio::{Amount, Radio, RadioConfig};
@@ -156,15 +157,12 @@ pub struct Bss {
 }
 
 impl Bss {
-    /// A BSS whose cells are all down.
+    /// A BSS whose cells are all down. It begins with [`Command::Start`].
     ///
     /// # Errors
     /// Where the configuration names a cell, BVC or NS-VC twice, or more than its own limits.
-    pub fn new(cx: &mut Context<'_>, config: Config) -> Result<Self, ConfigError> {
-        let mut ns = NsEntity::new(config.ns.clone());
-        for vc in &config.vcs {
-            ns.add_static_vc(cx, vc.nsei, vc.nsvci, vc.port, vc.peer).map_err(ConfigError::Ns)?;
-        }
+    pub fn new(config: Config) -> Result<Self, ConfigError> {
+        config.check()?;
         let mut bvcs = Bvcs::new(config.bvc.clone());
         for cell in &config.cells {
             bvcs.add(cell.nsei, cell.bvci, cell.id).ok_or(ConfigError::Cell(cell.id))?;
@@ -174,7 +172,7 @@ impl Bss {
             mobiles: Mobiles::new(config.mobiles_max),
             downlink: Radio::new(config.cells.iter().map(|cell| cell.downlink), config.pdus_max),
             uplink: Radio::new(config.cells.iter().map(|cell| cell.uplink), config.pdus_max),
-            ns,
+            ns: NsEntity::new(config.ns.clone()),
             bvcs,
             outputs: Batch::with_capacity(64),
             ns_outputs: Batch::with_capacity(64),
@@ -220,9 +218,21 @@ impl Bss {
         self.cells.len()
     }
 
+    fn start(&mut self, cx: &mut Context<'_>) {
+        if self.ns.vcs().next().is_none() {
+            for vc in &self.config.vcs {
+                if let Err(error) = self.ns.add_static_vc(cx, vc.nsei, vc.nsvci, vc.port, vc.peer) {
+                    let (nsei, nsvci) = (vc.nsei, vc.nsvci);
+                    cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
+                }
+            }
+        }
+        self.ns.start(cx, &mut self.ns_outputs);
+    }
+
     fn command(&mut self, cx: &mut Context<'_>, command: &Command) {
         match command {
-            Command::Start => self.ns.start(cx, &mut self.ns_outputs),
+            Command::Start => self.start(cx),
             Command::ResetCell(cell) => {
                 self.bvcs.reset(cx, *cell, Cause::OamIntervention, &mut self.bvc_outputs);
             }

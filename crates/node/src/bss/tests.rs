@@ -53,10 +53,14 @@ impl World {
             uplink: radio,
             ..CellConfig::with_rate(NSE, Bvci(n), cell_id(n), 8000)
         });
-        let mut around = Surroundings::new(1, 64, Quiet::default());
-        let bss = Bss::new(&mut around.context(), Config::new(vec![vc], cells.to_vec())).unwrap();
+        let mut twice = Config::new(vec![vc; 2], cells.to_vec());
+        assert!(matches!(Bss::new(twice.clone()), Err(ConfigError::Ns(_))));
+        twice.vcs.truncate(1);
+        twice.cells.push(cells[0]);
+        assert!(matches!(Bss::new(twice), Err(ConfigError::Cell(_))));
+        let bss = Bss::new(Config::new(vec![vc], cells.to_vec())).unwrap();
         let mut world = Self {
-            around,
+            around: Surroundings::new(1, 64, Quiet::default()),
             bss,
             sgsn_around: Surroundings::new(2, 64, Quiet::default()),
             ns: NsEntity::new(NsConfig::new(NsRole::Sgsn, 0)),
