@@ -6,13 +6,20 @@
 
 pub(crate) mod common;
 pub mod grammar;
+pub mod line_editor;
 pub mod log_view;
 mod pattern;
+pub mod reference;
+pub mod server;
+pub mod session;
+pub mod telnet;
 
 pub use common::HELP;
 pub use grammar::{Action, Candidate, Command, Grammar, NoMatch, Node};
 pub use log_view::{LogView, TargetStyle};
 pub use pattern::ipv4_prefix;
+pub use server::Server;
+pub use session::Session;
 
 use crate::config::{Common, ConfigText};
 use core::fmt;

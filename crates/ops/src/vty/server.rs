@@ -1,0 +1,249 @@
+//! The VTY's sockets: a listener and its sessions, none of which ever blocks.
+//!
+//! An event loop registers [`Server::listener_fd`] and each descriptor of [`Server::changes`] for reading and writing,
+//! and calls [`Server::poll`] whenever one of them is ready, and again at once while [`Progress::again`] says so.
+
+use super::session::{Host, LogLine};
+use super::{Element, Grammar, Operator, Session};
+use core::net::SocketAddr;
+use gannet_proto::trace::{Category, Level};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// Sessions at one time.
+pub const SESSIONS_MAX: usize = 16;
+/// Octets that are read from one session before the others have their turn.
+const READ_MAX: usize = 4096;
+/// Reads of one session in one poll.
+const READS_PER_POLL: usize = 16;
+
+/// What a poll did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Something was read, written, opened or closed.
+    pub worked: bool,
+    /// There may be more to read without a new readiness: poll again soon.
+    pub again: bool,
+}
+
+/// A session that came or went. Its number is its own until it has gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is to be registered.
+    Opened {
+        /// From 1.
+        number: u32,
+        /// Its socket.
+        fd: RawFd,
+    },
+    /// Its socket is closed, which has taken it out of an epoll by itself.
+    Closed {
+        /// From 1.
+        number: u32,
+    },
+}
+
+#[derive(Debug)]
+struct Peer<E: Element> {
+    stream: TcpStream,
+    name: String,
+    session: Session<E>,
+    /// Octets at the beginning of the session's output that were sent already.
+    sent: usize,
+    /// Read and not yet taken.
+    inbox: Vec<u8>,
+    /// The peer sends no more.
+    ended: bool,
+    /// The socket is of no more use.
+    broken: bool,
+}
+
+/// A listener and its sessions.
+#[derive(Debug)]
+pub struct Server<E: Element> {
+    grammar: Grammar<E>,
+    listener: TcpListener,
+    peers: Vec<Option<Peer<E>>>,
+    changes: Vec<Change>,
+}
+
+impl<E: Element> Server<E> {
+    /// Listens where the configuration says (`line vty`, `bind`), by default at 127.0.0.1 and the element's own port.
+    ///
+    /// # Errors
+    /// What the operating system says, with the address.
+    pub fn new(config: &E::Config) -> io::Result<Self> {
+        let listen = E::common(config).vty;
+        Self::bind(SocketAddr::new(listen.address.into(), listen.port.unwrap_or(E::VTY_PORT)))
+    }
+
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// What the operating system says, with the address.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)
+            .map_err(|error| io::Error::new(error.kind(), format!("VTY at {address}: {error}")))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { grammar: Grammar::new(), listener, peers: Vec::new(), changes: Vec::new() })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The listening socket.
+    #[must_use]
+    pub fn listener_fd(&self) -> RawFd {
+        self.listener.as_raw_fd()
+    }
+
+    /// Sessions that came or went since it was asked last.
+    pub fn changes(&mut self) -> impl Iterator<Item = Change> + '_ {
+        self.changes.drain(..)
+    }
+
+    /// How many sessions there are.
+    #[must_use]
+    pub fn sessions(&self) -> usize {
+        self.peers.iter().flatten().count()
+    }
+
+    /// Accepts, reads, runs commands and writes, as far as it goes without waiting.
+    pub fn poll(&mut self, operator: &mut dyn Operator<E>) -> Progress {
+        let mut progress = Progress::default();
+        while let Ok((stream, address)) = self.listener.accept() {
+            progress.worked = true;
+            self.admit(stream, address, operator);
+        }
+        let names: Vec<String> = self.names();
+        for (number, place) in (1..).zip(&mut self.peers) {
+            let Some(peer) = place else { continue };
+            let mut host = Host { grammar: &self.grammar, operator, sessions: &names };
+            let of_peer = peer.poll(&mut host);
+            progress.worked |= of_peer.worked;
+            progress.again |= of_peer.again;
+            if peer.is_done() {
+                *place = None;
+                self.changes.push(Change::Closed { number });
+            }
+        }
+        progress
+    }
+
+    /// Whether any session shows a line of the log.
+    #[must_use]
+    pub fn shows(&self, category: Category, level: Level) -> bool {
+        self.peers.iter().flatten().any(|peer| peer.session.shows(category, level))
+    }
+
+    /// Shows a line of the log in the sessions that want it. It is sent by the next poll.
+    pub fn log(&mut self, line: &LogLine<'_>, operator: &dyn Operator<E>) {
+        self.peers.iter_mut().flatten().for_each(|peer| peer.session.log_line(line, operator));
+    }
+
+    fn names(&self) -> Vec<String> {
+        let numbered = (1..).zip(&self.peers);
+        let name =
+            |(number, peer): (u32, &Option<Peer<E>>)| Some(format!("vty[{number}] {}", peer.as_ref()?.name));
+        numbered.filter_map(name).collect()
+    }
+
+    fn admit(&mut self, mut stream: TcpStream, address: SocketAddr, operator: &dyn Operator<E>) {
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        // A line that is typed is worth a packet.
+        let _ = stream.set_nodelay(true);
+        let place = self.peers.iter().position(Option::is_none).unwrap_or(self.peers.len());
+        if place >= SESSIONS_MAX {
+            let _ = stream.write_all(b"% Too many sessions.\r\n");
+            return;
+        }
+        let fd = stream.as_raw_fd();
+        let peer = Peer {
+            stream,
+            name: address.to_string(),
+            session: Session::new(operator),
+            sent: 0,
+            inbox: Vec::new(),
+            ended: false,
+            broken: false,
+        };
+        match self.peers.get_mut(place) {
+            Some(slot) => *slot = Some(peer),
+            None => self.peers.push(Some(peer)),
+        }
+        self.changes.push(Change::Opened { number: u32::try_from(place + 1).unwrap_or(u32::MAX), fd });
+    }
+}
+
+impl<E: Element> Peer<E> {
+    fn poll(&mut self, host: &mut Host<'_, E>) -> Progress {
+        let mut progress = Progress::default();
+        for _ in 0..READS_PER_POLL {
+            let wrote = self.write();
+            let read = self.read();
+            let taken = self.session.input(&self.inbox, host);
+            self.inbox.drain(..taken);
+            if !(wrote || read || taken > 0) {
+                return progress;
+            }
+            progress.worked = true;
+        }
+        progress.again = true;
+        progress
+    }
+
+    /// Reads once what was taken before.
+    fn read(&mut self) -> bool {
+        if self.ended || self.broken || self.session.is_closed() || !self.inbox.is_empty() {
+            return false;
+        }
+        let mut buffer = [0; READ_MAX];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.ended = true,
+            Ok(octets) => {
+                self.inbox.extend_from_slice(buffer.get(..octets).unwrap_or_default());
+                return true;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => self.broken = true,
+        }
+        false
+    }
+
+    fn write(&mut self) -> bool {
+        let output = self.session.output();
+        let Some(rest) = output.get(self.sent..).filter(|rest| !rest.is_empty() && !self.broken) else {
+            return false;
+        };
+        match self.stream.write(rest) {
+            Ok(octets) => {
+                self.sent += octets;
+                // Moved only where half of it was sent, so that a long answer is not moved at every write.
+                if 2 * self.sent >= output.len() {
+                    output.drain(..self.sent);
+                    self.sent = 0;
+                }
+                octets > 0
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => false,
+            Err(_) => {
+                self.broken = true;
+                false
+            }
+        }
+    }
+
+    /// Everything that can be said was said.
+    fn is_done(&mut self) -> bool {
+        let silent = self.session.output().is_empty();
+        self.broken || (silent && (self.session.is_closed() || (self.ended && self.inbox.is_empty())))
+    }
+}

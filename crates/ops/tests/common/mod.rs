@@ -1,0 +1,47 @@
+//! An SGSN that does nothing but remember what it was asked for.
+
+use gannet_ops::Sgsn;
+use gannet_ops::config::sgsn::{SgsnConfig, SgsnOperation};
+use gannet_ops::vty::{CommandError, Operator};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Default)]
+pub struct Node {
+    pub config: SgsnConfig,
+    pub asked: Vec<SgsnOperation>,
+    pub saved: Vec<String>,
+    /// What it answers to `show stats`.
+    pub answer: String,
+}
+
+impl Operator<Sgsn> for Node {
+    fn config(&self) -> &SgsnConfig {
+        &self.config
+    }
+
+    fn reconfigure(&mut self, new: SgsnConfig, out: &mut String) -> Result<(), CommandError> {
+        if new.gtp_local_ip != self.config.gtp_local_ip {
+            return Err(CommandError::new("The address of GTP cannot change while the node runs."));
+        }
+        if new.limits != self.config.limits {
+            out.push_str("It holds from the next start on.\n");
+        }
+        self.config = new;
+        Ok(())
+    }
+
+    fn execute(&mut self, operation: &SgsnOperation, out: &mut String) -> Result<(), CommandError> {
+        self.asked.push(operation.clone());
+        match operation {
+            SgsnOperation::ShowStats { .. } => out.push_str(&self.answer),
+            SgsnOperation::ShowWhy(imsi) => return Err(CommandError(format!("IMSI {imsi} is unknown."))),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {
+        self.saved.push(text.to_owned());
+        Ok(path.unwrap_or(Path::new("sgsn.cfg")).to_path_buf())
+    }
+}

@@ -1,0 +1,291 @@
+//! Telnet sessions: what an operator sees, and what strangers cannot do.
+
+mod common;
+
+use common::Node;
+use gannet_ops::config::sgsn::SgsnOperation;
+use gannet_ops::vty::session::{Host, LogLine, OUTPUT_MAX};
+use gannet_ops::vty::{Grammar, Session};
+use gannet_ops::{Bss, Ggsn, Sgsn, config};
+use gannet_proto::time::Instant;
+use gannet_proto::trace::{Category, Level};
+use proptest::prelude::*;
+
+struct Terminal {
+    grammar: Grammar<Sgsn>,
+    node: Node,
+    session: Session<Sgsn>,
+}
+
+impl Terminal {
+    fn new(node: Node) -> Self {
+        let session = Session::new(&node);
+        let mut terminal = Self { grammar: Grammar::new(), node, session };
+        terminal.shown();
+        terminal
+    }
+
+    /// Types and gives what the terminal shows, without carriage returns.
+    fn types(&mut self, text: &str) -> String {
+        let sessions = ["vty[1] 127.0.0.1:5".to_owned()];
+        let mut host = Host { grammar: &self.grammar, operator: &mut self.node, sessions: &sessions };
+        let mut rest = text.as_bytes();
+        while !rest.is_empty() && !self.session.is_closed() {
+            let taken = self.session.input(rest, &mut host);
+            rest = rest.get(taken..).unwrap_or_default();
+            if taken == 0 {
+                break;
+            }
+        }
+        self.shown()
+    }
+
+    fn shown(&mut self) -> String {
+        let octets = std::mem::take(self.session.output());
+        String::from_utf8_lossy(&octets).replace('\r', "")
+    }
+}
+
+#[test]
+fn a_session_greets_and_prompts() {
+    let node = Node::default();
+    let octets = std::mem::take(Session::<Sgsn>::new(&node).output());
+    let text = String::from_utf8_lossy(&octets).into_owned();
+    assert!(text.starts_with("Welcome to the Gannet SGSN terminal\r\n"));
+    assert!(text.ends_with("Gannet> "));
+    assert!(octets.windows(3).any(|window| window == [255, 251, 1]), "WILL ECHO");
+}
+
+#[test]
+fn nodes_have_their_prompts() {
+    let mut terminal = Terminal::new(Node::default());
+    assert_eq!(terminal.types("en\r\n"), "en\nGannet# ");
+    assert_eq!(terminal.types("conf t\r\n"), "conf t\nGannet(config)# ");
+    assert_eq!(terminal.types("hostname Kiel\r\n"), "hostname Kiel\nKiel(config)# ");
+    assert_eq!(terminal.types("ns\r\n"), "ns\nKiel(config-ns)# ");
+    assert_eq!(terminal.types("bind udp a\r\n"), "bind udp a\nKiel(config-ns-bind)# ");
+    assert_eq!(terminal.types("exit\r\n"), "exit\nKiel(config-ns)# ");
+    assert_eq!(terminal.types("end\r\n"), "end\nKiel# ");
+    assert_eq!(terminal.types("disable\r\n"), "disable\nKiel> ");
+    assert_eq!(terminal.types("exit\r\n"), "exit\n");
+    assert!(terminal.session.is_closed());
+}
+
+#[test]
+fn errors_are_osmocoms() {
+    let mut terminal = Terminal::new(Node::default());
+    assert_eq!(terminal.types("xyz\r\n"), "xyz\n% Unknown command.\nGannet> ");
+    assert_eq!(terminal.types("s\r\n"), "s\n% Command incomplete.\nGannet> ");
+    assert_eq!(terminal.types("show s\r\n"), "show s\n% Ambiguous command.\nGannet> ");
+    assert_eq!(terminal.types("show mm-context\r\n"), "show mm-context\n% Command incomplete.\nGannet> ");
+    assert_eq!(
+        terminal.types("show why imsi 001010000000001\r\n"),
+        "show why imsi 001010000000001\n% IMSI 001010000000001 is unknown.\nGannet> "
+    );
+    assert!(terminal.types("show why imsi x\r\n").contains("% 'x' is no IMSI: up to 15 digits.\n"));
+}
+
+#[test]
+fn questions_and_tabs_keep_the_line() {
+    let mut terminal = Terminal::new(Node::default());
+    let shown = terminal.types("show mm-context ?");
+    assert_eq!(shown, "show mm-context \n  all   All\n  imsi  By IMSI\nGannet> show mm-context ");
+    assert_eq!(terminal.types("a\t"), "all ");
+    assert_eq!(
+        terminal.types("?"),
+        "\n  pdp   With their PDP contexts\n  <cr>\nGannet> show mm-context all "
+    );
+    terminal.types("\r\n");
+    let asked = terminal.node.asked.last().unwrap();
+    assert!(matches!(asked, SgsnOperation::ShowMmContexts { pdp: false, .. }));
+    assert!(terminal.types("show zz?").contains("% There is no matched command.\n"));
+    terminal.types("\x15");
+    assert_eq!(terminal.types("show s\t"), "show s\nsubscriber  sgsn  stats\nGannet> show s");
+}
+
+#[test]
+fn configuring_changes_the_node_or_says_why_not() {
+    let mut terminal = Terminal::new(Node::default());
+    terminal.types("enable\r\nconfigure terminal\r\nsgsn\r\n");
+    assert_eq!(terminal.types("timer t3350 7\r\n"), "timer t3350 7\nGannet(config-sgsn)# ");
+    assert!(terminal.types("do show timer T3350\r\n").contains("T3350 = 7 s"));
+    assert!(terminal.types("max-mobiles 5\r\n").contains("It holds from the next start on.\n"));
+    let refused = terminal.types("gtp local-ip 10.0.0.1\r\n");
+    assert!(refused.contains("% The address of GTP cannot change while the node runs.\n"));
+    assert_eq!(terminal.node.config.gtp_local_ip, None);
+    assert!(terminal.types("do exit\r\n").contains("% It would leave this node.\n"));
+    assert!(terminal.types("auth-policy remote\r\n").contains("% auth-policy remote is not implemented yet"));
+    let shown = terminal.types("show running-config\r\n");
+    assert!(shown.contains("\nCurrent configuration:\n!\n"));
+    assert!(shown.contains("\n timer T3350 7\n"));
+    assert!(shown.contains("\nend\nGannet(config-sgsn)# "));
+    let shown = terminal.types("write file /tmp/x.cfg\r\n");
+    assert!(shown.contains("Configuration saved to /tmp/x.cfg\n% It will not load: the SGSN has no address"));
+    assert!(terminal.node.saved[0].contains(" timer T3350 7\n"));
+}
+
+#[test]
+fn long_answers_come_in_pages() {
+    let answer: String = (1..=9).map(|number| format!("line {number}\n")).collect();
+    let mut terminal = Terminal::new(Node { answer, ..Node::default() });
+    assert!(
+        terminal.types("show stats\r\n").ends_with("line 9\nGannet> "),
+        "no pages until the window is known"
+    );
+    terminal.types("terminal length 4\r\n");
+    assert!(terminal.types("show stats\r\n").ends_with("line 1\nline 2\nline 3\n --More-- "));
+    assert!(terminal.types("\r\n").contains("line 4\n --More-- "));
+    assert!(terminal.types(" ").contains("line 5\nline 6\nline 7\n --More-- "));
+    assert!(terminal.types("q").ends_with("Gannet> "));
+    terminal.types("terminal length 0\r\n");
+    assert!(terminal.types("show stats\r\n").ends_with("line 9\nGannet> "));
+}
+
+#[test]
+fn the_log_shows_what_was_asked_for() {
+    let mut terminal = Terminal::new(Node::default());
+    let line =
+        |text, level| LogLine { category: Category::Ns, level, at: Instant(1_500_000_000), date: None, text };
+    terminal.types(
+        "logging enable\r\nlogging filter all 1\r\nlogging level lns error\r\nlogging timestamp 1\r\n",
+    );
+    terminal.session.log_line(&line("quiet", Level::Notice), &terminal.node);
+    terminal.session.log_line(&line("two\nlines\x1b[2J", Level::Error), &terminal.node);
+    let shown = terminal.shown();
+    assert_eq!(shown, "\u{1b}[K1.500000 ns two lines.[2J\nGannet> ");
+    terminal.types("logging disable\r\n");
+    terminal.session.log_line(&line("gone", Level::Fatal), &terminal.node);
+    assert_eq!(terminal.shown(), "");
+}
+
+#[test]
+fn what_peers_chose_cannot_control_the_terminal() {
+    let answer = "APN \x1b]0;owned\x07\u{9b}2J\n".to_owned();
+    let mut terminal = Terminal::new(Node { answer, ..Node::default() });
+    assert!(terminal.types("show stats\r\n").contains("APN .]0;owned..2J\n"));
+}
+
+#[test]
+fn output_is_bounded_by_what_is_read() {
+    let mut terminal = Terminal::new(Node::default());
+    let node = &mut terminal.node;
+    let mut host = Host { grammar: &terminal.grammar, operator: node, sessions: &[] };
+    let flood = "list\r\n".repeat(10_000);
+    let taken = terminal.session.input(flood.as_bytes(), &mut host);
+    assert!(taken < flood.len());
+    assert!(terminal.session.output().len() < 2 * OUTPUT_MAX);
+    assert_eq!(terminal.session.input(b"x", &mut host), 0, "nothing more until it is read");
+    terminal.session.output().clear();
+    assert!(terminal.session.input(b"x", &mut host) > 0);
+}
+
+/// Octets that mean something, among others.
+fn octets() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop::sample::select(vec![
+        "enable\r",
+        "configure terminal\r",
+        "sgsn\r",
+        "ns\r",
+        "bind udp a\r",
+        "exit\r\n",
+        "show ",
+        "?",
+        "\t",
+        " ",
+        "\x1b[A",
+        "\x1b[D",
+        "\x15",
+        "\x0b",
+        "\x17",
+        "\x01",
+        "timer ",
+        "tns",
+        "<",
+        "0",
+        "255",
+        "do ",
+        "list\r",
+        "show running-config\r",
+        "terminal length 2\r",
+        "logging level ",
+        "\r\n",
+    ])
+    .prop_map(|word| word.as_bytes().to_vec());
+    let noise = prop::collection::vec(any::<u8>(), 0..8);
+    prop::collection::vec(prop_oneof![3 => word, 1 => noise], 0..40).prop_map(|parts| parts.concat())
+}
+
+/// Lines that mean something, among others.
+fn text() -> impl Strategy<Value = String> {
+    let line = prop::sample::select(vec![
+        "sgsn",
+        " gtp local-ip 1.2.3.4",
+        "ns",
+        " bind udp a",
+        "  listen 1.2.3.4 5",
+        " nse 3",
+        "bssgp",
+        "log stderr",
+        " logging level set-all debug",
+        "line vty",
+        " no login",
+        "bss",
+        " cells 65000",
+        " bvci-base 65000",
+        "ggsn a",
+        " gtp bind-ip 1.2.3.4",
+        " apn x",
+        "  ip prefix dynamic 1.2.3.4/30",
+        " default-apn x",
+        "!",
+        "",
+        "end",
+        "   deep",
+        "sgsn x y z",
+        "\u{e9}\u{4e2d}",
+        " timer t3350 default",
+        " qos precedence 9",
+    ])
+    .prop_map(str::to_owned);
+    let noise = "\\PC{0,20}";
+    prop::collection::vec(prop_oneof![4 => line, 1 => noise], 0..30).prop_map(|lines| lines.join("\n"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn no_octets_harm_a_session(parts in prop::collection::vec(octets(), 1..4)) {
+        let mut terminal = Terminal::new(Node::default());
+        for part in parts {
+            let mut host = Host { grammar: &terminal.grammar, operator: &mut terminal.node, sessions: &[] };
+            let taken = terminal.session.input(&part, &mut host);
+            prop_assert!(taken <= part.len());
+            terminal.shown();
+        }
+    }
+
+    #[test]
+    fn no_text_harms_the_reader(text in text()) {
+        let _ = config::read::<Sgsn>("x", &text);
+        let _ = config::read::<Bss>("x", &text);
+        let _ = config::read::<Ggsn>("x", &text);
+    }
+
+    #[test]
+    fn what_was_read_is_written_and_read_again(text in text()) {
+        if let Ok(loaded) = config::read::<Sgsn>("x", &text) {
+            let written = config::write::<Sgsn>(&loaded.config);
+            let again = config::read::<Sgsn>("y", &written).map(|loaded| loaded.config);
+            prop_assert_eq!(again.ok(), Some(loaded.config));
+        }
+        if let Ok(loaded) = config::read::<Bss>("x", &text) {
+            let written = config::write::<Bss>(&loaded.config);
+            prop_assert_eq!(config::read::<Bss>("y", &written).map(|loaded| loaded.config).ok(), Some(loaded.config));
+        }
+        if let Ok(loaded) = config::read::<Ggsn>("x", &text) {
+            let written = config::write::<Ggsn>(&loaded.config);
+            prop_assert_eq!(config::read::<Ggsn>("y", &written).map(|loaded| loaded.config).ok(), Some(loaded.config));
+        }
+    }
+}
