@@ -1,5 +1,7 @@
 //! A GGSN and the far end of its Gn interface: messages and G-PDUs as an SGSN sends and reads them.
 
+mod hostile;
+
 use super::*;
 use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
@@ -469,72 +471,6 @@ fn error_indications_from_the_sgsn() {
     assert_eq!(left, [imsi(2)]);
     assert!(matches!(net.events[2], GgsnEvent::Deleted { reason: DeleteReason::ErrorIndication, .. }));
     assert_eq!(net.drops(), [(Drop::GtpUnexpectedErrorIndication, 1)]);
-}
-
-#[test]
-fn a_flood_of_unknown_endpoints_leaves_others_alone() {
-    let mut net = Net::new(|config| config.answers_per_second = 1);
-    let created = net.create(create_request(1, "internet")).unwrap();
-    let good = packet(address_of(&created), HOST);
-    let mut answers = 0;
-    for teid in 0x1000..0x2000 {
-        answers += net.uplink(Teid(teid), &good).len();
-        assert_eq!(net.uplink(created.teid_data, &good).len(), 1);
-    }
-    assert_eq!(answers, 10);
-    assert_eq!(net.drops(), [(Drop::GtpUnknownTeid, 0x1000), (Drop::GtpErrorIndicationLimited, 0x1000 - 10)]);
-    assert_eq!(net.ggsn.counters().uplink.t_pdus, 0x1000);
-}
-
-#[test]
-fn packets_that_do_not_belong() {
-    let mut net = Net::new(|_| ());
-    let created = net.create(create_request(1, "internet")).unwrap();
-    let address = address_of(&created);
-    // Another's source address, IPv6, too short, empty.
-    assert!(net.uplink(created.teid_data, &packet(HOST, address)).is_empty());
-    let mut six = packet(address, HOST);
-    six[0] = 0x60;
-    assert!(net.uplink(created.teid_data, &six).is_empty());
-    assert!(net.uplink(created.teid_data, &[0x45; 19]).is_empty());
-    assert!(net.uplink(created.teid_data, &[]).is_empty());
-    // From the network: for nobody, for another access point's mobile, IPv6.
-    assert!(net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, 77))).is_empty());
-    assert!(net.downlink(Peer::Slot(1), &packet(HOST, address)).is_empty());
-    assert!(net.downlink(Peer::Slot(9), &packet(HOST, address)).is_empty());
-    assert!(net.downlink(Peer::Link, &packet(HOST, Ipv4Addr::BROADCAST)).is_empty());
-    assert!(net.downlink(Peer::Slot(0), &six).is_empty());
-    assert_eq!(net.drops(), [(Drop::GgsnSourceAddress, 1), (Drop::GgsnNotIpv4, 4), (Drop::GgsnNoContext, 4)]);
-}
-
-#[test]
-fn garbage_and_malformed_requests() {
-    let mut net = Net::new(|_| ());
-    let created = net.create(create_request(1, "internet")).unwrap();
-    for octets in [&b"garbage"[..], &[], &[0x32, 16, 0, 1], &[0x30, 200, 0, 0, 0, 0, 0, 0]] {
-        assert!(net.datagram(PORT_GTP_C, SGSN, octets).is_empty());
-        assert!(net.datagram(PORT_GTP_U, SGSN, octets).is_empty());
-    }
-    // A Delete PDP Context Request without NSAPI is refused to the endpoint of its context; one for nobody to 0.
-    let [t0, t1, t2, t3] = created.teid_control.0.to_be_bytes();
-    let request = [0x32, 20, 0, 4, t0, t1, t2, t3, 0, 9, 0, 0];
-    let sent = net.datagram(PORT_GTP_C, SGSN, &request);
-    let (header, message) = read(&sent[0].2);
-    assert_eq!((header.teid, header.sequence), (Teid(0x101), Some(9)));
-    let cause = Cause::MandatoryIeMissing;
-    assert_eq!(message, DeleteResponse { cause, pco: None, private_extension: None }.into());
-    let sent = net.datagram(PORT_GTP_C, SGSN, &[0x32, 20, 0, 4, 0, 0, 0, 0, 0, 10, 0, 0]);
-    assert_eq!(read(&sent[0].2).0.teid, Teid(0));
-    assert_eq!(net.ggsn.context_count(), 1);
-    assert_eq!(
-        net.drops(),
-        [
-            (Drop::GtpMalformed, 6),
-            (Drop::GtpVersion, 2),
-            (Drop::GtpUnknownMessage, 2),
-            (Drop::GgsnRefused, 2)
-        ]
-    );
 }
 
 #[test]
