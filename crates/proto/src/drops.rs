@@ -200,8 +200,7 @@ drops! {
     BssCellDown: "bss_cell_down", "08.18 clause 8.3", "a mobile sent in a cell whose BVC is out of service";
 
     // The mobiles.
-    MsUmMalformed: "ms_um_malformed", "emulated Um", "a datagram of the emulated radio could not be read";
-    MsUmUnexpected: "ms_um_unexpected", "emulated Um", "a datagram of the emulated radio goes the other way, or answers nothing";
+    MsNotSuspended: "ms_not_suspended", "03.60 clause 16.2.1.1", "a suspension was acknowledged to a mobile that did not ask for it";
     MsUnknownMobile: "ms_unknown_mobile", "emulated Um", "a datagram is for a mobile that does not exist";
     MsUnknownTlli: "ms_unknown_tlli", "04.64 clause 8.3", "an LL-PDU came with a TLLI that is not, or no longer, its mobile's";
     MsOtherCell: "ms_other_cell", "emulated Um", "an LL-PDU came in a cell that its mobile has left";

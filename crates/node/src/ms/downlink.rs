@@ -21,7 +21,7 @@ impl Ms {
             Ok(header) => header,
             Err(error) => {
                 cx.log(Category::Um, Level::Info, format_args!("Um: {error}"));
-                cx.drop(Drop::MsUmMalformed, None);
+                cx.drop(Drop::UmMalformed, None);
                 return;
             }
         };
@@ -40,7 +40,7 @@ impl Ms {
             UmKind::PagingCs => cx.drop(Drop::MsPagingCs, None),
             UmKind::SuspendAck => self.suspend_ack(cx, index, &frame),
             // These go the other way.
-            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => cx.drop(Drop::MsUmUnexpected, None),
+            UmKind::Suspend | UmKind::Resume | UmKind::CampOn => cx.drop(Drop::UmMalformed, None),
         }
     }
 
@@ -152,7 +152,7 @@ impl Ms {
     /// PACKET PAGING REQUEST: every mobile in the cell hears it, one answers (04.08 clause 4.7.9.1).
     fn paging(&mut self, cx: &mut Context<'_>, header: UmHeader, octets: &[u8]) {
         let Ok(identity) = PagedIdentity::parse(octets) else {
-            cx.drop(Drop::MsUmMalformed, None);
+            cx.drop(Drop::UmMalformed, None);
             return;
         };
         let found = match identity {

@@ -189,7 +189,7 @@ impl Ms {
     /// Tells the BSS that the mobile is in its cell and by which TLLI it can be reached.
     fn camp_on(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
-        let tlli = mobile.llc.tlli().unwrap_or(Tlli(0));
+        let tlli = mobile.llc.tlli().unwrap_or(Tlli::UNASSIGNED);
         self.send_um_octets(cx, index, UmKind::CampOn, tlli, &[]);
     }
 
@@ -230,8 +230,8 @@ impl Ms {
             (Some(mobile), [reference, ..]) if mobile.suspension != Suspension::None => {
                 mobile.suspension = Suspension::Acknowledged(*reference);
             }
-            (_, []) => cx.drop(Drop::MsUmMalformed, None),
-            _ => cx.drop(Drop::MsUmUnexpected, None),
+            (_, []) => cx.drop(Drop::UmMalformed, None),
+            _ => cx.drop(Drop::MsNotSuspended, None),
         }
     }
 

@@ -25,6 +25,8 @@ pub mod show;
 mod downlink;
 mod mobility;
 mod sessions;
+#[cfg(test)]
+mod tests;
 mod uplink;
 
 pub use config::{MsConfig, NPduDelivery, PdpRequest};

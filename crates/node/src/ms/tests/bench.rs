@@ -1,0 +1,326 @@
+//! A small network for the mobiles: one logical link for each, and whatever the test lets it say.
+
+use super::super::*;
+use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
+use gannet_proto::machine::Surroundings;
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::Quiet;
+use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
+use gannet_wire::id::{CellId, Imsi, Plmn, Sapi, Tlli};
+use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
+use gannet_wire::l3::ie::{
+    AttachResult, ForceToStandby, GprsTimer, MobileIdentity, PdpContextStatus, RadioPriority, UpdateResult,
+};
+use gannet_wire::l3::sm::ActivateAccept;
+use gannet_wire::l3::{Direction, GmmMessage, L3Message, SmMessage};
+use std::collections::VecDeque;
+
+pub const FRAMES: usize = 64;
+pub const MOBILES: u32 = 3;
+pub const PTMSI: PTmsi = PTmsi(0xc000_0100);
+pub const ADDRESS: PdpAddress = PdpAddress::Ipv4(core::net::Ipv4Addr::new(10, 0, 0, 7));
+pub const NSAPI: Nsapi = Nsapi(5);
+
+/// What came from a mobile.
+#[derive(Debug, PartialEq)]
+pub enum Up {
+    /// A datagram that is no LL-PDU.
+    Um(UmKind, Tlli, Vec<u8>),
+    /// Layer 3 on SAPI 1.
+    L3(Tlli, L3Message),
+    /// An SN-PDU.
+    Sn(Tlli, Vec<u8>),
+    /// Another LL-PDU.
+    Other(Tlli, Vec<u8>),
+}
+
+pub struct Bench {
+    pub around: Surroundings<Quiet>,
+    pub ms: Ms,
+    pub network: Vec<LlcContext>,
+    pub up: VecDeque<(u32, Up)>,
+    pub events: VecDeque<MsEvent>,
+    pub tun: Vec<(u32, Vec<u8>)>,
+    outputs: Batch<LlcOutput>,
+}
+
+pub fn cell(rac: u8, ci: u16) -> CellId {
+    CellId { rai: Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac }, ci }
+}
+
+pub fn imsi(index: u32) -> Imsi {
+    format!("00101000000000{}", index + 1).parse().unwrap()
+}
+
+impl Bench {
+    /// Three mobiles in three cells, two of which are of one routing area.
+    pub fn new(change: impl FnOnce(&mut MsConfig)) -> Self {
+        let mut config = MsConfig::new(MOBILES, imsi(0), vec![cell(1, 10), cell(1, 11), cell(2, 20)]);
+        config.first_cells = vec![0; MOBILES as usize];
+        change(&mut config);
+        let network = |_| LlcContext::new(LlcRole::Sgsn);
+        Self {
+            around: Surroundings::new(1, FRAMES, Quiet::default()),
+            ms: Ms::new(config),
+            network: (0..MOBILES).map(network).collect(),
+            up: VecDeque::new(),
+            events: VecDeque::new(),
+            tun: Vec::new(),
+            outputs: Batch::default(),
+        }
+    }
+
+    /// Mobile 0 attached, with one context where `active`.
+    pub fn attached(active: bool) -> Self {
+        let mut bench = Self::new(|_| ());
+        bench.attach(0);
+        if active {
+            bench.activate(0);
+        }
+        bench
+    }
+
+    fn input(&mut self, input: Input<MsCommand>) {
+        let mut inputs = Batch::default();
+        inputs.push(input);
+        self.ms.handle_input(&mut self.around.context(), &mut inputs);
+        let mut outputs = Batch::default();
+        self.ms.poll_output(&mut self.around.context(), &mut outputs);
+        while let Some(output) = outputs.pop() {
+            match output {
+                Output::Event(event) => self.events.push_back(event),
+                Output::Transmit { port: TUN, peer: Peer::Slot(index), frame } => {
+                    self.tun.push((index, frame.to_vec()));
+                }
+                Output::Transmit { port, peer: Peer::Slot(index), frame } => {
+                    assert_eq!(port, UM);
+                    self.um_received(index, frame);
+                }
+                Output::Transmit { peer, .. } => panic!("to {peer:?}"),
+            }
+        }
+    }
+
+    fn um_received(&mut self, index: u32, mut frame: Frame) {
+        let header = UmHeader::parse(&frame).unwrap();
+        assert_eq!(Some(header.cell), self.ms.mobile(index).unwrap().cell);
+        assert!(frame.pull(HEADER_LEN));
+        if header.kind != UmKind::LlPdu {
+            self.up.push_back((index, Up::Um(header.kind, header.tlli, frame.to_vec())));
+            return;
+        }
+        let octets = frame.to_vec();
+        let llc = &mut self.network[index as usize];
+        // N(U) 0: the mobile's logical links have begun anew, and so the network's do.
+        if let [1, 0xc0, 1, ..] = octets[..] {
+            *llc = LlcContext::new(LlcRole::Sgsn);
+        }
+        llc.assign(Some(header.tlli), None, Ciphering::NONE);
+        llc.receive(&mut self.around.context(), None, frame, &mut self.outputs);
+        if self.outputs.is_empty() {
+            self.up.push_back((index, Up::Other(header.tlli, octets.clone())));
+        }
+        while let Some(output) = self.outputs.pop() {
+            let up = match output {
+                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => {
+                    Up::L3(header.tlli, L3Message::parse(Direction::Uplink, &frame).unwrap())
+                }
+                LlcOutput::Unitdata { frame, .. } => Up::Sn(header.tlli, frame.to_vec()),
+                _ => Up::Other(header.tlli, octets.clone()),
+            };
+            self.up.push_back((index, up));
+        }
+    }
+
+    pub fn order(&mut self, command: MsCommand) {
+        self.input(Input::Command(command));
+    }
+
+    pub fn packet(&mut self, index: u32, octets: &[u8]) {
+        let frame = self.around.frames.copy_of(octets).unwrap();
+        self.input(Input::Datagram { port: TUN, peer: Peer::Slot(index), frame });
+    }
+
+    /// A datagram of the BSS.
+    pub fn um(&mut self, peer: u32, kind: UmKind, cell: u16, tlli: Tlli, octets: &[u8]) {
+        let mut frame = self.around.frames.copy_of(octets).unwrap();
+        assert!(frame.prepend(&UmHeader { kind, cell, tlli }.emit()));
+        self.input(Input::Datagram { port: UM, peer: Peer::Slot(peer), frame });
+    }
+
+    pub fn raw_um(&mut self, peer: Peer, octets: &[u8]) {
+        let frame = self.around.frames.copy_of(octets).unwrap();
+        self.input(Input::Datagram { port: UM, peer, frame });
+    }
+
+    pub fn page(&mut self, cell: u16, identity: PagedIdentity) {
+        let mut octets = Vec::new();
+        identity.emit(&mut octets);
+        self.um(BROADCAST, UmKind::PagingPs, cell, Tlli(0), &octets);
+    }
+
+    /// An LL-PDU of the network with some unit of layer 3, to where and by what TLLI the mobile sent last.
+    pub fn ll_unitdata(&mut self, index: u32, sapi: Sapi, octets: &[u8]) {
+        let mut frame = self.around.frames.copy_of(octets).unwrap();
+        let llc = &mut self.network[index as usize];
+        llc.unitdata_request(sapi, true, false, &mut frame).unwrap();
+        let (tlli, octets) = (llc.tlli().unwrap(), frame.to_vec());
+        drop(frame);
+        let cell = self.ms.mobile(index).unwrap().cell.unwrap();
+        self.um(index, UmKind::LlPdu, cell, tlli, &octets);
+    }
+
+    /// What the network's LLC has to say for itself.
+    pub fn llc_says(
+        &mut self,
+        index: u32,
+        say: impl FnOnce(&mut LlcContext, &mut Context<'_>, &mut Batch<LlcOutput>),
+    ) {
+        let mut outputs = Batch::default();
+        say(&mut self.network[index as usize], &mut self.around.context(), &mut outputs);
+        let tlli = self.network[index as usize].tlli().unwrap();
+        let cell = self.ms.mobile(index).unwrap().cell.unwrap();
+        while let Some(output) = outputs.pop() {
+            let LlcOutput::Transmit { frame, .. } = output else { panic!("{output:?}") };
+            let octets = frame.to_vec();
+            drop(frame);
+            self.um(index, UmKind::LlPdu, cell, tlli, &octets);
+        }
+    }
+
+    pub fn gmm(&mut self, index: u32, message: impl Into<GmmMessage>) {
+        self.ll_unitdata(index, Sapi::GMM, &L3Message::Gmm(message.into()).to_vec());
+    }
+
+    pub fn sm(&mut self, index: u32, ti: u8, message: impl Into<SmMessage>) {
+        let message = L3Message::Sm { ti, ti_flag: true, message: message.into() };
+        self.ll_unitdata(index, Sapi::GMM, &message.to_vec());
+    }
+
+    /// Time goes on, with all wake-ups on its way.
+    pub fn pass(&mut self, span: Duration) {
+        let end = self.around.now + span;
+        while let Some(at) = self.around.timers.next().filter(|at| *at <= end) {
+            self.around.now = at.max(self.around.now);
+            let now: Instant = self.around.now;
+            let key = self.around.timers.pop_due(now).unwrap();
+            self.input(Input::Timeout(key));
+        }
+        self.around.now = end;
+    }
+
+    /// The next layer 3 message of a mobile; what announces its TLLI is passed over.
+    pub fn l3(&mut self, index: u32) -> (Tlli, L3Message) {
+        loop {
+            match self.up.pop_front() {
+                Some((_, Up::Um(UmKind::CampOn, ..))) => {}
+                Some((from, Up::L3(tlli, message))) if from == index => return (tlli, message),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    pub fn next_gmm(&mut self, index: u32) -> (Tlli, GmmMessage) {
+        match self.l3(index) {
+            (tlli, L3Message::Gmm(message)) => (tlli, message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn next_sm(&mut self, index: u32) -> SmMessage {
+        match self.l3(index) {
+            (_, L3Message::Sm { ti_flag: false, message, .. }) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Forgets what only announces TLLIs; true where nothing else was sent.
+    pub fn is_silent(&mut self) -> bool {
+        self.up.retain(|(_, up)| !matches!(up, Up::Um(UmKind::CampOn, ..)));
+        self.up.is_empty()
+    }
+
+    pub fn attach(&mut self, index: u32) {
+        self.order(MsCommand::Attach { mobile: index });
+        assert!(matches!(self.next_gmm(index), (_, GmmMessage::AttachRequest(_))));
+        self.gmm(index, attach_accept(self.rai(index), Some(PTmsi(PTMSI.0 + index))));
+        assert!(matches!(self.next_gmm(index), (_, GmmMessage::AttachComplete(_))));
+        assert!(matches!(self.events.pop_front(), Some(MsEvent::Attached { .. })));
+    }
+
+    pub fn order_context(&mut self, index: u32, nsapi: Nsapi) {
+        self.order(MsCommand::Activate { mobile: index, nsapi, apn: None, qos: None, address: None });
+    }
+
+    pub fn activate(&mut self, index: u32) {
+        self.order_context(index, NSAPI);
+        assert!(matches!(self.next_sm(index), SmMessage::ActivateRequest(_)));
+        self.sm(index, 0, activate_accept());
+        assert!(matches!(self.events.pop_front(), Some(MsEvent::Activated { .. })));
+    }
+
+    pub fn rai(&self, index: u32) -> Rai {
+        let cell = self.ms.mobile(index).unwrap().cell.unwrap();
+        self.ms.config().cells[usize::from(cell)].rai
+    }
+
+    pub fn drops(&self) -> Vec<(Drop, u64)> {
+        self.around.trace.drops.raised().collect()
+    }
+
+    /// Whatever happened, no frame was lost.
+    pub fn all_frames_are_back(&self) {
+        assert_eq!(self.around.frames.free(), FRAMES);
+    }
+}
+
+pub fn attach_accept(rai: Rai, ptmsi: Option<PTmsi>) -> AttachAccept {
+    AttachAccept {
+        result: AttachResult::Gprs,
+        force_to_standby: ForceToStandby::NotIndicated,
+        periodic_ra_update_timer: GprsTimer::from_seconds(3240),
+        radio_priority_sms: RadioPriority::Four,
+        radio_priority_tom8: RadioPriority::Four,
+        rai,
+        ptmsi_signature: None,
+        negotiated_ready_timer: Some(GprsTimer::from_seconds(44)),
+        allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
+        ms_identity: None,
+        gmm_cause: None,
+        t3302: None,
+        cell_notification: None,
+        equivalent_plmns: None,
+        network_feature_support: None,
+    }
+}
+
+pub fn rau_accept(rai: Rai, ptmsi: Option<PTmsi>, contexts: u16) -> RauAccept {
+    RauAccept {
+        force_to_standby: ForceToStandby::NotIndicated,
+        result: UpdateResult::Ra,
+        periodic_ra_update_timer: GprsTimer::from_seconds(3240),
+        rai,
+        ptmsi_signature: None,
+        allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
+        ms_identity: None,
+        receive_npdu_numbers: None,
+        negotiated_ready_timer: None,
+        gmm_cause: None,
+        t3302: None,
+        cell_notification: None,
+        equivalent_plmns: None,
+        pdp_context_status: Some(PdpContextStatus(contexts)),
+        network_feature_support: None,
+    }
+}
+
+pub fn activate_accept() -> ActivateAccept {
+    ActivateAccept {
+        sapi: Sapi::DATA3,
+        qos: QosProfile::BEST_EFFORT,
+        radio_priority: RadioPriority::Four,
+        address: Some(ADDRESS),
+        pco: None,
+        packet_flow_identifier: None,
+    }
+}
