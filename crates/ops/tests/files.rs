@@ -95,6 +95,37 @@ fn a_file_of_osmo_sgsn_loads() {
 }
 
 #[test]
+fn what_is_written_has_nothing_that_osmo_sgsn_does_not_know_unless_it_was_asked_for() {
+    let config = round_trip::<Sgsn>(OSMO_SGSN);
+    let expected = "!
+line vty
+ no login
+!
+sgsn
+ gtp state-dir /tmp/run
+ gtp local-ip 127.0.0.1
+ ggsn 0 remote-ip 127.0.0.2
+ ggsn 0 gtp-version 1
+ ggsn 0 no echo-interval
+ auth-policy accept-all
+ encryption gea 0
+ns
+ timer tns-block 3
+ timer tns-block-retries 3
+ timer tns-reset 3
+ timer tns-reset-retries 3
+ timer tns-test 30
+ timer tns-alive 3
+ timer tns-alive-retries 10
+ bind udp local
+  listen 127.0.0.1 23000
+  accept-ipaccess
+bssgp
+";
+    assert_eq!(config::write::<Sgsn>(&config), expected);
+}
+
+#[test]
 fn what_osmo_sgsn_wrote_loads_with_warnings() {
     let loaded = config::read::<Sgsn>("sgsn.cfg", OSMO_SGSN_WRITTEN).unwrap();
     assert_eq!(loaded.config.timers.get_s(GmmTimer::T3350), 7);

@@ -1,6 +1,6 @@
 //! `logging …` in a session: which lines of the log it shows, and the style words that files and sessions share.
 
-use super::{Args, CommandError};
+use super::Args;
 use gannet_proto::trace::{Category, Level};
 
 /// The words of `logging level … LEVEL`, loudest last.
@@ -153,10 +153,7 @@ impl LogView {
     }
 
     /// Does a `logging …` command.
-    ///
-    /// # Errors
-    /// None yet.
-    pub fn apply(&mut self, command: LogCommand, args: &Args, out: &mut String) -> Result<(), CommandError> {
+    pub fn apply(&mut self, command: LogCommand, args: &Args, out: &mut String) {
         let on = args.text(0) == "1";
         match command {
             LogCommand::Enable => self.enabled = true,
@@ -179,7 +176,6 @@ impl LogView {
             LogCommand::LevelAll => self.levels.fill(level_of(args.text(0)).unwrap_or(Level::Notice)),
             LogCommand::Show => self.describe(out),
         }
-        Ok(())
     }
 
     fn describe(&self, out: &mut String) {

@@ -31,7 +31,10 @@ pub fn document() -> String {
         sgsn.iter().filter(|(node, line)| in_all(*node, line)).cloned().collect();
     let mut text = HEAD.to_owned();
     let everywhere = everywhere();
-    text.push_str("\n## In every node\n\n");
+    text.push_str(
+        "\n## In every node\n\n`do` is for the nodes of the configuration; the view node has of these no `end`, no \
+         `show running-config` and no `write`.\n\n",
+    );
     everywhere.iter().for_each(|line| text.push_str(line));
     section(&mut text, "In every element", &common, |line| !everywhere.contains(line));
     for (name, lines) in [("SGSN", &sgsn), ("BSS emulator", &bss), ("GGSN", &ggsn)] {

@@ -183,6 +183,13 @@ impl<E: Element> Server<E> {
     }
 }
 
+impl<E: Element> AsRawFd for Server<E> {
+    /// The listening socket.
+    fn as_raw_fd(&self) -> RawFd {
+        self.listener_fd()
+    }
+}
+
 impl<E: Element> Peer<E> {
     fn poll(&mut self, host: &mut Host<'_, E>) -> Progress {
         let mut progress = Progress::default();

@@ -352,7 +352,7 @@ impl<E: Element> Session<E> {
             SessionAction::Length => self.length = Some(args.value(0)?),
             SessionAction::NoLength => self.length = None,
             SessionAction::Do => return self.run_from_above(args.text(0), host, out),
-            SessionAction::Log(command) => return self.log.apply(command, args, out),
+            SessionAction::Log(command) => self.log.apply(command, args, out),
         }
         Ok(())
     }

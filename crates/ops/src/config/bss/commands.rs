@@ -239,6 +239,11 @@ fn install_mobiles(grammar: &mut Grammar<Bss>) {
         edit.config.mobiles.tun = None;
         Ok(())
     });
+    install_habits(grammar);
+}
+
+/// What mobiles do of themselves.
+fn install_habits(grammar: &mut Grammar<Bss>) {
     set(grammar, "attach-rate <1-100000>", "How many mobiles attach\nIn one second", |edit| {
         edit.config.mobiles.attach_per_s = Some(edit.args.value(0)?);
         Ok(())

@@ -1,13 +1,14 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, SgsnConfig};
+use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, SgsnConfig};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
 
-/// Writes the node `sgsn`.
+/// Writes the node `sgsn`. What osmo-sgsn does not know is written only where it differs from its default, so that
+/// osmo-sgsn reads the file, too, as long as nothing of our own is used.
 pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
     text.node(format_args!("sgsn"), |text| {
         if let Some(directory) = &config.gtp_state_dir {
@@ -16,20 +17,10 @@ pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
         if let Some(address) = config.gtp_local_ip {
             text.line(format_args!("gtp local-ip {address}"));
         }
-        text.line(format_args!("gtp t3-response {}", config.gtp_retry.t3_response_s));
-        text.line(format_args!("gtp n3-requests {}", config.gtp_retry.n3_requests));
         for (number, ggsn) in &config.ggsns {
-            if let Some(address) = ggsn.remote_ip {
-                text.line(format_args!("ggsn {number} remote-ip {address}"));
-            }
-            text.line(format_args!("ggsn {number} gtp-version 1"));
-            match ggsn.echo_interval_s {
-                Some(seconds) => text.line(format_args!("ggsn {number} echo-interval {seconds}")),
-                None => text.line(format_args!("ggsn {number} no echo-interval")),
-            }
+            write_ggsn(*number, ggsn, text);
         }
         text.line(format_args!("auth-policy accept-all"));
-        text.line(format_args!("authentication optional"));
         text.line(format_args!("encryption gea 0"));
         for ApnRoute { apn, imsi_prefix, ggsn } in &config.apns {
             match imsi_prefix {
@@ -43,25 +34,59 @@ pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
                 text.line(format_args!("timer {timer} {seconds}"));
             }
         }
-        text.line(format_args!("llc n201-u {}", config.llc.n201_u));
-        text.line(format_args!("sndcp reassembly-time {}", config.llc.reassembly_s));
-        text.line(format_args!("max-mobiles {}", config.limits.mobiles));
-        text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
+        write_own(config, text);
     });
 }
 
-/// Writes the node `bssgp`.
+fn write_ggsn(number: u8, ggsn: &GgsnPeer, text: &mut ConfigText) {
+    if let Some(address) = ggsn.remote_ip {
+        text.line(format_args!("ggsn {number} remote-ip {address}"));
+    }
+    text.line(format_args!("ggsn {number} gtp-version 1"));
+    match ggsn.echo_interval_s {
+        Some(seconds) => text.line(format_args!("ggsn {number} echo-interval {seconds}")),
+        None => text.line(format_args!("ggsn {number} no echo-interval")),
+    }
+}
+
+/// Commands that osmo-sgsn does not have.
+fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
+    let default = SgsnConfig::default();
+    let GtpRetry { t3_response_s, n3_requests } = config.gtp_retry;
+    if config.gtp_retry != default.gtp_retry {
+        text.line(format_args!("gtp t3-response {t3_response_s}"));
+        text.line(format_args!("gtp n3-requests {n3_requests}"));
+    }
+    if config.llc != default.llc {
+        text.line(format_args!("llc n201-u {}", config.llc.n201_u));
+        text.line(format_args!("sndcp reassembly-time {}", config.llc.reassembly_s));
+    }
+    if config.limits != default.limits {
+        text.line(format_args!("max-mobiles {}", config.limits.mobiles));
+        text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
+    }
+}
+
+/// Writes the node `bssgp`, which is empty in osmo-sgsn.
 pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
     text.node(format_args!("bssgp"), |text| {
-        for (word, bucket) in [("bvc", config.bvc), ("ms", config.ms)] {
+        let default = BssgpConfig::default();
+        for (word, bucket, default) in [("bvc", config.bvc, default.bvc), ("ms", config.ms, default.ms)] {
             let Bucket { bmax_octets, rate_octets_per_s } = bucket;
-            text.line(format_args!(
-                "flow-control default {word} bmax {bmax_octets} rate {rate_octets_per_s}"
-            ));
+            if bucket != default {
+                text.line(format_args!(
+                    "flow-control default {word} bmax {bmax_octets} rate {rate_octets_per_s}"
+                ));
+            }
         }
-        text.line(format_args!("queue-limit ms {}", config.queue_ms_pdus));
-        text.line(format_args!("queue-limit cell {}", config.queue_cell_pdus));
+        if config.queue_ms_pdus != default.queue_ms_pdus {
+            text.line(format_args!("queue-limit ms {}", config.queue_ms_pdus));
+        }
+        if config.queue_cell_pdus != default.queue_cell_pdus {
+            text.line(format_args!("queue-limit cell {}", config.queue_cell_pdus));
+        }
         match config.pdu_lifetime_cs {
+            lifetime if lifetime == default.pdu_lifetime_cs => {}
             Some(centiseconds) => text.line(format_args!("pdu-lifetime {centiseconds}")),
             None => text.line(format_args!("pdu-lifetime infinite")),
         }
