@@ -31,7 +31,7 @@ use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{Cause, Unitdata};
 use table::{NewVc, Table};
-use vc::Event;
+use vc::{Block, Event, Reset};
 
 /// After this time a dead NS-VC that nobody configured is forgotten.
 pub const FORGET_AFTER: Duration = Duration::from_secs(300);
@@ -267,7 +267,7 @@ impl NsEntity {
 
     /// Resets an NS-VC (clause 7.3).
     pub fn reset(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
-        self.apply(cx, index, Event::OamReset, None, out);
+        self.apply(cx, index, Event::Reset(Reset::Oam), None, out);
     }
 
     /// Blocks an NS-VC from here (clause 7.2); it stays blocked over resets.
@@ -275,7 +275,7 @@ impl NsEntity {
         if let Some(vc) = self.table.get_mut(index) {
             vc.oam_blocked = true;
         }
-        self.apply(cx, index, Event::OamBlock, None, out);
+        self.apply(cx, index, Event::Block(Block::Oam), None, out);
     }
 
     /// Unblocks an NS-VC from here (clause 7.2).
@@ -283,7 +283,7 @@ impl NsEntity {
         if let Some(vc) = self.table.get_mut(index) {
             vc.oam_blocked = false;
         }
-        self.apply(cx, index, Event::OamUnblock, None, out);
+        self.apply(cx, index, Event::Block(Block::OamUnblock), None, out);
     }
 
     /// NS-UNITDATA-Request: sends the NS SDU `frame` for `bvci` to `nsei`. NS SDUs with the same `lsp` (load sharing

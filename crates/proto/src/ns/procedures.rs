@@ -1,6 +1,6 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
-use super::vc::{Action, Event, NsTimer, VcIndex, VcState, step};
+use super::vc::{Action, Block, Event, NsTimer, Reset, Test, VcIndex, VcState, step};
 use super::{
     Allowance, DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets,
 };
@@ -35,14 +35,18 @@ impl NsEntity {
         let event = match timer {
             NsTimer::TnsReset => {
                 let last = role == NsRole::Sgsn && vc.repeated >= self.config.reset_retries;
-                if last { Event::ResetExhausted } else { Event::ResetTimeout }
+                if last { Event::Reset(Reset::Exhausted) } else { Event::Reset(Reset::Timeout) }
             }
             NsTimer::TnsBlock => {
                 let retries = match vc.state {
                     VcState::Blocking => self.config.block_retries,
                     _ => self.config.unblock_retries,
                 };
-                if vc.repeated >= retries { Event::BlockExhausted } else { Event::BlockTimeout }
+                if vc.repeated >= retries {
+                    Event::Block(Block::Exhausted)
+                } else {
+                    Event::Block(Block::Timeout)
+                }
             }
             NsTimer::TnsTest => {
                 vc.alive_repeated = 0;
@@ -55,11 +59,11 @@ impl NsEntity {
                     return self.test(cx, index, out);
                 }
                 vc.counters.deaths += 1;
-                Event::AliveFailed
+                Event::Test(Test::Failed)
             }
             NsTimer::Forget => return self.remove_vc(cx, index, out),
         };
-        if matches!(event, Event::ResetTimeout | Event::BlockTimeout) {
+        if matches!(event, Event::Reset(Reset::Timeout) | Event::Block(Block::Timeout)) {
             vc.repeated = vc.repeated.saturating_add(1);
         }
         self.apply(cx, index, event, None, out);
@@ -100,7 +104,7 @@ impl NsEntity {
             );
             self.set_unblocked(nsei, nsvci, index, after == VcState::Unblocked, out);
         }
-        if event == Event::AliveFailed
+        if event == Event::Test(Test::Failed)
             && let Some(vc) = self.table.get_mut(index)
         {
             vc.reset_cause = DEATH;
@@ -110,9 +114,9 @@ impl NsEntity {
             self.act(cx, index, *action, received, out);
         }
         let blocked_by_a_person = self.table.get(index).is_some_and(|vc| vc.oam_blocked);
-        if blocked_by_a_person && event != Event::OamBlock {
+        if blocked_by_a_person && event != Event::Block(Block::Oam) {
             // Clause 7.2: a reset leaves it blocked, but the peer must be told again.
-            self.apply(cx, index, Event::OamBlock, None, out);
+            self.apply(cx, index, Event::Block(Block::Oam), None, out);
         }
         self.arm(cx, index);
     }

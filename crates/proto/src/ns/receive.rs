@@ -2,7 +2,7 @@
 
 use super::procedures::answer_stranger;
 use super::table::NewVc;
-use super::vc::{Event, VcIndex, VcState};
+use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcState};
 use super::{NsEntity, NsOutput, octets};
 use crate::drops::Drop;
 use crate::frame::Frame;
@@ -58,10 +58,10 @@ impl NsEntity {
                 }
                 VcState::Dead | VcState::Resetting => {
                     cx.drop(Drop::NsBlocked, None);
-                    self.apply(cx, index, Event::RxUnitdata, Some((index, &frame)), out);
+                    self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
                 }
                 VcState::Blocked | VcState::Unblocking | VcState::BlockedLocally => {
-                    self.apply(cx, index, Event::RxUnitdata, Some((index, &frame)), out);
+                    self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
                 }
             },
         }
@@ -87,7 +87,7 @@ impl NsEntity {
             Pdu::ResetAck { nsvci, nsei } => {
                 // 7.3.1: an acknowledgement for another NS-VC is ignored, and a person is told.
                 if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, nsvci)) {
-                    self.apply(cx, index, Event::RxResetAck, received, out);
+                    self.apply(cx, index, Event::Reset(Reset::RxAck), received, out);
                 } else {
                     cx.drop(Drop::NsUnexpected, None);
                     let text = format_args!("NS-RESET-ACK for NSEI {nsei} NSVCI {nsvci}, which is not there");
@@ -95,17 +95,17 @@ impl NsEntity {
                 }
             }
             Pdu::Block { nsvci, .. } => match self.of_same_nse(index, nsvci) {
-                Some(target) => self.apply(cx, target, Event::RxBlock, received, out),
+                Some(target) => self.apply(cx, target, Event::Block(Block::Rx), received, out),
                 None => self.unknown_nsvci(cx, index, nsvci, out),
             },
             Pdu::BlockAck { nsvci } => match self.of_same_nse(index, nsvci) {
-                Some(target) => self.apply(cx, target, Event::RxBlockAck, received, out),
+                Some(target) => self.apply(cx, target, Event::Block(Block::RxAck), received, out),
                 None => self.unknown_nsvci(cx, index, nsvci, out),
             },
-            Pdu::Unblock => self.apply(cx, index, Event::RxUnblock, received, out),
-            Pdu::UnblockAck => self.apply(cx, index, Event::RxUnblockAck, received, out),
-            Pdu::Alive => self.apply(cx, index, Event::RxAlive, received, out),
-            Pdu::AliveAck => self.apply(cx, index, Event::RxAliveAck, received, out),
+            Pdu::Unblock => self.apply(cx, index, Event::Block(Block::RxUnblock), received, out),
+            Pdu::UnblockAck => self.apply(cx, index, Event::Block(Block::RxUnblockAck), received, out),
+            Pdu::Alive => self.apply(cx, index, Event::Test(Test::RxAlive), received, out),
+            Pdu::AliveAck => self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out),
             Pdu::Status(status) => self.status_received(cx, index, &status, out),
             Pdu::Sns(pdu_type) => {
                 // The procedures of the IP sub-network service are not among ours.
@@ -145,7 +145,7 @@ impl NsEntity {
         let Some(vc) = self.table.get(index) else { return };
         let (ours, port, peer) = ((vc.nsei, vc.nsvci), vc.port, vc.peer);
         if ours == named {
-            self.apply(cx, index, Event::RxReset, Some((index, octets)), out);
+            self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
         } else if vc.configured || !self.config.accept_dynamic {
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
@@ -199,7 +199,7 @@ impl NsEntity {
             vc.counters.pdus_in += 1;
             vc.counters.octets_in += super::octets(octets);
         }
-        self.apply(cx, index, Event::RxReset, Some((index, octets)), out);
+        self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
     }
 
     /// A PDU from an address that has no NS-VC.
@@ -237,8 +237,12 @@ impl NsEntity {
         let target = status.nsvci.map_or(Some(index), |nsvci| self.of_same_nse(index, nsvci));
         cx.log(Category::Ns, Level::Notice, format_args!("NS-STATUS received: {}", status.cause));
         match (status.cause, target) {
-            (Cause::NsVcUnknown, Some(target)) => self.apply(cx, target, Event::RxStatusUnknown, None, out),
-            (Cause::NsVcBlocked, Some(target)) => self.apply(cx, target, Event::RxStatusBlocked, None, out),
+            (Cause::NsVcUnknown, Some(target)) => {
+                self.apply(cx, target, Event::Use(Use::StatusUnknown), None, out)
+            }
+            (Cause::NsVcBlocked, Some(target)) => {
+                self.apply(cx, target, Event::Use(Use::StatusBlocked), None, out)
+            }
             _ => {}
         }
     }

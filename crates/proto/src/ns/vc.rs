@@ -4,6 +4,7 @@ use super::NsRole;
 use crate::machine::Port;
 use crate::time::Instant;
 use crate::timers::Deadlines;
+use VcState::{Blocked, BlockedLocally, Blocking, Dead, Resetting, Unblocked, Unblocking};
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_wire::id::{Nsei, Nsvci};
@@ -68,47 +69,75 @@ impl NsTimer {
         [Self::TnsBlock, Self::TnsReset, Self::TnsTest, Self::TnsAlive, Self::Forget];
 }
 
-/// What happens to an NS-VC.
+/// What happens to an NS-VC, by procedure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A person, the start, or the receipt of a sign of life on a dead NS-VC wants a reset.
-    OamReset,
+    /// Clause 7.3.
+    Reset(Reset),
+    /// Clause 7.2.
+    Block(Block),
+    /// Clause 7.4.
+    Test(Test),
+    /// Clauses 7.1 and 8.
+    Use(Use),
+}
+
+/// Events of the reset procedure (clause 7.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reset {
+    /// A person, or the start, wants a reset.
+    Oam,
+    /// NS-RESET for this NS-VC.
+    Rx,
+    /// NS-RESET-ACK for this NS-VC.
+    RxAck,
+    /// Tns-reset expired, and another try is left.
+    Timeout,
+    /// Tns-reset expired for the last time.
+    Exhausted,
+}
+
+/// Events of the blocking and unblocking procedures (clause 7.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Block {
     /// A person blocks it.
-    OamBlock,
+    Oam,
     /// A person unblocks it.
     OamUnblock,
-    /// NS-RESET for this NS-VC.
-    RxReset,
-    /// NS-RESET-ACK for this NS-VC.
-    RxResetAck,
     /// NS-BLOCK for this NS-VC.
-    RxBlock,
+    Rx,
     /// NS-BLOCK-ACK for this NS-VC.
-    RxBlockAck,
+    RxAck,
     /// NS-UNBLOCK.
     RxUnblock,
     /// NS-UNBLOCK-ACK.
     RxUnblockAck,
+    /// Tns-block expired, and another try is left.
+    Timeout,
+    /// Tns-block expired for the last time.
+    Exhausted,
+}
+
+/// Events of the test procedure (clause 7.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Test {
     /// NS-ALIVE.
     RxAlive,
     /// NS-ALIVE-ACK.
     RxAliveAck,
-    /// NS-UNITDATA.
-    RxUnitdata,
-    /// NS-STATUS with cause "NS-VC unknown".
-    RxStatusUnknown,
-    /// NS-STATUS with cause "NS-VC blocked".
-    RxStatusBlocked,
-    /// Tns-reset expired, and another try is left.
-    ResetTimeout,
-    /// Tns-reset expired for the last time.
-    ResetExhausted,
-    /// Tns-block expired, and another try is left.
-    BlockTimeout,
-    /// Tns-block expired for the last time.
-    BlockExhausted,
     /// Tns-alive expired for the last time.
-    AliveFailed,
+    Failed,
+}
+
+/// What shows how the peer sees the NS-VC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// NS-UNITDATA.
+    Unitdata,
+    /// NS-STATUS with cause "NS-VC unknown".
+    StatusUnknown,
+    /// NS-STATUS with cause "NS-VC blocked".
+    StatusBlocked,
 }
 
 /// What the entity does on behalf of an NS-VC.
@@ -144,16 +173,29 @@ pub(super) enum Action {
     StatusUnexpected,
 }
 
+/// The next state and what to do.
+type Step = (VcState, &'static [Action]);
+
 /// The next state and what to do. The timer of the state (Tns-reset, Tns-block) follows from the state.
-pub(super) fn step(role: NsRole, state: VcState, event: Event) -> (VcState, &'static [Action]) {
-    use VcState::{Blocked, BlockedLocally, Blocking, Dead, Resetting, Unblocked, Unblocking};
+pub(super) fn step(role: NsRole, state: VcState, event: Event) -> Step {
+    match event {
+        Event::Reset(event) => reset(role, state, event),
+        Event::Block(event) => block(role, state, event),
+        Event::Test(event) => test(role, state, event),
+        Event::Use(event) => in_use(role, state, event),
+    }
+}
+
+/// The reset procedure (clause 7.3).
+fn reset(role: NsRole, state: VcState, event: Reset) -> Step {
     match (state, event) {
         // 7.3: whoever starts the procedure marks the NS-VC blocked and dead.
-        (_, Event::OamReset) => (Resetting, &[Action::StopTest, Action::Reset]),
-
+        (Dead | Resetting | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Reset::Oam) => {
+            (Resetting, &[Action::StopTest, Action::Reset])
+        }
         // 7.3: the receiver acknowledges, and the NS-VC is alive and blocked. The BSS unblocks it.
-        (Resetting, Event::RxReset) if role == NsRole::Bss => (Resetting, &[Action::ResetAck]),
-        (Dead | Resetting | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::RxReset) => {
+        (Resetting, Reset::Rx) if role == NsRole::Bss => (Resetting, &[Action::ResetAck]),
+        (Dead | Resetting | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Reset::Rx) => {
             match role {
                 NsRole::Sgsn => (Blocked, &[Action::ResetAck, Action::StartTest, Action::TellReset]),
                 NsRole::Bss => {
@@ -161,100 +203,112 @@ pub(super) fn step(role: NsRole, state: VcState, event: Event) -> (VcState, &'st
                 }
             }
         }
-        (Resetting, Event::RxResetAck) => match role {
+        (Resetting, Reset::RxAck) => match role {
             NsRole::Sgsn => (Blocked, &[Action::StartTest, Action::TellReset]),
             NsRole::Bss => (Unblocking, &[Action::StartTest, Action::TellReset, Action::Unblock]),
         },
         // 7.3.1: an acknowledgement that nobody waits for is ignored.
-        (Dead | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::RxResetAck) => {
+        (Dead | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Reset::RxAck) => {
             (state, &[Action::Unexpected])
         }
-        // 7.3.1: NS-RESET is repeated until it is answered.
-        (Resetting, Event::ResetTimeout) => (Resetting, &[Action::Reset]),
-        (Resetting, Event::ResetExhausted) => (Dead, &[]),
+        // 7.3.1: NS-RESET is repeated until it is answered, by the SGSN a few times only.
+        (Resetting, Reset::Timeout) => (Resetting, &[Action::Reset]),
+        (Resetting, Reset::Exhausted) => (Dead, &[]),
+        // Tns-reset was stopped when the state was left.
+        (
+            Dead | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally,
+            Reset::Timeout | Reset::Exhausted,
+        ) => (state, &[]),
+    }
+}
 
+/// The blocking and unblocking procedures (clause 7.2).
+fn block(role: NsRole, state: VcState, event: Block) -> Step {
+    match (state, event) {
         // 7.2: the peer blocks.
-        (Blocked | Unblocking | Unblocked, Event::RxBlock) => (Blocked, &[Action::BlockAck]),
-        (Blocking | BlockedLocally, Event::RxBlock) => (state, &[Action::BlockAck]),
-        (Dead | Resetting, Event::RxBlock) => (state, &[Action::StatusUnexpected]),
+        (Blocked | Unblocking | Unblocked, Block::Rx) => (Blocked, &[Action::BlockAck]),
+        (Blocking | BlockedLocally, Block::Rx) => (state, &[Action::BlockAck]),
+        (Dead | Resetting, Block::Rx) => (state, &[Action::StatusUnexpected]),
         // 7.2: we block.
-        (Blocked | Unblocking | Unblocked, Event::OamBlock) => (Blocking, &[Action::Block]),
-        (Dead | Resetting | Blocking | BlockedLocally, Event::OamBlock) => (state, &[]),
-        (Blocking, Event::RxBlockAck) => (BlockedLocally, &[]),
-        (Dead | Resetting | Blocked | Unblocking | Unblocked | BlockedLocally, Event::RxBlockAck) => {
+        (Blocked | Unblocking | Unblocked, Block::Oam) => (Blocking, &[Action::Block]),
+        (Dead | Resetting | Blocking | BlockedLocally, Block::Oam) => (state, &[]),
+        (Blocking, Block::RxAck) => (BlockedLocally, &[]),
+        (Dead | Resetting | Blocked | Unblocking | Unblocked | BlockedLocally, Block::RxAck) => {
             (state, &[Action::Unexpected])
         }
-
         // 7.2: the peer unblocks; where it is blocked from here, it is told so again (7.2.1).
-        (Blocked | Unblocking | Unblocked, Event::RxUnblock) => (Unblocked, &[Action::UnblockAck]),
-        (Blocking | BlockedLocally, Event::RxUnblock) => (Blocking, &[Action::Block]),
-        (Resetting, Event::RxUnblock) => (Resetting, &[Action::StatusUnexpected]),
+        (Blocked | Unblocking | Unblocked, Block::RxUnblock) => (Unblocked, &[Action::UnblockAck]),
+        (Blocking | BlockedLocally, Block::RxUnblock) => (Blocking, &[Action::Block]),
+        (Resetting, Block::RxUnblock) => (Resetting, &[Action::StatusUnexpected]),
+        // 7.3: the peer uses an NS-VC that is dead here: a reset brings the two together.
+        (Dead, Block::RxUnblock) => (Resetting, &[Action::Unexpected, Action::Reset]),
         // 7.2: we unblock.
-        (Blocked | Blocking | BlockedLocally, Event::OamUnblock) => (Unblocking, &[Action::Unblock]),
-        (Dead | Resetting | Unblocking | Unblocked, Event::OamUnblock) => (state, &[]),
-        (Unblocking, Event::RxUnblockAck) => (Unblocked, &[]),
-        (Dead | Resetting | Blocked | Unblocked | Blocking | BlockedLocally, Event::RxUnblockAck) => {
+        (Blocked | Blocking | BlockedLocally, Block::OamUnblock) => (Unblocking, &[Action::Unblock]),
+        (Dead | Resetting | Unblocking | Unblocked, Block::OamUnblock) => (state, &[]),
+        (Unblocking, Block::RxUnblockAck) => (Unblocked, &[]),
+        (Dead | Resetting | Blocked | Unblocked | Blocking | BlockedLocally, Block::RxUnblockAck) => {
             (state, &[Action::Unexpected])
         }
-
         // 7.2.1: NS-BLOCK and NS-UNBLOCK are repeated, then given up. The BSS starts afresh instead.
-        (Blocking, Event::BlockTimeout) => (Blocking, &[Action::Block]),
-        (Unblocking, Event::BlockTimeout) => (Unblocking, &[Action::Unblock]),
-        (Blocking, Event::BlockExhausted) => (BlockedLocally, &[]),
-        (Unblocking, Event::BlockExhausted) => match role {
+        (Blocking, Block::Timeout) => (Blocking, &[Action::Block]),
+        (Unblocking, Block::Timeout) => (Unblocking, &[Action::Unblock]),
+        (Blocking, Block::Exhausted) => (BlockedLocally, &[]),
+        (Unblocking, Block::Exhausted) => match role {
             NsRole::Sgsn => (Blocked, &[]),
             NsRole::Bss => (Resetting, &[Action::StopTest, Action::Reset]),
         },
+        // Tns-block was stopped when the state was left.
+        (Dead | Resetting | Blocked | Unblocked | BlockedLocally, Block::Timeout | Block::Exhausted) => {
+            (state, &[])
+        }
+    }
+}
 
-        // 7.4: the test procedure.
-        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::RxAlive) => {
+/// The test procedure (clause 7.4).
+fn test(role: NsRole, state: VcState, event: Test) -> Step {
+    match (state, event) {
+        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Test::RxAlive) => {
             (state, &[Action::AliveAck])
         }
-        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::RxAliveAck) => {
+        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Test::RxAliveAck) => {
             (state, &[Action::TestPassed])
         }
-        (Resetting, Event::RxAlive) | (Dead | Resetting, Event::RxAliveAck) => (state, &[Action::Unexpected]),
+        (Resetting, Test::RxAlive) | (Dead | Resetting, Test::RxAliveAck) => (state, &[Action::Unexpected]),
+        // 7.3: the peer uses an NS-VC that is dead here: a reset brings the two together.
+        (Dead, Test::RxAlive) => (Resetting, &[Action::Unexpected, Action::Reset]),
         // 7.4.1: the NS-VC is dead and blocked; the BSS resets it.
-        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::AliveFailed) => match role {
-            NsRole::Sgsn => (Dead, &[Action::StopTest]),
-            NsRole::Bss => (Resetting, &[Action::StopTest, Action::Reset]),
-        },
+        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Test::Failed) => given_up(role),
+        // Tns-alive was stopped when the state was left.
+        (Dead | Resetting, Test::Failed) => (state, &[]),
+    }
+}
 
-        // 7.3: the peer uses an NS-VC that is dead here, so the two disagree, and a reset brings them together.
-        (Dead, Event::RxAlive | Event::RxUnblock) => (Resetting, &[Action::Unexpected, Action::Reset]),
-        (Dead, Event::RxUnitdata) => (Resetting, &[Action::Reset]),
-
+/// NS-UNITDATA, and NS-STATUS about this NS-VC (clauses 7.1, 7.2.1 and 8).
+fn in_use(role: NsRole, state: VcState, event: Use) -> Step {
+    match (state, event) {
+        (Unblocked | Blocking | Resetting, Use::Unitdata) => (state, &[]),
         // 7.2.1: NS-UNITDATA on a blocked NS-VC.
-        (Unblocked | Blocking, Event::RxUnitdata) => (state, &[]),
-        (Blocked | Unblocking | BlockedLocally, Event::RxUnitdata) => (state, &[Action::StatusBlocked]),
-        (Resetting, Event::RxUnitdata) => (Resetting, &[]),
-
+        (Blocked | Unblocking | BlockedLocally, Use::Unitdata) => (state, &[Action::StatusBlocked]),
+        // 7.3: the peer uses an NS-VC that is dead here: a reset brings the two together.
+        (Dead, Use::Unitdata) => (Resetting, &[Action::Reset]),
         // 8: the peer says that it has no such NS-VC, or has it blocked.
-        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Event::RxStatusUnknown) => {
-            match role {
-                NsRole::Sgsn => (Dead, &[Action::StopTest]),
-                NsRole::Bss => (Resetting, &[Action::StopTest, Action::Reset]),
-            }
-        }
-        (Unblocked, Event::RxStatusBlocked) => match role {
+        (Blocked | Unblocking | Unblocked | Blocking | BlockedLocally, Use::StatusUnknown) => given_up(role),
+        (Unblocked, Use::StatusBlocked) => match role {
             NsRole::Sgsn => (Blocked, &[]),
             NsRole::Bss => (Unblocking, &[Action::Unblock]),
         },
-        (Dead | Resetting, Event::RxStatusUnknown)
-        | (Dead | Resetting | Blocked | Unblocking | Blocking | BlockedLocally, Event::RxStatusBlocked) => {
+        (Dead | Resetting, Use::StatusUnknown)
+        | (Dead | Resetting | Blocked | Unblocking | Blocking | BlockedLocally, Use::StatusBlocked) => {
             (state, &[])
         }
+    }
+}
 
-        // Timers that were stopped when the state was left.
-        (
-            Dead | Blocked | Unblocking | Unblocked | Blocking | BlockedLocally,
-            Event::ResetTimeout | Event::ResetExhausted,
-        )
-        | (
-            Dead | Resetting | Blocked | Unblocked | BlockedLocally,
-            Event::BlockTimeout | Event::BlockExhausted,
-        )
-        | (Dead | Resetting, Event::AliveFailed) => (state, &[]),
+/// The NS-VC is dead and blocked. The BSS resets it, the SGSN waits for that.
+const fn given_up(role: NsRole) -> Step {
+    match role {
+        NsRole::Sgsn => (Dead, &[Action::StopTest]),
+        NsRole::Bss => (Resetting, &[Action::StopTest, Action::Reset]),
     }
 }
 
