@@ -10,3 +10,4 @@ pub mod figure;
 pub mod http;
 pub mod report;
 pub mod testbed;
+pub mod world;

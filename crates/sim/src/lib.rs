@@ -4,5 +4,6 @@
 //! from one seed.
 
 pub mod driven;
+pub mod gprs;
 pub mod link;
 pub mod queue;
