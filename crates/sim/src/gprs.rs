@@ -123,6 +123,9 @@ pub struct Loss<'a> {
     pub octets: &'a [u8],
 }
 
+/// Told of every datagram that a link loses.
+pub type OnLoss = Box<dyn FnMut(Loss<'_>)>;
+
 /// The world.
 pub struct GprsWorld {
     /// The time.
@@ -140,7 +143,7 @@ pub struct GprsWorld {
     /// What happened and was not yet looked at.
     pub happenings: VecDeque<Happening>,
     /// Called for every datagram that a link loses.
-    pub on_loss: Option<Box<dyn FnMut(Loss<'_>)>>,
+    pub on_loss: Option<OnLoss>,
     links: [Link; 4],
     queue: EventQueue<Delivery>,
     rng: Rng,
@@ -275,7 +278,8 @@ impl GprsWorld {
 
     /// Replaces a GGSN by one that knows nothing, with another restart counter.
     pub fn restart_ggsn(&mut self, ggsn: Ggsn) {
-        self.ggsn = Driven::new(ggsn, core::mem::take(&mut self.ggsn.trace), self.rng.fork(), self.frames.clone());
+        self.ggsn =
+            Driven::new(ggsn, core::mem::take(&mut self.ggsn.trace), self.rng.fork(), self.frames.clone());
     }
 
     /// Both directions of Gb change what they are like.

@@ -6,16 +6,14 @@ use gannet_sim::gprs::{GprsWorld, Loss};
 use gannet_wire::bssgp::PduType;
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::llc::{Control, Header};
-use gannet_wire::ns::Unitdata;
+use gannet_wire::ns::{UNITDATA_HEADER_LEN, Unitdata};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Drops of N-PDUs or of LL-PDUs that hold one. Others concern signalling, or tell of a drop that another node has
 /// counted already.
-const OF_USER_DATA: &[Drop] = &[
-    Drop::NoFrame,
-];
+const OF_USER_DATA: &[Drop] = &[Drop::NoFrame];
 
 /// What happened in one simulated minute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,9 +70,12 @@ impl Account {
 
     /// An N-PDU came out at the far end: at this mobile, or at the host.
     pub fn arrived(&mut self, octets: &[u8], at_mobile: Option<u32>) {
-        let right_place = |label: &Label| at_mobile.map_or(label.uplink, |m| !label.uplink && m == label.mobile);
+        let right_place =
+            |label: &Label| at_mobile.map_or(label.uplink, |m| !label.uplink && m == label.mobile);
         match n_pdu::parse(octets).filter(right_place) {
-            Some(Label { mobile, round, number, uplink }) if self.arrived.insert((mobile, round, uplink, number)) => {
+            Some(Label { mobile, round, number, uplink })
+                if self.arrived.insert((mobile, round, uplink, number)) =>
+            {
                 self.now.delivered += 1;
             }
             Some(_) | None => self.wrong += 1,
@@ -109,8 +110,10 @@ impl Account {
 
 /// Does a datagram that was lost on Gb hold an LL-PDU with user data?
 fn holds_n_pdu(loss: Loss<'_>) -> bool {
-    let Some((_, bssgp)) = Unitdata::parse(loss.octets).ok().filter(|_| loss.on_gb) else { return false };
-    let Some(pdu) = loss.octets.get(bssgp..) else { return false };
+    if !loss.on_gb || Unitdata::parse(loss.octets).is_err() {
+        return false;
+    }
+    let Some(pdu) = loss.octets.get(UNITDATA_HEADER_LEN..) else { return false };
     let range = match PduType::of(pdu) {
         Some(PduType::UlUnitdata) => UlUnitdata::parse(pdu).map(|(_, range)| range),
         Some(PduType::DlUnitdata) => DlUnitdata::parse(pdu).map(|(_, range)| range),

@@ -106,7 +106,8 @@ fn progress(options: &Options, scale: &Scale) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(scale.span.0 / 1_000_000_000);
-    if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {pos} of {len} simulated seconds, {elapsed}") {
+    if let Ok(style) = ProgressStyle::with_template("[{bar:40}] {pos} of {len} simulated seconds, {elapsed}")
+    {
         bar.set_style(style.progress_chars("=> "));
     }
     bar
@@ -132,7 +133,12 @@ fn report(
     let (free, all) = (world.frames.free(), world.frames.capacity());
     let missing = balance.offered.abs_diff(balance.delivered + balance.dropped);
     let verdicts = vec![
-        verdict("rounds of all mobiles", scripts.rounds_done().to_string(), wanted.to_string(), scripts.rounds_done() == wanted),
+        verdict(
+            "rounds of all mobiles",
+            scripts.rounds_done().to_string(),
+            wanted.to_string(),
+            scripts.rounds_done() == wanted,
+        ),
         verdict("N-PDUs unaccounted for", missing.to_string(), "0".to_owned(), missing == 0),
         verdict("N-PDUs damaged or doubled", account.wrong.to_string(), "0".to_owned(), account.wrong == 0),
         verdict("entries left in tables", leftovers.len().to_string(), "0".to_owned(), leftovers.is_empty()),
@@ -155,7 +161,10 @@ fn report(
     }
     for node in Node::ALL {
         for (drop, count) in world.drops(node).raised() {
-            metrics.push((format!("drops: {}: {}", format!("{node:?}").to_lowercase(), drop.name()), json!(count)));
+            metrics.push((
+                format!("drops: {}: {}", format!("{node:?}").to_lowercase(), drop.name()),
+                json!(count),
+            ));
         }
     }
     let axis = [

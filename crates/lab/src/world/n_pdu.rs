@@ -34,7 +34,8 @@ pub fn emit(label: Label, address: Ipv4Addr) -> Vec<u8> {
     octets.extend([0, 0, 0, 0, 64, PROTOCOL, 0, 0]);
     octets.extend(source.octets());
     octets.extend(destination.octets());
-    let sum: u32 = octets.chunks(2).map(|pair| pair.iter().fold(0, |sum, octet| sum << 8 | u32::from(*octet))).sum();
+    let sum: u32 =
+        octets.chunks(2).map(|pair| pair.iter().fold(0, |sum, octet| sum << 8 | u32::from(*octet))).sum();
     let sum = !u16::try_from((sum & 0xffff) + (sum >> 16)).unwrap_or(u16::MAX);
     if let Some(checksum) = octets.get_mut(10..12) {
         checksum.copy_from_slice(&sum.to_be_bytes());

@@ -10,7 +10,7 @@ use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 use gannet_sim::gprs::{GprsWorld, Happening};
 use gannet_sim::queue::EventQueue;
-use gannet_wire::id::{Imsi, Nsapi};
+use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::PdpAddress;
 
 const NSAPI: Nsapi = Nsapi(5);
@@ -44,7 +44,6 @@ struct Script {
     cell: u16,
     /// Pairs of N-PDUs, one each way, that were sent in this round.
     sent: u32,
-    imsi: Option<Imsi>,
     moved: u32,
 }
 
@@ -77,7 +76,10 @@ impl Scripts {
         let pairs = u32::try_from(scale.octets.div_ceil(n_pdu::LEN as u64)).unwrap_or(u32::MAX);
         // A round takes its share of the time, less a minute to begin, the silence, and quiet times round each move.
         let share = scale.span.0 / u64::from(scale.rounds.max(1));
-        let quiet = Duration::from_secs(60 + 20 + 40) + SILENCE + SETTLE + Duration::from_secs(5) * u64::from(CELL_CHANGES + 2);
+        let quiet = Duration::from_secs(60 + 20 + 40)
+            + SILENCE
+            + SETTLE
+            + Duration::from_secs(5) * u64::from(CELL_CHANGES + 2);
         let gap = Duration(share.saturating_sub(quiet.0) * 4 / 5 / u64::from(pairs.max(1)));
         let script = |mobile: u32| Script {
             phase: Phase::Resting,
@@ -85,7 +87,6 @@ impl Scripts {
             address: None,
             cell: u16::try_from(mobile % u32::from(scale.cells)).unwrap_or(0),
             sent: 0,
-            imsi: None,
             moved: 0,
         };
         Self {
@@ -242,7 +243,9 @@ impl Scripts {
 
     /// Takes the mobile's state out of the SGSN as octets, and puts it back.
     fn relocate(&mut self, world: &mut GprsWorld, mobile: u32) {
-        let Some(imsi) = world.ms.machine.mobile(mobile).map(gannet_node::ms::mobile::Mobile::imsi) else { return };
+        let Some(imsi) = world.ms.machine.mobile(mobile).map(gannet_node::ms::mobile::Mobile::imsi) else {
+            return;
+        };
         let moved = world.act_sgsn(|sgsn, cx| {
             let octets = sgsn.export(cx, imsi)?;
             sgsn.import(cx, &octets).ok()

@@ -1,6 +1,7 @@
 //! The nodes of the experiment, and what must be empty when it is over.
 
 use super::Scale;
+use core::net::Ipv4Addr;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsConfig, NPduDelivery};
@@ -8,7 +9,6 @@ use gannet_node::sgsn::{GgsnPeer, SgsnConfig};
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, SGSN_GB, SGSN_GN, WorldConfig};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::id::{Bvci, CellId, Imsi, Nsei, Nsvci, Plmn, Rai};
-use core::net::Ipv4Addr;
 
 /// Cells of one routing area.
 pub const CELLS_PER_AREA: u16 = 10;
@@ -27,7 +27,8 @@ fn cell_ids(scale: &Scale) -> Vec<CellId> {
 
 /// The first subscriber.
 fn first_imsi() -> Imsi {
-    Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).unwrap_or_else(|| unreachable!("15 digits"))
+    Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+        .unwrap_or_else(|| unreachable!("15 digits"))
 }
 
 fn bss(scale: &Scale, ids: &[CellId]) -> bss::Config {
@@ -41,7 +42,11 @@ fn bss(scale: &Scale, ids: &[CellId]) -> bss::Config {
         port: gb_port(endpoint),
         peer: SGSN_GB,
     });
-    bss::Config { mobiles_max: scale.mobiles, pdus_max: 65_536, ..bss::Config::new(vcs.collect(), cells.collect()) }
+    bss::Config {
+        mobiles_max: scale.mobiles,
+        pdus_max: 65_536,
+        ..bss::Config::new(vcs.collect(), cells.collect())
+    }
 }
 
 /// Everything.
