@@ -13,7 +13,38 @@ use std::rc::Rc;
 
 /// Drops of N-PDUs or of LL-PDUs that hold one. Others concern signalling, or tell of a drop that another node has
 /// counted already.
-const OF_USER_DATA: &[Drop] = &[Drop::NoFrame];
+const OF_USER_DATA: &[Drop] = &[
+    Drop::NoFrame,
+    Drop::MsNoContext,
+    Drop::MsNoCell,
+    Drop::MsUpdating,
+    Drop::MsSuspended,
+    Drop::MsOtherCell,
+    Drop::BssUnknownMobile,
+    Drop::BssFlushed,
+    Drop::BssOverrun,
+    Drop::BssLifetime,
+    Drop::BssContactLost,
+    Drop::BssCellDown,
+    Drop::FlowMsQueueFull,
+    Drop::FlowCellQueueFull,
+    Drop::FlowTableFull,
+    Drop::FlowTooLong,
+    Drop::FlowLifetime,
+    Drop::FlowFlushed,
+    Drop::LlcTooLong,
+    Drop::SndcpUnknownNsapi,
+    Drop::SgsnNoContext,
+    Drop::SgsnNoCell,
+    Drop::HeldFull,
+    Drop::HeldTooLong,
+    Drop::HeldUnanswered,
+    Drop::HeldMobileGone,
+    Drop::GtpUnknownTeid,
+    Drop::GtpNoPath,
+    Drop::GgsnNoContext,
+    Drop::GgsnSourceAddress,
+];
 
 /// What happened in one simulated minute.
 #[derive(Debug, Clone, Copy, Default)]

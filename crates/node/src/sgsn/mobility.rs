@@ -184,6 +184,8 @@ impl Sgsn {
     /// Removes a mobile and every name it has.
     pub(super) fn forget_mobile(&mut self, cx: &mut Context<'_>, slot: Slot) {
         self.discard_held(cx, slot, Drop::HeldMobileGone);
+        // Its last message, DETACH ACCEPT for one, may still be in the queue.
+        self.send_queued(cx);
         self.forget_in_cells(cx, slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {

@@ -12,7 +12,7 @@ use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::ie::{Cause, FlushAction, RaCapUpdCause};
 use gannet_wire::bssgp::signalling::{
-    FlowControlBvc, FlowControlMs, FlushLlAck, MobileRef, RaCapabilityUpdateAck, Status,
+    FlowControlBvc, FlowControlMs, FlushLlAck, MobileRef, RaCapabilityUpdateAck,
 };
 use gannet_wire::bssgp::{Message, PduType};
 use gannet_wire::id::{Nsei, Rai, Tlli};
@@ -48,7 +48,6 @@ impl Sgsn {
                     cx.drop(Drop::SgsnRadioStatus, self.imsi_of(slot));
                 }
             }
-            Message::Status(status) => self.bssgp_status(cx, bvc, &status),
             other => self.bssgp_unexpected(cx, bvc, &other),
         }
     }
@@ -84,7 +83,6 @@ impl Sgsn {
                     self.gb.flow.take_out(cx, index, slot.map(|slot| slot.index), octets);
                 }
             }
-            Message::Status(status) => self.bssgp_status(cx, bvc, &status),
             other => self.bssgp_unexpected(cx, bvc, &other),
         }
     }
@@ -188,15 +186,5 @@ impl Sgsn {
         let mut outputs = Batch::default();
         self.gb.bvcs.unexpected(cx, bvc.nsei, message, &mut outputs);
         self.bvc_outputs(cx, &mut outputs);
-    }
-
-    /// STATUS: the BSS does not know what we know of it.
-    fn bssgp_status(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, status: &Status) {
-        cx.drop(Drop::SgsnBssgpStatus, None);
-        cx.log(
-            Category::Bssgp,
-            Level::Notice,
-            format_args!("STATUS from NSE {}: {:?} {:?}", bvc.nsei, status.cause, status.bvci),
-        );
     }
 }
