@@ -194,17 +194,7 @@ impl GprsWorld {
     pub fn new(config: WorldConfig) -> Result<Self, String> {
         let mut rng = Rng::seeded(config.seed);
         let frames = FramePool::new(config.frames);
-        let mut quiet = Quiet::default();
-        let mut timers = gannet_proto::timers::Timers::default();
-        let mut bss_rng = rng.fork();
-        let mut cx = gannet_proto::machine::Context {
-            now: Instant::ZERO,
-            rng: &mut bss_rng,
-            trace: &mut quiet,
-            timers: &mut timers,
-            frames: &frames,
-        };
-        let bss = Bss::new(&mut cx, config.bss).map_err(|error| error.to_string())?;
+        let bss = Bss::new(config.bss).map_err(|error| error.to_string())?;
         let ggsn = Ggsn::new(config.ggsn).map_err(|error| error.to_string())?;
         let sgsn = Sgsn::new(config.sgsn, config.seed);
         let (up, down) = (Link::new(config.gb), Link::new(config.gb));
@@ -212,7 +202,7 @@ impl GprsWorld {
         Ok(Self {
             now: Instant::ZERO,
             ms: Driven::new(Ms::new(config.ms), Quiet::default(), rng.fork(), frames.clone()),
-            bss: Driven::new(bss, Quiet::default(), bss_rng, frames.clone()),
+            bss: Driven::new(bss, Quiet::default(), rng.fork(), frames.clone()),
             sgsn: Driven::new(sgsn, Quiet::default(), rng.fork(), frames.clone()),
             ggsn: Driven::new(ggsn, Quiet::default(), rng.fork(), frames.clone()),
             frames,
