@@ -356,3 +356,48 @@ fn garbage_is_answered_with_status() {
     world.send(Bvci(0), &resume.to_vec());
     assert_eq!(world.drops(Drop::BssgpUnexpected), 1);
 }
+
+#[test]
+fn thousands_of_damaged_datagrams_leave_nothing_behind() {
+    let mut world = World::new();
+    let mut dice = gannet_proto::rng::Rng::seeded(7);
+    let rai = cell_id(2).rai;
+    let imsi = "001010000000001".parse().unwrap();
+    let area = PagingArea::RoutingArea(rai);
+    let paging = PagingPs { imsi, drx: None, area, pfi: None, qos: QosProfile::default(), ptmsi: Some(7) };
+    let header = DlUnitdata::new(A, QosProfile::default(), PduLifetime(50));
+    let mut unitdata = vec![0; header.buffer_len(40)];
+    assert!(header.emit(40, &mut unitdata));
+    unitdata.resize(unitdata.len() + 40, 1);
+    let flush = Message::FlushLl { tlli: A, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: None };
+    let messages = [
+        unitdata,
+        Message::PagingPs(paging).to_vec(),
+        flush.to_vec(),
+        Message::SuspendAck { tlli: A, rai, reference: 9 }.to_vec(),
+        Message::RaCapability { tlli: A, ms_ra_capability: vec![1; 50] }.to_vec(),
+        Message::FlowControlBvcAck { tag: 1 }.to_vec(),
+    ];
+    for round in 0..4000_u64 {
+        let mut octets = messages[usize::try_from(dice.below(6)).unwrap()].clone();
+        for _ in 0..dice.below(4) {
+            let at = usize::try_from(dice.below(octets.len() as u64)).unwrap();
+            octets[at] = dice.u32().to_be_bytes()[0];
+        }
+        octets.truncate(usize::try_from(1 + dice.below(octets.len() as u64 * 2)).unwrap());
+        let kind = [UmKind::LlPdu, UmKind::CampOn, UmKind::Suspend, UmKind::Resume][(round % 4) as usize];
+        let cell = u16::try_from(dice.below(3)).unwrap();
+        world.mobile_sends(u32::try_from(dice.below(6)).unwrap(), kind, cell, A, &octets);
+        world.send(Bvci(u16::try_from(dice.below(5)).unwrap()), &octets);
+        let frame = world.around.frames.copy_of(&octets).unwrap();
+        world.input(Input::Datagram { port: UM, peer: Peer::Slot(1), frame });
+        world.run_until(round * 20);
+        world.um.clear();
+        world.uplink.clear();
+        world.unitdata.clear();
+    }
+    world.command(Command::ResetCell(0));
+    world.command(Command::ResetCell(1));
+    assert!(world.bss.cell(0).unwrap().up && world.bss.cell(1).unwrap().up);
+    assert_eq!((world.around.frames.free(), world.sgsn_around.frames.free()), (64, 64));
+}

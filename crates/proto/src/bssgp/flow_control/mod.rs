@@ -377,8 +377,8 @@ impl<T: PduMeta> FlowControl<T> {
         self.place_cell(cx.now, cell);
     }
 
-    /// Takes the values of a FLOW-CONTROL-MS, which hold for Th. False where the mobile is known in another cell or no
-    /// room for it is left, and then nothing changes.
+    /// Takes the values of a FLOW-CONTROL-MS, which hold for Th. False where the mobile has a backlog in another cell or
+    /// no room for it is left, and then nothing changes.
     pub fn set_ms(
         &mut self,
         cx: &mut Context<'_>,
@@ -387,10 +387,7 @@ impl<T: PduMeta> FlowControl<T> {
         bucket: Bucket,
         full_percent: Option<u8>,
     ) -> bool {
-        let Some(at) = self.find_or_create(cx.now, cell, ms).filter(|at| self.cell_of(*at) == Some(cell))
-        else {
-            return false;
-        };
+        let Some(at) = self.member(cx, cell, ms) else { return false };
         self.settle(cx.now, at);
         let until = cx.now + self.config.ms_parameters_lifetime;
         if let Some(state) = self.mobiles.get_mut(at as usize)
@@ -428,7 +425,7 @@ impl<T: PduMeta> FlowControl<T> {
         if let Some(state) = self.cells.get_mut(cell as usize) {
             state.bucket.put_in(cx.now, octets);
         }
-        if let Some(at) = self.find_or_create(cx.now, cell, ms).filter(|at| self.cell_of(*at) == Some(cell)) {
+        if let Some(at) = self.member(cx, cell, ms) {
             self.settle(cx.now, at);
             if let Some(bucket) = self.mobiles.get_mut(at as usize).and_then(|state| state.bucket.as_mut()) {
                 bucket.put_in(cx.now, octets);

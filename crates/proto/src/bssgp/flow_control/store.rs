@@ -120,6 +120,17 @@ impl<T: PduMeta> FlowControl<T> {
         Some(at)
     }
 
+    /// The mobile as a member of `cell`, to which it comes where it has no backlog elsewhere.
+    pub(super) fn member(&mut self, cx: &mut Context<'_>, cell: u32, ms: u32) -> Option<u32> {
+        let at = self.find_or_create(cx.now, cell, ms)?;
+        if self.cell_of(at) != Some(cell)
+            && Class::ALL.into_iter().all(|class| self.first(at, class).is_none())
+        {
+            self.move_to(cx, at, cell);
+        }
+        Some(at).filter(|at| self.cell_of(*at) == Some(cell))
+    }
+
     /// Makes room: forgets a mobile that is idle and whose bucket is as good as a new one.
     fn reclaim(&mut self, now: Instant) -> Option<u32> {
         for _ in 0..RECLAIM_ATTEMPTS {

@@ -169,9 +169,10 @@ fn a_lifetime_ends_in_the_queue_and_wakes_the_node() {
 #[test]
 fn values_of_a_mobile_hold_for_th() {
     let mut bench = Bench::new();
+    assert!(bench.control.set_ms(&mut bench.around.context(), 1, 0, bucket(600, 10), None));
     assert!(bench.control.set_ms(&mut bench.around.context(), 0, 0, bucket(600, 10), Some(100)));
-    assert!(!bench.control.set_ms(&mut bench.around.context(), 1, 0, bucket(600, 10), None));
     assert!(bench.put(0, Data, 1, 600));
+    assert!(!bench.control.set_ms(&mut bench.around.context(), 1, 0, bucket(600, 20), None));
     // 5 s at 10 octets/s leave 550; 550 octets at 500 octets/s take 1.1 s.
     assert_eq!(bench.drain(), (vec![], Some(5000)));
     assert_eq!(bench.at(5000).drain(), (vec![], Some(6100)));
