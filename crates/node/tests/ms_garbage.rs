@@ -1,5 +1,7 @@
 //! Whatever the radio, the IP side and the user say, a fleet of mobiles does not panic and loses no frame.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
 use gannet_node::ms::{Ms, MsCommand, MsConfig, TUN, UM};
 use gannet_proto::machine::{Batch, Input, Machine, Peer, Surroundings};
 use gannet_proto::time::Duration;
@@ -79,8 +81,8 @@ fn order(what: u8, mobile: u32, nsapi: u8) -> MsCommand {
         2 | 3 => MsCommand::Activate { mobile, nsapi, apn: None, qos: None, address: None },
         4 => MsCommand::Deactivate { mobile, nsapi },
         5 => MsCommand::ChangeCell { mobile, cell: u16::from(nsapi.0 % 3) },
-        6 => MsCommand::Detach { mobile, power_off: nsapi.0 % 2 == 0 },
-        _ if nsapi.0 % 3 == 0 => MsCommand::Suspend { mobile },
+        6 => MsCommand::Detach { mobile, power_off: nsapi.0.is_multiple_of(2) },
+        _ if nsapi.0.is_multiple_of(3) => MsCommand::Suspend { mobile },
         _ if nsapi.0 % 3 == 1 => MsCommand::Resume { mobile },
         _ => MsCommand::LoseCell { mobile },
     }

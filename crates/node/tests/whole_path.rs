@@ -1,5 +1,7 @@
 //! Mobiles, BSS, SGSN and GGSN in virtual time: the main job, with nothing between them but octets.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
