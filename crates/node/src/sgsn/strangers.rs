@@ -120,6 +120,15 @@ impl Sgsn {
             cx.drop(Drop::SgsnStrangerUnanswered, None);
             return;
         }
+        // It counts from where its former context was; what begins at zero would pass for a repetition. So the logical
+        // links begin anew at both ends (LLGMM-RESET, 04.64 clauses 7.2.1.2 and 8.5.3.1).
+        let mut reset = Batch::default();
+        llc.reset_request(cx, &mut reset);
+        while let Some(output) = reset.pop() {
+            if let LlcOutput::Transmit { frame, .. } = output {
+                self.send_to_stranger(cx, from, frame);
+            }
+        }
         let Some(mut frame) = cx.frames.copy_of(&L3Message::Gmm(answer).to_vec()) else {
             cx.drop(Drop::NoFrame, None);
             return;
