@@ -1,12 +1,12 @@
 //! What an operator sees of an SGSN: its parts, read only.
 
 use super::gb::Gb;
-use super::mobile::Mobile;
+use super::mobile::{Bearer, Mobile};
 use super::{Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::gtp::GtpEntity;
-use gannet_wire::id::{Imsi, Nsapi, Teid};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
 
 impl Sgsn {
@@ -26,6 +26,13 @@ impl Sgsn {
     pub fn mobile_of(&self, imsi: Imsi) -> Option<(Slot, &Mobile)> {
         let slot = self.directory.by_imsi(imsi)?;
         Some((slot, self.mobiles.get(slot)?))
+    }
+
+    /// The context that a GTPv0 tunnel identifier names: IMSI and NSAPI, in O(1).
+    #[must_use]
+    pub fn context_by_tid(&self, tid: Tid) -> Option<(Slot, &Bearer)> {
+        let (slot, mobile) = self.mobile_of(tid.imsi)?;
+        Some((slot, mobile.bearer(tid.nsapi)?))
     }
 
     /// Network service, virtual connections and queues.
