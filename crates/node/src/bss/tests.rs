@@ -3,6 +3,7 @@
 use super::*;
 use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{self, Role};
+use gannet_proto::bssgp::flow_control::{self, Class, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Surroundings;
@@ -400,4 +401,56 @@ fn thousands_of_damaged_datagrams_leave_nothing_behind() {
     world.command(Command::ResetCell(1));
     assert!(world.bss.cell(0).unwrap().up && world.bss.cell(1).unwrap().up);
     assert_eq!((world.around.frames.free(), world.sgsn_around.frames.free()), (64, 64));
+}
+
+#[test]
+fn five_times_the_load_never_overruns_a_radio_whose_buckets_are_kept() {
+    let mut world = World::new();
+    let rate_octets_per_s = 20_000;
+    let bucket = Bucket { bmax_octets: 4000, rate_bit_per_s: rate_octets_per_s * 8 };
+    let flow = BvcParameters { bvc: bucket, default_ms: bucket };
+    let (rate_bit_per_s, queue_octets) = (bucket.rate_bit_per_s, bucket.bmax_octets);
+    let downlink = RadioConfig { rate_bit_per_s, queue_octets, delay: Duration::ZERO };
+    world.command(Command::SetRadio { cell: 0, downlink, flow });
+    for mobile in 0..10 {
+        world.mobile_sends(mobile, UmKind::CampOn, 0, Tlli(0xc000_0000 + mobile), &[]);
+    }
+    let limit = Limit { pdus: 30, octets: 30_000 };
+    let limits = Limits { ms: limit, cell: Limit { pdus: 300, octets: 300_000 } };
+    let config = flow_control::Config { initial: flow, data: limits, ..flow_control::Config::default() };
+    let mut control = FlowControl::new(config);
+    let mut around = Surroundings::new(3, 400, Quiet::default());
+    let end = 20_000;
+    for ms in 0..end {
+        around.now = Instant(ms * 1_000_000);
+        if ms % 5 == 0 {
+            let mobile = u32::try_from(ms / 5 % 10).unwrap();
+            let mut frame = around.frames.alloc().unwrap();
+            assert!(frame.set_len(500));
+            let pdu = Pdu { class: Class::Data, expires: Instant(u64::MAX), meta: Meta(mobile), frame };
+            control.enqueue(&mut around.context(), 0, Some(mobile), pdu);
+        }
+        world.run_until(ms);
+        while let Dequeue::Pdu { pdu, .. } = control.dequeue(&mut around.context()) {
+            world.downlink(2, Tlli(0xc000_0000 + pdu.meta.0), pdu.frame.len(), 0xffff);
+        }
+    }
+    assert_eq!(world.drops(Drop::BssOverrun), 0);
+    assert!(world.uplink.iter().all(|message| matches!(message, Message::FlowControlBvc(_))));
+    let delivered = world.bss.cell(0).unwrap().counters.downlink.octets;
+    let possible = rate_octets_per_s * end / 1000;
+    assert!(delivered + 4000 >= possible && delivered <= possible, "{delivered} of {possible}");
+    let each: Vec<usize> =
+        (0..10).map(|n| world.um.iter().filter(|(mobile, ..)| *mobile == n).count()).collect();
+    assert!(each.iter().all(|count| count.abs_diff(each[0]) <= 1), "turns go round: {each:?}");
+    assert!(around.trace.drops.get(Drop::FlowMsQueueFull) > 2000);
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Meta(u32);
+
+impl PduMeta for Meta {
+    fn whose(&self) -> Option<gannet_wire::id::Imsi> {
+        None
+    }
 }

@@ -72,7 +72,11 @@ impl LeakyBucket {
             return None;
         }
         let after = self.level_at(now) + u128::from(octets) * UNITS_PER_OCTET;
-        let wait_ns = after.saturating_sub(self.bmax()).div_ceil(u128::from(self.rate_bit_per_s));
+        let over = after.saturating_sub(self.bmax());
+        if over == 0 {
+            return Some(now);
+        }
+        let wait_ns = over.div_ceil(u128::from(self.rate_bit_per_s));
         let wait_ns = u64::try_from(wait_ns).ok()?;
         Some(Instant(now.0.checked_add(wait_ns)?))
     }

@@ -1,9 +1,7 @@
 //! Buckets in octets and bit/s, from and to the messages that carry them in hundreds of both (08.18 clauses 11.3.4 and
 //! 11.3.5; 48.018 clause 11.3.102).
 
-use super::{BvcParameters, FlowControl, PduMeta};
-use crate::machine::Context;
-use gannet_wire::bssgp::Message;
+use super::BvcParameters;
 use gannet_wire::bssgp::ie::Granularity;
 use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs};
 use gannet_wire::id::Tlli;
@@ -71,29 +69,6 @@ impl From<&FlowControlBvc> for BvcParameters {
                 rate_bit_per_s: message.leak_default_ms_bits_per_s(),
             },
         }
-    }
-}
-
-impl<T: PduMeta> FlowControl<T> {
-    /// A FLOW-CONTROL-BVC for `cell`: takes its values and gives the acknowledgement, to be sent on the same BVC.
-    pub fn receive_bvc(&mut self, cx: &mut Context<'_>, cell: u32, message: &FlowControlBvc) -> Message {
-        self.set_bvc(cx, cell, message.into(), message.bucket_full_ratio);
-        Message::FlowControlBvcAck { tag: message.tag }
-    }
-
-    /// A FLOW-CONTROL-MS for a mobile in `cell` (`None`: nobody knows its TLLI): takes its values and gives the
-    /// acknowledgement, to be sent on the same BVC.
-    pub fn receive_ms(
-        &mut self,
-        cx: &mut Context<'_>,
-        cell: u32,
-        ms: Option<u32>,
-        message: &FlowControlMs,
-    ) -> Message {
-        if let Some(ms) = ms {
-            self.set_ms(cx, cell, ms, message.into(), message.bucket_full_ratio);
-        }
-        Message::FlowControlMsAck { tlli: message.tlli, tag: message.tag }
     }
 }
 
