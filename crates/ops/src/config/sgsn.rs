@@ -89,7 +89,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { mobiles: 1 << 20, held_n_pdus: 32 }
+        Self { mobiles: 1 << 16, held_n_pdus: 32 }
     }
 }
 
