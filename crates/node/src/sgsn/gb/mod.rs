@@ -22,6 +22,7 @@ use gannet_wire::bssgp::ie::{PagingArea, QosProfile};
 use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
 use gannet_wire::l3::ie::DrxParameter;
+use std::collections::BTreeMap;
 
 /// Everything about Gb.
 #[derive(Debug)]
@@ -32,6 +33,8 @@ pub struct Gb {
     pub bvcs: Bvcs,
     /// Their queues and buckets.
     pub flow: FlowControl<Meta>,
+    /// Cells that mobiles have left, until FLUSH-LL-ACK says what became of what waited there.
+    flushing: BTreeMap<Slot, u32>,
     /// The wake-up that the queues have asked for.
     flow_asked: Instant,
     outputs: Batch<NsOutput>,
@@ -64,6 +67,7 @@ impl Gb {
             ns: NsEntity::new(ns),
             bvcs: Bvcs::new(bvcs),
             flow: FlowControl::new(flow),
+            flushing: BTreeMap::new(),
             flow_asked: Instant::ZERO,
             outputs: Batch::with_capacity(256),
         }
@@ -247,11 +251,15 @@ impl Sgsn {
             new_nsei: None,
         };
         self.stats.flushes += 1;
+        if let Some(cell) = self.gb.bvcs.find(old.nsei, old.bvci) {
+            self.gb.flushing.insert(slot, cell);
+        }
         self.send_bssgp(cx, BvcAddress { nsei: old.nsei, bvci: Bvci::SIGNALLING }, &message);
     }
 
     /// A mobile goes: its queue and its bucket with it.
     pub(super) fn forget_in_cells(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.gb.flushing.remove(&slot);
         self.gb.flow.forget(cx, slot.index);
     }
 }

@@ -90,14 +90,7 @@ impl Sgsn {
     // ------------------------------------------------------------------------------------------ flow control
 
     fn flow_control_bvc(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, cell: u32, flow: &FlowControlBvc) {
-        let parameters = BvcParameters {
-            bvc: Bucket { bmax_octets: flow.bmax_octets(), rate_bit_per_s: flow.leak_bits_per_s() },
-            default_ms: Bucket {
-                bmax_octets: flow.bmax_default_ms_octets(),
-                rate_bit_per_s: flow.leak_default_ms_bits_per_s(),
-            },
-        };
-        self.gb.flow.set_bvc(cx, cell, parameters, flow.bucket_full_ratio);
+        self.gb.flow.set_bvc(cx, cell, BvcParameters::from(flow), flow.bucket_full_ratio);
         self.send_bssgp(cx, bvc, &Message::FlowControlBvcAck { tag: flow.tag });
     }
 
@@ -106,8 +99,7 @@ impl Sgsn {
             cx.drop(Drop::SgsnUnknownTlli, None);
             return;
         };
-        let bucket = Bucket { bmax_octets: flow.bmax_octets(), rate_bit_per_s: flow.leak_bits_per_s() };
-        if self.gb.flow.set_ms(cx, cell, slot.index, bucket, flow.bucket_full_ratio) {
+        if self.gb.flow.set_ms(cx, cell, slot.index, Bucket::from(flow), flow.bucket_full_ratio) {
             self.send_bssgp(cx, bvc, &Message::FlowControlMsAck { tlli: flow.tlli, tag: flow.tag });
         }
     }
@@ -116,6 +108,9 @@ impl Sgsn {
     fn flush_ll_ack(&mut self, cx: &mut Context<'_>, nsei: Nsei, ack: &FlushLlAck) {
         let Some(slot) = self.slot_of_local(ack.tlli) else { return };
         let octets = u64::from(ack.octets);
+        if let Some(old) = self.gb.flushing.remove(&slot) {
+            self.gb.flow.take_out(cx, old, None, octets);
+        }
         if ack.action == FlushAction::Transferred
             && let Some(bvci) = ack.new_bvci
             && let Some(cell) = self.gb.bvcs.find(nsei, bvci)
