@@ -1,6 +1,9 @@
 //! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet lab`, `gannet demo`.
 
+mod ggsn;
 mod lab_command;
+mod node;
+mod sgsn;
 mod vty_client;
 
 use clap::{Parser, Subcommand};
@@ -9,7 +12,7 @@ use std::process::ExitCode;
 
 /// A GPRS packet core that keeps its promises under overload, and the laboratory that proves it.
 #[derive(Debug, Parser)]
-#[command(name = "gannet", version, disable_help_subcommand = true)]
+#[command(name = "gannet", version, propagate_version = true, disable_help_subcommand = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -17,6 +20,10 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run an SGSN
+    Sgsn(node::flags::Flags),
+    /// Run a GGSN
+    Ggsn(node::flags::Flags),
     /// Run a command in a node's VTY and print its answer
     Vty {
         /// ADDRESS:PORT of the VTY, such as 127.0.0.1:4245
@@ -35,6 +42,8 @@ enum Command {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command {
+        Command::Sgsn(flags) => sgsn::run(flags),
+        Command::Ggsn(flags) => ggsn::run(flags),
         Command::Vty { address, command } => vty(&address, &command.join(" ")),
         Command::Lab(command) => lab_command::run(command),
         Command::Demo(arguments) => lab_command::demo(&arguments),

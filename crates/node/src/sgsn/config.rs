@@ -1,10 +1,11 @@
 //! What an operator may choose about an SGSN.
 
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
+use gannet_wire::id::{Nsei, Nsvci};
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,10 @@ pub struct SgsnConfig {
     pub restart_counter: u8,
     /// Time between two Echo Requests on a path to a GGSN; zero for none.
     pub echo_interval: Duration,
+    /// T3-RESPONSE of GTP.
+    pub t3_response: Duration,
+    /// N3-REQUESTS of GTP.
+    pub n3_requests: u8,
     /// The GGSNs.
     pub ggsns: Vec<GgsnPeer>,
     /// Access points; where there is none, every APN goes to the first GGSN.
@@ -49,6 +54,8 @@ pub struct SgsnConfig {
     pub ns: NsTimers,
     /// Network service entities and NS-VCs at most.
     pub nses_max: usize,
+    /// NS-VCs that are known before the BSS speaks: the SGSN resets them.
+    pub nsvcs: Vec<NsvcConfig>,
     /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
     pub accept_dynamic: bool,
     /// Limits and initial values of the downlink flow control.
@@ -71,6 +78,17 @@ pub struct SgsnConfig {
     pub stranger_answers_per_second: u32,
 }
 
+/// An NS-VC that was configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NsvcConfig {
+    /// Its NSE.
+    pub nsei: Nsei,
+    /// Its number.
+    pub nsvci: Nsvci,
+    /// The BSS's endpoint.
+    pub peer: SocketAddr,
+}
+
 /// Timers of 08.16 clause 10 [48.016].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NsTimers {
@@ -84,6 +102,8 @@ pub struct NsTimers {
     pub alive: Duration,
     /// NS-BLOCK-RETRIES and NS-UNBLOCK-RETRIES.
     pub block_retries: u8,
+    /// NS-RESET-RETRIES.
+    pub reset_retries: u8,
     /// NS-ALIVE-RETRIES.
     pub alive_retries: u8,
 }
@@ -97,6 +117,7 @@ impl Default for NsTimers {
             test: Duration::from_secs(30),
             alive: three,
             block_retries: 3,
+            reset_retries: 3,
             alive_retries: 10,
         }
     }
@@ -110,12 +131,15 @@ impl Default for SgsnConfig {
             gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             restart_counter: 0,
             echo_interval: Duration::from_secs(60),
+            t3_response: Duration::from_secs(5),
+            n3_requests: 3,
             ggsns: Vec::new(),
             apns: Vec::new(),
             gmm: GmmConfig::default(),
             sm: SmConfig::default(),
             ns: NsTimers::default(),
             nses_max: 256,
+            nsvcs: Vec::new(),
             accept_dynamic: true,
             flow: flow_control::Config::default(),
             n201_u: Some(1520),

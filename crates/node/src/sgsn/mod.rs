@@ -11,6 +11,7 @@
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
+//! | [`operation`] | what an operator changes while it runs |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
 //! | [`show`] | what an operator sees |
 //!
@@ -21,6 +22,7 @@ pub mod directory;
 pub mod gb;
 pub mod held;
 pub mod mobile;
+pub mod operation;
 pub mod relocation;
 pub mod show;
 
@@ -51,7 +53,7 @@ use held::Held;
 use mobile::Mobile;
 use std::collections::HashMap;
 
-pub use config::{ApnRoute, GgsnPeer, NsTimers, SgsnConfig};
+pub use config::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);
@@ -207,6 +209,8 @@ impl Sgsn {
         let mut gtp = GtpConfig::new(GTP_C, GTP_U, config.gtp_address, owner::GTP);
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
+        gtp.t3_response = config.t3_response;
+        gtp.n3_requests = config.n3_requests;
         let strangers = config.stranger_answers_per_second;
         let state = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {

@@ -128,6 +128,13 @@ pub struct PdpContext {
     pub teid_user: (Teid, Teid),
     /// The negotiated QoS.
     pub qos: Option<Qos>,
+    /// What went through it, where the node counts that for each context.
+    pub volumes: Option<Volumes>,
+}
+
+/// What went through a PDP context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Volumes {
     /// N-PDUs towards the mobile.
     pub downlink_n_pdus: u64,
     /// Octets in them.
@@ -154,10 +161,11 @@ impl fmt::Display for PdpContext {
         if let Some(qos) = self.qos {
             writeln!(f, "  QoS: {qos}")?;
         }
+        let Some(volumes) = self.volumes else { return Ok(()) };
         writeln!(
             f,
             "  downlink {} N-PDUs, {} octets; uplink {} N-PDUs, {} octets",
-            self.downlink_n_pdus, self.downlink_octets, self.uplink_n_pdus, self.uplink_octets
+            volumes.downlink_n_pdus, volumes.downlink_octets, volumes.uplink_n_pdus, volumes.uplink_octets
         )
     }
 }
@@ -242,10 +250,7 @@ mod tests {
             teid_control: (Teid(1), Teid(2)),
             teid_user: (Teid(3), Teid(4)),
             qos: Some(Qos::default()),
-            downlink_n_pdus: 1,
-            downlink_octets: 2,
-            uplink_n_pdus: 3,
-            uplink_octets: 4,
+            volumes: Some(Volumes::default()),
         };
         let text = context.to_string();
         assert!(text.starts_with(

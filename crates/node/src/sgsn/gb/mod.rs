@@ -40,23 +40,28 @@ pub struct Gb {
     outputs: Batch<NsOutput>,
 }
 
+/// The network service's part of a configuration.
+pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
+    NsConfig {
+        tns_block: config.ns.block,
+        tns_reset: config.ns.reset,
+        tns_test: config.ns.test,
+        tns_alive: config.ns.alive,
+        block_retries: config.ns.block_retries,
+        unblock_retries: config.ns.block_retries,
+        reset_retries: config.ns.reset_retries,
+        alive_retries: config.ns.alive_retries,
+        nse_max: config.nses_max,
+        vc_max: config.nses_max * 4,
+        accept_dynamic: config.accept_dynamic,
+        ..NsConfig::new(NsRole::Sgsn, owner::NS)
+    }
+}
+
 impl Gb {
     /// Nobody is known yet.
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
-        let ns = NsConfig {
-            tns_block: config.ns.block,
-            tns_reset: config.ns.reset,
-            tns_test: config.ns.test,
-            tns_alive: config.ns.alive,
-            block_retries: config.ns.block_retries,
-            unblock_retries: config.ns.block_retries,
-            alive_retries: config.ns.alive_retries,
-            nse_max: config.nses_max,
-            vc_max: config.nses_max * 4,
-            accept_dynamic: config.accept_dynamic,
-            ..NsConfig::new(NsRole::Sgsn, owner::NS)
-        };
         let mut bvcs = bvc::Config::new(bvc::Role::Sgsn);
         bvcs.bvcs_max = config.cells_max;
         bvcs.nses_max = u32::try_from(config.nses_max).unwrap_or(u32::MAX);
@@ -64,7 +69,7 @@ impl Gb {
         flow.cells_max = config.cells_max;
         flow.ms_max = u32::try_from(config.mobiles_max).unwrap_or(u32::MAX);
         Self {
-            ns: NsEntity::new(ns),
+            ns: NsEntity::new(ns_config(config)),
             bvcs: Bvcs::new(bvcs),
             flow: FlowControl::new(flow),
             flushing: BTreeMap::new(),
@@ -84,7 +89,7 @@ impl Sgsn {
         self.gb.outputs = outputs;
     }
 
-    fn ns_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<NsOutput>) {
+    pub(super) fn ns_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<NsOutput>) {
         while let Some(output) = outputs.pop() {
             match output {
                 NsOutput::Transmit { port, peer, frame } => self.transmit(port, Peer::Udp(peer), frame),
@@ -127,7 +132,7 @@ impl Sgsn {
     }
 
     /// Does what the BVCs want, and has them woken.
-    fn bvc_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<BvcOutput>) {
+    pub(super) fn bvc_outputs(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<BvcOutput>) {
         self.gb.bvcs.arm(owner::bvc_key(), cx.timers);
         while let Some(output) = outputs.pop() {
             match output {
@@ -155,7 +160,12 @@ impl Sgsn {
 
     pub(super) fn start_gb(&mut self, cx: &mut Context<'_>) {
         let mut outputs = core::mem::take(&mut self.gb.outputs);
-        self.gb.ns.start(cx, &mut outputs);
+        if let Err((vc, error)) = self.add_configured_nsvcs(cx) {
+            let (nsei, nsvci) = (vc.nsei, vc.nsvci);
+            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
+        }
+        // What is configured is known to be there, and is not waited for.
+        self.gb.ns.reset_all(cx, &mut outputs);
         self.ns_outputs(cx, &mut outputs);
         self.gb.outputs = outputs;
     }

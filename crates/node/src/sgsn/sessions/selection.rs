@@ -26,13 +26,25 @@ impl AccessPoints {
     /// As configured.
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
+        let mut this = Self { routes: Vec::new(), default: None, names: Vec::new() };
+        this.reroute(config);
+        this
+    }
+
+    /// New contexts go as this configuration says; an APN keeps its number.
+    pub fn reroute(&mut self, config: &SgsnConfig) {
         let routes = config.apns.iter().filter_map(|route| {
             let ggsn = config.ggsns.get(route.ggsn)?;
             Some((route.apn.to_ascii_lowercase(), ggsn.address))
         });
         // Where no APN is routed, all go to the first GGSN.
-        let default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
-        Self { routes: routes.collect(), default, names: Vec::new() }
+        self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
+        self.routes = routes.collect();
+        let mut names = core::mem::take(&mut self.names);
+        for (apn, ggsn) in &mut names {
+            *ggsn = self.ggsn_of(apn.as_str()).unwrap_or(*ggsn);
+        }
+        self.names = names;
     }
 
     fn ggsn_of(&self, apn: &str) -> Option<IpAddr> {

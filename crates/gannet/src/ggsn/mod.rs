@@ -1,0 +1,252 @@
+//! `gannet ggsn`: the GGSN in real time, with a TUN device for each access point.
+
+mod operate;
+
+use crate::node::{self, Node, in_use, restart_counter, tun_error};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_node::ggsn::{
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, GgsnEvent, PORT_GTP_C, PORT_GTP_U, PORT_TUN, PREFIX_LENGTHS,
+};
+use gannet_ops::config::ggsn as ops;
+use gannet_ops::vty::CommandError;
+use gannet_proto::machine::{Peer, Port};
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::{Access, EventLoop, MachineId, Outside, Tun, TunAddress, UdpConfig};
+use gannet_wire::gtp;
+
+/// Octets for the sockets' buffers in the kernel.
+const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+/// The longest N-PDU that an SGSN takes without SNDCP's or the backbone's fragments (03.60 clause 9.3).
+const MTU_OCTETS: u16 = 1500;
+
+/// One GGSN of the configuration.
+#[derive(Debug)]
+struct Instance {
+    name: String,
+    machine: MachineId<Ggsn>,
+    address: IpAddr,
+    restart_counter: u8,
+    /// The TUN device of each access point, by its index.
+    devices: Vec<String>,
+}
+
+/// The running GGSNs.
+#[derive(Debug)]
+pub struct GgsnNode {
+    instances: Vec<Instance>,
+}
+
+/// A device of an access point.
+#[derive(Debug)]
+struct Device {
+    name: String,
+    address: Option<ops::Prefix>,
+}
+
+/// One GGSN, ready to be built.
+#[derive(Debug)]
+pub struct Plan {
+    name: String,
+    state_dir: Option<String>,
+    config: GgsnConfig,
+    devices: Vec<Device>,
+}
+
+impl Node for GgsnNode {
+    type Element = gannet_ops::Ggsn;
+    type Plan = Vec<Plan>;
+
+    fn plan(config: &ops::GgsnConfig, remarks: &mut Vec<String>) -> Result<Vec<Plan>, String> {
+        let running = config.ggsns.iter().filter(|ggsn| ggsn.running);
+        let plans: Vec<Plan> = running.map(|ggsn| plan(ggsn, remarks)).collect::<Result<_, _>>()?;
+        if plans.is_empty() {
+            return Err(
+                "there is no GGSN: add 'ggsn NAME' with 'gtp bind-ip A.B.C.D' and 'no shutdown ggsn'"
+                    .to_owned(),
+            );
+        }
+        Ok(plans)
+    }
+
+    fn frames(plans: &Vec<Plan>) -> usize {
+        8192 * plans.len()
+    }
+
+    fn build(plans: Vec<Plan>, _config: &ops::GgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
+        let instances = plans.into_iter().map(|plan| build(plan, node)).collect::<Result<_, _>>()?;
+        Ok(Self { instances })
+    }
+
+    fn reconfigure(
+        &mut self,
+        old: &ops::GgsnConfig,
+        new: &ops::GgsnConfig,
+        _access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        if old.ggsns != new.ggsns {
+            out.push_str("What changes in a GGSN and its access points holds from the next start on.\n");
+        }
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        _config: &ops::GgsnConfig,
+        operation: &ops::GgsnOperation,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        operate::execute(&self.instances, operation, access, out)
+    }
+
+    /// The SGSNs are asked to delete all contexts, so that no mobile believes in one.
+    fn shutdown(&mut self, access: &mut Access<'_>) {
+        for instance in &self.instances {
+            access.command(instance.machine, GgsnCommand::DeleteAll);
+        }
+    }
+
+    fn stopped(&mut self, access: &mut Access<'_>) -> bool {
+        self.instances.iter().all(|instance| {
+            access
+                .machine(instance.machine)
+                .is_none_or(|ggsn| ggsn.context_count() == 0 && ggsn.outstanding() == 0)
+        })
+    }
+}
+
+fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, String> {
+    let name = ggsn.name.clone();
+    let address = ggsn.gtp_bind_ip.ok_or_else(|| format!("ggsn {name}: add 'gtp bind-ip A.B.C.D'"))?;
+    let served: Vec<&ops::ApnConfig> = ggsn.apns.iter().filter(|apn| apn.running).collect();
+    if served.is_empty() {
+        remarks.push(format!("ggsn {name} has no access point that is not shut down: it serves nobody"));
+    }
+    let mut apns = Vec::new();
+    let mut devices = Vec::new();
+    for apn in &served {
+        let (config, device) = access_point(&name, apn)?;
+        apns.push(config);
+        devices.push(device);
+    }
+    let default = ggsn.default_apn.as_ref().and_then(|default| {
+        let place = served.iter().position(|apn| apn.name == *default);
+        place.and_then(|place| u16::try_from(place).ok())
+    });
+    let echo_interval = ggsn.echo_interval_s.map_or(Duration::ZERO, |s| Duration::from_secs(s.into()));
+    let config = GgsnConfig { default_apn: default, echo_interval, ..GgsnConfig::new(address.into(), apns) };
+    // The node has the last word about a configuration.
+    Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
+    Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices })
+}
+
+fn access_point(ggsn: &str, apn: &ops::ApnConfig) -> Result<(ApnConfig, Device), String> {
+    let whose = format!("ggsn {ggsn}, apn {}", apn.name);
+    let prefix = apn.prefix.ok_or_else(|| format!("{whose}: add 'ip prefix dynamic A.B.C.D/M'"))?;
+    if !PREFIX_LENGTHS.contains(&prefix.length) {
+        let (first, last) = (PREFIX_LENGTHS.start(), PREFIX_LENGTHS.end());
+        return Err(format!(
+            "{whose}: the prefix of the mobiles must have {first} to {last} bits, not {}",
+            prefix.length
+        ));
+    }
+    let name = apn.name.parse().map_err(|_| format!("{whose}: that is no access point name"))?;
+    let device = apn.tun_device.clone().ok_or_else(|| format!("{whose}: add 'tun-device NAME'"))?;
+    let config = ApnConfig {
+        name,
+        prefix: prefix.address,
+        prefix_length: prefix.length,
+        static_addresses: false,
+        dns: apn.dns,
+    };
+    Ok((config, Device { name: device, address: apn.ifconfig.map(own_address) }))
+}
+
+/// `ip ifconfig` of osmo-ggsn may name the network; the device then has its first address, as the pool leaves it out.
+fn own_address(given: ops::Prefix) -> ops::Prefix {
+    let host_bits = 32_u32.saturating_sub(given.length.into());
+    let host = 1_u32.checked_shl(host_bits).map_or(u32::MAX, |size| size - 1);
+    if host > 0 && given.address.to_bits() & host == 0 {
+        return ops::Prefix { address: Ipv4Addr::from_bits(given.address.to_bits() | 1), ..given };
+    }
+    given
+}
+
+fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
+    let Plan { name, state_dir, mut config, devices } = plan;
+    config.restart_counter = restart_counter(state_dir.as_deref(), node);
+    let (address, restart_counter) = (config.address, config.restart_counter);
+    let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
+    let machine = node.add_machine(ggsn, |_, event, outside| tell(&event, outside));
+    let mut udp = |port: Port, number: u16| {
+        let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
+        udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+        node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
+    };
+    udp(PORT_GTP_C, gtp::PORT_CONTROL)?;
+    udp(PORT_GTP_U, gtp::PORT_USER)?;
+    let mut names = Vec::new();
+    for (slot, device) in (0..).zip(devices) {
+        let tun = open(&device)?;
+        names.push(tun.name().to_owned());
+        let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), tun, None);
+        attached.map_err(|error| tun_error(&device.name, &error))?;
+    }
+    Ok(Instance { name, machine, address, restart_counter, devices: names })
+}
+
+fn open(device: &Device) -> Result<Tun, String> {
+    let open = || {
+        let tun = Tun::open(&device.name)?;
+        tun.set_mtu(MTU_OCTETS)?;
+        if let Some(own) = device.address {
+            tun.set_address(TunAddress::V4(own.address, own.length))?;
+        }
+        tun.set_up(true)?;
+        Ok(tun)
+    };
+    open().map_err(|error| tun_error(&device.name, &error))
+}
+
+/// What an operator reads of what happens.
+fn tell(event: &GgsnEvent, outside: &mut Outside<'_>) {
+    let mut say = |text: core::fmt::Arguments<'_>| outside.log().line(Category::Pdp, Level::Info, text);
+    match event {
+        GgsnEvent::Created { imsi, nsapi, address, .. } => {
+            say(format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context created, address {address}"));
+        }
+        GgsnEvent::Deleted { imsi, nsapi, address, reason } => {
+            say(format_args!(
+                "IMSI {imsi} NSAPI {nsapi}: PDP context deleted, address {address} ({reason:?})"
+            ));
+        }
+        GgsnEvent::Refused { imsi: Some(imsi), cause } => {
+            say(format_args!("IMSI {imsi}: PDP context refused: {cause}"));
+        }
+        GgsnEvent::Refused { imsi: None, cause } => say(format_args!("PDP context refused: {cause}")),
+    }
+}
+
+/// Runs `gannet ggsn`.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn run(flags: node::flags::Flags) -> Result<std::process::ExitCode, String> {
+    node::run::<GgsnNode>(flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_device_never_has_the_networks_address() {
+        let prefix = |text: &str, length| ops::Prefix { address: text.parse().unwrap(), length };
+        assert_eq!(own_address(prefix("172.16.222.0", 24)), prefix("172.16.222.1", 24));
+        assert_eq!(own_address(prefix("172.16.222.9", 24)), prefix("172.16.222.9", 24));
+        assert_eq!(own_address(prefix("10.0.0.0", 32)), prefix("10.0.0.0", 32));
+        assert_eq!(own_address(prefix("0.0.0.0", 0)), prefix("0.0.0.1", 0));
+    }
+}

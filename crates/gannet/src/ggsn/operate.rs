@@ -1,0 +1,127 @@
+//! What an operator asks of running GGSNs.
+
+use super::Instance;
+use crate::node::show as common;
+use core::fmt::Write as _;
+use gannet_node::ggsn::{Ggsn, GgsnCommand, PdpContext};
+use gannet_ops::config::ggsn::GgsnOperation;
+use gannet_ops::view;
+use gannet_ops::vty::CommandError;
+use gannet_rt::Access;
+use gannet_wire::id::Sapi;
+
+/// Does it.
+pub fn execute(
+    instances: &[Instance],
+    operation: &GgsnOperation,
+    access: &mut Access<'_>,
+    out: &mut String,
+) -> Result<(), CommandError> {
+    match operation {
+        GgsnOperation::ShowDrops => common::drops(access, out),
+        GgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
+        GgsnOperation::ShowGgsn => {
+            for instance in instances {
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                let _ = write!(out, "{}", summary(instance, ggsn));
+            }
+        }
+        GgsnOperation::ShowPdpContexts { apn, imsi, address } => {
+            for instance in instances {
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                for context in ggsn.contexts() {
+                    let name = apn_name(ggsn, context.apn);
+                    if apn.as_ref().is_none_or(|apn| apn.eq_ignore_ascii_case(&name))
+                        && imsi.is_none_or(|imsi| imsi == context.imsi)
+                        && address.is_none_or(|address| address == context.address)
+                    {
+                        let _ = write!(out, "{}", pdp_context(ggsn, context, name));
+                    }
+                }
+            }
+        }
+        GgsnOperation::ShowStats { skip_zero } => {
+            for instance in instances {
+                let Some(ggsn) = access.machine(instance.machine) else { continue };
+                common::counters(&counters(ggsn), *skip_zero, out);
+            }
+        }
+        GgsnOperation::DeactivatePdp { imsi, nsapi } => {
+            let mut of = instances.iter();
+            let owner = of.find(|instance| {
+                access.machine(instance.machine).is_some_and(|ggsn| ggsn.context(*imsi, *nsapi).is_some())
+            });
+            let owner = owner
+                .ok_or_else(|| CommandError(format!("IMSI {imsi} has no PDP context with NSAPI {nsapi}.")))?;
+            access.command(owner.machine, GgsnCommand::Delete { imsi: *imsi, nsapi: *nsapi });
+        }
+    }
+    Ok(())
+}
+
+fn apn_name(ggsn: &Ggsn, apn: u16) -> String {
+    let config = ggsn.config().apns.get(usize::from(apn));
+    config.map_or_else(|| "-".to_owned(), |config| config.name.to_string())
+}
+
+fn summary(instance: &Instance, ggsn: &Ggsn) -> view::GgsnSummary {
+    let apns = ggsn.access_points().enumerate().map(|(place, (config, pool))| view::GgsnApn {
+        name: config.name.to_string(),
+        device: instance.devices.get(place).cloned(),
+        pool: Some(format!("{}/{}", config.prefix, config.prefix_length)),
+        used: pool.used().into(),
+        size: pool.capacity().into(),
+    });
+    view::GgsnSummary {
+        name: instance.name.clone(),
+        gtp_address: instance.address,
+        restart_counter: instance.restart_counter,
+        apns: apns.collect(),
+    }
+}
+
+fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpContext {
+    let tunnel = &context.tunnel;
+    let qos = context.qos.profile();
+    view::PdpContext {
+        imsi: Some(context.imsi),
+        nsapi: context.nsapi,
+        sapi: None::<Sapi>,
+        state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
+        apn,
+        address: Some(context.address.into()),
+        peer: ggsn.paths().get(tunnel.user_path).map(|path| path.address),
+        teid_control: (context.teid, tunnel.peer_control),
+        teid_user: (context.teid, tunnel.peer_user),
+        qos: Some(view::Qos {
+            precedence: qos.precedence.0,
+            delay: qos.delay.0,
+            reliability: qos.reliability.0,
+            peak: qos.peak.0,
+            mean: qos.mean.0,
+        }),
+        volumes: Some(view::Volumes {
+            downlink_n_pdus: context.downlink.t_pdus,
+            downlink_octets: context.downlink.octets,
+            uplink_n_pdus: context.uplink.t_pdus,
+            uplink_octets: context.uplink.octets,
+        }),
+    }
+}
+
+fn counters(ggsn: &Ggsn) -> Vec<view::Counter> {
+    let counters = ggsn.counters();
+    [
+        ("pdp_contexts", ggsn.context_count() as u64),
+        ("created", counters.created),
+        ("updated", counters.updated),
+        ("deleted", counters.deleted),
+        ("refused", counters.refused),
+        ("n_pdu_downlink", counters.downlink.t_pdus),
+        ("octets_downlink", counters.downlink.octets),
+        ("n_pdu_uplink", counters.uplink.t_pdus),
+        ("octets_uplink", counters.uplink.octets),
+    ]
+    .map(|(name, value)| view::Counter { name, value })
+    .to_vec()
+}

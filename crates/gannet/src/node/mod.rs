@@ -1,0 +1,270 @@
+//! What `gannet sgsn`, `gannet ggsn` and `gannet bss` have in common: from the flags to the orderly end.
+//!
+//! A network element is a [`Node`]: it plans from its configuration (without any effect, for `--check`), is built into
+//! an event loop, does what operators ask of it, and says goodbye. Around it stand the log, the recorder, the VTY and
+//! the signals.
+
+pub mod flags;
+mod log;
+mod restart_counter;
+pub mod show;
+mod vty_service;
+
+use flags::Flags;
+use gannet_ops::config::{self, ConfigError};
+use gannet_ops::vty::{CommandError, Element, Server};
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::log::LogSink;
+use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
+pub use restart_counter::next as next_restart_counter;
+use std::cell::RefCell;
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::rc::Rc;
+
+/// The configuration of a node's element.
+pub type ConfigOf<N> = <<N as Node>::Element as Element>::Config;
+/// What an operator can ask of it.
+pub type OperationOf<N> = <<N as Node>::Element as Element>::Operation;
+
+/// A network element that can be run.
+pub trait Node: Sized + 'static {
+    /// As an operator sees it.
+    type Element: Element;
+    /// What follows from a configuration, ready to be built.
+    type Plan;
+
+    /// What a configuration means, and what its author should know.
+    ///
+    /// # Errors
+    /// A sentence: what cannot be done as configured.
+    fn plan(config: &ConfigOf<Self>, remarks: &mut Vec<String>) -> Result<Self::Plan, String>;
+
+    /// Frames that the loop needs for it.
+    fn frames(plan: &Self::Plan) -> usize;
+
+    /// Puts it into a loop: machines, sockets, devices.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit.
+    fn build(plan: Self::Plan, config: &ConfigOf<Self>, node: &mut EventLoop) -> Result<Self, String>;
+
+    /// Takes a changed configuration. What holds only from the next start on is said in `out`.
+    ///
+    /// # Errors
+    /// Why it stays as it was.
+    fn reconfigure(
+        &mut self,
+        old: &ConfigOf<Self>,
+        new: &ConfigOf<Self>,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError>;
+
+    /// Does what an operator asks.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn execute(
+        &mut self,
+        config: &ConfigOf<Self>,
+        operation: &OperationOf<Self>,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError>;
+
+    /// Begins to say goodbye.
+    fn shutdown(&mut self, access: &mut Access<'_>);
+
+    /// Has it?
+    fn stopped(&mut self, access: &mut Access<'_>) -> bool;
+}
+
+/// A node at work, with its configuration.
+#[derive(Debug)]
+pub struct Running<N: Node> {
+    node: N,
+    config: ConfigOf<N>,
+    file: PathBuf,
+    flags: Flags,
+    targets: log::Targets,
+}
+
+impl<N: Node> Running<N> {
+    /// Takes a changed configuration, or leaves everything as it was.
+    fn apply(
+        &mut self,
+        new: ConfigOf<N>,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        let (old_common, new_common) = (N::Element::common(&self.config), N::Element::common(&new));
+        if old_common.logs != new_common.logs {
+            let result = self.targets.set(access.log(), new_common, &self.flags);
+            result.map_err(|error| CommandError(format!("{error}.")))?;
+        }
+        if (old_common.vty, old_common.ctrl) != (new_common.vty, new_common.ctrl) {
+            out.push_str(
+                "The new address of the VTY or of the control interface holds from the next start on.\n",
+            );
+        }
+        let result = self.node.reconfigure(&self.config, &new, access, out);
+        match result {
+            Ok(()) => self.config = new,
+            Err(_) if old_common.logs != new_common.logs => {
+                let old = N::Element::common(&self.config);
+                let _ = self.targets.set(access.log(), old, &self.flags);
+            }
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// SIGHUP: reads the file again.
+    fn reload(&mut self, access: &mut Access<'_>) {
+        let say = |access: &mut Access<'_>, level, text: &str| {
+            text.lines().for_each(|line| access.log().line(Category::Main, level, format_args!("{line}")));
+        };
+        let read =
+            config::load::<N::Element>(&self.file).map_err(|error| error.to_string()).and_then(|loaded| {
+                let mut remarks = Vec::new();
+                N::plan(&loaded.config, &mut remarks)
+                    .map_err(|error| format!("{}: {error}", self.file.display()))?;
+                Ok(loaded)
+            });
+        let loaded = match read {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                return say(
+                    access,
+                    Level::Error,
+                    &format!("configuration not taken, all stays as it was: {error}"),
+                );
+            }
+        };
+        for warning in &loaded.warnings {
+            say(access, Level::Notice, &warning.to_string());
+        }
+        let mut out = String::new();
+        match self.apply(loaded.config, access, &mut out) {
+            Ok(()) => {
+                say(access, Level::Notice, &out);
+                say(access, Level::Notice, "configuration read again");
+            }
+            Err(error) => {
+                say(access, Level::Error, &format!("configuration not taken, all stays as it was: {error}"));
+            }
+        }
+    }
+}
+
+/// Signals of the process, given to the node.
+struct Signals<N: Node>(Rc<RefCell<Running<N>>>);
+
+impl<N: Node> Hooks for Signals<N> {
+    fn shutdown(&mut self, access: &mut Access<'_>) {
+        self.0.borrow_mut().node.shutdown(access);
+    }
+
+    fn stopped(&mut self, access: &mut Access<'_>) -> bool {
+        self.0.borrow_mut().node.stopped(access)
+    }
+
+    fn hangup(&mut self, access: &mut Access<'_>) {
+        self.0.borrow_mut().reload(access);
+    }
+}
+
+/// How long a node may take to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Runs a node until it is told to stop.
+///
+/// # Errors
+/// A sentence for the person: the file and line of what is wrong, or what the machine does not permit. Nothing was
+/// started then.
+pub fn run<N: Node>(flags: Flags) -> Result<ExitCode, String> {
+    let name = N::Element::NAME;
+    let file = flags.config_file.clone().ok_or_else(|| {
+        format!("no configuration: say 'gannet {name} -c FILE'; docs/examples/{name}.cfg is an example")
+    })?;
+    let loaded = config::load::<N::Element>(&file).map_err(|error| explain(&error))?;
+    let mut remarks: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    let plan =
+        N::plan(&loaded.config, &mut remarks).map_err(|error| format!("{}: {error}", file.display()))?;
+    if flags.check {
+        remarks.iter().for_each(|remark| eprintln!("{remark}"));
+        println!("{}: OK", file.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if flags.daemonize {
+        gannet_rt::daemonize().map_err(|error| format!("cannot go to the background: {error}"))?;
+    }
+    let clock = Clock::start();
+    let mut sink = LogSink::new(clock);
+    let mut targets = log::Targets::default();
+    let common = N::Element::common(&loaded.config);
+    targets.set(&mut sink, common, &flags).map_err(|error| error.to_string())?;
+    for remark in &remarks {
+        sink.line(Category::Main, Level::Notice, format_args!("{remark}"));
+    }
+    let options = LoopConfig { frames: N::frames(&plan), shutdown_grace: FAREWELL, ..LoopConfig::default() };
+    let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
+    if let Some(pcap) = &flags.pcap {
+        node.record_to(pcap).map_err(|error| error.to_string())?;
+    }
+    let server = Server::<N::Element>::new(&loaded.config).map_err(|error| in_use(&error))?;
+    let built = N::build(plan, &loaded.config, &mut node)?;
+    let running = Running { node: built, config: loaded.config, file, flags, targets };
+    let vty = vty_service::address_of::<N::Element>(&running.config);
+    let running = Rc::new(RefCell::new(running));
+    let service = vty_service::VtyService::new(server, Rc::clone(&running));
+    node.add_service(Box::new(service)).map_err(|error| format!("VTY: {error}"))?;
+    let started = format_args!("gannet {name} {} runs, VTY at {vty}", env!("CARGO_PKG_VERSION"));
+    node.access().log().line(Category::Main, Level::Notice, started);
+    node.run(&mut Signals(running)).map_err(|error| error.to_string())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(error: &ConfigError) -> String {
+    error.to_string()
+}
+
+/// What the operating system says about an address, and what that usually means.
+pub fn in_use(error: &io::Error) -> String {
+    let mut text = error.to_string();
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => "is another node running there?",
+        io::ErrorKind::AddrNotAvailable => "this machine has no such address",
+        io::ErrorKind::PermissionDenied => "that needs root or CAP_NET_ADMIN",
+        _ => return text,
+    };
+    let _ = write!(text, " ({hint})");
+    text
+}
+
+/// What a TUN device could not be made for.
+pub fn tun_error(name: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            format!("TUN device {name}: {error}: that needs root or CAP_NET_ADMIN")
+        }
+        io::ErrorKind::NotFound => format!("TUN device {name}: {error}: is there /dev/net/tun?"),
+        _ => format!("TUN device {name}: {error}"),
+    }
+}
+
+/// The restart counter for a configured directory; where there is none it is 0, and the author is told.
+pub fn restart_counter(directory: Option<&str>, node: &mut EventLoop) -> u8 {
+    let counter = match directory {
+        Some(directory) => next_restart_counter(Path::new(directory)),
+        None => Err("no 'gtp state-dir': peers will not see restarts of this node".to_owned()),
+    };
+    counter.unwrap_or_else(|problem| {
+        node.access().log().line(Category::Gtp, Level::Notice, format_args!("{problem}"));
+        0
+    })
+}

@@ -1,0 +1,72 @@
+//! What `show …` prints in every kind of node.
+
+use core::fmt::Write as _;
+use gannet_ops::view::{self, Counter, NsVc, NsVcStats, Nse, Why};
+use gannet_proto::ns::{NsEntity, VcState};
+use gannet_rt::Access;
+use gannet_wire::id::{Imsi, Nsei};
+
+/// `show drops`.
+pub fn drops(access: &mut Access<'_>, out: &mut String) {
+    for drop in view::drops(access.log().drops()) {
+        let _ = write!(out, "{drop}");
+    }
+}
+
+/// `show why imsi IMSI`.
+pub fn why(access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
+    let before = out.len();
+    for (at, drop) in access.log().history().of(imsi) {
+        let _ = write!(out, "{}", Why::of_drop(at, drop));
+    }
+    if out.len() == before {
+        let _ = writeln!(out, "Nothing of IMSI {imsi} was dropped or refused that is remembered.");
+    }
+}
+
+/// `show stats`.
+pub fn counters(counters: &[Counter], skip_zero: bool, out: &mut String) {
+    for counter in counters.iter().filter(|counter| !skip_zero || counter.value > 0) {
+        let _ = write!(out, "{counter}");
+    }
+}
+
+/// `show ns`: the NSEs.
+pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
+    let mut nses: Vec<_> = ns.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei())).collect();
+    nses.sort_by_key(|nse| nse.nsei());
+    for nse in nses {
+        let vc = |index: &gannet_proto::ns::VcIndex| {
+            let vc = ns.vc(*index)?;
+            let counters = vc.counters();
+            Some(NsVc {
+                nsvci: Some(vc.nsvci()),
+                remote: vc.peer(),
+                state: state(vc.state()),
+                weights: None,
+                stats: stats.then_some(NsVcStats {
+                    rx_pdus: counters.pdus_in,
+                    rx_octets: counters.octets_in,
+                    tx_pdus: counters.pdus_out,
+                    tx_octets: counters.octets_out,
+                    alive_lost: counters.alive_unanswered,
+                    resets: counters.resets,
+                }),
+            })
+        };
+        let view = Nse { nsei: nse.nsei(), vcs: nse.vcs().iter().filter_map(vc).collect() };
+        let _ = write!(out, "{view}");
+    }
+}
+
+const fn state(state: VcState) -> &'static str {
+    match state {
+        VcState::Dead => "DEAD",
+        VcState::Resetting => "RESETTING",
+        VcState::Blocked => "BLOCKED",
+        VcState::Unblocking => "UNBLOCKING",
+        VcState::Unblocked => "UNBLOCKED",
+        VcState::Blocking => "BLOCKING",
+        VcState::BlockedLocally => "BLOCKED-LOCALLY",
+    }
+}

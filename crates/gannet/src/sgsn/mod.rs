@@ -1,0 +1,143 @@
+//! `gannet sgsn`: the SGSN in real time.
+
+mod mapping;
+mod operate;
+mod show;
+
+use crate::node::{self, Node, in_use, restart_counter};
+use core::net::{IpAddr, SocketAddr};
+use gannet_node::sgsn::{GB, GTP_C, GTP_U, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_ops::config::sgsn as ops;
+use gannet_ops::vty::CommandError;
+use gannet_proto::machine::Port;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
+use gannet_wire::gtp;
+
+/// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
+const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+
+/// The running SGSN.
+#[derive(Debug)]
+pub struct SgsnNode {
+    machine: MachineId<Sgsn>,
+    gtp_address: IpAddr,
+    restart_counter: u8,
+    binds: Vec<(String, SocketAddr)>,
+}
+
+/// The node's configuration, and where NS listens.
+#[derive(Debug)]
+pub struct Plan {
+    config: SgsnConfig,
+    bind: (String, SocketAddr),
+}
+
+impl Node for SgsnNode {
+    type Element = gannet_ops::Sgsn;
+    type Plan = Plan;
+
+    fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan, String> {
+        mapping::plan(config, remarks)
+    }
+
+    fn frames(plan: &Plan) -> usize {
+        // What may be held at the same time, and a share for what is under way.
+        let SgsnConfig { flow, held_max, reassembly_max, .. } = &plan.config;
+        flow.pdus_max as usize + *held_max as usize + *reassembly_max + 4096
+    }
+
+    fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
+        let Plan { config: mut node_config, bind } = plan;
+        node_config.restart_counter = restart_counter(config.gtp_state_dir.as_deref(), node);
+        let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
+        let seed = node_seed()?;
+        let machine =
+            node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
+        let mut udp = |port: Port, address: SocketAddr, name: &str| {
+            let mut udp = UdpConfig::new(address).record_as(name);
+            udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+            node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
+        };
+        let gb = udp(GB, bind.1, "Gb")?;
+        udp(GTP_C, SocketAddr::new(gtp_address, gtp::PORT_CONTROL), "Gn")?;
+        udp(GTP_U, SocketAddr::new(gtp_address, gtp::PORT_USER), "Gn")?;
+        node.access().command(machine, SgsnCommand::Start);
+        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind.0, gb)] })
+    }
+
+    fn reconfigure(
+        &mut self,
+        old: &ops::SgsnConfig,
+        new: &ops::SgsnConfig,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        if mapping::same_node(old, new) {
+            return Ok(());
+        }
+        let mut remarks = Vec::new();
+        let plan = mapping::plan(new, &mut remarks).map_err(CommandError)?;
+        mapping::later(old, new).iter().for_each(|what| {
+            out.push_str(what);
+            out.push_str(" holds from the next start on.\n");
+        });
+        let Some((sgsn, mut cx)) = access.machine_and_context(self.machine) else { return Ok(()) };
+        sgsn.reconfigure(plan.config);
+        sgsn.add_configured_nsvcs(&mut cx)
+            .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)))
+    }
+
+    fn execute(
+        &mut self,
+        config: &ops::SgsnConfig,
+        operation: &ops::SgsnOperation,
+        access: &mut Access<'_>,
+        out: &mut String,
+    ) -> Result<(), CommandError> {
+        operate::execute(self, config, operation, access, out)
+    }
+
+    fn shutdown(&mut self, _access: &mut Access<'_>) {}
+
+    /// What waits for cells goes out, as far as it can in the time.
+    fn stopped(&mut self, access: &mut Access<'_>) -> bool {
+        access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0)
+    }
+}
+
+fn node_seed() -> Result<u64, String> {
+    gannet_rt::seed().map_err(|error| format!("/dev/urandom: {error}"))
+}
+
+/// What an operator reads of what happens to mobiles.
+fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
+    let mut say = |category, level, text: core::fmt::Arguments<'_>| outside.log().line(category, level, text);
+    match event {
+        SgsnEvent::Attached { imsi } => {
+            say(Category::Mm, Level::Info, format_args!("IMSI {imsi} is attached"));
+        }
+        SgsnEvent::Detached { imsi } => {
+            say(Category::Mm, Level::Info, format_args!("IMSI {imsi} is gone"));
+        }
+        SgsnEvent::Activated { imsi, nsapi } => {
+            say(Category::Pdp, Level::Info, format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context active"));
+        }
+        SgsnEvent::Deactivated { imsi, nsapi } => {
+            say(Category::Pdp, Level::Info, format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context gone"));
+        }
+        SgsnEvent::StrangerAnswered { tlli } => {
+            say(Category::Mm, Level::Info, format_args!("TLLI {tlli} is not known, told to attach"));
+        }
+        // The node has said so itself.
+        SgsnEvent::GgsnRestarted { .. } => {}
+    }
+}
+
+/// Runs `gannet sgsn`.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn run(flags: node::flags::Flags) -> Result<std::process::ExitCode, String> {
+    node::run::<SgsnNode>(flags)
+}

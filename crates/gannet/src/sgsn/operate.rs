@@ -1,0 +1,156 @@
+//! What an operator asks of a running SGSN.
+
+use super::{SgsnNode, show};
+use crate::node::show as common;
+use core::fmt::Write as _;
+use gannet_node::sgsn::mobile::Mobile;
+use gannet_node::sgsn::operation::NsvcOrder;
+use gannet_node::sgsn::{Sgsn, SgsnCommand};
+use gannet_node::slots::Slot;
+use gannet_ops::config::sgsn::{NsvcChange, SgsnConfig, SgsnOperation, Whom};
+use gannet_ops::vty::CommandError;
+use gannet_rt::Access;
+use gannet_wire::id::{Imsi, Nsapi};
+
+type Done = Result<(), CommandError>;
+
+/// Does it.
+pub fn execute(
+    node: &SgsnNode,
+    config: &SgsnConfig,
+    operation: &SgsnOperation,
+    access: &mut Access<'_>,
+    out: &mut String,
+) -> Done {
+    let now = access.now();
+    let id = node.machine;
+    match operation {
+        SgsnOperation::ShowDrops => common::drops(access, out),
+        SgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
+        SgsnOperation::DeactivatePdp { imsi, nsapi } => return deactivate(node, access, *imsi, *nsapi),
+        SgsnOperation::Detach(imsi) => {
+            known(access.machine(id).map(|sgsn| &*sgsn), *imsi)?;
+            access.command(id, SgsnCommand::Detach { imsi: *imsi, reattach: false });
+        }
+        SgsnOperation::ResetNs => {
+            access.command(id, SgsnCommand::ResetNs);
+        }
+        SgsnOperation::Page(_) | SgsnOperation::ChangeNsvc { .. } | SgsnOperation::ResetBvc { .. } => {
+            return order(node, operation, access);
+        }
+        SgsnOperation::ShowStats { skip_zero } => {
+            let Some(sgsn) = access.machine(id) else { return Ok(()) };
+            common::counters(&show::counters(sgsn), *skip_zero, out);
+        }
+        other => {
+            let Some(sgsn) = access.machine(id) else { return Ok(()) };
+            return answer(node, config, sgsn, now, other, out);
+        }
+    }
+    Ok(())
+}
+
+/// What is only read.
+fn answer(
+    node: &SgsnNode,
+    config: &SgsnConfig,
+    sgsn: &Sgsn,
+    now: gannet_proto::time::Instant,
+    operation: &SgsnOperation,
+    out: &mut String,
+) -> Done {
+    match operation {
+        SgsnOperation::ShowSubscribers(whom) => {
+            for (_, mobile) in of_whom(sgsn, whom)? {
+                let _ = write!(out, "{}", show::subscriber(mobile));
+            }
+        }
+        SgsnOperation::ShowMmContexts { whom, pdp } => {
+            for (slot, mobile) in of_whom(sgsn, whom)? {
+                let _ = write!(out, "{}", show::mm_context(sgsn, slot, mobile, *pdp));
+            }
+        }
+        SgsnOperation::ShowPdpContexts(whom) => {
+            for (slot, mobile) in of_whom(sgsn, whom)? {
+                for context in show::pdp_contexts(sgsn, slot, mobile) {
+                    let _ = write!(out, "{context}");
+                }
+            }
+        }
+        SgsnOperation::ShowNs { nsei, stats } => {
+            for (name, listen) in &node.binds {
+                let bind = gannet_ops::view::NsBind { name: name.clone(), listen: *listen };
+                let _ = write!(out, "{bind}");
+            }
+            common::ns(&sgsn.gb().ns, *nsei, *stats, out);
+        }
+        SgsnOperation::ShowBssgp { nsei, stats } => {
+            for bvc in show::bvcs(sgsn, now, *nsei, *stats) {
+                let _ = write!(out, "{bvc}");
+            }
+        }
+        SgsnOperation::ShowSgsn => {
+            let summary = show::summary(sgsn, node.gtp_address, node.restart_counter, now);
+            let _ = write!(out, "{summary}");
+        }
+        SgsnOperation::ShowGgsns => {
+            for peer in show::ggsns(sgsn, config) {
+                let _ = write!(out, "{peer}");
+            }
+        }
+        _ => return Err(CommandError::new("That is not known here.")),
+    }
+    Ok(())
+}
+
+type Mobiles<'s> = Vec<(Slot, &'s Mobile)>;
+
+fn of_whom<'s>(sgsn: &'s Sgsn, whom: &Whom) -> Result<Mobiles<'s>, CommandError> {
+    match whom {
+        Whom::All => Ok(sgsn.mobiles().collect()),
+        Whom::Imsi(imsi) => Ok(vec![known(Some(sgsn), *imsi)?]),
+        Whom::Msisdn(_) => Err(CommandError::new("Without an HLR, nobody's number is known here.")),
+    }
+}
+
+fn known(sgsn: Option<&Sgsn>, imsi: Imsi) -> Result<(Slot, &Mobile), CommandError> {
+    sgsn.and_then(|sgsn| sgsn.mobile_of(imsi))
+        .ok_or_else(|| CommandError(format!("IMSI {imsi} is not known here.")))
+}
+
+fn deactivate(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, nsapi: Nsapi) -> Done {
+    let (_, mobile) = known(access.machine(node.machine).map(|sgsn| &*sgsn), imsi)?;
+    if mobile.sm.get(nsapi).is_none() {
+        return Err(CommandError(format!("IMSI {imsi} has no PDP context with NSAPI {nsapi}.")));
+    }
+    access.command(node.machine, SgsnCommand::Deactivate { imsi, nsapi });
+    Ok(())
+}
+
+/// What goes to the node at once, with a context.
+fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>) -> Done {
+    let Some((sgsn, mut cx)) = access.machine_and_context(node.machine) else { return Ok(()) };
+    match operation {
+        SgsnOperation::Page(imsi) => {
+            known(Some(&*sgsn), *imsi)?;
+            sgsn.page_subscriber(&mut cx, *imsi);
+        }
+        SgsnOperation::ChangeNsvc { nsvci, change } => {
+            let order = match change {
+                NsvcChange::Block => NsvcOrder::Block,
+                NsvcChange::Unblock => NsvcOrder::Unblock,
+                NsvcChange::Reset => NsvcOrder::Reset,
+            };
+            let vc = sgsn.gb().ns.vcs().find(|vc| vc.nsvci() == *nsvci).map(|vc| vc.index());
+            let vc = vc.ok_or_else(|| CommandError(format!("There is no NS-VC with NSVCI {nsvci}.")))?;
+            sgsn.order_nsvc(&mut cx, vc, order);
+        }
+        SgsnOperation::ResetBvc { nsei, bvci } => {
+            let bvc = sgsn.gb().bvcs.find(*nsei, *bvci);
+            let bvc = bvc.ok_or_else(|| CommandError(format!("NSEI {nsei} has no BVC with BVCI {bvci}.")))?;
+            sgsn.reset_bvc(&mut cx, bvc);
+        }
+        _ => {}
+    }
+    Ok(())
+}

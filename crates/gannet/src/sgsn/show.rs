@@ -1,0 +1,228 @@
+//! An SGSN as an operator sees it.
+
+use core::net::IpAddr;
+use gannet_node::sgsn::Sgsn;
+use gannet_node::sgsn::mobile::Mobile;
+use gannet_node::slots::Slot;
+use gannet_ops::config::sgsn::SgsnConfig;
+use gannet_ops::view;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::network::GmmState;
+use gannet_proto::sm::network::{SmContext, SmState};
+use gannet_proto::time::Instant;
+use gannet_wire::id::{Nsapi, Nsei, Teid};
+use gannet_wire::l3::ie::{PdpAddress, QosProfile};
+
+const fn gmm_name(mobile: &Mobile) -> &'static str {
+    match mobile.gmm.gmm_state() {
+        GmmState::Deregistered => "GMM-DEREGISTERED",
+        GmmState::CommonProcedureInitiated => "GMM-COMMON-PROCEDURE-INITIATED",
+        GmmState::Registered if mobile.gmm.is_suspended() => "GMM-REGISTERED.SUSPENDED",
+        GmmState::Registered => "GMM-REGISTERED",
+        GmmState::DeregisteredInitiated => "GMM-DEREGISTERED-INITIATED",
+    }
+}
+
+const fn mm_name(state: MmState) -> &'static str {
+    match state {
+        MmState::Idle => "IDLE",
+        MmState::Standby => "STANDBY",
+        MmState::Ready => "READY",
+    }
+}
+
+const fn sm_name(state: SmState) -> &'static str {
+    match state {
+        SmState::ActivePending => "PDP-ACTIVE-PENDING",
+        SmState::Active => "PDP-ACTIVE",
+        SmState::ModifyPending => "PDP-MODIFY-PENDING",
+        SmState::InactivePending(_) | SmState::Releasing => "PDP-INACTIVE-PENDING",
+    }
+}
+
+/// One line of `show subscriber`.
+pub fn subscriber(mobile: &Mobile) -> view::Subscriber {
+    view::Subscriber {
+        imsi: mobile.imsi(),
+        msisdn: None,
+        imei: mobile.gmm.imei(),
+        ptmsi: mobile.gmm.ptmsi(),
+        gmm_state: gmm_name(mobile),
+        mm_state: mm_name(mobile.gmm.mm_state()),
+        pdp_contexts: mobile.sm.iter().filter(|(_, context)| context.is_active()).count(),
+    }
+}
+
+/// One entry of `show mm-context`.
+pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::MmContext {
+    view::MmContext {
+        imsi: mobile.imsi(),
+        imei: mobile.gmm.imei(),
+        ptmsi: mobile.gmm.ptmsi(),
+        tlli: Some(mobile.gmm.tlli()),
+        tlli_old: mobile.foreign.map(|(_, tlli)| tlli).filter(|tlli| *tlli != mobile.gmm.tlli()),
+        gmm_state: gmm_name(mobile),
+        mm_state: mm_name(mobile.gmm.mm_state()),
+        rai: Some(mobile.gmm.routing_area()),
+        cell: Some(mobile.gmm.cell().id),
+        heard: None,
+        pdp_contexts: if pdp { pdp_contexts(sgsn, slot, mobile) } else { Vec::new() },
+    }
+}
+
+/// All contexts of a mobile.
+pub fn pdp_contexts(sgsn: &Sgsn, slot: Slot, mobile: &Mobile) -> Vec<view::PdpContext> {
+    mobile.sm.iter().map(|(nsapi, context)| pdp_context(sgsn, slot, mobile, nsapi, context)).collect()
+}
+
+fn pdp_context(
+    sgsn: &Sgsn,
+    slot: Slot,
+    mobile: &Mobile,
+    nsapi: Nsapi,
+    context: &SmContext,
+) -> view::PdpContext {
+    let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
+    let access_point = sgsn.access_point(context.apn());
+    let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
+    let ours = Sgsn::teid(slot, nsapi);
+    view::PdpContext {
+        imsi: mobile.imsi(),
+        nsapi,
+        sapi: Some(context.sapi()),
+        state: sm_name(context.state()),
+        apn: access_point.map_or_else(|| "-".to_owned(), |(apn, _)| apn.to_string()),
+        address: address(context.address()),
+        peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| *ggsn)),
+        teid_control: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)),
+        teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),
+        qos: Some(qos(&context.qos())),
+        volumes: None,
+    }
+}
+
+const fn address(address: PdpAddress) -> Option<IpAddr> {
+    match address {
+        PdpAddress::Ipv4(address) => Some(IpAddr::V4(address)),
+        PdpAddress::Ipv6(address) => Some(IpAddr::V6(address)),
+        _ => None,
+    }
+}
+
+const fn qos(qos: &QosProfile) -> view::Qos {
+    view::Qos {
+        precedence: qos.precedence.0,
+        delay: qos.delay.0,
+        reliability: qos.reliability.0,
+        peak: qos.peak.0,
+        mean: qos.mean.0,
+    }
+}
+
+/// `show bssgp`: first an NSE's signalling BVC, then its cells.
+pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<view::Bvc> {
+    let gb = sgsn.gb();
+    let mut all = Vec::new();
+    for nse in gb.bvcs.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei)) {
+        all.push(view::Bvc {
+            nsei: nse.nsei,
+            bvci: gannet_wire::id::Bvci::SIGNALLING,
+            cell: None,
+            state: nse.state.name(),
+            flow_control: None,
+            stats: None,
+        });
+        for (index, bvc) in gb.bvcs.bvcs().filter(|(_, bvc)| bvc.nsei == nse.nsei) {
+            let flow_control = gb.flow.cell_view(now, index).filter(|_| stats).map(|view| {
+                let [first, second] = view.queued;
+                view::FlowControl {
+                    bmax_octets: view.bucket.bmax_octets,
+                    rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
+                    bucket_octets: view.level_octets,
+                    queued_pdus: u64::from(first.pdus) + u64::from(second.pdus),
+                    queued_octets: first.octets + second.octets,
+                    queued_ms: queued_mobiles(sgsn, now, index),
+                }
+            });
+            all.push(view::Bvc {
+                nsei: bvc.nsei,
+                bvci: bvc.bvci,
+                cell: Some(bvc.cell),
+                state: bvc.state.name(),
+                flow_control,
+                stats: None,
+            });
+        }
+    }
+    all
+}
+
+/// Mobiles in a cell for which something waits.
+fn queued_mobiles(sgsn: &Sgsn, now: Instant, cell: u32) -> u64 {
+    let gb = sgsn.gb();
+    let here = |mobile: &Mobile| gb.bvcs.find(mobile.bvc().nsei, mobile.bvc().bvci) == Some(cell);
+    let waits = |slot: Slot| {
+        gb.flow.ms_view(now, slot.index).is_some_and(|view| view.queued.iter().any(|queue| queue.pdus > 0))
+    };
+    sgsn.mobiles().filter(|(slot, mobile)| here(mobile) && waits(*slot)).count() as u64
+}
+
+/// `show sgsn`.
+pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Instant) -> view::SgsnSummary {
+    let config = sgsn.config();
+    let mobiles = sgsn.mobiles().count() as u64;
+    let contexts: usize = sgsn.mobiles().map(|(_, mobile)| mobile.sm.iter().count()).sum();
+    let table = |name, used, limit| view::Table { name, used, limit };
+    let gb = sgsn.gb();
+    view::SgsnSummary {
+        gtp_address,
+        restart_counter,
+        uptime: now,
+        tables: vec![
+            table("mobiles", mobiles, config.mobiles_max as u64),
+            table("PDP contexts", contexts as u64, config.mobiles_max as u64 * 11),
+            table("NSEs", gb.ns.nses().count() as u64, config.nses_max as u64),
+            table("cells", gb.bvcs.bvcs().count() as u64, config.cells_max.into()),
+            table("LL-PDUs queued", gb.flow.queued_pdus().into(), config.flow.pdus_max.into()),
+        ],
+    }
+}
+
+/// `show ggsn`.
+pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
+    let paths = sgsn.gtp().paths();
+    let peer = |number: u8, address: IpAddr| {
+        let path = paths.find(address).and_then(|index| paths.get(index));
+        let state = match path {
+            Some(path) if path.control.failed || path.user.failed => "down",
+            Some(_) => "up",
+            None => "unknown",
+        };
+        view::GgsnPeer {
+            number,
+            address,
+            path: state,
+            restart_counter: path.and_then(|path| path.restart_counter),
+            pdp_contexts: path.map_or(0, |path| path.user.tunnels.into()),
+        }
+    };
+    let configured = config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?)));
+    configured.map(|(number, address)| peer(number, address.into())).collect()
+}
+
+/// `show stats`.
+pub fn counters(sgsn: &Sgsn) -> Vec<view::Counter> {
+    let stats = sgsn.stats();
+    [
+        ("n_pdu_downlink", stats.n_pdu_downlink),
+        ("n_pdu_uplink", stats.n_pdu_uplink),
+        ("ll_pdu_downlink", stats.ll_pdu_downlink),
+        ("ll_pdu_uplink", stats.ll_pdu_uplink),
+        ("attached", stats.attached),
+        ("activated", stats.activated),
+        ("pagings", stats.pagings),
+        ("flushes", stats.flushes),
+    ]
+    .map(|(name, value)| view::Counter { name, value })
+    .to_vec()
+}

@@ -1,0 +1,83 @@
+//! What an operator does to a running SGSN beside the orders of [`super::SgsnCommand`].
+
+use super::gb::ns_config;
+use super::{GB, Sgsn, SgsnConfig};
+use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::ns::{NsError, VcIndex};
+use gannet_wire::bssgp::Cause;
+use gannet_wire::id::Imsi;
+
+/// What to do with an NS-VC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsvcOrder {
+    /// Block it (08.16 clause 7.2).
+    Block,
+    /// Unblock it.
+    Unblock,
+    /// Reset it (08.16 clause 7.3).
+    Reset,
+}
+
+impl Sgsn {
+    /// Adds the NS-VCs of the configuration to those that are there.
+    ///
+    /// # Errors
+    /// The first that could not be added, and why.
+    pub fn add_configured_nsvcs(&mut self, cx: &mut Context<'_>) -> Result<(), (super::NsvcConfig, NsError)> {
+        for vc in self.config.nsvcs.clone() {
+            if self.gb.ns.find(vc.nsei, vc.nsvci).is_none() {
+                let added = self.gb.ns.add_static_vc(cx, vc.nsei, vc.nsvci, GB, vc.peer);
+                added.map_err(|error| (vc, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over what can change at any time: timers, routes of access points, N201-U, the lifetime of LL-PDUs. Sizes
+    /// of tables, addresses and what holds for new cells stay as they were made.
+    pub fn reconfigure(&mut self, new: SgsnConfig) {
+        self.access_points.reroute(&new);
+        self.gb.ns.reconfigure(ns_config(&new));
+        let SgsnConfig { gmm, sm, ns, ggsns, apns, n201_u, pdu_lifetime, held_lifetime, nsvcs, .. } = new;
+        let stranger_answers_per_second = self.config.stranger_answers_per_second;
+        self.config = SgsnConfig {
+            gmm,
+            sm,
+            ns,
+            ggsns,
+            apns,
+            n201_u,
+            pdu_lifetime,
+            held_lifetime,
+            nsvcs,
+            stranger_answers_per_second,
+            ..self.config.clone()
+        };
+    }
+
+    /// Blocks, unblocks or resets an NS-VC.
+    pub fn order_nsvc(&mut self, cx: &mut Context<'_>, vc: VcIndex, order: NsvcOrder) {
+        let mut outputs = Batch::default();
+        match order {
+            NsvcOrder::Block => self.gb.ns.block(cx, vc, &mut outputs),
+            NsvcOrder::Unblock => self.gb.ns.unblock(cx, vc, &mut outputs),
+            NsvcOrder::Reset => self.gb.ns.reset(cx, vc, &mut outputs),
+        }
+        self.ns_outputs(cx, &mut outputs);
+    }
+
+    /// Resets the BVC of a cell (08.18 clause 8.4).
+    pub fn reset_bvc(&mut self, cx: &mut Context<'_>, bvc: u32) {
+        let mut outputs = Batch::default();
+        self.gb.bvcs.reset(cx, bvc, Cause::OamIntervention, &mut outputs);
+        self.bvc_outputs(cx, &mut outputs);
+    }
+
+    /// Pages a mobile, as waiting data would; false where it is not known. In READY it is not paged.
+    pub fn page_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
+        let Some(slot) = self.directory.by_imsi(imsi) else { return false };
+        self.gmm(cx, slot, GmmEvent::DownlinkData);
+        true
+    }
+}
