@@ -1,5 +1,6 @@
 //! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet lab`, `gannet demo`.
 
+mod bss;
 mod ggsn;
 mod lab_command;
 mod node;
@@ -24,6 +25,8 @@ enum Command {
     Sgsn(node::flags::Flags),
     /// Run a GGSN
     Ggsn(node::flags::Flags),
+    /// Run cells and mobiles
+    Bss(node::flags::Flags),
     /// Run a command in a node's VTY and print its answer
     Vty {
         /// ADDRESS:PORT of the VTY, such as 127.0.0.1:4245
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Sgsn(flags) => sgsn::run(flags),
         Command::Ggsn(flags) => ggsn::run(flags),
+        Command::Bss(flags) => bss::run(flags),
         Command::Vty { address, command } => vty(&address, &command.join(" ")),
         Command::Lab(command) => lab_command::run(command),
         Command::Demo(arguments) => lab_command::demo(&arguments),

@@ -1,0 +1,108 @@
+//! Mobiles are switched on one after the other, each as soon as its cell is in service.
+
+use gannet_node::bss::Bss;
+use gannet_node::ms::{Ms, MsCommand};
+use gannet_ops::config::bss::Mobiles;
+use gannet_proto::time::{Duration, Instant};
+use gannet_rt::{Access, MachineId, Service};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+/// How long to wait before looking again whether a cell has come into service.
+const CELL_PATIENCE: Duration = Duration::from_millis(50);
+
+/// Who is still to be switched on.
+#[derive(Debug, Default)]
+pub struct Queue {
+    waiting: VecDeque<u32>,
+    /// From one to the next.
+    interval: Duration,
+    activate: bool,
+    next: Instant,
+}
+
+impl Queue {
+    /// Everybody, where the configuration has a rate.
+    pub fn fill(&mut self, mobiles: &Mobiles) {
+        self.set_rate(mobiles);
+        if mobiles.attach_per_s.is_some() {
+            self.waiting = (0..mobiles.count).collect();
+        }
+    }
+
+    /// Takes over a changed rate and whether PDP contexts follow.
+    pub fn set_rate(&mut self, mobiles: &Mobiles) {
+        self.activate = mobiles.activate;
+        if let Some(rate) = mobiles.attach_per_s {
+            self.interval = Duration(1_000_000_000 / u64::from(rate.max(1)));
+        }
+    }
+
+    /// Nobody any more.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Takes a mobile out: an operator has decided about it.
+    pub fn forget(&mut self, mobile: u32) {
+        self.waiting.retain(|waiting| *waiting != mobile);
+    }
+}
+
+/// What gives the orders.
+pub struct Arrivals {
+    bss: MachineId<Bss>,
+    ms: MachineId<Ms>,
+    queue: Rc<RefCell<Queue>>,
+}
+
+impl Arrivals {
+    /// For these machines.
+    pub const fn new(bss: MachineId<Bss>, ms: MachineId<Ms>, queue: Rc<RefCell<Queue>>) -> Self {
+        Self { bss, ms, queue }
+    }
+
+    /// The cell in which the mobile begins is in service.
+    fn has_cell(&self, mobile: u32, access: &mut Access<'_>) -> bool {
+        let cell = access.machine(self.ms).and_then(|ms| ms.config().first_cell(mobile));
+        let bss = access.machine(self.bss);
+        cell.zip(bss).is_some_and(|(cell, bss)| bss.cell(cell.into()).is_some_and(|cell| cell.up))
+    }
+}
+
+impl Service for Arrivals {
+    fn start(&mut self, _: &mut Access<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn ready(&mut self, _: u32, _: bool, _: bool, _: &mut Access<'_>) {}
+
+    fn round(&mut self, access: &mut Access<'_>) {
+        let now = access.now();
+        let queue = Rc::clone(&self.queue);
+        let mut queue = queue.borrow_mut();
+        while queue.next <= now {
+            let Some(mobile) = queue.waiting.front().copied() else { return };
+            if !self.has_cell(mobile, access) {
+                queue.next = now + CELL_PATIENCE;
+                // Others may have a cell.
+                queue.waiting.rotate_left(1);
+                return;
+            }
+            queue.waiting.pop_front();
+            // After a pause nobody catches up: the rate is the highest there is.
+            queue.next =
+                if now.since(queue.next) > CELL_PATIENCE { now } else { queue.next } + queue.interval;
+            let command =
+                if queue.activate { super::operate::activate(mobile) } else { MsCommand::Attach { mobile } };
+            access.command(self.ms, command);
+        }
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        let queue = self.queue.borrow();
+        (!queue.waiting.is_empty()).then_some(queue.next)
+    }
+}

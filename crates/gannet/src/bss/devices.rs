@@ -1,0 +1,110 @@
+//! TUN devices of mobiles: made at the start, up with the mobile's address while it has an active PDP context.
+
+use crate::node::tun_error;
+use core::net::Ipv4Addr;
+use gannet_node::ms::{Ms, MsEvent, TUN};
+use gannet_ops::config::bss::TunDevices;
+use gannet_proto::machine::Peer;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::{EventLoop, MachineId, Outside, Tun, TunAddress};
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::PdpAddress;
+use std::io;
+
+/// The longest N-PDU (03.60 clause 9.3).
+const MTU_OCTETS: u16 = 1500;
+
+/// The devices of the first mobiles.
+#[derive(Debug, Default)]
+pub struct Devices {
+    /// By mobile: the device's name, and the context whose address it has.
+    devices: Vec<(String, Option<Nsapi>)>,
+}
+
+impl Devices {
+    /// Makes the devices, all down.
+    ///
+    /// # Errors
+    /// What the machine does not permit.
+    pub fn open(
+        &mut self,
+        wanted: &TunDevices,
+        mobiles: u32,
+        node: &mut EventLoop,
+        ms: MachineId<Ms>,
+    ) -> Result<(), String> {
+        for mobile in 0..wanted.count.min(mobiles) {
+            let name = format!("{}{mobile}", wanted.prefix);
+            let tun = Tun::open(&name).and_then(|tun| tun.set_mtu(MTU_OCTETS).map(|()| tun));
+            let tun = tun.map_err(|error| tun_error(&name, &error))?;
+            let attached = node.attach_tun(ms, TUN, Peer::Slot(mobile), tun, None);
+            attached.map_err(|error| tun_error(&name, &error))?;
+            self.devices.push((name, None));
+        }
+        Ok(())
+    }
+
+    /// The name of a mobile's device.
+    pub fn name(&self, mobile: u32) -> Option<&str> {
+        self.devices.get(mobile as usize).map(|(name, _)| name.as_str())
+    }
+
+    /// Follows what happens to a mobile's contexts: the device has the address of the first one.
+    pub fn follow(&mut self, ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
+        let (mobile, result) = match *event {
+            MsEvent::Activated { mobile, nsapi, address, .. } => {
+                (mobile, self.activated(mobile, nsapi, address, outside))
+            }
+            MsEvent::Deactivated { mobile, nsapi, .. } => {
+                (mobile, self.deactivated(ms, mobile, nsapi, outside))
+            }
+            _ => return,
+        };
+        if let Err(error) = result {
+            let name = self.name(mobile).unwrap_or_default().to_owned();
+            outside.log().line(Category::Main, Level::Error, format_args!("{}", tun_error(&name, &error)));
+        }
+    }
+
+    fn activated(
+        &mut self,
+        mobile: u32,
+        nsapi: Nsapi,
+        address: PdpAddress,
+        outside: &Outside<'_>,
+    ) -> io::Result<()> {
+        let Some((_, owner)) = self.devices.get_mut(mobile as usize) else { return Ok(()) };
+        let Some(tun) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
+        let address = match address {
+            PdpAddress::Ipv4(address) => TunAddress::V4(address, 32),
+            PdpAddress::Ipv6(address) => TunAddress::V6(address, 128),
+            _ => return Ok(()),
+        };
+        if owner.is_some_and(|owner| owner != nsapi) {
+            return Ok(());
+        }
+        *owner = Some(nsapi);
+        tun.set_address(address)?;
+        tun.set_up(true)
+    }
+
+    fn deactivated(&mut self, ms: &Ms, mobile: u32, nsapi: Nsapi, outside: &Outside<'_>) -> io::Result<()> {
+        let Some((_, owner)) = self.devices.get_mut(mobile as usize) else { return Ok(()) };
+        if *owner != Some(nsapi) {
+            return Ok(());
+        }
+        *owner = None;
+        let others = ms.view(mobile).into_iter().flat_map(|view| view.contexts);
+        let mut others = others.filter(|context| context.nsapi != nsapi);
+        if let Some((nsapi, address)) = others.find_map(|context| Some((context.nsapi, context.address?))) {
+            return self.activated(mobile, nsapi, address, outside);
+        }
+        let Some(tun) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
+        tun.set_up(false)?;
+        tun.set_address(TunAddress::V4(Ipv4Addr::UNSPECIFIED, 32)).or_else(|error| match error.kind() {
+            // The kernel has taken the address away before it is asked for its mask.
+            io::ErrorKind::AddrNotAvailable => Ok(()),
+            _ => Err(error),
+        })
+    }
+}

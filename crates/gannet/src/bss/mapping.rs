@@ -1,0 +1,121 @@
+//! What an operator wrote, as the BSS and its mobiles take it.
+
+use super::Plan;
+use core::net::{IpAddr, SocketAddr};
+use gannet_node::bss::radio::RadioConfig;
+use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
+use gannet_node::ms::MsConfig;
+use gannet_ops::config::bss::{BssConfig, Cells, QosRequest, Radio};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::time::Duration;
+use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
+use gannet_wire::l3::ie::{
+    DelayClass, MeanThroughput, PeakThroughput, PrecedenceClass, QosProfile, ReliabilityClass,
+};
+
+/// The configurations of both machines, and the sockets.
+///
+/// # Errors
+/// What cannot be done as configured.
+pub fn plan(config: &BssConfig) -> Result<Plan, String> {
+    let cells: Vec<CellConfig> = (0..config.cells.count).map(|cell| self::cell(config, cell)).collect();
+    let nses = config.cells.count.div_ceil(config.cells.per_nse.max(1));
+    let remote = SocketAddr::new(IpAddr::V4(config.remote_ip), config.remote_port);
+    let vc = |nse: u16| VcConfig {
+        nsei: Nsei(config.cells.nsei_base + nse),
+        nsvci: Nsvci(config.cells.nsvci_base + nse),
+        port: gb_port(nse),
+        peer: remote,
+    };
+    let socket =
+        |nse: u16| (gb_port(nse), SocketAddr::new(IpAddr::V4(config.local_ip), config.local_port + nse));
+    let mut bss = bss::Config::new((0..nses).map(vc).collect(), cells);
+    bss.mobiles_max = config.mobiles.count.max(1);
+    bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
+    bss::Bss::new(bss.clone()).map_err(|error| error.to_string())?;
+    let ids = bss.cells.iter().map(|cell| cell.id).collect();
+    Ok(Plan { ms: mobiles(config, ids)?, sockets: (0..nses).map(socket).collect(), bss })
+}
+
+/// A cell by its number; the checks of the configuration have seen that the sums fit.
+fn cell(config: &BssConfig, number: u16) -> CellConfig {
+    let Cells { lac, rac, per_nse, per_routing_area, .. } = config.cells;
+    let (nse, area) = (number / per_nse.max(1), number / per_routing_area.max(1));
+    let rac = u8::try_from(u16::from(rac) + area).unwrap_or(u8::MAX);
+    let rai = Rai { plmn: config.cells.plmn(), lac, rac };
+    let radio = &config.radio;
+    let direction = |octets_per_s: u32| RadioConfig {
+        rate_bit_per_s: u64::from(octets_per_s) * 8,
+        // More than the SGSN is told, since PDUs that were sent in their time may come close together.
+        queue_octets: u64::from(radio.cell_bmax_octets) * 5 / 4,
+        delay: Duration::from_millis(radio.delay_ms.into()),
+    };
+    CellConfig {
+        nsei: Nsei(config.cells.nsei_base + nse),
+        bvci: Bvci(config.cells.bvci_base + number),
+        id: CellId { rai, ci: config.cells.ci_base + number },
+        downlink: direction(radio.downlink_octets_per_s),
+        uplink: direction(radio.uplink_octets_per_s),
+        flow: flow(radio),
+    }
+}
+
+fn flow(radio: &Radio) -> BvcParameters {
+    let bucket = |octets: u32, octets_per_s: u32| Bucket {
+        bmax_octets: octets.into(),
+        rate_bit_per_s: u64::from(octets_per_s) * 8,
+    };
+    BvcParameters {
+        bvc: bucket(radio.cell_bmax_octets, radio.downlink_octets_per_s),
+        default_ms: bucket(radio.ms_bmax_octets, radio.ms_rate_octets_per_s),
+    }
+}
+
+fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
+    let mobiles = &config.mobiles;
+    let apn = mobiles.apn.parse().map_err(|_| format!("'apn {}' is no access point name", mobiles.apn))?;
+    let mut ms = MsConfig::new(mobiles.count, mobiles.imsi_base, cells);
+    ms.imei = Some(mobiles.imei_base);
+    ms.pdp.apn = Some(apn);
+    ms.pdp.qos = qos(&config.qos);
+    Ok(ms)
+}
+
+fn qos(wish: &QosRequest) -> QosProfile {
+    QosProfile {
+        delay: DelayClass(wish.delay),
+        reliability: ReliabilityClass(wish.reliability),
+        peak: PeakThroughput(wish.peak),
+        precedence: PrecedenceClass(wish.precedence),
+        mean: MeanThroughput(wish.mean),
+        r99: None,
+    }
+}
+
+/// Addresses and cells are the same.
+pub fn same_cells(old: &BssConfig, new: &BssConfig) -> bool {
+    let of = |config: &BssConfig| {
+        (config.remote_ip, config.remote_port, config.local_ip, config.local_port, config.cells)
+    };
+    of(old) == of(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_numbered_from_their_bases() {
+        let mut config = BssConfig::default();
+        config.cells.count = 5;
+        config.cells.per_nse = 2;
+        config.cells.per_routing_area = 3;
+        let plan = plan(&config).unwrap();
+        let last = plan.bss.cells[4];
+        assert_eq!((last.nsei, last.bvci, last.id.ci, last.id.rai.rac), (Nsei(103), Bvci(6), 5, 1));
+        assert_eq!(plan.sockets.len(), 3);
+        assert_eq!(plan.sockets[2].1.port(), 22_002);
+        assert_eq!(plan.bss.vcs[2].nsvci, Nsvci(103));
+        assert_eq!(plan.ms.cells.len(), 5);
+    }
+}

@@ -1,0 +1,133 @@
+//! What an operator asks of a running BSS and its mobiles. For people, mobiles are numbered from 1.
+
+use super::{BssNode, show};
+use crate::node::show as common;
+use core::fmt::Write as _;
+use gannet_node::bss::Command;
+use gannet_node::ms::{Ms, MsCommand};
+use gannet_ops::config::bss::{BssConfig, BssOperation};
+use gannet_ops::vty::CommandError;
+use gannet_rt::Access;
+use gannet_wire::id::Nsapi;
+
+type Done = Result<(), CommandError>;
+
+/// The NSAPI of the context that mobiles activate when nothing else is said.
+const FIRST_NSAPI: Nsapi = Nsapi(5);
+
+/// Does it.
+pub fn execute(
+    node: &BssNode,
+    _config: &BssConfig,
+    operation: &BssOperation,
+    access: &mut Access<'_>,
+    out: &mut String,
+) -> Done {
+    match *operation {
+        BssOperation::ShowDrops => common::drops(access, out),
+        BssOperation::ShowWhy(imsi) => common::why(access, imsi, out),
+        BssOperation::ShowMobiles(None) => {
+            let Some(ms) = access.machine(node.ms) else { return Ok(()) };
+            let devices = node.devices.borrow();
+            for view in ms.views() {
+                let _ = write!(out, "{}", show::mobile(&view, &devices));
+            }
+        }
+        BssOperation::ShowMobiles(Some(number)) => {
+            let mobile = place(node, access, number)?;
+            let view = access.machine(node.ms).and_then(|ms| ms.view(mobile));
+            if let Some(view) = view {
+                let _ = writeln!(out, "{}{view}", show::mobile(&view, &node.devices.borrow()));
+            }
+        }
+        BssOperation::ShowCells | BssOperation::ShowNs { .. } | BssOperation::ShowBssgp { .. } => {
+            return show_gb(node, operation, access, out);
+        }
+        BssOperation::ShowStats { skip_zero } => {
+            let stats = access.machine(node.ms).map(|ms| ms.stats());
+            let cells = access.machine(node.bss).map(|bss| show::cell_counters(bss)).unwrap_or_default();
+            if let Some(stats) = stats {
+                common::counters(&show::counters(&stats, &cells), skip_zero, out);
+            }
+        }
+        BssOperation::ResetNs => {
+            access.command(node.bss, Command::Start);
+        }
+        BssOperation::ResetCell(cell) => {
+            cell_exists(node, access, cell)?;
+            access.command(node.bss, Command::ResetCell(cell.into()));
+        }
+        BssOperation::Attach(_)
+        | BssOperation::Detach(_)
+        | BssOperation::Activate(_)
+        | BssOperation::Deactivate { .. }
+        | BssOperation::Reselect { .. } => return order(node, operation, access),
+    }
+    Ok(())
+}
+
+fn show_gb(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>, out: &mut String) -> Done {
+    let now_in_cells = access.machine(node.ms).map(|ms| show::camping(ms)).unwrap_or_default();
+    let Some(bss) = access.machine(node.bss) else { return Ok(()) };
+    match *operation {
+        BssOperation::ShowNs { stats } => common::ns(bss.ns(), None, stats, out),
+        BssOperation::ShowBssgp { stats } => {
+            show::bvcs(bss, stats).iter().for_each(|bvc| out.push_str(&bvc.to_string()));
+        }
+        _ => show::cells(bss, &now_in_cells).iter().for_each(|cell| out.push_str(&cell.to_string())),
+    }
+    Ok(())
+}
+
+/// The index of the mobile with a number.
+fn place(node: &BssNode, access: &mut Access<'_>, number: u32) -> Result<u32, CommandError> {
+    let count = access.machine(node.ms).map_or(0, |ms| Ms::len(ms));
+    let index = number.checked_sub(1).filter(|index| (*index as usize) < count);
+    index.ok_or_else(|| CommandError(format!("There is no mobile {number}; there are {count}.")))
+}
+
+fn cell_exists(node: &BssNode, access: &mut Access<'_>, cell: u16) -> Done {
+    let count = access.machine(node.bss).map_or(0, |bss| bss.cell_count());
+    if usize::from(cell) < count {
+        return Ok(());
+    }
+    Err(CommandError(format!("There is no cell {cell}; there are {count}, from 0.")))
+}
+
+/// The order to attach and to activate a PDP context.
+pub const fn activate(mobile: u32) -> MsCommand {
+    MsCommand::Activate { mobile, nsapi: FIRST_NSAPI, apn: None, qos: None, address: None }
+}
+
+fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> Done {
+    let number = match *operation {
+        BssOperation::Attach(number) | BssOperation::Detach(number) | BssOperation::Activate(number) => {
+            number
+        }
+        BssOperation::Deactivate { mobile, .. } | BssOperation::Reselect { mobile, .. } => mobile,
+        _ => return Ok(()),
+    };
+    let mobile = place(node, access, number)?;
+    // An operator's word comes before the queue of those that are to be switched on.
+    if !matches!(operation, BssOperation::Reselect { .. }) {
+        node.arrivals.borrow_mut().forget(mobile);
+    }
+    let mut give = |command| {
+        access.command(node.ms, command);
+    };
+    match *operation {
+        BssOperation::Attach(_) => give(MsCommand::Attach { mobile }),
+        BssOperation::Detach(_) => give(MsCommand::Detach { mobile, power_off: false }),
+        BssOperation::Activate(_) => give(activate(mobile)),
+        BssOperation::Deactivate { nsapi: Some(nsapi), .. } => give(MsCommand::Deactivate { mobile, nsapi }),
+        BssOperation::Deactivate { nsapi: None, .. } => {
+            (5..=15).for_each(|nsapi| give(MsCommand::Deactivate { mobile, nsapi: Nsapi(nsapi) }));
+        }
+        BssOperation::Reselect { cell, .. } => {
+            cell_exists(node, access, cell)?;
+            access.command(node.ms, MsCommand::ChangeCell { mobile, cell });
+        }
+        _ => {}
+    }
+    Ok(())
+}
