@@ -167,7 +167,7 @@ impl Sgsn {
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
-            (Kind::Delete, _) if is_current => self.sm(cx, slot, SmEvent::Deleted { nsapi }),
+            (Kind::Delete, _) if is_current => self.tunnel_deleted(cx, slot, nsapi),
             (Kind::Create | Kind::Delete, _) => {}
         }
     }
@@ -179,7 +179,7 @@ impl Sgsn {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
             Some((Request { slot, nsapi, kind: Kind::Delete }, true)) => {
-                self.sm(cx, slot, SmEvent::Deleted { nsapi });
+                self.tunnel_deleted(cx, slot, nsapi);
             }
             Some((_, false)) | None => {}
         }
@@ -221,7 +221,7 @@ impl Sgsn {
             if !abandoned {
                 cx.log(Category::Gtp, Level::Debug, format_args!("NSAPI {nsapi} has no tunnel to take down"));
             }
-            self.sm(cx, slot, SmEvent::Deleted { nsapi });
+            self.tunnel_deleted(cx, slot, nsapi);
             return;
         };
         let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
@@ -231,6 +231,13 @@ impl Sgsn {
             DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
         let sent = to.and_then(|to| self.request(cx, key, to, tunnel.peer_control, &message));
         if sent.is_none() {
+            self.tunnel_deleted(cx, slot, nsapi);
+        }
+    }
+
+    /// A tunnel is gone. Who waits for that is told; a context that was forgotten at once does not wait.
+    fn tunnel_deleted(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm.get(nsapi).is_some()) {
             self.sm(cx, slot, SmEvent::Deleted { nsapi });
         }
     }
