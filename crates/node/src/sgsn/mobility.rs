@@ -25,9 +25,23 @@ impl Sgsn {
     pub(super) fn gmm(&mut self, cx: &mut Context<'_>, slot: Slot, event: GmmEvent) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
+        let was_suspended = mobile.gmm.is_suspended();
         mobile.gmm.active_nsapis = mobile.sm.status();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
         self.gmm_actions(cx, slot, &mut actions);
+        if was_suspended {
+            self.resumed(cx, slot);
+        }
+    }
+
+    /// What was held while a mobile was suspended goes out where it is READY, and has it paged where it is not.
+    fn resumed(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get(slot).filter(|mobile| !mobile.gmm.is_suspended()) else { return };
+        match mobile.gmm.mm_state() {
+            MmState::Ready => self.release_held(cx, slot),
+            MmState::Standby if self.held.count(slot) > 0 => self.gmm(cx, slot, GmmEvent::DownlinkData),
+            MmState::Standby | MmState::Idle => {}
+        }
     }
 
     /// A deadline of a mobile's GMM may be due.
@@ -196,7 +210,9 @@ impl Sgsn {
         }
         self.radio_capability.remove(&slot);
         self.reassembler.forget_mobile(cx, slot.index);
-        for (_, bearer) in mobile.bearers() {
+        for (nsapi, bearer) in mobile.bearers() {
+            // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
+            self.requests.abandon(slot, nsapi);
             if let Some(tunnel) = bearer.tunnel {
                 self.gtp.close(tunnel);
             }

@@ -134,15 +134,12 @@ impl Sgsn {
     }
 
     fn resume(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, tlli: Tlli, rai: Rai) {
-        let answer = match self.slot_of_local(tlli) {
-            Some(slot) => {
-                self.gmm(cx, slot, GmmEvent::Resume);
-                self.release_held(cx, slot);
-                Message::ResumeAck { tlli, rai }
-            }
-            None => Message::ResumeNack { tlli, rai, cause: Some(Cause::UnknownMs) },
+        let Some(slot) = self.slot_of_local(tlli) else {
+            let cause = Some(Cause::UnknownMs);
+            return self.send_bssgp(cx, bvc, &Message::ResumeNack { tlli, rai, cause });
         };
-        self.send_bssgp(cx, bvc, &answer);
+        self.send_bssgp(cx, bvc, &Message::ResumeAck { tlli, rai });
+        self.gmm(cx, slot, GmmEvent::Resume);
     }
 
     /// A mobile by a TLLI that comes without its cell: only a local one names it.
