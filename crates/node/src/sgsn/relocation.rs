@@ -11,7 +11,10 @@ use super::mobility::mobile_key;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
+use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::machine::Context;
+use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
+use gannet_wire::fcs24::{FCS_LEN, fcs24};
 use gannet_wire::id::{Imsi, Nsapi, Tlli};
 use gannet_wire::l3::ie::{Apn, MsRadioAccessCapability};
 use serde::{Deserialize, Serialize};
@@ -24,7 +27,10 @@ struct Endpoint {
     user: IpAddr,
 }
 
-/// What travels.
+/// The first octet of what travels: another layout is another number.
+const LAYOUT: u8 = 1;
+
+/// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Travelling {
     slot: Slot,
@@ -46,9 +52,9 @@ pub struct Imported {
 /// Why a mobile could not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportError {
-    /// The octets are no mobile.
+    /// The octets are no mobile, or damaged.
     Unreadable,
-    /// The subscriber is here already.
+    /// The subscriber, or a mobile with the same P-TMSI, is here already.
     Present,
     /// The table of mobiles or of paths is full.
     Full,
@@ -84,7 +90,9 @@ impl Sgsn {
             radio_capability: self.radio_capability.get(&slot).cloned(),
             mobile: mobile.clone(),
         };
-        postcard::to_stdvec(&travelling).ok()
+        let mut octets = postcard::to_extend(&travelling, vec![LAYOUT]).ok()?;
+        octets.extend(fcs24(&octets));
+        Some(octets)
     }
 
     /// Takes a mobile in.
@@ -92,11 +100,16 @@ impl Sgsn {
     /// # Errors
     /// See [`ImportError`]; nothing has changed then.
     pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Imported, ImportError> {
-        let travelling: Travelling = postcard::from_bytes(octets).map_err(|_| ImportError::Unreadable)?;
+        let travelling = read(octets).ok_or(ImportError::Unreadable)?;
         let Travelling { slot: former, mut mobile, endpoints, apns, radio_capability } = travelling;
         let imsi = mobile.imsi().ok_or(ImportError::Unreadable)?;
-        if self.directory.by_imsi(imsi).is_some() {
+        let is_taken = |ptmsi: Option<_>| ptmsi.is_some_and(|ptmsi| self.directory.by_ptmsi(ptmsi).is_some());
+        let taken = is_taken(mobile.gmm.ptmsi()) || is_taken(mobile.gmm.new_ptmsi());
+        if taken || self.directory.by_imsi(imsi).is_some() {
             return Err(ImportError::Present);
+        }
+        if self.mobiles.len() >= self.mobiles.limit() {
+            return Err(ImportError::Full);
         }
         let mut here = Vec::new();
         for (number, apn) in apns {
@@ -105,19 +118,55 @@ impl Sgsn {
         mobile.sm.renumber_apns(|number| {
             here.iter().find(|(there, _)| *there == number).map_or(number, |(_, here)| *here)
         });
-        for endpoint in &endpoints {
-            let bearer = mobile.bearer_mut(endpoint.nsapi);
-            let Some(tunnel) = bearer.and_then(|bearer| bearer.tunnel.as_mut()) else { continue };
-            let control = (endpoint.control, tunnel.peer_control);
-            let user = (endpoint.user, tunnel.peer_user);
-            let next_sequence = tunnel.next_sequence;
-            let Some(opened) = self.gtp.open(cx, control, user, None) else { return Err(ImportError::Full) };
-            *tunnel = opened;
-            tunnel.next_sequence = next_sequence;
-        }
+        self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
         self.name(cx, slot, imsi, radio_capability);
+        self.settle_contexts(cx, slot);
+        self.send_queued(cx);
         Ok(Imported { slot, moved: slot != former })
+    }
+
+    /// Finds the tunnels' paths here: of all tunnels or of none.
+    fn open_tunnels(
+        &mut self,
+        cx: &mut Context<'_>,
+        mobile: &mut Mobile,
+        endpoints: &[Endpoint],
+    ) -> Result<(), ImportError> {
+        let mut opened: Vec<GtpTunnel> = Vec::new();
+        for nsapi in (5..=15).map(Nsapi) {
+            let place = mobile.bearer_mut(nsapi).map(|bearer| &mut bearer.tunnel);
+            let Some(tunnel) = place.and_then(Option::as_mut) else { continue };
+            let endpoint = endpoints.iter().find(|endpoint| endpoint.nsapi == nsapi);
+            let here = endpoint.ok_or(ImportError::Unreadable).and_then(|endpoint| {
+                let control = (endpoint.control, tunnel.peer_control);
+                let user = (endpoint.user, tunnel.peer_user);
+                self.gtp.open(cx, control, user, None).ok_or(ImportError::Full)
+            });
+            match here {
+                Ok(here) => {
+                    opened.push(here);
+                    (tunnel.control_path, tunnel.user_path) = (here.control_path, here.user_path);
+                }
+                Err(error) => {
+                    opened.into_iter().for_each(|tunnel| self.gtp.close(tunnel));
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The GGSN's answers to what was asked before the mobile left do not reach it here: what waits for one ends.
+    fn settle_contexts(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        for nsapi in (5..=15).map(Nsapi) {
+            let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi)).map(SmContext::state);
+            match state {
+                Some(SmState::ActivePending) => self.sm(cx, slot, SmEvent::CreateFailed { nsapi }),
+                Some(SmState::Releasing) => self.sm(cx, slot, SmEvent::Deleted { nsapi }),
+                Some(SmState::Active | SmState::ModifyPending | SmState::InactivePending(_)) | None => {}
+            }
+        }
     }
 
     /// Puts a mobile into the slot that it had, or into another.
@@ -153,4 +202,10 @@ impl Sgsn {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
     }
+}
+
+fn read(octets: &[u8]) -> Option<Travelling> {
+    let (covered, fcs) = octets.split_last_chunk::<FCS_LEN>()?;
+    let (LAYOUT, content) = covered.split_first().map(|(first, rest)| (*first, rest))? else { return None };
+    (fcs24(covered) == *fcs).then(|| postcard::from_bytes(content).ok()).flatten()
 }
