@@ -1,0 +1,11 @@
+//! The SGSN against a BSS, mobiles and GGSNs that say what a test lets them say.
+
+mod attach;
+mod bench;
+mod downlink;
+mod messages;
+mod ns_bvc;
+mod places;
+mod relocation;
+mod sessions;
+mod uplink;

@@ -1,0 +1,204 @@
+//! A mobile that moves: cell updates and routing area updates.
+
+use super::bench::*;
+use crate::sgsn::*;
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::MmState;
+use gannet_wire::bssgp::Message;
+use gannet_wire::bssgp::ie::{Cause, FlushAction};
+use gannet_wire::bssgp::signalling::FlushLlAck;
+use gannet_wire::id::{Bvci, Nsei};
+use gannet_wire::l3::gmm::*;
+use gannet_wire::l3::ie::*;
+
+fn update_request(bench: &Bench, phone: usize, kind: UpdateKind) -> RauRequest {
+    RauRequest {
+        update_type: UpdateType { kind, follow_on: false },
+        cksn: Cksn::NO_KEY,
+        old_rai: rai(1),
+        ms_radio_access_capability: MsRadioAccessCapability(CAPABILITY.to_vec()),
+        old_ptmsi_signature: bench.phones[phone].signature,
+        requested_ready_timer: None,
+        drx: None,
+        tmsi_status: None,
+        ptmsi: None,
+        ms_network_capability: None,
+        pdp_context_status: None,
+    }
+}
+
+fn accept_of(message: GmmMessage) -> RauAccept {
+    match message {
+        GmmMessage::RauAccept(accept) => accept,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The phone moves to cell 3, which is of another routing area, and says so.
+fn move_to_other_area(bench: &mut Bench, kind: UpdateKind) {
+    bench.phones[0].cell = 3;
+    let ptmsi = bench.phones[0].ptmsi.unwrap();
+    bench.phones[0].uses(Tlli::foreign(ptmsi));
+    let request = update_request(bench, 0, kind);
+    bench.gmm(0, request);
+}
+
+/// Two LL-PDUs wait for phone 0, whose cell is blocked.
+fn queued() -> Bench {
+    let mut bench = Bench::attached(true);
+    bench.signal(&Message::BvcBlock { bvci: Bvci(2), cause: Cause::OamIntervention });
+    bench.downlink(0, NSAPI, b"one");
+    bench.downlink(0, NSAPI, b"two");
+    bench.sent.clear();
+    bench
+}
+
+#[test]
+fn a_cell_update_within_one_nse_moves_the_queue() {
+    let mut bench = queued();
+    let tlli = bench.phones[0].tlli;
+    bench.phones[0].cell = 1;
+    bench.beacon(0);
+    let flush = Message::FlushLl { tlli, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: None };
+    assert_eq!(bench.next(), Sent::Bssgp(Nsei(1), Bvci::SIGNALLING, flush));
+    assert_eq!(bench.hear(0).1[4..], *b"one");
+    assert_eq!(bench.hear(0).1[4..], *b"two");
+    assert_eq!(bench.mobile(0).gmm.cell(), cell(1));
+    assert_eq!((bench.sgsn.stats().flushes, bench.drops()), (1, vec![]));
+    // What the BSS has moved is in the new cell's bucket now.
+    let level = |bench: &Bench| bench.sgsn.gb().flow.cell_view(bench.around.now, 1).unwrap().level_octets;
+    let before = level(&bench);
+    let ack = FlushLlAck {
+        tlli,
+        action: FlushAction::Transferred,
+        new_bvci: Some(Bvci(3)),
+        octets: 250,
+        new_nsei: None,
+    };
+    bench.signal(&Message::FlushLlAck(ack));
+    assert_eq!(level(&bench), before + 250);
+    bench.signal(&Message::FlushLlAck(FlushLlAck { action: FlushAction::Deleted, new_bvci: None, ..ack }));
+    assert_eq!(level(&bench), before + 250);
+    assert!(bench.is_silent());
+}
+
+#[test]
+fn a_cell_update_to_another_nse_of_the_routing_area_moves_the_queue_too() {
+    let mut bench = queued();
+    let tlli = bench.phones[0].tlli;
+    bench.phones[0].cell = 2;
+    bench.beacon(0);
+    // The old BSS deletes what it has.
+    let flush = Message::FlushLl { tlli, old_bvci: Bvci(2), new_bvci: None, new_nsei: None };
+    assert_eq!(bench.next(), Sent::Bssgp(Nsei(1), Bvci::SIGNALLING, flush));
+    assert_eq!(bench.hear(0).1[4..], *b"one");
+    assert_eq!(bench.hear(0).1[4..], *b"two");
+    assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn a_change_of_the_routing_area_flushes() {
+    let mut bench = queued();
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    let flush = bench.next();
+    assert!(matches!(
+        flush,
+        Sent::Bssgp(Nsei(1), Bvci::SIGNALLING, Message::FlushLl { old_bvci: Bvci(2), new_bvci: None, .. })
+    ));
+    assert_eq!(bench.drops(), [(Drop::FlowFlushed, 2)]);
+    let accept = accept_of(bench.hear_gmm(0));
+    assert_eq!(accept.rai, rai(2));
+}
+
+#[test]
+fn a_routing_area_update() {
+    let mut bench = Bench::attached(true);
+    let former = bench.phones[0].ptmsi;
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
+    let accept = accept_of(bench.hear_gmm(0));
+    assert_eq!((accept.rai, accept.result, accept.gmm_cause), (rai(2), UpdateResult::Ra, None));
+    bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    assert_ne!(bench.phones[0].ptmsi, former, "its TLLI is local again");
+    bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    let mobile = bench.mobile(0);
+    assert_eq!((mobile.gmm.routing_area(), mobile.gmm.ptmsi()), (rai(2), bench.phones[0].ptmsi));
+    assert_eq!(mobile.foreign, None);
+    // It is paged where it is now, through the one NSE that has cells there.
+    bench.pass_secs(45);
+    bench.downlink(0, NSAPI, b"n-pdu");
+    assert!(matches!(bench.next(), Sent::Bssgp(Nsei(2), Bvci::SIGNALLING, Message::PagingPs(_))));
+    assert!(bench.is_silent());
+    assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn a_combined_update_succeeds_for_gprs_alone() {
+    let mut bench = Bench::attached(false);
+    move_to_other_area(&mut bench, UpdateKind::Combined);
+    bench.next_bssgp();
+    let accept = accept_of(bench.hear_gmm(0));
+    assert_eq!((accept.result, accept.gmm_cause), (UpdateResult::Ra, Some(GmmCause::MscNotReachable)));
+}
+
+#[test]
+fn a_periodic_update_keeps_the_ptmsi_and_makes_ready() {
+    let mut bench = Bench::attached(true);
+    bench.pass_secs(50 * 60);
+    assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Standby);
+    let request = update_request(&bench, 0, UpdateKind::Periodic);
+    bench.gmm(0, request);
+    let accept = accept_of(bench.hear_gmm(0));
+    assert_eq!((accept.rai, accept.allocated_ptmsi), (rai(1), None));
+    assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Ready);
+    assert_eq!(bench.mobile(0).bearers().count(), 1);
+    // And it starts the mobile reachable timer anew.
+    bench.pass_secs(50 * 60);
+    bench.downlink(0, NSAPI, b"n-pdu");
+    assert!(matches!(bench.next_bssgp(), Message::PagingPs(_)));
+}
+
+#[test]
+fn contexts_that_the_mobile_does_not_know_end() {
+    let mut bench = Bench::attached(true);
+    bench.activate(0, Nsapi(6));
+    let mut status = PdpContextStatus::default();
+    status.set(Nsapi(6));
+    let request =
+        RauRequest { pdp_context_status: Some(status), ..update_request(&bench, 0, UpdateKind::Periodic) };
+    bench.gmm(0, request);
+    bench.delete_answer(NSAPI);
+    assert_eq!(accept_of(bench.hear_gmm(0)).pdp_context_status, Some(status));
+    assert_eq!(bench.mobile(0).sm.status(), status);
+    assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn an_update_with_another_signature_is_asked_who_it_is() {
+    let mut bench = Bench::attached(false);
+    let request = RauRequest {
+        old_ptmsi_signature: Some(PTmsiSignature(1)),
+        ..update_request(&bench, 0, UpdateKind::Periodic)
+    };
+    bench.gmm(0, request);
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::IdentityRequest(_)));
+    bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(1)) });
+    let GmmMessage::RauReject(reject) = bench.hear_gmm(0) else { panic!() };
+    assert_eq!(reject.cause, GmmCause::IdentityUnknown);
+    assert_eq!(bench.mobile(0).imsi(), Some(imsi(0)));
+}
+
+#[test]
+fn an_update_of_a_mobile_that_is_not_known() {
+    for (old_rai, cause) in [(rai(1), GmmCause::ImplicitlyDetached), (rai(77), GmmCause::IdentityUnknown)] {
+        let mut bench = Bench::new(|_| ());
+        bench.phones[0].uses(Tlli(0x8123_4567));
+        let request = RauRequest { old_rai, ..update_request(&bench, 0, UpdateKind::Ra) };
+        bench.gmm(0, request);
+        bench.next_down();
+        let GmmMessage::RauReject(reject) = bench.hear_gmm(0) else { panic!() };
+        assert_eq!(reject.cause, cause);
+        assert_eq!(bench.drops(), [(Drop::SgsnUnknownTlli, 1)]);
+        bench.assert_empty();
+    }
+}

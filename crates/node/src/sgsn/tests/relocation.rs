@@ -1,0 +1,179 @@
+//! A mobile leaves as octets and arrives as octets.
+
+use super::bench::*;
+use crate::sgsn::relocation::{ImportError, Imported};
+use crate::sgsn::*;
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::MmState;
+use gannet_wire::bssgp::Message;
+use gannet_wire::gtp::Cause;
+use gannet_wire::id::Sapi;
+use gannet_wire::l3::ie::{MobileIdentity, SmCause};
+use gannet_wire::l3::sm::{DeactivateRequest, SmMessage};
+
+impl Bench {
+    fn export(&mut self, phone: usize) -> Vec<u8> {
+        let octets = self.sgsn.export(&mut self.around.context(), imsi(phone));
+        self.collect();
+        octets.expect("it is here")
+    }
+
+    fn import(&mut self, octets: &[u8]) -> Result<Imported, ImportError> {
+        let result = self.sgsn.import(&mut self.around.context(), octets);
+        self.collect();
+        result
+    }
+}
+
+#[test]
+fn a_mobile_that_left_is_gone_and_one_that_came_back_goes_on() {
+    let mut bench = Bench::attached(true);
+    let slot = bench.slot(0);
+    let copy = bench.sgsn.copy_out(slot).unwrap();
+    let octets = bench.export(0);
+    assert_eq!(octets, copy);
+    assert!(octets.len() < 1024, "{} octets", octets.len());
+    bench.assert_empty();
+    assert_eq!(bench.sgsn.gtp().paths().len(), 0);
+    assert_eq!(bench.sgsn.export(&mut bench.around.context(), imsi(0)), None);
+    assert_eq!(bench.import(&octets), Ok(Imported { slot, moved: false }));
+    assert_eq!(bench.sgsn.copy_out(slot), Some(octets), "the same octets");
+    // Traffic both ways, with the numbers where they were.
+    bench.downlink(0, NSAPI, b"down");
+    assert_eq!(bench.hear(0).1[4..], *b"down");
+    bench.unitdata(0, Sapi::DATA3, &[0x65, 0, 0, 0, b'u', b'p']);
+    assert_eq!(bench.next_user().2, b"up");
+    assert_eq!(bench.drops(), []);
+    // Its timers are armed: it falls into STANDBY, and is paged.
+    bench.pass_secs(45);
+    assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Standby);
+    bench.downlink(0, NSAPI, b"down");
+    assert!(matches!(bench.next_bssgp(), Message::PagingPs(_)));
+}
+
+#[test]
+fn timers_that_ran_out_meanwhile() {
+    let mut bench = Bench::attached(false);
+    let octets = bench.export(0);
+    bench.pass_secs(100);
+    bench.import(&octets).unwrap();
+    bench.pass_secs(0);
+    assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Standby);
+}
+
+#[test]
+fn to_another_sgsn() {
+    let mut first = Bench::attached(true);
+    first.attach(1);
+    first.activate(1, Nsapi(7));
+    let octets = first.export(1);
+    let mut second = Bench::new(|_| ());
+    second.attach(2);
+    second.attach(3);
+    // Its slot is free there? The second mobile's was taken by phone 3.
+    let Ok(Imported { slot, moved: true }) = second.import(&octets) else { panic!() };
+    second.phones[1] = first.phones.remove(1);
+    assert_eq!(second.slot(1), slot);
+    second.downlink(1, Nsapi(7), b"down");
+    assert_eq!(second.hear(1).1[4..], *b"down");
+    let (number, apn) = {
+        let (_, context) = second.mobile(1).sm.iter().next().unwrap();
+        (context.apn(), second.sgsn.access_point(context.apn()).unwrap().0.clone())
+    };
+    assert_eq!((number, apn.as_str()), (0, "internet"));
+    assert_eq!(first.sgsn.mobiles().count(), 1);
+    assert_eq!((first.drops(), second.drops()), (vec![], vec![]));
+}
+
+#[test]
+fn what_cannot_arrive() {
+    let mut bench = Bench::attached(true);
+    let slot = bench.slot(0);
+    let octets = bench.sgsn.copy_out(slot).unwrap();
+    assert_eq!(bench.import(&octets), Err(ImportError::Present));
+    bench.export(0);
+    for len in 0..octets.len() {
+        assert_eq!(bench.import(&octets[..len]), Err(ImportError::Unreadable), "{len}");
+    }
+    assert_eq!(bench.import(&[0xff; 400]), Err(ImportError::Unreadable));
+    for phone in [1, 2, 3, 4] {
+        bench.phones[phone].power_cycle(Tlli::random(u32::try_from(phone).unwrap()));
+        bench.attach(phone);
+    }
+    let paths = bench.sgsn.gtp().paths().len();
+    assert_eq!(bench.import(&octets), Err(ImportError::Full));
+    assert_eq!(bench.sgsn.gtp().paths().len(), paths, "nothing has changed");
+    assert_eq!(bench.sgsn.mobiles().count(), 4);
+}
+
+#[test]
+fn damaged_octets_are_no_mobile() {
+    let mut bench = Bench::attached(true);
+    let octets = bench.export(0);
+    for at in 0..octets.len() {
+        for bits in [0x01, 0x80, 0xff] {
+            let mut damaged = octets.clone();
+            damaged[at] ^= bits;
+            assert_eq!(bench.import(&damaged), Err(ImportError::Unreadable), "octet {at}");
+        }
+    }
+    bench.assert_empty();
+    bench.import(&octets).unwrap();
+}
+
+#[test]
+fn what_the_ggsn_was_asked_is_settled_where_the_mobile_arrives() {
+    let mut bench = Bench::attached(true);
+    bench.sm(0, 0, DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None });
+    bench.sm(0, 1, activate_request(Nsapi(6)));
+    let (_, delete, _) = bench.next_control();
+    let (from, sequence, request) = bench.next_create();
+    let octets = bench.export(0);
+    bench.import(&octets).unwrap();
+    assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
+    assert!(matches!(bench.hear_sm(0), SmMessage::ActivateReject(_)));
+    // The answers come to where it was.
+    let response = gannet_wire::gtp::v1c::DeleteResponse {
+        cause: Cause::RequestAccepted,
+        pco: None,
+        private_extension: None,
+    };
+    bench.answer(GGSN, gannet_wire::id::Teid(0), delete.sequence.unwrap(), response);
+    bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
+    bench.delete_answer(Nsapi(6));
+    assert!(bench.is_silent());
+    bench.activate(0, Nsapi(6));
+    assert_eq!(bench.drops(), [(Drop::SmRejected, 1)]);
+}
+
+#[test]
+fn a_ptmsi_that_is_somebody_elses_here() {
+    let mut bench = Bench::attached(false);
+    let octets = bench.export(0);
+    bench.attach(1);
+    let (slot, ptmsi) = (bench.slot(1), bench.phones[0].ptmsi.unwrap());
+    bench.sgsn.directory.name_ptmsi(ptmsi, slot);
+    assert_eq!(bench.import(&octets), Err(ImportError::Present));
+    assert_eq!(bench.sgsn.directory.by_ptmsi(ptmsi), Some(slot));
+}
+
+#[test]
+fn what_is_held_or_queued_does_not_travel() {
+    let mut bench = Bench::attached(true);
+    bench.pass_secs(45);
+    bench.downlink(0, NSAPI, b"held");
+    bench.sent.clear();
+    bench.export(0);
+    assert_eq!(bench.drops(), [(Drop::HeldMobileGone, 1)]);
+    bench.assert_empty();
+}
+
+#[test]
+fn an_attach_in_progress_travels_too() {
+    let mut bench = Bench::new(|_| ());
+    bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
+    let octets = bench.export(0);
+    bench.import(&octets).unwrap();
+    bench.accept_attach(0);
+    assert_eq!(bench.events.last(), Some(&SgsnEvent::Attached { imsi: imsi(0) }));
+}
