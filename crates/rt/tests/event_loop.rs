@@ -310,10 +310,13 @@ fn a_service_reaches_the_machines_and_ends_the_loop() {
     let client = std::thread::spawn(move || {
         let mut stream = std::net::TcpStream::connect(at).unwrap();
         stream.write_all(b"seen\n").unwrap();
-        let mut octets = [0; 10];
-        let count = stream.read(&mut octets).unwrap();
+        let mut answer = String::new();
+        let mut octet = [0];
+        while !answer.ends_with('\n') && stream.read(&mut octet).unwrap() == 1 {
+            answer.push(char::from(octet[0]));
+        }
         stream.write_all(b"stop\n").unwrap();
-        String::from_utf8_lossy(&octets[..count]).into_owned()
+        answer
     });
     let mut goodbye = Goodbye(machine, Vec::new());
     node.run(&mut goodbye).unwrap();

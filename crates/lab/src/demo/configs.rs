@@ -56,9 +56,9 @@ line vty
     )
 }
 
-/// For osmo-sgsn and for `gannet sgsn` alike.
+/// For osmo-sgsn and for `gannet sgsn` alike; `of_its_own` is put into the SGSN's node.
 #[must_use]
-pub fn sgsn(state: &Path) -> String {
+pub fn sgsn(state: &Path, of_its_own: &str) -> String {
     format!(
         "sgsn
  gtp state-dir {}
@@ -66,7 +66,7 @@ pub fn sgsn(state: &Path) -> String {
  ggsn 0 remote-ip {}
  ggsn 0 gtp-version 1
  auth-policy accept-all
-ns
+{of_its_own}ns
  timer tns-block 3
  timer tns-reset 3
  timer tns-test 30
@@ -84,6 +84,9 @@ line vty
         address::GB_SGSN,
     )
 }
+
+/// What only `gannet sgsn` has: N-PDUs of full size go in one LL-PDU each, which the links of the demo can carry.
+pub const LONG_FRAMES: &str = " llc n201-u 1520\n";
 
 /// For `gannet bss`.
 #[must_use]

@@ -181,7 +181,11 @@ impl<'a> Stage<'a> {
     }
 
     fn start_sgsn(&mut self) -> Result<(), TestbedError> {
-        let config = self.config("sgsn.cfg", &configs::sgsn(&self.options.out))?;
+        let of_its_own = match self.options.sgsn {
+            Peer::Gannet => configs::LONG_FRAMES,
+            Peer::Osmocom => "",
+        };
+        let config = self.config("sgsn.cfg", &configs::sgsn(&self.options.out, of_its_own))?;
         let config = config.to_string_lossy().into_owned();
         let capture = self.options.out.join("sgsn.pcapng").to_string_lossy().into_owned();
         let gannet = self.options.gannet.clone();
