@@ -7,7 +7,7 @@ use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::{GtpOutput, Transaction};
+use gannet_proto::gtp::{GtpOutput, GtpTunnel, Transaction};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::timers::TimerKey;
@@ -58,7 +58,9 @@ impl Sgsn {
                 GtpOutput::PeerRestarted { peer, path } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
                     self.tell(SgsnEvent::GgsnRestarted { peer });
-                    self.tunnels_lost(cx, |tunnel| tunnel.control_path == path || tunnel.user_path == path);
+                    let is_there =
+                        |tunnel: &GtpTunnel| tunnel.control_path == path || tunnel.user_path == path;
+                    self.tunnels_lost(cx, is_there);
                 }
                 GtpOutput::PathFailed { peer, plane, .. } => {
                     cx.drop(Drop::SgsnPathFailed, None);
@@ -68,7 +70,10 @@ impl Sgsn {
                     cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
                 }
                 GtpOutput::ErrorIndication { path, teid } => {
-                    self.tunnels_lost(cx, |tunnel| tunnel.user_path == path && tunnel.peer_user == teid);
+                    let is_named = |tunnel: &GtpTunnel| tunnel.user_path == path && tunnel.peer_user == teid;
+                    if self.tunnels_lost(cx, is_named) == 0 {
+                        cx.drop(Drop::GtpUnexpectedErrorIndication, None);
+                    }
                 }
             }
         }
@@ -293,17 +298,20 @@ impl Sgsn {
         Some(self.mobiles.get(slot)?.bearer(nsapi)?.tunnel?.peer_control)
     }
 
-    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.
-    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&gannet_proto::gtp::GtpTunnel) -> bool) {
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on. Says how
+    /// many there were.
+    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&GtpTunnel) -> bool) -> usize {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
             let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
             affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
         }
+        let count = affected.len();
         for (slot, nsapi) in affected {
             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
             self.tunnel_lost(cx, slot, nsapi);
         }
+        count
     }
 
     fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
