@@ -6,16 +6,17 @@ use super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole, XidIndication};
+use gannet_proto::gmm::{Cell, MmState};
+use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Sapi, Tlli};
+use gannet_wire::id::{Sapi, Tlli, TlliKind};
+use gannet_wire::l3::gmm::{AttachRequest, GmmMessage};
 use gannet_wire::l3::{Direction, Header, L3Message};
-use gannet_wire::{DecodeError, Reader};
+use gannet_wire::{DecodeError, Reader, llc};
 
 impl Sgsn {
     /// An UL-UNITDATA of a cell (08.18 clause 6.1).
@@ -42,8 +43,16 @@ impl Sgsn {
     /// An LL-PDU of a mobile that is known.
     fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if is_attach_request(&frame) && mobile.llc.is_repetition(&frame) {
-            mobile.llc = LlcContext::new(LlcRole::Sgsn);
+        if let Some(request) = attach_request(&frame) {
+            let is_local = from.tlli.kind() == TlliKind::Local && mobile.gmm.mm_state() != MmState::Idle;
+            if is_local && !mobile.gmm.is_claimed_by(&self.config.gmm, &request) {
+                // An attach comes with a foreign or random TLLI (04.08 clause 4.7.1.4): somebody else has sent this.
+                cx.drop(Drop::GmmUnexpected, mobile.imsi());
+                return;
+            }
+            if mobile.llc.is_repetition(&frame) {
+                mobile.llc.peer_began_anew();
+            }
         }
         let mut outputs = core::mem::take(&mut self.scratch.llc);
         let intact = mobile.llc.receive(cx, mobile.gmm.imsi(), frame, &mut outputs);
@@ -150,9 +159,15 @@ impl Sgsn {
     }
 }
 
-/// Does this LL-PDU hold an ATTACH REQUEST? Its FCS is not looked at.
-fn is_attach_request(ll_pdu: &[u8]) -> bool {
+/// The ATTACH REQUEST that an intact LL-PDU holds.
+fn attach_request(ll_pdu: &[u8]) -> Option<AttachRequest> {
     const ATTACH_REQUEST: [u8; 2] = [0x08, 0x01];
-    gannet_proto::llc::peek(ll_pdu).is_ok_and(|header| header.sapi == Sapi::GMM)
-        && ll_pdu.get(gannet_proto::llc::HEADROOM..).is_some_and(|info| info.starts_with(&ATTACH_REQUEST))
+    let layout = llc::Header::parse(ll_pdu).ok().filter(|layout| layout.header.sapi == Sapi::GMM)?;
+    let information = ll_pdu.get(layout.info()).filter(|octets| octets.starts_with(&ATTACH_REQUEST))?;
+    match L3Message::parse(Direction::Uplink, information) {
+        Ok(L3Message::Gmm(GmmMessage::AttachRequest(request))) if layout.fcs_is_right(ll_pdu) => {
+            Some(request)
+        }
+        _ => None,
+    }
 }

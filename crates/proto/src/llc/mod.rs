@@ -165,6 +165,18 @@ impl LlcContext {
         }
     }
 
+    /// The peer may have been switched off and on: its frames count from zero again, and all parameters are the
+    /// defaults. Our own frames go on counting, and the TLLIs stay assigned, so that nothing is lost where it was
+    /// only the network that repeated a frame.
+    pub fn peer_began_anew(&mut self) {
+        for counters in &mut self.counters {
+            counters.forget_received();
+        }
+        self.parameters = Parameters::defaults();
+        self.outstanding = Outstanding::default();
+        self.deadlines.clear_all();
+    }
+
     /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.
     pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
         self.deadlines.arm(key, timers);
