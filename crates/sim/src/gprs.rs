@@ -22,7 +22,7 @@ use gannet_proto::machine::{Input, Peer, Port};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::Quiet;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The SGSN on Gb.
 pub const SGSN_GB: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 23_000);
@@ -126,6 +126,9 @@ pub struct Loss<'a> {
 /// Told of every datagram that a link loses.
 pub type OnLoss = Box<dyn FnMut(Loss<'_>)>;
 
+/// Told of every datagram that a node sends: which node, through which port, to whom, and what.
+pub type OnSent = Box<dyn FnMut(Node, Port, Peer, &[u8])>;
+
 /// The world.
 pub struct GprsWorld {
     /// The time.
@@ -144,6 +147,10 @@ pub struct GprsWorld {
     pub happenings: VecDeque<Happening>,
     /// Called for every datagram that a link loses.
     pub on_loss: Option<OnLoss>,
+    /// Called for every datagram that a node sends, also where nobody is there to receive it.
+    pub on_sent: Option<OnSent>,
+    /// Endpoints of the BSS whose NS-VCs are cut: what they send, and what is sent to them, is lost.
+    pub cut: BTreeSet<u16>,
     links: [Link; 4],
     queue: EventQueue<Delivery>,
     rng: Rng,
@@ -208,6 +215,8 @@ impl GprsWorld {
             frames,
             happenings: VecDeque::new(),
             on_loss: None,
+            on_sent: None,
+            cut: BTreeSet::new(),
             links: [up, down, gn_up, gn_down],
             queue: EventQueue::default(),
             rng,
@@ -278,6 +287,12 @@ impl GprsWorld {
         self.links[1].profile = profile;
     }
 
+    /// Both directions of Gn change what they are like.
+    pub const fn set_gn(&mut self, profile: LinkProfile) {
+        self.links[2].profile = profile;
+        self.links[3].profile = profile;
+    }
+
     /// When something happens next.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
@@ -335,16 +350,26 @@ impl GprsWorld {
     fn route(&mut self, from: Node) {
         let mut outbox = core::mem::take(&mut self.outbox);
         for Emission { port, peer, frame } in outbox.drain(..) {
+            if let Some(on_sent) = &mut self.on_sent {
+                on_sent(from, port, peer, &frame);
+            }
             match (from, port, peer) {
                 (Node::Ms, MS_UM, _) => self.now(Node::Bss, BSS_UM, peer, frame),
                 (Node::Bss, BSS_UM, _) => self.now(Node::Ms, MS_UM, peer, frame),
-                (Node::Bss, Port(endpoint), Peer::Udp(SGSN_GB)) => {
-                    let peer = Peer::Udp(bss_address(endpoint.saturating_sub(gb_port(0).0)));
+                (Node::Bss, Port(port), Peer::Udp(SGSN_GB)) => {
+                    let endpoint = port.saturating_sub(gb_port(0).0);
+                    if self.cut.contains(&endpoint) {
+                        continue;
+                    }
+                    let peer = Peer::Udp(bss_address(endpoint));
                     self.send(Way::GbUp, Delivery { to: Node::Sgsn, port: GB, peer, frame });
                 }
                 (Node::Sgsn, GB, Peer::Udp(to)) if to.ip() == BSS_GB => {
-                    let port = gb_port(to.port().saturating_sub(BSS_PORT));
-                    let peer = Peer::Udp(SGSN_GB);
+                    let endpoint = to.port().saturating_sub(BSS_PORT);
+                    if self.cut.contains(&endpoint) {
+                        continue;
+                    }
+                    let (port, peer) = (gb_port(endpoint), Peer::Udp(SGSN_GB));
                     self.send(Way::GbDown, Delivery { to: Node::Bss, port, peer, frame });
                 }
                 (Node::Sgsn, GTP_C | GTP_U, Peer::Udp(to)) if to.ip() == GGSN_GN => {
