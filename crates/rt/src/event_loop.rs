@@ -203,6 +203,8 @@ impl EventLoop {
             let said = system::lock_memory();
             self.io.note(Level::Info, format_args!("{said}"));
         }
+        // What was said up to now does not wait for the first event.
+        self.io.log.flush();
         self.grace_ends = None;
         loop {
             self.turn(None)?;
@@ -211,6 +213,7 @@ impl EventLoop {
                     self.io.note(Level::Error, format_args!("log file not reopened: {error}"));
                 }
                 hooks.hangup(&mut self.access());
+                self.io.log.flush();
             }
             if core::mem::take(&mut self.io.stop) {
                 if self.grace_ends.is_some() {

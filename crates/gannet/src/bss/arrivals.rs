@@ -21,6 +21,8 @@ pub struct Queue {
     interval: Duration,
     activate: bool,
     next: Instant,
+    /// When the loop is to look whether all has been said.
+    silent_at: Option<Instant>,
 }
 
 impl Queue {
@@ -40,9 +42,15 @@ impl Queue {
         }
     }
 
-    /// Nobody any more.
-    pub fn clear(&mut self) {
+    /// Nobody any more: the end comes, and all has been said at `silent_at`.
+    pub fn end(&mut self, silent_at: Instant) {
         self.waiting.clear();
+        self.silent_at = Some(silent_at);
+    }
+
+    /// True when the end has come and all has been said.
+    pub fn is_silent(&self, now: Instant) -> bool {
+        self.silent_at.is_some_and(|at| now >= at)
     }
 
     /// Takes a mobile out: an operator has decided about it.
@@ -103,6 +111,6 @@ impl Service for Arrivals {
 
     fn next_wake(&self) -> Option<Instant> {
         let queue = self.queue.borrow();
-        (!queue.waiting.is_empty()).then_some(queue.next)
+        (!queue.waiting.is_empty()).then_some(queue.next).into_iter().chain(queue.silent_at).min()
     }
 }

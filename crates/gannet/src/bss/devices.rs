@@ -1,18 +1,15 @@
 //! TUN devices of mobiles: made at the start, up with the mobile's address while it has an active PDP context.
 
-use crate::node::tun_error;
+use crate::node::tun;
 use core::net::Ipv4Addr;
 use gannet_node::ms::{Ms, MsEvent, TUN};
 use gannet_ops::config::bss::TunDevices;
 use gannet_proto::machine::Peer;
 use gannet_proto::trace::{Category, Level, TraceSink};
-use gannet_rt::{EventLoop, MachineId, Outside, Tun, TunAddress};
+use gannet_rt::{EventLoop, MachineId, Outside, TunAddress};
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::PdpAddress;
 use std::io;
-
-/// The longest N-PDU (03.60 clause 9.3).
-const MTU_OCTETS: u16 = 1500;
 
 /// The devices of the first mobiles.
 #[derive(Debug, Default)]
@@ -35,10 +32,9 @@ impl Devices {
     ) -> Result<(), String> {
         for mobile in 0..wanted.count.min(mobiles) {
             let name = format!("{}{mobile}", wanted.prefix);
-            let tun = Tun::open(&name).and_then(|tun| tun.set_mtu(MTU_OCTETS).map(|()| tun));
-            let tun = tun.map_err(|error| tun_error(&name, &error))?;
-            let attached = node.attach_tun(ms, TUN, Peer::Slot(mobile), tun, None);
-            attached.map_err(|error| tun_error(&name, &error))?;
+            let device = tun::open(&name)?;
+            let attached = node.attach_tun(ms, TUN, Peer::Slot(mobile), device, None);
+            attached.map_err(|error| tun::describe(&name, &error))?;
             self.devices.push((name, None));
         }
         Ok(())
@@ -62,7 +58,11 @@ impl Devices {
         };
         if let Err(error) = result {
             let name = self.name(mobile).unwrap_or_default().to_owned();
-            outside.log().line(Category::Main, Level::Error, format_args!("{}", tun_error(&name, &error)));
+            outside.log().line(
+                Category::Main,
+                Level::Error,
+                format_args!("{}", tun::describe(&name, &error)),
+            );
         }
     }
 
@@ -74,7 +74,7 @@ impl Devices {
         outside: &Outside<'_>,
     ) -> io::Result<()> {
         let Some((_, owner)) = self.devices.get_mut(mobile as usize) else { return Ok(()) };
-        let Some(tun) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
+        let Some(device) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
         let address = match address {
             PdpAddress::Ipv4(address) => TunAddress::V4(address, 32),
             PdpAddress::Ipv6(address) => TunAddress::V6(address, 128),
@@ -84,8 +84,7 @@ impl Devices {
             return Ok(());
         }
         *owner = Some(nsapi);
-        tun.set_address(address)?;
-        tun.set_up(true)
+        tun::bring_up(device, address)
     }
 
     fn deactivated(&mut self, ms: &Ms, mobile: u32, nsapi: Nsapi, outside: &Outside<'_>) -> io::Result<()> {
@@ -99,9 +98,9 @@ impl Devices {
         if let Some((nsapi, address)) = others.find_map(|context| Some((context.nsapi, context.address?))) {
             return self.activated(mobile, nsapi, address, outside);
         }
-        let Some(tun) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
-        tun.set_up(false)?;
-        tun.set_address(TunAddress::V4(Ipv4Addr::UNSPECIFIED, 32)).or_else(|error| match error.kind() {
+        let Some(device) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
+        device.set_up(false)?;
+        device.set_address(TunAddress::V4(Ipv4Addr::UNSPECIFIED, 32)).or_else(|error| match error.kind() {
             // The kernel has taken the address away before it is asked for its mask.
             io::ErrorKind::AddrNotAvailable => Ok(()),
             _ => Err(error),

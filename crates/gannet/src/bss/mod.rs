@@ -17,7 +17,7 @@ use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_ops::config::bss as ops;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
-use gannet_proto::time::{Duration, Instant};
+use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
 use std::cell::RefCell;
@@ -36,8 +36,6 @@ pub struct BssNode {
     arrivals: Rc<RefCell<Queue>>,
     devices: Rc<RefCell<Devices>>,
     radio_delay: Duration,
-    /// When all has been said, once the farewell has begun.
-    silent_at: Option<Instant>,
 }
 
 /// The configurations of both machines, and the sockets.
@@ -84,7 +82,7 @@ impl Node for BssNode {
         arrivals.borrow_mut().fill(&config.mobiles);
         node.access().command(bss, Command::Start);
         let radio_delay = Duration::from_millis(config.radio.delay_ms.into());
-        Ok(Self { bss, ms, arrivals, devices, radio_delay, silent_at: None })
+        Ok(Self { bss, ms, arrivals, devices, radio_delay })
     }
 
     fn reconfigure(
@@ -128,7 +126,6 @@ impl Node for BssNode {
 
     /// The mobiles are switched off, as the network is told.
     fn shutdown(&mut self, access: &mut Access<'_>) {
-        self.arrivals.borrow_mut().clear();
         let attached: Vec<u32> = access.machine(self.ms).map_or_else(Vec::new, |ms| {
             let views = ms.views().filter(|view| view.gmm == "gmm-registered" || !view.contexts.is_empty());
             views.map(|view| view.index).collect()
@@ -137,12 +134,11 @@ impl Node for BssNode {
         for mobile in attached {
             access.command(self.ms, MsCommand::Detach { mobile, power_off: true });
         }
-        self.silent_at = Some(access.now() + wait);
+        self.arrivals.borrow_mut().end(access.now() + wait);
     }
 
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
-        // A wake-up of its own is not needed: the loop is woken at the end of the grace period, and by the radio.
-        self.silent_at.is_none_or(|at| access.now() >= at)
+        self.arrivals.borrow().is_silent(access.now())
     }
 }
 

@@ -2,23 +2,20 @@
 
 mod operate;
 
-use crate::node::{self, Node, in_use, restart_counter, tun_error};
+use crate::node::{self, Node, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
-    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, GgsnEvent, PORT_GTP_C, PORT_GTP_U, PORT_TUN, PREFIX_LENGTHS,
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN, PREFIX_LENGTHS,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::time::Duration;
-use gannet_proto::trace::{Category, Level, TraceSink};
-use gannet_rt::{Access, EventLoop, MachineId, Outside, Tun, TunAddress, UdpConfig};
+use gannet_rt::{Access, EventLoop, MachineId, Tun, TunAddress, UdpConfig};
 use gannet_wire::gtp;
 
 /// Octets for the sockets' buffers in the kernel.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
-/// The longest N-PDU that an SGSN takes without SNDCP's or the backbone's fragments (03.60 clause 9.3).
-const MTU_OCTETS: u16 = 1500;
 
 /// One GGSN of the configuration.
 #[derive(Debug)]
@@ -179,7 +176,8 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     config.restart_counter = restart_counter(state_dir.as_deref(), node);
     let (address, restart_counter) = (config.address, config.restart_counter);
     let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
-    let machine = node.add_machine(ggsn, |_, event, outside| tell(&event, outside));
+    // What happens to contexts the node says itself, in the log.
+    let machine = node.add_machine(ggsn, |_, _, _| {});
     let mut udp = |port: Port, number: u16| {
         let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
@@ -189,44 +187,22 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     udp(PORT_GTP_U, gtp::PORT_USER)?;
     let mut names = Vec::new();
     for (slot, device) in (0..).zip(devices) {
-        let tun = open(&device)?;
-        names.push(tun.name().to_owned());
-        let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), tun, None);
-        attached.map_err(|error| tun_error(&device.name, &error))?;
+        let made = open(&device)?;
+        names.push(made.name().to_owned());
+        let attached = node.attach_tun(machine, PORT_TUN, Peer::Slot(slot), made, None);
+        attached.map_err(|error| tun::describe(&device.name, &error))?;
     }
     Ok(Instance { name, machine, address, restart_counter, devices: names })
 }
 
 fn open(device: &Device) -> Result<Tun, String> {
-    let open = || {
-        let tun = Tun::open(&device.name)?;
-        tun.set_mtu(MTU_OCTETS)?;
-        if let Some(own) = device.address {
-            tun.set_address(TunAddress::V4(own.address, own.length))?;
-        }
-        tun.set_up(true)?;
-        Ok(tun)
+    let made = tun::open(&device.name)?;
+    let up = match device.address {
+        Some(own) => tun::bring_up(&made, TunAddress::V4(own.address, own.length)),
+        None => made.set_up(true),
     };
-    open().map_err(|error| tun_error(&device.name, &error))
-}
-
-/// What an operator reads of what happens.
-fn tell(event: &GgsnEvent, outside: &mut Outside<'_>) {
-    let mut say = |text: core::fmt::Arguments<'_>| outside.log().line(Category::Pdp, Level::Info, text);
-    match event {
-        GgsnEvent::Created { imsi, nsapi, address, .. } => {
-            say(format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context created, address {address}"));
-        }
-        GgsnEvent::Deleted { imsi, nsapi, address, reason } => {
-            say(format_args!(
-                "IMSI {imsi} NSAPI {nsapi}: PDP context deleted, address {address} ({reason:?})"
-            ));
-        }
-        GgsnEvent::Refused { imsi: Some(imsi), cause } => {
-            say(format_args!("IMSI {imsi}: PDP context refused: {cause}"));
-        }
-        GgsnEvent::Refused { imsi: None, cause } => say(format_args!("PDP context refused: {cause}")),
-    }
+    up.map_err(|error| tun::describe(&device.name, &error))?;
+    Ok(made)
 }
 
 /// Runs `gannet ggsn`.

@@ -8,6 +8,7 @@ pub mod flags;
 mod log;
 mod restart_counter;
 pub mod show;
+pub mod tun;
 mod vty_service;
 
 use flags::Flags;
@@ -244,17 +245,6 @@ pub fn in_use(error: &io::Error) -> String {
     };
     let _ = write!(text, " ({hint})");
     text
-}
-
-/// What a TUN device could not be made for.
-pub fn tun_error(name: &str, error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            format!("TUN device {name}: {error}: that needs root or CAP_NET_ADMIN")
-        }
-        io::ErrorKind::NotFound => format!("TUN device {name}: {error}: is there /dev/net/tun?"),
-        _ => format!("TUN device {name}: {error}"),
-    }
 }
 
 /// The restart counter for a configured directory; where there is none it is 0, and the author is told.

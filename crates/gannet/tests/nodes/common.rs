@@ -1,0 +1,136 @@
+//! Nodes as processes, as a person starts them.
+
+use gannet_testkit::TempDir;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The program under test.
+pub const GANNET: &str = env!("CARGO_BIN_EXE_gannet");
+
+/// How long anything may take here.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs the program to its end.
+pub fn gannet(arguments: &[&str]) -> Output {
+    Command::new(GANNET).args(arguments).stdin(Stdio::null()).output().unwrap()
+}
+
+/// What it wrote on both outputs.
+pub fn said(output: &Output) -> String {
+    [output.stdout.as_slice(), &output.stderr].concat().iter().map(|octet| char::from(*octet)).collect()
+}
+
+/// Runs it and expects success.
+pub fn succeed(arguments: &[&str]) -> String {
+    let output = gannet(arguments);
+    assert!(output.status.success(), "gannet {}: {}", arguments.join(" "), said(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Runs it and expects exit code 1 with one line on standard error.
+pub fn fail(arguments: &[&str]) -> String {
+    let output = gannet(arguments);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "gannet {}: {text}", arguments.join(" "));
+    assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    text.trim_end().to_owned()
+}
+
+/// A file in a directory, as an argument.
+pub fn file(directory: &TempDir, name: &str, content: &str) -> String {
+    let path = directory.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_string_lossy().into_owned()
+}
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Waits until `condition` has something.
+pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what} did not happen within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A node that runs beside the test, killed when dropped.
+pub struct Node {
+    child: Child,
+    log: PathBuf,
+    vty: String,
+}
+
+impl Node {
+    /// Starts a node whose VTY will be at `vty`, and waits until that answers.
+    pub fn start(directory: &TempDir, vty: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(GANNET);
+        command.args(arguments);
+        let mut node = Self::spawn(directory, vty, command, arguments[0]);
+        wait_for("the answer of the VTY", || {
+            let ended = node.child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?}: {}", node.log());
+            node.try_vty("show version")
+        });
+        node
+    }
+
+    /// Starts any command line with its outputs in a log.
+    pub fn spawn(directory: &TempDir, vty: &str, mut command: Command, name: &str) -> Self {
+        let log = directory.path().join(format!("{name}.out"));
+        let file = File::create(&log).unwrap();
+        command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file);
+        Self { child: command.spawn().unwrap(), log, vty: vty.to_owned() }
+    }
+
+    /// What it has written.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn try_vty(&self, command: &str) -> Option<String> {
+        let output = gannet(&["vty", &self.vty, command]);
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// What its VTY answers to a command that it takes.
+    pub fn vty(&self, command: &str) -> String {
+        let output = gannet(&["vty", &self.vty, command]);
+        assert!(output.status.success(), "{command}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What its VTY answers to a command that it refuses.
+    pub fn refused(&self, command: &str) -> String {
+        let output = gannet(&["vty", &self.vty, command]);
+        assert!(!output.status.success(), "{command}: {}", said(&output));
+        said(&output)
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Its end.
+    pub fn wait(&mut self) -> ExitStatus {
+        let child = &mut self.child;
+        wait_for("the end of the node", || child.try_wait().unwrap())
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,195 @@
+//! The whole chain in network namespaces: the demo in its variants, with its captures read by tshark, and Osmocom's
+//! SGSN emulator against our GGSN.
+
+use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir, tshark};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const TOOLS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping")];
+const OSMO_GGSN: &[Need] =
+    &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping"), Need::Program("osmo-ggsn")];
+const OSMO_BOTH: &[Need] = &[
+    Need::NetAdmin,
+    Need::Tshark,
+    Need::Program("curl"),
+    Need::Program("ping"),
+    Need::Program("osmo-ggsn"),
+    Need::Program("osmo-sgsn"),
+];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("demo_with_osmo_ggsn", OSMO_GGSN, demo_with_osmo_ggsn),
+    ("demo_with_gannet_ggsn", TOOLS, demo_with_gannet_ggsn),
+    ("demo_with_osmo_sgsn", OSMO_BOTH, demo_with_osmo_sgsn),
+    ("an_interrupted_demo_leaves_nothing", TOOLS, an_interrupted_demo_leaves_nothing),
+    ("sgsnemu_pings_through_our_ggsn", &[Need::NetAdmin, Need::Program("sgsnemu")], sgsnemu_pings),
+];
+
+const NS_IS_ON: &[&str] = &["-d", "udp.port==23000,gprs-ns"];
+
+/// Network namespaces of a process that has ended, and processes that still use its directory.
+fn left_behind(pid: u32, directory: &Path) -> Vec<String> {
+    let prefix = format!("gannet-{pid}-");
+    let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let namespaces = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let directory = directory.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&directory).then_some(line)
+    });
+    namespaces.filter(|name| name.starts_with(&prefix)).chain(processes).collect()
+}
+
+/// Runs a small demo and returns what it printed.
+fn demo(directory: &TempDir, arguments: &[&str]) -> String {
+    let out = directory.path().to_string_lossy().into_owned();
+    let mut command = Command::new(GANNET);
+    command.args(["demo", "--mobiles", "3", "--octets", "200000", "--out", &out]).args(arguments);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+    said(&output)
+}
+
+/// How often each kind of frame is in a capture: Gb or Gn, and what is inside.
+struct Census {
+    gb_tcp: usize,
+    gn_tcp: usize,
+}
+
+/// Reads a capture and refuses every frame that is not dissected down to what it carries.
+fn census(directory: &TempDir, name: &str) -> Census {
+    let path = directory.path().join(name).to_string_lossy().into_owned();
+    // TCP's own analysis would complain about losses between the user's hosts.
+    let quiet: Vec<&str> = [NS_IS_ON, &["-o", "tcp.desegment_tcp_streams:FALSE"]].concat();
+    let malformed =
+        tshark::dissect_file(&path, &[&quiet[..], &["-Y", "_ws.malformed"]].concat(), &["frame.number"]);
+    assert_eq!(malformed, tshark::Rows::new());
+    for row in tshark::dissect_file(&path, &quiet, &["frame.protocols"]) {
+        let inside = row[0].strip_prefix("raw:ip:udp:").unwrap_or_else(|| panic!("{row:?}"));
+        let sndcp = inside.strip_prefix("gprs-ns:bssgp:llcgprs:sndcp");
+        match (inside, sndcp) {
+            ("gtp" | "gtp:ipcp" | "gprs-ns" | "gprs-ns:bssgp" | "gprs-ns:bssgp:llcgprs", _) => {}
+            // The end of an N-PDU shows the whole; the segments before it show nothing.
+            (_, Some("")) => {}
+            (_, Some(packet)) if is_packet(packet, "tcp") => census.gb_tcp += 1,
+            (_, Some(packet)) if is_packet(packet, "icmp") => {}
+            (_, None) if inside.starts_with("gprs-ns:bssgp:llcgprs:gsm_a.dtap") => {}
+            (_, None) if is_packet(inside.strip_prefix("gtp").unwrap_or_default(), "tcp") => {
+                census.gn_tcp += 1
+            }
+            (_, None) if is_packet(inside.strip_prefix("gtp").unwrap_or_default(), "icmp") => {}
+            _ => panic!("a frame is dissected as {inside}"),
+        }
+    }
+    census
+}
+
+/// What is inside SNDCP or GTP is IP with this protocol; the user's own data may follow.
+fn is_packet(protocols: &str, protocol: &str) -> bool {
+    let inside = protocols.strip_prefix(":ip:").and_then(|rest| rest.strip_prefix(protocol));
+    inside.is_some_and(|rest| matches!(rest, "" | ":data" | ":http" | ":http:data"))
+}
+
+fn demo_with_osmo_ggsn() {
+    let directory = TempDir::new("gannet-demo");
+    let said = demo(&directory, &[]);
+    assert!(said.contains("gannet, osmo-ggsn") && said.contains("3 of 3"), "{said}");
+    let sgsn = census(&directory, "sgsn.pcapng");
+    assert!(sgsn.gn_tcp > 150, "{} on Gn", sgsn.gn_tcp);
+    // What was not dropped stands on both sides, whole.
+    if !said.contains("sgsn: ") {
+        assert_eq!(sgsn.gb_tcp, sgsn.gn_tcp);
+    }
+    let bss = census(&directory, "bss.pcapng");
+    assert!(bss.gb_tcp > 150 && bss.gn_tcp == 0);
+}
+
+fn demo_with_gannet_ggsn() {
+    let directory = TempDir::new("gannet-demo-own");
+    let said = demo(&directory, &["--ggsn", "gannet"]);
+    assert!(said.contains("gannet, gannet") && said.contains("PDP contexts at the SGSN 3"), "{said}");
+    assert!(census(&directory, "sgsn.pcapng").gn_tcp > 150);
+}
+
+fn demo_with_osmo_sgsn() {
+    let directory = TempDir::new("gannet-demo-osmo");
+    let said = demo(&directory, &["--sgsn", "osmo-sgsn"]);
+    assert!(said.contains("osmo-sgsn, osmo-ggsn") && said.contains("3 of 3"), "{said}");
+    assert!(census(&directory, "bss.pcapng").gb_tcp > 150);
+}
+
+fn an_interrupted_demo_leaves_nothing() {
+    let directory = TempDir::new("gannet-demo-stop");
+    let out = directory.path().to_string_lossy().into_owned();
+    let mut command = Command::new(GANNET);
+    command.args(["demo", "--ggsn", "gannet", "--octets", "100000000", "--out", &out]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = child.id();
+    // All nodes run.
+    wait_for("the BSS", || directory.path().join("bss.pcapng").exists().then_some(()));
+    assert!(left_behind(pid, directory.path()).len() >= 4);
+    assert!(Command::new("kill").args(["-s", "INT", &pid.to_string()]).status().unwrap().success());
+    let status = wait_for("the end of the demo", || child.try_wait().unwrap());
+    assert!(!status.success());
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+}
+
+fn sgsnemu_pings() {
+    let directory = TempDir::new("gannet-sgsnemu");
+    let netns = Netns::new("sgsnemu");
+    let text = "ggsn ggsn0\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  tun-device apn0\n  \
+                type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  ip ifconfig 198.51.100.0/24\n  no shutdown\n \
+                default-apn internet\n no shutdown ggsn\nline vty\n no login\n";
+    let config = file(&directory, "ggsn.cfg", text);
+    let mut ggsn = netns.command(GANNET);
+    ggsn.args(["ggsn", "-c", &config]);
+    let mut ggsn = Node::spawn(&directory, "127.0.0.1:4260", ggsn, "ggsn");
+    let vty =
+        |command: &str| netns.command(GANNET).args(["vty", "127.0.0.1:4260", command]).output().unwrap();
+    wait_for("the VTY of the GGSN", || vty("show ggsn").status.success().then_some(()));
+    let state = directory.path().to_string_lossy().into_owned();
+    let pidfile = directory.path().join("pid").to_string_lossy().into_owned();
+    let printed = netns.run(
+        "timeout",
+        &[
+            "30",
+            "sgsnemu",
+            "-l",
+            "127.0.0.3",
+            "-r",
+            "127.0.0.2",
+            "--apn",
+            "internet",
+            "--imsi",
+            "240011234567890",
+            "--statedir",
+            &state,
+            "--pidfile",
+            &pidfile,
+            "--timelimit",
+            "10",
+            "--pinghost",
+            "198.51.100.1",
+            "--pingrate",
+            "20",
+            "--pingcount",
+            "10",
+        ],
+    );
+    assert!(printed.contains("10 packets received, 0% packet loss"), "{printed}");
+    let stats = said(&vty("show stats"));
+    for line in ["created 1", "deleted 1", "n_pdu_uplink 10", "n_pdu_downlink 10", "pdp_contexts 0"] {
+        assert!(stats.contains(line), "{line}: {stats}");
+    }
+    ggsn.signal("TERM");
+    assert_eq!(ggsn.wait().code(), Some(0), "{}", ggsn.log());
+    let devices = netns.run("ip", &["link"]);
+    assert!(!devices.contains("apn0"), "{devices}");
+}

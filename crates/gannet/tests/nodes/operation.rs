@@ -1,0 +1,198 @@
+//! SGSN, GGSN and BSS on the loopback addresses of one network namespace, and what an operator sees and does.
+
+use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir};
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("operators_see_and_act", &[Need::NetAdmin], operators_see_and_act),
+    ("a_restart_of_the_sgsn_is_survived", &[Need::NetAdmin], a_restart_of_the_sgsn_is_survived),
+    ("why_names_a_reject", &[Need::NetAdmin], why_names_a_reject),
+];
+
+const SGSN: &str = "127.0.0.1:4245";
+const GGSN: &str = "127.0.0.1:4260";
+const BSS: &str = "127.0.0.1:4290";
+const FIRST: &str = "001010000000001";
+
+/// The three nodes, ended before their namespace.
+struct Network {
+    nodes: Vec<(&'static str, Node)>,
+    netns: Netns,
+    directory: TempDir,
+}
+
+impl Network {
+    /// Starts all three; `bss` are more lines of the BSS's configuration.
+    fn new(label: &str, bss: &str) -> Self {
+        let directory = TempDir::new("gannet-operation");
+        let state = directory.path().display();
+        let ggsn = format!(
+            "ggsn ggsn0\n gtp state-dir {state}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  \
+             tun-device apn0\n  type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  no shutdown\n \
+             no shutdown ggsn\nline vty\n no login\n"
+        );
+        let sgsn = format!(
+            "log stderr\n logging level set-all info\nsgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n \
+             ggsn 0 remote-ip 127.0.0.2\n max-mobiles 100\nns\n bind udp local\n  listen 127.0.0.1 23000\n  \
+             accept-ipaccess\nbssgp\nline vty\n no login\n"
+        );
+        let bss = format!(
+            "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.1\n cells 2\n mobiles 2\n tun ms count 1\n radio delay 5\n{bss}\
+             line vty\n no login\n"
+        );
+        for (name, text) in [("ggsn.cfg", ggsn), ("sgsn.cfg", sgsn), ("bss.cfg", bss)] {
+            file(&directory, name, &text);
+        }
+        let mut network = Self { nodes: Vec::new(), netns: Netns::new(label), directory };
+        for node in ["ggsn", "sgsn", "bss"] {
+            network.start(node);
+        }
+        network
+    }
+
+    fn start(&mut self, name: &'static str) {
+        let config = self.directory.path().join(format!("{name}.cfg"));
+        let mut command = self.netns.command(GANNET);
+        command.args([name, "-c", &config.to_string_lossy()]);
+        self.nodes.push((name, Node::spawn(&self.directory, "", command, name)));
+        let address = match name {
+            "ggsn" => GGSN,
+            "sgsn" => SGSN,
+            _ => BSS,
+        };
+        wait_for("the answer of the VTY", || self.ask(address, "show drops"));
+    }
+
+    /// Ends a node in good order.
+    fn stop(&mut self, name: &str) {
+        let place = self.nodes.iter().position(|(other, _)| *other == name).unwrap();
+        let (_, mut node) = self.nodes.remove(place);
+        node.signal("TERM");
+        assert_eq!(node.wait().code(), Some(0), "{}", node.log());
+    }
+
+    fn ask(&self, address: &str, command: &str) -> Option<String> {
+        let output = self.netns.command(GANNET).args(["vty", address, command]).output().unwrap();
+        output.status.success().then(|| said(&output))
+    }
+
+    fn vty(&self, address: &str, command: &str) -> String {
+        self.ask(address, command).unwrap_or_else(|| panic!("{command} was refused"))
+    }
+
+    /// Waits until an answer has `text`, `count` times.
+    fn until(&self, address: &str, command: &str, text: &str, count: usize) -> String {
+        wait_for(&format!("{count} times '{text}' in {command}"), || {
+            let answer = self.vty(address, command);
+            (answer.matches(text).count() == count).then_some(answer)
+        })
+    }
+
+    fn device(&self) -> String {
+        self.netns.run("ip", &["address", "show", "dev", "ms0"])
+    }
+}
+
+fn operators_see_and_act() {
+    let mut network = Network::new("operation", "");
+    let mobiles = network.until(BSS, "show mobile", "pdp-active", 2);
+    assert_eq!(mobiles.trim().lines().count(), 2, "{mobiles}");
+    seen(&network);
+    // The device has the mobile's address while its context is active.
+    assert!(network.device().contains("inet 198.51.100.") && network.device().contains("UP"));
+    network.vty(BSS, "mobile 1 deactivate");
+    network.until(GGSN, "show pdp-context all", "NSAPI", 1);
+    wait_for("the device to go down", || (!network.device().contains("inet ")).then_some(()));
+    network.vty(BSS, "mobile 1 activate");
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    wait_for("the device to come up", || network.device().contains("inet 198.51.100.").then_some(()));
+    // Another cell; the SGSN learns it from what the mobile sends.
+    network.vty(BSS, "mobile 1 cell 1");
+    network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
+    // From the network's side.
+    network.vty(SGSN, &format!("pdp-context deactivate imsi {FIRST} nsapi 5"));
+    network.until(SGSN, &format!("show pdp-context imsi {FIRST}"), "NSAPI", 0);
+    network.vty(BSS, "mobile 1 activate");
+    network.until(GGSN, "show pdp-context all", "NSAPI", 2);
+    network.vty(SGSN, &format!("subscriber detach imsi {FIRST}"));
+    network.until(SGSN, "show subscriber all", FIRST, 0);
+    network.until(GGSN, "show pdp-context all", "NSAPI", 1);
+    // Everything goes down in good order, and nothing of it remains at the others.
+    network.stop("bss");
+    network.until(SGSN, "show subscriber all", "IMSI", 0);
+    network.until(GGSN, "show pdp-context all", "NSAPI", 0);
+    network.stop("sgsn");
+    network.stop("ggsn");
+    let devices = network.netns.run("ip", &["link"]);
+    assert!(!devices.contains("apn0") && !devices.contains("ms0"), "{devices}");
+}
+
+/// Every view of every node has something to say.
+fn seen(network: &Network) {
+    let imsi = format!("imsi {FIRST}");
+    for (address, command, texts) in [
+        (SGSN, "show subscriber all", &[FIRST, "GMM-REGISTERED", "READY", "PDP contexts: 1"][..]),
+        (SGSN, "show mm-context all pdp", &[FIRST, "routing area: 001-01-1-0", "PDP-ACTIVE"]),
+        (SGSN, &format!("show pdp-context {imsi}"), &["NSAPI 5", "SAPI 3", "127.0.0.2", "APN internet"]),
+        (SGSN, "show ns stats", &["NSVCI 00101: UNBLOCKED 127.0.0.1:22000", "received"]),
+        (
+            SGSN,
+            "show bssgp stats",
+            &["BVCI 00000: UNBLOCKED, signalling", "BVCI 00002: UNBLOCKED", "leak rate 100000"],
+        ),
+        (SGSN, "show ggsn", &["GGSN 0: 127.0.0.2, path up", "2 PDP contexts"]),
+        (SGSN, "show stats", &["attached 2", "activated 2"]),
+        (GGSN, "show ggsn", &["APN internet: device apn0", "2 of 253 addresses"]),
+        (GGSN, "show pdp-context all", &[FIRST, "127.0.0.1", "downlink 0 N-PDUs"]),
+        (GGSN, "show pdp-context ggsn ggsn0 apn internet", &[FIRST]),
+        (BSS, "show mobile 1", &[FIRST, "device ms0", "gmm-registered"]),
+        (BSS, "show cells", &["0 001-01-1-0-1 NSEI 101 BVCI 2 UNBLOCKED, 1 mobiles"]),
+        (BSS, "show ns", &["NSVCI 00101: UNBLOCKED 127.0.0.1:23000"]),
+        (BSS, "show bssgp stats", &["BVCI 00003: UNBLOCKED"]),
+        (BSS, "show stats", &["activated 2"]),
+    ] {
+        let answer = network.vty(address, command);
+        for text in texts {
+            assert!(answer.contains(text), "'{text}' is not in {command}: {answer}");
+        }
+    }
+}
+
+/// The GGSN sees the restart counter and drops what the old SGSN had; the mobiles attach again.
+fn a_restart_of_the_sgsn_is_survived() {
+    let mut network = Network::new("restart", "");
+    network.until(BSS, "show mobile", "pdp-active", 2);
+    network.stop("sgsn");
+    network.start("sgsn");
+    // The NS-VC comes back with its tests; an operator need not wait for them.
+    network.vty(BSS, "ns reset");
+    network.until(BSS, "show cells", "UNBLOCKED", 2);
+    for mobile in 1..=2 {
+        network.vty(BSS, &format!("mobile {mobile} detach"));
+    }
+    network.until(BSS, "show mobile", "detached", 2);
+    for mobile in 1..=2 {
+        network.vty(BSS, &format!("mobile {mobile} activate"));
+    }
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    // Those of before are gone.
+    network.until(GGSN, "show pdp-context all", "NSAPI", 2);
+}
+
+/// A mobile that asks for an access point that is not there is told why, and so is the operator.
+fn why_names_a_reject() {
+    let network = Network::new("why", " apn nowhere\n");
+    let why = wait_for("a reject", || {
+        let answer = network.vty(GGSN, &format!("show why imsi {FIRST}"));
+        answer.contains("ggsn_refused").then_some(answer)
+    });
+    assert!(why.contains("29.060"), "{why}");
+    let why = wait_for("the SGSN's reject", || {
+        let answer = network.vty(SGSN, &format!("show why imsi {FIRST}"));
+        (!answer.contains("Nothing of")).then_some(answer)
+    });
+    assert!(why.contains("clause"), "{why}");
+    assert!(network.vty(BSS, "show mobile 1").contains("attached"));
+}
