@@ -71,6 +71,7 @@ fn census(directory: &TempDir, name: &str) -> Census {
     let malformed =
         tshark::dissect_file(&path, &[&quiet[..], &["-Y", "_ws.malformed"]].concat(), &["frame.number"]);
     assert_eq!(malformed, tshark::Rows::new());
+    let mut census = Census { gb_tcp: 0, gn_tcp: 0 };
     for row in tshark::dissect_file(&path, &quiet, &["frame.protocols"]) {
         let inside = row[0].strip_prefix("raw:ip:udp:").unwrap_or_else(|| panic!("{row:?}"));
         let sndcp = inside.strip_prefix("gprs-ns:bssgp:llcgprs:sndcp");
