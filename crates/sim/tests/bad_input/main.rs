@@ -6,6 +6,7 @@
 mod bench;
 mod garbage;
 mod ggsn;
+mod limits;
 mod links;
 mod mobiles;
 mod octets;

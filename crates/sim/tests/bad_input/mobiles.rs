@@ -32,6 +32,17 @@ fn attach_request(identity: MobileIdentity, signature: Option<PTmsiSignature>) -
     L3Message::Gmm(request.into())
 }
 
+/// A first attach, with so many octets of radio access capability.
+pub fn attach_request_with(identity: MobileIdentity, capability: usize) -> L3Message {
+    match attach_request(identity, None) {
+        L3Message::Gmm(GmmMessage::AttachRequest(request)) => {
+            let ms_radio_access_capability = MsRadioAccessCapability(vec![0; capability]);
+            L3Message::Gmm(AttachRequest { ms_radio_access_capability, ..request }.into())
+        }
+        other => other,
+    }
+}
+
 /// The layer 3 messages that the SGSN has sent with this TLLI.
 fn sent_to(sent: &[Sent], tlli: Tlli) -> Vec<L3Message> {
     let sgsn = sent.iter().filter(|sent| sent.node == Node::Sgsn);
