@@ -4,14 +4,16 @@ use crate::bench::{Bench, MOBILES, bvci, cell_id};
 use crate::octets;
 use gannet_node::bss::Command as BssCommand;
 use gannet_node::ms::MsCommand;
+use gannet_node::sgsn::GB;
 use gannet_proto::drops::Drop;
+use gannet_proto::machine::Peer;
 use gannet_proto::time::Duration;
-use gannet_sim::gprs::Node;
+use gannet_sim::gprs::{Node, bss_address};
 use gannet_sim::link::LinkProfile;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{Cause, RadioCause};
 use gannet_wire::bssgp::signalling::{LlcDiscarded, MobileRef};
-use gannet_wire::id::{Bvci, Tlli};
+use gannet_wire::id::{Bvci, Sapi, Tlli};
 
 #[test]
 fn one_in_five_arrives_twice() {
@@ -269,6 +271,10 @@ fn one_of_two_ns_vcs_fails_under_load() {
     bench.run(30);
     assert_eq!((bench.lost(), bench.wrong), (lost.clone(), 0), "the other carries everything");
     assert_eq!(bench.moved(&before), []);
+    // What comes on the dead one all the same is not taken.
+    let late = octets::ul_unitdata(0, bench.tlli(0), &octets::ui(Sapi::GMM, 90, &[8, 0x7f]));
+    assert!(bench.world.inject(Node::Sgsn, GB, Peer::Udp(bss_address(1)), &late));
+    assert_eq!(bench.moved(&before), [(Node::Sgsn, Drop::NsBlocked, 1)]);
     bench.world.cut.clear();
     bench.run(30);
     assert_eq!((bench.lost(), bench.wrong), (lost, 0));
