@@ -16,6 +16,9 @@ use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, PTmsiSignature};
 
+/// Octets of the longest MS radio access capability that is kept.
+const RADIO_CAPABILITY_MAX: usize = 50;
+
 /// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
 /// thousand meets a P-TMSI that is taken.
 const PTMSI_THROWS: usize = 16;
@@ -103,7 +106,10 @@ impl Sgsn {
                 }
             }
             GmmAction::RadioAccessCapability(capability) => {
-                self.radio_capability.insert(slot, capability);
+                // 04.08 clause 10.5.5.12a allows 50 octets; more would leave no room for what it goes with.
+                if capability.0.len() <= RADIO_CAPABILITY_MAX {
+                    self.radio_capability.insert(slot, capability);
+                }
             }
             GmmAction::Registered => {
                 self.stats.attached += 1;

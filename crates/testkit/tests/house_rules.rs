@@ -1,0 +1,372 @@
+//! The rules of the house that no compiler knows, read from the sources.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Which crates of ours a crate may depend upon (outside its tests). The order is the order of the layers.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("wire", &[]),
+    ("proto", &["wire"]),
+    ("node", &["wire", "proto"]),
+    ("sim", &["wire", "proto", "node"]),
+    ("trace", &["wire", "proto"]),
+    ("ops", &["wire", "proto", "node"]),
+    ("rt", &["wire", "proto", "node", "ops", "trace"]),
+    ("lab", &["wire", "proto", "node", "sim", "trace", "rt", "ops"]),
+    ("gannet", &["wire", "proto", "node", "sim", "ops", "rt", "trace", "lab"]),
+    ("testkit", &[]),
+];
+
+/// Crates that never touch the outside: no clock, no dice, no sockets, no files, no threads.
+const PURE: &[&str] = &["wire", "proto", "node", "sim"];
+const IMPURE_WORDS: &[&str] = &[
+    "std::time",
+    "std::net",
+    "std::thread",
+    "std::fs",
+    "std::process",
+    "std::env",
+    "Instant::now",
+    "SystemTime",
+    "rand::rng",
+    "thread_rng",
+    "RandomState::new()",
+    "println!",
+    "eprintln!",
+];
+
+/// Crates whose reason is the kernel, and which alone may say `unsafe`.
+const MAY_BE_UNSAFE: &[&str] = &["rt", "demux"];
+
+const FILE_LINES_MAX: usize = 650;
+const FUNCTION_LINES_MAX: usize = 80;
+/// A test may be one long list of fields.
+const TEST_LINES_MAX: usize = 130;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn walk(directory: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            if !path.ends_with("target") && !path.ends_with(".git") && !path.ends_with("out") {
+                walk(&path, found);
+            }
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+fn files(below: &Path, extension: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    walk(below, &mut found);
+    found
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == extension))
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path.strip_prefix(root()).unwrap_or(&path).to_path_buf(), text)
+        })
+        .collect()
+}
+
+fn sources_of(name: &str) -> Vec<(PathBuf, String)> {
+    files(&root().join("crates").join(name).join("src"), "rs")
+}
+
+/// The text before its unit tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text)
+}
+
+/// Files and directories that exist for tests alone: integration tests, and modules declared with `#[cfg(test)]`.
+fn test_modules(all: &[(PathBuf, String)]) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    for (path, text) in all {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        let own = path.file_stem().unwrap_or_default();
+        let directory = if own == "mod" || own == "lib" { parent.to_path_buf() } else { parent.join(own) };
+        for declared in text.split("#[cfg(test)]\nmod ").skip(1) {
+            if let Some((name, _)) = declared.split_once(';').filter(|(name, _)| !name.contains('{')) {
+                found.insert(directory.join(name));
+                found.insert(directory.join(format!("{name}.rs")));
+            }
+        }
+    }
+    found
+}
+
+fn is_test(path: &Path, modules: &BTreeSet<PathBuf>) -> bool {
+    path.components().any(|part| part.as_os_str() == "tests")
+        || path.ancestors().any(|part| modules.contains(part))
+}
+
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().zip(1..).filter(|(line, _)| !line.trim_start().starts_with("//")).map(|(line, n)| (n, line))
+}
+
+fn report(broken: &str) {
+    assert!(broken.is_empty(), "\n{broken}");
+}
+
+#[test]
+fn crates_depend_only_downwards() {
+    let mut broken = String::new();
+    let mut seen = Vec::new();
+    for (path, manifest) in
+        files(&root().join("crates"), "toml").iter().filter(|(p, _)| p.ends_with("Cargo.toml"))
+    {
+        let name = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        let Some((_, may)) = MAY_USE.iter().find(|(crate_name, _)| *crate_name == name) else {
+            writeln!(broken, "{}: crate {name} is not in the list of layers", path.display()).unwrap();
+            continue;
+        };
+        let mut section = "";
+        for line in manifest.lines() {
+            if line.starts_with('[') {
+                section = line;
+            } else if section == "[dependencies]"
+                && let Some(used) = line.strip_prefix("gannet-")
+            {
+                let used = used.split(['.', ' ']).next().unwrap();
+                if !may.contains(&used) {
+                    writeln!(broken, "{name} may not depend on {used}").unwrap();
+                }
+            }
+        }
+        seen.push(name);
+    }
+    assert_eq!(seen.len(), MAY_USE.len(), "every layer exists: {seen:?}");
+    report(&broken);
+}
+
+#[test]
+fn pure_crates_touch_nothing_outside() {
+    let mut broken = String::new();
+    for name in PURE {
+        let sources = sources_of(name);
+        assert!(!sources.is_empty());
+        let modules = test_modules(&sources);
+        for (path, text) in sources.iter().filter(|(path, _)| !is_test(path, &modules)) {
+            for (number, line) in code_lines(without_tests(text)) {
+                for word in IMPURE_WORDS.iter().filter(|word| line.contains(**word)) {
+                    writeln!(broken, "{}:{number}: {word}", path.display()).unwrap();
+                }
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn nodes_and_queueing_keep_to_themselves() {
+    let mut broken = String::new();
+    let nodes = ["sgsn", "ggsn", "bss", "ms"];
+    for (path, text) in sources_of("node") {
+        let owner = nodes.iter().find(|node| path.components().any(|part| part.as_os_str() == **node));
+        for (number, line) in code_lines(&text) {
+            for other in nodes.iter().filter(|other| Some(*other) != owner && owner.is_some()) {
+                if line.contains(&format!("crate::{other}")) {
+                    writeln!(broken, "{}:{number}: a node imports the node {other}", path.display()).unwrap();
+                }
+            }
+        }
+    }
+    for (path, text) in
+        sources_of("proto").iter().filter(|(path, _)| path.components().any(|c| c.as_os_str() == "qos"))
+    {
+        for (number, line) in code_lines(without_tests(text)) {
+            let foreign = line.split("crate::").skip(1).any(|used| {
+                !["time", "rng", "trace", "qos", "drops"].iter().any(|allowed| used.starts_with(allowed))
+            });
+            if foreign {
+                writeln!(broken, "{}:{number}: queueing may import only time, rng, trace", path.display())
+                    .unwrap();
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn unsafe_stays_with_the_kernel() {
+    let mut broken = String::new();
+    for (name, _) in MAY_USE.iter().filter(|(name, _)| !MAY_BE_UNSAFE.contains(name)) {
+        for (path, text) in sources_of(name) {
+            for (number, line) in code_lines(&text) {
+                if line.contains("unsafe ") && !line.contains("unsafe_code") && !line.contains('"') {
+                    writeln!(broken, "{}:{number}: unsafe", path.display()).unwrap();
+                }
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn files_and_functions_stay_readable() {
+    let mut broken = String::new();
+    let all = files(&root().join("crates"), "rs");
+    let modules = test_modules(&all);
+    for (path, text) in all {
+        let lines: Vec<&str> = text.lines().collect();
+        if lines.len() > FILE_LINES_MAX {
+            writeln!(broken, "{}: {} lines", path.display(), lines.len()).unwrap();
+        }
+        for (start, line) in lines.iter().enumerate() {
+            let body = line.trim_start();
+            let is_function =
+                ["fn ", "pub fn ", "pub(crate) fn ", "pub(super) fn ", "const fn ", "pub const fn "]
+                    .iter()
+                    .any(|head| body.starts_with(head));
+            if !is_function || line.ends_with(';') {
+                continue;
+            }
+            let closing = format!("{}}}", &line[..line.len() - body.len()]);
+            let length = lines.iter().skip(start).position(|line| **line == closing).map_or(0, |end| end + 1);
+            let max = if is_test(&path, &modules) { TEST_LINES_MAX } else { FUNCTION_LINES_MAX };
+            if length > max {
+                writeln!(broken, "{}:{}: a function of {length} lines", path.display(), start + 1).unwrap();
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn every_drop_is_raised_by_code_and_by_a_test() {
+    let list = std::fs::read_to_string(root().join("crates/proto/src/drops.rs")).unwrap();
+    let list = list.split("\ndrops! {").nth(1).unwrap().split("\n}").next().unwrap();
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.trim().split_once(": \"").map(|(name, _)| name))
+        .filter(|name| name.chars().all(char::is_alphanumeric))
+        .collect();
+    assert!(names.len() > 20, "the list was read");
+    let mut code = String::new();
+    let mut tests = String::new();
+    let all = files(&root().join("crates"), "rs");
+    let modules = test_modules(&all);
+    for (path, text) in all {
+        if path.ends_with("drops.rs") || path.ends_with("house_rules.rs") {
+            continue;
+        }
+        if is_test(&path, &modules) {
+            tests.push_str(&text);
+        } else {
+            let before = without_tests(&text);
+            code.push_str(before);
+            tests.push_str(&text[before.len()..]);
+        }
+    }
+    // As a word of its own: some files import the names.
+    let words = |text: &str| -> BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned).collect()
+    };
+    let (code, tests) = (words(&code), words(&tests));
+    let mut broken = String::new();
+    for name in names {
+        if !code.contains(name) {
+            writeln!(broken, "Drop::{name}: nothing raises it").unwrap();
+        }
+        if !tests.contains(name) {
+            writeln!(broken, "Drop::{name}: no test makes it happen").unwrap();
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn timers_cite_their_clause() {
+    let mut broken = String::new();
+    let mut enums = 0;
+    for (path, text) in sources_of("proto").into_iter().chain(sources_of("node")) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let is_timers = line
+                .split_once("enum ")
+                .is_some_and(|(_, name)| name.trim_end_matches(" {").ends_with("Timer"));
+            if !is_timers {
+                continue;
+            }
+            enums += 1;
+            let doc = lines[..number].iter().rev().take_while(|l| l.starts_with("///") || l.starts_with('#'));
+            let body = lines[number..].iter().take_while(|l| **l != "}");
+            let cites = |l: &&str| l.contains("clause") || l.contains("table");
+            if !doc.copied().any(|l| cites(&l)) && !body.copied().any(|l| cites(&l)) {
+                writeln!(broken, "{}:{}: timers without a clause", path.display(), number + 1).unwrap();
+            }
+        }
+    }
+    assert!(enums >= 3, "timers were found: {enums}");
+    report(&broken);
+}
+
+#[test]
+fn the_project_speaks_of_itself_alone() {
+    let mut broken = String::new();
+    let mut all = files(&root(), "rs");
+    for extension in ["md", "toml", "sh", "yml", "conf", "cfg", "txt"] {
+        all.extend(files(&root(), extension));
+    }
+    let unfinished = ["to", "do!("].concat();
+    let unfinished_mark = ["FIX", "ME"].concat();
+    let home = ["/ro", "ot/"].concat();
+    let workplace = ["/wo", "rk/"].concat();
+    for (path, text) in all {
+        for (line, number) in text.lines().zip(1..) {
+            for word in [&unfinished, &unfinished_mark, &home, &workplace] {
+                if line.contains(word.as_str()) {
+                    writeln!(broken, "{}:{number}: {word}", path.display()).unwrap();
+                }
+            }
+        }
+    }
+    report(&broken);
+}
+
+#[test]
+fn licences_are_on_the_list() {
+    let deny = std::fs::read_to_string(root().join("deny.toml")).unwrap();
+    let allowed = deny.split("allow = [").nth(1).unwrap().split(']').next().unwrap();
+    let allowed: Vec<&str> = allowed.split(',').map(|name| name.trim().trim_matches('"')).collect();
+    let metadata = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--workspace",
+            "--edges",
+            "normal,build,dev",
+            "--prefix",
+            "none",
+            "--format",
+            "{p}|{l}",
+            "--offline",
+            "--locked",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(metadata.status.success(), "{}", String::from_utf8_lossy(&metadata.stderr));
+    let mut licences = BTreeMap::new();
+    for line in String::from_utf8_lossy(&metadata.stdout).lines() {
+        let Some((package, licence)) = line.trim_end_matches(" (*)").split_once('|') else { continue };
+        licences.insert(package.to_owned(), licence.trim_end_matches(" (*)").to_owned());
+    }
+    assert!(licences.len() > 10, "the tree was read");
+    let acceptable = |licence: &str| {
+        let licence = licence.replace(['(', ')'], "").replace('/', " OR ");
+        licence.split(" OR ").any(|choice| choice.split(" AND ").all(|one| allowed.contains(&one.trim())))
+    };
+    let mut broken = String::new();
+    for (package, licence) in licences.iter().filter(|(_, licence)| !acceptable(licence)) {
+        writeln!(broken, "{package}: {licence}").unwrap();
+    }
+    report(&broken);
+}
