@@ -10,6 +10,8 @@
 //! * A PDU for a BVC that is unknown or blocked is answered with STATUS. A BSS that hears so resets that BVC: the
 //!   SGSN has forgotten it.
 //!
+//! Tables have limits. In a full one, at the SGSN, what is down gives its place to what is new.
+//!
 //! BVC-RESET, BLOCK, UNBLOCK and STATUS travel on the signalling BVC.
 
 mod receive;

@@ -34,9 +34,20 @@ impl Bvcs {
         if taken || bvci <= Bvci::PTM {
             return None;
         }
-        let index = u32::try_from(self.bvcs.len()).ok().filter(|index| *index < self.config.bvcs_max)?;
+        let room = u32::try_from(self.bvcs.len()).ok().filter(|index| *index < self.config.bvcs_max);
+        let index = room.or_else(|| self.down_bvc())?;
         let (state, cause) = (BvcState::Down, Cause::OamIntervention);
-        self.bvcs.push(Bvc { nsei, bvci, cell, state, cause, tries: 0 });
+        let bvc = Bvc { nsei, bvci, cell, state, cause, tries: 0 };
+        match self.bvcs.get_mut(index as usize) {
+            Some(place) => {
+                let former = core::mem::replace(place, bvc);
+                self.by_bvci.remove(&(former.nsei, former.bvci));
+                if self.by_cell.get(&former.cell) == Some(&index) {
+                    self.by_cell.remove(&former.cell);
+                }
+            }
+            None => self.bvcs.push(bvc),
+        }
         self.by_bvci.insert((nsei, bvci), index);
         self.by_cell.insert(cell, index);
         Some(index)
@@ -114,14 +125,37 @@ impl Bvcs {
         if let Some(nse) = self.by_nsei.get(&nsei) {
             return Some(*nse);
         }
-        let index = u32::try_from(self.nses.len()).ok().filter(|index| *index < self.config.nses_max);
-        let Some(index) = index else {
+        let room = u32::try_from(self.nses.len()).ok().filter(|index| *index < self.config.nses_max);
+        let Some(index) = room.or_else(|| self.down_nse()) else {
             cx.drop(Drop::BssgpTableFull, None);
             return None;
         };
-        self.nses.push(Nse { nsei, state: BvcState::Down, features: 0, tries: 0 });
+        let nse = Nse { nsei, state: BvcState::Down, features: 0, tries: 0 };
+        match self.nses.get_mut(index as usize) {
+            Some(place) => {
+                let former = core::mem::replace(place, nse);
+                self.by_nsei.remove(&former.nsei);
+            }
+            None => self.nses.push(nse),
+        }
         self.by_nsei.insert(nsei, index);
         Some(index)
+    }
+
+    /// A BVC whose place a new one may have: at the SGSN one that is down, which its BSS resets when it comes back.
+    fn down_bvc(&self) -> Option<u32> {
+        let is_down = |(_, bvc): &(u32, &Bvc)| bvc.state == BvcState::Down;
+        (self.config.role == Role::Sgsn).then(|| self.bvcs().find(is_down)).flatten().map(|(index, _)| index)
+    }
+
+    /// The same of an NSE: one that is down with all its BVCs.
+    fn down_nse(&self) -> Option<u32> {
+        let is_down = |nse: &Nse| {
+            nse.state == BvcState::Down
+                && self.bvcs().all(|(_, bvc)| bvc.nsei != nse.nsei || bvc.state == BvcState::Down)
+        };
+        let found = (0..).zip(&self.nses).find(|(_, nse)| is_down(nse)).map(|(index, _)| index);
+        found.filter(|_| self.config.role == Role::Sgsn)
     }
 
     pub(super) fn nse_mut(&mut self, nse: u32) -> Option<&mut Nse> {

@@ -220,3 +220,29 @@ fn an_nse_that_fails_takes_its_bvcs_along() {
     assert!(pair.sgsn.sent().is_empty());
     assert_eq!(pair.sgsn.told, [BvcOutput::Down { bvc: 0 }, BvcOutput::Down { bvc: 1 }]);
 }
+
+#[test]
+fn what_is_down_gives_its_place_to_a_new_one_in_a_full_table() {
+    let mut pair = Pair::up();
+    pair.sgsn.told.clear();
+    let other = Nsei(8);
+    let reset = |bvci: u16, ci| Message::BvcReset {
+        bvci: Bvci(bvci),
+        cause: Cause::OamIntervention,
+        cell: Some(cell(ci)),
+        features: None,
+    };
+    // Nobody is down: there is no place for a third cell, nor for a second NSE.
+    assert!(pair.sgsn.act(|bvcs, cx, out| bvcs.receive(cx, NSE, &reset(4, 11), out)));
+    assert!(pair.sgsn.act(|bvcs, cx, out| bvcs.receive(cx, other, &reset(4, 11), out)));
+    assert!(pair.sgsn.drops(Drop::BssgpTableFull) >= 2);
+    assert_eq!(pair.sgsn.bvcs.find(NSE, Bvci(4)), None);
+    // The NSE goes, and another comes.
+    pair.sgsn.act(|bvcs, _, out| bvcs.nse_down(NSE, out));
+    assert!(pair.sgsn.act(|bvcs, cx, out| bvcs.receive(cx, other, &reset(4, 11), out)));
+    let bvcs = &pair.sgsn.bvcs;
+    assert_eq!((bvcs.find(other, Bvci(4)), bvcs.find_cell(cell(11))), (Some(0), Some(0)));
+    assert_eq!((bvcs.find(NSE, Bvci(2)), bvcs.find_cell(cell(9))), (None, None));
+    assert_eq!(bvcs.find(NSE, Bvci(3)), Some(1), "it still has its place");
+    assert_eq!(bvcs.nses().map(|nse| nse.nsei).collect::<Vec<_>>(), [other]);
+}
