@@ -1,12 +1,13 @@
 //! What a mobile gets for its activation request: which access point, which GGSN, which quality of service.
 //!
 //! Until there are subscriptions, everybody may use every access point that is routed, and gets the quality of service
-//! that it asks for; what it leaves to its subscription is best effort.
+//! that it asks for; what it leaves to its subscription is best effort. What this SGSN cannot keep it does not promise:
+//! without acknowledged mode of LLC the best reliability class is 3.
 
 use crate::sgsn::config::SgsnConfig;
 use core::net::IpAddr;
 use gannet_proto::sm::network::{Selected, Selection};
-use gannet_wire::l3::ie::{Apn, QosProfile, SmCause};
+use gannet_wire::l3::ie::{Apn, QosProfile, ReliabilityClass, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 
 /// Different APNs that are known at a time. A context names its APN by a number.
@@ -98,8 +99,8 @@ fn granted(wish: &QosProfile) -> QosProfile {
     if qos.delay.0 == 0 {
         qos.delay = best.delay;
     }
-    if qos.reliability.0 == 0 {
-        qos.reliability = best.reliability;
+    if qos.reliability.0 < ReliabilityClass::THREE.0 {
+        qos.reliability = ReliabilityClass::THREE;
     }
     if qos.peak.0 == 0 {
         qos.peak = best.peak;
@@ -111,4 +112,16 @@ fn granted(wish: &QosProfile) -> QosProfile {
         qos.mean = best.mean;
     }
     qos
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acknowledged_mode_is_not_promised() {
+        let wish = |class| QosProfile { reliability: ReliabilityClass(class), ..QosProfile::BEST_EFFORT };
+        let classes: Vec<u8> = (0..=5).map(|class| granted(&wish(class)).reliability.0).collect();
+        assert_eq!(classes, [3, 3, 3, 3, 4, 5]);
+    }
 }
