@@ -227,7 +227,8 @@ impl Process {
     /// Asks it to end and waits.
     pub fn stop(&mut self) {
         let pid = self.child.id().to_string();
-        let _ = Command::new("kill").args(["-TERM", &pid]).stderr(Stdio::null()).status();
+        // The shell's own `kill`: the program is in a package that a small system does not have.
+        let _ = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).stderr(Stdio::null()).status();
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {
