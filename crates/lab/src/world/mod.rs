@@ -132,13 +132,14 @@ fn report(
     let wanted = u64::from(scale.mobiles) * u64::from(scale.rounds);
     let (free, all) = (world.frames.free(), world.frames.capacity());
     let missing = balance.offered.abs_diff(balance.delivered + balance.dropped);
+    let exactly =
+        |name: &str, ours: u64, goal: u64| verdict(name, ours.to_string(), goal.to_string(), ours == goal);
     let verdicts = vec![
-        verdict(
-            "rounds of all mobiles",
-            scripts.rounds_done().to_string(),
-            wanted.to_string(),
-            scripts.rounds_done() == wanted,
-        ),
+        exactly("rounds of all mobiles", scripts.rounds_done(), wanted),
+        exactly("N-PDUs offered", balance.offered, wanted * 2 * u64::from(script::pairs(scale))),
+        exactly("cell changes", scripts.cell_changes, wanted * u64::from(script::CELL_CHANGES)),
+        exactly("routing area updates", scripts.updates, wanted),
+        exactly("exports and imports", scripts.relocations, wanted),
         verdict("N-PDUs unaccounted for", missing.to_string(), "0".to_owned(), missing == 0),
         verdict("N-PDUs damaged or doubled", account.wrong.to_string(), "0".to_owned(), account.wrong == 0),
         verdict("entries left in tables", leftovers.len().to_string(), "0".to_owned(), leftovers.is_empty()),

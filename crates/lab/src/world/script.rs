@@ -18,7 +18,13 @@ const NSAPI: Nsapi = Nsapi(5);
 const SILENCE: Duration = Duration::from_secs(60);
 /// What is under way arrives or is given up, before a mobile moves or detaches.
 const SETTLE: Duration = Duration::from_secs(30);
-const CELL_CHANGES: u32 = 10;
+/// Cell changes of each round; the fifth leads into another routing area.
+pub const CELL_CHANGES: u32 = 10;
+
+/// Pairs of N-PDUs, one each way, that each round takes.
+pub fn pairs(scale: &Scale) -> u32 {
+    u32::try_from(scale.octets.div_ceil(n_pdu::LEN as u64)).unwrap_or(u32::MAX)
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -73,7 +79,7 @@ impl Scripts {
         for mobile in 0..scale.mobiles {
             queue.push(Instant::ZERO + Duration::from_secs(20) + Duration(rng.below(60_000_000_000)), mobile);
         }
-        let pairs = u32::try_from(scale.octets.div_ceil(n_pdu::LEN as u64)).unwrap_or(u32::MAX);
+        let pairs = pairs(scale);
         // A round takes its share of the time, less a minute to begin, the silence, and quiet times round each move.
         let share = scale.span.0 / u64::from(scale.rounds.max(1));
         let quiet = Duration::from_secs(60 + 20 + 40)

@@ -77,6 +77,12 @@ impl Gb {
             outputs: Batch::with_capacity(256),
         }
     }
+
+    /// Mobiles whose former cell has not answered FLUSH-LL yet.
+    #[must_use]
+    pub fn cells_flushing(&self) -> usize {
+        self.flushing.len()
+    }
 }
 
 impl Sgsn {
