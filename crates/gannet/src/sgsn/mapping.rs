@@ -125,36 +125,41 @@ fn echo_interval(config: &ops::SgsnConfig) -> Duration {
     shortest.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.into()))
 }
 
-/// One value stands for timers that are never told apart: a remark, where the file does.
-fn common_value(timers: &ops::GmmTimers, group: &[GmmTimer], remarks: &mut Vec<String>) -> Duration {
-    let changed = group.iter().find(|timer| timers.get_s(**timer) != timer.default_s());
-    let chosen = changed.or_else(|| group.first()).map_or(6, |timer| timers.get_s(*timer));
-    let others: Vec<String> =
-        group.iter().filter(|timer| timers.get_s(**timer) != chosen).map(ToString::to_string).collect();
-    if !others.is_empty() {
-        remarks.push(format!("{} cannot differ and have {chosen} s, too", others.join(", ")));
+/// A timer that mobiles are told: 0 switches it off, and not every number can be said (04.08 clause 10.5.7.3).
+fn told(timers: &ops::GmmTimers, timer: GmmTimer, remarks: &mut Vec<String>) -> GprsTimer {
+    let seconds = timers.get_s(timer);
+    if seconds == 0 {
+        return GprsTimer::DEACTIVATED;
     }
-    Duration::from_secs(chosen.into())
+    let told = GprsTimer::from_seconds(seconds);
+    if told.seconds() != Some(seconds) {
+        remarks.push(format!("timer {timer} {seconds}: mobiles can be told {told}, which holds"));
+    }
+    told
 }
 
 fn gmm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> GmmConfig {
-    let timer = |timer| GprsTimer::from_seconds(timers.get_s(timer));
+    let span = |timer| Duration::from_secs(timers.get_s(timer).into());
     GmmConfig {
-        t3312: timer(GmmTimer::T3312),
-        t3314: timer(GmmTimer::T3314),
-        t3313: Duration::from_secs(timers.get_s(GmmTimer::T3313).into()),
-        retry: common_value(
-            timers,
-            &[GmmTimer::T3350, GmmTimer::T3322, GmmTimer::T3360, GmmTimer::T3370],
-            remarks,
-        ),
+        t3312: told(timers, GmmTimer::T3312, remarks),
+        t3314: told(timers, GmmTimer::T3314, remarks),
+        t3313: span(GmmTimer::T3313),
+        t3322: span(GmmTimer::T3322),
+        t3350: span(GmmTimer::T3350),
+        t3360: span(GmmTimer::T3360),
+        t3370: span(GmmTimer::T3370),
         ..GmmConfig::default()
     }
 }
 
 fn sm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> SmConfig {
-    let retry = common_value(timers, &[GmmTimer::T3395, GmmTimer::T3386], remarks);
-    SmConfig { retry, ..SmConfig::default() }
+    for timer in [GmmTimer::T3385, GmmTimer::T3397] {
+        if timers.get_s(timer) != timer.default_s() {
+            remarks.push(format!("timer {timer}: there is no such procedure here, so it has no effect"));
+        }
+    }
+    let span = |timer| Duration::from_secs(timers.get_s(timer).into());
+    SmConfig { t3386: span(GmmTimer::T3386), t3395: span(GmmTimer::T3395), ..SmConfig::default() }
 }
 
 fn flow(config: &ops::SgsnConfig) -> flow_control::Config {
@@ -197,4 +202,56 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
     .filter(|(_, differs)| *differs)
     .map(|(what, _)| what)
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_ops::{Sgsn, config};
+
+    fn plan_of(lines: &str) -> (Result<Plan, String>, Vec<String>) {
+        let text = format!(
+            "sgsn\n gtp local-ip 127.0.0.1\n ggsn 3 remote-ip 127.0.0.3\n ggsn 5 remote-ip 127.0.0.5\n{lines}"
+        );
+        let config = config::read::<Sgsn>("x", &text).unwrap().config;
+        let mut remarks = Vec::new();
+        (plan(&config, &mut remarks), remarks)
+    }
+
+    const NS: &str = "ns\n bind udp a\n  listen 127.0.0.1 23000\n";
+
+    #[test]
+    fn numbers_of_ggsns_become_places() {
+        let (plan, remarks) = plan_of(&format!(" apn a ggsn 5\n apn * ggsn 3\n{NS}"));
+        let config = plan.unwrap().config;
+        let routes: Vec<_> = config.apns.iter().map(|route| (route.apn.as_str(), route.ggsn)).collect();
+        assert_eq!(routes, [("a", 1), ("*", 0)]);
+        assert_eq!(config.ggsns[1].number, 5);
+        assert!(!config.accept_dynamic);
+        assert_eq!(remarks, Vec::<String>::new());
+    }
+
+    #[test]
+    fn timers_have_their_own_values() {
+        let (plan, remarks) = plan_of(&format!(
+            " timer T3350 3\n timer T3370 4\n timer T3312 0\n timer T3314 63\n timer T3386 5\n timer T3397 9\n{NS}"
+        ));
+        let config = plan.unwrap().config;
+        assert_eq!((config.gmm.t3350, config.gmm.t3370), (Duration::from_secs(3), Duration::from_secs(4)));
+        assert_eq!((config.sm.t3386, config.sm.t3395), (Duration::from_secs(5), Duration::from_secs(8)));
+        assert_eq!(config.gmm.t3312, GprsTimer::DEACTIVATED);
+        assert_eq!(config.gmm.t3314.seconds(), Some(120));
+        assert!(remarks[0].contains("T3314") && remarks[1].contains("T3397"), "{remarks:?}");
+    }
+
+    #[test]
+    fn what_ns_cannot_do_is_refused() {
+        assert!(plan_of("ns\n").0.unwrap_err().contains("bind udp"));
+        let two = format!("{NS} bind udp b\n  listen 127.0.0.2 23000\n");
+        assert!(plan_of(&two).0.unwrap_err().contains("bind udp b"));
+        let nse = format!("{NS} nse 7\n  nsvc udp a 127.0.0.9 22000\n");
+        assert!(plan_of(&nse).0.unwrap_err().contains("nsvc ipa a 127.0.0.9 22000"));
+        let nse = format!("{NS} nse 7\n  nsvc ipa a 127.0.0.9 22000 nsvci 8\n");
+        assert_eq!(plan_of(&nse).0.unwrap().config.nsvcs.len(), 1);
+    }
 }

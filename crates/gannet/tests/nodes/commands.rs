@@ -15,6 +15,7 @@ pub const CASES: &[Case] = &[
     ("the_examples_are_right", &[], the_examples_are_right),
     ("configurations_of_osmocoms_nodes_are_right", &[], configurations_of_osmocoms_nodes_are_right),
     ("the_vty_answers", &[], the_vty_answers),
+    ("a_session_follows_the_log", &[], a_session_follows_the_log),
     ("sighup_takes_the_file_anew", &[], sighup_takes_the_file_anew),
     ("an_address_in_use_is_named", &[], an_address_in_use_is_named),
     ("a_device_without_the_right_is_named", &[Need::Program("setpriv")], a_device_without_the_right_is_named),
@@ -303,4 +304,29 @@ fn the_background_is_reached() {
         std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap();
     }
     wait_for("the end of the daemon", || (!vty("show sgsn").status.success()).then_some(()));
+}
+
+/// `logging enable` in a session shows what the node says, until the session wants no more.
+fn a_session_follows_the_log() {
+    use std::io::{Read, Write};
+    let directory = TempDir::new("gannet-follow");
+    let _node = start_sgsn(&directory, "127.89.0.1", "", &[]);
+    let mut session = std::net::TcpStream::connect("127.89.0.1:4245").unwrap();
+    session.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    let mut heard = Vec::new();
+    let mut octets = [0; 4096];
+    session
+        .write_all(b"enable\r\nlogging enable\r\nlogging filter all 1\r\nlogging level ns info\r\n")
+        .unwrap();
+    while let Ok(length @ 1..) = session.read(&mut octets) {
+        heard.extend_from_slice(&octets[..length]);
+    }
+    assert!(!String::from_utf8_lossy(&heard).contains("NSVCI"));
+    let bss = UdpSocket::bind("127.89.0.2:22000").unwrap();
+    bss.send_to(NS_RESET, "127.89.0.1:23000").unwrap();
+    wait_for("a line of the log", || {
+        let length = session.read(&mut octets).unwrap_or(0);
+        heard.extend_from_slice(&octets[..length]);
+        String::from_utf8_lossy(&heard).contains("ns NSEI 101").then_some(())
+    });
 }

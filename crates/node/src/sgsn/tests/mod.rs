@@ -5,6 +5,7 @@ mod bench;
 mod downlink;
 mod messages;
 mod ns_bvc;
+mod operation;
 mod places;
 mod relocation;
 mod sessions;

@@ -268,7 +268,15 @@ impl GmmContext {
     /// The same without counting from one.
     pub(super) fn again(&mut self, cx: &Context<'_>, cfg: &GmmConfig, waiting: Waiting) {
         self.pause(waiting);
-        self.deadlines.set(GmmTimer::Procedure as usize, cx.now + cfg.retry);
+        let span = match waiting {
+            Waiting::IdentityImsi | Waiting::IdentityImei => cfg.t3370,
+            Waiting::Authentication => cfg.t3360,
+            Waiting::AttachComplete | Waiting::UpdateComplete | Waiting::ReallocationComplete => cfg.t3350,
+            Waiting::DetachAccept => cfg.t3322,
+            // The node answers at its own time, or nobody is waited for.
+            Waiting::Nothing | Waiting::AuthService | Waiting::Ptmsi | Waiting::NewPtmsi => return,
+        };
+        self.deadlines.set(GmmTimer::Procedure as usize, cx.now + span);
     }
 
     /// Waits for the node, or for nothing; the GMM state follows.

@@ -60,8 +60,14 @@ pub struct GmmConfig {
     pub reachable_margin: Duration,
     /// From the expiry of the mobile reachable timer to the implicit detach (03.60 clause 6.6.1 [23.060]).
     pub implicit_detach: Duration,
-    /// T3322, T3350, T3360 and T3370.
-    pub retry: Duration,
+    /// T3322: the answer to DETACH REQUEST.
+    pub t3322: Duration,
+    /// T3350: the completion of attach, routing area update and P-TMSI reallocation.
+    pub t3350: Duration,
+    /// T3360: the answer to AUTHENTICATION AND CIPHERING REQUEST.
+    pub t3360: Duration,
+    /// T3370: the answer to IDENTITY REQUEST.
+    pub t3370: Duration,
     /// How often a message guarded by one of those is sent in all.
     pub tries: u8,
     /// T3313, from one PAGING to the next.
@@ -86,7 +92,10 @@ impl Default for GmmConfig {
             t3312: T3312_DEFAULT,
             reachable_margin: Duration::from_secs(4 * 60),
             implicit_detach: Duration::from_secs(60 * 60),
-            retry: Duration::from_secs(6),
+            t3322: Duration::from_secs(6),
+            t3350: Duration::from_secs(6),
+            t3360: Duration::from_secs(6),
+            t3370: Duration::from_secs(6),
             tries: 5,
             t3313: Duration::from_secs(10),
             paging_tries: 3,

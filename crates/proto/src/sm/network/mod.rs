@@ -39,8 +39,10 @@ use serde::{Deserialize, Serialize};
 /// What an operator may choose. The defaults are those of clause 11.2.3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SmConfig {
-    /// T3386 and T3395.
-    pub retry: Duration,
+    /// T3386: the answer to MODIFY PDP CONTEXT REQUEST.
+    pub t3386: Duration,
+    /// T3395: the answer to DEACTIVATE PDP CONTEXT REQUEST.
+    pub t3395: Duration,
     /// How often a message guarded by one of those is sent in all, up to 7.
     pub tries: u8,
     /// IPv6 contexts are allowed.
@@ -52,7 +54,8 @@ pub struct SmConfig {
 
 impl Default for SmConfig {
     fn default() -> Self {
-        Self { retry: Duration::from_secs(8), tries: 5, ipv6: true, accept_ti_flag: false }
+        let eight = Duration::from_secs(8);
+        Self { t3386: eight, t3395: eight, tries: 5, ipv6: true, accept_ti_flag: false }
     }
 }
 

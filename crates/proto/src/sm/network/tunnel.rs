@@ -42,7 +42,7 @@ impl Step<'_, '_, '_> {
                 if !tunnel_gone {
                     self.out.push(SmAction::DeleteTunnel { nsapi });
                 }
-                let (now, span) = (self.cx.now, self.network.cfg.retry);
+                let (now, span) = (self.cx.now, self.network.cfg.t3395);
                 if let Some(context) = self.contexts.get_mut(nsapi) {
                     context.state = SmState::InactivePending(cause);
                     context.retry.start(now, span);
@@ -59,7 +59,7 @@ impl Step<'_, '_, '_> {
     }
 
     pub(super) fn modify(&mut self, nsapi: Nsapi, qos: QosProfile) {
-        let (now, span) = (self.cx.now, self.network.cfg.retry);
+        let (now, span) = (self.cx.now, self.network.cfg.t3386);
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
         match context.state {
             // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet.
@@ -95,10 +95,12 @@ impl Step<'_, '_, '_> {
     }
 
     fn expired(&mut self, nsapi: Nsapi) {
-        let (now, span, tries) = (self.cx.now, self.network.cfg.retry, self.network.cfg.tries);
+        let (now, tries) = (self.cx.now, self.network.cfg.tries);
+        let (t3386, t3395) = (self.network.cfg.t3386, self.network.cfg.t3395);
         let Some(context) = self.contexts.get_mut(nsapi).filter(|context| context.retry.is_due(now)) else {
             return;
         };
+        let span = if context.state == SmState::ModifyPending { t3386 } else { t3395 };
         let again = context.retry.again(now, span, tries);
         match (context.state, again) {
             // T3395, clause 6.1.3.4.3 a (network side): four times again, then the context is erased.
