@@ -16,14 +16,14 @@ impl Bss {
         let up = self.bvcs.is_unblocked(cell);
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         if !up {
-            state.deadlines.clear(CellTimer::FlowControl as usize);
+            state.deadlines.set(CellTimer::FlowControl, None);
             return;
         }
         state.tag = state.tag.wrapping_add(1);
         state.acknowledged = false;
         state.last_flow_control = Some(cx.now);
         let again = cx.now + self.config.flow_control_interval;
-        state.deadlines.set(CellTimer::FlowControl as usize, again);
+        state.deadlines.set(CellTimer::FlowControl, Some(again));
         let message = Message::FlowControlBvc(state.config.flow.to_message(state.tag));
         self.send_ptp(cx, cell, &message);
     }
@@ -41,7 +41,7 @@ impl Bss {
         state.config.downlink = downlink;
         state.config.flow = flow;
         let earliest = state.last_flow_control.map_or(cx.now, |last| last + C).max(cx.now);
-        state.deadlines.set(CellTimer::FlowControl as usize, earliest);
+        state.deadlines.set(CellTimer::FlowControl, Some(earliest));
         self.wake_cell(cx, cell);
     }
 

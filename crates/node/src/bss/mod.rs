@@ -28,7 +28,7 @@ use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::ns::{NsEntity, NsOutput};
 use gannet_proto::time::Instant;
-use gannet_proto::timers::{Deadlines, TimerKey};
+use gannet_proto::timers::{Deadlines, TimerKey, Timers};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use mobiles::Mobiles;
@@ -41,6 +41,7 @@ pub const UM: Port = Port(0);
 mod owner {
     pub const NS: u8 = 0;
     pub const BVC: u8 = 1;
+    /// The first of a cell's timers; the others follow.
     pub const CELL: u8 = 2;
 }
 
@@ -57,6 +58,44 @@ enum CellTimer {
 
 impl CellTimer {
     const ALL: [Self; 3] = [Self::Downlink, Self::Uplink, Self::FlowControl];
+
+    /// Each timer is woken by itself: a cell is woken for every LL-PDU, and must not ask each time for its next
+    /// FLOW-CONTROL-BVC as well.
+    const fn key(self, cell: u32) -> TimerKey {
+        TimerKey { owner: owner::CELL + self as u8, slot: cell, generation: 0 }
+    }
+}
+
+/// The deadlines of one cell, by [`CellTimer`].
+#[derive(Debug, Default)]
+struct CellDeadlines([Deadlines<1>; CellTimer::ALL.len()]);
+
+impl CellDeadlines {
+    fn set(&mut self, timer: CellTimer, at: Option<Instant>) {
+        let Some(deadline) = self.0.get_mut(timer as usize) else { return };
+        match at {
+            Some(at) => deadline.set(0, at),
+            None => deadline.clear(0),
+        }
+    }
+
+    fn woken(&mut self, now: Instant) {
+        self.0.iter_mut().for_each(|deadline| deadline.woken(now));
+    }
+
+    /// The timer that is due, the earliest first.
+    fn pop_due(&mut self, now: Instant) -> Option<CellTimer> {
+        let running = self.0.iter_mut().zip(CellTimer::ALL);
+        let running = running.filter_map(|(deadline, timer)| Some((deadline.next()?, deadline, timer)));
+        let (_, deadline, timer) = running.min_by_key(|(at, ..)| *at)?;
+        deadline.pop_due(now).map(|_| timer)
+    }
+
+    fn arm(&mut self, cell: u32, timers: &mut Timers) {
+        for (deadline, timer) in self.0.iter_mut().zip(CellTimer::ALL) {
+            deadline.arm(timer.key(cell), timers);
+        }
+    }
 }
 
 /// An order to the BSS. Cells are named by their index.
@@ -106,7 +145,7 @@ pub enum Event {
 #[derive(Debug)]
 struct Cell {
     config: CellConfig,
-    deadlines: Deadlines<3>,
+    deadlines: CellDeadlines,
     /// Of the last FLOW-CONTROL-BVC.
     tag: u8,
     last_flow_control: Option<Instant>,
@@ -260,11 +299,10 @@ impl Bss {
         while let Some(timer) =
             self.cells.get_mut(cell as usize).and_then(|cell| cell.deadlines.pop_due(cx.now))
         {
-            match CellTimer::ALL.get(timer) {
-                Some(CellTimer::Downlink) => self.downlink_arrived(cx, cell),
-                Some(CellTimer::Uplink) => self.uplink_arrived(cx, cell),
-                Some(CellTimer::FlowControl) => self.send_flow_control(cx, cell),
-                None => {}
+            match timer {
+                CellTimer::Downlink => self.downlink_arrived(cx, cell),
+                CellTimer::Uplink => self.uplink_arrived(cx, cell),
+                CellTimer::FlowControl => self.send_flow_control(cx, cell),
             }
         }
         self.arm_cell(cx, cell);
@@ -274,12 +312,9 @@ impl Bss {
     fn arm_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         for (timer, radio) in [(CellTimer::Downlink, &self.downlink), (CellTimer::Uplink, &self.uplink)] {
-            match radio.next_event(cell) {
-                Some(at) => state.deadlines.set(timer as usize, at),
-                None => state.deadlines.clear(timer as usize),
-            }
+            state.deadlines.set(timer, radio.next_event(cell));
         }
-        state.deadlines.arm(TimerKey { owner: owner::CELL, slot: cell, generation: 0 }, cx.timers);
+        state.deadlines.arm(cell, cx.timers);
     }
 
     /// Does what the entities want, until they want nothing more.
@@ -301,7 +336,7 @@ impl Cell {
     fn new(config: CellConfig) -> Self {
         Self {
             config,
-            deadlines: Deadlines::default(),
+            deadlines: CellDeadlines::default(),
             tag: 0,
             last_flow_control: None,
             acknowledged: false,
