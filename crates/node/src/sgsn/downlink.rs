@@ -11,6 +11,7 @@ use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::{GtpOutput, TeidParts};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp;
+use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsapi, Sapi, Teid};
 
 impl Sgsn {
@@ -55,6 +56,12 @@ impl Sgsn {
 
     /// Holds what is for a mobile that must be paged first, and has it paged.
     pub(super) fn hold(&mut self, cx: &mut Context<'_>, slot: Slot, kind: HeldKind, frame: Frame) {
+        if self.held.is_full() && self.held_sweep_due <= cx.now {
+            self.held_sweep_due = cx.now + Duration::from_secs(1);
+            for (mobile, count) in self.held.expire(cx.now) {
+                (0..count).for_each(|_| cx.drop(Drop::HeldTooLong, self.imsi_of(mobile)));
+            }
+        }
         let pdu = HeldPdu { kind, until: cx.now + self.config.held_lifetime, frame };
         if self.held.hold(slot, pdu).is_err() {
             cx.drop(Drop::HeldFull, self.imsi_of(slot));

@@ -87,6 +87,36 @@ impl Held {
         Ok(())
     }
 
+    /// Takes out what is too old, of all mobiles, and gives how many there were of each.
+    pub fn expire(&mut self, now: Instant) -> Vec<(Slot, u32)> {
+        let mut mobiles: Vec<Slot> = self.lists.keys().copied().collect();
+        mobiles.sort_unstable();
+        let mut expired = Vec::new();
+        for mobile in mobiles {
+            let mut count = 0;
+            while self.oldest(mobile).is_some_and(|until| until < now) {
+                self.take(mobile);
+                count += 1;
+            }
+            if count > 0 {
+                expired.push((mobile, count));
+            }
+        }
+        expired
+    }
+
+    /// Until when the oldest N-PDU of a mobile may wait.
+    fn oldest(&self, mobile: Slot) -> Option<Instant> {
+        let list = self.lists.get(&mobile)?;
+        self.nodes.get(list.head as usize)?.pdu.as_ref().map(|pdu| pdu.until)
+    }
+
+    /// True where no more room is left for anybody.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
     /// Takes the oldest N-PDU of a mobile.
     pub fn take(&mut self, mobile: Slot) -> Option<HeldPdu> {
         let list = self.lists.get_mut(&mobile)?;
@@ -150,5 +180,24 @@ mod tests {
         assert_eq!(held.take(mobile(2)).map(|pdu| pdu.frame[0]), Some(9));
         assert!(held.is_empty());
         assert_eq!(pool.free(), 4);
+    }
+
+    #[test]
+    fn what_is_too_old_makes_room() {
+        let pool = FramePool::new(4);
+        let mobile = |index| Slot { index, generation: 0 };
+        let pdu = |until| HeldPdu {
+            kind: HeldKind::Layer3,
+            until: Instant(until),
+            frame: pool.copy_of(&[1]).unwrap(),
+        };
+        let mut held = Held::new(3, 2);
+        for (index, until) in [(1, 5), (1, 20), (2, 6)] {
+            held.hold(mobile(index), pdu(until)).unwrap();
+        }
+        assert!(held.is_full());
+        assert_eq!(held.expire(Instant(5)), []);
+        assert_eq!(held.expire(Instant(10)), [(mobile(1), 1), (mobile(2), 1)]);
+        assert_eq!((held.count(mobile(1)), held.count(mobile(2))), (1, 0));
     }
 }

@@ -220,7 +220,7 @@ impl Sgsn {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
             self.requests.abandon(slot, nsapi);
             if let Some(tunnel) = bearer.tunnel {
-                self.gtp.close(tunnel);
+                self.close_tunnel(slot, nsapi, tunnel);
             }
         }
         if let Some(imsi) = mobile.imsi() {

@@ -45,8 +45,9 @@ use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
+use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
-use gannet_wire::id::{Imsi, Nsapi, Tlli};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
 use gannet_wire::l3::ie::MsRadioAccessCapability;
 use gb::Gb;
 use held::Held;
@@ -190,12 +191,20 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) held: Held,
+    /// When what is held may next be looked through for what is too old.
+    pub(crate) held_sweep_due: Instant,
     pub(crate) reassembler: Reassembler,
     /// MS radio access capability by mobile: of varying length, told to the BSS, read by nobody here.
     pub(crate) radio_capability: HashMap<Slot, MsRadioAccessCapability, SeedableRandomState>,
     pub(crate) requests: sessions::Requests,
     pub(crate) access_points: sessions::AccessPoints,
+    /// When names of access points may next be looked through.
+    pub(crate) apn_sweep_due: Instant,
+    /// Contexts by what an Error Indication names: the path to the GGSN and the GGSN's endpoint.
+    pub(crate) by_peer_endpoint: HashMap<(u16, Teid), (Slot, Nsapi), SeedableRandomState>,
     pub(crate) stranger_limiter: AnswerLimiter,
+    /// Where the search for a mobile that only attaches goes on, when the table is full.
+    pub(crate) eviction_hand: u32,
     pub(crate) stats: Stats,
     pub(crate) scratch: Scratch,
     out: Batch<Output<SgsnEvent>>,
@@ -220,10 +229,14 @@ impl Sgsn {
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
             held: Held::new(config.held_max, config.held_per_mobile_max),
+            held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
-            radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
+            radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state.clone()),
             requests: sessions::Requests::default(),
             access_points: sessions::AccessPoints::new(&config),
+            apn_sweep_due: Instant::ZERO,
+            by_peer_endpoint: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
+            eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
             stats: Stats::default(),
             scratch: Scratch::default(),

@@ -189,6 +189,11 @@ impl Sgsn {
             self.radio_capability.insert(slot, capability);
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        for (nsapi, bearer) in mobile.bearers() {
+            if let Some(tunnel) = bearer.tunnel {
+                self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
+            }
+        }
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
             self.directory.name_ptmsi(ptmsi, slot);
         }

@@ -9,6 +9,7 @@ use super::{Sgsn, SgsnEvent};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmContext, GmmEvent, Stranger, Uplink, answer_to_stranger};
 use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole};
 use gannet_proto::machine::{Batch, Context};
@@ -17,6 +18,9 @@ use gannet_wire::id::Sapi;
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;
 use gannet_wire::l3::{Direction, L3Message};
+
+/// Places that are looked at for one that can give way.
+const EVICTION_LOOKS: u32 = 256;
 
 impl Sgsn {
     /// An LL-PDU of a mobile that is not known by this TLLI.
@@ -89,6 +93,9 @@ impl Sgsn {
 
     /// A place in the table for a mobile that attaches.
     fn admit(&mut self, cx: &mut Context<'_>, from: Uplink, llc: LlcContext) -> Option<Slot> {
+        if self.mobiles.len() == self.mobiles.limit() {
+            self.evict(cx);
+        }
         let mobile = Mobile::new(GmmContext::new(from.tlli, from.cell), Some(llc));
         let slot = self.mobiles.insert(mobile).ok();
         if slot.is_none() {
@@ -96,6 +103,21 @@ impl Sgsn {
             cx.log(Category::Mm, Level::Error, format_args!("the table of mobiles is full"));
         }
         slot
+    }
+
+    /// The table is full: a mobile that has asked to attach and is not attached gives way, so that invented
+    /// subscribers cannot keep real ones out. A few places are looked at each time, in turn.
+    fn evict(&mut self, cx: &mut Context<'_>) {
+        let limit = u32::try_from(self.mobiles.limit()).unwrap_or(u32::MAX).max(1);
+        for _ in 0..EVICTION_LOOKS.min(limit) {
+            self.eviction_hand = (self.eviction_hand + 1) % limit;
+            let Some(slot) = self.mobiles.at(self.eviction_hand) else { continue };
+            if self.mobiles.get(slot).is_some_and(|mobile| mobile.gmm.mm_state() == MmState::Idle) {
+                cx.drop(Drop::SgsnEvicted, self.imsi_of(slot));
+                self.delete_mobile(cx, slot);
+                return;
+            }
+        }
     }
 
     /// From now on the mobile is found by the TLLI with which it came.

@@ -162,14 +162,20 @@ fn no_frame_is_left() {
 }
 
 #[test]
-fn a_radio_capability_that_leaves_no_room_for_an_answer() {
+fn a_radio_capability_that_is_too_long_is_not_passed_on() {
     let mut bench = Bench::new();
     let before = bench.snapshot();
     let request = attach_request_with(MobileIdentity::None, 250);
     bench.ll_pdu(0, Tlli::random(7), &octets::l3(0, &request));
     bench.run(40);
     bench.assert_all_arrived(&[]);
-    let expected = [(Node::Sgsn, Drop::GmmNoAnswer, 1), (Node::Sgsn, Drop::SgsnNoHeadroom, 5)];
+    // All five identity requests reach the BSS, where nobody has that TLLI.
+    let expected = [
+        (Node::Bss, Drop::BssUnknownMobile, 5),
+        (Node::Sgsn, Drop::GmmNoAnswer, 1),
+        (Node::Sgsn, Drop::SgsnRadioStatus, 5),
+        (Node::Sgsn, Drop::SgsnDiscardedByBss, 5),
+    ];
     assert_eq!(bench.moved(&before), expected);
     bench.end();
 }

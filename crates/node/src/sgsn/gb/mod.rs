@@ -68,6 +68,8 @@ impl Gb {
         let mut flow = config.flow.clone();
         flow.cells_max = config.cells_max;
         flow.ms_max = u32::try_from(config.mobiles_max).unwrap_or(u32::MAX);
+        // No limit below that of the mobiles: each of them may have a backlog.
+        flow.active_ms_max = flow.active_ms_max.max(flow.ms_max);
         Self {
             ns: NsEntity::new(ns_config(config)),
             bvcs: Bvcs::new(bvcs),

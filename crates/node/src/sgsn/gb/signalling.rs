@@ -126,6 +126,8 @@ impl Sgsn {
         let answer = match self.slot_of_local(tlli) {
             Some(slot) => {
                 self.gmm(cx, slot, GmmEvent::Suspend);
+                // What waits would be sent to a mobile that does not listen.
+                self.gb.flow.flush(cx, slot.index);
                 Message::SuspendAck { tlli, rai, reference: slot.index.to_be_bytes()[3] }
             }
             None => Message::SuspendNack { tlli, rai, cause: Some(Cause::UnknownMs) },

@@ -18,6 +18,7 @@ use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
+use gannet_proto::time::Duration;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::L3Message;
@@ -30,6 +31,13 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
         let whose = mobile.gmm.imsi();
+        if self.access_points.is_full() && self.apn_sweep_due <= cx.now {
+            // Names that no context uses any more make room for others; once a second, since all mobiles are looked at.
+            self.apn_sweep_due = cx.now + Duration::from_secs(1);
+            let in_use = self.mobiles.iter().flat_map(|(_, mobile)| mobile.sm.iter().map(|(_, sm)| sm.apn()));
+            self.access_points.forget_all_but(&in_use.collect());
+        }
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut self.access_points, whose };
         mobile.sm.handle(cx, &mut network, event, &mut actions);
         while let Some(action) = actions.pop() {
@@ -147,7 +155,7 @@ impl Sgsn {
         if let Some(bearer) = mobile.take_bearer(nsapi)
             && let Some(tunnel) = bearer.tunnel
         {
-            self.gtp.close(tunnel);
+            self.close_tunnel(slot, nsapi, tunnel);
         }
         if let Some(imsi) = self.imsi_of(slot) {
             self.tell(SgsnEvent::Deactivated { imsi, nsapi });

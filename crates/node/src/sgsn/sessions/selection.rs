@@ -9,6 +9,7 @@ use core::net::IpAddr;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::l3::ie::{Apn, QosProfile, ReliabilityClass, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
+use std::collections::BTreeSet;
 
 /// Different APNs that are known at a time. A context names its APN by a number.
 const APNS_MAX: usize = 1024;
@@ -20,7 +21,7 @@ pub struct AccessPoints {
     routes: Vec<(String, IpAddr)>,
     default: Option<IpAddr>,
     /// APN by the number that contexts have; its GGSN beside it.
-    names: Vec<(Apn, IpAddr)>,
+    names: Vec<Option<(Apn, IpAddr)>>,
 }
 
 impl AccessPoints {
@@ -42,7 +43,7 @@ impl AccessPoints {
         self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
         self.routes = routes.collect();
         let mut names = core::mem::take(&mut self.names);
-        for (apn, ggsn) in &mut names {
+        for (apn, ggsn) in names.iter_mut().flatten() {
             *ggsn = self.ggsn_of(apn.as_str()).unwrap_or(*ggsn);
         }
         self.names = names;
@@ -60,11 +61,16 @@ impl AccessPoints {
     /// The cause of a rejection: it leads nowhere, or there are too many.
     pub fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
         let ggsn = self.ggsn_of(apn.as_str()).ok_or(SmCause::MissingOrUnknownApn)?;
-        let known = self.names.iter().position(|(name, _)| name == apn);
+        let known = self.names.iter().position(|entry| entry.as_ref().is_some_and(|(name, _)| name == apn));
+        let known = known.or_else(|| {
+            let free = self.names.iter().position(Option::is_none)?;
+            *self.names.get_mut(free)? = Some((apn.clone(), ggsn));
+            Some(free)
+        });
         let place = match known {
             Some(place) => place,
             None if self.names.len() < APNS_MAX => {
-                self.names.push((apn.clone(), ggsn));
+                self.names.push(Some((apn.clone(), ggsn)));
                 self.names.len() - 1
             }
             None => return Err(SmCause::InsufficientResources),
@@ -75,7 +81,22 @@ impl AccessPoints {
     /// An APN and its GGSN by number.
     #[must_use]
     pub fn get(&self, number: u16) -> Option<&(Apn, IpAddr)> {
-        self.names.get(usize::from(number))
+        self.names.get(usize::from(number))?.as_ref()
+    }
+
+    /// No other name can be learned.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.names.len() == APNS_MAX && self.names.iter().all(Option::is_some)
+    }
+
+    /// Forgets every name whose number is not among these.
+    pub fn forget_all_but(&mut self, in_use: &BTreeSet<u16>) {
+        for (entry, number) in self.names.iter_mut().zip(0_u16..) {
+            if !in_use.contains(&number) {
+                *entry = None;
+            }
+        }
     }
 
     /// The APN of a mobile that asks for none: the first that is routed by name.
@@ -123,5 +144,21 @@ mod tests {
         let wish = |class| QosProfile { reliability: ReliabilityClass(class), ..QosProfile::BEST_EFFORT };
         let classes: Vec<u8> = (0..=5).map(|class| granted(&wish(class)).reliability.0).collect();
         assert_eq!(classes, [3, 3, 3, 3, 4, 5]);
+    }
+
+    #[test]
+    fn names_that_nobody_uses_make_room() {
+        let ggsns = vec![crate::sgsn::GgsnPeer { number: 0, address: IpAddr::from([192, 0, 2, 6]) }];
+        let mut points = AccessPoints::new(&SgsnConfig { ggsns, ..SgsnConfig::default() });
+        let apn = |n: usize| format!("apn{n}").parse::<Apn>().unwrap();
+        for n in 0..APNS_MAX {
+            assert_eq!(points.number_of(&apn(n)).map(usize::from), Ok(n));
+        }
+        assert!(points.is_full());
+        assert_eq!(points.number_of(&apn(APNS_MAX)), Err(SmCause::InsufficientResources));
+        assert_eq!(points.number_of(&apn(7)), Ok(7), "a name that is known");
+        points.forget_all_but(&BTreeSet::from([7]));
+        assert_eq!(points.number_of(&apn(APNS_MAX)), Ok(0));
+        assert_eq!(points.get(7).map(|(name, _)| name), Some(&apn(7)));
     }
 }

@@ -70,9 +70,12 @@ impl Sgsn {
                     cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
                 }
                 GtpOutput::ErrorIndication { path, teid } => {
-                    let is_named = |tunnel: &GtpTunnel| tunnel.user_path == path && tunnel.peer_user == teid;
-                    if self.tunnels_lost(cx, is_named) == 0 {
-                        cx.drop(Drop::GtpUnexpectedErrorIndication, None);
+                    match self.by_peer_endpoint.get(&(path, teid)).copied() {
+                        Some((slot, nsapi)) => {
+                            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+                            self.tunnel_lost(cx, slot, nsapi);
+                        }
+                        None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
                     }
                 }
             }
@@ -158,16 +161,13 @@ impl Sgsn {
         let Request { slot, nsapi, kind } = request;
         match (kind, message.map(|message| *message)) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
-                self.created(cx, slot, nsapi, &response);
-            }
-            (Kind::Create, Ok(Message::CreateResponse(response))) => {
-                // Nobody wants this tunnel any more.
-                if response.cause.is_accepted()
-                    && let Some(teid) = response.teid_control
-                {
-                    let to = response.ggsn_control.unwrap_or(peer);
-                    self.send_delete(cx, request, to, teid);
+                if !self.created(cx, slot, nsapi, &response) {
+                    self.take_down(cx, request, peer, &response);
                 }
+            }
+            // Nobody wants this tunnel any more.
+            (Kind::Create, Ok(Message::CreateResponse(response))) => {
+                self.take_down(cx, request, peer, &response);
             }
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -190,12 +190,22 @@ impl Sgsn {
         }
     }
 
-    fn created(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, response: &CreateResponse) {
+    /// A tunnel that the GGSN has made and that is of no use here.
+    fn take_down(&mut self, cx: &mut Context<'_>, request: Request, peer: IpAddr, response: &CreateResponse) {
+        if response.cause.is_accepted()
+            && let Some(teid) = response.teid_control
+        {
+            self.send_delete(cx, request, response.ggsn_control.unwrap_or(peer), teid);
+        }
+    }
+
+    /// Takes the GGSN's answer. False where it has made a tunnel that cannot be used.
+    fn created(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, response: &CreateResponse) -> bool {
         let pco = response.pco.clone().map(ProtocolConfiguration);
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
             self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause: response.cause, pco });
-            return;
+            return true;
         }
         let tunnel = response.created().ok().and_then(|created| {
             let control = (created.ggsn_control, created.teid_control);
@@ -205,14 +215,28 @@ impl Sgsn {
         });
         let Some((created, tunnel)) = tunnel else {
             self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
-            return;
+            return false;
         };
         match self.bearer_for(slot, nsapi) {
             Some(bearer) => bearer.tunnel = Some(tunnel),
-            None => self.gtp.close(tunnel),
+            None => {
+                self.gtp.close(tunnel);
+                return false;
+            }
         }
+        self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
         let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
         self.sm(cx, slot, SmEvent::Created { nsapi, qos, address, pco });
+        true
+    }
+
+    /// Gives a tunnel back that a context had.
+    pub(in crate::sgsn) fn close_tunnel(&mut self, slot: Slot, nsapi: Nsapi, tunnel: GtpTunnel) {
+        let name = (tunnel.user_path, tunnel.peer_user);
+        if self.by_peer_endpoint.get(&name) == Some(&(slot, nsapi)) {
+            self.by_peer_endpoint.remove(&name);
+        }
+        self.gtp.close(tunnel);
     }
 
     // --------------------------------------------------------------------------------------------- taking down
@@ -230,7 +254,7 @@ impl Sgsn {
             return;
         };
         let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
-        self.gtp.close(tunnel);
+        self.close_tunnel(slot, nsapi, tunnel);
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete });
         let message =
             DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
@@ -298,26 +322,23 @@ impl Sgsn {
         Some(self.mobiles.get(slot)?.bearer(nsapi)?.tunnel?.peer_control)
     }
 
-    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on. Says how
-    /// many there were.
-    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&GtpTunnel) -> bool) -> usize {
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.
+    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&GtpTunnel) -> bool) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
             let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
             affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
         }
-        let count = affected.len();
         for (slot, nsapi) in affected {
             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
             self.tunnel_lost(cx, slot, nsapi);
         }
-        count
     }
 
     fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         let tunnel = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)?.tunnel.take());
         if let Some(tunnel) = tunnel {
-            self.gtp.close(tunnel);
+            self.close_tunnel(slot, nsapi, tunnel);
         }
         let cause = SmCause::RegularDeactivation;
         self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: true });

@@ -170,6 +170,18 @@ fn a_full_table_of_mobiles() {
 }
 
 #[test]
+fn a_mobile_that_only_attaches_gives_way_when_the_table_is_full() {
+    let mut bench = Bench::new(|config| config.mobiles_max = 2);
+    bench.attach(0);
+    // Its subscriber is invented: it never completes.
+    bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(1))));
+    assert!(matches!(bench.hear_gmm(1), GmmMessage::AttachAccept(_)));
+    bench.attach(2);
+    assert_eq!(bench.drops(), [(Drop::SgsnEvicted, 1)]);
+    assert!(bench.sgsn.mobile_of(imsi(0)).is_some() && bench.sgsn.mobile_of(imsi(1)).is_none());
+}
+
+#[test]
 fn no_ptmsi_is_left() {
     let mut bench = Bench::attached(false);
     let slot = bench.slot(0);
