@@ -13,6 +13,9 @@ use std::rc::Rc;
 /// How long to wait before looking again whether a cell has come into service.
 const CELL_PATIENCE: Duration = Duration::from_millis(50);
 
+/// How many of those that wait are looked at for one with a cell.
+const LOOK_AHEAD: usize = 64;
+
 /// Who is still to be switched on.
 #[derive(Debug, Default)]
 pub struct Queue {
@@ -91,15 +94,16 @@ impl Service for Arrivals {
         let now = access.now();
         let queue = Rc::clone(&self.queue);
         let mut queue = queue.borrow_mut();
-        while queue.next <= now {
-            let Some(mobile) = queue.waiting.front().copied() else { return };
-            if !self.has_cell(mobile, access) {
+        while queue.next <= now && !queue.waiting.is_empty() {
+            let mut first = queue.waiting.iter().take(LOOK_AHEAD);
+            let Some(place) = first.position(|mobile| self.has_cell(*mobile, access)) else {
                 queue.next = now + CELL_PATIENCE;
-                // Others may have a cell.
-                queue.waiting.rotate_left(1);
+                // Others, further behind, may have a cell.
+                let looked_at = queue.waiting.len().min(LOOK_AHEAD);
+                queue.waiting.rotate_left(looked_at);
                 return;
-            }
-            queue.waiting.pop_front();
+            };
+            let Some(mobile) = queue.waiting.remove(place) else { return };
             // After a pause nobody catches up: the rate is the highest there is.
             queue.next =
                 if now.since(queue.next) > CELL_PATIENCE { now } else { queue.next } + queue.interval;

@@ -37,7 +37,8 @@ pub fn execute(
             let mobile = place(node, access, number)?;
             let view = access.machine(node.ms).and_then(|ms| ms.view(mobile));
             if let Some(view) = view {
-                let _ = writeln!(out, "{}{view}", show::mobile(&view, &node.devices.borrow()));
+                let line = show::mobile(&view, &node.devices.borrow());
+                let _ = write!(out, "{line}{}", show::details(&view));
             }
         }
         BssOperation::ShowCells | BssOperation::ShowNs { .. } | BssOperation::ShowBssgp { .. } => {

@@ -28,6 +28,26 @@ pub fn mobile(view: &MobileView, devices: &Devices) -> view::Mobile {
     }
 }
 
+/// What `show mobile N` says beside that line.
+pub fn details(view: &MobileView) -> String {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let mut text = format!(
+        "       {} ({}), {}, P-TMSI {}{}\n",
+        view.gmm,
+        view.service,
+        view.mm,
+        or_dash(view.ptmsi.map(|ptmsi| ptmsi.to_string())),
+        if view.suspended { ", GPRS suspended" } else { "" }
+    );
+    for context in &view.contexts {
+        let sapi = or_dash(context.sapi.map(|sapi| sapi.to_string()));
+        let address = or_dash(context.address.map(|address| address.to_string()));
+        text +=
+            &format!("       NSAPI {} SAPI {sapi}: {}, address {address}\n", context.nsapi, context.state);
+    }
+    text
+}
+
 /// Where a mobile is in its life, in one word.
 fn state(view: &MobileView) -> &'static str {
     let registered = matches!(view.gmm, "gmm-registered" | "gmm-routing-area-updating-initiated");

@@ -1,6 +1,6 @@
 //! The command line, configurations, VTY, signals and the capture of the nodes, without any privilege.
 
-use crate::common::{GANNET, Node, fail, file, gannet, repository, said, succeed, wait_for};
+use crate::common::{GANNET, Node, fail, file, gannet, repository, said, signal, succeed, wait_for};
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -301,7 +301,7 @@ fn the_background_is_reached() {
         found.then(|| entry.file_name().to_string_lossy().into_owned())
     });
     for pid in pids {
-        std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap();
+        signal(&pid, "TERM");
     }
     wait_for("the end of the daemon", || (!vty("show sgsn").status.success()).then_some(()));
 }

@@ -62,6 +62,12 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Sends a signal with the shell's own `kill`: the program is in a package that a small system does not have.
+pub fn signal(pid: &str, name: &str) {
+    let status = Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, pid]).status();
+    assert!(status.unwrap().success());
+}
+
 /// A node that runs beside the test, killed when dropped.
 pub struct Node {
     child: Child,
@@ -117,8 +123,7 @@ impl Node {
 
     /// Sends a signal by its name.
     pub fn signal(&self, name: &str) {
-        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
+        signal(&self.child.id().to_string(), name);
     }
 
     /// Its end.

@@ -1,7 +1,7 @@
 //! The whole chain in network namespaces: the demo in its variants, with its captures read by tshark, and Osmocom's
 //! SGSN emulator against our GGSN.
 
-use crate::common::{GANNET, Node, file, said, wait_for};
+use crate::common::{GANNET, Node, file, said, signal, wait_for};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use std::path::Path;
@@ -136,7 +136,7 @@ fn an_interrupted_demo_leaves_nothing() {
     // All nodes run.
     wait_for("the BSS", || directory.path().join("bss.pcapng").exists().then_some(()));
     assert!(left_behind(pid, directory.path()).len() >= 4);
-    assert!(Command::new("kill").args(["-s", "INT", &pid.to_string()]).status().unwrap().success());
+    signal(&pid.to_string(), "INT");
     let status = wait_for("the end of the demo", || child.try_wait().unwrap());
     assert!(!status.success());
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
