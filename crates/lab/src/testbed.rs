@@ -47,7 +47,8 @@ pub enum TestbedError {
     Io(#[from] io::Error),
 }
 
-const PREFIX: &str = "gannet-";
+/// Not that of the tests' namespaces, which have their own way to be removed.
+const PREFIX: &str = "gannet-demo-";
 
 fn ip(arguments: &[&str]) -> Result<(), TestbedError> {
     let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output();
@@ -156,16 +157,36 @@ pub fn join(
     Ok(())
 }
 
-/// Removes the namespaces of runs whose process is gone.
+/// Ends what runs whose process is gone have left behind: the programs in their namespaces, and the namespaces.
 pub fn remove_leftovers() {
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
+        if pid.is_some_and(|pid| !is_ours(pid)) {
+            let pids = Command::new("ip").args(["netns", "pids", &name]).stdin(Stdio::null()).output();
+            let pids = pids.map(|output| output.stdout).unwrap_or_default();
+            for pid in String::from_utf8_lossy(&pids).split_whitespace() {
+                signal("KILL", pid);
+            }
             let _ = ip(&["netns", "del", &name]);
         }
     }
+}
+
+/// Does a process of this program have this number? One that was killed and not yet waited for has no command line.
+fn is_ours(pid: u32) -> bool {
+    let name = std::env::args_os().next().map(PathBuf::from);
+    let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).into_owned();
+    name.is_some_and(|name| command.split('\0').next().is_some_and(|program| program.ends_with(&name)))
+}
+
+/// With the shell's own `kill`: a small Debian has no program of that name.
+fn signal(name: &str, pid: &str) {
+    let kill = ["-c", "kill -\"$0\" \"$1\"", name, pid];
+    let _ = Command::new("sh").args(kill).stderr(Stdio::null()).status();
 }
 
 /// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.
@@ -227,8 +248,7 @@ impl Process {
     /// Asks it to end and waits.
     pub fn stop(&mut self) {
         let pid = self.child.id().to_string();
-        // The shell's own `kill`: the program is in a package that a small system does not have.
-        let _ = Command::new("sh").args(["-c", "kill -TERM \"$0\"", &pid]).stderr(Stdio::null()).status();
+        signal("TERM", &pid);
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {

@@ -32,7 +32,7 @@ const NS_IS_ON: &[&str] = &["-d", "udp.port==23000,gprs-ns"];
 
 /// Network namespaces of a process that has ended, and processes that still use its directory.
 fn left_behind(pid: u32, directory: &Path) -> Vec<String> {
-    let prefix = format!("gannet-{pid}-");
+    let prefix = format!("gannet-demo-{pid}-");
     let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
     let namespaces = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let directory = directory.to_string_lossy().into_owned();
