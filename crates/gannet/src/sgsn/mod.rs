@@ -13,6 +13,7 @@ use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::gtp;
+use gannet_wire::sndcp::SEGMENTS_MAX;
 
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -44,7 +45,7 @@ impl Node for SgsnNode {
     fn frames(plan: &Plan) -> usize {
         // What may be held at the same time, and a share for what is under way.
         let SgsnConfig { flow, held_max, reassembly_max, .. } = &plan.config;
-        flow.pdus_max as usize + *held_max as usize + *reassembly_max + 4096
+        flow.pdus_max as usize + *held_max as usize + *reassembly_max * SEGMENTS_MAX + 4096
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
