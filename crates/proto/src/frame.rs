@@ -2,7 +2,7 @@
 //!
 //! A frame is written once. Every layer takes its header off the front ([`Frame::pull`]) or puts it there
 //! ([`Frame::push`]); the FCS goes to the back ([`Frame::append`]). The code above does not notice where a frame
-//! has its home: today in a pool on the heap, later in the UMEM of an AF_XDP socket.
+//! has its home: on the heap, or in memory that the kernel shares (the UMEM of AF_XDP sockets).
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -16,7 +16,30 @@ pub const HEADROOM: usize = 256;
 /// Octets of a datagram that fit behind the headroom.
 pub const FRAME_PAYLOAD_MAX: usize = FRAME_SIZE - HEADROOM;
 
-type Buffer = Box<[u8; FRAME_SIZE]>;
+/// Memory of one frame that lives as long as the process, such as a chunk of a UMEM.
+pub type StaticBuffer = &'static mut [u8; FRAME_SIZE];
+
+/// Where a frame has its home.
+enum Buffer {
+    Heap(Box<[u8; FRAME_SIZE]>),
+    Static(StaticBuffer),
+}
+
+impl Buffer {
+    fn octets(&self) -> &[u8; FRAME_SIZE] {
+        match self {
+            Self::Heap(octets) => octets,
+            Self::Static(octets) => octets,
+        }
+    }
+
+    fn octets_mut(&mut self) -> &mut [u8; FRAME_SIZE] {
+        match self {
+            Self::Heap(octets) => octets,
+            Self::Static(octets) => octets,
+        }
+    }
+}
 
 struct Shared {
     free: RefCell<Vec<Buffer>>,
@@ -32,8 +55,31 @@ impl FramePool {
     /// A pool of `capacity` frames.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        let free = (0..capacity).map(|_| Box::new([0; FRAME_SIZE])).collect();
+        Self::of((0..capacity).map(|_| Buffer::Heap(Box::new([0; FRAME_SIZE]))).collect())
+    }
+
+    /// A pool whose frames have their home in memory that outlives it: a driver that shares the memory with the kernel
+    /// takes buffers out with [`Frame::into_static`] and puts them back with [`FramePool::adopt`].
+    #[must_use]
+    pub fn with_buffers(buffers: impl IntoIterator<Item = StaticBuffer>) -> Self {
+        Self::of(buffers.into_iter().map(Buffer::Static).collect())
+    }
+
+    fn of(free: Vec<Buffer>) -> Self {
+        let capacity = free.len();
         Self(Rc::new(Shared { free: RefCell::new(free), capacity, exhausted: Cell::new(0) }))
+    }
+
+    /// A frame from a buffer that was taken out of this pool, with the octets `start..end` in its window; `None`, and
+    /// the buffer is back in the pool, where that is no range inside.
+    #[must_use]
+    pub fn adopt(&self, buffer: StaticBuffer, start: usize, end: usize) -> Option<Frame> {
+        let buffer = Buffer::Static(buffer);
+        if start > end || end > FRAME_SIZE {
+            self.0.free.borrow_mut().push(buffer);
+            return None;
+        }
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end })
     }
 
     /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
@@ -88,11 +134,25 @@ pub struct Frame {
 
 impl Frame {
     fn octets(&self) -> &[u8] {
-        self.buffer.as_deref().map_or(&[], |buffer| buffer.as_slice())
+        self.buffer.as_ref().map_or(&[], |buffer| buffer.octets())
     }
 
     fn octets_mut(&mut self) -> &mut [u8] {
-        self.buffer.as_deref_mut().map_or(&mut [], |buffer| buffer.as_mut_slice())
+        self.buffer.as_mut().map_or(&mut [], |buffer| buffer.octets_mut())
+    }
+
+    /// The buffer itself and where its window begins and ends, for a driver that hands it to the kernel.
+    ///
+    /// # Errors
+    /// The frame, where its home is the heap.
+    pub fn into_static(mut self) -> Result<(StaticBuffer, usize, usize), Self> {
+        match self.buffer.take() {
+            Some(Buffer::Static(buffer)) => Ok((buffer, self.start, self.end)),
+            other => {
+                self.buffer = other;
+                Err(self)
+            }
+        }
     }
 
     /// Octets free in front.
@@ -231,6 +291,21 @@ mod tests {
         assert!(frame.push(HEADROOM + 1).is_none());
         assert!(frame.narrow(3, 7));
         assert_eq!(&*frame, b"load");
+    }
+
+    #[test]
+    fn a_buffer_leaves_its_pool_and_comes_back() {
+        let chunk: StaticBuffer = Box::leak(Box::new([0; FRAME_SIZE]));
+        let pool = FramePool::with_buffers([chunk]);
+        let frame = pool.copy_of(b"abc").unwrap();
+        let (chunk, start, end) = frame.into_static().unwrap();
+        assert_eq!((start, end, pool.free()), (HEADROOM, HEADROOM + 3, 0));
+        let frame = pool.adopt(chunk, start + 1, end).unwrap();
+        assert_eq!(&*frame, b"bc");
+        let (chunk, ..) = frame.into_static().unwrap();
+        assert!(pool.adopt(chunk, 1, FRAME_SIZE + 1).is_none());
+        assert_eq!((pool.free(), pool.capacity()), (1, 1));
+        assert!(FramePool::new(1).alloc().unwrap().into_static().is_err());
     }
 
     #[test]

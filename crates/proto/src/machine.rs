@@ -2,6 +2,7 @@
 
 use crate::drops::Drop;
 use crate::frame::{Frame, FramePool};
+use crate::qos::classifier::RuleChange;
 use crate::rng::Rng;
 use crate::time::Instant;
 use crate::timers::{TimerKey, Timers};
@@ -38,6 +39,15 @@ pub enum Input<C> {
         /// Its octets.
         frame: Frame,
     },
+    /// A packet whose owner the driver knew at its arrival, by a rule that the node gave it ([`Output::Classify`]).
+    Classified {
+        /// Where.
+        port: Port,
+        /// The rule's [`name`](crate::qos::classifier::Rule::name).
+        name: u32,
+        /// What the rule's owner is interested in: the T-PDU of a G-PDU, the LL-PDU of an UL-UNITDATA.
+        frame: Frame,
+    },
     /// A wake-up that the node asked for.
     Timeout(TimerKey),
     /// An order from a person or a test.
@@ -56,6 +66,8 @@ pub enum Output<E> {
         /// Its octets.
         frame: Frame,
     },
+    /// A rule for the classifier of arriving packets. A driver without one ignores it.
+    Classify(RuleChange),
     /// Something that the outside wants to know.
     Event(E),
 }
@@ -145,8 +157,13 @@ pub trait Machine {
     type Event;
     /// Takes all of `inputs`.
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Self::Command>>);
-    /// Appends what is to be sent or told now.
+    /// Appends what is to be sent or told now. A node with much to do does a small part of it in each call, so that the
+    /// driver can look at what arrives in between; see [`Machine::has_work`].
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<Self::Event>>);
+    /// True where [`Machine::poll_output`] has more to do at this very moment, also if its last call appended nothing.
+    fn has_work(&self) -> bool {
+        false
+    }
 }
 
 /// Owns what a [`Context`] lends: for tests, for the simulator and for the real-time driver alike.

@@ -110,6 +110,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             while let Some(output) = self.outputs.pop() {
                 match output {
                     Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
+                    Output::Classify(_) => {}
                     Output::Event(event) => {
                         (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));
                     }

@@ -60,6 +60,7 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             match output {
                 Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
                 Output::Event(event) => told(event),
+                Output::Classify(_) => {}
             }
         }
         result

@@ -14,9 +14,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sim", &["wire", "proto", "node"]),
     ("trace", &["wire", "proto"]),
     ("ops", &["wire", "proto", "node"]),
-    ("rt", &["wire", "proto", "node", "ops", "trace"]),
-    ("lab", &["wire", "proto", "node", "sim", "trace", "rt", "ops"]),
-    ("gannet", &["wire", "proto", "node", "sim", "ops", "rt", "trace", "lab"]),
+    ("demux", &["wire", "proto"]),
+    ("rt", &["wire", "proto", "node", "ops", "trace", "demux"]),
+    ("lab", &["wire", "proto", "node", "sim", "trace", "rt", "ops", "demux"]),
+    ("gannet", &["wire", "proto", "node", "sim", "ops", "rt", "trace", "lab", "demux"]),
     ("testkit", &[]),
 ];
 

@@ -301,7 +301,7 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
-                Input::Datagram { .. } => {}
+                Input::Datagram { .. } | Input::Classified { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }

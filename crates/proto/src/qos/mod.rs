@@ -1,8 +1,11 @@
 //! Queueing, and nothing but queueing.
 //!
-//! Nothing here knows a protocol: the only imports from this crate are `time`, `rng` and `trace`. Every shaper
-//! answers *when* the next PDU conforms, so that whoever uses it sleeps until then and never ticks.
+//! Nothing here knows a protocol: the only imports from this crate are `time`, `rng`, `trace` and `frame`, and
+//! [`classifier`] alone knows the names that packets carry. Every shaper answers *when* the next PDU conforms, so that
+//! whoever uses it sleeps until then and never ticks.
 
+pub mod class;
+pub mod classifier;
 pub mod deadline_heap;
 pub mod leaky_bucket;
 pub mod links;

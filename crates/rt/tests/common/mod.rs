@@ -84,6 +84,7 @@ impl Machine for Relay {
                         self.out.push(Output::Transmit { port, peer, frame });
                     }
                 }
+                Input::Classified { .. } => {}
                 Input::Timeout(key) => {
                     let due = self.due[key.slot as usize];
                     self.out.push(Output::Event(Told::Woken(key, due, cx.now)));

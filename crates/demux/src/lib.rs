@@ -1,0 +1,1 @@
+//! Classification at the driver: whose packet it is, before anything is spent on it.

@@ -1,0 +1,76 @@
+//! Rules by which a driver knows the owner of a packet when it arrives, and what may be dropped there and then.
+//!
+//! Rules are values: in real time they become writes to a map that a kernel program reads, in a simulation they arrive
+//! after a delay, and a driver that knows no owners ignores them.
+
+use super::class::{Class, Precedence};
+use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
+
+/// How a packet names its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A G-PDU of GTPv1, by our TEID. The low 24 bits are the place of the context in a table, the high 8 bits how
+    /// often the place was used before.
+    Teid(Teid),
+    /// A T-PDU of GTPv0, by the TID.
+    Tid(Tid),
+    /// An UL-UNITDATA with a local TLLI.
+    LocalTlli(Tlli),
+    /// An UL-UNITDATA with a foreign or random TLLI, which is unique in a cell only.
+    CellTlli {
+        /// The NSE.
+        nsei: Nsei,
+        /// The cell's BVC.
+        bvci: Bvci,
+        /// The TLLI.
+        tlli: Tlli,
+    },
+}
+
+/// The token bucket of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policer {
+    /// What passes in the long run, in octets of N-PDU per second. Never 0.
+    pub rate_octets_per_s: u32,
+    /// What passes at once after a pause, in octets.
+    pub burst_octets: u32,
+}
+
+/// What the classifier knows of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// What its packets carry.
+    pub key: Key,
+    /// What the driver says of its packets to the node: the TEID for a PDP context, the index of the mobile's slot for
+    /// the uplink.
+    pub name: u32,
+    /// Into which ring they go.
+    pub class: Class,
+    /// For the scheduler; the driver itself drops without regard to it.
+    pub precedence: Precedence,
+    /// What exceeds it is dropped; `None` lets everything pass.
+    pub policer: Option<Policer>,
+}
+
+/// Why a flow takes nothing now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Block {
+    /// The flow control of the mobile or of its cell: what came would wait and then be dropped.
+    FlowControl = 0,
+    /// Its own queue is full.
+    QueueFull = 1,
+}
+
+/// A change of the classifier's rules. Changes take effect in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleChange {
+    /// A new rule, or a rule in place of that with the same key: unblocked, its bucket empty where the policer is new.
+    Install(Rule),
+    /// No rule any more: packets are those of an unknown context.
+    Remove(Key),
+    /// Drop what arrives.
+    Block(Key, Block),
+    /// Do not, as far as this reason goes.
+    Unblock(Key, Block),
+}
