@@ -118,6 +118,7 @@ mod tests {
                             cx.now + Duration::from_secs(1),
                         );
                     }
+                    Input::Classified { .. } => {}
                     Input::Timeout(_) => self.1.append(&mut self.0),
                     Input::Command(()) => {}
                 }

@@ -192,6 +192,7 @@ impl Bench {
         self.sgsn.poll_output(&mut self.around.context(), &mut outputs);
         while let Some(output) = outputs.pop() {
             match output {
+                Output::Classify(_) => {}
                 Output::Event(event) => self.events.push(event),
                 Output::Transmit { port, peer: Peer::Udp(peer), frame } => {
                     let octets = frame.to_vec();
