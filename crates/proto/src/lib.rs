@@ -10,6 +10,7 @@
 
 pub mod auth;
 pub mod bssgp;
+pub mod by_nsapi;
 pub mod drops;
 pub mod frame;
 pub mod gmm;

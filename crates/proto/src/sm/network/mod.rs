@@ -22,7 +22,7 @@ mod tunnel;
 pub use cause::sm_cause;
 pub use context::{SmContext, SmState};
 
-use super::{CONTEXTS, nsapi_of, place};
+use crate::by_nsapi::ByNsapi;
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
@@ -236,37 +236,35 @@ pub enum SmAction {
     },
 }
 
-/// The PDP contexts of one mobile: NSAPI n at place n − 5.
+/// The PDP contexts of one mobile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SmContexts {
-    slots: [Option<SmContext>; CONTEXTS],
+    slots: ByNsapi<SmContext>,
 }
 
 impl SmContexts {
     /// The context of an NSAPI.
     #[must_use]
     pub fn get(&self, nsapi: Nsapi) -> Option<&SmContext> {
-        self.slots.get(place(nsapi)?)?.as_ref()
+        self.slots.get(nsapi)
     }
 
     fn get_mut(&mut self, nsapi: Nsapi) -> Option<&mut SmContext> {
-        self.slots.get_mut(place(nsapi)?)?.as_mut()
+        self.slots.get_mut(nsapi)
     }
 
     fn put(&mut self, nsapi: Nsapi, context: SmContext) {
-        if let Some(slot) = place(nsapi).and_then(|place| self.slots.get_mut(place)) {
-            *slot = Some(context);
-        }
+        self.slots.insert(nsapi, context);
     }
 
     /// All contexts with their NSAPIs.
     pub fn iter(&self) -> impl Iterator<Item = (Nsapi, &SmContext)> {
-        self.slots.iter().enumerate().filter_map(|(place, slot)| Some((nsapi_of(place), slot.as_ref()?)))
+        self.slots.iter()
     }
 
     /// Gives each access point the number that it has in another node's table.
     pub fn renumber_apns(&mut self, number: impl Fn(u16) -> u16) {
-        for context in self.slots.iter_mut().flatten() {
+        for context in self.slots.iter_mut() {
             context.apn = number(context.apn);
         }
     }
@@ -274,7 +272,7 @@ impl SmContexts {
     /// True where the mobile has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.slots.iter().all(Option::is_none)
+        self.slots.is_empty()
     }
 
     /// The NSAPI of the context to which a message from the mobile belongs.
@@ -357,8 +355,7 @@ impl Step<'_, '_, '_> {
 
     /// The context enters PDP-INACTIVE.
     fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
-        let slot = place(nsapi).and_then(|place| self.contexts.slots.get_mut(place));
-        if slot.and_then(Option::take).is_some() {
+        if self.contexts.slots.remove(nsapi).is_some() {
             self.out.push(SmAction::Released { nsapi, cause });
             self.log(format_args!("NSAPI {nsapi}: released, {cause}"));
         }

@@ -1,9 +1,10 @@
 //! What the GGSN, the operator and the clock want: deactivation and modification by the network (clauses 6.1.3.4.2 and
 //! 6.1.3.3.1).
 
-use super::{SmAction, SmContext, SmState, Step, nsapi_of};
+use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
 use crate::sm::CONTEXTS;
+use crate::sm::nsapi_of;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause};
 use gannet_wire::l3::sm::{ActivateReject, DeactivateAccept, DeactivateRequest, ModifyRequestMt};

@@ -368,5 +368,5 @@ fn whatever_the_link_does_both_ends_agree() {
 
 #[test]
 fn the_contexts_of_a_mobile_keep_to_their_budget() {
-    assert_eq!(size_of::<SmContexts>(), 11 * 40);
+    assert!(size_of::<SmContexts>() <= 56, "one context of 40 octets, its NSAPI, and where the others are");
 }
