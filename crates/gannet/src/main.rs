@@ -11,6 +11,10 @@ use clap::{Parser, Subcommand};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
+/// Tables of a million mobiles are touched at random, packet by packet.
+#[global_allocator]
+static ALLOCATOR: gannet_rt::big_pages::BigPages = gannet_rt::big_pages::BigPages;
+
 /// A GPRS packet core that keeps its promises under overload, and the laboratory that proves it.
 #[derive(Debug, Parser)]
 #[command(name = "gannet", version, propagate_version = true, disable_help_subcommand = true)]

@@ -12,7 +12,8 @@
 //!
 //! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
 //! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
-//! `unsafe` stands only in `sys` (system calls) and [`alloc_count`] (a counting allocator, for the proof).
+//! `unsafe` stands only in `sys` (system calls), [`big_pages`] (large tables on huge pages) and [`alloc_count`] (a counting
+//! allocator, for the proof).
 //!
 //! # How a node is run
 //!
@@ -64,6 +65,7 @@
 //! with [`EventLoop::link`].
 
 pub mod alloc_count;
+pub mod big_pages;
 pub mod log;
 
 mod access;
