@@ -348,7 +348,9 @@ pub(crate) fn lock_memory() -> io::Result<bool> {
     // SAFETY: writes one `rlimit`.
     check(unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) })?;
     let all = limit.rlim_cur == libc::RLIM_INFINITY;
-    let flags = if all { libc::MCL_CURRENT | libc::MCL_FUTURE } else { libc::MCL_CURRENT };
+    // On fault: a table with room for a million mobiles takes memory as they come.
+    let future = if all { libc::MCL_FUTURE } else { 0 };
+    let flags = libc::MCL_CURRENT | libc::MCL_ONFAULT | future;
     // SAFETY: changes how pages are kept, not their content.
     check(unsafe { libc::mlockall(flags) })?;
     Ok(all)
