@@ -14,6 +14,8 @@ pub struct Slot {
 #[derive(Debug)]
 struct Place<T> {
     generation: u16,
+    /// It stands in the queue of free places; where a value came back to it meanwhile, it is passed over there.
+    queued: bool,
     value: Option<T>,
 }
 
@@ -23,6 +25,7 @@ pub struct Slots<T> {
     places: Vec<Place<T>>,
     /// Places that were given back, the longest unused first in use again.
     free: std::collections::VecDeque<u32>,
+    len: usize,
     limit: usize,
 }
 
@@ -33,6 +36,7 @@ impl<T> Slots<T> {
         Self {
             places: Vec::with_capacity(limit),
             free: std::collections::VecDeque::with_capacity(limit),
+            len: 0,
             limit,
         }
     }
@@ -46,13 +50,20 @@ impl<T> Slots<T> {
         if self.places.len() < self.limit
             && let Ok(index) = u32::try_from(self.places.len())
         {
-            self.places.push(Place { generation: 0, value: Some(value) });
+            self.places.push(Place { generation: 0, queued: false, value: Some(value) });
+            self.len += 1;
             return Ok(Slot { index, generation: 0 });
         }
-        let Some(index) = self.free.pop_front() else { return Err(value) };
-        let Some(place) = self.places.get_mut(index as usize) else { return Err(value) };
-        place.value = Some(value);
-        Ok(Slot { index, generation: place.generation })
+        while let Some(index) = self.free.pop_front() {
+            let Some(place) = self.places.get_mut(index as usize) else { continue };
+            place.queued = false;
+            if place.value.is_none() {
+                place.value = Some(value);
+                self.len += 1;
+                return Ok(Slot { index, generation: place.generation });
+            }
+        }
+        Err(value)
     }
 
     /// Puts a value where it was before, under its former name; gives it back where that place is taken.
@@ -60,23 +71,26 @@ impl<T> Slots<T> {
     /// # Errors
     /// The value itself.
     pub fn insert_at(&mut self, slot: Slot, value: T) -> Result<(), T> {
-        if slot.index as usize >= self.limit {
+        if !self.is_free(slot.index) {
             return Err(value);
         }
         while self.places.len() <= slot.index as usize {
             if let Ok(index) = u32::try_from(self.places.len()) {
                 self.free.push_back(index);
             }
-            self.places.push(Place { generation: 0, value: None });
+            self.places.push(Place { generation: 0, queued: true, value: None });
         }
-        match self.places.get_mut(slot.index as usize) {
-            Some(place) if place.value.is_none() => {
-                *place = Place { generation: slot.generation, value: Some(value) };
-                self.free.retain(|index| *index != slot.index);
-                Ok(())
-            }
-            Some(_) | None => Err(value),
-        }
+        let Some(place) = self.places.get_mut(slot.index as usize) else { return Err(value) };
+        (place.generation, place.value) = (slot.generation, Some(value));
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Would a value find room at this place?
+    #[must_use]
+    pub fn is_free(&self, index: u32) -> bool {
+        let index = index as usize;
+        index < self.limit && self.places.get(index).is_none_or(|place| place.value.is_none())
     }
 
     /// Takes a value out. Its name is old from now on.
@@ -85,7 +99,10 @@ impl<T> Slots<T> {
             self.places.get_mut(slot.index as usize).filter(|place| place.generation == slot.generation)?;
         let value = place.value.take()?;
         place.generation = place.generation.wrapping_add(1);
-        self.free.push_back(slot.index);
+        self.len -= 1;
+        if !core::mem::replace(&mut place.queued, true) {
+            self.free.push_back(slot.index);
+        }
         Some(value)
     }
 
@@ -114,14 +131,14 @@ impl<T> Slots<T> {
 
     /// How many entries there are.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
     /// True when there is none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// How many entries there may be.
@@ -169,5 +186,21 @@ mod tests {
         assert_eq!(others, [3, 0, 1]);
         assert_eq!(slots.remove(name), Some("a"));
         assert_eq!(slots.insert_at(name, "a"), Ok(()));
+        assert_eq!((slots.insert("e"), slots.len()), (Err("e"), 4));
+    }
+
+    #[test]
+    fn coming_and_going_at_one_place_needs_no_more_room() {
+        let mut slots = Slots::with_limit(2);
+        let name = slots.insert("a").unwrap();
+        for _ in 0..100 {
+            assert!(!slots.is_free(name.index));
+            assert_eq!(slots.remove(name), Some("a"));
+            assert!(slots.is_free(name.index) && slots.is_empty());
+            assert_eq!(slots.insert_at(name, "a"), Ok(()));
+        }
+        assert!(slots.free.len() <= 1);
+        assert_eq!(slots.insert("b").map(|slot| slot.index), Ok(1));
+        assert_eq!((slots.insert("c"), slots.len()), (Err("c"), 2));
     }
 }

@@ -172,6 +172,7 @@ drops! {
     SgsnUnknownTlli: "sgsn_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came with a TLLI that nobody has";
     SgsnStrangerUnanswered: "sgsn_stranger_unanswered", "configuration", "too many unknown mobiles were answered lately";
     SgsnMobileTableFull: "sgsn_mobile_table_full", "configuration", "the table of mobiles is full";
+    SgsnContextTableFull: "sgsn_context_table_full", "configuration", "the table of PDP contexts is full";
     SgsnEvicted: "sgsn_evicted", "configuration", "a mobile that was attaching gave way to another, since the table is full";
     SgsnNoPTmsi: "sgsn_no_ptmsi", "04.08 clause 4.7.1.4", "no free P-TMSI was found";
     SgsnSmUnattached: "sgsn_sm_unattached", "04.08 clause 4.7.1.3", "a mobile that is not attached sent a session message";

@@ -85,7 +85,7 @@ fn pdp_context(
     let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
     let access_point = sgsn.access_point(context.apn());
     let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
-    let ours = Sgsn::teid(slot, nsapi);
+    let ours = sgsn.teid(slot, nsapi).unwrap_or(Teid(0));
     view::PdpContext {
         imsi: mobile.imsi(),
         nsapi,
@@ -180,7 +180,7 @@ pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Insta
         uptime: now,
         tables: vec![
             table("mobiles", mobiles, config.mobiles_max as u64),
-            table("PDP contexts", contexts as u64, config.mobiles_max as u64 * 11),
+            table("PDP contexts", contexts as u64, sgsn.contexts().limit() as u64),
             table("NSEs", gb.ns.nses().count() as u64, config.nses_max as u64),
             table("cells", gb.bvcs.bvcs().count() as u64, config.cells_max.into()),
             table("LL-PDUs queued", gb.flow.queued_pdus().into(), config.flow.pdus_max.into()),

@@ -256,7 +256,7 @@ impl Scripts {
             let octets = sgsn.export(cx, imsi)?;
             sgsn.import(cx, &octets).ok()
         });
-        if moved.is_some_and(|imported| !imported.moved) {
+        if moved.is_some() {
             self.relocations += 1;
         }
     }

@@ -101,7 +101,7 @@ impl Contexts {
         let slot = self.slots.insert(context)?;
         if let Some(context) = self.slots.get_mut(slot) {
             let generation = TeidParts::generation_of(slot.generation);
-            context.teid = TeidParts { generation, slot: slot.index, nsapi: context.nsapi }.teid();
+            context.teid = TeidParts { generation, place: slot.index }.teid();
         }
         self.by_tid.insert(tid, slot);
         self.by_peer.insert(peer, slot);
@@ -142,7 +142,7 @@ impl Contexts {
 
     /// The context of one of our endpoints.
     pub fn by_teid(&self, teid: Teid) -> Option<Slot> {
-        let slot = self.slots.at(TeidParts::of(teid).slot)?;
+        let slot = self.slots.at(TeidParts::of(teid).place)?;
         self.slots.get(slot).filter(|context| context.teid == teid).map(|_| slot)
     }
 

@@ -23,7 +23,7 @@ use crate::slots::Slot;
 use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr};
-use gannet_proto::gtp::{GtpConfig, GtpEntity, GtpOutput, Paths, SLOTS};
+use gannet_proto::gtp::{GtpConfig, GtpEntity, GtpOutput, PLACES, Paths};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
 use gannet_wire::gtp::Cause;
@@ -120,7 +120,7 @@ impl fmt::Display for GgsnConfigError {
             }
             Self::DuplicateName(apn) => write!(f, "access point {apn} has the name of another"),
             Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
-            Self::ContextLimit(limit) => write!(f, "{limit} PDP contexts are more than {SLOTS}"),
+            Self::ContextLimit(limit) => write!(f, "{limit} PDP contexts are more than {PLACES}"),
             Self::TooManyApns => f.write_str("there are more than 65536 access points"),
         }
     }
@@ -236,7 +236,7 @@ impl Ggsn {
     /// # Errors
     /// See [`GgsnConfigError`].
     pub fn new(config: GgsnConfig) -> Result<Self, GgsnConfigError> {
-        if config.context_limit > SLOTS {
+        if config.context_limit > PLACES {
             return Err(GgsnConfigError::ContextLimit(config.context_limit));
         }
         let mut access_points: Vec<AccessPoint> = Vec::with_capacity(config.apns.len());

@@ -3,6 +3,7 @@
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
+use gannet_proto::gtp::PLACES;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsei, Nsvci};
@@ -30,6 +31,8 @@ pub struct ApnRoute {
 pub struct SgsnConfig {
     /// Mobiles in the table, attached or attaching.
     pub mobiles_max: usize,
+    /// PDP contexts of all mobiles together, at most 2^24; `None` for twice the mobiles.
+    pub contexts_max: Option<usize>,
     /// Cells (PTP BVCs).
     pub cells_max: u32,
     /// Our address on Gn, for both planes.
@@ -123,10 +126,19 @@ impl Default for NsTimers {
     }
 }
 
+impl SgsnConfig {
+    /// Places in the table of PDP contexts.
+    #[must_use]
+    pub fn contexts_limit(&self) -> usize {
+        self.contexts_max.unwrap_or(self.mobiles_max.saturating_mul(2)).clamp(1, PLACES as usize)
+    }
+}
+
 impl Default for SgsnConfig {
     fn default() -> Self {
         Self {
             mobiles_max: 16_384,
+            contexts_max: None,
             cells_max: 256,
             gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             restart_counter: 0,

@@ -1,6 +1,7 @@
 //! From Gn to Gb: G-PDU → context → SNDCP → LLC → flow control; and what is held while a mobile is paged.
 
 use super::Sgsn;
+use super::contexts::ContextRef;
 use super::held::{HeldKind, HeldPdu};
 use super::mobile::Mobile;
 use crate::slots::Slot;
@@ -8,7 +9,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::gtp::{GtpOutput, TeidParts};
+use gannet_proto::gtp::GtpOutput;
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp;
 use gannet_proto::time::Duration;
@@ -30,17 +31,8 @@ impl Sgsn {
 
     /// The context that one of our TEIDs names: one access to a table.
     pub(super) fn context_of(&self, teid: Teid) -> Option<(Slot, Nsapi)> {
-        let parts = TeidParts::of(teid);
-        let slot = self.mobiles.at(parts.slot)?;
-        let right = TeidParts::generation_of(slot.generation) == parts.generation;
-        (right && self.mobiles.get(slot)?.bearer(parts.nsapi)?.tunnel.is_some())
-            .then_some((slot, parts.nsapi))
-    }
-
-    /// Our TEID of a context, for both planes.
-    pub(super) fn teid_of(slot: Slot, nsapi: Nsapi) -> Teid {
-        let generation = TeidParts::generation_of(slot.generation);
-        TeidParts { generation, slot: slot.index, nsapi }.teid()
+        let ContextRef { mobile: slot, nsapi } = self.contexts.find(teid)?;
+        self.mobiles.get(slot)?.bearer(nsapi)?.tunnel.map(|_| (slot, nsapi))
     }
 
     /// An N-PDU for a mobile: sent at once where it is READY, held where it must be paged first.

@@ -12,7 +12,7 @@ use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::sm::network::SmContexts;
 use gannet_proto::sndcp::SndcpNsapi;
 use gannet_wire::bssgp::ie as bssgp;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
+use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie as l3;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 /// its LL-PDUs. Session management keeps its own part in [`Mobile::sm`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bearer {
+    /// Our endpoint, for both planes.
+    pub teid: Teid,
     /// The far end; `None` until the GGSN has answered.
     pub tunnel: Option<GtpTunnel>,
     /// The N-PDU counter, NSAPI and SAPI.
@@ -31,8 +33,14 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    fn new(nsapi: Nsapi) -> Self {
-        Self { tunnel: None, sndcp: SndcpNsapi::new(nsapi, Sapi::DATA3), protected: true, radio_qos: [0; 3] }
+    fn new(nsapi: Nsapi, teid: Teid) -> Self {
+        Self {
+            teid,
+            tunnel: None,
+            sndcp: SndcpNsapi::new(nsapi, Sapi::DATA3),
+            protected: true,
+            radio_qos: [0; 3],
+        }
     }
 
     /// Takes over the negotiated quality of service: which reliability class is protected, and which the radio
@@ -105,12 +113,9 @@ impl Mobile {
         self.bearers.get_mut(nsapi)
     }
 
-    /// The bearer of an NSAPI, made where there is none; `None` outside 5 to 15.
-    pub fn make_bearer(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
-        if self.bearers.get(nsapi).is_none() {
-            self.bearers.insert(nsapi, Bearer::new(nsapi))?;
-        }
-        self.bearers.get_mut(nsapi)
+    /// A new bearer in the place of an NSAPI; `None` outside 5 to 15.
+    pub fn make_bearer(&mut self, nsapi: Nsapi, teid: Teid) -> Option<&mut Bearer> {
+        self.bearers.insert(nsapi, Bearer::new(nsapi, teid))
     }
 
     /// Takes a bearer out.

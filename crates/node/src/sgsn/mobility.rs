@@ -219,9 +219,7 @@ impl Sgsn {
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
             self.requests.abandon(slot, nsapi);
-            if let Some(tunnel) = bearer.tunnel {
-                self.close_tunnel(slot, nsapi, tunnel);
-            }
+            self.bearer_gone(slot, nsapi, bearer);
         }
         if let Some(imsi) = mobile.imsi() {
             self.directory.forget_imsi(imsi, slot);

@@ -5,6 +5,7 @@
 //! | [`config`] | what an operator may choose |
 //! | [`mobile`] | one mobile, a relocatable value |
 //! | [`directory`] | a mobile by each of its names |
+//! | [`contexts`] | a PDP context by its TEID |
 //! | [`gb`] | NS, BSSGP, cells, the downlink queue and who sends next |
 //! | `strangers` | LL-PDUs whose TLLI nobody has |
 //! | `uplink` | LL-PDU → layer 3 or N-PDU |
@@ -18,6 +19,7 @@
 //! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
 pub mod config;
+pub mod contexts;
 pub mod directory;
 pub mod gb;
 pub mod held;
@@ -35,6 +37,7 @@ mod tests;
 mod uplink;
 
 use crate::slots::{Slot, Slots};
+use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
 use foldhash::quality::SeedableRandomState;
@@ -190,6 +193,7 @@ pub struct Sgsn {
     pub(crate) auth: AuthPolicy,
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
+    pub(crate) contexts: Contexts,
     pub(crate) held: Held,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
@@ -228,6 +232,7 @@ impl Sgsn {
             auth: AuthPolicy::AcceptAll,
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
+            contexts: Contexts::with_limit(config.contexts_limit()),
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),

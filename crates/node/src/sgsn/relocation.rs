@@ -5,6 +5,7 @@
 //! by address and its contexts their APN by name. Its TEIDs hold its slot; where it arrives in another one, the GGSNs
 //! must be told (Update PDP Context), which is the caller's concern: [`Imported::moved`] says so.
 
+use super::contexts::ContextRef;
 use super::directory::BvcAddress;
 use super::mobile::Mobile;
 use super::mobility::mobile_key;
@@ -28,7 +29,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-const LAYOUT: u8 = 1;
+const LAYOUT: u8 = 2;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -40,15 +41,6 @@ struct Travelling {
     radio_capability: Option<MsRadioAccessCapability>,
 }
 
-/// A mobile that has arrived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Imported {
-    /// Where it is now.
-    pub slot: Slot,
-    /// Its slot is another than before: its TEIDs have changed, and its GGSNs do not know that yet.
-    pub moved: bool,
-}
-
 /// Why a mobile could not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportError {
@@ -58,6 +50,8 @@ pub enum ImportError {
     Present,
     /// The table of mobiles or of paths is full.
     Full,
+    /// Another context has the place that one of its TEIDs names. Its GGSN sends to that TEID, so it cannot have another.
+    TeidTaken,
 }
 
 impl Sgsn {
@@ -95,11 +89,11 @@ impl Sgsn {
         Some(octets)
     }
 
-    /// Takes a mobile in.
+    /// Takes a mobile in, under its TEIDs; its slot may be another than before.
     ///
     /// # Errors
     /// See [`ImportError`]; nothing has changed then.
-    pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Imported, ImportError> {
+    pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Slot, ImportError> {
         let travelling = read(octets).ok_or(ImportError::Unreadable)?;
         let Travelling { slot: former, mut mobile, endpoints, apns, radio_capability } = travelling;
         let imsi = mobile.imsi().ok_or(ImportError::Unreadable)?;
@@ -110,6 +104,9 @@ impl Sgsn {
         }
         if self.mobiles.len() >= self.mobiles.limit() {
             return Err(ImportError::Full);
+        }
+        if !mobile.bearers().all(|(_, bearer)| self.contexts.is_free(bearer.teid)) {
+            return Err(ImportError::TeidTaken);
         }
         let mut here = Vec::new();
         for (number, apn) in apns {
@@ -123,7 +120,7 @@ impl Sgsn {
         self.name(cx, slot, imsi, radio_capability);
         self.settle_contexts(cx, slot);
         self.send_queued(cx);
-        Ok(Imported { slot, moved: slot != former })
+        Ok(slot)
     }
 
     /// Finds the tunnels' paths here: of all tunnels or of none.
@@ -190,6 +187,7 @@ impl Sgsn {
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         for (nsapi, bearer) in mobile.bearers() {
+            self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi });
             if let Some(tunnel) = bearer.tunnel {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
             }

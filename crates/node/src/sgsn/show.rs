@@ -1,5 +1,6 @@
 //! What an operator sees of an SGSN: its parts, read only.
 
+use super::contexts::Contexts;
 use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
 use super::{Sgsn, SgsnConfig, Stats};
@@ -59,10 +60,16 @@ impl Sgsn {
         self.access_points.get(number)
     }
 
-    /// Our TEID of a context.
+    /// Our TEID of a context, for both planes; `None` where it has no bearer.
     #[must_use]
-    pub fn teid(slot: Slot, nsapi: Nsapi) -> Teid {
-        Self::teid_of(slot, nsapi)
+    pub fn teid(&self, slot: Slot, nsapi: Nsapi) -> Option<Teid> {
+        Some(self.mobiles.get(slot)?.bearer(nsapi)?.teid)
+    }
+
+    /// PDP contexts that have a TEID.
+    #[must_use]
+    pub const fn contexts(&self) -> &Contexts {
+        &self.contexts
     }
 
     /// What is left in tables that are empty when nothing goes on: (table, entries).
@@ -71,6 +78,7 @@ impl Sgsn {
         let tables = [
             ("mobiles", self.mobiles.len()),
             ("names of mobiles", self.directory.len()),
+            ("PDP contexts", self.contexts.len()),
             ("N-PDUs held", self.held.len()),
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("radio capabilities", self.radio_capability.len()),

@@ -20,7 +20,7 @@ pub use error_indication::AnswerLimiter;
 pub use path::{Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
-pub use tunnel::{GtpTunnel, SLOTS, TeidParts};
+pub use tunnel::{GtpTunnel, PLACES, TeidParts};
 
 use crate::drops::Drop;
 use crate::frame::Frame;

@@ -1,6 +1,6 @@
 //! One GTP tunnel, and the layout of our own tunnel endpoint identifiers (29.060 clauses 6 and 9.2).
 
-use gannet_wire::id::{Nsapi, Teid};
+use gannet_wire::id::Teid;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the far end of one PDP context's tunnel: plain data that moves with its mobile.
@@ -23,33 +23,30 @@ pub struct GtpTunnel {
 }
 
 /// Places that a TEID can name.
-pub const SLOTS: u32 = 1 << 20;
+pub const PLACES: u32 = 1 << 24;
 
-/// What our own TEIDs consist of, so that one access to a table finds the context:
-/// generation (8 bits), slot (20 bits), NSAPI (4 bits).
+/// What our own TEIDs consist of, so that one access to a table finds the context, here as in the kernel's map:
+/// generation (8 bits), place of the context (24 bits).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TeidParts {
-    /// Tells a TEID from an older one of the same slot. Never 0 in a TEID that is given out, so that no TEID is 0.
+    /// Tells a TEID from an older one of the same place. Never 0 in a TEID that is given out, so that no TEID is 0.
     pub generation: u8,
-    /// The place in a table, below [`SLOTS`].
-    pub slot: u32,
-    /// The context's NSAPI.
-    pub nsapi: Nsapi,
+    /// The place in a table of contexts, below [`PLACES`].
+    pub place: u32,
 }
 
 impl TeidParts {
     /// The parts of a TEID.
     #[must_use]
-    pub fn of(teid: Teid) -> Self {
-        let [generation, .., low] = teid.0.to_be_bytes();
-        Self { generation, slot: teid.0 >> 4 & (SLOTS - 1), nsapi: Nsapi(low & 0xf) }
+    pub const fn of(teid: Teid) -> Self {
+        let [generation, ..] = teid.0.to_be_bytes();
+        Self { generation, place: teid.0 & (PLACES - 1) }
     }
 
     /// The TEID of these parts.
     #[must_use]
-    pub fn teid(self) -> Teid {
-        let slot = self.slot & (SLOTS - 1);
-        Teid(u32::from(self.generation) << 24 | slot << 4 | u32::from(self.nsapi.0 & 0xf))
+    pub const fn teid(self) -> Teid {
+        Teid((self.generation as u32) << 24 | self.place & (PLACES - 1))
     }
 
     /// The generation that stands for a slot's generation of more bits: 1 to 255.
@@ -70,10 +67,10 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_teid() {
-        let parts = TeidParts { generation: 0xab, slot: 0xc_def0, nsapi: Nsapi(5) };
+        let parts = TeidParts { generation: 0xab, place: 0xcd_ef05 };
         assert_eq!(parts.teid(), Teid(0xabcd_ef05));
         assert_eq!(TeidParts::of(Teid(0xabcd_ef05)), parts);
-        assert_eq!(TeidParts::of(TeidParts { slot: SLOTS - 1, ..parts }.teid()).slot, SLOTS - 1);
+        assert_eq!(TeidParts::of(TeidParts { place: PLACES - 1, ..parts }.teid()).place, PLACES - 1);
         assert!((0..=u16::MAX).all(|generation| TeidParts::generation_of(generation) > 0));
     }
 }

@@ -11,7 +11,7 @@ use gannet_proto::machine::{Peer, Port};
 use gannet_proto::time::{Duration, Instant};
 use gannet_sim::gprs::{GGSN_GN, GprsWorld, Happening, Node, SGSN_GB, SGSN_GN, WorldConfig, bss_address};
 use gannet_sim::link::LinkProfile;
-use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, Nsvci, Plmn, Rai, Tlli};
+use gannet_wire::id::{Bvci, CellId, Imsi, Nsapi, Nsei, Nsvci, Plmn, Rai, Teid, Tlli};
 use gannet_wire::l3::ie::PdpAddress;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,14 @@ pub fn cell_id(cell: u16) -> CellId {
 }
 
 /// The subscriber of a mobile.
+impl Bench {
+    /// The SGSN's endpoint of a mobile's context.
+    pub fn teid(&self, mobile: u32) -> Teid {
+        let sgsn = &self.world.sgsn.machine;
+        sgsn.teid(sgsn.mobile_of(imsi(mobile)).unwrap().0, NSAPI).unwrap()
+    }
+}
+
 pub fn imsi(mobile: u32) -> Imsi {
     format!("00101{:010}", mobile + 1).parse().unwrap()
 }

@@ -5,7 +5,7 @@ use crate::octets;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnConfig, PORT_GTP_C};
 use gannet_node::ms::{Failure, MsCommand, MsEvent, Procedure};
-use gannet_node::sgsn::{ApnRoute, GTP_C, GTP_U, GgsnPeer, Sgsn, SgsnEvent};
+use gannet_node::sgsn::{ApnRoute, GTP_C, GTP_U, GgsnPeer, SgsnEvent};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::time::Duration;
@@ -269,11 +269,11 @@ fn n_pdus_for_nobody_end_at_the_ggsn() {
 fn an_endpoint_of_the_former_generation_is_unknown() {
     let mut bench = Bench::new();
     bench.silent.insert(0);
-    let teid = Sgsn::teid(bench.world.sgsn.machine.mobile_of(imsi(0)).unwrap().0, NSAPI);
+    let teid = bench.teid(0);
     bench.world.order_ms(MsCommand::Detach { mobile: 0, power_off: false });
     bench.run(2);
     bench.join(0..1);
-    let now = Sgsn::teid(bench.world.sgsn.machine.mobile_of(imsi(0)).unwrap().0, NSAPI);
+    let now = bench.teid(0);
     assert_ne!(teid, now);
     let before = bench.snapshot();
     let datagram = octets::g_pdu(teid, &[0x45; 40]);

@@ -533,5 +533,8 @@ fn configurations_that_are_refused() {
         GgsnConfigError::DuplicateName(1)
     );
     assert_eq!(refused(|config| config.default_apn = Some(2)), GgsnConfigError::DefaultApn(2));
-    assert_eq!(refused(|config| config.context_limit = SLOTS + 1), GgsnConfigError::ContextLimit(SLOTS + 1));
+    assert_eq!(
+        refused(|config| config.context_limit = PLACES + 1),
+        GgsnConfigError::ContextLimit(PLACES + 1)
+    );
 }

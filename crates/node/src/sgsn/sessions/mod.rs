@@ -7,6 +7,7 @@ mod tunnels;
 pub use requests::Requests;
 pub use selection::AccessPoints;
 
+use super::contexts::ContextRef;
 use super::held::HeldKind;
 use super::mobile::Bearer;
 use super::mobility::mobile_key;
@@ -20,7 +21,7 @@ use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
 use gannet_wire::DecodeError;
-use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::id::{Nsapi, Sapi, Teid};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::ie::{PdpContextStatus, QosProfile, SmCause};
 use gannet_wire::l3::sm::SmMessage;
@@ -151,11 +152,8 @@ impl Sgsn {
     /// Everything about a context is gone but the tunnel, which has its own way.
     fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if let Some(bearer) = mobile.take_bearer(nsapi)
-            && let Some(tunnel) = bearer.tunnel
-        {
-            self.close_tunnel(slot, nsapi, tunnel);
+        if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
+            self.bearer_gone(slot, nsapi, &bearer);
         }
         if let Some(imsi) = self.imsi_of(slot) {
             self.tell(SgsnEvent::Deactivated { imsi, nsapi });
@@ -178,9 +176,28 @@ impl Sgsn {
         );
     }
 
-    /// Makes room for a context's bearer and gives it.
-    pub(super) fn bearer_for(&mut self, slot: Slot, nsapi: Nsapi) -> Option<&mut Bearer> {
+    /// The bearer of a new context, under a TEID of its own; `None` where the table of contexts is full.
+    pub(super) fn make_bearer(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<Teid> {
         let mobile = self.mobiles.get_mut(slot)?;
-        mobile.make_bearer(nsapi)
+        if let Some(bearer) = mobile.bearer(nsapi) {
+            return Some(bearer.teid);
+        }
+        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi }) else {
+            cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
+            return None;
+        };
+        if mobile.make_bearer(nsapi, teid).is_none() {
+            self.contexts.remove(teid);
+            return None;
+        }
+        Some(teid)
+    }
+
+    /// A bearer was taken out of its mobile: its TEID is old from now on, and its tunnel goes.
+    pub(super) fn bearer_gone(&mut self, slot: Slot, nsapi: Nsapi, bearer: &Bearer) {
+        self.contexts.remove(bearer.teid);
+        if let Some(tunnel) = bearer.tunnel {
+            self.close_tunnel(slot, nsapi, tunnel);
+        }
     }
 }

@@ -94,8 +94,8 @@ impl Sgsn {
 
     fn ask_for_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) -> Option<()> {
         let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
+        let teid = self.make_bearer(cx, slot, nsapi)?;
         let mobile = self.mobiles.get(slot)?;
-        let teid = Self::teid_of(slot, nsapi);
         let address = self.config.gtp_address;
         let request = CreateRequest {
             imsi: mobile.imsi(),
@@ -128,7 +128,6 @@ impl Sgsn {
             imeisv: None,
             private_extension: None,
         };
-        self.bearer_for(slot, nsapi)?;
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create });
         self.request(cx, key, ggsn, Teid(0), &request.into())
     }
@@ -217,7 +216,7 @@ impl Sgsn {
             self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             return false;
         };
-        match self.bearer_for(slot, nsapi) {
+        match self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
             Some(bearer) => bearer.tunnel = Some(tunnel),
             None => {
                 self.gtp.close(tunnel);

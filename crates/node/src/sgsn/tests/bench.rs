@@ -555,7 +555,7 @@ impl Bench {
 
     /// A G-PDU of the GGSN.
     pub fn downlink(&mut self, phone: usize, nsapi: Nsapi, t_pdu: &[u8]) {
-        let teid = Sgsn::teid(self.slot(phone), nsapi);
+        let teid = self.sgsn.teid(self.slot(phone), nsapi).expect("active");
         self.g_pdu(teid, t_pdu);
     }
 

@@ -1,7 +1,7 @@
 //! A mobile leaves as octets and arrives as octets.
 
 use super::bench::*;
-use crate::sgsn::relocation::{ImportError, Imported};
+use crate::sgsn::relocation::ImportError;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
@@ -18,7 +18,7 @@ impl Bench {
         octets.expect("it is here")
     }
 
-    fn import(&mut self, octets: &[u8]) -> Result<Imported, ImportError> {
+    fn import(&mut self, octets: &[u8]) -> Result<Slot, ImportError> {
         let result = self.sgsn.import(&mut self.around.context(), octets);
         self.collect();
         result
@@ -36,7 +36,7 @@ fn a_mobile_that_left_is_gone_and_one_that_came_back_goes_on() {
     bench.assert_empty();
     assert_eq!(bench.sgsn.gtp().paths().len(), 0);
     assert_eq!(bench.sgsn.export(&mut bench.around.context(), imsi(0)), None);
-    assert_eq!(bench.import(&octets), Ok(Imported { slot, moved: false }));
+    assert_eq!(bench.import(&octets), Ok(slot));
     assert_eq!(bench.sgsn.copy_out(slot), Some(octets), "the same octets");
     // Traffic both ways, with the numbers where they were.
     bench.downlink(0, NSAPI, b"down");
@@ -66,12 +66,17 @@ fn to_another_sgsn() {
     let mut first = Bench::attached(true);
     first.attach(1);
     first.activate(1, Nsapi(7));
+    let former = first.slot(1);
+    let first_teid = first.sgsn.teid(former, Nsapi(7));
     let octets = first.export(1);
     let mut second = Bench::new(|_| ());
     second.attach(2);
     second.attach(3);
-    // Its slot is free there? The second mobile's was taken by phone 3.
-    let Ok(Imported { slot, moved: true }) = second.import(&octets) else { panic!() };
+    // Phone 3 has its slot there; nobody has its TEID.
+    let teid = first_teid;
+    let slot = second.import(&octets).unwrap();
+    assert_ne!(slot, former);
+    assert_eq!(second.sgsn.teid(slot, Nsapi(7)), teid);
     second.phones[1] = first.phones.remove(1);
     assert_eq!(second.slot(1), slot);
     second.downlink(1, Nsapi(7), b"down");
@@ -176,4 +181,18 @@ fn an_attach_in_progress_travels_too() {
     bench.import(&octets).unwrap();
     bench.accept_attach(0);
     assert_eq!(bench.events.last(), Some(&SgsnEvent::Attached { imsi: imsi(0) }));
+}
+
+#[test]
+fn a_mobile_whose_teid_is_taken_stays_outside() {
+    let mut bench = Bench::new(|config| config.contexts_max = Some(1));
+    bench.attach(0);
+    bench.activate(0, NSAPI);
+    let octets = bench.export(0);
+    bench.attach(1);
+    bench.activate(1, NSAPI);
+    assert_eq!(bench.import(&octets), Err(ImportError::TeidTaken));
+    assert_eq!((bench.sgsn.mobiles().count(), bench.sgsn.contexts().len()), (1, 1));
+    bench.downlink(1, NSAPI, b"its own");
+    assert_eq!(bench.hear(1).1[4..], *b"its own");
 }

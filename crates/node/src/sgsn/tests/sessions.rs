@@ -14,7 +14,11 @@ use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
 
 fn cause_of_reject(bench: &mut Bench) -> SmCause {
-    match bench.hear_sm(0) {
+    cause_of_reject_to(bench, 0)
+}
+
+fn cause_of_reject_to(bench: &mut Bench, phone: usize) -> SmCause {
+    match bench.hear_sm(phone) {
         SmMessage::ActivateReject(reject) => reject.cause,
         other => panic!("{other:?}"),
     }
@@ -39,7 +43,7 @@ fn activation_of_several_contexts() {
     bench.sm(0, 3, activate_request(NSAPI));
     let (ggsn, sequence, request) = bench.next_create();
     assert_eq!(ggsn, GGSN);
-    let teid = Sgsn::teid(bench.slot(0), NSAPI);
+    let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
     assert_eq!((request.teid_data, request.teid_control, request.nsapi), (teid, Some(teid), NSAPI));
     assert_eq!((request.imsi, request.rai, request.recovery), (Some(imsi(0)), Some(rai(1)), Some(3)));
     assert_eq!((request.sgsn_control, request.sgsn_user), (SGSN, SGSN));
@@ -198,7 +202,7 @@ fn deactivation_by_the_operator() {
 #[test]
 fn deactivation_by_the_ggsn() {
     let mut bench = Bench::attached(true);
-    let teid = Sgsn::teid(bench.slot(0), NSAPI);
+    let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
     bench.ggsn_asks(teid, delete_request(NSAPI));
     let (to, header, message) = bench.next_control();
     let Message::DeleteResponse(response) = message else { panic!() };
@@ -381,4 +385,25 @@ fn a_second_attach_of_the_subscriber_elsewhere_ends_the_first() {
     assert_eq!(bench.mobile(0).gmm.cell(), cell(2));
     assert_eq!(bench.sgsn.mobiles().count(), 1);
     assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn a_full_table_of_contexts() {
+    let mut bench = Bench::new(|config| config.contexts_max = Some(1));
+    for phone in 0..2 {
+        bench.attach(phone);
+    }
+    bench.activate(0, NSAPI);
+    bench.sm(1, 0, activate_request(NSAPI));
+    assert_eq!(cause_of_reject_to(&mut bench, 1), SmCause::NetworkFailure);
+    assert_eq!(bench.drops(), [(Drop::SmRejected, 1), (Drop::SgsnContextTableFull, 1)]);
+    let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
+    detach(&mut bench);
+    bench.delete_answer(NSAPI);
+    // The place is free again, and the old name of it stays old.
+    bench.activate(1, NSAPI);
+    assert_ne!(bench.sgsn.teid(bench.slot(1), NSAPI), Some(teid));
+    assert_eq!(bench.sgsn.contexts().find(teid), None);
+    bench.downlink(1, NSAPI, b"down");
+    assert_eq!(bench.hear(1).1[4..], *b"down");
 }

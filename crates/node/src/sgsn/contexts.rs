@@ -1,0 +1,155 @@
+//! The one table of PDP contexts: the place of a context is the low part of its TEID, the index of its flow queue, and
+//! the index of its entry in a kernel's map, so that one access finds it everywhere.
+//!
+//! A row says whose context it is and nothing else; what belongs to the context travels with its mobile.
+
+use crate::slots::{Slot, Slots};
+use gannet_proto::gtp::{PLACES, TeidParts};
+use gannet_wire::id::{Nsapi, Teid};
+
+/// Whose context stands at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextRef {
+    /// The mobile.
+    pub mobile: Slot,
+    /// Which of its contexts.
+    pub nsapi: Nsapi,
+}
+
+/// One row, 8 octets: a [`ContextRef`] without the gaps.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    index: u32,
+    generation: u16,
+    nsapi: Nsapi,
+}
+
+/// All contexts that have a TEID.
+#[derive(Debug)]
+pub struct Contexts(Slots<Row>);
+
+impl Contexts {
+    /// Room for `limit` contexts, at most [`PLACES`].
+    #[must_use]
+    pub fn with_limit(limit: usize) -> Self {
+        Self(Slots::with_limit(limit.min(PLACES as usize)))
+    }
+
+    /// A TEID for a new context; `None` where the table is full.
+    pub fn make(&mut self, of: ContextRef) -> Option<Teid> {
+        self.0.insert(Row::of(of)).ok().map(teid_of)
+    }
+
+    /// True where a context can have this very TEID.
+    #[must_use]
+    pub fn is_free(&self, teid: Teid) -> bool {
+        let parts = TeidParts::of(teid);
+        parts.generation > 0 && self.0.is_free(parts.place)
+    }
+
+    /// Gives a context the TEID that it had elsewhere; false where another context stands at its place.
+    pub fn put(&mut self, teid: Teid, of: ContextRef) -> bool {
+        slot_of(teid).is_some_and(|slot| self.0.insert_at(slot, Row::of(of)).is_ok())
+    }
+
+    /// The context with this TEID is gone, and the TEID is old from now on.
+    pub fn remove(&mut self, teid: Teid) {
+        if let Some(slot) = self.slot(teid) {
+            self.0.remove(slot);
+        }
+    }
+
+    /// Whose TEID this is: one access to the table.
+    #[must_use]
+    pub fn find(&self, teid: Teid) -> Option<ContextRef> {
+        let Row { index, generation, nsapi } = *self.0.get(self.slot(teid)?)?;
+        Some(ContextRef { mobile: Slot { index, generation }, nsapi })
+    }
+
+    /// The slot's generation has more bits than the TEID's.
+    fn slot(&self, teid: Teid) -> Option<Slot> {
+        let slot = self.0.at(TeidParts::of(teid).place)?;
+        (teid_of(slot) == teid).then_some(slot)
+    }
+
+    /// Contexts that have a TEID.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// True when none has.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there may be.
+    #[must_use]
+    pub const fn limit(&self) -> usize {
+        self.0.limit()
+    }
+}
+
+impl Row {
+    const fn of(context: ContextRef) -> Self {
+        let ContextRef { mobile: Slot { index, generation }, nsapi } = context;
+        Self { index, generation, nsapi }
+    }
+}
+
+fn teid_of(slot: Slot) -> Teid {
+    TeidParts { generation: TeidParts::generation_of(slot.generation), place: slot.index }.teid()
+}
+
+fn slot_of(teid: Teid) -> Option<Slot> {
+    let TeidParts { generation, place } = TeidParts::of(teid);
+    Some(Slot { index: place, generation: u16::from(generation.checked_sub(1)?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(index: u32) -> ContextRef {
+        ContextRef { mobile: Slot { index, generation: 3 }, nsapi: Nsapi(5) }
+    }
+
+    #[test]
+    fn an_old_teid_finds_nothing_and_a_travelling_one_keeps_its_place() {
+        let mut contexts = Contexts::with_limit(2);
+        let first = contexts.make(context(7)).unwrap();
+        let second = contexts.make(context(8)).unwrap();
+        assert_eq!((first, second), (Teid(0x0100_0000), Teid(0x0100_0001)));
+        assert_eq!((contexts.make(context(9)), contexts.find(second)), (None, Some(context(8))));
+        contexts.remove(first);
+        contexts.remove(first);
+        assert_eq!((contexts.find(first), contexts.len()), (None, 1));
+        let third = contexts.make(context(9)).unwrap();
+        assert_eq!(third, Teid(0x0200_0000));
+        assert!(!contexts.is_free(first) && !contexts.put(first, context(7)), "another one stands there");
+        assert_eq!((contexts.find(first), contexts.find(third)), (None, Some(context(9))));
+        contexts.remove(third);
+        assert!(contexts.put(first, context(7)));
+        assert_eq!(contexts.find(first), Some(context(7)));
+        assert!(!contexts.is_free(Teid(0)) && !contexts.is_free(Teid(0x0100_0002)));
+    }
+
+    #[test]
+    fn generations_go_round_without_a_zero() {
+        let mut contexts = Contexts::with_limit(1);
+        let mut last = Teid(0);
+        for _ in 0..600 {
+            let teid = contexts.make(context(1)).unwrap();
+            assert!(teid.0 >= 0x0100_0000 && teid != last);
+            assert_eq!((contexts.find(last), contexts.find(teid)), (None, Some(context(1))));
+            contexts.remove(teid);
+            last = teid;
+        }
+    }
+
+    #[test]
+    fn a_million_rows_are_small() {
+        assert!(size_of::<Row>() <= 8);
+    }
+}
