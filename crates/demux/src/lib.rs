@@ -1,1 +1,3 @@
 //! Classification at the driver: whose packet it is, before anything is spent on it.
+
+pub mod bpf;
