@@ -3,9 +3,10 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
 use gannet_proto::bssgp::flow_control::{
-    Bucket, BvcParameters, Class, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
+    Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
 };
 use gannet_proto::machine::Surroundings;
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::leaky_bucket::LeakyBucket;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
@@ -117,7 +118,7 @@ struct Model {
     mobiles: Vec<Clause>,
     cell_of: Vec<u32>,
     defaults: Vec<Bucket>,
-    last: Vec<[u32; 2]>,
+    last: Vec<[u32; 3]>,
     offered: u64,
     delivered: u64,
 }
@@ -130,7 +131,7 @@ impl Model {
             mobiles: vec![Clause::new(initial.default_ms); MOBILES as usize],
             cell_of: vec![0; MOBILES as usize],
             defaults: vec![initial.default_ms; CELLS as usize],
-            last: vec![[0; 2]; MOBILES as usize],
+            last: vec![[0; 3]; MOBILES as usize],
             offered: 0,
             delivered: 0,
         }
@@ -186,9 +187,10 @@ impl World {
                 assert!(frame.set_len(octets));
                 self.model.offered += 1;
                 let sequence = u32::try_from(self.model.offered).unwrap();
-                let class = if signalling { Class::Signalling } else { Class::Data };
+                let class = if signalling { Class::Signalling } else { Class::BestEffort };
                 let expires = now + Duration::from_millis(life_ms);
-                let pdu = Pdu { class, expires, meta: Tag { ms, sequence }, frame };
+                let pdu =
+                    Pdu { class, precedence: Precedence::Normal, expires, meta: Tag { ms, sequence }, frame };
                 let cell = self.model.cell_of[ms as usize];
                 self.control.enqueue(&mut self.around.context(), cell, Some(ms), pdu);
             }

@@ -134,13 +134,13 @@ pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<v
         });
         for (index, bvc) in gb.bvcs.bvcs().filter(|(_, bvc)| bvc.nsei == nse.nsei) {
             let flow_control = gb.flow.cell_view(now, index).filter(|_| stats).map(|view| {
-                let [first, second] = view.queued;
+                let queued = view.total_queued();
                 view::FlowControl {
                     bmax_octets: view.bucket.bmax_octets,
                     rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
                     bucket_octets: view.level_octets,
-                    queued_pdus: u64::from(first.pdus) + u64::from(second.pdus),
-                    queued_octets: first.octets + second.octets,
+                    queued_pdus: queued.pdus.into(),
+                    queued_octets: queued.octets,
                     queued_ms: queued_mobiles(sgsn, now, index),
                 }
             });
@@ -161,9 +161,8 @@ pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<v
 fn queued_mobiles(sgsn: &Sgsn, now: Instant, cell: u32) -> u64 {
     let gb = sgsn.gb();
     let here = |mobile: &Mobile| gb.bvcs.find(mobile.bvc().nsei, mobile.bvc().bvci) == Some(cell);
-    let waits = |slot: Slot| {
-        gb.flow.ms_view(now, slot.index).is_some_and(|view| view.queued.iter().any(|queue| queue.pdus > 0))
-    };
+    let waits =
+        |slot: Slot| gb.flow.ms_view(now, slot.index).is_some_and(|view| view.total_queued().pdus > 0);
     sgsn.mobiles().filter(|(slot, mobile)| here(mobile) && waits(*slot)).count() as u64
 }
 

@@ -3,11 +3,12 @@
 use super::*;
 use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{self, Role};
-use gannet_proto::bssgp::flow_control::{self, Class, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta};
+use gannet_proto::bssgp::flow_control::{self, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Surroundings;
 use gannet_proto::ns::{NsConfig, NsRole};
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
@@ -428,7 +429,13 @@ fn five_times_the_load_never_overruns_a_radio_whose_buckets_are_kept() {
             let mobile = u32::try_from(ms / 5 % 10).unwrap();
             let mut frame = around.frames.alloc().unwrap();
             assert!(frame.set_len(500));
-            let pdu = Pdu { class: Class::Data, expires: Instant(u64::MAX), meta: Meta(mobile), frame };
+            let pdu = Pdu {
+                class: Class::BestEffort,
+                precedence: Precedence::Normal,
+                expires: Instant(u64::MAX),
+                meta: Meta(mobile),
+                frame,
+            };
             control.enqueue(&mut around.context(), 0, Some(mobile), pdu);
         }
         world.run_until(ms);

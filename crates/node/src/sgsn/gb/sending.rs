@@ -2,14 +2,15 @@
 
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
-use gannet_proto::bssgp::flow_control::{Class, Dequeue, Pdu, PduMeta};
+use gannet_proto::bssgp::flow_control::{Dequeue, Pdu, PduMeta};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::machine::Context;
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::time::Instant;
-use gannet_wire::bssgp::ie::{PduLifetime, Precedence, QosProfile};
+use gannet_wire::bssgp::ie::{PduLifetime, Precedence as RadioPriority, QosProfile};
 use gannet_wire::bssgp::unitdata::DlUnitdata;
 use gannet_wire::id::{Imsi, Nsapi, Tlli};
 
@@ -39,7 +40,7 @@ const SIGNALLING: QosProfile = QosProfile {
     not_ack: true,
     data: false,
     rlc_unacknowledged: false,
-    precedence: Precedence::HIGH,
+    precedence: RadioPriority::HIGH,
 };
 
 impl Sgsn {
@@ -81,7 +82,7 @@ impl Sgsn {
             imsi,
             qos: QosProfile::from_octets(bearer.radio_qos),
         };
-        self.enqueue(cx, cell, Class::Data, meta, frame);
+        self.enqueue(cx, cell, Class::BestEffort, meta, frame);
     }
 
     fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, class: Class, meta: Meta, frame: Frame) {
@@ -90,7 +91,7 @@ impl Sgsn {
             return;
         };
         let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
-        let pdu = Pdu { class, expires, meta, frame };
+        let pdu = Pdu { class, precedence: precedence(&meta.qos), expires, meta, frame };
         self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
     }
 
@@ -147,6 +148,15 @@ impl Sgsn {
         // PDUs of one mobile take one NS-VC, so that they stay in order (08.16 clause 4.4).
         let lsp = meta.slot.map_or(meta.tlli.0, |slot| slot.index);
         self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
+    }
+}
+
+/// How late it is dropped here is what the BSS is told for its part.
+const fn precedence(qos: &QosProfile) -> Precedence {
+    match qos.precedence {
+        RadioPriority::HIGH => Precedence::High,
+        RadioPriority::LOW => Precedence::Low,
+        _ => Precedence::Normal,
     }
 }
 

@@ -25,6 +25,7 @@ pub use units::Bucket;
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::Context;
+use crate::qos::class::{Class, Precedence};
 use crate::qos::deadline_heap::DeadlineHeap;
 use crate::qos::leaky_bucket::LeakyBucket;
 use crate::qos::links::{Links, List, NIL};
@@ -32,21 +33,7 @@ use crate::time::{Duration, Instant};
 use gannet_wire::id::Imsi;
 use store::{Pdus, Queue};
 
-/// What kind of traffic a PDU is, in the order in which a mobile and a cell serve them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Class {
-    /// GMM, SM and SMS messages and LLC commands.
-    Signalling = 0,
-    /// User data.
-    Data = 1,
-}
-
-impl Class {
-    /// All classes in the order of service.
-    pub const ALL: [Self; 2] = [Self::Signalling, Self::Data];
-}
-
-/// How many there are.
+/// How many classes there are.
 const CLASSES: usize = Class::ALL.len();
 
 /// What the owner of the flow control ties to a PDU and gets back with it.
@@ -58,8 +45,10 @@ pub trait PduMeta: Copy {
 /// A PDU that comes in or goes out.
 #[derive(Debug)]
 pub struct Pdu<T> {
-    /// Its kind.
+    /// How soon it is served.
     pub class: Class,
+    /// How late it is dropped.
+    pub precedence: Precedence,
     /// When its lifetime ends; `Instant(u64::MAX)` where it never does.
     pub expires: Instant,
     /// What its owner ties to it.
@@ -106,10 +95,10 @@ pub struct Limit {
     pub octets: u64,
 }
 
-/// The limits of one class.
+/// The limits of signalling, or of user data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// For each mobile.
+    /// For each class of each mobile.
     pub ms: Limit,
     /// For each cell with all its mobiles.
     pub cell: Limit,
@@ -178,7 +167,7 @@ pub struct View {
     /// What is in the bucket, in octets.
     pub level_octets: u64,
     /// What is queued, by [`Class`].
-    pub queued: [Amount; 2],
+    pub queued: [Amount; CLASSES],
 }
 
 /// Where a mobile stands in its cell.
@@ -299,18 +288,15 @@ impl<T: PduMeta> FlowControl<T> {
         if octets > self.longest(at) {
             return Err(refuse(Drop::FlowTooLong));
         }
-        let limits = match class {
-            Class::Signalling => self.config.signalling,
-            Class::Data => self.config.data,
-        };
+        let limits = self.limits(class);
         let queue = self.queue(at, class).amount();
         if !limits.ms.holds(queue, octets) && ms.is_some() {
             return Err(refuse(Drop::FlowMsQueueFull));
         }
-        if !limits.cell.holds(self.queued(cell, class), octets) {
+        if !limits.cell.holds(self.queued_with(cell, class), octets) {
             return Err(refuse(Drop::FlowCellQueueFull));
         }
-        let reserved = if class == Class::Data { self.config.pdus_max / 8 } else { 0 };
+        let reserved = if class != Class::Signalling { self.config.pdus_max / 8 } else { 0 };
         if self.pdus.free() <= reserved {
             return Err(refuse(Drop::FlowTableFull));
         }
@@ -320,6 +306,13 @@ impl<T: PduMeta> FlowControl<T> {
             self.refresh(cx, at);
         }
         Ok(())
+    }
+
+    const fn limits(&self, class: Class) -> Limits {
+        match class {
+            Class::Signalling => self.config.signalling,
+            Class::RealTime | Class::BestEffort => self.config.data,
+        }
     }
 
     /// Deletes the backlog of a mobile (FLUSH-LL with deletion, detach) and says how much that was. Each PDU counts as
@@ -498,6 +491,12 @@ impl Amount {
 }
 
 impl View {
+    /// What is queued in all classes.
+    #[must_use]
+    pub fn total_queued(&self) -> Amount {
+        self.queued.iter().fold(Amount::default(), |sum, queued| sum.plus(*queued))
+    }
+
     fn of(bucket: &LeakyBucket, now: Instant, queued: [Amount; CLASSES]) -> Self {
         let (bmax_octets, rate_bit_per_s) = (bucket.bmax_octets(), bucket.rate_bit_per_s());
         Self {

@@ -1,8 +1,9 @@
 //! Whose turn it is: mobiles are idle, ready or waiting; cells send, wait, or have nothing to send.
 
-use super::{Bucket, Class, Dequeue, FlowControl, PduMeta, Place};
+use super::{Bucket, Dequeue, FlowControl, PduMeta, Place};
 use crate::drops::Drop;
 use crate::machine::Context;
+use crate::qos::class::Class;
 use crate::time::Instant;
 
 /// The instant that never comes.

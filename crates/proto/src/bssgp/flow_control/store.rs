@@ -1,8 +1,9 @@
 //! What is queued, and who is known: PDUs in a table with lists through it, mobiles in a table with a directory.
 
-use super::{Amount, Bucket, CLASSES, Class, FlowControl, Ms, Pdu, PduMeta, Place};
+use super::{Amount, Bucket, CLASSES, FlowControl, Ms, Pdu, PduMeta, Place};
 use crate::drops::Drop;
 use crate::machine::Context;
+use crate::qos::class::Class;
 use crate::qos::leaky_bucket::LeakyBucket;
 use crate::qos::links::{Links, List, NIL};
 use crate::time::Instant;
@@ -94,6 +95,16 @@ impl<T: PduMeta> FlowControl<T> {
     pub(super) fn queued(&self, cell: u32, class: Class) -> Amount {
         let state = self.cells.get(cell as usize);
         state.and_then(|state| state.queued.get(class as usize)).copied().unwrap_or_default()
+    }
+
+    /// What shares one limit of a cell with a class: signalling has its own, all user data has the other.
+    pub(super) fn queued_with(&self, cell: u32, class: Class) -> Amount {
+        match class {
+            Class::Signalling => self.queued(cell, class),
+            Class::RealTime | Class::BestEffort => {
+                self.queued(cell, Class::RealTime).plus(self.queued(cell, Class::BestEffort))
+            }
+        }
     }
 
     pub(super) fn first(&self, at: u32, class: Class) -> Option<&Queued<T>> {
@@ -254,9 +265,10 @@ impl<T: PduMeta> FlowControl<T> {
             self.membership.remove(&mut state.members, at);
         }
         self.join(cell, at);
-        for (class, limits) in Class::ALL.into_iter().zip([self.config.signalling, self.config.data]) {
-            let over = |sum: Amount| sum.pdus > limits.cell.pdus || sum.octets > limits.cell.octets;
-            while over(self.queued(cell, class)) {
+        for class in Class::ALL.into_iter().rev() {
+            let limit = self.limits(class).cell;
+            let over = |sum: Amount| sum.pdus > limit.pdus || sum.octets > limit.octets;
+            while over(self.queued_with(cell, class)) {
                 let Some(queued) = self.take(at, class, List::last) else { break };
                 cx.drop(Drop::FlowCellQueueFull, queued.pdu.meta.whose());
             }

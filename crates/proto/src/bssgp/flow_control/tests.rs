@@ -45,7 +45,7 @@ impl Bench {
         let mut frame = self.around.frames.alloc().unwrap();
         assert!(frame.set_len(octets));
         let expires = Instant(expires_ms.saturating_mul(1_000_000));
-        let pdu = Pdu { class, expires, meta: name, frame };
+        let pdu = Pdu { class, precedence: Precedence::Normal, expires, meta: name, frame };
         self.control.enqueue(&mut self.around.context(), 0, ms.into(), pdu)
     }
     fn put(&mut self, ms: impl Into<Option<u32>>, class: Class, name: u32, octets: usize) -> bool {
@@ -71,13 +71,13 @@ impl Bench {
     }
 }
 
-use Class::{Data, Signalling};
+use Class::{BestEffort, Signalling};
 
 #[test]
 fn a_small_pdu_does_not_overtake_a_large_one() {
     let mut bench = Bench::new();
     for (name, octets) in [(1, 500), (2, 300), (3, 10)] {
-        assert!(bench.put(0, Data, name, octets));
+        assert!(bench.put(0, BestEffort, name, octets));
     }
     assert_eq!(bench.drain(), (vec![1], Some(400)));
     assert_eq!(bench.at(399).drain(), (vec![], Some(400)));
@@ -89,7 +89,11 @@ fn a_small_pdu_does_not_overtake_a_large_one() {
 #[test]
 fn signalling_goes_first_and_counts_in_both_buckets() {
     let mut bench = Bench::new();
-    assert!(bench.put(0, Data, 1, 600) && bench.put(0, Data, 2, 100) && bench.put(1, Data, 3, 350));
+    assert!(
+        bench.put(0, BestEffort, 1, 600)
+            && bench.put(0, BestEffort, 2, 100)
+            && bench.put(1, BestEffort, 3, 350)
+    );
     assert!(bench.put(0, Signalling, 4, 100));
     // The mobile's bucket takes the signalling PDU and then has no room for 600 octets; the cell goes on.
     assert_eq!(bench.drain(), (vec![4, 3], Some(200)));
@@ -104,7 +108,7 @@ fn signalling_goes_first_and_counts_in_both_buckets() {
 fn mobiles_of_a_cell_take_turns() {
     let mut bench = Bench::new();
     for (ms, name) in [(0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 6)] {
-        assert!(bench.put(ms, Data, name, 100));
+        assert!(bench.put(ms, BestEffort, name, 100));
     }
     assert_eq!(bench.drain(), (vec![1, 4, 6, 2, 5, 3], None));
 }
@@ -112,15 +116,15 @@ fn mobiles_of_a_cell_take_turns() {
 #[test]
 fn full_queues_drop_by_name_and_leave_room_to_signalling() {
     let mut bench = Bench::new();
-    assert!(!bench.put(0, Data, 0, 601));
+    assert!(!bench.put(0, BestEffort, 0, 601));
     assert_eq!(bench.drops(Drop::FlowTooLong), 1);
     for name in 0..4 {
-        assert!(bench.put(0, Data, name, 300));
+        assert!(bench.put(0, BestEffort, name, 300));
     }
-    assert!(!bench.put(0, Data, 9, 10));
+    assert!(!bench.put(0, BestEffort, 9, 10));
     assert_eq!(bench.drops(Drop::FlowMsQueueFull), 1);
-    assert!(bench.put(1, Data, 4, 500) && bench.put(2, Data, 5, 100));
-    assert!(!bench.put(1, Data, 9, 500) && !bench.put(2, Data, 9, 300));
+    assert!(bench.put(1, BestEffort, 4, 500) && bench.put(2, BestEffort, 5, 100));
+    assert!(!bench.put(1, BestEffort, 9, 500) && !bench.put(2, BestEffort, 9, 300));
     assert_eq!(bench.drops(Drop::FlowCellQueueFull), 2);
     assert!(bench.put(0, Signalling, 6, 10));
     assert!(!bench.put(3, Signalling, 9, 10), "no place for a fourth mobile");
@@ -131,11 +135,11 @@ fn full_queues_drop_by_name_and_leave_room_to_signalling() {
 fn an_idle_mobile_gives_its_place_away_once_its_bucket_is_empty() {
     let mut bench = Bench::new();
     for ms in 0..3 {
-        assert!(bench.put(ms, Data, ms, 100));
+        assert!(bench.put(ms, BestEffort, ms, 100));
     }
     assert_eq!(bench.drain(), (vec![0, 1, 2], None));
-    assert!(!bench.put(3, Data, 3, 100));
-    assert!(bench.at(300).put(3, Data, 3, 100) && bench.put(4, Data, 4, 100));
+    assert!(!bench.put(3, BestEffort, 3, 100));
+    assert!(bench.at(300).put(3, BestEffort, 3, 100) && bench.put(4, BestEffort, 4, 100));
     assert_eq!(bench.drain(), (vec![3, 4], None));
     let known = (0..5).filter(|ms| bench.control.ms_view(Instant(0), *ms).is_some()).count();
     assert_eq!(known, 3);
@@ -145,20 +149,22 @@ fn an_idle_mobile_gives_its_place_away_once_its_bucket_is_empty() {
 fn a_lifetime_ends_in_the_queue_and_wakes_the_node() {
     let mut bench = Bench::new();
     assert!(
-        bench.put(0, Data, 1, 600) && bench.put_living(0, Data, 2, 600, 100) && bench.put(0, Data, 3, 50)
+        bench.put(0, BestEffort, 1, 600)
+            && bench.put_living(0, BestEffort, 2, 600, 100)
+            && bench.put(0, BestEffort, 3, 50)
     );
     assert_eq!(bench.drain(), (vec![1], Some(100)));
     assert_eq!(bench.at(100).drain(), (vec![3], None));
     assert_eq!(bench.drops(Drop::FlowLifetime), 1);
     // A closed cell, and one with R = 0, keep nothing beyond its lifetime either.
     bench.control.set_open(&mut bench.around.context(), 0, false);
-    assert!(bench.put_living(1, Data, 4, 10, 200));
+    assert!(bench.put_living(1, BestEffort, 4, 10, 200));
     assert_eq!(bench.drain(), (vec![], Some(200)));
     assert_eq!(bench.at(200).drain(), (vec![], None));
     bench.control.set_open(&mut bench.around.context(), 0, true);
     let still = BvcParameters { bvc: bucket(1000, 0), default_ms: bucket(600, 0) };
     bench.control.set_bvc(&mut bench.around.context(), 0, still, None);
-    assert!(bench.put_living(1, Data, 5, 10, 300) && bench.put(None, Data, 6, 10));
+    assert!(bench.put_living(1, BestEffort, 5, 10, 300) && bench.put(None, BestEffort, 6, 10));
     assert_eq!(bench.drain(), (vec![], Some(300)));
     assert_eq!(bench.at(300).drain(), (vec![], None));
     assert_eq!(bench.drops(Drop::FlowLifetime), 3);
@@ -171,13 +177,13 @@ fn values_of_a_mobile_hold_for_th() {
     let mut bench = Bench::new();
     assert!(bench.control.set_ms(&mut bench.around.context(), 1, 0, bucket(600, 10), None));
     assert!(bench.control.set_ms(&mut bench.around.context(), 0, 0, bucket(600, 10), Some(100)));
-    assert!(bench.put(0, Data, 1, 600));
+    assert!(bench.put(0, BestEffort, 1, 600));
     assert!(!bench.control.set_ms(&mut bench.around.context(), 1, 0, bucket(600, 20), None));
     // 5 s at 10 octets/s leave 550; 550 octets at 500 octets/s take 1.1 s.
     assert_eq!(bench.drain(), (vec![], Some(5000)));
     assert_eq!(bench.at(5000).drain(), (vec![], Some(6100)));
     assert_eq!(bench.at(6100).drain(), (vec![1], None));
-    assert!(bench.put(0, Data, 2, 300));
+    assert!(bench.put(0, BestEffort, 2, 300));
     bench.control.take_out(&mut bench.around.context(), 0, Some(0), 300);
     assert_eq!(bench.drain(), (vec![2], None));
     bench.control.put_in(&mut bench.around.context(), 0, 0, 100);
@@ -187,7 +193,7 @@ fn values_of_a_mobile_hold_for_th() {
 #[test]
 fn new_defaults_reach_a_waiting_mobile() {
     let mut bench = Bench::new();
-    assert!(bench.put(0, Data, 1, 600) && bench.put(0, Data, 2, 400));
+    assert!(bench.put(0, BestEffort, 1, 600) && bench.put(0, BestEffort, 2, 400));
     assert_eq!(bench.drain(), (vec![1], Some(800)));
     let faster = BvcParameters { bvc: bucket(1000, 1000), default_ms: bucket(600, 4000) };
     bench.control.set_bvc(&mut bench.around.context(), 0, faster, Some(10));
@@ -201,18 +207,18 @@ fn new_defaults_reach_a_waiting_mobile() {
 fn flush_deletes_and_move_keeps_the_order() {
     let mut bench = Bench::new();
     for (name, octets) in [(1, 600), (2, 200), (3, 20)] {
-        assert!(bench.put(0, Data, name, octets));
+        assert!(bench.put(0, BestEffort, name, octets));
     }
-    assert!(bench.put(1, Data, 4, 600) && bench.put(1, Signalling, 5, 60));
+    assert!(bench.put(1, BestEffort, 4, 600) && bench.put(1, Signalling, 5, 60));
     assert_eq!(bench.drain().0, [5, 1]);
     assert_eq!(bench.control.flush(&mut bench.around.context(), 1), Amount { pdus: 1, octets: 600 });
     assert_eq!(bench.drops(Drop::FlowFlushed), 1);
     assert_eq!(bench.control.move_ms(&mut bench.around.context(), 0, 1), Amount { pdus: 2, octets: 220 });
     assert_eq!(bench.drain(), (vec![2, 3], None));
     assert_eq!(bench.control.cell_view(Instant(0), 1).unwrap().level_octets, 220);
-    assert!(bench.put(0, Data, 6, 300), "back in cell 0");
+    assert!(bench.put(0, BestEffort, 6, 300), "back in cell 0");
     assert_eq!(bench.control.forget(&mut bench.around.context(), 0), Amount { pdus: 1, octets: 300 });
-    assert!(bench.put(1, Data, 7, 100) && bench.put(None, Data, 8, 100));
+    assert!(bench.put(1, BestEffort, 7, 100) && bench.put(None, BestEffort, 8, 100));
     assert_eq!(bench.control.reset_cell(&mut bench.around.context(), 0), Amount { pdus: 2, octets: 200 });
     assert_eq!((bench.drain(), bench.control.queued_pdus()), ((vec![], None), 0));
 }
@@ -221,11 +227,11 @@ fn flush_deletes_and_move_keeps_the_order() {
 fn a_move_respects_the_limits_of_the_new_cell() {
     let mut bench = Bench::new();
     for name in 1..=4 {
-        assert!(bench.put(0, Data, name, 300));
+        assert!(bench.put(0, BestEffort, name, 300));
     }
     bench.control.move_ms(&mut bench.around.context(), 0, 1);
     for name in 5..=7 {
-        assert!(bench.put(1, Data, name, 300));
+        assert!(bench.put(1, BestEffort, name, 300));
     }
     assert_eq!(bench.control.move_ms(&mut bench.around.context(), 1, 1).pdus, 2);
     assert_eq!(bench.drops(Drop::FlowCellQueueFull), 1);
