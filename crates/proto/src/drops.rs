@@ -84,6 +84,13 @@ drops! {
     FlowLifetime: "flow_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the downlink queue";
     FlowFlushed: "flow_flushed", "08.18 clause 8.1", "the LL-PDU was queued when its mobile or cell was flushed";
 
+    // ---------------------------------------------------------------- queues of flows, before the stack
+
+    FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context was full";
+    FlowQueueCellFull: "flow_queue_cell_full", "configuration", "the input queues of the cell were full, and nothing of lower precedence was in them";
+    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full, and nothing of lower precedence was in those of the cell";
+    FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the packet gave way to one of higher precedence in the same cell";
+
     // ---------------------------------------------------------------- LLC
 
     LlcMalformed: "llc_malformed", "04.64 clause 5.8", "an LL-PDU could not be read";

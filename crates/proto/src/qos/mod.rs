@@ -7,5 +7,7 @@
 pub mod class;
 pub mod classifier;
 pub mod deadline_heap;
+pub mod flow_queues;
 pub mod leaky_bucket;
 pub mod links;
+pub mod token_bucket;

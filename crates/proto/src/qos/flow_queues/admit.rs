@@ -1,0 +1,159 @@
+//! What comes in, and what gives way to it.
+
+use super::flow::{BLOCKED, MEMBER};
+use super::nodes::Taken;
+use super::{FlowQueues, NIL};
+use crate::drops::Drop;
+use crate::qos::class::Precedence;
+use crate::time::Instant;
+
+/// A packet that was dropped: the one that arrived, or one that gave way to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped<T> {
+    /// Its flow.
+    pub flow: u32,
+    /// Itself.
+    pub item: T,
+    /// Its octets.
+    pub octets: u32,
+    /// Why.
+    pub reason: Drop,
+    /// By this its flow has come down to its low watermark.
+    pub crossed_low: bool,
+}
+
+/// What became of a packet that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Enqueued {
+    /// It is queued.
+    pub accepted: bool,
+    /// By it the flow's backlog has come above its high watermark.
+    pub crossed_high: bool,
+}
+
+impl<T> FlowQueues<T> {
+    /// Takes a packet of `octets` into the queue of `flow`. What is dropped for it, or itself, goes to `dropped`.
+    pub fn enqueue(
+        &mut self,
+        now: Instant,
+        flow: u32,
+        octets: u32,
+        item: T,
+        dropped: &mut impl FnMut(Dropped<T>),
+    ) -> Enqueued {
+        self.totals.offered += 1;
+        if let Err(reason) = self.make_room(flow, octets, dropped) {
+            return self.refuse(flow, octets, item, reason, dropped);
+        }
+        let Some(state) = self.flows.get_mut(flow as usize) else {
+            return self.refuse(flow, octets, item, Drop::FlowQueueFull, dropped);
+        };
+        if let Err(back) = self.nodes.push_back(state, Taken { item, since: now, octets }) {
+            return self.refuse(flow, octets, back.item, Drop::FlowQueueNodeFull, dropped);
+        }
+        self.queued.add(octets);
+        let crossed_high = state.rises();
+        if let Some(cell) = self.cells.get_mut(state.cell as usize) {
+            cell.came(flow, state, octets);
+            if state.wants() && !cell.blocked {
+                self.ready += 1;
+            }
+        }
+        if !state.is(MEMBER) {
+            state.mark(MEMBER, true);
+            self.members.push_front(Self::members_of(state.cell, state.precedence), flow);
+        }
+        if state.pdus == 1 || crossed_high {
+            self.list(flow);
+        }
+        Enqueued { accepted: true, crossed_high }
+    }
+
+    fn refuse(
+        &mut self,
+        flow: u32,
+        octets: u32,
+        item: T,
+        reason: Drop,
+        dropped: &mut impl FnMut(Dropped<T>),
+    ) -> Enqueued {
+        self.count_drop(flow, reason);
+        dropped(Dropped { flow, item, octets, reason, crossed_low: false });
+        Enqueued { accepted: false, crossed_high: false }
+    }
+
+    /// Drops what has to give way to a packet of `octets` for `flow`, or says why that packet has to.
+    fn make_room(
+        &mut self,
+        flow: u32,
+        octets: u32,
+        dropped: &mut impl FnMut(Dropped<T>),
+    ) -> Result<(), Drop> {
+        let state = self.flows.get(flow as usize).ok_or(Drop::FlowQueueFull)?;
+        if state.pdus >= state.limit_pdus || octets > state.limit_octets.saturating_sub(state.octets) {
+            return Err(Drop::FlowQueueFull);
+        }
+        let cell_at = state.cell;
+        let cell = self.cells.get(cell_at as usize).ok_or(Drop::FlowQueueFull)?;
+        let fits = cell.fits(octets, None);
+        if fits && self.nodes.free() > 0 {
+            return Ok(());
+        }
+        let reason = if fits { Drop::FlowQueueNodeFull } else { Drop::FlowQueueCellFull };
+        let precedence = state.precedence;
+        let enough = cell.fits(octets, Some(precedence)) && cell.lowest_below(precedence).is_some();
+        if !enough || state.is(BLOCKED) {
+            return Err(reason);
+        }
+        while self.cells.get(cell_at as usize).is_some_and(|cell| !cell.fits(octets, None))
+            || self.nodes.free() == 0
+        {
+            if !self.push_out(cell_at, precedence, dropped) {
+                return Err(reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops one packet of lower precedence than `above` in the cell. False where there is none.
+    fn push_out(&mut self, cell: u32, above: Precedence, dropped: &mut impl FnMut(Dropped<T>)) -> bool {
+        let Some(level) = self.cells.get(cell as usize).and_then(|cell| cell.lowest_below(above)) else {
+            return false;
+        };
+        let Some(victim) = self.victim(cell, level) else { return false };
+        let Some(flow) = self.flows.get_mut(victim as usize) else { return false };
+        let was_ready = flow.wants();
+        let Some(taken) = self.nodes.pop_back(flow) else { return false };
+        self.queued.sub(taken.octets);
+        if let Some(cell) = self.cells.get_mut(cell as usize) {
+            cell.went(victim, flow, taken.octets, was_ready);
+            if was_ready && !cell.blocked {
+                self.ready -= 1;
+            }
+        }
+        let crossed_low = flow.falls();
+        let reason = Drop::FlowQueuePushedOut;
+        self.count_drop(victim, reason);
+        dropped(Dropped { flow: victim, item: taken.item, octets: taken.octets, reason, crossed_low });
+        true
+    }
+
+    /// The flow that gives way at this level, which has a backlog somewhere in the cell: the longest one known, else
+    /// that which came last. Flows found empty leave the chain until their next packet.
+    fn victim(&mut self, cell: u32, level: Precedence) -> Option<u32> {
+        let longest = self.cells.get(cell as usize).map_or(NIL, |cell| cell.longest(level));
+        if self.flows.get(longest as usize).is_some_and(|flow| flow.pdus > 0) {
+            return Some(longest);
+        }
+        let chain = Self::members_of(cell, level);
+        while let Some(first) = self.members.first(chain) {
+            let flow = self.flows.get_mut(first as usize)?;
+            if flow.pdus > 0 {
+                return Some(first);
+            }
+            flow.mark(MEMBER, false);
+            self.members.unlink(first);
+        }
+        None
+    }
+}

@@ -1,0 +1,158 @@
+//! The state of a flow, in one line of the cache.
+
+use super::{FlowConfig, Turn};
+use crate::qos::class::{Class, Precedence};
+
+/// "No node", "no flow".
+pub(super) const NIL: u32 = u32::MAX;
+
+/// The low bits of a flow's marks: in which rings it is, by [`Turn`].
+const IN_RINGS: u16 = 0b1111;
+/// It is configured.
+pub(super) const EXISTS: u16 = 1 << 4;
+/// Its owner blocked it.
+pub(super) const BLOCKED: u16 = 1 << 5;
+/// Its backlog went above its high watermark and has not come down to the low one.
+pub(super) const ABOVE: u16 = 1 << 6;
+/// It is in a chain of turns: parked, limited or returning.
+pub(super) const LINKED: u16 = 1 << 7;
+/// That chain is, or was before its cell was unblocked, that of its cell's real-time limiter.
+pub(super) const LIMITED: u16 = 1 << 8;
+/// It is in its cell's chain of flows that may have a backlog.
+pub(super) const MEMBER: u16 = 1 << 9;
+
+/// A flow. All that enqueueing and dequeueing need of it is here: one miss of the cache each, however many there are.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+pub(super) struct Flow {
+    pub(super) head: u32,
+    pub(super) tail: u32,
+    pub(super) octets: u32,
+    pub(super) pdus: u16,
+    pub(super) limit_pdus: u16,
+    pub(super) limit_octets: u32,
+    pub(super) high_octets: u32,
+    pub(super) low_octets: u32,
+    pub(super) high_pdus: u16,
+    pub(super) low_pdus: u16,
+    /// What it may still cost in this visit, in ns; below zero what its last visit cost too much.
+    pub(super) deficit_ns: i32,
+    pub(super) cell: u32,
+    pub(super) marks: u16,
+    pub(super) weight: u16,
+    pub(super) class: Class,
+    pub(super) precedence: Precedence,
+    /// PDUs served since it was configured.
+    pub(super) served: u64,
+    /// PDUs dropped since then, by any name.
+    pub(super) dropped: u32,
+}
+
+impl Flow {
+    /// A place without a flow: its limit is 0, so nothing gets in.
+    pub(super) const ABSENT: Self = Self {
+        head: NIL,
+        tail: NIL,
+        octets: 0,
+        pdus: 0,
+        limit_pdus: 0,
+        limit_octets: 0,
+        high_octets: 0,
+        low_octets: 0,
+        high_pdus: 0,
+        low_pdus: 0,
+        deficit_ns: 0,
+        cell: NIL,
+        marks: 0,
+        weight: 1,
+        class: Class::BestEffort,
+        precedence: Precedence::Normal,
+        served: 0,
+        dropped: 0,
+    };
+
+    /// Takes the values of `config`, but not its cell.
+    pub(super) fn set(&mut self, config: &FlowConfig) {
+        let pdus = |pdus: u32| u16::try_from(pdus).unwrap_or(u16::MAX);
+        self.class = config.class;
+        self.precedence = config.precedence;
+        self.weight = config.weight.max(1);
+        self.limit_pdus = pdus(config.limit.pdus);
+        self.limit_octets = config.limit.octets;
+        self.high_pdus = pdus(config.high.pdus).max(1);
+        self.high_octets = config.high.octets.max(1);
+        self.low_pdus = pdus(config.low.pdus).min(self.high_pdus - 1);
+        self.low_octets = config.low.octets.min(self.high_octets - 1);
+    }
+
+    pub(super) const fn is(&self, mark: u16) -> bool {
+        self.marks & mark != 0
+    }
+
+    pub(super) const fn mark(&mut self, mark: u16, value: bool) {
+        if value {
+            self.marks |= mark;
+        } else {
+            self.marks &= !mark;
+        }
+    }
+
+    /// True where something could be served if its cell is not blocked.
+    pub(super) const fn wants(&self) -> bool {
+        self.pdus > 0 && !self.is(BLOCKED)
+    }
+
+    pub(super) const fn is_in(&self, turn: Turn) -> bool {
+        self.is(1 << turn as u16)
+    }
+
+    pub(super) const fn mark_in(&mut self, turn: Turn, value: bool) {
+        self.mark(1 << turn as u16, value);
+    }
+
+    /// Forgets all but in which rings it still is.
+    pub(super) const fn clear(&mut self) {
+        let rings = self.marks & IN_RINGS;
+        *self = Self::ABSENT;
+        self.marks = rings;
+    }
+
+    /// In whose round it is to be served.
+    pub(super) fn home(&self) -> Turn {
+        match self.class {
+            Class::Signalling => Turn::Signalling,
+            Class::RealTime => Turn::RealTime,
+            Class::BestEffort if self.is(ABOVE) && self.precedence == Precedence::High => Turn::Lifted,
+            Class::BestEffort => Turn::BestEffort,
+        }
+    }
+
+    /// After something came in: true where the backlog is now above the high watermark and was not before.
+    pub(super) const fn rises(&mut self) -> bool {
+        let above = self.pdus >= self.high_pdus || self.octets >= self.high_octets;
+        let crossed = above && !self.is(ABOVE);
+        if crossed {
+            self.marks |= ABOVE;
+        }
+        crossed
+    }
+
+    /// After something went out: true where the backlog has come down to the low watermark.
+    pub(super) const fn falls(&mut self) -> bool {
+        let crossed = self.is(ABOVE) && self.pdus <= self.low_pdus && self.octets <= self.low_octets;
+        if crossed {
+            self.marks &= !ABOVE;
+        }
+        crossed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_one_line_of_the_cache() {
+        assert_eq!((size_of::<Flow>(), align_of::<Flow>()), (64, 64));
+    }
+}

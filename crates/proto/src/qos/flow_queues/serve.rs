@@ -1,0 +1,269 @@
+//! What is served next.
+
+use super::flow::{Flow, LIMITED, LINKED};
+use super::{FlowQueues, Turn};
+use crate::time::Instant;
+
+/// Flows that return from a blocked cell at each call, and real-time flows beyond the node's limit that are put into
+/// the round of best effort at each call.
+const AT_EACH_CALL: usize = 4;
+
+/// A packet that is served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Served<T> {
+    /// Its flow.
+    pub flow: u32,
+    /// Itself.
+    pub item: T,
+    /// Its octets.
+    pub octets: u32,
+    /// Since when it was queued.
+    pub since: Instant,
+    /// In which round.
+    pub turn: Turn,
+    /// By this its flow has come down to its low watermark.
+    pub crossed_low: bool,
+}
+
+impl<T> FlowQueues<T> {
+    /// Takes out the packet that is next; `None` where nothing is queued, or all of it is blocked. There is nothing to
+    /// wait for but arrivals and unblocking: what no limit of real time lets go ahead goes as best effort.
+    pub fn dequeue(&mut self, now: Instant) -> Option<Served<T>> {
+        while self.ready > 0 {
+            if self.returning {
+                self.bring_back();
+            }
+            if let Some(served) = self.ring(Turn::Signalling, Turn::Signalling, now) {
+                return Some(served);
+            }
+            let in_limits = self.node_real_time.is_none_or(|bucket| bucket.conforms(now));
+            if in_limits {
+                if let Some(served) = self.limited_cell(now) {
+                    return Some(served);
+                }
+                if let Some(served) = self.ring(Turn::RealTime, Turn::RealTime, now) {
+                    return Some(served);
+                }
+            } else {
+                self.spill();
+            }
+            for turn in [Turn::Lifted, Turn::BestEffort] {
+                if let Some(served) = self.ring(turn, turn, now) {
+                    return Some(served);
+                }
+            }
+            // Beyond the node's limit, but there is nothing else: as best effort, which takes no tokens.
+            if !in_limits && let Some(served) = self.ring(Turn::RealTime, Turn::BestEffort, now) {
+                return Some(served);
+            }
+            if !self.returning {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Notes the turn of a flow that has something to be served, where that is not noted yet.
+    pub(super) fn list(&mut self, at: u32) {
+        let Some(flow) = self.flows.get_mut(at as usize).filter(|flow| flow.wants()) else { return };
+        let blocked = self.cells.get(flow.cell as usize).is_some_and(|cell| cell.blocked);
+        if flow.is(LINKED) {
+            // Parked or returning: it comes back with its cell. Limited: it has its turn as best effort besides.
+            if flow.is(LIMITED) && !blocked {
+                self.note(at, Turn::BestEffort);
+            }
+            return;
+        }
+        if blocked {
+            flow.marks |= LINKED;
+            self.turns.push_back(Self::parked_of(flow.cell), at);
+            return;
+        }
+        let home = flow.home();
+        let noted = flow.is_in(home);
+        self.note(at, home);
+        if noted && home == Turn::RealTime {
+            // Its place may be one that was spilled before.
+            self.note(at, Turn::BestEffort);
+        }
+    }
+
+    /// Puts a flow into a ring, unless it is there.
+    fn note(&mut self, at: u32, turn: Turn) {
+        if let Some(flow) = self.flows.get_mut(at as usize).filter(|flow| !flow.is_in(turn))
+            && let Some(ring) = self.rings.get_mut(turn as usize)
+        {
+            flow.mark_in(turn, true);
+            ring.push(at);
+        }
+    }
+
+    /// Lets a few flows of cells that were blocked take their turns again.
+    fn bring_back(&mut self) {
+        for _ in 0..AT_EACH_CALL {
+            let Some(at) = self.turns.first(self.returning_chain()) else {
+                self.returning = false;
+                return;
+            };
+            self.turns.unlink(at);
+            if let Some(flow) = self.flows.get_mut(at as usize) {
+                flow.marks &= !(LINKED | LIMITED);
+            }
+            self.list(at);
+        }
+    }
+
+    /// Lets a few flows of the real-time ring take part in best effort besides, while the node's limit keeps them.
+    fn spill(&mut self) {
+        let [_, ring, ..] = &self.rings;
+        let (head, len) = (ring.head(), ring.len());
+        if self.spilled.wrapping_sub(head) > len {
+            self.spilled = head;
+        }
+        for _ in 0..AT_EACH_CALL {
+            let Some(at) = self.rings.get(Turn::RealTime as usize).and_then(|ring| ring.get(self.spilled))
+            else {
+                return;
+            };
+            self.spilled = self.spilled.wrapping_add(1);
+            if self.flows.get(at as usize).is_some_and(Flow::wants) {
+                self.note(at, Turn::BestEffort);
+            }
+        }
+    }
+
+    /// One packet of a cell that has reached its limit of real time and has a token again.
+    fn limited_cell(&mut self, now: Instant) -> Option<Served<T>> {
+        while let Some(cell) = self.limited.pop_due(now) {
+            if self.cells.get(cell as usize).is_none_or(|state| state.blocked) {
+                continue;
+            }
+            let Some(at) = self.turns.first(Self::limited_of(cell)) else { continue };
+            self.turns.unlink(at);
+            let flow = self.flows.get_mut(at as usize)?;
+            flow.marks &= !(LINKED | LIMITED);
+            let served = if flow.wants() { self.serve(at, Turn::RealTime, now) } else { None };
+            if self.flows.get(at as usize).is_some_and(Flow::wants) {
+                self.limit(at, now);
+            } else {
+                self.await_token(cell, now);
+            }
+            if served.is_some() {
+                return served;
+            }
+        }
+        None
+    }
+
+    /// Puts a flow behind those of its cell that wait for its tokens, and into the round of best effort.
+    fn limit(&mut self, at: u32, now: Instant) {
+        let Some(flow) = self.flows.get_mut(at as usize) else { return };
+        if flow.is(LINKED) {
+            self.turns.unlink(at);
+        }
+        flow.marks |= LINKED | LIMITED;
+        let cell = flow.cell;
+        self.turns.push_back(Self::limited_of(cell), at);
+        self.note(at, Turn::BestEffort);
+        self.await_token(cell, now);
+    }
+
+    /// Notes when the cell's next token comes, where a flow waits for it.
+    fn await_token(&mut self, cell: u32, now: Instant) {
+        let next = self.cells.get(cell as usize).and_then(|state| match &state.real_time {
+            Some(bucket) => bucket.next_conforming(now),
+            None => Some(now),
+        });
+        match next.filter(|_| self.turns.first(Self::limited_of(cell)).is_some()) {
+            Some(at) => self.limited.set(cell, at),
+            None => self.limited.remove(cell),
+        }
+    }
+
+    /// One packet of the first flow of a round that has one, counted in the round `counted`.
+    fn ring(&mut self, turn: Turn, counted: Turn, now: Instant) -> Option<Served<T>> {
+        loop {
+            let ring = self.rings.get_mut(turn as usize)?;
+            let at = ring.front()?;
+            let flow = self.flows.get_mut(at as usize)?;
+            let cell = self.cells.get(flow.cell as usize);
+            let blocked = cell.is_some_and(|cell| cell.blocked);
+            let limited = turn == Turn::RealTime
+                && cell.and_then(|cell| cell.real_time.as_ref()).is_some_and(|bucket| {
+                    !bucket.conforms(now) || self.turns.first(Self::limited_of(flow.cell)).is_some()
+                });
+            let lowered = turn == Turn::Lifted && flow.home() != Turn::Lifted;
+            if !flow.wants() || blocked || limited || lowered {
+                ring.pop();
+                flow.mark_in(turn, false);
+                flow.deficit_ns = flow.deficit_ns.min(0);
+                if limited && flow.wants() && !blocked {
+                    self.limit(at, now);
+                } else {
+                    self.list(at);
+                }
+                continue;
+            }
+            if !ring.open {
+                ring.open = true;
+                let quantum = self.quantum_ns.get(turn as usize).copied().unwrap_or(1);
+                let quantum = u64::from(quantum) * u64::from(flow.weight);
+                let quantum = i32::try_from(quantum.min(super::COST_MAX_NS)).unwrap_or(i32::MAX);
+                flow.deficit_ns = flow.deficit_ns.saturating_add(quantum).clamp(1, quantum);
+            }
+            return self.serve_turn(at, turn, counted, now);
+        }
+    }
+
+    /// One packet of the flow whose turn it is, and the end of its turn where that has come.
+    fn serve_turn(&mut self, at: u32, turn: Turn, counted: Turn, now: Instant) -> Option<Served<T>> {
+        let served = self.serve(at, counted, now)?;
+        let flow = self.flows.get_mut(at as usize)?;
+        let ring = self.rings.get_mut(turn as usize)?;
+        let cost = i32::try_from(self.cost.of(served.octets)).unwrap_or(i32::MAX);
+        flow.deficit_ns = flow.deficit_ns.saturating_sub(cost);
+        if flow.pdus == 0 {
+            ring.pop();
+            flow.mark_in(turn, false);
+            flow.deficit_ns = flow.deficit_ns.min(0);
+        } else if flow.deficit_ns <= 0 {
+            ring.pop();
+            ring.push(at);
+        }
+        Some(served)
+    }
+
+    /// Takes the first packet out of a flow, and counts it everywhere.
+    fn serve(&mut self, at: u32, turn: Turn, now: Instant) -> Option<Served<T>> {
+        let flow = self.flows.get_mut(at as usize)?;
+        let taken = self.nodes.pop_front(flow)?;
+        flow.served += 1;
+        self.queued.sub(taken.octets);
+        self.ready -= 1;
+        if let Some(cell) = self.cells.get_mut(flow.cell as usize) {
+            cell.went(at, flow, taken.octets, true);
+            if turn == Turn::RealTime
+                && let Some(bucket) = &mut cell.real_time
+            {
+                bucket.take(now, taken.octets);
+            }
+        }
+        if turn == Turn::RealTime
+            && let Some(bucket) = &mut self.node_real_time
+        {
+            bucket.take(now, self.cost.of(taken.octets));
+        }
+        if let Some(count) = self.totals.served.get_mut(turn as usize) {
+            *count += 1;
+        }
+        let crossed_low = flow.falls();
+        Some(Served {
+            flow: at,
+            item: taken.item,
+            octets: taken.octets,
+            since: taken.since,
+            turn,
+            crossed_low,
+        })
+    }
+}
