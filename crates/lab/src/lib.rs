@@ -8,6 +8,7 @@ pub mod demo;
 pub mod experiments;
 pub mod figure;
 pub mod http;
+pub mod load;
 pub mod report;
 pub mod testbed;
 pub mod world;

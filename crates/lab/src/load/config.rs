@@ -1,0 +1,148 @@
+//! What a load is told: where the SGSN is, and what stands around it.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::machine::Port;
+use gannet_proto::time::Duration;
+use gannet_wire::id::{Bvci, CellId, Nsei, Plmn, Rai};
+
+/// The UDP port of GTP-C.
+pub const GTP_C: Port = Port(0xff00);
+/// The UDP port of GTP-U.
+pub const GTP_U: Port = Port(0xff01);
+/// NSEs at most: each has a port of its own below [`GTP_C`].
+pub const NSES_MAX: u16 = 0xff00;
+/// The first PTP BVC of an NSE: 0 is signalling, 1 is point to multipoint.
+const FIRST_BVCI: u32 = 2;
+
+/// Everything about the two sides of the SGSN.
+#[derive(Debug, Clone)]
+pub struct LoadConfig {
+    /// Our end of Gb: the NS-VC of NSE k is bound to this port plus k.
+    pub gb_local: SocketAddr,
+    /// The SGSN's end of Gb.
+    pub sgsn_gb: SocketAddr,
+    /// The address of our GGSN; it takes ports 2123 and 2152.
+    pub ggsn_local: IpAddr,
+    /// Users that may be attached, at most [`super::USERS_MAX`].
+    pub users: u32,
+    /// Cells, spread over the NSEs in turn; at most 65,000 for each NSE. User n starts in cell n modulo this number.
+    pub cells: u32,
+    /// Network service entities, each with one NS-VC.
+    pub nses: u16,
+    /// NSEI and NS-VCI of the first; the others follow.
+    pub first_nsei: u16,
+    /// The one routing area of all cells. Their cell identities count from 1.
+    pub rai: Rai,
+    /// Access point name that users ask for.
+    pub apn: String,
+    /// What FLOW-CONTROL-BVC says of each cell at first.
+    pub flow: BvcParameters,
+    /// From one FLOW-CONTROL-BVC, and from one FLOW-CONTROL-MS, to the next (08.18 clause 8.2.3.2: at least 1 s).
+    pub flow_interval: Duration,
+    /// The largest N201-U that mobiles accept, 140 to 1520; 500 refuses every enlargement.
+    pub n201_u: u16,
+    /// Procedures that run at the same time. 256 datagrams fit every socket buffer that a kernel gives unasked.
+    pub window: u32,
+    /// From one try of a procedure to the next.
+    pub retry: Duration,
+    /// Tries of a procedure in all.
+    pub tries: u8,
+    /// How often our GGSN was started (29.060 clause 11.2).
+    pub restart_counter: u8,
+    /// Seed of the dice.
+    pub seed: u64,
+}
+
+impl LoadConfig {
+    /// 10,000 users in 400 cells of one NSE, each cell at the largest rate that R99 can say.
+    #[must_use]
+    pub fn new(gb_local: SocketAddr, sgsn_gb: SocketAddr, ggsn_local: IpAddr) -> Self {
+        let second = |rate_bit_per_s| Bucket { bmax_octets: rate_bit_per_s / 8, rate_bit_per_s };
+        Self {
+            gb_local,
+            sgsn_gb,
+            ggsn_local,
+            users: 10_000,
+            cells: 400,
+            nses: 1,
+            first_nsei: 101,
+            rai: Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 1 },
+            apn: "internet".to_owned(),
+            flow: BvcParameters { bvc: second(6_553_500), default_ms: second(6_553_500) },
+            flow_interval: Duration::from_secs(10),
+            n201_u: 1520,
+            window: 256,
+            retry: Duration::from_secs(3),
+            tries: 5,
+            restart_counter: 1,
+            seed: 1,
+        }
+    }
+
+    /// The NSE of a cell, counted from 0: also the number of its socket.
+    #[must_use]
+    pub fn nse_of(&self, cell: u32) -> u16 {
+        u16::try_from(cell % u32::from(self.nses.max(1))).unwrap_or(0)
+    }
+
+    /// NSEI of an NSE.
+    #[must_use]
+    pub const fn nsei(&self, nse: u16) -> Nsei {
+        Nsei(self.first_nsei.wrapping_add(nse))
+    }
+
+    /// NSEI and BVCI of a cell.
+    #[must_use]
+    pub fn bvc_of(&self, cell: u32) -> (Nsei, Bvci) {
+        let bvci = FIRST_BVCI + cell / u32::from(self.nses.max(1));
+        (self.nsei(self.nse_of(cell)), Bvci(u16::try_from(bvci).unwrap_or(u16::MAX)))
+    }
+
+    /// The cell of a PTP BVC of an NSE.
+    pub(super) fn cell_of(&self, nse: u16, bvci: Bvci) -> Option<u32> {
+        let place = u32::from(bvci.0).checked_sub(FIRST_BVCI)?;
+        Some(place * u32::from(self.nses.max(1)) + u32::from(nse)).filter(|cell| *cell < self.cells)
+    }
+
+    /// Name of a cell: more cells than identities are told apart by their NSE and BVCI alone.
+    #[must_use]
+    pub fn cell_id(&self, cell: u32) -> CellId {
+        CellId { rai: self.rai, ci: u16::try_from((cell + 1) & 0xffff).unwrap_or(0) }
+    }
+
+    /// Where an NSE's NS-VC is bound.
+    #[must_use]
+    pub fn gb_endpoint(&self, nse: u16) -> SocketAddr {
+        SocketAddr::new(self.gb_local.ip(), self.gb_local.port().wrapping_add(nse))
+    }
+
+    /// What does not fit, in a sentence.
+    ///
+    /// # Errors
+    /// That sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.users == 0 || self.users > super::USERS_MAX {
+            return Err(format!("between 1 and {} users, not {}", super::USERS_MAX, self.users));
+        }
+        if self.nses == 0 || self.nses >= NSES_MAX {
+            return Err(format!("between 1 and {} NSEs, not {}", NSES_MAX - 1, self.nses));
+        }
+        let per_nse = 65_000 * u32::from(self.nses);
+        if self.cells == 0 || self.cells > per_nse {
+            return Err(format!("between 1 and {per_nse} cells in {} NSEs, not {}", self.nses, self.cells));
+        }
+        if u32::from(self.gb_local.port()) + u32::from(self.nses) > 65_536 {
+            return Err(format!("{} NSEs do not fit above port {}", self.nses, self.gb_local.port()));
+        }
+        self.apn.parse::<gannet_wire::l3::ie::Apn>().map_err(|error| format!("APN: {error}"))?;
+        Ok(())
+    }
+}
+
+impl Default for LoadConfig {
+    fn default() -> Self {
+        let any = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Self::new(SocketAddr::new(any, 22_000), SocketAddr::new(any, 23_000), any)
+    }
+}

@@ -1,0 +1,494 @@
+//! The machine: BSSs, mobiles and GGSN as plain tables, driven by datagrams and by three queues of deadlines.
+//!
+//! Every deadline of a kind is equally far away when it is set, so that each kind is a queue in its order: setting one
+//! and finding the next costs the same for ten mobiles and for a million. A deadline that has lost its meaning is
+//! recognised when its turn comes.
+
+use super::cells::{Bvc, Cell, Nse};
+use super::config::{GTP_C, GTP_U, LoadConfig};
+use super::mobile::{Goal, Mobile, Phase, Profile, User};
+use core::net::IpAddr;
+use foldhash::fast::FixedState;
+use gannet_proto::bssgp::flow_control::Bucket;
+use gannet_proto::frame::Frame;
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer};
+use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::timers::TimerKey;
+use gannet_wire::id::Nsei;
+use gannet_wire::l3::ie::Apn;
+use serde::Serialize;
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+/// Who asked for a wake-up.
+mod owner {
+    pub const NS: u8 = 1;
+    pub const QUEUES: u8 = 2;
+}
+
+/// What a range of users is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Attach, and stay without a PDP context.
+    Attach,
+    /// Have an active PDP context: attach where that is needed. A context that is active already is deactivated and
+    /// activated again, with the user's present profile.
+    Activate,
+    /// Stay attached without a PDP context.
+    Deactivate,
+    /// Detach.
+    Detach,
+}
+
+/// What an emulator is asked beside its machine's methods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Reset every NS-VC and begin.
+    Start,
+}
+
+/// What it tells.
+#[derive(Debug)]
+pub enum Event {
+    /// A segment of an N-PDU has come down to a mobile, its FCS right. The frame holds the segment alone.
+    Downlink {
+        /// Whose.
+        user: u32,
+        /// The number of the segment, from 0.
+        segment: u8,
+        /// More segments follow.
+        more: bool,
+        /// The octets.
+        frame: Frame,
+    },
+    /// A G-PDU has come up to the GGSN. The frame holds the T-PDU alone.
+    Uplink {
+        /// Whose.
+        user: u32,
+        /// The octets.
+        frame: Frame,
+    },
+}
+
+/// What has happened so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Stats {
+    /// Attaches that were accepted.
+    pub attached: u64,
+    /// PDP contexts that became active.
+    pub activated: u64,
+    /// PDP contexts that a mobile deactivated.
+    pub deactivated: u64,
+    /// Mobiles that detached.
+    pub detached: u64,
+    /// Attaches and activations that the SGSN rejected.
+    pub rejected: u64,
+    /// The cause of the last rejection.
+    pub last_reject_cause: u8,
+    /// Orders that failed: rejected, or without an answer after the last try.
+    pub failed: u64,
+    /// Messages that were sent again for want of an answer.
+    pub repeated: u64,
+    /// Contexts that the network deactivated.
+    pub network_deactivated: u64,
+    /// Mobiles that the network detached.
+    pub network_detached: u64,
+    /// PAGING-PS for a mobile of ours.
+    pub paged: u64,
+    /// FLUSH-LL that were answered.
+    pub flushed: u64,
+    /// FLOW-CONTROL-BVC and FLOW-CONTROL-MS that were sent.
+    pub flow_control_sent: u64,
+    /// And that were acknowledged.
+    pub flow_control_acknowledged: u64,
+    /// LL-PDUs whose FCS was wrong.
+    pub fcs_wrong: u64,
+    /// LL-PDUs for a TLLI that no mobile of the cell uses.
+    pub unknown_tlli: u64,
+    /// LL-PDUs for a mobile that is in another cell.
+    pub wrong_cell: u64,
+    /// Segments of N-PDUs that came down through the socket.
+    pub segments_down: u64,
+    /// N-PDUs that went up through the socket.
+    pub n_pdus_up: u64,
+    /// G-PDUs for endpoints that the GGSN has.
+    pub g_pdus_up: u64,
+    /// G-PDUs for endpoints that it does not have; each was answered with an Error Indication.
+    pub g_pdus_unknown: u64,
+    /// Error Indications of the SGSN.
+    pub error_indications: u64,
+    /// STATUS PDUs of the SGSN, of BSSGP and of layer 3.
+    pub status: u64,
+    /// Octets that could not be read.
+    pub malformed: u64,
+    /// Datagrams that could not be sent for want of a frame.
+    pub no_frame: u64,
+}
+
+/// Users with one order.
+#[derive(Debug)]
+struct Job {
+    users: Range<u32>,
+    order: Order,
+}
+
+/// Whose answer is late.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Waiting {
+    Mobile { user: u32, stamp: u8 },
+    Bvc(Bvc),
+}
+
+/// A bucket of a mobile's own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MsFlow {
+    pub(super) bucket: Bucket,
+    pub(super) tag: u8,
+    /// The refresh that counts: an older entry of the queue has lost its meaning.
+    pub(super) due_ms: u32,
+}
+
+/// What is to be told again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Cell(u32),
+    Ms(u32),
+}
+
+/// BSSs, mobiles and GGSN.
+#[derive(Debug)]
+pub struct Emulator {
+    pub(super) config: LoadConfig,
+    pub(super) apn: Apn,
+    pub(super) now_ms: u32,
+    pub(super) ns: NsEntity,
+    ns_out: Batch<NsOutput>,
+    pub(super) nses: Vec<Nse>,
+    pub(super) cells: Vec<Cell>,
+    pub(super) mobiles: Vec<Mobile>,
+    /// Users by local TLLI.
+    pub(super) by_tlli: HashMap<u32, u32, FixedState>,
+    pub(super) ms_flow: HashMap<u32, MsFlow, FixedState>,
+    /// Where the SGSN wants its G-PDUs.
+    pub(super) sgsn_user: Option<IpAddr>,
+    /// T3314 as the SGSN granted it last, in milliseconds; 0 where READY has no end.
+    pub(super) ready_ms: u32,
+    /// BVC-RESETs that wait for their turn.
+    pub(super) resets: VecDeque<Bvc>,
+    pub(super) resets_pending: u32,
+    pub(super) cells_up: u32,
+    jobs: VecDeque<Job>,
+    pub(super) pending: u32,
+    /// When an answer is late.
+    waiting: VecDeque<(u32, Waiting)>,
+    /// When a bucket is told again.
+    pub(super) flows: VecDeque<(u32, Flow)>,
+    /// When a mobile must be heard lest it becomes STANDBY.
+    pub(super) ready: VecDeque<(u32, u32)>,
+    /// The next wake-up that was asked for.
+    armed: Option<Instant>,
+    pub(super) out: Batch<Output<Event>>,
+    /// Whether segments and T-PDUs are told one by one, or only counted.
+    pub tells_data: bool,
+    /// What has happened so far.
+    pub stats: Stats,
+}
+
+impl Emulator {
+    /// Everything switched off. It begins with [`Command::Start`].
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub fn new(config: LoadConfig) -> Result<Self, String> {
+        config.check()?;
+        let apn = config.apn.parse().map_err(|error| format!("APN: {error}"))?;
+        let users = config.users as usize;
+        let mobiles = (0..config.users)
+            .map(|user| Mobile {
+                cell: user % config.cells,
+                n201_u: super::mobile::N201_U_DEFAULT,
+                ..Mobile::default()
+            })
+            .collect();
+        let mut ns = NsConfig::new(NsRole::Bss, owner::NS);
+        (ns.nse_max, ns.vc_max) = (usize::from(config.nses), usize::from(config.nses));
+        Ok(Self {
+            apn,
+            now_ms: 0,
+            ns: NsEntity::new(ns),
+            ns_out: Batch::with_capacity(64),
+            nses: vec![Nse::default(); usize::from(config.nses)],
+            cells: vec![Cell::new(config.flow); config.cells as usize],
+            mobiles,
+            by_tlli: HashMap::with_capacity_and_hasher(users, FixedState::default()),
+            ms_flow: HashMap::default(),
+            sgsn_user: None,
+            ready_ms: 0,
+            resets: VecDeque::new(),
+            resets_pending: 0,
+            cells_up: 0,
+            jobs: VecDeque::new(),
+            pending: 0,
+            waiting: VecDeque::with_capacity(1024),
+            flows: VecDeque::with_capacity(config.cells as usize),
+            ready: VecDeque::new(),
+            armed: None,
+            out: Batch::with_capacity(1024),
+            tells_data: false,
+            stats: Stats::default(),
+            config,
+        })
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub const fn config(&self) -> &LoadConfig {
+        &self.config
+    }
+
+    /// One user.
+    #[must_use]
+    pub fn user(&self, user: u32) -> Option<User> {
+        self.mobiles.get(user as usize).map(|mobile| mobile.view(user))
+    }
+
+    /// All users.
+    pub fn users(&self) -> impl Iterator<Item = User> + '_ {
+        self.mobiles.iter().zip(0..).map(|(mobile, index)| mobile.view(index))
+    }
+
+    /// The user of a TLLI, random or local.
+    #[must_use]
+    pub fn user_of(&self, tlli: gannet_wire::id::Tlli) -> Option<u32> {
+        self.find(tlli)
+    }
+
+    /// Where the SGSN wants its G-PDUs; known from the first activation on.
+    #[must_use]
+    pub const fn sgsn_user(&self) -> Option<IpAddr> {
+        self.sgsn_user
+    }
+
+    /// T3314 as the SGSN granted it last, in milliseconds; 0 where READY has no end.
+    #[must_use]
+    pub const fn ready_ms(&self) -> u32 {
+        self.ready_ms
+    }
+
+    /// Cells whose BVC is in service.
+    #[must_use]
+    pub const fn cells_up(&self) -> u32 {
+        self.cells_up
+    }
+
+    /// Procedures under way, and users that still wait for their turn.
+    #[must_use]
+    pub fn unfinished(&self) -> u64 {
+        u64::from(self.pending) + self.jobs.iter().map(|job| job.users.len() as u64).sum::<u64>()
+    }
+
+    /// Gives users an order. `profile` says what each asks for when it activates; `None` leaves it as it was.
+    pub fn order(
+        &mut self,
+        cx: &mut Context<'_>,
+        users: Range<u32>,
+        order: Order,
+        profile: Option<&dyn Fn(u32) -> Profile>,
+    ) {
+        let users = users.start..users.end.min(self.config.users);
+        if let Some(profile) = profile {
+            for user in users.clone() {
+                if let Some(mobile) = self.mobiles.get_mut(user as usize) {
+                    mobile.qos = profile(user).0.pack();
+                }
+            }
+        }
+        self.jobs.push_back(Job { users, order });
+        self.settle(cx);
+    }
+
+    // ------------------------------------------------------------------------------------------- the machinery
+
+    /// Begins what there is room for, and asks for the next wake-up.
+    pub(super) fn settle(&mut self, cx: &mut Context<'_>) {
+        self.now_ms = millis(cx.now);
+        self.start_resets(cx);
+        while self.pending < self.config.window {
+            let Some(job) = self.jobs.front_mut() else { break };
+            let order = job.order;
+            match job.users.next() {
+                Some(user) => self.begin(cx, user, order),
+                None => drop(self.jobs.pop_front()),
+            }
+        }
+        let dues = [
+            self.waiting.front().map(|(due, _)| *due),
+            self.flows.front().map(|(due, _)| *due),
+            self.ready.front().map(|(due, _)| *due),
+        ];
+        let Some(due) = dues.into_iter().flatten().min() else { return };
+        let at = Instant(u64::from(due) * 1_000_000).max(cx.now);
+        if self.armed.is_none_or(|armed| at < armed) {
+            self.armed = Some(at);
+            cx.timers.wake(TimerKey { owner: owner::QUEUES, slot: 0, generation: 0 }, at);
+        }
+    }
+
+    /// An answer is awaited from now on.
+    pub(super) fn wait(&mut self, waiting: Waiting) {
+        self.waiting.push_back((self.later(self.config.retry), waiting));
+    }
+
+    /// A span from now, in the queues' milliseconds.
+    pub(super) fn later(&self, span: Duration) -> u32 {
+        self.now_ms.saturating_add(u32::try_from(span.as_millis()).unwrap_or(u32::MAX))
+    }
+
+    fn wake(&mut self, cx: &mut Context<'_>) {
+        self.armed = None;
+        let now = self.now_ms;
+        while let Some((_, waiting)) = pop_due(&mut self.waiting, now) {
+            match waiting {
+                Waiting::Mobile { user, stamp } => self.late(cx, user, stamp),
+                Waiting::Bvc(bvc) => self.bvc_late(cx, bvc),
+            }
+        }
+        while let Some((due, flow)) = pop_due(&mut self.flows, now) {
+            self.flow_due(cx, due, flow);
+        }
+        while let Some((_, user)) = pop_due(&mut self.ready, now) {
+            self.ready_due(cx, user);
+        }
+    }
+
+    fn start(&mut self, cx: &mut Context<'_>) {
+        for nse in 0..self.config.nses {
+            let (nsei, port) = (self.config.nsei(nse), gannet_proto::machine::Port(nse));
+            let nsvci = gannet_wire::id::Nsvci(nsei.0);
+            // The table was made for exactly these.
+            let _ = self.ns.add_static_vc(cx, nsei, nsvci, port, self.config.sgsn_gb);
+        }
+        let mut outputs = core::mem::take(&mut self.ns_out);
+        self.ns.start(cx, &mut outputs);
+        self.ns_outputs(cx, outputs);
+    }
+
+    fn ns_outputs(&mut self, cx: &mut Context<'_>, mut outputs: Batch<NsOutput>) {
+        while let Some(output) = outputs.pop() {
+            match output {
+                NsOutput::Transmit { port, peer, frame } => {
+                    self.out.push(Output::Transmit { port, peer: Peer::Udp(peer), frame });
+                }
+                NsOutput::Unitdata { nsei, bvci, frame } => self.bssgp_pdu(cx, self.nse(nsei), bvci, frame),
+                NsOutput::Status { nsei, status } => match status {
+                    NsStatus::NseAvailable => self.nse_up(self.nse(nsei)),
+                    NsStatus::NseUnavailable => self.nse_down(self.nse(nsei)),
+                    NsStatus::TransferCapacity { .. } | NsStatus::VcReset(_) => {}
+                },
+            }
+        }
+        self.ns_out = outputs;
+    }
+
+    const fn nse(&self, nsei: Nsei) -> u16 {
+        nsei.0.wrapping_sub(self.config.first_nsei)
+    }
+
+    /// NS-UNITDATA.request with a finished BSSGP PDU.
+    pub(super) fn send_ns(
+        &mut self,
+        cx: &mut Context<'_>,
+        nse: u16,
+        bvci: gannet_wire::id::Bvci,
+        frame: Frame,
+    ) {
+        let nsei = self.config.nsei(nse);
+        let mut outputs = core::mem::take(&mut self.ns_out);
+        self.ns.unitdata_request(cx, nsei, bvci, 0, frame, &mut outputs);
+        while let Some(output) = outputs.pop() {
+            if let NsOutput::Transmit { port, peer, frame } = output {
+                self.out.push(Output::Transmit { port, peer: Peer::Udp(peer), frame });
+            }
+        }
+        self.ns_out = outputs;
+    }
+
+    fn datagram(
+        &mut self,
+        cx: &mut Context<'_>,
+        port: gannet_proto::machine::Port,
+        peer: Peer,
+        frame: Frame,
+    ) {
+        let Peer::Udp(peer) = peer else { return };
+        match port {
+            GTP_C => self.gtp_control(cx, peer, &frame),
+            GTP_U => self.gtp_user(cx, peer, frame),
+            gb => {
+                let mut outputs = core::mem::take(&mut self.ns_out);
+                self.ns.receive(cx, gb, peer, frame, &mut outputs);
+                self.ns_outputs(cx, outputs);
+            }
+        }
+    }
+
+    /// What a mobile's procedure has come to.
+    pub(super) fn begin(&mut self, cx: &mut Context<'_>, user: u32, order: Order) {
+        let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
+        mobile.failed = false;
+        let was_pending = mobile.phase.is_pending();
+        mobile.goal = match order {
+            Order::Attach if mobile.phase == Phase::Active => Goal::Active,
+            Order::Attach | Order::Deactivate => Goal::Attached,
+            Order::Activate => Goal::Active,
+            Order::Detach => Goal::Detached,
+        };
+        if was_pending {
+            // The answer that is awaited leads on to the new goal.
+            return;
+        }
+        let again = order == Order::Activate && mobile.phase == Phase::Active;
+        self.step(cx, user, again);
+    }
+}
+
+/// The first deadline of a queue, where it has come.
+fn pop_due<T>(queue: &mut VecDeque<(u32, T)>, now_ms: u32) -> Option<(u32, T)> {
+    queue.front().is_some_and(|(due, _)| *due <= now_ms).then(|| queue.pop_front()).flatten()
+}
+
+/// Our own time in milliseconds: 49 days.
+pub(super) fn millis(now: Instant) -> u32 {
+    u32::try_from(now.since(Instant::ZERO).as_millis()).unwrap_or(u32::MAX)
+}
+
+impl Machine for Emulator {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<Command>>) {
+        self.now_ms = millis(cx.now);
+        while let Some(input) = inputs.pop() {
+            match input {
+                Input::Datagram { port, peer, frame } => self.datagram(cx, port, peer, frame),
+                Input::Timeout(key) if key.owner == owner::QUEUES => self.wake(cx),
+                Input::Timeout(key) => {
+                    let mut outputs = core::mem::take(&mut self.ns_out);
+                    self.ns.wake(cx, key, &mut outputs);
+                    self.ns_outputs(cx, outputs);
+                }
+                Input::Command(Command::Start) => self.start(cx),
+                // No kernel classifies anything for us.
+                Input::Classified { .. } => {}
+            }
+        }
+        self.settle(cx);
+    }
+
+    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {
+        while let Some(output) = self.out.pop() {
+            outputs.push(output);
+        }
+    }
+}
