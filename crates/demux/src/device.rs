@@ -1,0 +1,311 @@
+//! All AF_XDP sockets on one queue of one device, and the frames that they hold: the safe side of [`crate::xsk`].
+//!
+//! Frames are [`StaticBuffer`]s of the [`Umem`] that all devices of a process share, so that what one device received
+//! leaves through another one without having been copied:
+//!
+//! ```text
+//! pool ──refill──► fill ring ──► kernel ──► RX ring of a class ──receive──► frame ──send──► TX ring of the other device
+//!   ▲                                                                                                │ kick
+//!   └──────────────────────────────────── complete ◄── completion ring ◄── peer has freed it ◄───────┘
+//! ```
+
+use crate::rings::Descriptor;
+use crate::umem::{Holder, Umem};
+use crate::xsk::{Kick, Queue, Sizes, Statistics, TX_BUDGET, Xsk};
+use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// How the sockets of a device are to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceConfig {
+    /// Entries of the RX ring of each class, in the order of the classes; 0 for a class without a socket.
+    pub rx: Vec<u32>,
+    /// Entries of the TX ring; 0 where nothing is to be sent.
+    pub tx: u32,
+    /// Frames kept in the fill ring beyond the sum of the RX rings, so that a full ring starves no other.
+    pub spare: u32,
+}
+
+impl DeviceConfig {
+    /// Frames that the kernel may hold: those of all RX rings, the spare ones, and those that are being sent.
+    #[must_use]
+    pub fn frames(&self) -> usize {
+        let sent = if self.tx > 0 { self.completion() } else { 0 };
+        self.to_fill() as usize + sent as usize
+    }
+
+    /// Frames to keep with the kernel for receiving.
+    fn to_fill(&self) -> u32 {
+        let rx: u32 = self.rx.iter().sum();
+        if rx == 0 { 0 } else { rx + self.spare }
+    }
+
+    /// A peer frees what it was sent when it has worked on it: as many may be under way as wait to be sent.
+    const fn completion(&self) -> u32 {
+        let entries = if self.tx == 0 { 64 } else { self.tx };
+        entries.next_power_of_two()
+    }
+}
+
+/// A frame that arrived.
+#[derive(Debug)]
+pub struct Received {
+    /// Its buffer.
+    pub buffer: StaticBuffer,
+    /// Where in it the Ethernet frame begins; the metadata of the program stands before.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+/// The sockets.
+#[derive(Debug)]
+pub struct Device {
+    at: Queue,
+    holder: Holder,
+    /// The one with the fill and completion rings.
+    first: Xsk,
+    /// The further ones, each with the class that it has.
+    beside: Vec<(usize, Xsk)>,
+    /// The class of the first, where it has an RX ring.
+    first_class: Option<usize>,
+    /// Frames for receiving that are with the kernel, and how many are to be.
+    filled: u32,
+    to_fill: u32,
+}
+
+impl Device {
+    /// Opens them. `other` is any device that is open on the same UMEM; the first one has none.
+    ///
+    /// # Errors
+    /// What the kernel says about a socket; see [`Xsk::register`].
+    pub fn open(
+        umem: &Umem,
+        other: Option<&Self>,
+        holder: Holder,
+        at: Queue,
+        config: &DeviceConfig,
+    ) -> io::Result<Self> {
+        let mut classes = config.rx.iter().enumerate().filter(|(_, entries)| **entries > 0);
+        let first_class = classes.next();
+        let sizes = Sizes {
+            rx: first_class.map_or(0, |(_, entries)| entries.next_power_of_two()),
+            tx: if config.tx == 0 { 0 } else { config.tx.next_power_of_two() },
+            fill: config.to_fill().max(64).next_power_of_two(),
+            completion: config.completion(),
+        };
+        let first = match other {
+            Some(other) => Xsk::share(&other.first, at, sizes)?,
+            None => Xsk::register(umem, at, sizes)?,
+        };
+        let beside = classes
+            .map(|(class, entries)| Ok((class, Xsk::beside(&first, at, entries.next_power_of_two())?)))
+            .collect::<io::Result<Vec<_>>>()?;
+        let first_class = first_class.map(|(class, _)| class);
+        Ok(Self { at, holder, first, beside, first_class, filled: 0, to_fill: config.to_fill() })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub const fn at(&self) -> Queue {
+        self.at
+    }
+
+    /// Who holds its frames in the table of the UMEM.
+    #[must_use]
+    pub const fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    fn socket(&self, class: usize) -> Option<&Xsk> {
+        if self.first_class == Some(class) {
+            return Some(&self.first);
+        }
+        self.beside.iter().find(|(other, _)| *other == class).map(|(_, socket)| socket)
+    }
+
+    fn socket_mut(&mut self, class: usize) -> Option<&mut Xsk> {
+        if self.first_class == Some(class) {
+            return Some(&mut self.first);
+        }
+        self.beside.iter_mut().find(|(other, _)| *other == class).map(|(_, socket)| socket)
+    }
+
+    /// The sockets that receive, each with its class: for the XSKMAP and for the poll.
+    pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
+        let first = self.first_class.map(|class| (class, self.first.as_fd()));
+        first.into_iter().chain(self.beside.iter().map(|(class, socket)| (*class, socket.as_fd())))
+    }
+
+    /// The socket that sends, for the poll.
+    #[must_use]
+    pub fn sender(&self) -> BorrowedFd<'_> {
+        self.first.as_fd()
+    }
+
+    // ------------------------------------------------------------------ receiving
+
+    /// Frames that wait in the ring of a class.
+    pub fn waiting(&mut self, class: usize) -> u32 {
+        self.socket_mut(class)
+            .and_then(|socket| socket.rx.as_mut())
+            .map_or(0, crate::rings::Consumer::available)
+    }
+
+    /// Takes up to `max` frames of a class, in their order, and says how many there were.
+    pub fn receive(
+        &mut self,
+        umem: &mut Umem,
+        class: usize,
+        max: usize,
+        mut take: impl FnMut(Received),
+    ) -> usize {
+        let holder = self.holder;
+        let Some(rx) = self.socket_mut(class).and_then(|socket| socket.rx.as_mut()) else { return 0 };
+        let mut count = 0;
+        while count < max {
+            let Some(Descriptor { address, len, .. }) = rx.pop() else { break };
+            count += 1;
+            // An address that the kernel should not have is left alone: there is nothing to give back.
+            let Some((buffer, start)) = umem.take(address, holder) else { continue };
+            let end = (start + len as usize).min(FRAME_SIZE);
+            take(Received { buffer, start, end });
+        }
+        if count > 0 {
+            rx.release();
+            self.filled = self.filled.saturating_sub(u32::try_from(count).unwrap_or(u32::MAX));
+        }
+        count
+    }
+
+    /// Frames that the fill ring lacks.
+    #[must_use]
+    pub const fn lacking(&self) -> u32 {
+        self.to_fill.saturating_sub(self.filled)
+    }
+
+    /// Gives empty frames to the fill ring until it has enough or there are no more.
+    pub fn refill(&mut self, umem: &mut Umem, mut more: impl FnMut() -> Option<StaticBuffer>) {
+        let (lacking, holder) = (self.lacking(), self.holder);
+        let Some(fill) = self.first.fill.as_mut() else { return };
+        let mut given = 0;
+        while given < lacking && fill.room(1) > 0 {
+            // A buffer of another region would be lost; the pool has none.
+            let Some(Ok(address)) = more().map(|buffer| umem.give(buffer, holder)) else { break };
+            if !fill.push(address) {
+                break;
+            }
+            given += 1;
+        }
+        if given > 0 {
+            self.filled += given;
+            fill.submit();
+        }
+    }
+
+    // ------------------------------------------------------------------ sending
+
+    /// Frames that can be put now.
+    pub fn room(&mut self) -> u32 {
+        self.first.tx.as_mut().map_or(0, |tx| tx.room(1))
+    }
+
+    /// Puts an Ethernet frame, the octets `start..end` of the buffer, behind the others; [`Device::kick`] sends them.
+    ///
+    /// # Errors
+    /// The buffer, where there is no room, or where it is none of the UMEM.
+    pub fn send(
+        &mut self,
+        umem: &mut Umem,
+        buffer: StaticBuffer,
+        start: usize,
+        end: usize,
+    ) -> Result<(), StaticBuffer> {
+        let Some(tx) = self.first.tx.as_mut() else { return Err(buffer) };
+        if tx.room(1) == 0 {
+            return Err(buffer);
+        }
+        let address = umem.give(buffer, self.holder)?;
+        let len = u32::try_from(end.saturating_sub(start)).unwrap_or(0);
+        let sent = tx.push(Descriptor { address: address + start as u64, len, options: 0 });
+        debug_assert!(sent, "there was room");
+        Ok(())
+    }
+
+    /// Frames that were put and that the kernel has not taken.
+    #[must_use]
+    pub fn unsent(&self) -> u32 {
+        self.first.tx.as_ref().map_or(0, crate::rings::Producer::waiting)
+    }
+
+    /// Sends what was put, all of it if the device takes it; says how many frames remain.
+    ///
+    /// # Errors
+    /// Where the device is down or gone; the frames remain then.
+    pub fn kick(&mut self) -> io::Result<u32> {
+        let Some(tx) = self.first.tx.as_mut() else { return Ok(0) };
+        tx.submit();
+        let mut remaining = tx.waiting();
+        // Each kick that goes on sends one frame at the least.
+        while remaining > 0 {
+            let result = self.first.kick()?;
+            let now = self.unsent();
+            if result == Kick::Busy || now == remaining {
+                return Ok(now);
+            }
+            remaining = now;
+        }
+        Ok(0)
+    }
+
+    /// Takes back the frames that have left.
+    pub fn complete(&mut self, umem: &mut Umem, mut back: impl FnMut(StaticBuffer)) -> usize {
+        let Some(completion) = self.first.completion.as_mut() else { return 0 };
+        let mut count = 0;
+        while let Some(address) = completion.pop() {
+            count += 1;
+            if let Some((buffer, _)) = umem.take(address, self.holder) {
+                back(buffer);
+            }
+        }
+        if count > 0 {
+            completion.release();
+        }
+        count
+    }
+
+    // ------------------------------------------------------------------ watching
+
+    /// What the kernel counted at the socket of a class; `None` where there is none.
+    #[must_use]
+    pub fn statistics(&self, class: usize) -> Option<Statistics> {
+        self.socket(class)?.statistics().ok()
+    }
+
+    /// What it counted at the socket with the fill, completion and TX rings.
+    #[must_use]
+    pub fn statistics_of_first(&self) -> Statistics {
+        self.first.statistics().unwrap_or_default()
+    }
+
+    /// Has the device gone?
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.first.has_failed()
+    }
+
+    /// Closes the sockets and takes back every frame that they had.
+    pub fn close(self, umem: &mut Umem, mut back: impl FnMut(StaticBuffer)) {
+        let holder = self.holder;
+        // When the descriptors are closed the kernel writes to none of the frames any more.
+        drop(self);
+        let mut at = 0;
+        while let Some(buffer) = umem.reclaim(holder, &mut at) {
+            back(buffer);
+        }
+    }
+}
+
+/// Frames of one batch: a kick sends no more at once, and a poll of the device brings no more.
+pub const BATCH: usize = TX_BUDGET as usize;
