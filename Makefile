@@ -17,6 +17,7 @@ test: ## formatting, lints, licences, and every test
 	@scripts/test
 
 build: ## the release binary, target/release/gannet
+	@scripts/install-packages clang libbpf-dev linux-libc-dev || echo "without clang the build has no kernel programs: no XDP"
 	$(CARGO) build --release --locked --bin gannet
 
 lint: ## rustfmt and clippy, warnings denied
