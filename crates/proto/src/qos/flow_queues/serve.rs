@@ -192,12 +192,13 @@ impl<T> FlowQueues<T> {
                 && cell.and_then(|cell| cell.real_time.as_ref()).is_some_and(|bucket| {
                     !bucket.conforms(now) || self.turns.first(Self::limited_of(flow.cell)).is_some()
                 });
-            let lowered = turn == Turn::Lifted && flow.home() != Turn::Lifted;
+            // It came down to its low watermark, or has another class now.
+            let lowered = turn != Turn::BestEffort && flow.home() != turn;
             if !flow.wants() || blocked || limited || lowered {
                 ring.pop();
                 flow.mark_in(turn, false);
                 flow.deficit_ns = flow.deficit_ns.min(0);
-                if limited && flow.wants() && !blocked {
+                if limited && flow.wants() && !blocked && !lowered {
                     self.limit(at, now);
                 } else {
                     self.list(at);

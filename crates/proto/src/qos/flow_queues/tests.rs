@@ -135,3 +135,263 @@ fn a_full_node_takes_from_the_same_cell_only() {
     assert_eq!(served(&mut queues, Instant::ZERO).len(), 4);
     fill(&mut queues, 0, 3..7);
 }
+
+#[test]
+fn rounds_go_in_their_order() {
+    let class = |class| FlowConfig { class, ..FLOW };
+    let flows = [
+        class(Class::BestEffort),
+        class(Class::RealTime),
+        class(Class::Signalling),
+        FlowConfig { weight: 3, ..FLOW },
+        class(Class::RealTime),
+    ];
+    let mut queues = queues(CONFIG, &flows);
+    for flow in 0..5 {
+        fill(&mut queues, flow, flow * 10..flow * 10 + 4);
+    }
+    assert_eq!(queues.upcoming().collect::<Vec<_>>(), [2, 1, 4, 0, 3]);
+    queues.prefetch_next(100);
+    let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
+    // A visit of real time is one packet here, one of best effort two for each unit of weight.
+    assert_eq!(order, [20, 21, 22, 23, 10, 40, 11, 41, 12, 42, 13, 43, 0, 1, 30, 31, 32, 33, 2, 3]);
+    assert_eq!((queues.has_work(), queues.totals().served), (false, [4, 8, 0, 8]));
+}
+
+#[test]
+fn real_time_arrives_ahead_of_a_visit_that_goes_on() {
+    let mut queues = queues(CONFIG, &[FLOW, FlowConfig { class: Class::RealTime, ..FLOW }]);
+    fill(&mut queues, 0, 0..3);
+    assert_eq!(queues.dequeue(Instant(50)).map(|it| (it.item, it.since)), Some((0, Instant(0))));
+    fill(&mut queues, 1, 10..11);
+    let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
+    assert_eq!(order, [10, 1, 2]);
+}
+
+#[test]
+fn a_cell_limits_its_real_time_and_no_other() {
+    let real_time = |cell| FlowConfig { class: Class::RealTime, cell, ..FLOW };
+    let mut queues = queues(CONFIG, &[real_time(0), real_time(0), real_time(1), FLOW]);
+    // A packet each 100 µs, after the first.
+    let rate = Some(Rate { per_s: 1_000_000, burst: 1 });
+    queues.set_cell(Instant::ZERO, 0, CellConfig { limit: Limit::NONE, real_time: rate });
+    for flow in 0..4 {
+        fill(&mut queues, flow, flow * 100..flow * 100 + 14);
+    }
+    let mut order = Vec::new();
+    let mut now = Instant::ZERO;
+    while let Some(it) = queues.dequeue(now) {
+        order.push((now.0 / 1000, it.flow, it.turn));
+        now = Instant(now.0 + 10_000);
+    }
+    assert_eq!(order.len(), 14 * 4);
+    let ahead = |cell_0: bool| {
+        order.iter().filter(move |it| it.2 == Turn::RealTime && (it.1 < 2) == cell_0).collect::<Vec<_>>()
+    };
+    // The other cell has no limit: its packets come first, but for the tokens of this one.
+    assert!(ahead(false).len() == 14 && ahead(false).iter().all(|it| it.0 < 200));
+    let instants: Vec<u64> = ahead(true).iter().map(|it| it.0).collect();
+    assert_eq!(instants, [0, 100, 200, 300, 400, 500], "one for each token");
+    // The tokens of a cell go to its flows in turn.
+    let flows: Vec<u32> = ahead(true).iter().map(|it| it.1).collect();
+    assert_eq!(flows, [0, 1, 0, 1, 0, 1]);
+    // What is beyond the limit has its share of best effort, and nothing waits while there is something to do.
+    let best_effort =
+        |flow| order.iter().take(35).filter(|it| it.1 == flow && it.2 == Turn::BestEffort).count();
+    assert_eq!([0, 1, 3].map(best_effort), [5, 6, 6]);
+}
+
+#[test]
+fn the_node_limits_all_real_time_together() {
+    let config = Config {
+        flows_max: 64,
+        nodes_max: 64 * 200,
+        // Three tenths of the node's time; each packet costs 1 µs.
+        node_real_time: Some(Rate { per_s: 300_000_000, burst: 1000 }),
+        cell: CellConfig { limit: Limit::NONE, real_time: None },
+        ..CONFIG
+    };
+    let limit = Limit { pdus: 200, octets: u32::MAX };
+    let flow = |name| FlowConfig {
+        class: if name < 32 { Class::RealTime } else { Class::BestEffort },
+        limit,
+        ..FLOW
+    };
+    let flows: Vec<FlowConfig> = (0..64).map(flow).collect();
+    let mut queues = queues(config, &flows);
+    for flow in 0..64 {
+        fill(&mut queues, flow, flow * 200..flow * 200 + 200);
+    }
+    let mut counts = [[0_u32; 4]; 2];
+    let mut last = [None; 64];
+    for step in 0..6400_u64 {
+        let it = queues.dequeue(Instant(step * 1000)).unwrap();
+        counts[usize::from(it.flow >= 32)][it.turn as usize] += 1;
+        assert!(last[it.flow as usize].replace(it.item) < Some(it.item), "in order");
+    }
+    let ahead = counts[0][Turn::RealTime as usize];
+    assert!((1918..=1922).contains(&ahead), "three tenths are served ahead: {counts:?}");
+    // The rest is shared by all 64 flows alike.
+    let shared = counts.map(|of| of[Turn::BestEffort as usize]);
+    assert!(shared[0].abs_diff(shared[1]) <= 2 * 64, "{counts:?}");
+    // Alone it is not held back, and owes nothing for that later.
+    let mut alone = 0;
+    while queues.dequeue(Instant(6_400_000)).is_some() {
+        alone += 1;
+    }
+    assert_eq!(alone, 6400);
+    fill(&mut queues, 40, 1..3);
+    fill(&mut queues, 1, 3..4);
+    let later = Instant(6_500_000);
+    assert_eq!(queues.dequeue(later).map(|it| (it.flow, it.turn)), Some((1, Turn::RealTime)));
+}
+
+#[test]
+fn what_is_above_its_high_watermark_is_lifted_until_the_low_one() {
+    let high = Limit { pdus: 4, octets: u32::MAX };
+    let low = Limit { pdus: 1, octets: u32::MAX };
+    let flow = FlowConfig { high, low, ..FLOW };
+    let flows = [
+        flow,
+        FlowConfig { precedence: Precedence::High, ..flow },
+        FlowConfig { class: Class::RealTime, ..FLOW },
+    ];
+    let mut queues = queues(CONFIG, &flows);
+    for name in [0, 1] {
+        let crossed: Vec<bool> = (0..6).map(|item| offer(&mut queues, name, item).0.crossed_high).collect();
+        assert_eq!(crossed, [false, false, false, true, false, false], "told once");
+    }
+    fill(&mut queues, 2, 50..51);
+    let order: Vec<(u32, Turn, bool)> = core::iter::from_fn(|| queues.dequeue(Instant::ZERO))
+        .map(|it| (it.flow, it.turn, it.crossed_low))
+        .collect();
+    let lifted = |crossed_low| (1, Turn::Lifted, crossed_low);
+    let other = |flow, crossed_low| (flow, Turn::BestEffort, crossed_low);
+    assert_eq!(order[0], (2, Turn::RealTime, false));
+    assert_eq!(order[1..6], [lifted(false), lifted(false), lifted(false), lifted(false), lifted(true)]);
+    assert_eq!(order[6..10], [other(0, false), other(0, false), other(1, false), other(0, false)]);
+    assert_eq!(order[10..], [other(0, false), other(0, true), other(0, false)]);
+    // And again, now told by octets.
+    let config =
+        FlowConfig { high: Limit { pdus: 99, octets: 200 }, low: Limit { pdus: 99, octets: 0 }, ..FLOW };
+    assert!(queues.configure(0, &config));
+    fill(&mut queues, 0, 1..2);
+    assert!(offer(&mut queues, 0, 2).0.crossed_high && queues.view(0).unwrap().above);
+    let crossed: Vec<bool> = (0..2).map(|_| queues.dequeue(Instant::ZERO).unwrap().crossed_low).collect();
+    assert_eq!(crossed, [false, true]);
+}
+
+#[test]
+fn one_that_is_pushed_out_can_end_a_backlog() {
+    let high = Limit { pdus: 3, octets: u32::MAX };
+    let low =
+        FlowConfig { precedence: Precedence::Low, high, low: Limit { pdus: 2, octets: u32::MAX }, ..FLOW };
+    let flows = [low, FlowConfig { precedence: Precedence::High, ..FLOW }];
+    let mut queues = queues(Config { nodes_max: 3, ..CONFIG }, &flows);
+    fill(&mut queues, 0, 0..3);
+    let mut told = Vec::new();
+    for item in [10, 11] {
+        queues.enqueue(Instant::ZERO, 1, 100, item, &mut |gone| told.push((gone.item, gone.crossed_low)));
+    }
+    assert_eq!(told, [(2, true), (1, false)]);
+    assert_eq!(queues.view(0).map(|view| (view.queued.pdus, view.above, view.dropped)), Some((1, false, 2)));
+}
+
+#[test]
+fn blocked_flows_keep_what_they_have() {
+    let mut queues = queues(CONFIG, &[FLOW, FLOW]);
+    fill(&mut queues, 0, 0..5);
+    fill(&mut queues, 1, 10..11);
+    assert_eq!(queues.dequeue(Instant::ZERO).map(|it| it.item), Some(0));
+    queues.block(0);
+    queues.block(0);
+    assert_eq!(queues.ready(), 1);
+    assert_eq!(served(&mut queues, Instant::ZERO).len(), 1);
+    fill(&mut queues, 0, 5..6);
+    assert!(!queues.has_work() && queues.dequeue(Instant::ZERO).is_none());
+    assert!(queues.view(0).unwrap().blocked);
+    queues.unblock(0);
+    queues.unblock(0);
+    let items: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
+    assert_eq!(items, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn a_blocked_cell_comes_back_whole() {
+    let rate = Some(Rate { per_s: 1, burst: 1 });
+    let flows: Vec<FlowConfig> = (0..8)
+        .map(|name| FlowConfig {
+            class: if name < 3 { Class::RealTime } else { Class::BestEffort },
+            cell: u32::from(name == 7),
+            ..FLOW
+        })
+        .collect();
+    let mut queues = queues(CONFIG, &flows);
+    queues.set_cell(Instant::ZERO, 0, CellConfig { limit: Limit::NONE, real_time: rate });
+    for flow in 0..8 {
+        fill(&mut queues, flow, flow * 10..flow * 10 + 2);
+    }
+    // Two real-time flows wait for a token when the cell is blocked, and the others' turns have not come.
+    assert_eq!(queues.dequeue(Instant::ZERO).map(|it| it.item), Some(0));
+    assert_eq!(queues.dequeue(Instant::ZERO).map(|it| it.item), Some(30));
+    queues.block_cell(0);
+    assert_eq!((queues.ready(), served(&mut queues, Instant::ZERO).len()), (2, 2));
+    let much_later = Instant(u64::MAX / 2);
+    assert!(!queues.has_work() && queues.dequeue(much_later).is_none());
+    // Blocked, moved and unblocked again: still out of service, and in another cell in service.
+    assert!(queues.move_cell(3, 1) && queues.move_cell(0, 1));
+    queues.set_cell(much_later, 0, CellConfig { limit: Limit::NONE, real_time: rate });
+    assert_eq!(served(&mut queues, much_later), [(0, 1, Turn::RealTime), (3, 31, Turn::BestEffort)]);
+    queues.block(4);
+    queues.unblock_cell(0);
+    queues.block_cell(0);
+    assert!(queues.dequeue(much_later).is_none());
+    queues.unblock_cell(0);
+    let mut items: Vec<u32> = served(&mut queues, much_later).iter().map(|(_, item, _)| *item).collect();
+    assert_eq!(items.len(), 8);
+    items.sort_unstable();
+    assert_eq!(items, [10, 11, 20, 21, 50, 51, 60, 61]);
+    queues.unblock(4);
+    assert_eq!(served(&mut queues, much_later).len(), 2);
+}
+
+#[test]
+fn a_flow_moves_changes_and_goes_with_its_backlog() {
+    let mut queues = queues(CONFIG, &[FLOW, FLOW]);
+    fill(&mut queues, 0, 0..3);
+    fill(&mut queues, 1, 10..13);
+    assert!(queues.move_cell(0, 1) && !queues.move_cell(0, 2) && !queues.move_cell(5, 1));
+    assert!(!queues.configure(8, &FLOW) && !queues.configure(2, &FlowConfig { cell: 2, ..FLOW }));
+    assert!(
+        queues.configure(
+            0,
+            &FlowConfig { cell: 1, class: Class::RealTime, precedence: Precedence::High, ..FLOW }
+        )
+    );
+    let held = queues.cell(1).unwrap().queued;
+    assert_eq!(held[0], Amount { pdus: 3, octets: 300 });
+    assert_eq!(queues.dequeue(Instant::ZERO).map(|it| (it.item, it.turn)), Some((0, Turn::RealTime)));
+    let mut gone = Vec::new();
+    queues.remove(0, |item, octets| gone.push((item, octets)));
+    queues.remove(0, |_, _| unreachable!());
+    assert_eq!((gone, queues.view(0), queues.totals().drained), (vec![(1, 100), (2, 100)], None, 2));
+    // The place is taken anew while its former turns still stand in the rings.
+    assert!(queues.configure(0, &FLOW));
+    fill(&mut queues, 0, 20..21);
+    let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(flow, ..)| *flow).collect();
+    assert_eq!(order, [0, 1, 1, 1]);
+    assert_eq!(queues.queued(), Amount::default());
+}
+
+#[test]
+fn a_visit_is_never_in_vain() {
+    // A cost that rises a thousandfold leaves a debt; the next visit serves a packet all the same.
+    let mut queues = queues(CONFIG, &[FLOW, FLOW]);
+    queues.set_cost(Cost { per_pdu_ns: u32::MAX, per_1024_octets_ns: u32::MAX });
+    fill(&mut queues, 0, 0..3);
+    fill(&mut queues, 1, 10..13);
+    assert!(queues.dequeue(Instant::ZERO).is_some());
+    queues.set_cost(Cost { per_pdu_ns: 0, per_1024_octets_ns: 0 });
+    let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
+    assert_eq!(order.len(), 5);
+}
