@@ -1,0 +1,232 @@
+//! The account of a step: what was offered is what was delivered, dropped under a name, or lost in a ring.
+
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What the driver's rings may lose before the classifier sees it, of all that is offered.
+pub const RING_LOSS_MAX: f64 = 1e-4;
+
+/// Delays of the packets of a group, in µs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Delay {
+    /// How many were measured.
+    pub count: u64,
+    /// Their mean.
+    pub mean_us: f64,
+    /// Half are below.
+    pub p50_us: f64,
+    /// 90 % are below.
+    pub p90_us: f64,
+    /// 99 % are below.
+    pub p99_us: f64,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// What became of a group's packets.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GroupCount {
+    /// Its name.
+    pub name: &'static str,
+    /// Entitled to, in packets/s.
+    pub due_pps: f64,
+    /// Offered in the window.
+    pub offered: u64,
+    /// Delivered in the window.
+    pub delivered: u64,
+    /// Read by the SGSN, which has spent its core on them, in the whole step; unknown for some candidates.
+    pub read: Option<u64>,
+    /// Offered in the whole step.
+    pub offered_all: u64,
+    /// Delivered of those.
+    pub delivered_all: u64,
+    /// Delays of those delivered in the window.
+    pub delay: Delay,
+}
+
+impl GroupCount {
+    /// The share of what the group is entitled to, in the window, that it got; of what was offered where that was less.
+    #[must_use]
+    pub fn share(&self, window_s: f64) -> f64 {
+        let due = (self.due_pps * window_s).min(to_f64(self.offered));
+        if due > 0.0 { to_f64(self.delivered) / due } else { f64::NAN }
+    }
+}
+
+/// Time of the SGSN's core in s.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CoreTime {
+    /// Busy in whatever way, softirq included.
+    pub busy_s: f64,
+    /// Of that, interrupts of both kinds.
+    pub interrupts_s: f64,
+    /// Taken away by the machine below.
+    pub stolen_s: f64,
+    /// Wall-clock time of the same interval.
+    pub wall_s: f64,
+}
+
+/// What a step has given.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Step {
+    /// Length of the window in s, as it was.
+    pub window_s: f64,
+    /// By group, in the order of the offer.
+    pub groups: Vec<GroupCount>,
+    /// Packets for nobody that were offered.
+    pub unknown: u64,
+    /// Drops by name.
+    pub drops: BTreeMap<String, u64>,
+    /// Lost in a driver's ring before a program saw them.
+    pub ring_losses: u64,
+    /// Still queued when the wait for the end was over.
+    pub queued: u64,
+    /// Arrived at the wrong mobile, twice, or damaged.
+    pub wrong: u64,
+    /// The SGSN's core during the window.
+    pub core: CoreTime,
+    /// Every counter that was read, for the JSON.
+    pub raw: BTreeMap<String, u64>,
+    /// The candidate has no names for its drops: the account is not expected to close.
+    pub nameless: bool,
+}
+
+fn to_f64(value: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+    let value = value as f64;
+    value
+}
+
+impl Step {
+    /// The group of this name.
+    #[must_use]
+    pub fn group(&self, name: &str) -> Option<&GroupCount> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// Everything that was offered in the whole step.
+    #[must_use]
+    pub fn offered_all(&self) -> u64 {
+        self.groups.iter().map(|group| group.offered_all).sum::<u64>() + self.unknown
+    }
+
+    /// Everything that was delivered of it.
+    #[must_use]
+    pub fn delivered_all(&self) -> u64 {
+        self.groups.iter().map(|group| group.delivered_all).sum()
+    }
+
+    /// Delivered in the window, in packets/s.
+    #[must_use]
+    pub fn delivered_pps(&self) -> f64 {
+        to_f64(self.groups.iter().map(|group| group.delivered).sum()) / self.window_s
+    }
+
+    /// Offered in the window to groups, in packets/s.
+    #[must_use]
+    pub fn offered_pps(&self) -> f64 {
+        to_f64(self.groups.iter().map(|group| group.offered).sum()) / self.window_s
+    }
+
+    /// What nobody has accounted for; negative where more came out than went in.
+    #[must_use]
+    pub fn unaccounted(&self) -> i64 {
+        let named: u64 = self.drops.values().sum();
+        let known = self.delivered_all() + named + self.ring_losses + self.queued;
+        i64::try_from(self.offered_all()).unwrap_or(i64::MAX) - i64::try_from(known).unwrap_or(i64::MAX)
+    }
+
+    /// The part of what was offered that a ring lost.
+    #[must_use]
+    pub fn ring_loss(&self) -> f64 {
+        to_f64(self.ring_losses) / to_f64(self.offered_all().max(1))
+    }
+
+    /// Why the step says nothing, if it does not.
+    #[must_use]
+    pub fn unsound(&self) -> Option<String> {
+        if self.wrong != 0 {
+            return Some(format!("{} packets at the wrong mobile, twice or damaged", self.wrong));
+        }
+        if self.unaccounted() != 0 && !self.nameless {
+            return Some(format!("{} of {} packets unaccounted for", self.unaccounted(), self.offered_all()));
+        }
+        (self.ring_loss() > RING_LOSS_MAX)
+            .then(|| format!("a ring lost {:.3} % before the classifier", self.ring_loss() * 100.0))
+    }
+
+    /// True where every group got at least the part `least` of what it is entitled to, in the window.
+    #[must_use]
+    pub fn is_whole(&self, least: f64) -> bool {
+        self.groups.iter().all(|group| group.offered == 0 || group.share(self.window_s) >= least)
+    }
+
+    /// For the JSON.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let group = |group: &GroupCount| {
+            json!({
+                "name": group.name, "due_pps": group.due_pps, "offered": group.offered,
+                "delivered": group.delivered, "read": group.read, "offered_all": group.offered_all,
+                "delivered_all": group.delivered_all, "delay_count": group.delay.count,
+                "delay_mean_us": group.delay.mean_us, "delay_p50_us": group.delay.p50_us,
+                "delay_p90_us": group.delay.p90_us, "delay_p99_us": group.delay.p99_us,
+                "delay_max_us": group.delay.max_us,
+            })
+        };
+        json!({
+            "window_s": self.window_s,
+            "groups": self.groups.iter().map(group).collect::<Vec<_>>(),
+            "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
+            "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
+            "core_busy_s": self.core.busy_s, "core_interrupts_s": self.core.interrupts_s,
+            "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
+            "sound": self.unsound().is_none(), "raw": self.raw,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step() -> Step {
+        let group = GroupCount {
+            name: "good",
+            due_pps: 100.0,
+            offered: 150,
+            delivered: 99,
+            offered_all: 300,
+            delivered_all: 200,
+            ..GroupCount::default()
+        };
+        let drops = BTreeMap::from([("over_rate".to_owned(), 90), ("unknown_teid".to_owned(), 1000)]);
+        Step { window_s: 1.0, groups: vec![group], unknown: 1000, drops, queued: 10, ..Step::default() }
+    }
+
+    #[test]
+    fn an_account_that_closes_is_sound() {
+        let mut step = step();
+        assert_eq!((step.unaccounted(), step.unsound()), (0, None));
+        step.queued = 9;
+        assert_eq!(step.unsound().as_deref(), Some("1 of 1300 packets unaccounted for"));
+        (step.queued, step.ring_losses) = (0, 10);
+        assert_eq!(step.unsound().as_deref(), Some("a ring lost 0.769 % before the classifier"));
+        (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
+        assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
+        (step.wrong, step.queued, step.nameless) = (0, 0, true);
+        assert_eq!(step.unsound(), None, "a candidate without names cannot be held to the account");
+    }
+
+    #[test]
+    fn shares_are_of_what_one_is_entitled_to() {
+        let mut step = step();
+        assert!(step.is_whole(0.99) && !step.is_whole(0.995));
+        // Less was offered than the group might have had.
+        if let Some(group) = step.groups.first_mut() {
+            group.offered = 99;
+        }
+        assert!(step.is_whole(1.0));
+        assert_eq!(step.delivered_pps(), 99.0);
+    }
+}

@@ -1,0 +1,384 @@
+//! What every experiment does: sizes, turns of the candidates, steps that are repeated when they are not sound, and the
+//! book in which all of them stand.
+
+use super::account::Step;
+use super::search::{Bracket, WHOLE};
+use super::stats::{Samples, best_saturation, exceeding_per_good};
+use super::{Bare, Candidate, Chain, Group, Lab, Members, Offer, Setup, Spacing};
+use crate::report::{Cell, Figure, MachineInfo, Options, Report, Size, Verdict};
+use serde_json::{Value, json};
+
+/// Of the bare drop rate, what may be offered in total.
+pub const OFFERED_MAX: f64 = 0.75;
+/// A mobile is offered a little less than it has negotiated, since the bit rates of a profile come in steps.
+const BELOW_NEGOTIATED: f64 = 0.995;
+/// How often a step that is not sound is made again.
+const AGAIN_MAX: u32 = 1;
+
+/// How much of everything.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sizes {
+    /// Mobiles that attach.
+    pub users: u32,
+    /// Cells.
+    pub cells: u32,
+    /// Repetitions of each cell.
+    pub repetitions: u32,
+    /// Window of a step in s.
+    pub window_s: f64,
+    /// Before the window.
+    pub warm_up_s: f64,
+    /// Buffering in ms of each mobile's rate.
+    pub buffer_ms: u32,
+    /// Fewer axes: what no bound needs is left out.
+    pub quick: bool,
+}
+
+impl Sizes {
+    /// For a run of this size.
+    #[must_use]
+    pub const fn of(size: Size) -> Self {
+        let quick = Self {
+            users: 10_000,
+            cells: 802,
+            repetitions: 5,
+            window_s: 0.5,
+            warm_up_s: 0.25,
+            buffer_ms: 1000,
+            quick: true,
+        };
+        match size {
+            Size::Quick => quick,
+            Size::Normal => Self { window_s: 2.0, warm_up_s: 1.0, quick: false, ..quick },
+            Size::Full => Self { window_s: 5.0, warm_up_s: 2.0, repetitions: 9, quick: false, ..quick },
+        }
+    }
+}
+
+/// A candidate's chain; it has the core only in its turn.
+pub struct Runner {
+    /// Who.
+    pub candidate: Candidate,
+    chain: Box<dyn Chain>,
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Runner({})", self.candidate)
+    }
+}
+
+/// An experiment in progress.
+pub struct Bench<'a> {
+    /// Where chains are made.
+    pub lab: &'a mut dyn Lab,
+    /// How much of everything.
+    pub sizes: Sizes,
+    /// What could not be measured, and what else a person should know.
+    pub remarks: Vec<String>,
+    cells: Vec<Cell>,
+    verdicts: Vec<Verdict>,
+    figures: Vec<Figure>,
+    unsound: Vec<String>,
+    seed: u64,
+    steps: u64,
+}
+
+impl std::fmt::Debug for Bench<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bench({:?}, {} steps)", self.sizes, self.steps)
+    }
+}
+
+/// Names and values of a cell's axes.
+pub type Axis = Vec<(&'static str, Value)>;
+
+impl<'a> Bench<'a> {
+    /// An experiment that has done nothing yet.
+    pub fn new(lab: &'a mut dyn Lab, sizes: Sizes, seed: u64) -> Self {
+        let (remarks, cells, verdicts, figures, unsound) = (vec![], vec![], vec![], vec![], vec![]);
+        Self { lab, sizes, remarks, cells, verdicts, figures, unsound, seed, steps: 0 }
+    }
+
+    /// A setup of this size in which each mobile negotiates `kbps`.
+    #[must_use]
+    pub const fn setup(&self, kbps: u32) -> Setup {
+        Setup {
+            work_ns: 0,
+            policing: true,
+            users: self.sizes.users,
+            cells: self.sizes.cells,
+            kbps,
+            ms_rate: 1.02,
+            octets: 378,
+            buffer_ms: self.sizes.buffer_ms,
+            real_time: 0,
+            high_every: 0,
+        }
+    }
+
+    /// Starts those of the candidates that this machine has; each waits for its turn.
+    ///
+    /// # Errors
+    /// Where one that is there does not start.
+    pub fn start(&mut self, candidates: &[Candidate], setup: &Setup) -> Result<Vec<Runner>, String> {
+        let mut runners = Vec::new();
+        for candidate in candidates.iter().copied() {
+            if let Some(why) = self.lab.missing(candidate) {
+                self.remarks.push(format!("{candidate} was left out: {why}"));
+                continue;
+            }
+            self.lab.say(&format!("{candidate}: {} mobiles attach", setup.users));
+            let mut chain =
+                self.lab.start(candidate, setup).map_err(|error| format!("{candidate}: {error}"))?;
+            chain.pause()?;
+            runners.push(Runner { candidate, chain });
+        }
+        Ok(runners)
+    }
+
+    /// Gives a runner the core, does something with its chain, and takes the core away again.
+    ///
+    /// # Errors
+    /// What was done wrong, or the chain's own.
+    pub fn turn<R>(
+        &mut self,
+        runner: &mut Runner,
+        action: impl FnOnce(&mut Self, &mut dyn Chain) -> Result<R, String>,
+    ) -> Result<R, String> {
+        runner.chain.resume()?;
+        let result = action(self, runner.chain.as_mut());
+        runner.chain.pause()?;
+        result.map_err(|error| format!("{}: {error}", runner.candidate))
+    }
+
+    /// One step, written into the book; one that is not sound is made again.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn step(&mut self, chain: &mut dyn Chain, axis: &Axis, offer: &Offer) -> Result<Step, String> {
+        let mut offer = offer.clone();
+        let mut again = 0;
+        loop {
+            self.steps += 1;
+            offer.seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.steps);
+            let step = chain.step(&offer)?;
+            let unsound = step.unsound();
+            let mut axis = axis.clone();
+            axis.push(("offered_pps", json!(offer.pps().round())));
+            axis.push(("due_pps", json!(offer.due_pps().round())));
+            self.cells.push(Cell::new(axis.clone(), [("step".to_owned(), step.json())]));
+            let Some(why) = unsound else { return Ok(step) };
+            let names: Vec<String> = axis.iter().map(|(name, value)| format!("{name} {value}")).collect();
+            self.unsound.push(format!("{}: {why}", names.join(", ")));
+            again += 1;
+            if again > AGAIN_MAX {
+                return Ok(step);
+            }
+        }
+    }
+
+    /// The window and the rest of an offer of this size.
+    #[must_use]
+    pub const fn offer(&self, setup: &Setup, groups: Vec<Group>) -> Offer {
+        Offer {
+            groups,
+            unknown_pps: 0.0,
+            octets: setup.octets,
+            warm_up_s: self.sizes.warm_up_s,
+            window_s: self.sizes.window_s,
+            burst_ms: 10,
+            seed: 0,
+        }
+    }
+
+    /// Good traffic of `pps` packets/s, with the fraction `f` of exceeding traffic beside it: as many users as that
+    /// takes, each at what it has negotiated; every second of them is a bad one, who is offered the excess as well.
+    #[must_use]
+    pub fn mix(&self, setup: &Setup, pps: f64, f: f64) -> Offer {
+        let k = exceeding_per_good(f);
+        let half = users_for(pps / 2.0, setup, (setup.users - setup.real_time) / 2);
+        let each = pps / 2.0 / f64::from(half);
+        let group = |name, offset, pps_each| Group {
+            name,
+            members: Members { first: setup.real_time + offset, stride: 2, count: half },
+            pps_each,
+            due_pps_each: each,
+            spacing: Spacing::Exponential,
+        };
+        self.offer(setup, vec![group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))])
+    }
+
+    /// The highest load that is delivered whole, with this fraction of exceeding traffic; `(0, _)` where none is. True
+    /// where the cap ended the search.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn saturation(
+        &mut self,
+        chain: &mut dyn Chain,
+        axis: &Axis,
+        mut bracket: Bracket,
+        make: &dyn Fn(&Self, f64) -> Offer,
+    ) -> Result<(f64, bool), String> {
+        for _ in 0..24 {
+            let Some(load) = bracket.next_load() else { break };
+            let offer = make(self, load);
+            let step = self.step(chain, axis, &offer)?;
+            bracket.tell(step.is_whole(WHOLE) && step.wrong == 0);
+        }
+        Ok((bracket.found(), bracket.is_capped()))
+    }
+
+    /// Medians of saturation for each runner in turn, `f` being the fraction of exceeding traffic: one wide search, then
+    /// narrow ones around what was found. `guess` is for the first.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn saturations(
+        &mut self,
+        runners: &mut [Runner],
+        setup: &Setup,
+        f: f64,
+        guess: &dyn Fn(Candidate) -> f64,
+        cap: f64,
+    ) -> Result<Vec<Found>, String> {
+        let mut found = vec![Found::default(); runners.len()];
+        for repetition in 0..self.sizes.repetitions {
+            for (runner, found) in runners.iter_mut().zip(&mut found) {
+                let axis: Axis = vec![
+                    ("candidate", json!(runner.candidate.name())),
+                    ("what", json!("saturation")),
+                    ("exceeding_percent", json!((f * 100.0).round())),
+                    ("policing", json!(setup.policing)),
+                    ("work_ns", json!(setup.work_ns)),
+                    ("octets", json!(setup.octets)),
+                    ("repetition", json!(repetition)),
+                ];
+                let last = found.pps.median();
+                let bracket = if last.is_finite() && last > 0.0 {
+                    Bracket::new(last, 1.03, 1.011, cap)
+                } else {
+                    Bracket::new(guess(runner.candidate), 1.2, 1.011, cap)
+                };
+                let make = |bench: &Self, load: f64| bench.mix(setup, load, f);
+                let (pps, capped) =
+                    self.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
+                found.pps.push(pps);
+                found.capped |= capped;
+            }
+        }
+        for (runner, found) in runners.iter().zip(&found) {
+            let line = format!("{}: saturation at {:.0} % {}", runner.candidate, f * 100.0, found.pps.kpps());
+            self.lab.say(&line);
+        }
+        Ok(found)
+    }
+
+    /// How many packets/s a bare loop handles: what it drops or delivers while it is offered more than it can.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn bare_rate(&mut self, bare: Bare, setup: &Setup, offered_pps: f64) -> Result<Samples, String> {
+        let mut rates = Samples::default();
+        let mut chain = self.lab.bare(bare, setup)?;
+        for repetition in 0..self.sizes.repetitions {
+            let group = Group {
+                name: "all",
+                members: Members { first: 0, stride: 1, count: setup.users },
+                pps_each: offered_pps / f64::from(setup.users),
+                due_pps_each: offered_pps / f64::from(setup.users),
+                spacing: Spacing::Fixed,
+            };
+            let offer = self.offer(setup, vec![group]);
+            let step = chain.step(&offer)?;
+            // Beyond its limit a ring must lose: the book has it, and nobody is held to it.
+            let axis = vec![
+                ("bare", json!(bare.name())),
+                ("octets", json!(setup.octets)),
+                ("repetition", json!(repetition)),
+            ];
+            self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
+            let handled = match bare {
+                Bare::Drop => step.raw.get("window_dropped").copied().unwrap_or(0),
+                _ => step.groups.iter().map(|group| group.delivered).sum(),
+            };
+            #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+            rates.push(handled as f64 / step.window_s);
+        }
+        self.lab.say(&format!("bare {}: {}", bare.name(), rates.kpps()));
+        Ok(rates)
+    }
+
+    /// A claim, as a row of the table.
+    pub fn claim(&mut self, name: &str, paper: Option<&str>, ours: String, goal: String, holds: bool) {
+        let (name, paper) = (name.to_owned(), paper.map(str::to_owned));
+        self.verdicts.push(Verdict { name, paper, ours, goal, holds });
+    }
+
+    /// A figure beside the numbers.
+    pub fn figure(&mut self, name: &str, caption: &str, svg: String) {
+        self.figures.push(Figure { name: name.to_owned(), caption: caption.to_owned(), svg });
+    }
+
+    /// A cell of medians beside those of the steps.
+    pub fn cell(&mut self, axis: Axis, metrics: Vec<(String, Value)>) {
+        self.cells.push(Cell::new(axis, metrics));
+    }
+
+    /// The report, with the row that says whether every step's account closed.
+    #[must_use]
+    pub fn report(mut self, experiment: &str, options: &Options) -> Report {
+        let (steps, unsound) = (self.steps, self.unsound.len());
+        self.claim(
+            "every step: offered = delivered + named drops + ring losses",
+            None,
+            format!("{unsound} of {steps} steps are not sound"),
+            "0".to_owned(),
+            unsound == 0,
+        );
+        self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));
+        let mut report = Report {
+            experiment: experiment.to_owned(),
+            seed: options.seed,
+            machine: Some(MachineInfo::here()),
+            cells: self.cells,
+            verdicts: self.verdicts,
+            figures: self.figures,
+            remarks: self.remarks,
+        };
+        let remarks = report.remarks.iter().map(|remark| ("remark".to_owned(), json!(remark)));
+        let remarks: Vec<Cell> = remarks.map(|remark| Cell::new([], [remark])).collect();
+        report.cells.extend(remarks);
+        report
+    }
+}
+
+/// A saturation that was found.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// In packets/s, one for each repetition.
+    pub pps: Samples,
+    /// The limit of the offered load ended a search, not the SGSN.
+    pub capped: bool,
+}
+
+/// How many users it takes for `pps` packets/s, when each gets what it has negotiated.
+fn users_for(pps: f64, setup: &Setup, max: u32) -> u32 {
+    let wanted = (pps / (setup.pps_each() * BELOW_NEGOTIATED)).ceil().clamp(1.0, f64::from(max.max(1)));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and a u32")]
+    let wanted = wanted as u32;
+    wanted
+}
+
+/// The good load that may be offered where `f` of all traffic exceeds and the machine drops `drop_pps` at most.
+#[must_use]
+pub fn cap(drop_pps: f64, f: f64) -> f64 {
+    OFFERED_MAX * drop_pps / (1.0 + exceeding_per_good(f))
+}
+
+/// S_f from S0 and the bare drop rate.
+#[must_use]
+pub fn s_f(s0: f64, drop_pps: f64, f: f64) -> f64 {
+    best_saturation(1.0 / s0, 1.0 / drop_pps, exceeding_per_good(f))
+}

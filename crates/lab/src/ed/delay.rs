@@ -1,0 +1,219 @@
+//! `ed-delay`: the delay of real-time mobiles as the load grows (thesis, section 7.4, figure 7.9).
+//!
+//! A few real-time mobiles at a fixed rate; all the rest is best effort, exponentially spaced, none of it exceeding. Delay
+//! is from the generator at Gn to the driver of the sink at Gb.
+
+use super::account::Delay;
+use super::bench::{Axis, Bench, cap};
+use super::stats::Samples;
+use super::throughput::KBPS;
+use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, thesis};
+use crate::figure::{self, Curve, Panel, Point, Scale, Style};
+use serde_json::json;
+
+/// Loads as multiples of each candidate's own S0.
+const TIMES: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
+/// Real-time mobiles: one would give too few samples in a short window.
+const REAL_TIME: u32 = 10;
+/// Their packets/s, within what they negotiate.
+const REAL_TIME_PPS: f64 = 100.0;
+/// By how much the mean may grow from idle, in µs.
+const GROWTH_US: f64 = 50.0;
+/// By how much the 99th percentile may be above that of the bare loop, in µs.
+const ABOVE_BARE_US: f64 = 30.0;
+
+#[derive(Debug, Clone, Default)]
+struct Delays {
+    mean: Samples,
+    p50: Samples,
+    p99: Samples,
+    delivered: Samples,
+}
+
+impl Delays {
+    fn push(&mut self, delay: Delay, share: f64) {
+        self.delivered.push(share);
+        if delay.count > 0 {
+            self.mean.push(delay.mean_us);
+            self.p50.push(delay.p50_us);
+            self.p99.push(delay.p99_us);
+        }
+    }
+}
+
+/// One candidate, or the bare loop: its delays by load.
+struct Line {
+    name: String,
+    candidate: Option<Candidate>,
+    points: Vec<(f64, Delays)>,
+}
+
+impl Line {
+    fn new(name: &str, candidate: Option<Candidate>) -> Self {
+        let points = TIMES.iter().map(|times| (*times, Delays::default())).collect();
+        Self { name: name.to_owned(), candidate, points }
+    }
+
+    fn at(&self, times: f64) -> Delays {
+        let found = self.points.iter().find(|(other, _)| (*other - times).abs() < 1e-9);
+        found.map(|(_, delays)| delays.clone()).unwrap_or_default()
+    }
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let mut setup = bench.setup(KBPS);
+    setup.real_time = REAL_TIME;
+    let candidates = [Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport];
+    let mut runners = bench.start(&candidates, &setup)?;
+    let found = bench.saturations(&mut runners, &setup, 0.0, &|_| 350_000.0, cap(drop_pps, 0.0))?;
+    let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
+    let mut lines: Vec<Line> =
+        runners.iter().map(|runner| Line::new(runner.candidate.name(), Some(runner.candidate))).collect();
+    let mut bare = Line::new("bare loop with two rings", None);
+    let bare_s0 = s0.first().copied().unwrap_or(f64::NAN);
+    for repetition in 0..bench.sizes.repetitions {
+        for (at, times) in TIMES.iter().copied().enumerate() {
+            for ((runner, s0), line) in runners.iter_mut().zip(&s0).zip(&mut lines) {
+                let offer = offer(bench, &setup, (times * s0).min(cap(drop_pps, 0.0)));
+                let axis = axis(runner.candidate.name(), times, repetition);
+                let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
+                let group = step.group("real time").cloned().unwrap_or_default();
+                if let Some((_, delays)) = line.points.get_mut(at) {
+                    delays.push(group.delay, group.share(step.window_s));
+                }
+            }
+        }
+        // The same traffic as gannet-xdp got, without a stack.
+        let mut chain = bench.lab.bare(Bare::TwoRings, &setup)?;
+        for (times, delays) in &mut bare.points {
+            let offer = offer(bench, &setup, (*times * bare_s0).min(cap(drop_pps, 0.0)));
+            let axis = axis("bare two-rings", *times, repetition);
+            let step = bench.step(chain.as_mut(), &axis, &offer)?;
+            let group = step.group("real time").cloned().unwrap_or_default();
+            delays.push(group.delay, group.share(step.window_s));
+        }
+    }
+    judge(bench, &lines, &bare);
+    lines.push(bare);
+    draw(bench, &lines)
+}
+
+fn axis(name: &str, times: f64, repetition: u32) -> Axis {
+    vec![
+        ("candidate", json!(name)),
+        ("what", json!("delay of real time")),
+        ("times_saturation", json!(times)),
+        ("repetition", json!(repetition)),
+    ]
+}
+
+fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
+    let mut groups = vec![Group {
+        name: "real time",
+        members: Members { first: 0, stride: 1, count: setup.real_time },
+        pps_each: REAL_TIME_PPS,
+        due_pps_each: REAL_TIME_PPS,
+        spacing: Spacing::Fixed,
+    }];
+    let rest = load - REAL_TIME_PPS * f64::from(setup.real_time);
+    if rest > 0.0 {
+        groups.extend(bench.mix(setup, rest, 0.0).groups);
+    }
+    let mut offer = bench.offer(setup, groups);
+    // A burst of all users every 10 ms would be a queue of its own making.
+    offer.burst_ms = 0;
+    offer
+}
+
+fn judge(bench: &mut Bench<'_>, lines: &[Line], bare: &Line) {
+    let line = |candidate| lines.iter().find(|line| line.candidate == Some(candidate));
+    let Some(xdp) = line(Candidate::Xdp) else { return };
+    let growth = |line: &Line, times| line.at(times).mean.median() - line.at(0.0).mean.median();
+    for times in [1.0, 2.0] {
+        let own = growth(xdp, times);
+        let fifo = line(Candidate::Fifo).map_or(f64::NAN, |fifo| growth(fifo, times));
+        let paper = (times == 1.0).then_some("idle to 1600 packets/s: +4 ms / +285 µs");
+        bench.claim(
+            &format!("real-time delay, mean, idle to {times:.1} times saturation"),
+            paper,
+            format!("+{own:.0} µs (gannet-fifo +{fifo:.0} µs)"),
+            format!("at most +{GROWTH_US:.0} µs"),
+            own <= GROWTH_US,
+        );
+    }
+    for times in [0.0, 1.0, 2.0] {
+        let (own, loop_) = (xdp.at(times).p99.median(), bare.at(times).p99.median());
+        bench.claim(
+            &format!("real-time delay, 99th percentile, at {times:.1} times saturation"),
+            None,
+            format!("{own:.0} µs, {:+.0} above the bare two-ring loop's {loop_:.0}", own - loop_),
+            format!("at most +{ABOVE_BARE_US:.0} µs"),
+            own - loop_ <= ABOVE_BARE_US,
+        );
+    }
+}
+
+fn draw(bench: &mut Bench<'_>, lines: &[Line]) -> Result<(), String> {
+    let mut curves = Vec::new();
+    for line in lines {
+        for (times, delays) in &line.points {
+            bench.cell(
+                vec![
+                    ("candidate", json!(line.name)),
+                    ("what", json!("median delay of real time")),
+                    ("times_saturation", json!(times)),
+                ],
+                vec![
+                    ("mean_us".to_owned(), delays.mean.json()),
+                    ("p50_us".to_owned(), delays.p50.json()),
+                    ("p99_us".to_owned(), delays.p99.json()),
+                    ("delivered_share".to_owned(), delays.delivered.json()),
+                ],
+            );
+        }
+        let curve = |what: &str, style, get: &dyn Fn(&Delays) -> &Samples| Curve {
+            name: format!("{}, {what}", line.name),
+            style,
+            colour: line.candidate.map_or(4, Candidate::colour),
+            points: line
+                .points
+                .iter()
+                .filter(|(_, delays)| !get(delays).is_empty())
+                .map(|(times, delays)| get(delays).point(*times))
+                .collect(),
+        };
+        curves.push(curve("mean", Style::Measured, &|delays| &delays.mean));
+        curves.push(curve("99th percentile", Style::Line, &|delays| &delays.p99));
+    }
+    let thesis = |name: &str, candidate: Candidate, points: &[(f64, f64)]| Curve {
+        name: format!("{name}, mean"),
+        style: Style::Reference,
+        colour: candidate.colour(),
+        points: points.iter().map(|(times, us)| Point::new(*times, *us)).collect(),
+    };
+    let axes = |title: &str, curves| Panel {
+        title: title.to_owned(),
+        x: "load, 1 = own saturation".to_owned(),
+        y: "delay of real time, µs".to_owned(),
+        y_scale: Scale::Logarithmic,
+        curves,
+        ..Panel::default()
+    };
+    let theirs = vec![
+        thesis("SGSN", Candidate::Fifo, &thesis::DELAY_SGSN_US),
+        thesis("ED-SGSN", Candidate::Xdp, &thesis::DELAY_ED_US),
+    ];
+    let panels = [
+        axes("Delay of real-time mobiles, this machine", curves),
+        axes("Thesis, figure 7.9 (1 = 1600 packets/s)", theirs),
+    ];
+    let caption =
+        "Delay of real-time mobiles by load of best effort, beside what the thesis says of figure 7.9";
+    bench.figure("ed-delay", caption, figure::panels(&panels)?);
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! A laboratory that is arithmetic: what the experiments conclude from a machine that is known.
+
+use super::account::{CoreTime, Delay, GroupCount, Step};
+use super::bench::{Bench, Sizes};
+use super::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
+use crate::report::{Options, Report, Size};
+use std::collections::BTreeMap;
+
+/// Seconds for a packet that is forwarded, and for one that is dropped at the driver.
+const FORWARD_S: f64 = 2e-6;
+const DROP_S: f64 = 0.36e-6;
+
+#[derive(Debug, Clone, Copy)]
+struct FakeLab {
+    /// gannet-xdp serves in order of arrival as well.
+    is_broken: bool,
+    /// Each step has one drop too many.
+    leaks: bool,
+}
+
+struct FakeChain {
+    forward_s: f64,
+    /// `None`: what exceeds costs as much as what is forwarded.
+    drop_s: Option<f64>,
+    bare_drop: bool,
+    leaks: bool,
+    setup: Setup,
+    running: bool,
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of a model")]
+fn count(value: f64) -> u64 {
+    value.round().max(0.0) as u64
+}
+
+impl FakeChain {
+    /// What each group gets, in packets/s.
+    fn shares(&self, offer: &Offer) -> Vec<f64> {
+        let offered: f64 = offer.pps();
+        let Some(drop_s) = self.drop_s else {
+            let passes = (1.0 / self.forward_s / offered).min(1.0);
+            return offer.groups.iter().map(|g| (g.pps() * passes).min(g.due_pps())).collect();
+        };
+        let due = |group: &Group| group.pps().min(group.due_pps());
+        let excess = offered - offer.groups.iter().map(due).sum::<f64>();
+        let mut capacity = ((1.0 - drop_s * excess) / self.forward_s).max(0.0);
+        let first = |group: &&Group| group.name == "high" || group.name == "real time";
+        let ahead: f64 = offer.groups.iter().filter(first).map(due).sum();
+        capacity -= ahead;
+        let rest: f64 = offer.groups.iter().filter(|g| !first(g)).map(due).sum();
+        let part = if rest > 0.0 { (capacity / rest).min(1.0) } else { 1.0 };
+        offer.groups.iter().map(|g| if first(&g) { due(g) } else { due(g) * part }).collect()
+    }
+}
+
+impl Chain for FakeChain {
+    fn step(&mut self, offer: &Offer) -> Result<Step, String> {
+        assert!(self.running, "a chain that is paused is offered nothing");
+        for group in &offer.groups {
+            assert!(group.members.iter().all(|user| user < self.setup.users), "{group:?}");
+        }
+        let window_s = offer.window_s;
+        let all_s = window_s + offer.warm_up_s;
+        let busy = (offer.pps() * self.forward_s).min(1.0);
+        let waits = if self.drop_s.is_some() { 15.0 * busy } else { 5000.0 * busy };
+        let delay = Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() };
+        let groups: Vec<GroupCount> = offer
+            .groups
+            .iter()
+            .zip(self.shares(offer))
+            .map(|(group, pps)| GroupCount {
+                name: group.name,
+                due_pps: group.due_pps(),
+                offered: count(group.pps() * window_s),
+                delivered: count(pps * window_s),
+                read: Some(count(pps * all_s)),
+                offered_all: count(group.pps() * all_s),
+                delivered_all: count(pps * all_s),
+                delay,
+            })
+            .collect();
+        let mut step = Step {
+            window_s,
+            groups,
+            unknown: count(offer.unknown_pps * all_s),
+            core: CoreTime { busy_s: busy * window_s, wall_s: window_s, ..CoreTime::default() },
+            ..Step::default()
+        };
+        let dropped = step.unaccounted();
+        let dropped = u64::try_from(dropped).unwrap_or(0) + u64::from(self.leaks);
+        step.drops = BTreeMap::from([("over_rate".to_owned(), dropped)]);
+        if self.bare_drop {
+            let dropped = (1.0 / DROP_S).min(offer.pps()) * window_s;
+            step.raw.insert("window_dropped".to_owned(), count(dropped));
+        }
+        Ok(step)
+    }
+
+    fn lower(&mut self, _: &Lower) -> Result<(), String> {
+        assert!(self.running);
+        Ok(())
+    }
+
+    fn raise(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn resident_octets(&mut self) -> Result<u64, String> {
+        Ok((100 << 20) + u64::from(self.setup.users) * 700)
+    }
+
+    fn pause(&mut self) -> Result<(), String> {
+        assert!(core::mem::replace(&mut self.running, false));
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), String> {
+        assert!(!core::mem::replace(&mut self.running, true));
+        Ok(())
+    }
+}
+
+impl Lab for FakeLab {
+    fn missing(&self, _: Candidate) -> Option<String> {
+        None
+    }
+
+    fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String> {
+        let early = candidate == Candidate::Xdp && !self.is_broken;
+        let forward_s = if candidate == Candidate::Osmo { 15e-6 } else { FORWARD_S };
+        Ok(Box::new(FakeChain {
+            forward_s: forward_s + f64::from(setup.work_ns) * 1e-9,
+            drop_s: early.then_some(DROP_S),
+            bare_drop: false,
+            leaks: self.leaks,
+            setup: setup.clone(),
+            running: true,
+        }))
+    }
+
+    fn bare(&mut self, bare: Bare, setup: &Setup) -> Result<Box<dyn Chain>, String> {
+        Ok(Box::new(FakeChain {
+            forward_s: if bare == Bare::Drop { 1.0 } else { 1.5e-6 },
+            drop_s: Some(0.0),
+            bare_drop: bare == Bare::Drop,
+            leaks: false,
+            setup: setup.clone(),
+            running: true,
+        }))
+    }
+
+    fn say(&mut self, _: &str) {}
+}
+
+type Experiment = fn(&mut Bench<'_>) -> Result<(), String>;
+
+const EXPERIMENTS: [(&str, Experiment); 7] = [
+    ("ed-overhead", super::overhead::experiment),
+    ("ed-throughput", super::throughput::experiment),
+    ("ed-isolation", super::isolation::experiment),
+    ("ed-delay", super::delay::experiment),
+    ("ed-precedence", super::precedence::experiment),
+    ("ed-flood", super::flood::experiment),
+    ("ed-scale", super::scale::experiment),
+];
+
+fn run(mut lab: FakeLab, name: &str, experiment: Experiment) -> Report {
+    let sizes = Sizes { repetitions: 2, ..Sizes::of(Size::Quick) };
+    let mut bench = Bench::new(&mut lab, sizes, 1);
+    experiment(&mut bench).unwrap();
+    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    bench.report(name, &options)
+}
+
+#[test]
+fn a_machine_that_demultiplexes_early_holds() {
+    for (name, experiment) in EXPERIMENTS {
+        let report = run(FakeLab { is_broken: false, leaks: false }, name, experiment);
+        for verdict in &report.verdicts {
+            assert!(verdict.holds || verdict.name == "gannet-fifo is honest", "{}", report.table());
+        }
+        assert!(report.verdicts.len() > 1 && !report.figures.is_empty(), "{name}");
+        if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
+            for figure in &report.figures {
+                let path = std::path::Path::new(&directory).join(format!("{}.svg", figure.name));
+                std::fs::write(path, &figure.svg).unwrap();
+            }
+            println!("{}", report.table());
+        }
+    }
+}
+
+#[test]
+fn a_machine_that_serves_in_order_of_arrival_does_not() {
+    for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| !name.ends_with("scale")) {
+        let report = run(FakeLab { is_broken: true, leaks: false }, name, experiment);
+        assert!(name == "ed-overhead" || !report.holds(), "{}", report.table());
+    }
+}
+
+#[test]
+fn a_leak_of_one_packet_shows() {
+    let (name, experiment) = EXPERIMENTS[5];
+    let report = run(FakeLab { is_broken: false, leaks: true }, name, experiment);
+    let row = report.verdicts.last().unwrap();
+    assert!(!row.holds && row.ours.contains("not sound"), "{row:?}");
+    assert!(report.remarks.iter().any(|remark| remark.contains("-1 of")), "{:?}", report.remarks);
+}

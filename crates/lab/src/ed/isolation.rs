@@ -1,0 +1,248 @@
+//! `ed-isolation`: what good and bad users get of their allocated bandwidth (thesis, section 7.3.2, figures 7.5 to 7.8).
+//!
+//! The thesis's 160 users are 0.8 of the saturation that is possible with the exceeding traffic, its 256 users 1.2 times
+//! that. Candidates that serve in order of arrival keep the good load at 0.8 and 1.2 times their own S0, as the thesis
+//! kept its users.
+
+use super::account::{GroupCount, Step};
+use super::bench::{Axis, Bench, Runner, cap, s_f};
+use super::stats::Samples;
+use super::throughput::KBPS;
+use super::{Bare, Candidate, Lower, Members, Setup, thesis};
+use crate::figure::{self, Curve, Panel, Point, Style};
+use serde_json::json;
+
+const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
+/// What a good user gets below saturation.
+const SHARE: f64 = 0.995;
+/// By how much good and bad may differ above it.
+const APART: f64 = 0.02;
+
+/// What one candidate's groups got at one fraction of exceeding traffic.
+#[derive(Debug, Clone, Default)]
+struct Shares {
+    good: Samples,
+    bad: Samples,
+    good_read: Samples,
+    bad_read: Samples,
+    apart: Samples,
+}
+
+/// One candidate at one load: its shares by fraction.
+struct Scenario {
+    candidate: Candidate,
+    times: f64,
+    points: Vec<(f64, Shares)>,
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let mut drawn = Vec::new();
+    for policing in [true, false] {
+        let mut setup = bench.setup(KBPS);
+        setup.policing = policing;
+        if !policing {
+            setup.ms_rate = 4.0;
+        }
+        let scenarios = configuration(bench, &setup, drop_pps)?;
+        judge(bench, &setup, &scenarios);
+        drawn.push((policing, scenarios));
+    }
+    for (policing, scenarios) in &drawn {
+        draw(bench, *policing, scenarios)?;
+    }
+    Ok(())
+}
+
+fn configuration(bench: &mut Bench<'_>, setup: &Setup, drop_pps: f64) -> Result<Vec<Scenario>, String> {
+    let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], setup)?;
+    let found = bench.saturations(&mut runners, setup, 0.0, &|_| 350_000.0, cap(drop_pps, 0.0))?;
+    let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
+    if !setup.policing {
+        let bad = Members { first: 1, stride: 2, count: setup.users / 2 };
+        for runner in &mut runners {
+            bench.turn(runner, |_, chain| chain.lower(&Lower::Mobiles(bad, setup.pps_each())))?;
+        }
+    }
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for times in [0.8, 1.2] {
+        let first = scenarios.len();
+        scenarios.extend(runners.iter().map(|runner| Scenario {
+            candidate: runner.candidate,
+            times,
+            points: FRACTIONS.iter().map(|f| (*f, Shares::default())).collect(),
+        }));
+        for repetition in 0..bench.sizes.repetitions {
+            for (at, f) in FRACTIONS.iter().copied().enumerate() {
+                for ((runner, s0), scenario) in
+                    runners.iter_mut().zip(&s0).zip(scenarios.iter_mut().skip(first))
+                {
+                    let own = if runner.candidate == Candidate::Xdp { s_f(*s0, drop_pps, f) } else { *s0 };
+                    let load = (times * own).min(cap(drop_pps, f));
+                    let step = one(bench, runner, setup, (times, f, repetition), load)?;
+                    if let Some((_, shares)) = scenario.points.get_mut(at) {
+                        note(shares, &step);
+                    }
+                }
+            }
+        }
+    }
+    Ok(scenarios)
+}
+
+fn one(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    setup: &Setup,
+    (times, f, repetition): (f64, f64, u32),
+    load: f64,
+) -> Result<Step, String> {
+    let axis: Axis = vec![
+        ("candidate", json!(runner.candidate.name())),
+        ("what", json!("shares")),
+        ("times_saturation", json!(times)),
+        ("exceeding_percent", json!((f * 100.0).round())),
+        ("policing", json!(setup.policing)),
+        ("repetition", json!(repetition)),
+    ];
+    let offer = bench.mix(setup, load, f);
+    bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+fn note(shares: &mut Shares, step: &Step) {
+    let get = |name: &str| step.group(name).cloned().unwrap_or_default();
+    let (good, bad) = (get("good"), get("bad"));
+    let (g, b) = (good.share(step.window_s), bad.share(step.window_s));
+    shares.good.push(g);
+    shares.bad.push(b);
+    shares.apart.push((g - b) / f64::midpoint(g, b));
+    // As a fraction of what the group is entitled to in the whole step, which is as much longer as more was offered.
+    let read = |group: &GroupCount| {
+        let whole_s = step.window_s * group.offered_all as f64 / group.offered.max(1) as f64;
+        group.read.map(|read| read as f64 / (group.due_pps * whole_s))
+    };
+    if let (Some(good), Some(bad)) = (read(&good), read(&bad)) {
+        shares.good_read.push(good);
+        shares.bad_read.push(bad);
+    }
+}
+
+fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
+    let of = |candidate, times: f64| {
+        scenarios.iter().find(move |s| s.candidate == candidate && (s.times - times).abs() < 1e-9)
+    };
+    let policing = if setup.policing { "policing on" } else { "policing off" };
+    if let Some(xdp) = of(Candidate::Xdp, 0.8) {
+        let least = xdp.points.iter().map(|(_, shares)| shares.good.median()).fold(f64::INFINITY, f64::min);
+        let half = |candidate| {
+            let points = of(candidate, 0.8).map(|s| s.points.as_slice()).unwrap_or_default();
+            points.iter().find(|(f, _)| (*f - 0.5).abs() < 1e-9).map_or(f64::NAN, |(_, s)| s.good.median())
+        };
+        let fifo = half(Candidate::Fifo);
+        bench.claim(
+            &format!("good users' share, good load 0.8·S_f, 0 to 90 % exceeding, {policing}"),
+            Some("50 % / 100 % at 50 % exceeding"),
+            format!("at least {:.2} % (gannet-fifo {:.0} % at 50 %)", least * 100.0, fifo * 100.0),
+            "at least 99.5 %".to_owned(),
+            least >= SHARE,
+        );
+    }
+    if let Some(xdp) = of(Candidate::Xdp, 1.2) {
+        let worst = xdp.points.iter().map(|(_, shares)| shares.apart.median().abs()).fold(0.0, f64::max);
+        let fifo = of(Candidate::Fifo, 1.2).and_then(|s| s.points.last().map(|(_, shares)| shares));
+        let [good, bad] = fifo.map_or([f64::NAN; 2], |s| [s.good.median() * 100.0, s.bad.median() * 100.0]);
+        bench.claim(
+            &format!("shares at 1.2 times saturation, 0 to 90 % exceeding, {policing}"),
+            Some("bad far above good / equal"),
+            format!(
+                "at most {:.2} % apart (gannet-fifo at 90 %: good {good:.0} %, bad {bad:.0} %)",
+                worst * 100.0
+            ),
+            "within 2 %".to_owned(),
+            worst <= APART,
+        );
+    }
+    for scenario in scenarios {
+        for (f, shares) in &scenario.points {
+            bench.cell(
+                vec![
+                    ("candidate", json!(scenario.candidate.name())),
+                    ("what", json!("median shares")),
+                    ("times_saturation", json!(scenario.times)),
+                    ("exceeding_percent", json!((f * 100.0).round())),
+                    ("policing", json!(setup.policing)),
+                ],
+                vec![
+                    ("good_share".to_owned(), shares.good.json()),
+                    ("bad_share".to_owned(), shares.bad.json()),
+                    ("good_read".to_owned(), shares.good_read.json()),
+                    ("bad_read".to_owned(), shares.bad_read.json()),
+                ],
+            );
+        }
+    }
+}
+
+fn draw(bench: &mut Bench<'_>, policing: bool, scenarios: &[Scenario]) -> Result<(), String> {
+    let how = if policing { "policing on" } else { "policing off" };
+    for (times, letter, users) in [(0.8, "a", 0), (1.2, "b", 1)] {
+        let users = thesis::USERS.get(users).copied().unwrap_or_default();
+        let here: Vec<&Scenario> = scenarios.iter().filter(|s| (s.times - times).abs() < 1e-9).collect();
+        let panels: Vec<Panel> = here
+            .iter()
+            .filter(|s| s.candidate != Candidate::Reuseport)
+            .map(|scenario| panel(scenario, times, how))
+            .collect();
+        let caption = format!(
+            "Input and output of good and bad users at {times} times saturation ({how}), beside the thesis's {users} users"
+        );
+        let off = if policing { "" } else { "-no-policing" };
+        bench.figure(&format!("ed-isolation-{letter}{off}"), &caption, figure::panels(&panels)?);
+    }
+    Ok(())
+}
+
+fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
+    let percent = |what: &str, style, colour, get: &dyn Fn(&Shares) -> &Samples| Curve {
+        name: format!("{what} users"),
+        style,
+        colour,
+        points: scenario
+            .points
+            .iter()
+            .filter(|(_, shares)| !get(shares).is_empty())
+            .map(|(f, shares)| get(shares).over(0.01).point(f * 100.0))
+            .collect(),
+    };
+    let mut curves = vec![
+        percent("delivered, good", Style::Measured, 0, &|s| &s.good),
+        percent("delivered, bad", Style::Measured, 1, &|s| &s.bad),
+        percent("read by the SGSN, good", Style::Line, 2, &|s| &s.good_read),
+        percent("read by the SGSN, bad", Style::Line, 3, &|s| &s.bad_read),
+    ];
+    curves.retain(|curve| !curve.points.is_empty());
+    if times < 1.0 {
+        let (name, points) = match scenario.candidate {
+            Candidate::Xdp => ("thesis: good users of the ED-SGSN", thesis::GOOD_SHARE_ED),
+            _ => ("thesis: good users of the SGSN", thesis::GOOD_SHARE_SGSN),
+        };
+        curves.push(Curve {
+            name: name.to_owned(),
+            style: Style::Reference,
+            colour: 6,
+            points: points.iter().map(|(f, share)| Point::new(*f, *share)).collect(),
+        });
+    }
+    Panel {
+        title: format!("{}, good load {times} × saturation, {how}", scenario.candidate),
+        x: "exceeding traffic, % of all".to_owned(),
+        y: "% of the allocated bandwidth".to_owned(),
+        curves,
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,304 @@
+//! Early demultiplexing, measured: chapter 7 of the thesis on today's machine, against what must hold.
+//!
+//! An experiment is written against [`Lab`] and [`Chain`]: a chain is one SGSN between a generator at Gn and a sink at Gb,
+//! with everybody attached, and gives a [`Step`] for each [`Offer`]. `real` has the chain of processes and network
+//! namespaces; the tests have one that is arithmetic.
+//!
+//! Words, as in every experiment's report: S0 is the highest load of good traffic that is delivered whole, c = 1/S0; d is the
+//! machine's bare cost of dropping a blocked packet, measured in the same run; with the fraction f of exceeding
+//! traffic k = f/(1−f) packets exceed for each good one, and no SGSN on this machine could saturate later than at
+//! S_f = 1/(c + k·d).
+
+pub mod account;
+pub mod bench;
+pub mod delay;
+pub mod flood;
+pub mod isolation;
+pub mod overhead;
+pub mod precedence;
+pub mod scale;
+pub mod search;
+pub mod stats;
+pub mod thesis;
+pub mod throughput;
+
+#[cfg(test)]
+mod fake;
+
+use account::Step;
+use std::fmt;
+
+/// Who is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Candidate {
+    /// Gannet with one UDP socket and one queue, as the thesis's plain SGSN.
+    Fifo,
+    /// Gannet with a socket for each class, chosen by a program in the kernel.
+    Reuseport,
+    /// Gannet with the classifier at the driver.
+    Xdp,
+    /// Debian's osmo-sgsn.
+    Osmo,
+}
+
+/// All candidates.
+pub const ALL: [Candidate; 4] = [Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport, Candidate::Osmo];
+
+impl Candidate {
+    /// Its name in tables and figures.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fifo => "gannet-fifo",
+            Self::Reuseport => "gannet-reuseport",
+            Self::Xdp => "gannet-xdp",
+            Self::Osmo => "osmo-sgsn",
+        }
+    }
+
+    /// Its colour in every figure.
+    #[must_use]
+    pub const fn colour(self) -> usize {
+        match self {
+            Self::Xdp => 0,
+            Self::Fifo => 1,
+            Self::Reuseport => 2,
+            Self::Osmo => 3,
+        }
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What is measured without an SGSN, on the same core and devices: the limits of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bare {
+    /// The kernel program parses, finds the context blocked, and drops.
+    Drop,
+    /// AF_XDP receives, headers are rewritten in place, AF_XDP sends to Gb.
+    Xsk,
+    /// `recvmmsg` with busy polling, then a batch to Gb.
+    Socket,
+    /// As `Xsk`, with one ring for each class and real time first.
+    TwoRings,
+}
+
+impl Bare {
+    /// Its name on the command line and in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Xsk => "xsk",
+            Self::Socket => "socket",
+            Self::TwoRings => "two-rings",
+        }
+    }
+
+    /// By its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Drop, Self::Xsk, Self::Socket, Self::TwoRings].into_iter().find(|bare| bare.name() == name)
+    }
+}
+
+/// How a chain is to be set up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Work on each packet in ns, which stands for a cipher.
+    pub work_ns: u32,
+    /// The negotiated peak throughput is enforced where packets arrive.
+    pub policing: bool,
+    /// Mobiles that attach and activate a context each.
+    pub users: u32,
+    /// Cells; user n is in cell n modulo this number.
+    pub cells: u32,
+    /// What each mobile negotiates, in kbit/s of N-PDUs.
+    pub kbps: u32,
+    /// What the buckets of mobiles hold that the BSS has told the SGSN, as a multiple of `kbps`.
+    pub ms_rate: f64,
+    /// Octets of an N-PDU.
+    pub octets: u16,
+    /// Buffering of each mobile in ms of its rate; for `fifo` one socket buffer of the same total.
+    pub buffer_ms: u32,
+    /// Real-time mobiles: the first so many.
+    pub real_time: u32,
+    /// Of the others, every so manyth has high precedence; 0 is none.
+    pub high_every: u32,
+}
+
+impl Setup {
+    /// The packets/s that a mobile's negotiated throughput has room for.
+    #[must_use]
+    pub fn pps_each(&self) -> f64 {
+        f64::from(self.kbps) * 125.0 / f64::from(self.octets)
+    }
+
+    /// True for a user of high precedence.
+    #[must_use]
+    pub const fn is_high(&self, user: u32) -> bool {
+        self.high_every != 0 && user >= self.real_time && user.is_multiple_of(self.high_every)
+    }
+}
+
+/// Some of the users: `count` of them from `first` on, each `stride`-th.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Members {
+    /// The first.
+    pub first: u32,
+    /// From one to the next.
+    pub stride: u32,
+    /// How many.
+    pub count: u32,
+}
+
+impl Members {
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        (0..self.count).map(move |n| self.first + n * self.stride)
+    }
+}
+
+/// How packets are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// All at the same distance.
+    Fixed,
+    /// Exponentially distributed, as the thesis's ordinary traffic.
+    Exponential,
+}
+
+/// Users that are offered the same.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Its name in the results.
+    pub name: &'static str,
+    /// Who.
+    pub members: Members,
+    /// Packets/s that are offered to each.
+    pub pps_each: f64,
+    /// Packets/s that each is entitled to: what exceeds it may be dropped.
+    pub due_pps_each: f64,
+    /// How they are spaced.
+    pub spacing: Spacing,
+}
+
+impl Group {
+    /// Packets/s of the whole group.
+    #[must_use]
+    pub fn pps(&self) -> f64 {
+        self.pps_each * f64::from(self.members.count)
+    }
+
+    /// Packets/s that the whole group is entitled to.
+    #[must_use]
+    pub fn due_pps(&self) -> f64 {
+        self.due_pps_each * f64::from(self.members.count)
+    }
+}
+
+/// The traffic of one step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Offer {
+    /// Who gets what.
+    pub groups: Vec<Group>,
+    /// Packets/s with TEIDs that no context has.
+    pub unknown_pps: f64,
+    /// Octets of an N-PDU.
+    pub octets: u16,
+    /// Before the window in which rates and delays are measured, in s.
+    pub warm_up_s: f64,
+    /// The window in s.
+    pub window_s: f64,
+    /// Users in a burst every 10 ms, as in the thesis, or paced exactly.
+    pub burst_ms: u32,
+    /// Of the dice.
+    pub seed: u64,
+}
+
+impl Offer {
+    /// Packets/s altogether.
+    #[must_use]
+    pub fn pps(&self) -> f64 {
+        self.groups.iter().map(Group::pps).sum::<f64>() + self.unknown_pps
+    }
+
+    /// Packets/s that somebody is entitled to.
+    #[must_use]
+    pub fn due_pps(&self) -> f64 {
+        self.groups.iter().map(Group::due_pps).sum()
+    }
+}
+
+/// Leak rates R that a BSS lowers in mid-run, in packets/s of the N-PDUs that the chain was set up for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Lower {
+    /// FLOW-CONTROL-MS for each of these users, with this rate.
+    Mobiles(Members, f64),
+    /// FLOW-CONTROL-BVC for cells, each with its rate.
+    Cells(Vec<(u32, f64)>),
+}
+
+/// An SGSN between a generator and a sink, with everybody attached.
+pub trait Chain {
+    /// Offers traffic, waits until nothing is under way any more, and counts.
+    ///
+    /// # Errors
+    /// A sentence for the person: the SGSN has ended, or cannot be asked.
+    fn step(&mut self, offer: &Offer) -> Result<Step, String>;
+
+    /// Lets the BSS lower leak rates, and keeps them so until told otherwise.
+    ///
+    /// # Errors
+    /// As above.
+    fn lower(&mut self, lower: &Lower) -> Result<(), String>;
+
+    /// Takes back every [`Chain::lower`].
+    ///
+    /// # Errors
+    /// As above.
+    fn raise(&mut self) -> Result<(), String>;
+
+    /// Resident memory of the SGSN in octets.
+    ///
+    /// # Errors
+    /// As above.
+    fn resident_octets(&mut self) -> Result<u64, String>;
+
+    /// Lets another chain have the SGSN's core: this one neither runs nor loses anything.
+    ///
+    /// # Errors
+    /// As above.
+    fn pause(&mut self) -> Result<(), String>;
+
+    /// Takes the core back.
+    ///
+    /// # Errors
+    /// As above.
+    fn resume(&mut self) -> Result<(), String>;
+}
+
+/// Where chains are made.
+pub trait Lab {
+    /// Whether a candidate can run on this machine; the reason where it cannot.
+    fn missing(&self, candidate: Candidate) -> Option<String>;
+
+    /// Starts an SGSN, attaches everybody, and gives the chain, running.
+    ///
+    /// # Errors
+    /// What did not work, with the last words of the process concerned.
+    fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String>;
+
+    /// Starts a bare loop in the place of the SGSN, with a context for each user.
+    ///
+    /// # Errors
+    /// As above.
+    fn bare(&mut self, bare: Bare, setup: &Setup) -> Result<Box<dyn Chain>, String>;
+
+    /// A line for the person who waits.
+    fn say(&mut self, line: &str);
+}

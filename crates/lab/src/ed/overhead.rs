@@ -1,0 +1,118 @@
+//! `ed-overhead`: what early demultiplexing costs a packet when nothing else happens (thesis, section 7.2).
+//!
+//! One mobile, packets at a fixed distance, nobody else. The traversal is from the generator at Gn to the driver of the
+//! sink at Gb; both links are in it, the same for every candidate.
+
+use super::bench::{Axis, Bench, Runner};
+use super::stats::Samples;
+use super::{Candidate, Group, Members, Spacing, thesis};
+use crate::figure::{self, Curve, Panel, Point, Style};
+use serde_json::json;
+
+/// Packets/s of the one mobile: far from any limit, and enough for a mean.
+const PPS: f64 = 1000.0;
+/// So much does the driver's own program cost at most, in µs.
+const GOAL_US: f64 = 1.0;
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    // One mobile that may have five times what it gets, so that flow control does not delay it.
+    let mut setup = bench.setup(16_000);
+    (setup.users, setup.cells, setup.ms_rate) = (10.min(setup.users), 2, 5.0);
+    let mut runners = bench.start(&super::ALL, &setup)?;
+    let mut means = vec![Samples::default(); runners.len()];
+    let mut p99s = means.clone();
+    for repetition in 0..bench.sizes.repetitions {
+        for (n, runner) in runners.iter_mut().enumerate() {
+            let group = Group {
+                name: "one",
+                members: Members { first: 0, stride: 1, count: 1 },
+                pps_each: PPS,
+                due_pps_each: PPS,
+                spacing: Spacing::Fixed,
+            };
+            let mut offer = bench.offer(&setup, vec![group]);
+            (offer.window_s, offer.burst_ms) = (offer.window_s * 2.0, 0);
+            let axis: Axis =
+                vec![("candidate", json!(runner.candidate.name())), ("repetition", json!(repetition))];
+            let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
+            let delay = step.group("one").map(|group| group.delay).unwrap_or_default();
+            if let (Some(mean), Some(p99)) = (means.get_mut(n), p99s.get_mut(n)) {
+                mean.push(delay.mean_us);
+                p99.push(delay.p99_us);
+            }
+        }
+    }
+    judge(bench, &runners, &means, &p99s)
+}
+
+fn judge(
+    bench: &mut Bench<'_>,
+    runners: &[Runner],
+    means: &[Samples],
+    p99s: &[Samples],
+) -> Result<(), String> {
+    let of = |candidate| {
+        let at = runners.iter().position(|runner| runner.candidate == candidate);
+        at.and_then(|at| means.get(at)).cloned().unwrap_or_default()
+    };
+    let (xdp, fifo) = (of(Candidate::Xdp), of(Candidate::Fifo));
+    let above = xdp.median() - fifo.median();
+    let allowed = GOAL_US.max(xdp.half_spread()).max(fifo.half_spread());
+    let [sgsn, ed] = thesis::TRAVERSAL_US;
+    bench.claim(
+        "stack traversal without load, gannet-xdp above gannet-fifo",
+        Some(&format!("{:.1} / {:.1} µs", sgsn.0, ed.0)),
+        format!("{above:+.1} µs ({:.1} / {:.1})", fifo.median(), xdp.median()),
+        format!("at most {allowed:.1} µs: 1 µs or the spread"),
+        above <= allowed,
+    );
+    let mut curves = Vec::new();
+    for ((runner, mean), p99) in runners.iter().zip(means).zip(p99s) {
+        bench.cell(
+            vec![("candidate", json!(runner.candidate.name())), ("what", json!("median"))],
+            vec![("traversal_us".to_owned(), mean.json()), ("traversal_p99_us".to_owned(), p99.json())],
+        );
+        let line = |what: &str, samples: &Samples, style| Curve {
+            name: format!("{}, {what}", runner.candidate),
+            style,
+            colour: runner.candidate.colour(),
+            points: samples.each().map(|(n, value)| Point::new(n, value)).collect(),
+        };
+        curves.push(line("mean", mean, Style::Measured));
+        curves.push(line("99th percentile", p99, Style::Line));
+    }
+    let ours = Panel {
+        title: "Stack traversal without load, this machine".to_owned(),
+        x: "test".to_owned(),
+        y: "µs".to_owned(),
+        curves,
+        ..Panel::default()
+    };
+    let paper = |name: &str, colour, tests: [f64; 3]| Curve {
+        name: name.to_owned(),
+        style: Style::Reference,
+        colour,
+        points: tests.iter().zip(1_u8..).map(|(us, n)| Point::new(f64::from(n), *us)).collect(),
+    };
+    let [sgsn, ed] = thesis::TRAVERSAL_TESTS_US;
+    let theirs = Panel {
+        title: "Table 7.1 of the thesis, Pentium 166".to_owned(),
+        x: "test".to_owned(),
+        y: "µs".to_owned(),
+        curves: vec![
+            paper("SGSN", Candidate::Fifo.colour(), sgsn),
+            paper("ED-SGSN", Candidate::Xdp.colour(), ed),
+        ],
+        ..Panel::default()
+    };
+    bench.figure(
+        "ed-overhead",
+        "Mean traversal of one mobile's packets, from Gn to Gb, nothing else under way",
+        figure::panels(&[ours, theirs])?,
+    );
+    Ok(())
+}

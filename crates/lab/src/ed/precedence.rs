@@ -1,0 +1,195 @@
+//! `ed-precedence`: whether mobiles of high precedence lose anything when too much comes (thesis, section 7.5, figure
+//! 7.10).
+//!
+//! One mobile of five has high precedence, in every cell, as in the thesis's cell of five. All offer the same.
+
+use super::bench::{Axis, Bench, Runner, cap};
+use super::stats::Samples;
+use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
+use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, thesis};
+use crate::figure::{self, Curve, Panel, Point, Style};
+use serde_json::json;
+
+/// One of so many has high precedence.
+const EVERY: u32 = 5;
+const TIMES: [f64; 4] = [0.75, 1.0, 1.5, 2.0];
+const TIMES_WITH_WORK: [f64; 4] = [1.0, 1.5, 2.0, 5.0];
+
+/// What was lost at one load.
+#[derive(Debug, Clone, Default)]
+struct Losses {
+    high_percent: Samples,
+    normal_percent: Samples,
+    /// High-precedence packets that were lost after the driver's ring, in all repetitions.
+    high: u64,
+    /// Offered of those.
+    of: u64,
+}
+
+struct Line {
+    candidate: Candidate,
+    points: Vec<(f64, Losses)>,
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let mut panels = Vec::new();
+    for (work_ns, kbps, loads) in [(0, KBPS, TIMES), (WORK_NS, KBPS_WITH_WORK, TIMES_WITH_WORK)] {
+        let mut setup = bench.setup(kbps);
+        (setup.work_ns, setup.high_every) = (work_ns, EVERY);
+        let lines = configuration(bench, &setup, &loads, drop_pps)?;
+        judge(bench, &setup, &lines);
+        panels.push(panel(bench, &setup, &lines));
+    }
+    let caption = "Drop rate of high precedence by load, beside what the thesis says of figure 7.10";
+    bench.figure("ed-precedence", caption, figure::panels(&panels)?);
+    Ok(())
+}
+
+fn configuration(
+    bench: &mut Bench<'_>,
+    setup: &Setup,
+    loads: &[f64],
+    drop_pps: f64,
+) -> Result<Vec<Line>, String> {
+    let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], setup)?;
+    let guess = if setup.work_ns == 0 { 350_000.0 } else { 95_000.0 };
+    let found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
+    let mut lines: Vec<Line> = runners
+        .iter()
+        .map(|runner| Line {
+            candidate: runner.candidate,
+            points: loads.iter().map(|times| (*times, Losses::default())).collect(),
+        })
+        .collect();
+    for repetition in 0..bench.sizes.repetitions {
+        for (at, times) in loads.iter().copied().enumerate() {
+            for ((runner, found), line) in runners.iter_mut().zip(&found).zip(&mut lines) {
+                let load = (times * found.pps.median()).min(cap(drop_pps, 0.0));
+                if let Some((_, losses)) = line.points.get_mut(at) {
+                    one(bench, runner, setup, (times, repetition), load, losses)?;
+                }
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// All users of high precedence and as many of the others as the load takes, each at what it has negotiated.
+fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
+    let mut offer = bench.mix(setup, load, 0.0);
+    let users: u32 = offer.groups.iter().map(|group| group.members.count).sum();
+    let count = (users / EVERY).max(1);
+    let each = load / f64::from(count * EVERY);
+    let group = |first| Group {
+        name: if first == 0 { "high" } else { "normal" },
+        members: Members { first, stride: EVERY, count },
+        pps_each: each,
+        due_pps_each: each,
+        spacing: Spacing::Exponential,
+    };
+    offer.groups = (0..EVERY).map(group).collect();
+    offer
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+fn one(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    setup: &Setup,
+    (times, repetition): (f64, u32),
+    load: f64,
+    losses: &mut Losses,
+) -> Result<(), String> {
+    let axis: Axis = vec![
+        ("candidate", json!(runner.candidate.name())),
+        ("what", json!("drops of high precedence")),
+        ("times_saturation", json!(times)),
+        ("work_ns", json!(setup.work_ns)),
+        ("repetition", json!(repetition)),
+    ];
+    let offer = offer(bench, setup, load);
+    let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
+    let sum = |name: &str| {
+        let groups = step.groups.iter().filter(|group| group.name == name);
+        groups.fold((0, 0), |(o, d), group| (o + group.offered_all, d + group.delivered_all))
+    };
+    let ((high, got), (normal, normal_got)) = (sum("high"), sum("normal"));
+    let percent = |offered: u64, got: u64| 100.0 * offered.saturating_sub(got) as f64 / offered.max(1) as f64;
+    losses.high_percent.push(percent(high, got));
+    losses.normal_percent.push(percent(normal, normal_got));
+    // What the ring lost may have been anybody's, also theirs.
+    losses.high += high.saturating_sub(got).saturating_sub(step.ring_losses);
+    losses.of += high;
+    Ok(())
+}
+
+fn judge(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) {
+    let work = if setup.work_ns == 0 { "no work" } else { "7.5 µs of work" };
+    let of = |candidate| lines.iter().find(move |line| line.candidate == candidate);
+    let Some(xdp) = of(Candidate::Xdp) else { return };
+    for (at, (times, losses)) in xdp.points.iter().enumerate().filter(|(_, (times, _))| *times >= 1.0) {
+        let fifo = of(Candidate::Fifo).and_then(|line| line.points.get(at));
+        let fifo = fifo.map_or(f64::NAN, |(_, losses)| losses.high_percent.median());
+        bench.claim(
+            &format!("high-precedence drops at {times} times saturation, {work}"),
+            ((*times - 2.0).abs() < 1e-9).then_some("45 % / 0 at 1.8 times"),
+            format!("{} of {} (gannet-fifo {fifo:.0} %)", losses.high, losses.of),
+            "0 after the driver's ring".to_owned(),
+            losses.high == 0 && losses.of > 0,
+        );
+    }
+}
+
+fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
+    let mut curves = Vec::new();
+    for line in lines {
+        for (times, losses) in &line.points {
+            bench.cell(
+                vec![
+                    ("candidate", json!(line.candidate.name())),
+                    ("what", json!("median drops of high precedence")),
+                    ("times_saturation", json!(times)),
+                    ("work_ns", json!(setup.work_ns)),
+                ],
+                vec![
+                    ("high_percent".to_owned(), losses.high_percent.json()),
+                    ("normal_percent".to_owned(), losses.normal_percent.json()),
+                    ("high_lost".to_owned(), json!(losses.high)),
+                    ("high_offered".to_owned(), json!(losses.of)),
+                ],
+            );
+        }
+        let curve = |what: &str, style, get: &dyn Fn(&Losses) -> &Samples| Curve {
+            name: format!("{}, {what} precedence", line.candidate),
+            style,
+            colour: line.candidate.colour(),
+            points: line.points.iter().map(|(times, losses)| get(losses).point(*times)).collect(),
+        };
+        curves.push(curve("high", Style::Measured, &|losses| &losses.high_percent));
+        curves.push(curve("normal", Style::Line, &|losses| &losses.normal_percent));
+    }
+    for (name, candidate, points) in [
+        ("SGSN", Candidate::Fifo, thesis::HIGH_DROPS_SGSN),
+        ("ED-SGSN", Candidate::Xdp, thesis::HIGH_DROPS_ED),
+    ] {
+        curves.push(Curve {
+            name: format!("thesis: {name}, high precedence (1 = 1600 packets/s)"),
+            style: Style::Reference,
+            colour: candidate.colour(),
+            points: points.iter().map(|(times, percent)| Point::new(*times, *percent)).collect(),
+        });
+    }
+    let work = if setup.work_ns == 0 { "no work" } else { "7.5 µs of work" };
+    Panel {
+        title: format!("Drop rate by precedence, {work}"),
+        x: "load, 1 = own saturation".to_owned(),
+        y: "dropped, %".to_owned(),
+        curves,
+        ..Panel::default()
+    }
+}

@@ -1,0 +1,136 @@
+//! `ed-scale`: the same traffic over a thousand and over a million contexts, and what a mobile costs in memory.
+
+use super::bench::{Axis, Bench, cap};
+use super::search::Bracket;
+use super::stats::Samples;
+use super::throughput::KBPS;
+use super::{Bare, Candidate, Group, Members, Setup, Spacing};
+use crate::figure::{self, Curve, Panel, Point, Scale, Style};
+use serde_json::json;
+
+/// Contexts, of which each has traffic.
+const CONTEXTS: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
+/// Throughput at the most against that at the fewest.
+const KEPT: f64 = 0.8;
+/// Octets of memory for a mobile with one context.
+const OCTETS: f64 = 1024.0;
+
+struct Level {
+    contexts: u32,
+    pps: Samples,
+    resident: u64,
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let most = bench.sizes.users.saturating_mul(100);
+    let contexts = CONTEXTS.iter().copied().filter(|n| *n <= most && (!bench.sizes.quick || *n != 10_000));
+    let mut levels: Vec<Level> = Vec::new();
+    let mut runners = Vec::new();
+    for contexts in contexts.collect::<Vec<_>>() {
+        // What a mobile negotiates does not matter here: none reaches it.
+        let mut setup = bench.setup(KBPS * 10);
+        setup.users = contexts;
+        let mut started = bench.start(&[Candidate::Xdp], &setup)?;
+        let Some(mut runner) = started.pop() else { continue };
+        let resident = bench.turn(&mut runner, |_, chain| chain.resident_octets())?;
+        bench.lab.say(&format!("{contexts} contexts: {} MiB resident", resident >> 20));
+        levels.push(Level { contexts, pps: Samples::default(), resident });
+        runners.push((runner, setup));
+    }
+    for repetition in 0..bench.sizes.repetitions {
+        for ((runner, setup), level) in runners.iter_mut().zip(&mut levels) {
+            let axis: Axis = vec![
+                ("candidate", json!(Candidate::Xdp.name())),
+                ("what", json!("saturation")),
+                ("contexts", json!(level.contexts)),
+                ("repetition", json!(repetition)),
+            ];
+            let last = level.pps.median();
+            let bracket = if last.is_finite() && last > 0.0 {
+                Bracket::new(last, 1.03, 1.011, cap(drop_pps, 0.0))
+            } else {
+                Bracket::new(350_000.0, 1.2, 1.011, cap(drop_pps, 0.0))
+            };
+            let make = |bench: &Bench<'_>, load: f64| bench.offer(setup, vec![everybody(setup, load)]);
+            let (pps, _) =
+                bench.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
+            level.pps.push(pps);
+        }
+    }
+    drop(runners);
+    judge(bench, &levels)
+}
+
+fn everybody(setup: &Setup, load: f64) -> Group {
+    let each = load / f64::from(setup.users);
+    Group {
+        name: "good",
+        members: Members { first: 0, stride: 1, count: setup.users },
+        pps_each: each,
+        due_pps_each: each,
+        spacing: Spacing::Exponential,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]
+fn judge(bench: &mut Bench<'_>, levels: &[Level]) -> Result<(), String> {
+    let (Some(few), Some(many)) = (levels.first(), levels.last()) else { return Ok(()) };
+    let part = many.pps.median() / few.pps.median();
+    bench.claim(
+        &format!("throughput at {} contexts against that at {}", many.contexts, few.contexts),
+        None,
+        format!("{:.0} % ({} / {})", part * 100.0, many.pps.kpps(), few.pps.kpps()),
+        "at least 80 %".to_owned(),
+        part >= KEPT,
+    );
+    let octets =
+        (many.resident as f64 - few.resident as f64) / f64::from(many.contexts - few.contexts).max(1.0);
+    bench.claim(
+        "resident memory for each attached mobile with one context",
+        None,
+        format!("{octets:.0} octets ({} / {} MiB)", many.resident >> 20, few.resident >> 20),
+        "at most 1 KiB".to_owned(),
+        octets <= OCTETS,
+    );
+    for level in levels {
+        bench.cell(
+            vec![("what", json!("median saturation")), ("contexts", json!(level.contexts))],
+            vec![("pps".to_owned(), level.pps.json()), ("resident_octets".to_owned(), json!(level.resident))],
+        );
+    }
+    let curve = |name: &str, points: Vec<Point>| Curve {
+        name: name.to_owned(),
+        style: Style::Measured,
+        colour: Candidate::Xdp.colour(),
+        points,
+    };
+    let panel = |title: &str, y: &str, y_scale, curves| Panel {
+        title: title.to_owned(),
+        x: "contexts".to_owned(),
+        y: y.to_owned(),
+        x_scale: Scale::Logarithmic,
+        y_scale,
+        curves,
+    };
+    let throughput =
+        levels.iter().map(|level| level.pps.over(1000.0).point(f64::from(level.contexts))).collect();
+    let memory = levels
+        .iter()
+        .map(|level| Point::new(f64::from(level.contexts), level.resident as f64 / f64::from(1 << 20)));
+    let panels = [
+        panel("Saturation", "thousand packets/s", Scale::Linear, vec![curve("gannet-xdp", throughput)]),
+        panel(
+            "Resident memory after everybody has attached",
+            "MiB",
+            Scale::Logarithmic,
+            vec![curve("gannet-xdp", memory.collect())],
+        ),
+    ];
+    bench.figure("ed-scale", "One core, from a thousand to a million contexts", figure::panels(&panels)?);
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! The search for saturation: the highest load that is delivered whole.
+//!
+//! A load is *whole* where every group gets, inside the window, at least [`WHOLE`] of what it is entitled to. What
+//! waits in a queue at the end of the window has not been delivered: with a buffer of a second, loss would come long
+//! after saturation.
+
+/// Of what a group is entitled to, and what was offered to it.
+pub const WHOLE: f64 = 0.995;
+
+/// A bracket that closes: loads go up while they are whole and down while they are not, then between.
+#[derive(Debug, Clone)]
+pub struct Bracket {
+    at: f64,
+    whole: Option<f64>,
+    broken: Option<f64>,
+    stride: f64,
+    resolution: f64,
+    cap: f64,
+}
+
+impl Bracket {
+    /// Begins at `guess`, with steps of `stride` (1.2 is 20 %), until the two sides are closer than `resolution` (1.01
+    /// is 1 %). No load above `cap` is tried.
+    #[must_use]
+    pub fn new(guess: f64, stride: f64, resolution: f64, cap: f64) -> Self {
+        Self { at: guess.min(cap), whole: None, broken: None, stride, resolution, cap }
+    }
+
+    /// The load to try; `None` when it is known well enough.
+    #[must_use]
+    pub fn next_load(&self) -> Option<f64> {
+        let done = match (self.whole, self.broken) {
+            (Some(whole), Some(broken)) => broken / whole <= self.resolution,
+            (Some(whole), None) => whole >= self.cap,
+            (None, Some(broken)) => broken < 1.0,
+            (None, None) => false,
+        };
+        (!done).then_some(self.at)
+    }
+
+    /// What became of the load that was tried last.
+    pub fn tell(&mut self, whole: bool) {
+        if whole {
+            self.whole = Some(self.at);
+        } else {
+            self.broken = Some(self.at);
+        }
+        self.at = match (self.whole, self.broken) {
+            (Some(whole), Some(broken)) if whole < broken => (whole * broken).sqrt(),
+            // The machine has changed its mind: what was whole is not, or the other way round.
+            (Some(_), Some(_)) => {
+                if whole {
+                    self.broken = None;
+                    self.at * self.stride
+                } else {
+                    self.whole = None;
+                    self.at / self.stride
+                }
+            }
+            (Some(whole), None) => whole * self.stride,
+            (None, Some(broken)) => broken / self.stride,
+            (None, None) => self.at,
+        }
+        .min(self.cap);
+    }
+
+    /// The highest load that was whole, packets/s; 0 where none was.
+    #[must_use]
+    pub fn found(&self) -> f64 {
+        self.whole.unwrap_or(0.0)
+    }
+
+    /// True where the cap ended the search, not the SGSN.
+    #[must_use]
+    pub fn is_capped(&self) -> bool {
+        self.broken.is_none() && self.whole.is_some_and(|whole| whole >= self.cap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn search(guess: f64, cap: f64, truth: f64) -> (Bracket, u32) {
+        let mut bracket = Bracket::new(guess, 1.25, 1.01, cap);
+        let mut steps = 0;
+        while let Some(load) = bracket.next_load() {
+            bracket.tell(load <= truth);
+            steps += 1;
+            assert!(steps < 60, "the search ends");
+        }
+        (bracket, steps)
+    }
+
+    #[test]
+    fn it_finds_the_edge_from_either_side() {
+        for guess in [100_000.0, 400_000.0, 900_000.0] {
+            let (bracket, steps) = search(guess, 1e9, 431_000.0);
+            assert!(bracket.found() <= 431_000.0 && bracket.found() * 1.01 >= 431_000.0);
+            assert!(steps <= 16 && !bracket.is_capped());
+        }
+    }
+
+    #[test]
+    fn it_stops_at_the_cap_and_at_nothing() {
+        let (bracket, _) = search(100_000.0, 300_000.0, 431_000.0);
+        assert!(bracket.is_capped());
+        assert_eq!(bracket.found(), 300_000.0);
+        assert_eq!(search(1000.0, 1e9, 0.0).0.found(), 0.0);
+    }
+
+    #[test]
+    fn a_machine_that_changes_its_mind_is_searched_again() {
+        let mut bracket = Bracket::new(100.0, 1.25, 1.01, 1e9);
+        bracket.tell(true);
+        bracket.tell(false);
+        let between = bracket.next_load().unwrap_or(0.0);
+        assert!(between > 100.0 && between < 125.0);
+        bracket.tell(true);
+        assert!(bracket.next_load().is_some_and(|load| load > between && load < 125.0));
+    }
+}
