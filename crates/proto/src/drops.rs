@@ -79,6 +79,7 @@ drops! {
     BssgpStatusReceived: "bssgp_status_received", "08.18 clause 8.5", "the peer answered a BSSGP PDU of ours with STATUS";
     FlowMsQueueFull: "flow_ms_queue_full", "configuration", "the downlink queue of the mobile was full";
     FlowCellQueueFull: "flow_cell_queue_full", "configuration", "the downlink queues of the cell were full";
+    FlowPushedOut: "flow_pushed_out", "03.60 clause 15.2.1", "the LL-PDU gave way to one of higher precedence in its full cell, or to one of real time";
     FlowTableFull: "flow_table_full", "configuration", "no queue node was left, or no place for one more mobile with a backlog";
     FlowTooLong: "flow_too_long", "08.18 clause 8.2", "the LL-PDU was longer than the bucket of its mobile or cell";
     FlowLifetime: "flow_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the downlink queue";

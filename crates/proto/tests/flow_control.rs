@@ -109,6 +109,7 @@ fn config() -> Config {
         ms_parameters_lifetime: Duration::from_secs(2),
         data: limits,
         signalling: limits,
+        ..Config::default()
     }
 }
 

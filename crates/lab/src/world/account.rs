@@ -28,6 +28,7 @@ const OF_USER_DATA: &[Drop] = &[
     Drop::BssCellDown,
     Drop::FlowMsQueueFull,
     Drop::FlowCellQueueFull,
+    Drop::FlowPushedOut,
     Drop::FlowTableFull,
     Drop::FlowTooLong,
     Drop::FlowLifetime,

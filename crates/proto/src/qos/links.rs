@@ -42,6 +42,17 @@ impl Links {
         Self(vec![Link::default(); elements])
     }
 
+    /// Links for no element yet; the first `elements` of them cost no allocation later.
+    #[must_use]
+    pub fn with_capacity(elements: usize) -> Self {
+        Self(Vec::with_capacity(elements))
+    }
+
+    /// Links for one element more.
+    pub fn grow(&mut self) {
+        self.0.push(Link::default());
+    }
+
     fn get(&self, at: u32) -> Link {
         self.0.get(at as usize).copied().unwrap_or_default()
     }

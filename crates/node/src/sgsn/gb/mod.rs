@@ -152,13 +152,13 @@ impl Sgsn {
                 }
                 BvcOutput::Down { bvc } => {
                     self.gb.flow.reset_cell(cx, bvc);
-                    self.gb.flow.set_open(cx, bvc, false);
+                    self.gb.flow.set_open(bvc, false);
                 }
                 BvcOutput::Blocked { bvc, cause } => {
                     cx.log(Category::Bssgp, Level::Notice, format_args!("cell {bvc} blocked: {cause:?}"));
-                    self.gb.flow.set_open(cx, bvc, false);
+                    self.gb.flow.set_open(bvc, false);
                 }
-                BvcOutput::Unblocked { bvc } => self.gb.flow.set_open(cx, bvc, true),
+                BvcOutput::Unblocked { bvc } => self.gb.flow.set_open(bvc, true),
                 BvcOutput::Unanswered { nsei, bvci } => {
                     cx.log(Category::Bssgp, Level::Error, format_args!("BVC {nsei}/{bvci} does not answer"));
                 }

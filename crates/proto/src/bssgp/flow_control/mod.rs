@@ -1,25 +1,39 @@
 //! Downlink flow control of the SGSN (08.18 clause 8.2 [48.018]): the bucket of each mobile, then that of its cell.
 //!
-//! One [`FlowControl`] serves all cells of a node. A PDU goes into the queue of its mobile, signalling apart from
-//! data; [`FlowControl::dequeue`] gives the next PDU that conforms to both buckets, or says until when nothing will.
+//! One [`FlowControl`] serves all cells of a node. [`FlowControl::offer`] gives a PDU back at once where nothing stands
+//! before it and both buckets have room; else it goes into a queue of its mobile, one for each class.
+//! [`FlowControl::dequeue`] gives the next PDU that conforms to both buckets, or says until when nothing will.
 //!
 //! * PDUs of one mobile never overtake each other within their class, not even where a small one would conform before
-//!   a large one. Signalling goes first in a mobile and in a cell and has limits of its own, but counts in both
-//!   buckets as everything does.
+//!   a large one. In a mobile and in a cell signalling goes first, then real time, then best effort; real time keeps
+//!   to a part of the cell while best effort waits ([`RealTimeShare`]). Signalling has limits of its own, but counts in
+//!   both buckets as everything does.
 //! * Among the mobiles of a cell whose first PDU conforms, and among cells, turns go round.
+//! * Where a cell or the node is full, a PDU pushes out one of lower precedence in the same cell, or one of best effort
+//!   where it is of real time: the youngest of the lowest. The youngest has cost the least of its lifetime so far, and is
+//!   rarely the first of its mobile, so that nobody's turn changes. Signalling is never pushed out, and precedence helps
+//!   nobody against the limit of his own queue.
 //! * A PDU whose lifetime has run out never leaves the queue but as a drop, also where nothing else happens: the
 //!   instant given by `dequeue` is never later than the end of the lifetime of a PDU that stands first.
-//! * Queue nodes, mobiles' buckets and the heap of waiting mobiles are allocated at the start. A mobile costs nothing
-//!   while it is idle and its bucket is empty; every operation is O(1) or O(log n) in the mobiles that have a backlog.
+//! * Its owner learns from [`FlowControl::take_feedback`] which mobiles and cells have enough for now, and no longer.
+//! * The tables of queue nodes and mobiles and the heap of waiting mobiles are allocated at the start, and touched as
+//!   they are needed. A mobile costs four octets while it is idle and its bucket is empty; every operation is O(1) or
+//!   O(log n) in the mobiles that have a backlog.
 //!
 //! Lengths are those of LL-PDUs, in octets. PDUs that belong to no mobile we know count in the cell's bucket only.
 
+mod config;
+mod directory;
+mod feedback;
 mod schedule;
+mod state;
 mod store;
 #[cfg(test)]
 mod tests;
 mod units;
 
+pub use config::{Config, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, Watermarks};
+pub use feedback::{Feedback, Whose};
 pub use units::Bucket;
 
 use crate::drops::Drop;
@@ -28,11 +42,16 @@ use crate::machine::Context;
 use crate::qos::class::{Class, Precedence};
 use crate::qos::deadline_heap::DeadlineHeap;
 use crate::qos::leaky_bucket::LeakyBucket;
-use crate::qos::links::{Links, List, NIL};
-use crate::time::{Duration, Instant};
+use crate::qos::links::{Links, List};
+use crate::time::Instant;
+use directory::Directory;
+use feedback::Untold;
 use gannet_wire::id::Imsi;
-use store::{Pdus, Queue};
+use state::{Cell, Ms, Place};
+use store::Pdus;
 
+/// The largest table of PDUs.
+const PDUS_MAX: u32 = 1 << 21;
 /// How many classes there are.
 const CLASSES: usize = Class::ALL.len();
 
@@ -86,70 +105,6 @@ pub struct BvcParameters {
     pub default_ms: Bucket,
 }
 
-/// A limit of a queue; what would exceed either number is dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limit {
-    /// PDUs.
-    pub pdus: u32,
-    /// Octets.
-    pub octets: u64,
-}
-
-/// The limits of signalling, or of user data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// For each class of each mobile.
-    pub ms: Limit,
-    /// For each cell with all its mobiles.
-    pub cell: Limit,
-}
-
-/// How large everything is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
-    /// Cells are named 0 to `cells_max` − 1.
-    pub cells_max: u32,
-    /// Mobiles are named 0 to `ms_max` − 1.
-    pub ms_max: u32,
-    /// Mobiles that may have a backlog or a bucket in use at the same time.
-    pub active_ms_max: u32,
-    /// PDUs in all queues together. Data leaves an eighth of it to signalling.
-    pub pdus_max: u32,
-    /// What holds for a cell before its first FLOW-CONTROL-BVC.
-    pub initial: BvcParameters,
-    /// Th: how long the values of a FLOW-CONTROL-MS hold (08.18 clause 8.2.3).
-    pub ms_parameters_lifetime: Duration,
-    /// Limits of the queues of user data.
-    pub data: Limits,
-    /// Limits of the queues of signalling.
-    pub signalling: Limits,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let default_ms = Bucket { bmax_octets: 20_000, rate_bit_per_s: 160_000 };
-        Self {
-            cells_max: 256,
-            ms_max: 16_384,
-            active_ms_max: 4096,
-            pdus_max: 16_384,
-            initial: BvcParameters {
-                bvc: Bucket { bmax_octets: 60_000, rate_bit_per_s: 400_000 },
-                default_ms,
-            },
-            ms_parameters_lifetime: Duration::from_secs(60),
-            data: Limits {
-                ms: Limit { pdus: 200, octets: 200_000 },
-                cell: Limit { pdus: 4000, octets: 4_000_000 },
-            },
-            signalling: Limits {
-                ms: Limit { pdus: 32, octets: 20_000 },
-                cell: Limit { pdus: 1000, octets: 500_000 },
-            },
-        }
-    }
-}
-
 /// PDUs and octets, of a queue or taken out of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
@@ -170,44 +125,15 @@ pub struct View {
     pub queued: [Amount; CLASSES],
 }
 
-/// Where a mobile stands in its cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// It has no backlog; in the list of idle ones.
-    Idle,
-    /// Its first PDU conforms to its bucket; in its cell's list of this class.
-    Ready(Class),
-    /// Its first PDU does not conform yet; in the heap, unless that is for ever.
-    Waiting,
-}
-
-/// A mobile with a backlog or a bucket in use. The first `cells_max` of them are the cells' PDUs without a mobile.
+/// What became of a PDU that was offered.
 #[derive(Debug)]
-struct Ms {
-    name: u32,
-    cell: u32,
-    /// `None`: no bucket but the cell's.
-    bucket: Option<LeakyBucket>,
-    /// Until when the bucket's values are those of a FLOW-CONTROL-MS.
-    specific_until: Option<Instant>,
-    queues: [Queue; CLASSES],
-    place: Place,
-}
-
-/// A cell.
-#[derive(Debug)]
-struct Cell {
-    bucket: LeakyBucket,
-    default_ms: Bucket,
-    /// False while its BVC is blocked.
-    open: bool,
-    /// Mobiles whose first PDU conforms to their bucket, by the class of that PDU.
-    ready: [List; CLASSES],
-    /// All mobiles that are known here.
-    members: List,
-    queued: [Amount; CLASSES],
-    /// It is in the list of cells that have something to send now.
-    sending: bool,
+pub enum Offered<T> {
+    /// It conforms, nothing stands before it, and it has been counted in its buckets: it is to be sent now.
+    Passes(Pdu<T>),
+    /// It is in its queue.
+    Queued,
+    /// It was dropped, by name.
+    Dropped,
 }
 
 /// The downlink flow control of all cells of a node.
@@ -217,45 +143,75 @@ pub struct FlowControl<T> {
     pdus: Pdus<T>,
     mobiles: Vec<Ms>,
     free_mobiles: Vec<u32>,
-    /// By the mobile's name: where in `mobiles` it is.
-    directory: Vec<u32>,
+    directory: Directory,
     cells: Vec<Cell>,
     /// Mobiles by index, then cells.
     waiting: DeadlineHeap,
-    /// Links of the lists of ready and of idle mobiles.
+    /// Links of the lists of ready mobiles.
     turns: Links,
-    idle: List,
     /// Links of the cells' lists of members.
     membership: Links,
-    /// Links of the list of cells that have something to send now.
+    /// Links of the list of cells that may have something to send now.
     cell_turns: Links,
     sending: List,
+    untold: Untold,
+    /// The mobile that is looked at next for one whose place may go to another.
+    hand: u32,
 }
 
 impl<T: PduMeta> FlowControl<T> {
     /// All queues empty, all cells open with the initial values.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(mut config: Config) -> Self {
+        config.pdus_max = config.pdus_max.min(PDUS_MAX);
+        config.active_ms_max = config.active_ms_max.min(directory::MAX - config.cells_max);
         let (cells, active) = (config.cells_max, config.active_ms_max);
         let mobiles_max = (cells + active) as usize;
         let mut control = Self {
             pdus: Pdus::new(config.pdus_max),
-            mobiles: (0..cells + active).map(|_| Ms::unused()).collect(),
-            free_mobiles: (cells..cells + active).rev().collect(),
-            directory: vec![NIL; config.ms_max as usize],
-            cells: (0..cells).map(|_| Cell::new(&config.initial)).collect(),
+            mobiles: Vec::with_capacity(mobiles_max),
+            free_mobiles: Vec::with_capacity(active as usize),
+            directory: Directory::new(config.ms_max),
+            cells: (0..cells).map(|_| Cell::new(&config.initial, &config.real_time)).collect(),
             waiting: DeadlineHeap::new(mobiles_max + cells as usize),
-            turns: Links::new(mobiles_max),
-            idle: List::default(),
-            membership: Links::new(mobiles_max),
+            turns: Links::with_capacity(mobiles_max),
+            membership: Links::with_capacity(mobiles_max),
             cell_turns: Links::new(cells as usize),
             sending: List::default(),
+            untold: Untold::new(config.ms_max, cells),
+            hand: cells,
             config,
         };
         for cell in 0..cells {
+            control.add_mobile();
             control.join(cell, cell);
         }
         control
+    }
+
+    /// Gives a PDU back, counted in its buckets, where nothing of its mobile is queued, no other of its cell could go
+    /// now, and it conforms; else does as [`FlowControl::enqueue`].
+    pub fn offer(&mut self, cx: &mut Context<'_>, cell: u32, ms: Option<u32>, pdu: Pdu<T>) -> Offered<T> {
+        // Whose turn has come while nobody looked stands before this one.
+        self.wake_due(cx);
+        if ms.is_some_and(|ms| self.passes(cx.now, cell, ms, &pdu)) {
+            return Offered::Passes(pdu);
+        }
+        if self.enqueue(cx, cell, ms, pdu) { Offered::Queued } else { Offered::Dropped }
+    }
+
+    fn passes(&mut self, now: Instant, cell: u32, ms: u32, pdu: &Pdu<T>) -> bool {
+        let octets = pdu.frame.len() as u64;
+        let at = self.directory.find(ms);
+        let Some(ms) = at.and_then(|at| self.mobiles.get_mut(at as usize)) else { return false };
+        let Some(state) = self.cells.get_mut(cell as usize) else { return false };
+        let first = ms.place == Place::Idle && ms.cell == cell && state.open && state.is_quiet();
+        let usual = ms.specific_until > now && pdu.expires > now;
+        if !(first && usual && state.bucket.conforms(now, octets) && ms.bucket.admit(now, octets)) {
+            return false;
+        }
+        state.count(now, pdu.class, octets);
+        true
     }
 
     /// Takes a PDU into its queue; false where it was dropped, which is then counted by name.
@@ -288,31 +244,19 @@ impl<T: PduMeta> FlowControl<T> {
         if octets > self.longest(at) {
             return Err(refuse(Drop::FlowTooLong));
         }
-        let limits = self.limits(class);
         let queue = self.queue(at, class).amount();
-        if !limits.ms.holds(queue, octets) && ms.is_some() {
+        if ms.is_some() && !self.config.limits(class).ms.holds(queue, octets) {
             return Err(refuse(Drop::FlowMsQueueFull));
         }
-        if !limits.cell.holds(self.queued_with(cell, class), octets) {
-            return Err(refuse(Drop::FlowCellQueueFull));
-        }
-        let reserved = if class != Class::Signalling { self.config.pdus_max / 8 } else { 0 };
-        if self.pdus.free() <= reserved {
-            return Err(refuse(Drop::FlowTableFull));
-        }
-        let first = queue.pdus == 0;
+        self.make_room(cx, cell, &pdu).map_err(refuse)?;
+        // It may have pushed out what its own mobile had queued.
+        let first = self.queue(at, class).list.is_empty();
         self.push(cx.now, at, pdu);
         if first {
-            self.refresh(cx, at);
+            self.place(cx.now, at);
+            self.stir(cell);
         }
         Ok(())
-    }
-
-    const fn limits(&self, class: Class) -> Limits {
-        match class {
-            Class::Signalling => self.config.signalling,
-            Class::RealTime | Class::BestEffort => self.config.data,
-        }
     }
 
     /// Deletes the backlog of a mobile (FLUSH-LL with deletion, detach) and says how much that was. Each PDU counts as
@@ -360,6 +304,8 @@ impl<T: PduMeta> FlowControl<T> {
         if let Some(percent) = full_percent {
             state.bucket.set_full_ratio(cx.now, percent);
         }
+        let real_time = self.config.real_time.of(parameters.bvc);
+        state.real_time.reconfigure(cx.now, real_time.bmax_octets, real_time.rate_bit_per_s);
         let former = core::mem::replace(&mut state.default_ms, parameters.default_ms);
         if shrunk || former != parameters.default_ms {
             self.for_members(cell, |control, at| {
@@ -367,7 +313,7 @@ impl<T: PduMeta> FlowControl<T> {
                 control.refresh(cx, at);
             });
         }
-        self.place_cell(cx.now, cell);
+        self.stir(cell);
     }
 
     /// Takes the values of a FLOW-CONTROL-MS, which hold for Th. False where the mobile has a backlog in another cell or
@@ -383,14 +329,12 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(at) = self.member(cx, cell, ms) else { return false };
         self.settle(cx.now, at);
         let until = cx.now + self.config.ms_parameters_lifetime;
-        if let Some(state) = self.mobiles.get_mut(at as usize)
-            && let Some(own) = &mut state.bucket
-        {
-            own.reconfigure(cx.now, bucket.bmax_octets, bucket.rate_bit_per_s);
+        if let Some(state) = self.mobiles.get_mut(at as usize) {
+            state.bucket.reconfigure(cx.now, bucket.bmax_octets, bucket.rate_bit_per_s);
             if let Some(percent) = full_percent {
-                own.set_full_ratio(cx.now, percent);
+                state.bucket.set_full_ratio(cx.now, percent);
             }
-            state.specific_until = Some(until);
+            state.specific_until = until;
         }
         self.refresh(cx, at);
         true
@@ -404,12 +348,12 @@ impl<T: PduMeta> FlowControl<T> {
         }
         if let Some(at) = ms.and_then(|ms| self.find(ms)).filter(|at| self.cell_of(*at) == Some(cell)) {
             self.settle(cx.now, at);
-            if let Some(bucket) = self.mobiles.get_mut(at as usize).and_then(|state| state.bucket.as_mut()) {
-                bucket.take_out(cx.now, octets);
+            if let Some(state) = self.mobiles.get_mut(at as usize) {
+                state.bucket.take_out(cx.now, octets);
             }
             self.refresh(cx, at);
         }
-        self.place_cell(cx.now, cell);
+        self.stir(cell);
     }
 
     /// Puts `octets` into the buckets of a cell and of a mobile in it: the BSS has transferred them there (08.18
@@ -420,20 +364,20 @@ impl<T: PduMeta> FlowControl<T> {
         }
         if let Some(at) = self.member(cx, cell, ms) {
             self.settle(cx.now, at);
-            if let Some(bucket) = self.mobiles.get_mut(at as usize).and_then(|state| state.bucket.as_mut()) {
-                bucket.put_in(cx.now, octets);
+            if let Some(state) = self.mobiles.get_mut(at as usize) {
+                state.bucket.put_in(cx.now, octets);
             }
             self.refresh(cx, at);
         }
-        self.place_cell(cx.now, cell);
+        self.stir(cell);
     }
 
     /// Closes a cell whose BVC is blocked, or opens it again. A closed cell keeps its queues; lifetimes go on.
-    pub fn set_open(&mut self, cx: &mut Context<'_>, cell: u32, open: bool) {
+    pub fn set_open(&mut self, cell: u32, open: bool) {
         if let Some(state) = self.cells.get_mut(cell as usize) {
             state.open = open;
         }
-        self.place_cell(cx.now, cell);
+        self.stir(cell);
     }
 
     /// A BVC-RESET: deletes all queues of the cell (each PDU a drop), forgets what the BSS said of it, and opens it.
@@ -444,14 +388,14 @@ impl<T: PduMeta> FlowControl<T> {
             control.refresh(cx, at);
             control.release(at);
         });
-        let Bucket { bmax_octets, rate_bit_per_s } = self.config.initial.bvc;
-        let default_ms = self.config.initial.default_ms;
+        let BvcParameters { bvc, default_ms } = self.config.initial;
         if let Some(state) = self.cells.get_mut(cell as usize) {
-            state.bucket = LeakyBucket::new(bmax_octets, rate_bit_per_s);
+            state.bucket = bvc.empty();
+            state.real_time = self.config.real_time.of(bvc).empty();
             state.default_ms = default_ms;
             state.open = true;
         }
-        self.place_cell(cx.now, cell);
+        self.stir(cell);
         flushed
     }
 
@@ -459,16 +403,14 @@ impl<T: PduMeta> FlowControl<T> {
     #[must_use]
     pub fn cell_view(&self, now: Instant, cell: u32) -> Option<View> {
         let state = self.cells.get(cell as usize)?;
-        Some(View::of(&state.bucket, now, state.queued))
+        Some(View::of(&state.bucket, now, state.queued.0))
     }
 
     /// A mobile as it is now; `None` while it is idle with an empty bucket.
     #[must_use]
     pub fn ms_view(&self, now: Instant, ms: u32) -> Option<View> {
         let state = self.mobiles.get(self.find(ms)? as usize)?;
-        let queued = Class::ALL
-            .map(|class| state.queues.get(class as usize).map_or_else(Amount::default, Queue::amount));
-        Some(View::of(state.bucket.as_ref()?, now, queued))
+        Some(View::of(&state.bucket, now, state.queues.0.map(|queue| queue.amount())))
     }
 
     /// PDUs in all queues.
@@ -478,15 +420,13 @@ impl<T: PduMeta> FlowControl<T> {
     }
 }
 
-impl Limit {
-    fn holds(&self, amount: Amount, octets: u64) -> bool {
-        amount.pdus < self.pdus && amount.octets + octets <= self.octets
-    }
-}
-
 impl Amount {
     const fn plus(self, other: Self) -> Self {
         Self { pdus: self.pdus + other.pdus, octets: self.octets + other.octets }
+    }
+
+    const fn minus(self, other: Self) -> Self {
+        Self { pdus: self.pdus.saturating_sub(other.pdus), octets: self.octets.saturating_sub(other.octets) }
     }
 }
 
@@ -503,33 +443,6 @@ impl View {
             bucket: Bucket { bmax_octets, rate_bit_per_s },
             level_octets: bucket.level_octets(now),
             queued,
-        }
-    }
-}
-
-impl Ms {
-    fn unused() -> Self {
-        Self {
-            name: NIL,
-            cell: NIL,
-            bucket: None,
-            specific_until: None,
-            queues: Default::default(),
-            place: Place::Idle,
-        }
-    }
-}
-
-impl Cell {
-    fn new(initial: &BvcParameters) -> Self {
-        Self {
-            bucket: LeakyBucket::new(initial.bvc.bmax_octets, initial.bvc.rate_bit_per_s),
-            default_ms: initial.default_ms,
-            open: true,
-            ready: Default::default(),
-            members: List::default(),
-            queued: Default::default(),
-            sending: false,
         }
     }
 }

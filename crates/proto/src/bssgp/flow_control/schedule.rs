@@ -1,21 +1,24 @@
 //! Whose turn it is: mobiles are idle, ready or waiting; cells send, wait, or have nothing to send.
 
-use super::{Bucket, Dequeue, FlowControl, PduMeta, Place};
+use super::state::{NEVER, Place};
+use super::{Bucket, Dequeue, FlowControl, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
 use crate::qos::class::Class;
 use crate::time::Instant;
 
-/// The instant that never comes.
-const NEVER: Instant = Instant(u64::MAX);
+/// What a cell's next PDU is judged by.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    octets: u64,
+    expires: Instant,
+}
 
 impl<T: PduMeta> FlowControl<T> {
     /// The next PDU that conforms now, which is counted in its buckets, or how long nothing will conform.
     pub fn dequeue(&mut self, cx: &mut Context<'_>) -> Dequeue<T> {
         loop {
-            while let Some(member) = self.waiting.pop_due(cx.now) {
-                self.wake(cx, member);
-            }
+            self.wake_due(cx);
             let Some(cell) = self.sending.first() else {
                 return self.waiting.next().map_or(Dequeue::Empty, Dequeue::WaitUntil);
             };
@@ -25,55 +28,145 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    /// A mobile or a cell whose instant has come.
-    fn wake(&mut self, cx: &mut Context<'_>, member: u32) {
-        match self.cell_of_member(member) {
-            None => self.refresh(cx, member),
-            Some(cell) => {
-                for class in Class::ALL {
-                    if let Some(at) = self.first_ready(cell, class) {
-                        self.refresh(cx, at);
+    /// Mobiles and cells whose instant has come.
+    #[inline]
+    pub(super) fn wake_due(&mut self, cx: &mut Context<'_>) {
+        while let Some(member) = self.waiting.pop_due(cx.now) {
+            match self.cell_of_member(member) {
+                None => self.refresh(cx, member),
+                Some(cell) => {
+                    if let Some(state) = self.cells.get_mut(cell as usize) {
+                        state.waiting = false;
                     }
+                    self.stir(cell);
                 }
-                self.place_cell(cx.now, cell);
             }
         }
     }
 
-    /// Lets the first mobile of a cell send; `None` where its PDU had to be dropped instead.
+    /// Lets the mobile whose turn it is in a cell send; `None` where the cell has to be looked at again or no longer.
     fn send(&mut self, cx: &mut Context<'_>, cell: u32) -> Option<Dequeue<T>> {
         let now = cx.now;
-        let turn = Class::ALL.into_iter().find_map(|class| Some((class, self.first_ready(cell, class)?)));
-        let Some((class, at)) = turn else {
-            self.place_cell(now, cell);
+        let Some((class, at)) = self.turn(now, cell) else {
+            self.rest(cx, cell);
             return None;
         };
         self.settle(now, at);
-        if self.purge(cx, at) || !self.conforms(now, at, class) {
+        let Some(Head { octets, expires }) = self.head(at, class).filter(|_| self.fits(at, class)) else {
+            self.purge(cx, at);
+            self.place(now, at);
+            return None;
+        };
+        if expires <= now {
+            self.purge(cx, at);
             self.place(now, at);
             return None;
         }
-        let queued = self.pop(at, class)?;
-        let octets = queued.pdu.frame.len() as u64;
+        let state = self.cells.get_mut(cell as usize)?;
+        if !(state.open && state.bucket.conforms(now, octets)) {
+            self.rest(cx, cell);
+            return None;
+        }
         let ms = self.mobiles.get_mut(at as usize)?;
-        let name = ms.bucket.is_some().then_some(ms.name);
-        // Both conform, as was asked above.
-        let _ = ms.bucket.as_mut().is_none_or(|bucket| bucket.admit(now, octets));
-        let _ = self.cells.get_mut(cell as usize)?.bucket.admit(now, octets);
-        self.unplace(at);
+        if !ms.bucket.admit(now, octets) {
+            self.place(now, at);
+            return None;
+        }
+        state.count(now, class, octets);
+        let name = (at >= self.config.cells_max).then_some(ms.name);
+        let queued = self.pop(at, class)?;
         self.place(now, at);
+        self.rotate(at, class);
         self.rotate_cells(cell);
         Some(Dequeue::Pdu { cell, ms: name, since: queued.since, pdu: queued.pdu })
     }
 
-    fn conforms(&self, now: Instant, at: u32, class: Class) -> bool {
-        let Some(octets) = self.first(at, class).map(|queued| queued.pdu.frame.len() as u64) else {
-            return false;
+    /// Whose turn it is in a cell: signalling, real time within its share, best effort, real time beyond its share.
+    fn turn(&self, now: Instant, cell: u32) -> Option<(Class, u32)> {
+        let state = self.cells.get(cell as usize)?;
+        let [signalling, real_time, best_effort] = Class::ALL.map(|class| state.ready[class].first());
+        if let Some(at) = signalling {
+            return Some((Class::Signalling, at));
+        }
+        let (Some(urgent), Some(other)) = (real_time, best_effort) else {
+            let real_time = real_time.map(|at| (Class::RealTime, at));
+            return real_time.or(best_effort.map(|at| (Class::BestEffort, at)));
         };
-        let Some(ms) = self.mobiles.get(at as usize) else { return false };
-        let cell = self.cells.get(ms.cell as usize);
-        ms.bucket.is_none_or(|bucket| bucket.next_conforming(now, octets) == Some(now))
-            && cell.is_some_and(|cell| cell.open && cell.bucket.next_conforming(now, octets) == Some(now))
+        let share = self.head(urgent, Class::RealTime);
+        let within = share.is_none_or(|head| state.real_time.conforms(now, head.octets));
+        Some(if within { (Class::RealTime, urgent) } else { (Class::BestEffort, other) })
+    }
+
+    #[inline]
+    fn head(&self, at: u32, class: Class) -> Option<Head> {
+        self.first(at, class)
+            .map(|queued| Head { octets: queued.pdu.frame.len() as u64, expires: queued.pdu.expires })
+    }
+
+    /// Nothing can go out of a cell now: it waits for its bucket, for the real time's share or for the end of a
+    /// lifetime, or for nothing.
+    fn rest(&mut self, cx: &mut Context<'_>, cell: u32) {
+        for class in Class::ALL {
+            if let Some(at) = self.first_ready(cell, class)
+                && self.purge(cx, at)
+            {
+                // The cell is looked at again.
+                self.place(cx.now, at);
+                return;
+            }
+        }
+        let wake = self.cell_wake(cx.now, cell);
+        let member = self.member_of_cell(cell);
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        if core::mem::replace(&mut state.sending, false) {
+            self.cell_turns.remove(&mut self.sending, cell);
+        }
+        let waits = wake != NEVER;
+        let waited = core::mem::replace(&mut state.waiting, waits);
+        if waits {
+            self.waiting.set(member, wake);
+        } else if waited {
+            self.waiting.remove(member);
+        }
+    }
+
+    /// When a cell that can send nothing now is to be looked at again.
+    fn cell_wake(&self, now: Instant, cell: u32) -> Instant {
+        let Some(state) = self.cells.get(cell as usize) else { return NEVER };
+        let firsts = Class::ALL.map(|class| state.ready[class].first());
+        let expiry = firsts.into_iter().flatten().map(|at| self.first_expiry(at)).min().unwrap_or(NEVER);
+        if !state.open {
+            return expiry;
+        }
+        let [signalling, real_time, best_effort] = firsts;
+        let octets = |at: Option<u32>, class| Some(self.head(at?, class)?.octets);
+        let passes = |octets: Option<u64>| {
+            octets.and_then(|octets| state.bucket.next_conforming(now, octets)).unwrap_or(NEVER)
+        };
+        if signalling.is_some() {
+            return expiry.min(passes(octets(signalling, Class::Signalling)));
+        }
+        let (urgent, other) = (octets(real_time, Class::RealTime), octets(best_effort, Class::BestEffort));
+        let (urgent_passes, other_passes) = (passes(urgent), passes(other));
+        let wake = match (urgent, other) {
+            (Some(octets), Some(_)) => {
+                let share = state.real_time.next_conforming(now, octets).unwrap_or(NEVER);
+                // Best effort has its turn until real time is within its share again.
+                if other_passes < share { other_passes } else { urgent_passes.max(share) }
+            }
+            (_, None) => urgent_passes,
+            (None, _) => other_passes,
+        };
+        expiry.min(wake)
+    }
+
+    /// Has a cell looked at: something that it may have waited for has changed.
+    pub(super) fn stir(&mut self, cell: u32) {
+        if let Some(state) = self.cells.get_mut(cell as usize)
+            && !core::mem::replace(&mut state.sending, true)
+        {
+            self.cell_turns.push_back(&mut self.sending, cell);
+        }
     }
 
     /// Brings a mobile's values, queues and place up to date. To be called after every change.
@@ -81,41 +174,49 @@ impl<T: PduMeta> FlowControl<T> {
         self.settle(cx.now, at);
         self.purge(cx, at);
         self.place(cx.now, at);
+        if let Some(cell) = self.cell_of(at) {
+            self.stir(cell);
+        }
     }
 
     /// Ends the values of a FLOW-CONTROL-MS where Th has run out, at the instant at which it did.
+    #[inline]
     pub(super) fn settle(&mut self, now: Instant, at: u32) {
-        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        let (Some(until), Some(bucket)) = (ms.specific_until, &mut ms.bucket) else { return };
-        if until <= now
-            && let Some(cell) = self.cells.get(ms.cell as usize)
-        {
-            bucket.reconfigure(until, cell.default_ms.bmax_octets, cell.default_ms.rate_bit_per_s);
-            ms.specific_until = None;
+        let Some(ms) = self.mobiles.get_mut(at as usize).filter(|ms| ms.specific_until <= now) else {
+            return;
+        };
+        if let Some(cell) = self.cells.get(ms.cell as usize) {
+            let Bucket { bmax_octets, rate_bit_per_s } = cell.default_ms;
+            ms.bucket.reconfigure(ms.specific_until, bmax_octets, rate_bit_per_s);
+            ms.specific_until = NEVER;
         }
     }
 
     /// The cell's default values have changed from `former`: for a mobile that has none of its own.
     pub(super) fn apply_default(&mut self, now: Instant, at: u32, former: Bucket) {
-        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        let Some(bucket) = &mut ms.bucket else { return };
-        if let Some(until) = ms.specific_until.filter(|until| *until <= now) {
-            bucket.reconfigure(until, former.bmax_octets, former.rate_bit_per_s);
-            ms.specific_until = None;
+        let is_mobile = self.is_mobile(at);
+        let Some(ms) = self.mobiles.get_mut(at as usize).filter(|_| is_mobile) else { return };
+        if ms.specific_until <= now {
+            ms.bucket.reconfigure(ms.specific_until, former.bmax_octets, former.rate_bit_per_s);
+            ms.specific_until = NEVER;
         }
-        if ms.specific_until.is_none()
+        if ms.specific_until == NEVER
             && let Some(cell) = self.cells.get(ms.cell as usize)
         {
-            bucket.reconfigure(now, cell.default_ms.bmax_octets, cell.default_ms.rate_bit_per_s);
+            ms.bucket.reconfigure(now, cell.default_ms.bmax_octets, cell.default_ms.rate_bit_per_s);
         }
     }
 
     /// The longest PDU that can ever conform: the smaller Bmax.
     pub(super) fn longest(&self, at: u32) -> u64 {
         let Some(ms) = self.mobiles.get(at as usize) else { return 0 };
-        let of_ms = ms.bucket.map_or(u64::MAX, |bucket| bucket.bmax_octets());
         let of_cell = self.cells.get(ms.cell as usize).map_or(0, |cell| cell.bucket.bmax_octets());
-        of_ms.min(of_cell)
+        ms.bucket.bmax_octets().min(of_cell)
+    }
+
+    /// Is a mobile's first PDU of a class short enough ever to conform?
+    fn fits(&self, at: u32, class: Class) -> bool {
+        self.head(at, class).is_some_and(|head| head.octets <= self.longest(at))
     }
 
     /// Drops PDUs that stand first and whose lifetime has run out or that have become too long. True where it did.
@@ -140,132 +241,135 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// When the first lifetime of a PDU that stands first in this mobile's queues ends.
     fn first_expiry(&self, at: u32) -> Instant {
-        let ends = Class::ALL.into_iter().filter_map(|class| self.first(at, class)).map(|q| q.pdu.expires);
+        let ends = Class::ALL.into_iter().filter_map(|class| self.head(at, class)).map(|head| head.expires);
         ends.min().unwrap_or(NEVER)
+    }
+
+    /// Where a mobile belongs now, and until when it waits there.
+    fn judge(&self, now: Instant, at: u32) -> (Place, Instant) {
+        const NOTHING: (Place, Instant) = (Place::Idle, NEVER);
+        let Some(ms) = self.mobiles.get(at as usize) else { return NOTHING };
+        let Some(class) = ms.head_class() else { return NOTHING };
+        let Some(Head { octets, expires }) = self.head(at, class) else { return NOTHING };
+        let conforms = ms.bucket.next_conforming(now, octets);
+        if conforms.is_some_and(|when| when <= now) {
+            return (Place::Ready(class), NEVER);
+        }
+        let wake = match conforms {
+            None => NEVER,
+            Some(first) if class == Class::BestEffort => {
+                let queued = ms.queues[class].octets.into();
+                self.config.wait_quantum.wake(now, &ms.bucket, (first, octets, expires), queued)
+            }
+            Some(first) => first,
+        };
+        (Place::Waiting, wake.min(self.first_expiry(at)).min(ms.specific_until))
     }
 
     /// Puts a mobile where it belongs now; one that was ready and still is keeps its turn.
     pub(super) fn place(&mut self, now: Instant, at: u32) {
-        let Some(ms) = self.mobiles.get(at as usize) else { return };
-        let (cell, bucket, specific_until) = (ms.cell, ms.bucket, ms.specific_until);
-        let head =
-            Class::ALL.into_iter().find_map(|class| Some((class, self.first(at, class)?.pdu.frame.len())));
-        let (place, wake) = match head {
-            None => (Place::Idle, NEVER),
-            Some((class, octets)) => {
-                let conforms = bucket.map_or(Some(now), |b| b.next_conforming(now, octets as u64));
-                match conforms {
-                    Some(when) if when <= now => (Place::Ready(class), NEVER),
-                    Some(_) | None => {
-                        let until = specific_until.unwrap_or(NEVER);
-                        (Place::Waiting, conforms.unwrap_or(NEVER).min(self.first_expiry(at)).min(until))
-                    }
-                }
-            }
-        };
-        if self.mobiles.get(at as usize).is_some_and(|ms| ms.place != place) {
-            self.unplace(at);
-            match place {
-                Place::Idle => self.leave_list_to_idle(at),
-                Place::Ready(class) => self.make_ready(cell, at, class),
-                Place::Waiting => self.leave_list(at, Place::Waiting),
-            }
-        }
-        if place == Place::Waiting && wake != NEVER {
-            self.waiting.set(at, wake);
-        } else {
-            self.waiting.remove(at);
-        }
-        self.place_cell(now, cell);
-    }
-
-    /// Takes a mobile out of the list of ready ones, and makes it idle.
-    pub(super) fn unplace(&mut self, at: u32) {
-        self.waiting.remove(at);
-        self.leave_list_to_idle(at);
-    }
-
-    fn leave_list_to_idle(&mut self, at: u32) {
-        if self.mobiles.get(at as usize).is_some_and(|ms| ms.place != Place::Idle) {
-            self.leave_list(at, Place::Idle);
-            if self.is_mobile(at) {
-                self.turns.push_back(&mut self.idle, at);
-            }
-        }
-    }
-
-    /// Takes a mobile out of the list that it is in; it then is in none.
-    fn leave_list(&mut self, at: u32, then: Place) {
-        let is_mobile = self.is_mobile(at);
+        let (place, wake) = self.judge(now, at);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        match core::mem::replace(&mut ms.place, then) {
-            Place::Idle if is_mobile => self.turns.remove(&mut self.idle, at),
-            Place::Idle | Place::Waiting => {}
-            Place::Ready(class) => {
-                let cell = self.cells.get_mut(ms.cell as usize);
-                if let Some(list) = cell.and_then(|cell| cell.ready.get_mut(class as usize)) {
-                    self.turns.remove(list, at);
-                }
+        let former = core::mem::replace(&mut ms.place, place);
+        let cell = ms.cell;
+        if former != place {
+            match former {
+                Place::Idle => {}
+                Place::Waiting => self.waiting.remove(at),
+                Place::Ready(class) => self.leave_ready(cell, at, class),
+            }
+            if let Place::Ready(class) = place {
+                self.enter_ready(cell, at, class);
+            }
+            if matches!(former, Place::Ready(_)) != matches!(place, Place::Ready(_)) {
+                self.stand(at, matches!(place, Place::Ready(_)));
             }
         }
-    }
-
-    fn make_ready(&mut self, cell: u32, at: u32, class: Class) {
-        self.leave_list(at, Place::Ready(class));
-        let cell = self.cells.get_mut(cell as usize);
-        if let Some(list) = cell.and_then(|cell| cell.ready.get_mut(class as usize)) {
-            self.turns.push_back(list, at);
-        }
-    }
-
-    /// Not the owner of a cell's own PDUs, which is never in the list of idle ones.
-    const fn is_mobile(&self, at: u32) -> bool {
-        at >= self.config.cells_max
-    }
-
-    fn first_ready(&self, cell: u32, class: Class) -> Option<u32> {
-        self.cells.get(cell as usize)?.ready.get(class as usize)?.first()
-    }
-
-    /// The heap's name of a cell.
-    fn member_of_cell(&self, cell: u32) -> u32 {
-        self.config.cells_max + self.config.active_ms_max + cell
-    }
-
-    fn cell_of_member(&self, member: u32) -> Option<u32> {
-        member.checked_sub(self.member_of_cell(0))
-    }
-
-    /// Puts a cell where it belongs now: it sends, or it waits for its bucket or for the end of a lifetime.
-    pub(super) fn place_cell(&mut self, now: Instant, cell: u32) {
-        let firsts = Class::ALL.map(|class| self.first_ready(cell, class));
-        let mut wake = firsts.into_iter().flatten().map(|at| self.first_expiry(at)).min().unwrap_or(NEVER);
-        let head = Class::ALL.into_iter().zip(firsts).find_map(|(class, at)| self.first(at?, class));
-        let octets = head.map(|queued| queued.pdu.frame.len() as u64);
-        let Some(state) = self.cells.get_mut(cell as usize) else { return };
-        let conforms =
-            octets.filter(|_| state.open).and_then(|octets| state.bucket.next_conforming(now, octets));
-        let sends = conforms.is_some_and(|when| when <= now);
-        if sends != core::mem::replace(&mut state.sending, sends) {
-            if sends {
-                self.cell_turns.push_back(&mut self.sending, cell);
+        if place == Place::Waiting {
+            if wake == NEVER {
+                self.waiting.remove(at);
             } else {
-                self.cell_turns.remove(&mut self.sending, cell);
+                self.waiting.set(at, wake);
             }
-        }
-        wake = wake.min(conforms.unwrap_or(NEVER));
-        let member = self.member_of_cell(cell);
-        if sends || wake == NEVER {
-            self.waiting.remove(member);
-        } else {
-            self.waiting.set(member, wake);
         }
     }
 
+    fn leave_ready(&mut self, cell: u32, at: u32, class: Class) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        let first = state.ready[class].first() == Some(at);
+        self.turns.remove(&mut state.ready[class], at);
+        if first {
+            self.stir(cell);
+        }
+    }
+
+    fn enter_ready(&mut self, cell: u32, at: u32, class: Class) {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        let first = state.ready[class].is_empty();
+        self.turns.push_back(&mut state.ready[class], at);
+        if first {
+            self.stir(cell);
+        }
+    }
+
+    /// A mobile that has sent and may go on in this class stands behind the others.
+    fn rotate(&mut self, at: u32, class: Class) {
+        let Some(ms) = self.mobiles.get(at as usize).filter(|ms| ms.place == Place::Ready(class)) else {
+            return;
+        };
+        let Some(state) = self.cells.get_mut(ms.cell as usize) else { return };
+        if state.ready[class].len() > 1 {
+            self.turns.remove(&mut state.ready[class], at);
+            self.turns.push_back(&mut state.ready[class], at);
+        }
+    }
+
+    /// A cell that has sent stands behind the others, or has nothing more to send.
     fn rotate_cells(&mut self, cell: u32) {
-        if self.cells.get(cell as usize).is_some_and(|state| state.sending) {
+        let member = self.member_of_cell(cell);
+        let Some(state) = self.cells.get_mut(cell as usize) else { return };
+        if state.is_quiet() {
+            state.sending = false;
+            self.cell_turns.remove(&mut self.sending, cell);
+            if core::mem::replace(&mut state.waiting, false) {
+                self.waiting.remove(member);
+            }
+        } else if self.sending.len() > 1 {
             self.cell_turns.remove(&mut self.sending, cell);
             self.cell_turns.push_back(&mut self.sending, cell);
         }
+    }
+
+    /// Takes a mobile out of the list or the heap that it is in, as if it had nothing queued.
+    pub(super) fn unplace(&mut self, at: u32) {
+        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
+        let (former, cell) = (core::mem::replace(&mut ms.place, Place::Idle), ms.cell);
+        match former {
+            Place::Idle => {}
+            Place::Waiting => self.waiting.remove(at),
+            Place::Ready(class) => {
+                self.leave_ready(cell, at, class);
+                self.stand(at, false);
+            }
+        }
+    }
+
+    /// Not the owner of a cell's own PDUs.
+    #[inline]
+    pub(super) const fn is_mobile(&self, at: u32) -> bool {
+        at >= self.config.cells_max
+    }
+
+    pub(super) fn first_ready(&self, cell: u32, class: Class) -> Option<u32> {
+        self.cells.get(cell as usize)?.ready[class].first()
+    }
+
+    /// The heap's name of a cell.
+    const fn member_of_cell(&self, cell: u32) -> u32 {
+        self.config.cells_max + self.config.active_ms_max + cell
+    }
+
+    const fn cell_of_member(&self, member: u32) -> Option<u32> {
+        member.checked_sub(self.member_of_cell(0))
     }
 }

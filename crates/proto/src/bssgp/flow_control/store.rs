@@ -1,114 +1,117 @@
 //! What is queued, and who is known: PDUs in a table with lists through it, mobiles in a table with a directory.
 
-use super::{Amount, Bucket, CLASSES, FlowControl, Ms, Pdu, PduMeta, Place};
+use super::state::{ByClass, Ms, NEVER, Place, Queue, Rank};
+use super::{Amount, Bucket, FlowControl, Pdu, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
 use crate::qos::class::Class;
-use crate::qos::leaky_bucket::LeakyBucket;
-use crate::qos::links::{Links, List, NIL};
+use crate::qos::links::{Links, List};
 use crate::time::Instant;
 
-/// Idle mobiles that are looked at for one whose bucket is empty before a new mobile is refused.
-const RECLAIM_ATTEMPTS: u32 = 4;
+/// Mobiles that are looked at for one that is idle and whose bucket is empty before the table grows.
+const RECLAIM_EARLY: u32 = 2;
+/// The same before a new mobile is refused.
+const RECLAIM_FULL: u32 = 16;
 
 /// A PDU in a queue.
 #[derive(Debug)]
 pub(super) struct Queued<T> {
     pub(super) pdu: Pdu<T>,
     pub(super) since: Instant,
+    /// Its mobile's place in the table.
+    owner: u32,
 }
 
-/// All queued PDUs.
+/// All queued PDUs. The table grows up to its capacity, so that only memory is touched that was needed.
 #[derive(Debug)]
 pub(super) struct Pdus<T> {
     nodes: Vec<Option<Queued<T>>>,
+    capacity: u32,
+    used: u32,
     free: Vec<u32>,
+    /// Of the mobiles' queues.
     links: Links,
-}
-
-/// One queue through the table.
-#[derive(Debug, Default)]
-pub(super) struct Queue {
-    list: List,
-    octets: u64,
-}
-
-impl Queue {
-    pub(super) fn amount(&self) -> Amount {
-        Amount { pdus: self.list.len(), octets: self.octets }
-    }
+    /// Of the cells' lists by rank.
+    ranks: Links,
 }
 
 impl<T> Pdus<T> {
     pub(super) fn new(capacity: u32) -> Self {
+        let room = capacity as usize;
         Self {
-            nodes: (0..capacity).map(|_| None).collect(),
-            free: (0..capacity).rev().collect(),
-            links: Links::new(capacity as usize),
+            nodes: Vec::with_capacity(room),
+            capacity,
+            used: 0,
+            free: Vec::with_capacity(room),
+            links: Links::with_capacity(room),
+            ranks: Links::with_capacity(room),
         }
     }
 
     pub(super) const fn free(&self) -> u32 {
-        // The table's size is a u32.
-        #[expect(clippy::cast_possible_truncation, reason = "at most `capacity`, which is a u32")]
-        let free = self.free.len() as u32;
-        free
+        self.capacity - self.used
     }
 
-    fn push(&mut self, queue: &mut Queue, queued: Queued<T>) {
-        let octets = queued.pdu.frame.len() as u64;
-        let Some(at) = self.free.pop() else { return };
-        if let Some(node) = self.nodes.get_mut(at as usize) {
-            *node = Some(queued);
-            queue.octets += octets;
-            self.links.push_back(&mut queue.list, at);
+    fn add(&mut self, queued: Queued<T>) -> Option<u32> {
+        if self.used >= self.capacity {
+            return None;
         }
+        self.used += 1;
+        if let Some(at) = self.free.pop() {
+            *self.nodes.get_mut(at as usize)? = Some(queued);
+            return Some(at);
+        }
+        let at = u32::try_from(self.nodes.len()).ok()?;
+        self.nodes.push(Some(queued));
+        self.links.grow();
+        self.ranks.grow();
+        Some(at)
     }
 
-    fn take(&mut self, queue: &mut Queue, at: u32) -> Option<Queued<T>> {
+    fn get(&self, at: u32) -> Option<&Queued<T>> {
+        self.nodes.get(at as usize)?.as_ref()
+    }
+
+    fn take(&mut self, at: u32) -> Option<Queued<T>> {
         let queued = self.nodes.get_mut(at as usize)?.take()?;
-        self.links.remove(&mut queue.list, at);
-        queue.octets = queue.octets.saturating_sub(queued.pdu.frame.len() as u64);
+        self.used -= 1;
         self.free.push(at);
         Some(queued)
-    }
-
-    fn first(&self, queue: &Queue) -> Option<&Queued<T>> {
-        self.nodes.get(queue.list.first()? as usize)?.as_ref()
     }
 }
 
 impl<T: PduMeta> FlowControl<T> {
+    #[inline]
     pub(super) fn find(&self, ms: u32) -> Option<u32> {
-        self.directory.get(ms as usize).copied().filter(|at| *at != NIL)
+        self.directory.find(ms)
     }
 
+    #[inline]
     pub(super) fn cell_of(&self, at: u32) -> Option<u32> {
         self.mobiles.get(at as usize).map(|state| state.cell)
     }
 
+    #[inline]
     pub(super) fn queue(&self, at: u32, class: Class) -> &Queue {
         const NONE: &Queue = &Queue { list: List::EMPTY, octets: 0 };
-        self.mobiles.get(at as usize).and_then(|state| state.queues.get(class as usize)).unwrap_or(NONE)
+        self.mobiles.get(at as usize).map_or(NONE, |state| &state.queues[class])
     }
 
-    pub(super) fn queued(&self, cell: u32, class: Class) -> Amount {
-        let state = self.cells.get(cell as usize);
-        state.and_then(|state| state.queued.get(class as usize)).copied().unwrap_or_default()
-    }
-
-    /// What shares one limit of a cell with a class: signalling has its own, all user data has the other.
-    pub(super) fn queued_with(&self, cell: u32, class: Class) -> Amount {
-        match class {
-            Class::Signalling => self.queued(cell, class),
-            Class::RealTime | Class::BestEffort => {
-                self.queued(cell, Class::RealTime).plus(self.queued(cell, Class::BestEffort))
-            }
-        }
-    }
-
+    #[inline]
     pub(super) fn first(&self, at: u32, class: Class) -> Option<&Queued<T>> {
-        self.pdus.first(self.queue(at, class))
+        self.pdus.get(self.queue(at, class).list.first()?)
+    }
+
+    /// One more place in the table of mobiles, which has room for it.
+    pub(super) fn add_mobile(&mut self) -> Option<u32> {
+        let at = u32::try_from(self.mobiles.len()).ok()?;
+        if at >= self.config.cells_max + self.config.active_ms_max {
+            return None;
+        }
+        self.mobiles.push(Ms::UNUSED);
+        self.turns.grow();
+        self.membership.grow();
+        Some(at)
     }
 
     /// The mobile, known anew where it was not, with the default bucket of its cell; `None` where no room is left.
@@ -116,18 +119,22 @@ impl<T: PduMeta> FlowControl<T> {
         if let Some(at) = self.find(ms) {
             return (cell < self.config.cells_max).then_some(at);
         }
-        let Bucket { bmax_octets, rate_bit_per_s } = self.cells.get(cell as usize)?.default_ms;
-        self.directory.get(ms as usize)?;
-        let at = self.free_mobiles.pop().or_else(|| self.reclaim(now))?;
+        let default_ms = self.cells.get(cell as usize)?.default_ms;
+        if !self.directory.has(ms) {
+            return None;
+        }
+        let at = self
+            .free_mobiles
+            .pop()
+            .or_else(|| self.reclaim(now, RECLAIM_EARLY))
+            .or_else(|| self.add_mobile())
+            .or_else(|| self.reclaim(now, RECLAIM_FULL))?;
         if let Some(state) = self.mobiles.get_mut(at as usize) {
             state.name = ms;
-            state.bucket = Some(LeakyBucket::new(bmax_octets, rate_bit_per_s));
+            state.bucket = default_ms.empty();
         }
-        if let Some(entry) = self.directory.get_mut(ms as usize) {
-            *entry = at;
-        }
+        self.directory.set(ms, Some(at));
         self.join(cell, at);
-        self.turns.push_back(&mut self.idle, at);
         Some(at)
     }
 
@@ -142,18 +149,22 @@ impl<T: PduMeta> FlowControl<T> {
         Some(at).filter(|at| self.cell_of(*at) == Some(cell))
     }
 
-    /// Makes room: forgets a mobile that is idle and whose bucket is as good as a new one.
-    fn reclaim(&mut self, now: Instant) -> Option<u32> {
-        for _ in 0..RECLAIM_ATTEMPTS {
-            let at = self.idle.first()?;
+    /// Makes room: forgets a mobile that is idle and whose bucket is as good as a new one, if one is found among the
+    /// next `attempts` of the table.
+    fn reclaim(&mut self, now: Instant, attempts: u32) -> Option<u32> {
+        for _ in 0..attempts {
+            let at = self.hand;
+            self.hand += 1;
+            if self.hand as usize >= self.mobiles.len() {
+                self.hand = self.config.cells_max;
+            }
             self.settle(now, at);
             let state = self.mobiles.get(at as usize)?;
-            if state.specific_until.is_none() && state.bucket.is_some_and(|bucket| bucket.is_empty(now)) {
+            let idle = self.is_mobile(at) && state.place == Place::Idle;
+            if idle && state.specific_until == NEVER && state.bucket.is_empty(now) {
                 self.release(at);
                 return self.free_mobiles.pop();
             }
-            self.turns.remove(&mut self.idle, at);
-            self.turns.push_back(&mut self.idle, at);
         }
         None
     }
@@ -170,19 +181,16 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Forgets a mobile that has no backlog. The cells' own PDUs have an owner for ever.
     pub(super) fn release(&mut self, at: u32) {
-        let Some(ms) =
-            self.mobiles.get_mut(at as usize).filter(|ms| ms.name != NIL && ms.place == Place::Idle)
+        let is_mobile = self.is_mobile(at);
+        let Some(ms) = self.mobiles.get_mut(at as usize).filter(|ms| is_mobile && ms.place == Place::Idle)
         else {
             return;
         };
-        let former = core::mem::replace(ms, Ms::unused());
+        let former = core::mem::replace(ms, Ms::UNUSED);
         if let Some(cell) = self.cells.get_mut(former.cell as usize) {
             self.membership.remove(&mut cell.members, at);
         }
-        self.turns.remove(&mut self.idle, at);
-        if let Some(entry) = self.directory.get_mut(former.name as usize) {
-            *entry = NIL;
-        }
+        self.directory.set(former.name, None);
         self.free_mobiles.push(at);
     }
 
@@ -195,40 +203,95 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    /// Puts a PDU at the end of its queue.
-    pub(super) fn push(&mut self, now: Instant, at: u32, pdu: Pdu<T>) {
+    /// Finds a place for a PDU in the queues of its cell and in the table, where those of lower rank are pushed out.
+    pub(super) fn make_room(&mut self, cx: &mut Context<'_>, cell: u32, pdu: &Pdu<T>) -> Result<(), Drop> {
         let (class, octets) = (pdu.class, pdu.frame.len() as u64);
-        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        if let Some(queue) = ms.queues.get_mut(class as usize) {
-            self.pdus.push(queue, Queued { pdu, since: now });
+        let rank = Rank::of(class, pdu.precedence);
+        let limit = self.config.limits(class).cell;
+        let full = |control: &Self| {
+            control.cells.get(cell as usize).is_none_or(|state| !limit.holds(state.limited(class), octets))
+        };
+        while full(self) {
+            // To push out user data makes no room among signalling.
+            if rank == Rank::SIGNALLING || !self.push_out(cx, cell, rank) {
+                return Err(Drop::FlowCellQueueFull);
+            }
         }
-        let cell = ms.cell;
-        self.count(cell, class, |sum| sum.plus(Amount { pdus: 1, octets }));
+        let reserved = if class == Class::Signalling { 0 } else { self.config.pdus_max / 8 };
+        if self.pdus.free() <= reserved && !self.push_out(cx, cell, rank) {
+            return Err(Drop::FlowTableFull);
+        }
+        Ok(())
     }
 
-    fn take(&mut self, at: u32, class: Class, node: impl Fn(&List) -> Option<u32>) -> Option<Queued<T>> {
+    /// Drops the youngest PDU of the lowest rank below `rank` in a cell; false where there is none.
+    fn push_out(&mut self, cx: &mut Context<'_>, cell: u32, rank: Rank) -> bool {
+        let lower = self
+            .cells
+            .get(cell as usize)
+            .and_then(|state| state.ranks.iter().take(rank.index()).find_map(List::last));
+        lower.is_some_and(|node| self.discard(cx, node, Drop::FlowPushedOut))
+    }
+
+    /// Drops a PDU, wherever in its queue it stands.
+    fn discard(&mut self, cx: &mut Context<'_>, node: u32, drop: Drop) -> bool {
+        let Some(queued) = self.pdus.get(node) else { return false };
+        let (owner, class) = (queued.owner, queued.pdu.class);
+        let first = self.queue(owner, class).list.first() == Some(node);
+        cx.drop(drop, queued.pdu.meta.whose());
+        self.take(owner, class, node);
+        if first {
+            self.refresh(cx, owner);
+        }
+        true
+    }
+
+    /// Puts a PDU at the end of its queue.
+    pub(super) fn push(&mut self, now: Instant, at: u32, pdu: Pdu<T>) {
+        let (class, rank, octets) = (pdu.class, Rank::of(pdu.class, pdu.precedence), pdu.frame.len());
+        let stands = self.stands(at);
+        let Some(node) = self.pdus.add(Queued { pdu, since: now, owner: at }) else { return };
+        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
+        let Some(cell) = self.cells.get_mut(ms.cell as usize) else { return };
+        self.pdus.links.push_back(&mut ms.queues[class].list, node);
+        if let Some(list) = cell.ranks.get_mut(rank.index()) {
+            self.pdus.ranks.push_back(list, node);
+        }
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        ms.queues[class].octets += octets;
+        let one = Amount { pdus: 1, octets: octets.into() };
+        cell.queued[class] = cell.queued[class].plus(one);
+        if stands {
+            cell.standing[class] = cell.standing[class].plus(one);
+        }
+        self.mark(at, class);
+    }
+
+    /// Takes a PDU of a mobile's queue out.
+    fn take(&mut self, at: u32, class: Class, node: u32) -> Option<Queued<T>> {
+        let stands = self.stands(at);
+        let queued = self.pdus.take(node)?;
         let ms = self.mobiles.get_mut(at as usize)?;
-        let queue = ms.queues.get_mut(class as usize)?;
-        let node = node(&queue.list)?;
-        let queued = self.pdus.take(queue, node)?;
-        let (cell, octets) = (ms.cell, queued.pdu.frame.len() as u64);
-        self.count(cell, class, |sum| Amount {
-            pdus: sum.pdus.saturating_sub(1),
-            octets: sum.octets.saturating_sub(octets),
-        });
+        let cell = self.cells.get_mut(ms.cell as usize)?;
+        self.pdus.links.remove(&mut ms.queues[class].list, node);
+        if let Some(list) = cell.ranks.get_mut(Rank::of(class, queued.pdu.precedence).index()) {
+            self.pdus.ranks.remove(list, node);
+        }
+        let octets = u32::try_from(queued.pdu.frame.len()).unwrap_or(u32::MAX);
+        ms.queues[class].octets -= octets;
+        let one = Amount { pdus: 1, octets: octets.into() };
+        cell.queued[class] = cell.queued[class].minus(one);
+        if stands {
+            cell.standing[class] = cell.standing[class].minus(one);
+        }
+        self.mark(at, class);
         Some(queued)
     }
 
     /// Takes the first PDU of a class.
     pub(super) fn pop(&mut self, at: u32, class: Class) -> Option<Queued<T>> {
-        self.take(at, class, List::first)
-    }
-
-    fn count(&mut self, cell: u32, class: Class, change: impl FnOnce(Amount) -> Amount) {
-        let state = self.cells.get_mut(cell as usize);
-        if let Some(sum) = state.and_then(|state| state.queued.get_mut(class as usize)) {
-            *sum = change(*sum);
-        }
+        let node = self.queue(at, class).list.first()?;
+        self.take(at, class, node)
     }
 
     /// Drops the whole backlog of a mobile, each PDU by name.
@@ -245,35 +308,81 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Moves a mobile to another cell with its queues.
     pub(super) fn move_to(&mut self, cx: &mut Context<'_>, at: u32, cell: u32) {
-        self.unplace(at);
-        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
-        let (Some(default_ms), former) = (self.cells.get(cell as usize).map(|c| c.default_ms), ms.cell)
+        let Some(Bucket { bmax_octets, rate_bit_per_s }) =
+            self.cells.get(cell as usize).map(|state| state.default_ms)
         else {
             return;
         };
-        ms.bucket = Some(LeakyBucket::new(default_ms.bmax_octets, default_ms.rate_bit_per_s));
-        ms.specific_until = None;
-        let amounts: [Amount; CLASSES] = Class::ALL.map(|class| self.queue(at, class).amount());
-        for (class, amount) in Class::ALL.into_iter().zip(amounts) {
-            self.count(former, class, |sum| Amount {
-                pdus: sum.pdus.saturating_sub(amount.pdus),
-                octets: sum.octets.saturating_sub(amount.octets),
-            });
-            self.count(cell, class, |sum| sum.plus(amount));
-        }
+        self.unplace(at);
+        let amounts = ByClass(Class::ALL.map(|class| self.queue(at, class).amount()));
+        let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
+        let former = ms.cell;
+        ms.bucket = Bucket { bmax_octets, rate_bit_per_s }.empty();
+        ms.specific_until = NEVER;
+        self.rerank(at, former, cell);
         if let Some(state) = self.cells.get_mut(former as usize) {
             self.membership.remove(&mut state.members, at);
-        }
-        self.join(cell, at);
-        for class in Class::ALL.into_iter().rev() {
-            let limit = self.limits(class).cell;
-            let over = |sum: Amount| sum.pdus > limit.pdus || sum.octets > limit.octets;
-            while over(self.queued_with(cell, class)) {
-                let Some(queued) = self.take(at, class, List::last) else { break };
-                cx.drop(Drop::FlowCellQueueFull, queued.pdu.meta.whose());
+            for class in Class::ALL {
+                state.queued[class] = state.queued[class].minus(amounts[class]);
             }
         }
-        self.place_cell(cx.now, former);
+        self.join(cell, at);
+        if let Some(state) = self.cells.get_mut(cell as usize) {
+            for class in Class::ALL {
+                state.queued[class] = state.queued[class].plus(amounts[class]);
+            }
+        }
+        self.mark_cell(former);
+        self.mark_cell(cell);
+        self.trim(cx, at, cell);
+        self.stir(former);
         self.refresh(cx, at);
+    }
+
+    /// Moves a mobile's user data from the lists of one cell to those of another, where it is the youngest.
+    fn rerank(&mut self, at: u32, from: u32, to: u32) {
+        for class in [Class::RealTime, Class::BestEffort] {
+            let mut next = self.queue(at, class).list.first();
+            while let Some(node) = next {
+                next = self.pdus.links.next(node);
+                let Some(queued) = self.pdus.get(node) else { return };
+                let rank = Rank::of(class, queued.pdu.precedence).index();
+                if let Some(list) =
+                    self.cells.get_mut(from as usize).and_then(|cell| cell.ranks.get_mut(rank))
+                {
+                    self.pdus.ranks.remove(list, node);
+                }
+                if let Some(list) = self.cells.get_mut(to as usize).and_then(|cell| cell.ranks.get_mut(rank))
+                {
+                    self.pdus.ranks.push_back(list, node);
+                }
+            }
+        }
+    }
+
+    /// Drops what exceeds the limits of a cell to which a mobile has come: of its signalling the youngest, of all user
+    /// data the youngest of the lowest rank.
+    fn trim(&mut self, cx: &mut Context<'_>, at: u32, cell: u32) {
+        for class in [Class::Signalling, Class::BestEffort] {
+            let limit = self.config.limits(class).cell;
+            while self
+                .cells
+                .get(cell as usize)
+                .is_some_and(|state| limit.is_exceeded_by(state.limited(class)))
+            {
+                let node = match class {
+                    Class::Signalling => self.queue(at, class).list.last(),
+                    Class::RealTime | Class::BestEffort => self
+                        .cells
+                        .get(cell as usize)
+                        .and_then(|state| state.ranks.iter().find_map(List::last)),
+                };
+                let Some((node, queued)) = node.and_then(|node| Some((node, self.pdus.get(node)?))) else {
+                    break;
+                };
+                let drop = if queued.owner == at { Drop::FlowCellQueueFull } else { Drop::FlowPushedOut };
+                self.discard(cx, node, drop);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! 11.3.5; 48.018 clause 11.3.102).
 
 use super::BvcParameters;
+use crate::qos::leaky_bucket::LeakyBucket;
 use gannet_wire::bssgp::ie::Granularity;
 use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs};
 use gannet_wire::id::Tlli;
@@ -19,6 +20,12 @@ pub struct Bucket {
 impl Bucket {
     const fn largest(&self) -> u64 {
         if self.bmax_octets > self.rate_bit_per_s { self.bmax_octets } else { self.rate_bit_per_s }
+    }
+
+    /// A bucket of this size with nothing in it.
+    #[must_use]
+    pub const fn empty(&self) -> LeakyBucket {
+        LeakyBucket::new(self.bmax_octets, self.rate_bit_per_s)
     }
 
     /// The FLOW-CONTROL-MS that says it, rounded down so that nobody is promised more than there is.

@@ -1,5 +1,13 @@
+//! Flow control of one node: queues and buckets here, the rest in modules of its own.
+
+mod classes;
+mod feedback;
+mod model;
+mod waiting;
+
 use super::*;
 use crate::machine::Surroundings;
+use crate::time::Duration;
 use crate::trace::Quiet;
 
 impl PduMeta for u32 {
@@ -27,12 +35,23 @@ fn config() -> Config {
         ms_parameters_lifetime: Duration::from_secs(5),
         data: Limits { ms: Limit { pdus: 4, octets: 1500 }, cell: Limit { pdus: 6, octets: 2000 } },
         signalling: Limits { ms: Limit { pdus: 2, octets: 200 }, cell: Limit { pdus: 3, octets: 300 } },
+        ..Config::default()
     }
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { around: Surroundings::new(1, 64, Quiet::default()), control: FlowControl::new(config()) }
+        Self::with(|_| {})
+    }
+    fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = config();
+        change(&mut config);
+        Self { around: Surroundings::new(1, 64, Quiet::default()), control: FlowControl::new(config) }
+    }
+    fn pdu(&mut self, class: Class, name: u32, octets: usize) -> Pdu<u32> {
+        let mut frame = self.around.frames.alloc().unwrap();
+        assert!(frame.set_len(octets));
+        Pdu { class, precedence: Precedence::Normal, expires: Instant(u64::MAX), meta: name, frame }
     }
     fn put_living(
         &mut self,
@@ -42,14 +61,17 @@ impl Bench {
         octets: usize,
         expires_ms: u64,
     ) -> bool {
-        let mut frame = self.around.frames.alloc().unwrap();
-        assert!(frame.set_len(octets));
         let expires = Instant(expires_ms.saturating_mul(1_000_000));
-        let pdu = Pdu { class, precedence: Precedence::Normal, expires, meta: name, frame };
+        let pdu = Pdu { expires, ..self.pdu(class, name, octets) };
         self.control.enqueue(&mut self.around.context(), 0, ms.into(), pdu)
     }
     fn put(&mut self, ms: impl Into<Option<u32>>, class: Class, name: u32, octets: usize) -> bool {
         self.put_living(ms, class, name, octets, u64::MAX)
+    }
+    /// Into the queue of a mobile with this precedence.
+    fn put_of(&mut self, precedence: Precedence, ms: u32, class: Class, name: u32, octets: usize) -> bool {
+        let pdu = Pdu { precedence, ..self.pdu(class, name, octets) };
+        self.control.enqueue(&mut self.around.context(), 0, Some(ms), pdu)
     }
     fn at(&mut self, ms: u64) -> &mut Self {
         self.around.now = Instant(ms * 1_000_000);
@@ -71,7 +93,7 @@ impl Bench {
     }
 }
 
-use Class::{BestEffort, Signalling};
+use Class::{BestEffort, RealTime, Signalling};
 
 #[test]
 fn a_small_pdu_does_not_overtake_a_large_one() {
@@ -157,11 +179,11 @@ fn a_lifetime_ends_in_the_queue_and_wakes_the_node() {
     assert_eq!(bench.at(100).drain(), (vec![3], None));
     assert_eq!(bench.drops(Drop::FlowLifetime), 1);
     // A closed cell, and one with R = 0, keep nothing beyond its lifetime either.
-    bench.control.set_open(&mut bench.around.context(), 0, false);
+    bench.control.set_open(0, false);
     assert!(bench.put_living(1, BestEffort, 4, 10, 200));
     assert_eq!(bench.drain(), (vec![], Some(200)));
     assert_eq!(bench.at(200).drain(), (vec![], None));
-    bench.control.set_open(&mut bench.around.context(), 0, true);
+    bench.control.set_open(0, true);
     let still = BvcParameters { bvc: bucket(1000, 0), default_ms: bucket(600, 0) };
     bench.control.set_bvc(&mut bench.around.context(), 0, still, None);
     assert!(bench.put_living(1, BestEffort, 5, 10, 300) && bench.put(None, BestEffort, 6, 10));

@@ -1,0 +1,132 @@
+//! What downlink flow control costs for each PDU, into its queue and out of it, in ns: criterion's figure is that of a
+//! batch of [`BATCH`] PDUs, as the node does them between two looks at its sockets.
+//!
+//! Time is virtual and goes on as if 600,000 PDUs arrived each second.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use gannet_proto::bssgp::flow_control::{
+    Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
+};
+use gannet_proto::frame::Frame;
+use gannet_proto::machine::Surroundings;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::Quiet;
+use gannet_wire::id::Imsi;
+use std::hint::black_box;
+
+const CELLS: u32 = 400;
+const BATCH: u32 = 16;
+const PDUS_PER_S: u64 = 600_000;
+const OCTETS: usize = 400;
+
+/// As large as what the SGSN ties to a PDU.
+#[derive(Debug, Clone, Copy)]
+struct Meta([u32; 10]);
+
+impl PduMeta for Meta {
+    fn whose(&self) -> Option<Imsi> {
+        None
+    }
+}
+
+struct World {
+    around: Surroundings<Quiet>,
+    control: FlowControl<Meta>,
+    spare: Vec<Frame>,
+    mobiles: u32,
+    next: u32,
+}
+
+impl World {
+    fn new(mobiles: u32, ms: Bucket) -> Self {
+        let limits =
+            Limits { ms: Limit { pdus: 8, octets: 100_000 }, cell: Limit { pdus: 4000, octets: 4_000_000 } };
+        let config = Config {
+            cells_max: CELLS,
+            ms_max: mobiles,
+            active_ms_max: mobiles,
+            pdus_max: 65_536,
+            initial: BvcParameters {
+                bvc: Bucket { bmax_octets: 1_000_000, rate_bit_per_s: 6_000_000 },
+                default_ms: ms,
+            },
+            ms_parameters_lifetime: Duration::from_secs(1_000_000),
+            data: limits,
+            signalling: limits,
+            ..Config::default()
+        };
+        let frames = 70_000;
+        Self {
+            around: Surroundings::new(1, frames, Quiet::default()),
+            control: FlowControl::new(config),
+            spare: Vec::with_capacity(frames),
+            mobiles,
+            next: 0,
+        }
+    }
+
+    /// Each mobile's PDU comes from another part of the table than the one before.
+    fn next_pdu(&mut self) -> (u32, Pdu<Meta>) {
+        self.next = (self.next + 1) % self.mobiles;
+        let ms = u32::try_from(u64::from(self.next) * 7919 % u64::from(self.mobiles)).unwrap();
+        let mut frame = self.spare.pop().unwrap_or_else(|| self.around.frames.alloc().unwrap());
+        assert!(frame.set_len(OCTETS));
+        let expires = self.around.now + Duration::from_secs(10);
+        let meta = Meta([ms; 10]);
+        (ms, Pdu { class: Class::BestEffort, precedence: Precedence::Normal, expires, meta, frame })
+    }
+
+    fn batch(&mut self) {
+        self.around.now += Duration(u64::from(BATCH) * 1_000_000_000 / PDUS_PER_S);
+        for _ in 0..BATCH {
+            let (ms, pdu) = self.next_pdu();
+            self.control.enqueue(&mut self.around.context(), ms % CELLS, Some(ms), pdu);
+        }
+        while let Dequeue::Pdu { pdu, .. } = self.control.dequeue(&mut self.around.context()) {
+            black_box(pdu.meta.0);
+            self.spare.push(pdu.frame);
+        }
+    }
+}
+
+/// Buckets that never fill.
+const OPEN: Bucket = Bucket { bmax_octets: 20_000, rate_bit_per_s: 2_000_000 };
+
+fn measure(criterion: &mut Criterion, name: &str, world: &mut World) {
+    let mut group = criterion.benchmark_group("flow control");
+    group.throughput(Throughput::Elements(BATCH.into()));
+    // Everyone is known, and has had a second to settle.
+    for _ in 0..PDUS_PER_S.max(u64::from(world.mobiles)) / u64::from(BATCH) {
+        world.batch();
+    }
+    group.bench_function(name, |bencher| bencher.iter(|| world.batch()));
+    group.finish();
+    let dropped = world.around.trace.drops.total();
+    println!("    {dropped} PDUs were dropped, {} are queued", world.control.queued_pdus());
+}
+
+fn open(criterion: &mut Criterion) {
+    for mobiles in [10_000, 1_000_000] {
+        measure(criterion, &format!("{mobiles} mobiles, buckets open"), &mut World::new(mobiles, OPEN));
+    }
+}
+
+/// Half of the mobiles are offered 5 % more than their rate, and their buckets are full from the start.
+fn limited(criterion: &mut Criterion) {
+    let mobiles = 10_000;
+    let mut world = World::new(mobiles, OPEN);
+    let offered_bit_per_s = PDUS_PER_S / u64::from(mobiles) * OCTETS as u64 * 8;
+    let limited = Bucket { bmax_octets: 20_000, rate_bit_per_s: offered_bit_per_s * 100 / 105 };
+    world.around.now = Instant(1);
+    // A mobile and its fellows of the same cell are all of one kind or all of the other no more than by half.
+    for ms in (0..mobiles).filter(|ms| (ms / CELLS).is_multiple_of(2)) {
+        assert!(world.control.set_ms(&mut world.around.context(), ms % CELLS, ms, limited, Some(100)));
+    }
+    measure(criterion, "10000 mobiles, half of them at their limit", &mut world);
+}
+
+criterion_group!(benches, open, limited);
+criterion_main!(benches);

@@ -1,0 +1,64 @@
+//! Which place of the table of mobiles a name has, and what the owner was told of the name: four octets for each.
+
+use crate::qos::class::Class;
+
+/// The place, where the name has one.
+const PLACE: u32 = (1 << 28) - 1;
+/// Names by which a mobile may be known, and places for mobiles, at most.
+pub(super) const MAX: u32 = PLACE;
+
+/// By name: the place, and for each class of user data whether it is to be told of and what was told last.
+#[derive(Debug)]
+pub(super) struct Directory(Vec<u32>);
+
+impl Directory {
+    pub(super) fn new(names: u32) -> Self {
+        Self(vec![PLACE; names.min(MAX) as usize])
+    }
+
+    #[inline]
+    pub(super) fn find(&self, name: u32) -> Option<u32> {
+        self.0.get(name as usize).map(|entry| entry & PLACE).filter(|place| *place != PLACE)
+    }
+
+    pub(super) fn has(&self, name: u32) -> bool {
+        (name as usize) < self.0.len()
+    }
+
+    /// Gives a name its place, or takes it away; what was told of the name remains.
+    pub(super) fn set(&mut self, name: u32, place: Option<u32>) {
+        if let Some(entry) = self.0.get_mut(name as usize) {
+            *entry = (*entry & !PLACE) | place.unwrap_or(PLACE);
+        }
+    }
+
+    /// Notes that the name is to be told of; false where that was known.
+    pub(super) fn list(&mut self, name: u32, class: Class) -> bool {
+        let bit = Self::listed(class);
+        self.0.get_mut(name as usize).is_some_and(|entry| {
+            let new = *entry & bit == 0;
+            *entry |= bit;
+            new
+        })
+    }
+
+    /// The name is told of now: true where `blocked` differs from what was told last.
+    pub(super) fn tell(&mut self, name: u32, class: Class, blocked: bool) -> bool {
+        let told = Self::listed(class) << 2;
+        let Some(entry) = self.0.get_mut(name as usize) else { return false };
+        let former = *entry & told != 0;
+        *entry &= !Self::listed(class);
+        if blocked != former {
+            *entry ^= told;
+        }
+        blocked != former
+    }
+
+    const fn listed(class: Class) -> u32 {
+        match class {
+            Class::Signalling => 0,
+            Class::RealTime => 1 << 28,
+            Class::BestEffort => 1 << 29,
+        }
+    }
+}

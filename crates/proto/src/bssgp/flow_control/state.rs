@@ -1,0 +1,212 @@
+//! What is known of a mobile and of a cell, hot things first, and whose turn they are at.
+
+use super::config::RealTimeShare;
+use super::{Amount, Bucket, BvcParameters};
+use crate::qos::class::{Class, Precedence};
+use crate::qos::leaky_bucket::LeakyBucket;
+use crate::qos::links::{List, NIL};
+use crate::time::Instant;
+use core::ops::{Index, IndexMut};
+
+/// The instant that never comes.
+pub(super) const NEVER: Instant = Instant(u64::MAX);
+
+/// One of something for each class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ByClass<T>(pub(super) [T; Class::ALL.len()]);
+
+impl<T> Index<Class> for ByClass<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, class: Class) -> &T {
+        let [signalling, real_time, best_effort] = &self.0;
+        match class {
+            Class::Signalling => signalling,
+            Class::RealTime => real_time,
+            Class::BestEffort => best_effort,
+        }
+    }
+}
+
+impl<T> IndexMut<Class> for ByClass<T> {
+    #[inline]
+    fn index_mut(&mut self, class: Class) -> &mut T {
+        let [signalling, real_time, best_effort] = &mut self.0;
+        match class {
+            Class::Signalling => signalling,
+            Class::RealTime => real_time,
+            Class::BestEffort => best_effort,
+        }
+    }
+}
+
+/// One queue through the table of PDUs.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Queue {
+    pub(super) list: List,
+    /// Fits: an LL-PDU has less than 2¹¹ octets, and no table has 2²¹ PDUs.
+    pub(super) octets: u32,
+}
+
+impl Queue {
+    #[inline]
+    pub(super) fn amount(&self) -> Amount {
+        Amount { pdus: self.list.len(), octets: self.octets.into() }
+    }
+}
+
+/// Where a mobile stands in its cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It has no backlog.
+    Idle,
+    /// Its first PDU conforms to its bucket; in its cell's list of this class.
+    Ready(Class),
+    /// Its first PDU does not conform yet; in the heap, unless that is for ever.
+    Waiting,
+}
+
+/// A mobile with a backlog or a bucket in use: two cache lines, of which the first is all that a PDU needs which passes.
+/// The first `cells_max` of the table are the cells' PDUs without a mobile, whose buckets are open.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(super) struct Ms {
+    pub(super) bucket: LeakyBucket,
+    /// Until when the bucket's values are those of a FLOW-CONTROL-MS, or [`NEVER`].
+    pub(super) specific_until: Instant,
+    pub(super) name: u32,
+    pub(super) cell: u32,
+    pub(super) place: Place,
+    /// Above its watermark, by class.
+    pub(super) full: ByClass<bool>,
+    pub(super) queues: ByClass<Queue>,
+}
+
+const _: () = assert!(size_of::<Ms>() == 128);
+
+impl Ms {
+    pub(super) const UNUSED: Self = Self {
+        bucket: LeakyBucket::OPEN,
+        specific_until: NEVER,
+        name: NIL,
+        cell: NIL,
+        place: Place::Idle,
+        full: ByClass([false; 3]),
+        queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; 3]),
+    };
+
+    /// The first class in which something is queued.
+    #[inline]
+    pub(super) fn head_class(&self) -> Option<Class> {
+        Class::ALL.into_iter().find(|class| !self.queues[*class].list.is_empty())
+    }
+}
+
+/// The order in which user data is dropped: the lowest precedence first, and of one precedence best effort first. A PDU
+/// pushes out those of lower ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank(u8);
+
+impl Rank {
+    pub(super) const COUNT: usize = Precedence::ALL.len() * 2;
+    /// Above all user data.
+    pub(super) const SIGNALLING: Self = Self(6);
+
+    #[inline]
+    pub(super) const fn of(class: Class, precedence: Precedence) -> Self {
+        let base = match precedence {
+            Precedence::Low => 0,
+            Precedence::Normal => 2,
+            Precedence::High => 4,
+        };
+        match class {
+            Class::Signalling => Self::SIGNALLING,
+            Class::RealTime => Self(base + 1),
+            Class::BestEffort => Self(base),
+        }
+    }
+
+    /// Where its list is; signalling has none.
+    #[inline]
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A cell.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) bucket: LeakyBucket,
+    /// What real time may take while best effort waits.
+    pub(super) real_time: LeakyBucket,
+    /// Mobiles whose first PDU conforms to their bucket, by the class of that PDU.
+    pub(super) ready: ByClass<List>,
+    /// False while its BVC is blocked.
+    pub(super) open: bool,
+    /// It is in the list of cells that may have something to send now.
+    pub(super) sending: bool,
+    /// It is in the heap.
+    pub(super) waiting: bool,
+    /// Above its watermark, as the owner was last told, and to be told, by class.
+    pub(super) full: ByClass<bool>,
+    pub(super) told: ByClass<bool>,
+    pub(super) listed: ByClass<bool>,
+    /// Everything queued.
+    pub(super) queued: ByClass<Amount>,
+    /// What mobiles that are ready have queued: it waits for the cell's bucket only.
+    pub(super) standing: ByClass<Amount>,
+    /// User data by rank, oldest first.
+    pub(super) ranks: [List; Rank::COUNT],
+    pub(super) default_ms: Bucket,
+    /// All mobiles that are known here.
+    pub(super) members: List,
+}
+
+impl Cell {
+    pub(super) fn new(initial: &BvcParameters, real_time: &RealTimeShare) -> Self {
+        Self {
+            bucket: initial.bvc.empty(),
+            real_time: real_time.of(initial.bvc).empty(),
+            ready: ByClass::default(),
+            open: true,
+            sending: false,
+            waiting: false,
+            full: ByClass::default(),
+            told: ByClass::default(),
+            listed: ByClass::default(),
+            queued: ByClass::default(),
+            standing: ByClass::default(),
+            ranks: [List::EMPTY; Rank::COUNT],
+            default_ms: initial.default_ms,
+            members: List::default(),
+        }
+    }
+
+    /// No mobile has anything that it might send now.
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.ready.0.iter().all(List::is_empty)
+    }
+
+    /// A PDU that conforms goes out.
+    #[inline]
+    pub(super) fn count(&mut self, now: Instant, class: Class, octets: u64) {
+        // It conforms, as was asked before.
+        let _ = self.bucket.admit(now, octets);
+        if class == Class::RealTime {
+            // What exceeds the share of real time goes where nobody else would, and so counts for nothing.
+            let _ = self.real_time.admit(now, octets);
+        }
+    }
+
+    /// What counts in the limit of a class: signalling has its own, all user data has one together.
+    #[inline]
+    pub(super) fn limited(&self, class: Class) -> Amount {
+        match class {
+            Class::Signalling => self.queued[Class::Signalling],
+            Class::RealTime | Class::BestEffort => {
+                self.queued[Class::RealTime].plus(self.queued[Class::BestEffort])
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Who goes first, and who gives way.
+
+use super::*;
+use Precedence::{High, Low, Normal};
+
+/// Everything that the buckets and limits of [`config`] refuse fits.
+fn wide(config: &mut Config) {
+    config.initial = BvcParameters { bvc: bucket(10_000, 1000), default_ms: bucket(20_000, 100_000) };
+    config.data = Limits { ms: Limit { pdus: 16, octets: 50_000 }, cell: Limit { pdus: 16, octets: 50_000 } };
+    config.real_time = RealTimeShare { percent: 50, burst: Duration::from_millis(2048) };
+}
+
+#[test]
+fn a_mobile_and_a_cell_serve_signalling_then_real_time_then_best_effort() {
+    let mut bench = Bench::new();
+    for (ms, class, name) in [
+        (0, BestEffort, 1),
+        (1, BestEffort, 2),
+        (0, RealTime, 3),
+        (0, RealTime, 4),
+        (1, Signalling, 5),
+        (0, Signalling, 6),
+        (0, Signalling, 7),
+    ] {
+        assert!(bench.put(ms, class, name, 10));
+    }
+    assert_eq!(bench.drain(), (vec![5, 6, 7, 3, 4, 2, 1], None));
+}
+
+#[test]
+fn real_time_goes_first_within_its_share_and_beyond_it_where_nobody_else_would() {
+    let mut bench = Bench::with(wide);
+    for name in 1..=5 {
+        assert!(bench.put(0, RealTime, name, 1000) && bench.put(1, BestEffort, 10 + name, 1000));
+    }
+    // 2,048 octets of real time at once, and all of it behind the best effort.
+    assert_eq!(bench.drain(), (vec![1, 2, 11, 12, 13, 14, 15, 3, 4, 5], None));
+    // The cell is full. The share has room for 1,000 octets again when it has leaked 952 at 500 octets/s.
+    assert!(bench.put(0, RealTime, 6, 1000) && bench.put(1, BestEffort, 16, 1000));
+    assert_eq!(bench.drain(), (vec![], Some(1000)));
+    assert!(bench.at(1000).put(1, BestEffort, 17, 1000));
+    assert_eq!(bench.drain(), (vec![16], Some(2000)));
+    assert_eq!(bench.at(2000).drain(), (vec![6], Some(3000)));
+    assert_eq!(bench.at(3000).drain(), (vec![17], None));
+}
+
+#[test]
+fn the_share_of_real_time_follows_the_cell_and_may_be_the_whole() {
+    let share = RealTimeShare { percent: 30, burst: Duration::from_millis(100) };
+    assert_eq!(share.of(bucket(10_000, 100_050)), bucket(10_005, 30_015));
+    assert_eq!(share.of(bucket(10_000, 1000)).bmax_octets, 2048, "at least a PDU");
+    let mut bench = Bench::with(|config| {
+        wide(config);
+        config.real_time.percent = 100;
+    });
+    for name in 1..=4 {
+        assert!(bench.put(0, RealTime, name, 1000) && bench.put(1, BestEffort, 10 + name, 1000));
+    }
+    assert_eq!(bench.drain().0, [1, 2, 3, 4, 11, 12, 13, 14]);
+    let mut bench = Bench::with(wide);
+    let faster = BvcParameters { bvc: bucket(10_000, 4000), default_ms: bucket(20_000, 100_000) };
+    bench.control.set_bvc(&mut bench.around.context(), 0, faster, None);
+    for name in 1..=5 {
+        assert!(bench.put(0, RealTime, name, 1000) && bench.put(1, BestEffort, 10 + name, 1000));
+    }
+    assert_eq!(bench.drain().0, [1, 2, 3, 4, 5, 11, 12, 13, 14, 15], "the burst is four times as long");
+}
+
+#[test]
+fn precedence_pushes_out_the_youngest_of_the_lowest() {
+    let mut bench = Bench::new();
+    bench.control.set_open(0, false);
+    assert!(bench.put_of(Low, 0, BestEffort, 1, 10) && bench.put_of(Low, 0, BestEffort, 2, 10));
+    assert!(bench.put_of(Normal, 1, BestEffort, 3, 10) && bench.put_of(Normal, 1, BestEffort, 4, 10));
+    assert!(bench.put_of(Normal, 2, RealTime, 5, 10) && bench.put_of(Low, 2, RealTime, 6, 10));
+    assert!(bench.put(0, Signalling, 20, 10), "signalling has limits of its own");
+    assert!(!bench.put_of(Low, 1, BestEffort, 7, 10), "nobody is lower");
+    assert!(bench.put_of(High, 2, BestEffort, 8, 10), "2 goes");
+    assert!(bench.put_of(Normal, 0, RealTime, 9, 10), "1 goes");
+    assert!(bench.put_of(Normal, 1, BestEffort, 10, 10), "6 goes, of real time but of low precedence");
+    assert!(bench.put_of(Normal, 0, RealTime, 11, 10), "10 goes, of best effort");
+    assert!(!bench.put_of(Normal, 1, BestEffort, 12, 10));
+    assert_eq!((bench.drops(Drop::FlowPushedOut), bench.drops(Drop::FlowCellQueueFull)), (4, 2));
+    bench.control.set_open(0, true);
+    assert_eq!(bench.drain(), (vec![20, 5, 9, 11, 3, 8, 4], None));
+}
+
+#[test]
+fn precedence_does_not_help_against_the_limit_of_ones_own_queue() {
+    let mut bench = Bench::new();
+    bench.control.set_open(0, false);
+    assert!(bench.put_of(Low, 1, BestEffort, 9, 10));
+    for name in 0..4 {
+        assert!(bench.put_of(High, 0, BestEffort, name, 10));
+    }
+    assert!(!bench.put_of(High, 0, BestEffort, 4, 10));
+    assert_eq!((bench.drops(Drop::FlowMsQueueFull), bench.drops(Drop::FlowPushedOut)), (1, 0));
+    assert!(bench.put_of(Normal, 0, RealTime, 5, 10), "another class has a queue of its own");
+}
+
+#[test]
+fn a_full_node_pushes_out_in_the_same_cell_only() {
+    let mut bench = Bench::with(|config| {
+        config.pdus_max = 8;
+        config.active_ms_max = 8;
+    });
+    for cell in 0..2 {
+        bench.control.set_open(cell, false);
+    }
+    for name in 0..7 {
+        let pdu = Pdu { precedence: Low, ..bench.pdu(BestEffort, name, 10) };
+        let cell = u32::from(name > 4);
+        assert!(bench.control.enqueue(&mut bench.around.context(), cell, Some(name), pdu));
+    }
+    assert!(!bench.put_of(Low, 0, BestEffort, 7, 10));
+    assert!(bench.put_of(High, 0, BestEffort, 8, 10), "4 goes, though 6 is younger");
+    assert!(bench.put(0, Signalling, 9, 10), "has the last eighth");
+    assert!(bench.put(1, Signalling, 10, 10), "3 goes");
+    assert_eq!((bench.drops(Drop::FlowTableFull), bench.drops(Drop::FlowPushedOut)), (1, 2));
+    for cell in 0..2 {
+        bench.control.set_open(cell, true);
+    }
+    let (mut out, _) = bench.drain();
+    out.sort_unstable();
+    assert_eq!(out, [0, 1, 2, 5, 6, 8, 9, 10]);
+}
+
+#[test]
+fn who_was_pushed_out_waits_for_nothing() {
+    let mut bench = Bench::with(|config| config.data.cell.pdus = 1);
+    assert!(bench.put_of(Low, 0, BestEffort, 1, 600));
+    assert_eq!(bench.drain(), (vec![1], None));
+    assert!(bench.put_of(Low, 0, BestEffort, 2, 600));
+    assert_eq!(bench.drain(), (vec![], Some(1200)));
+    assert!(bench.put_of(High, 1, BestEffort, 3, 10));
+    assert_eq!((bench.drain(), bench.drops(Drop::FlowPushedOut)), ((vec![3], None), 1));
+    assert!(bench.put_of(Low, 0, BestEffort, 4, 600));
+    assert_eq!(bench.drain(), (vec![], Some(1200)));
+}
+
+#[test]
+fn what_passes_does_not_wait() {
+    let mut bench = Bench::new();
+    let offer = |bench: &mut Bench, ms: u32, class, name, octets| {
+        let pdu = bench.pdu(class, name, octets);
+        bench.control.offer(&mut bench.around.context(), 0, Some(ms), pdu)
+    };
+    let passes = |offered| matches!(offered, Offered::Passes(_));
+    for ms in 0..2 {
+        assert!(matches!(offer(&mut bench, ms, BestEffort, ms, 100), Offered::Queued), "not known yet");
+    }
+    assert_eq!(bench.drain(), (vec![0, 1], None));
+    assert!(
+        passes(offer(&mut bench, 0, BestEffort, 2, 400)) && passes(offer(&mut bench, 0, RealTime, 3, 100))
+    );
+    assert_eq!(bench.control.ms_view(Instant(0), 0).unwrap().level_octets, 600);
+    assert_eq!(bench.control.cell_view(Instant(0), 0).unwrap().level_octets, 700);
+    assert!(matches!(offer(&mut bench, 0, BestEffort, 4, 100), Offered::Queued), "its bucket is full");
+    assert!(matches!(offer(&mut bench, 0, BestEffort, 5, 1), Offered::Queued), "4 stands before it");
+    assert!(matches!(offer(&mut bench, 0, BestEffort, 6, 601), Offered::Dropped));
+    assert!(bench.put(2, BestEffort, 7, 100));
+    assert!(matches!(offer(&mut bench, 1, BestEffort, 8, 100), Offered::Queued), "7 stands before it");
+    assert_eq!(bench.drain(), (vec![7, 8], Some(200)));
+    // 4 and 5 conform now, but nobody has looked.
+    bench.at(300);
+    assert!(matches!(offer(&mut bench, 1, BestEffort, 9, 10), Offered::Queued), "4 stands before it");
+    assert_eq!(bench.drain(), (vec![4, 9, 5], None));
+    bench.control.set_open(0, false);
+    assert!(matches!(offer(&mut bench, 1, BestEffort, 10, 10), Offered::Queued));
+}
