@@ -58,6 +58,19 @@ drops! {
     RtSendFailed: "rt_send_failed", "real-time driver", "the operating system refused to send a datagram";
     RtReceiveTooLong: "rt_receive_too_long", "real-time driver", "a datagram arrived that is longer than a frame";
 
+    // ---------------------------------------------------------------- classification at the driver
+
+    DemuxUnknownContext: "demux_unknown_context", "29.060 clause 7.3.7", "user data came for a PDP context that does not exist";
+    DemuxStaleGeneration: "demux_stale_generation", "configuration", "user data came for a PDP context whose place another has now";
+    DemuxBlocked: "demux_blocked", "flow control", "user data came for a mobile whose flow control takes nothing more";
+    DemuxOverRate: "demux_over_rate", "negotiated peak throughput", "user data came faster than its mobile may receive";
+    DemuxQueueFull: "demux_queue_full", "configuration", "user data came for a PDP context whose queue is full";
+    DemuxBadIpChecksum: "demux_bad_ip_checksum", "RFC 791 clause 3.1", "the checksum of an IPv4 header is wrong";
+    DemuxBadUdpChecksum: "demux_bad_udp_checksum", "RFC 768", "the checksum of a UDP datagram is wrong";
+    DemuxMalformed: "demux_malformed", "29.060 clause 11", "a G-PDU or its UDP datagram could not be read";
+    DemuxRingFull: "demux_ring_full", "AF_XDP", "the ring of a class was full";
+    DemuxFillEmpty: "demux_fill_empty", "AF_XDP", "no free frame was left for the driver to fill";
+
     // ---------------------------------------------------------------- network service
 
     NsMalformed: "ns_malformed", "08.16 clause 8", "an NS PDU could not be read";

@@ -2,7 +2,11 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod agreement;
+#[path = "../common/mod.rs"]
+mod common;
 mod loading;
+mod vectors;
 
 use gannet_testkit::{Case, Need};
 use std::process::ExitCode;
@@ -13,6 +17,12 @@ const KERNEL: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
 const CASES: &[Case] = &[
     ("loading::maps_and_programs", KERNEL, loading::maps_and_programs),
     ("loading::errors_say_what_is_wrong", KERNEL, loading::errors_say_what_is_wrong),
+    (
+        "agreement::program_and_model_agree_on_a_million_frames",
+        KERNEL,
+        agreement::program_and_model_agree_on_a_million_frames,
+    ),
+    ("vectors::wireshark_reads_the_same", &[Need::Tshark], vectors::wireshark_reads_the_same),
 ];
 
 fn main() -> ExitCode {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// Downlink on Gn: whose G-PDU it is, and what becomes of it, before the kernel spends anything on it.
+//
+// The model in src/model says the same in Rust; a test gives both the same frames and compares verdicts, metadata and
+// counters.
+
+#include "parse.h"
+#include "contexts.h"
+#include "gtp.h"
+
+// From the TID of GTPv0 (octets of the wire) to the name of the context.
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} tids SEC(".maps");
+
+// One AF_XDP socket for each receive queue and class, at queue * CLASSES + class.
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, CLASSES);
+	__type(key, __u32);
+	__type(value, __u32);
+} sockets SEC(".maps");
+
+// The chain of extension headers from `at`; `next` is the type of the first. Moves `at` behind it.
+static __always_inline int parse_extensions(void *data, void *end, __u32 *at, __u32 stop, __u8 next)
+{
+	__u32 offset = *at;
+
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < EXTENSIONS_MAX; i++) {
+		void *p = data + offset;
+		__u32 len;
+
+		if (!next)
+			break;
+		if (next & EXTENSION_COMPREHEND && next != EXTENSION_PDCP_PDU_NUMBER)
+			return OURS_TO_KERNEL;
+		if (offset >= stop || p + 1 > end)
+			return COUNT_MALFORMED;
+		len = *(__u8 *)p * 4;
+		if (!len || offset + len > stop)
+			return COUNT_MALFORMED;
+		offset += len;
+		/* Not so, since `stop` lies in the frame: for the verifier. */
+		if (offset - 1 > FRAME_MAX)
+			return COUNT_MALFORMED;
+		p = data + (offset - 1);
+		KEEP(p);
+		if (p + 1 > end)
+			return COUNT_MALFORMED;
+		next = *(__u8 *)p;
+	}
+	if (next)
+		return OURS_TO_KERNEL;
+	*at = offset;
+	return FOUND;
+}
+
+static __always_inline int parse_v1(void *data, void *end, __u32 at, __u32 len, struct g_pdu *pdu)
+{
+	void *gtp = data + at;
+	__u32 stop;
+	__u8 flags;
+
+	if (!len || gtp + 1 > end)
+		return COUNT_MALFORMED;
+	flags = *(__u8 *)gtp;
+	if ((flags & V1_VERSION_MASK) != V1_VERSION)
+		return OURS_TO_KERNEL;
+	if (len < V1_LEN || gtp + V1_LEN > end)
+		return COUNT_MALFORMED;
+	if (*(__u8 *)(gtp + 1) != G_PDU)
+		return OURS_TO_KERNEL;
+	stop = bpf_ntohs(*(__be16 *)(gtp + 2));
+	if (stop > len - V1_LEN)
+		return COUNT_MALFORMED;
+	pdu->teid = bpf_ntohl(*(__be32 *)(gtp + 4));
+	stop += at + V1_LEN;
+	at += V1_LEN;
+	if (flags & V1_OPTIONS) {
+		at += V1_LEN_LONG - V1_LEN;
+		if (at > stop || gtp + V1_LEN_LONG > end)
+			return COUNT_MALFORMED;
+		if (flags & V1_E) {
+			int found = parse_extensions(data, end, &at, stop, *(__u8 *)(gtp + 11));
+
+			if (found != FOUND)
+				return found;
+		}
+	}
+	pdu->at = at;
+	pdu->len = stop - at;
+	pdu->is_v0 = 0;
+	return FOUND;
+}
+
+static __always_inline int parse_v0(void *data, void *end, __u32 at, __u32 len, struct g_pdu *pdu)
+{
+	void *gtp = data + at;
+
+	if (!len || gtp + 1 > end)
+		return COUNT_MALFORMED;
+	if ((*(__u8 *)gtp & V0_VERSION_MASK) != V0_VERSION)
+		return OURS_TO_KERNEL;
+	if (len < V0_LEN || gtp + V0_LEN > end)
+		return COUNT_MALFORMED;
+	if (*(__u8 *)(gtp + 1) != G_PDU)
+		return OURS_TO_KERNEL;
+	pdu->len = bpf_ntohs(*(__be16 *)(gtp + 2));
+	if (pdu->len > len - V0_LEN)
+		return COUNT_MALFORMED;
+	__builtin_memcpy(&pdu->tid, gtp + V0_TID, 8);
+	pdu->at = at + V0_LEN;
+	pdu->is_v0 = 1;
+	return FOUND;
+}
+
+static __always_inline int parse(struct xdp_md *ctx, void *data, void *end, struct g_pdu *pdu)
+{
+	struct datagram udp;
+	int found = parse_udp(data, end, &udp);
+	int is_v0;
+
+	if (found != FOUND)
+		return found;
+	is_v0 = udp.port == bpf_htons(GTP_V0_PORT);
+	if (!is_v0 && udp.port != bpf_htons(GTP_V1_PORT))
+		return TO_KERNEL;
+	found = check_udp(ctx, data, end, &udp);
+	if (found != FOUND)
+		return found;
+	if (is_v0)
+		return parse_v0(data, end, udp.at + 8, udp.len - 8, pdu);
+	return parse_v1(data, end, udp.at + 8, udp.len - 8, pdu);
+}
+
+// The flow of a G-PDU: FOUND, or the reason why it has none. With another generation, `flow` is who has its place now.
+static __always_inline int find_flow(struct g_pdu *pdu, struct context **flow)
+{
+	__u8 key = BY_TEID;
+
+	*flow = NULL;
+	if (pdu->is_v0) {
+		__u64 *name = bpf_map_lookup_elem(&tids, &pdu->tid);
+
+		if (!name)
+			return COUNT_UNKNOWN_CONTEXT;
+		pdu->teid = *name;
+		key = BY_TID;
+	}
+	*flow = entry_at(pdu->teid);
+	if (!*flow || !((*flow)->keys & key))
+		return COUNT_UNKNOWN_CONTEXT;
+	return (*flow)->teid == pdu->teid ? FOUND : COUNT_STALE_GENERATION;
+}
+
+// Writes the metadata in front of the frame and gives it to the socket of its queue and class, or where there is none
+// to the kernel.
+static __always_inline int redirect(struct xdp_md *ctx, struct context *flow, struct g_pdu *pdu, __u32 class)
+{
+	__u32 queue = ctx->rx_queue_index;
+	struct metadata *meta;
+
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
+		return XDP_PASS;
+	meta = (void *)(long)ctx->data_meta;
+	if ((void *)(meta + 1) > (void *)(long)ctx->data)
+		return XDP_PASS;
+	meta->name = flow->name;
+	meta->pdu_offset = pdu->at;
+	meta->pdu_len = pdu->len;
+	meta->class = class;
+	meta->precedence = flow->precedence;
+	meta->shard = queue;
+	meta->reserved = 0;
+	meta->spare = 0;
+	return bpf_redirect_map(&sockets, queue * CLASSES + class, XDP_PASS);
+}
+
+SEC("xdp")
+int gn(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data;
+	void *end = (void *)(long)ctx->data_end;
+	struct g_pdu pdu;
+	struct context *flow;
+	__u32 what;
+	int found = parse(ctx, data, end, &pdu);
+
+	if (found == TO_KERNEL)
+		return XDP_PASS;
+	if (found == OURS_TO_KERNEL) {
+		count(COUNT_TO_KERNEL);
+		return XDP_PASS;
+	}
+	if (found != FOUND) {
+		count(found);
+		return XDP_DROP;
+	}
+	found = find_flow(&pdu, &flow);
+	if (!flow || found != FOUND) {
+		if (is_sample()) {
+			count(COUNT_SAMPLED);
+			return XDP_PASS;
+		}
+		if (flow && found == COUNT_STALE_GENERATION)
+			add_u32(&flow->dropped_stale);
+		count(found);
+		return XDP_DROP;
+	}
+	what = decide(flow, pdu.len);
+	count(what);
+	if (what < DROPS)
+		return XDP_DROP;
+	return redirect(ctx, flow, &pdu, what - COUNT_REDIRECTED);
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";

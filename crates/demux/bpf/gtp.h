@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * GTP's user plane: a G-PDU of version 1 (29.060 clause 6) or a T-PDU of version 0 (09.60 clause 6). What the node
+ * accepts is found here, what it counts as malformed is malformed here; every other message goes to the node.
+ */
+#ifndef GANNET_GTP_H
+#define GANNET_GTP_H
+
+#include "layout.h"
+
+#define GTP_V1_PORT 2152
+#define GTP_V0_PORT 3386
+#define G_PDU 255
+
+#define V1_VERSION 0x30 /* version 1, protocol type GTP */
+#define V1_VERSION_MASK 0xf0
+#define V1_E 4
+#define V1_OPTIONS 7
+#define V1_LEN 8
+#define V1_LEN_LONG 12
+#define V0_VERSION 0x10 /* version 0, protocol type GTP */
+#define V0_VERSION_MASK 0xf0
+#define V0_LEN 20
+#define V0_TID 12
+
+/* Extension headers that are walked; longer chains go to the node. */
+#define EXTENSIONS_MAX 8
+/* Known types, and the bit that asks an endpoint to comprehend an unknown one. */
+#define EXTENSION_PDCP_PDU_NUMBER 0xc0
+#define EXTENSION_COMPREHEND 0x80
+
+struct g_pdu {
+	__u32 teid;
+	/* Octets in the order of the wire. */
+	__u64 tid;
+	/* T-PDU: where, from the same start as the header; and octets. */
+	__u32 at;
+	__u32 len;
+	__u8 is_v0;
+};
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What the kernel's programs and user space share, octet by octet. src/layout.rs says the same in Rust; a difference
+ * fails its assertions or the test that compares the programs with the model.
+ */
+#ifndef GANNET_LAYOUT_H
+#define GANNET_LAYOUT_H
+
+#include <linux/types.h>
+
+/* Low bits of a TEID: the place of the PDP context. The bits above count how often the place was used before. */
+#define PLACE_MASK 0xffffff
+
+/* Longer frames do not fit behind the 256 octets of headroom of a chunk of 2048 octets. */
+#define FRAME_MAX (2048 - 256)
+
+/* Addresses of each version that are ours. */
+#define OWN_MAX 8
+
+/* Classes of service, proto::qos::class::Class. */
+enum {
+	CLASS_SIGNALLING,
+	CLASS_REAL_TIME,
+	CLASS_BEST_EFFORT,
+	CLASSES,
+};
+
+/* Which keys lead to an entry. An entry without any is empty. */
+enum {
+	BY_TEID = 1,
+	BY_TID = 2,
+	BY_TLLI = 4,
+};
+
+/* Bits of `blocked`, proto::qos::classifier::Block. */
+enum {
+	BLOCKED_FLOW_CONTROL = 1,
+	BLOCKED_QUEUE_FULL = 2,
+};
+
+/* What is counted, in the order of struct totals. The first are drops. */
+enum {
+	COUNT_UNKNOWN_CONTEXT,
+	COUNT_STALE_GENERATION,
+	COUNT_BLOCKED,
+	COUNT_OVER_RATE,
+	COUNT_QUEUE_FULL,
+	COUNT_BAD_IP_CHECKSUM,
+	COUNT_BAD_UDP_CHECKSUM,
+	COUNT_MALFORMED,
+	DROPS,
+	/* Given to a ring, by class. */
+	COUNT_REDIRECTED = DROPS,
+	/* Unknown contexts that the kernel got, so that the node answers. */
+	COUNT_SAMPLED = COUNT_REDIRECTED + CLASSES,
+	/* For our address and port, and yet not for us to judge. */
+	COUNT_TO_KERNEL,
+	COUNTS,
+};
+
+/* One flow: one cache line. */
+struct context {
+	/* The full TEID; with BY_TLLI the TLLI. */
+	__u32 teid;
+	__u8 keys;
+	__u8 blocked;
+	__u8 class;
+	__u8 precedence;
+	/* Theoretical arrival time: the instant at which the bucket will have leaked empty. */
+	__u64 tat_ns;
+	/* Time that an octet takes at the permitted rate, in 1/65536 ns; 0 for no limit. */
+	__u64 octet_cost;
+	/* How far the theoretical arrival time may lie ahead. */
+	__u64 burst_ns;
+	/* What the program says of the flow's packets to the node. */
+	__u32 name;
+	__u32 passed;
+	__u32 dropped_blocked;
+	__u32 dropped_over_rate;
+	__u32 dropped_queue_full;
+	__u32 dropped_stale;
+	__u64 passed_octets;
+};
+
+/* Counters of one CPU: two cache lines. */
+struct totals {
+	__u64 count[16];
+};
+
+/* In front of a redirected frame. */
+struct metadata {
+	__u32 name;
+	/* From the start of the Ethernet frame. */
+	__u16 pdu_offset;
+	__u16 pdu_len;
+	__u8 class;
+	__u8 precedence;
+	/* The receive queue. */
+	__u8 shard;
+	__u8 reserved;
+	__u32 spare;
+};
+
+_Static_assert(sizeof(struct context) == 64, "one cache line");
+_Static_assert(COUNTS <= 16, "all counters fit");
+_Static_assert(sizeof(struct metadata) == 16, "metadata comes in steps of four octets");
+
+#endif

@@ -1,0 +1,200 @@
+//! What the kernel's programs and user space share, octet by octet: `bpf/layout.h` in Rust.
+#![expect(unsafe_code, reason = "the promise that shared values are made of atomic integers")]
+
+use crate::bpf::Shared;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::{Block, Policer};
+
+/// Low bits of a TEID: the place of the PDP context.
+pub const PLACE_MASK: u32 = 0x00ff_ffff;
+/// Longer frames do not fit behind 256 octets of headroom in a chunk of 2048 octets; the kernel gets them.
+pub const FRAME_MAX: usize = 2048 - 256;
+/// Addresses of each version that are ours, at most.
+pub const OWN_MAX: usize = 8;
+/// Extension headers of GTPv1 that are walked; longer chains go to the node.
+pub const EXTENSIONS_MAX: usize = 8;
+/// Classes, and so places for sockets of one receive queue.
+pub const CLASSES: u32 = 3;
+/// Octets of the metadata in front of a redirected frame.
+pub const METADATA_LEN: usize = 16;
+
+/// Which keys lead to an entry.
+pub(crate) mod key {
+    /// A TEID.
+    pub(crate) const TEID: u8 = 1;
+    /// A TID of GTPv0.
+    pub(crate) const TID: u8 = 2;
+}
+
+/// Positions in [`Counts`].
+pub(crate) mod count {
+    /// The first are the drops, as [`super::DROPS`] has them.
+    pub(crate) const DROPS: usize = 8;
+    /// Given to a ring, by class.
+    pub(crate) const REDIRECTED: usize = DROPS;
+    /// Unknown contexts that the kernel got.
+    pub(crate) const SAMPLED: usize = REDIRECTED + super::CLASSES as usize;
+    /// For our address and port, and not for the program to judge.
+    pub(crate) const TO_KERNEL: usize = SAMPLED + 1;
+    /// How many there are room for.
+    pub(crate) const ROOM: usize = 16;
+}
+
+/// The drops that a program counts, in the order of its counters.
+pub const DROPS: [Drop; count::DROPS] = [
+    Drop::DemuxUnknownContext,
+    Drop::DemuxStaleGeneration,
+    Drop::DemuxBlocked,
+    Drop::DemuxOverRate,
+    Drop::DemuxQueueFull,
+    Drop::DemuxBadIpChecksum,
+    Drop::DemuxBadUdpChecksum,
+    Drop::DemuxMalformed,
+];
+
+/// The counters of one CPU.
+pub(crate) type Counts = [AtomicU64; count::ROOM];
+
+/// One flow (`struct context`): one cache line.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Entry {
+    pub(crate) teid: AtomicU32,
+    pub(crate) keys: AtomicU8,
+    pub(crate) blocked: AtomicU8,
+    pub(crate) class: AtomicU8,
+    pub(crate) precedence: AtomicU8,
+    pub(crate) tat_ns: AtomicU64,
+    pub(crate) octet_cost: AtomicU64,
+    pub(crate) burst_ns: AtomicU64,
+    pub(crate) name: AtomicU32,
+    pub(crate) passed: AtomicU32,
+    pub(crate) blocked_drops: AtomicU32,
+    pub(crate) over_rate_drops: AtomicU32,
+    pub(crate) queue_full_drops: AtomicU32,
+    pub(crate) stale_drops: AtomicU32,
+    pub(crate) passed_octets: AtomicU64,
+}
+
+// SAFETY: `repr(C)`, atomic integers alone, and the assertions show that nothing lies between them.
+unsafe impl Shared for Entry {}
+
+const _: () = assert!(size_of::<Entry>() == 64 && offset_of!(Entry, tat_ns) == 8);
+const _: () = assert!(offset_of!(Entry, name) == 32 && offset_of!(Entry, passed_octets) == 56);
+
+/// The bit of a reason in an entry's `blocked`.
+pub(crate) const fn block_bit(reason: Block) -> u8 {
+    1 << reason as u8
+}
+
+/// A token bucket as the program has it: the generic cell rate algorithm on time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Gcra {
+    /// Time that an octet takes at the permitted rate, in 1/65536 ns; 0 for no limit.
+    pub(crate) octet_cost: u64,
+    /// How far the theoretical arrival time may lie ahead.
+    pub(crate) burst_ns: u64,
+}
+
+impl Gcra {
+    /// From a rate and a burst in octets.
+    pub(crate) fn of(policer: Option<Policer>) -> Self {
+        const NS_PER_S: u128 = 1_000_000_000;
+        let Some(policer) = policer else { return Self::default() };
+        let rate = u128::from(policer.rate_octets_per_s.max(1));
+        let octet_cost = ((NS_PER_S << 16) + rate / 2) / rate;
+        let burst_ns = (octet_cost * u128::from(policer.burst_octets)) >> 16;
+        // A rate that fits 32 bits costs at most 46 bits an octet; a burst of centuries is cut.
+        Self {
+            octet_cost: u64::try_from(octet_cost).unwrap_or(u64::MAX),
+            burst_ns: u64::try_from(burst_ns).unwrap_or(u64::MAX).min(u64::MAX / 4),
+        }
+    }
+
+    /// What a packet adds to the theoretical arrival time.
+    pub(crate) const fn increment_ns(self, octets: usize) -> u64 {
+        self.octet_cost.wrapping_mul(octets as u64) >> 16
+    }
+}
+
+/// What the program says of a frame that it gives to a socket: the octets in front of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metadata {
+    /// The rule's name for the flow.
+    pub name: u32,
+    /// Where the PDU that the node wants begins, from the start of the Ethernet frame: the T-PDU, or the NS SDU.
+    pub pdu_offset: u16,
+    /// Its octets.
+    pub pdu_len: u16,
+    /// Its ring.
+    pub class: Class,
+    /// For the scheduler.
+    pub precedence: Precedence,
+    /// The receive queue.
+    pub shard: u8,
+}
+
+impl Metadata {
+    /// Reads it; `None` where a program of another version wrote it.
+    #[must_use]
+    pub fn from_octets(octets: &[u8; METADATA_LEN]) -> Option<Self> {
+        let [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, shard, ..] = *octets;
+        Some(Self {
+            name: u32::from_ne_bytes([n0, n1, n2, n3]),
+            pdu_offset: u16::from_ne_bytes([o0, o1]),
+            pdu_len: u16::from_ne_bytes([l0, l1]),
+            class: *Class::ALL.get(usize::from(class))?,
+            precedence: *Precedence::ALL.get(usize::from(precedence))?,
+            shard,
+        })
+    }
+
+    /// Writes it as the program does.
+    #[must_use]
+    pub fn to_octets(self) -> [u8; METADATA_LEN] {
+        let [n0, n1, n2, n3] = self.name.to_ne_bytes();
+        let [o0, o1] = self.pdu_offset.to_ne_bytes();
+        let [l0, l1] = self.pdu_len.to_ne_bytes();
+        let (class, precedence) = (self.class as u8, self.precedence as u8);
+        [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, self.shard, 0, 0, 0, 0, 0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metadata_there_and_back() {
+        let metadata = Metadata {
+            name: 0x0102_0304,
+            pdu_offset: 50,
+            pdu_len: 378,
+            class: Class::RealTime,
+            precedence: Precedence::Low,
+            shard: 3,
+        };
+        let mut octets = metadata.to_octets();
+        assert_eq!(Metadata::from_octets(&octets), Some(metadata));
+        octets[8] = 9;
+        assert_eq!(Metadata::from_octets(&octets), None);
+    }
+
+    #[test]
+    fn a_rate_in_the_programs_terms() {
+        // 1000 octets/s: a millisecond an octet.
+        let gcra = Gcra::of(Some(Policer { rate_octets_per_s: 1000, burst_octets: 1500 }));
+        assert_eq!((gcra.octet_cost >> 16, gcra.burst_ns), (1_000_000, 1_500_000_000));
+        assert_eq!(gcra.increment_ns(400), 400_000_000);
+        assert_eq!(Gcra::of(None), Gcra::default());
+        // The extremes neither overflow nor become free.
+        let slow = Gcra::of(Some(Policer { rate_octets_per_s: 1, burst_octets: u32::MAX }));
+        assert_eq!(slow.increment_ns(FRAME_MAX), FRAME_MAX as u64 * 1_000_000_000);
+        assert!(slow.burst_ns > 4_000_000_000_000_000_000);
+        let fast = Gcra::of(Some(Policer { rate_octets_per_s: u32::MAX, burst_octets: 1 }));
+        assert!(fast.octet_cost > 0 && fast.burst_ns == 0);
+    }
+}

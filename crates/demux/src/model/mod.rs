@@ -1,0 +1,256 @@
+//! The reference classifier: what the kernel's program has to do, in safe Rust that is written to be read.
+//!
+//! The same frames, rules and instants give the same verdicts, metadata and counters as the program; a test compares
+//! both. In the simulator the model stands in the program's place.
+//!
+//! # What becomes of a frame
+//!
+//! 1. [`parse`](mod@parse) finds a G-PDU or T-PDU in it, or says that the kernel shall have it, or why it is dropped.
+//! 2. A TEID leads to the context at its low 24 bits; a TID by a table to the context's name. A context that is not
+//!    there, or has another generation, is unknown: a limited sample goes to the node, so that it sends an Error
+//!    Indication, and the rest is dropped.
+//! 3. A blocked flow is dropped, then one over its rate. What is left goes to the ring of its class.
+
+mod parse;
+
+pub use parse::{GPdu, Owner, Parsed, parse};
+
+use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, block_bit, count};
+use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_wire::id::Tid;
+use std::collections::HashMap;
+
+/// What becomes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The kernel gets it.
+    Pass,
+    /// Nobody does.
+    Drop(Drop),
+    /// The socket of its class gets it, with this in front.
+    Redirect(Metadata),
+}
+
+/// Which key leads to a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Teid,
+    Tid,
+}
+
+#[derive(Debug)]
+struct Flow {
+    access: Access,
+    /// The full TEID, or for GTPv0 the name, of which the place is a part.
+    teid: u32,
+    name: u32,
+    class: Class,
+    precedence: Precedence,
+    blocked: u8,
+    gcra: Gcra,
+    tat_ns: u64,
+    counters: FlowCounters,
+}
+
+/// The classifier's state.
+#[derive(Debug)]
+pub struct Model {
+    config: Config,
+    /// By place.
+    flows: HashMap<u32, Flow>,
+    tids: HashMap<u64, u32>,
+    sample_tat_ns: u64,
+    totals: Totals,
+}
+
+impl Model {
+    /// A classifier without rules.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn new(config: Config) -> Result<Self, Error> {
+        config.check()?;
+        let (flows, tids) = (HashMap::new(), HashMap::new());
+        Ok(Self { config, flows, tids, sample_tat_ns: 0, totals: Totals::default() })
+    }
+
+    /// Classifies a frame that arrived at `now_ns` on the receive queue `queue`, and counts it.
+    pub fn classify(&mut self, frame: &[u8], queue: u8, now_ns: u64) -> Verdict {
+        let pdu = match parse(frame, &self.config) {
+            Parsed::NotOurs => return Verdict::Pass,
+            Parsed::ForTheNode => {
+                self.totals.add(count::TO_KERNEL);
+                return Verdict::Pass;
+            }
+            Parsed::Bad(why) => return self.dropped(why),
+            Parsed::GPdu(pdu) => pdu,
+        };
+        let found = match pdu.owner {
+            Owner::Teid(teid) => Some((teid.0, Access::Teid)),
+            Owner::Tid(tid) => self.tids.get(&tid).map(|name| (*name, Access::Tid)),
+        };
+        let flow = found.and_then(|(teid, access)| {
+            let flow = self.flows.get_mut(&(teid & PLACE_MASK)).filter(|flow| flow.access == access)?;
+            Some((flow.teid == teid, flow))
+        });
+        let sampling = self.config.sampling_ns();
+        match flow {
+            Some((true, flow)) => {
+                let verdict = flow.decide(&pdu, queue, now_ns);
+                match verdict {
+                    Verdict::Drop(why) => return self.dropped(why),
+                    Verdict::Redirect(of) => self.totals.add(count::REDIRECTED + of.class as usize),
+                    Verdict::Pass => {}
+                }
+                verdict
+            }
+            _ if is_sample(&mut self.sample_tat_ns, sampling, now_ns) => {
+                self.totals.add(count::SAMPLED);
+                Verdict::Pass
+            }
+            Some((false, flow)) => {
+                flow.counters.stale = flow.counters.stale.wrapping_add(1);
+                self.dropped(Drop::DemuxStaleGeneration)
+            }
+            None => self.dropped(Drop::DemuxUnknownContext),
+        }
+    }
+
+    fn dropped(&mut self, why: Drop) -> Verdict {
+        if let Some(index) = DROPS.iter().position(|drop| *drop == why) {
+            self.totals.add(index);
+        }
+        Verdict::Drop(why)
+    }
+
+    /// The flow of a key, and nobody who has its place by now.
+    fn find(&mut self, key: &Key) -> Option<&mut Flow> {
+        let (name, access) = match key {
+            Key::Teid(teid) => (teid.0, Access::Teid),
+            Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, Access::Tid),
+            Key::LocalTlli(_) | Key::CellTlli { .. } => return None,
+        };
+        let flow = self.flows.get_mut(&(name & PLACE_MASK))?;
+        (flow.access == access && flow.teid == name).then_some(flow)
+    }
+
+    fn install(&mut self, rule: &Rule) -> Result<(), Error> {
+        let (teid, access) = match rule.key {
+            Key::Teid(teid) => (teid.0, Access::Teid),
+            Key::Tid(_) => (rule.name, Access::Tid),
+            Key::LocalTlli(_) | Key::CellTlli { .. } => return Ok(()),
+        };
+        let place = teid & PLACE_MASK;
+        if place >= self.config.contexts {
+            return Err(Error::NoPlace { place, places: self.config.contexts as usize });
+        }
+        if let Key::Tid(tid) = rule.key {
+            self.tids.insert(tid.to_u64(), teid);
+        }
+        let mut flow = Flow {
+            access,
+            teid,
+            name: rule.name,
+            class: rule.class,
+            precedence: rule.precedence,
+            blocked: 0,
+            gcra: Gcra::of(rule.policer),
+            tat_ns: 0,
+            counters: FlowCounters::default(),
+        };
+        if let Some(old) = self.flows.get(&place).filter(|old| old.access == access && old.teid == teid) {
+            flow.counters = old.counters;
+            if old.gcra == flow.gcra {
+                flow.tat_ns = old.tat_ns;
+            }
+        }
+        self.flows.insert(place, flow);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(teid) = self.find(key).map(|flow| flow.teid) {
+            self.flows.remove(&(teid & PLACE_MASK));
+        }
+        if let Key::Tid(tid) = key {
+            self.tids.remove(&Tid::to_u64(*tid));
+        }
+    }
+}
+
+impl Classify for Model {
+    fn apply(&mut self, change: &RuleChange) -> Result<(), Error> {
+        match change {
+            RuleChange::Install(rule) => self.install(rule)?,
+            RuleChange::Remove(key) => self.remove(key),
+            RuleChange::Block(key, reason) => {
+                if let Some(flow) = self.find(key) {
+                    flow.blocked |= block_bit(*reason);
+                }
+            }
+            RuleChange::Unblock(key, reason) => {
+                if let Some(flow) = self.find(key) {
+                    flow.blocked &= !block_bit(*reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
+        self.flows.get(&(name & PLACE_MASK)).filter(|flow| flow.name == name).map(|flow| flow.counters)
+    }
+}
+
+impl Flow {
+    fn decide(&mut self, pdu: &GPdu, queue: u8, now_ns: u64) -> Verdict {
+        use gannet_proto::qos::classifier::Block;
+        let counters = &mut self.counters;
+        if self.blocked & block_bit(Block::FlowControl) != 0 {
+            counters.blocked = counters.blocked.wrapping_add(1);
+            return Verdict::Drop(Drop::DemuxBlocked);
+        }
+        if self.blocked & block_bit(Block::QueueFull) != 0 {
+            counters.queue_full = counters.queue_full.wrapping_add(1);
+            return Verdict::Drop(Drop::DemuxQueueFull);
+        }
+        let increment = self.gcra.increment_ns(pdu.len.into());
+        if self.gcra.octet_cost != 0 && !conforms(&mut self.tat_ns, increment, self.gcra.burst_ns, now_ns) {
+            counters.over_rate = counters.over_rate.wrapping_add(1);
+            return Verdict::Drop(Drop::DemuxOverRate);
+        }
+        counters.passed = counters.passed.wrapping_add(1);
+        counters.passed_octets += u64::from(pdu.len);
+        Verdict::Redirect(Metadata {
+            name: self.name,
+            pdu_offset: pdu.at,
+            pdu_len: pdu.len,
+            class: self.class,
+            precedence: self.precedence,
+            shard: queue,
+        })
+    }
+}
+
+/// The generic cell rate algorithm: conforms where the theoretical arrival time, at least now, plus the increment lies
+/// at most `burst_ns` ahead, and moves it there.
+fn conforms(tat_ns: &mut u64, increment_ns: u64, burst_ns: u64, now_ns: u64) -> bool {
+    let next = (*tat_ns).max(now_ns) + increment_ns;
+    let passes = next - now_ns <= burst_ns;
+    if passes {
+        *tat_ns = next;
+    }
+    passes
+}
+
+/// Whether a packet of an unknown context goes to the node.
+fn is_sample(tat_ns: &mut u64, (interval_ns, burst_ns): (u64, u64), now_ns: u64) -> bool {
+    interval_ns != 0 && conforms(tat_ns, interval_ns, burst_ns, now_ns)
+}

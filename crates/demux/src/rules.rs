@@ -1,0 +1,219 @@
+//! What a classifier is told and what it tells, whether it is the kernel's program or the model.
+
+use crate::bpf;
+use crate::layout::{DROPS, OWN_MAX, PLACE_MASK, count};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::RuleChange;
+use std::net::IpAddr;
+
+/// How a classifier of Gn is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The addresses on which the node receives user data, at most eight of each version. Without any, every address
+    /// counts as ours: right only where the interface carries nothing else.
+    pub addresses: Vec<IpAddr>,
+    /// Places of PDP contexts, 1 to 2^24.
+    pub contexts: u32,
+    /// Contexts of GTPv0 at most.
+    pub tids: u32,
+    /// Receive queues of the interfaces; each is a shard.
+    pub shards: u8,
+    /// Whether UDP checksums are verified. Otherwise the NIC is trusted to have dropped what is wrong; on a veth pair
+    /// they must not be verified, since a sender on the same machine leaves them unfinished. A datagram over IPv4
+    /// without checksum is accepted always (RFC 768).
+    pub verify_udp_checksum: bool,
+    /// Whether more than one CPU may classify at a time: where any interface has more than one receive queue, or
+    /// several interfaces are served. Where not, counting needs no atomic instructions.
+    pub concurrent: bool,
+    /// Packets of unknown contexts that go up to the node each second, for its Error Indications; 0 for none.
+    pub samples_per_s: u32,
+    /// How many of them at once after a pause.
+    pub samples_at_once: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            addresses: Vec::new(),
+            contexts: 1024,
+            tids: 1024,
+            shards: 1,
+            verify_udp_checksum: false,
+            concurrent: true,
+            samples_per_s: 100,
+            samples_at_once: 16,
+        }
+    }
+}
+
+impl Config {
+    /// Says what is wrong with it.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn check(&self) -> Result<(), Error> {
+        let v4 = self.addresses.iter().filter(|address| address.is_ipv4()).count();
+        if v4 > OWN_MAX || self.addresses.len() - v4 > OWN_MAX {
+            return Err(Error::Config("more than eight addresses of one version"));
+        }
+        if self.contexts == 0 || self.contexts > PLACE_MASK + 1 {
+            return Err(Error::Config("the number of contexts is not 1 to 2^24"));
+        }
+        if self.tids == 0 || self.shards == 0 {
+            return Err(Error::Config("no room for GTPv0 contexts, or no shard"));
+        }
+        Ok(())
+    }
+
+    /// Interval of the samples and how far they may run ahead, both in ns; 0 for no samples.
+    pub(crate) fn sampling_ns(&self) -> (u64, u64) {
+        let interval = 1_000_000_000_u64.checked_div(u64::from(self.samples_per_s)).unwrap_or(0);
+        (interval, interval.saturating_mul(u64::from(self.samples_at_once.max(1))))
+    }
+}
+
+/// Why a classifier could not do what it was told.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel refused.
+    #[error(transparent)]
+    Kernel(#[from] bpf::Error),
+    /// The set-up contradicts itself.
+    #[error("classifier: {0}")]
+    Config(&'static str),
+    /// A rule is for a place that the table does not have.
+    #[error("the table of contexts has {places} places, and a rule is for place {place}")]
+    NoPlace {
+        /// The rule's.
+        place: u32,
+        /// How many there are, from 0.
+        places: usize,
+    },
+    /// A program is on that interface already.
+    #[error("interface {0} is served already")]
+    Attached(u32),
+}
+
+/// What was counted since the classifier was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals(pub(crate) [u64; count::ROOM]);
+
+impl Totals {
+    fn at(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn add(&mut self, index: usize) {
+        if let Some(counter) = self.0.get_mut(index) {
+            *counter += 1;
+        }
+    }
+
+    /// Every drop of the classifier with its count, 0 among them.
+    pub fn drops(&self) -> impl Iterator<Item = (Drop, u64)> + '_ {
+        DROPS.iter().copied().zip(self.0)
+    }
+
+    /// The count of one drop; 0 for those that are not the classifier's.
+    #[must_use]
+    pub fn of(&self, drop: Drop) -> u64 {
+        self.drops().find(|(name, _)| *name == drop).map_or(0, |(_, count)| count)
+    }
+
+    /// Packets given to the ring of a class.
+    #[must_use]
+    pub fn redirected(&self, class: Class) -> u64 {
+        self.at(count::REDIRECTED + class as usize)
+    }
+
+    /// Packets without context that the node got all the same, so that it tells their sender.
+    #[must_use]
+    pub fn sampled(&self) -> u64 {
+        self.at(count::SAMPLED)
+    }
+
+    /// Datagrams for our address and port that are no user data, or are more than the program understands.
+    #[must_use]
+    pub fn to_kernel(&self) -> u64 {
+        self.at(count::TO_KERNEL)
+    }
+}
+
+/// What was counted for one flow since its rule was installed. Each number starts again at 2^32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FlowCounters {
+    /// Packets given to a ring.
+    pub passed: u32,
+    /// Octets of their N-PDUs.
+    pub passed_octets: u64,
+    /// Dropped while flow control had it blocked.
+    pub blocked: u32,
+    /// Dropped by its policer.
+    pub over_rate: u32,
+    /// Dropped while its queue was full.
+    pub queue_full: u32,
+    /// Dropped at its place with another generation.
+    pub stale: u32,
+}
+
+impl FlowCounters {
+    /// The drops with their names.
+    #[must_use]
+    pub fn drops(&self) -> [(Drop, u32); 4] {
+        [
+            (Drop::DemuxBlocked, self.blocked),
+            (Drop::DemuxOverRate, self.over_rate),
+            (Drop::DemuxQueueFull, self.queue_full),
+            (Drop::DemuxStaleGeneration, self.stale),
+        ]
+    }
+}
+
+/// The drops that only a socket's statistics can tell: what the program redirected and the kernel could not deliver.
+///
+/// `ring_full` and `fill_empty` are `rx_ring_full` and `rx_fill_ring_empty_descs` of `struct xdp_statistics`.
+#[must_use]
+pub const fn ring_drops(ring_full: u64, fill_empty: u64) -> [(Drop, u64); 2] {
+    [(Drop::DemuxRingFull, ring_full), (Drop::DemuxFillEmpty, fill_empty)]
+}
+
+/// Something that classifies by rules.
+pub trait Classify {
+    /// Applies a change. Changes for keys of the other interface, and those for a flow that is not there, do nothing.
+    ///
+    /// # Errors
+    /// [`Error::NoPlace`]; [`Error::Kernel`] where the kernel's table of TIDs is full.
+    fn apply(&mut self, change: &RuleChange) -> Result<(), Error>;
+
+    /// All counters.
+    fn totals(&self) -> Totals;
+
+    /// The counters of the flow with this name; `None` where no rule has it.
+    fn of_flow(&self, name: u32) -> Option<FlowCounters>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contradiction_is_said() {
+        let config = Config::default();
+        assert!(config.check().is_ok());
+        assert!(Config { contexts: 0, ..config.clone() }.check().is_err());
+        assert!(Config { contexts: (1 << 24) + 1, ..config.clone() }.check().is_err());
+        assert!(Config { shards: 0, ..config.clone() }.check().is_err());
+        let nine = (0..9).map(|last| IpAddr::from([192, 0, 2, last])).collect();
+        assert!(Config { addresses: nine, ..config }.check().is_err());
+    }
+
+    #[test]
+    fn what_a_ring_loses_has_a_name() {
+        let drops = ring_drops(3, 4);
+        assert_eq!(drops, [(Drop::DemuxRingFull, 3), (Drop::DemuxFillEmpty, 4)]);
+        let per_flow =
+            FlowCounters { blocked: 1, over_rate: 2, queue_full: 3, stale: 4, ..FlowCounters::default() };
+        assert_eq!(per_flow.drops().iter().map(|(_, count)| count).sum::<u32>(), 10);
+    }
+}

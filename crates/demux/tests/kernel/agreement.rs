@@ -1,0 +1,150 @@
+//! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata,
+//! every counter.
+
+use crate::common::frames::{Generator, OWN_V4, OWN_V6};
+use fastrand::Rng;
+use gannet_demux::bpf::TestRun;
+use gannet_demux::model::{Model, Verdict};
+use gannet_demux::{Classifier, Classify, Clock, Config, METADATA_LEN, Metadata};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+
+const XDP_DROP: u32 = 1;
+const XDP_PASS: u32 = 2;
+
+/// Frames of each of the four runs; together a million.
+const FRAMES: u32 = 260_000;
+const PLACES: u32 = 48;
+const CONTEXTS: u32 = 40;
+
+fn tid(number: u8) -> Tid {
+    let digits = [0, 0, 1, 0, 1, number / 10, number % 10];
+    Tid { imsi: Imsi::from_digits(digits).unwrap(), nsapi: Nsapi(5 + number % 8) }
+}
+
+fn teid_of(rng: &mut Rng) -> Teid {
+    // Few generations, so that many are stale; some places beyond the table.
+    let generation = rng.u32(..6).saturating_sub(3);
+    Teid(rng.u32(..PLACES) | generation << 24)
+}
+
+fn key(rng: &mut Rng) -> Key {
+    if rng.u32(..4) == 0 { Key::Tid(tid(rng.u8(..30))) } else { Key::Teid(teid_of(rng)) }
+}
+
+fn change(rng: &mut Rng) -> RuleChange {
+    let reason = if rng.bool() { Block::FlowControl } else { Block::QueueFull };
+    match rng.u32(..16) {
+        0..5 => {
+            let key = key(rng);
+            let name = match key {
+                Key::Teid(teid) => teid.0,
+                _ => teid_of(rng).0,
+            };
+            let policer = rng
+                .bool()
+                .then(|| Policer { rate_octets_per_s: 1 << rng.u32(6..16), burst_octets: rng.u32(50..1000) });
+            let class = Class::ALL[rng.usize(..3)];
+            let precedence = Precedence::ALL[rng.usize(..3)];
+            RuleChange::Install(Rule { key, name, class, precedence, policer })
+        }
+        5 => RuleChange::Remove(key(rng)),
+        6..9 => RuleChange::Block(key(rng), reason),
+        _ => RuleChange::Unblock(key(rng), reason),
+    }
+}
+
+/// One run: counts how often each verdict came, and fails where the two differ.
+fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
+    let mut kernel = Classifier::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut model = Model::new(config).unwrap();
+    let mut rng = Rng::with_seed(seed);
+    let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
+    let tids = (0..40).map(|number| tid(number).to_u64()).collect();
+    let mut generator = Generator { rng: rng.fork(), teids, tids };
+    let mut now_ns = 1_000_000_000_u64;
+    let mut out = vec![0; 4096];
+    for number in 0..FRAMES {
+        while rng.u32(..12) == 0 {
+            let change = change(&mut rng);
+            let (a, b) = (kernel.apply(&change), model.apply(&change));
+            assert_eq!(a.is_ok(), b.is_ok(), "{change:?}: {a:?} {b:?}");
+        }
+        now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
+        kernel.tables().set_clock(now_ns);
+        let frame = generator.frame();
+        let expected = model.classify(&frame, 0, now_ns);
+        let result = kernel.run(TestRun {
+            data: &frame,
+            data_out: Some(&mut out),
+            context: None,
+            context_out: None,
+            repeat: 1,
+            live_batch: None,
+        });
+        let result = result.unwrap();
+        let after = &out[..result.data_len];
+        let context = || format!("seed {seed}, frame {number}: {frame:02x?}");
+        match expected {
+            Verdict::Drop(why) => assert_eq!(result.verdict, XDP_DROP, "{why:?}, {}", context()),
+            Verdict::Pass => assert_eq!((result.verdict, after), (XDP_PASS, &frame[..]), "{}", context()),
+            Verdict::Redirect(metadata) => {
+                // No socket is there: the kernel would get it. The metadata shows what was meant.
+                assert_eq!(result.verdict, XDP_PASS, "{metadata:?}, {}", context());
+                let (front, rest) = after.split_first_chunk::<METADATA_LEN>().unwrap();
+                assert_eq!(Metadata::from_octets(front), Some(metadata), "{}", context());
+                assert_eq!((front, rest), (&metadata.to_octets(), &frame[..]), "{}", context());
+            }
+        }
+        if number % 64 == 0 {
+            assert_eq!(kernel.totals(), model.totals(), "{}", context());
+        }
+    }
+    assert_eq!(kernel.totals(), model.totals());
+    let mut flows = 0;
+    for name in (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24)) {
+        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
+        flows += u32::from(model.of_flow(name).is_some());
+    }
+    assert!(flows > CONTEXTS / 2, "{flows} flows are left at the end");
+    seen(&model)
+}
+
+fn seen(model: &Model) -> Vec<(String, u64)> {
+    let totals = model.totals();
+    let mut seen: Vec<_> = totals.drops().map(|(drop, count)| (drop.name().to_owned(), count)).collect();
+    seen.extend(Class::ALL.map(|class| (format!("{class:?}"), totals.redirected(class))));
+    seen.push(("sampled".to_owned(), totals.sampled()));
+    seen.push(("to the kernel".to_owned(), totals.to_kernel()));
+    seen
+}
+
+/// A million frames, in four set-ups.
+pub fn program_and_model_agree_on_a_million_frames() {
+    let own = vec![OWN_V4.into(), OWN_V6.into()];
+    let base =
+        Config { addresses: own, contexts: CONTEXTS, tids: 64, samples_per_s: 500, ..Config::default() };
+    let runs = [
+        (1, Config { concurrent: false, ..base.clone() }),
+        (2, Config { verify_udp_checksum: true, ..base.clone() }),
+        (3, Config { addresses: Vec::new(), concurrent: false, samples_per_s: 0, ..base.clone() }),
+        (4, Config { verify_udp_checksum: true, concurrent: false, ..base }),
+    ];
+    assert!(runs.len() as u64 * u64::from(FRAMES) >= 1_000_000);
+    let runs = runs.map(|(seed, config)| {
+        let checks_udp = config.verify_udp_checksum;
+        let samples = config.samples_per_s > 0;
+        (checks_udp, samples, std::thread::spawn(move || run(seed, config)))
+    });
+    for (checks_udp, samples, run) in runs {
+        let seen = run.join().unwrap();
+        // Nothing was compared only with nothing.
+        for (name, count) in &seen {
+            let must =
+                (name != Drop::DemuxBadUdpChecksum.name() || checks_udp) && (name != "sampled" || samples);
+            assert_eq!(*count >= 200, must, "{name}: {count} of {seen:?}");
+        }
+    }
+}
