@@ -166,6 +166,7 @@ sgsn
  timer t3312 3600
  llc n201-u 1520
  max-mobiles 100000
+ max-cells 400
 ns
  timer tns-alive-retries 3
  bind udp one

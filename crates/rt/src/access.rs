@@ -124,6 +124,11 @@ impl Access<'_> {
         Some(&mut driver.machine)
     }
 
+    /// A machine to look at: it is not asked for outputs because of that.
+    pub fn look_at<M: Machine + 'static>(&mut self, id: MachineId<M>) -> Option<&M> {
+        self.driver(id).map(|driver| &driver.machine)
+    }
+
     /// A machine together with a context for what needs one.
     pub fn machine_and_context<M: Machine + 'static>(
         &mut self,

@@ -28,6 +28,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         bind,
         config: SgsnConfig {
             mobiles_max: config.limits.mobiles as usize,
+            cells_max: config.limits.cells,
             gtp_address,
             echo_interval: echo_interval(config),
             t3_response: seconds(config.gtp_retry.t3_response_s.into()),

@@ -1,7 +1,7 @@
 //! BSSGP as a BSS speaks it: BVCs, flow control, paging, flushing.
 
 use super::emulator::{Emulator, Flow, MsFlow, Waiting};
-use super::mobile::{Phase, user_of_imsi, user_of_random};
+use super::mobile::{Phase, random_tlli, user_of_imsi, user_of_random};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
@@ -253,12 +253,14 @@ impl Emulator {
         }
     }
 
-    /// The user who answers to a TLLI.
+    /// The user who answers to a TLLI. The random one of an attach stays valid beside the local one that it led to: an
+    /// SGSN goes over when it has heard the mobile use that.
     pub(super) fn find(&self, tlli: Tlli) -> Option<u32> {
         match tlli.kind() {
             TlliKind::Random => {
                 let user = user_of_random(tlli);
-                self.mobiles.get(user as usize).filter(|mobile| mobile.tlli == tlli.0).map(|_| user)
+                let mobile = self.mobiles.get(user as usize)?;
+                (mobile.attaches > 0 && random_tlli(user, mobile.attaches) == tlli).then_some(user)
             }
             _ => self.by_tlli.get(&tlli.0).copied(),
         }

@@ -42,7 +42,8 @@ pub struct LoadConfig {
     pub flow_interval: Duration,
     /// The largest N201-U that mobiles accept, 140 to 1520; 500 refuses every enlargement.
     pub n201_u: u16,
-    /// Procedures that run at the same time. 256 datagrams fit every socket buffer that a kernel gives unasked.
+    /// Procedures that run at the same time, at most: it begins with 32, grows while answers come, and halves when one
+    /// is late. 256 datagrams fit every socket buffer that a kernel gives unasked.
     pub window: u32,
     /// From one try of a procedure to the next.
     pub retry: Duration,

@@ -21,6 +21,11 @@ use serde::Serialize;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+/// Procedures that may run at the same time before an SGSN has shown what it takes.
+const FIRST_WINDOW: u32 = 32;
+/// The least that it may fall to.
+const LEAST_WINDOW: u32 = 8;
+
 /// Who asked for a wake-up.
 mod owner {
     pub const NS: u8 = 1;
@@ -180,6 +185,12 @@ pub struct Emulator {
     pub(super) cells_up: u32,
     jobs: VecDeque<Job>,
     pub(super) pending: u32,
+    /// Procedures that may run now: grows with those that end well, halves with one whose answer is late.
+    pub(super) allowed: u32,
+    /// Procedures that have ended well since it grew.
+    pub(super) ended_well: u32,
+    /// Until when further late answers have the same reason.
+    pub(super) backed_off_ms: u32,
     /// When an answer is late.
     waiting: VecDeque<(u32, Waiting)>,
     /// When a bucket is told again.
@@ -230,6 +241,9 @@ impl Emulator {
             cells_up: 0,
             jobs: VecDeque::new(),
             pending: 0,
+            allowed: FIRST_WINDOW.min(config.window),
+            ended_well: 0,
+            backed_off_ms: 0,
             waiting: VecDeque::with_capacity(1024),
             flows: VecDeque::with_capacity(config.cells as usize),
             ready: VecDeque::new(),
@@ -314,7 +328,7 @@ impl Emulator {
     pub(super) fn settle(&mut self, cx: &mut Context<'_>) {
         self.now_ms = millis(cx.now);
         self.start_resets(cx);
-        while self.pending < self.config.window {
+        while self.pending < self.allowed {
             let Some(job) = self.jobs.front_mut() else { break };
             let order = job.order;
             match job.users.next() {
@@ -332,6 +346,24 @@ impl Emulator {
         if self.armed.is_none_or(|armed| at < armed) {
             self.armed = Some(at);
             cx.timers.wake(TimerKey { owner: owner::QUEUES, slot: 0, generation: 0 }, at);
+        }
+    }
+
+    /// A procedure has ended well: with as many as may run at the same time, one more may.
+    pub(super) fn grow_window(&mut self) {
+        self.ended_well += 1;
+        if self.ended_well >= self.allowed {
+            self.ended_well = 0;
+            self.allowed = (self.allowed + 1).min(self.config.window);
+        }
+    }
+
+    /// An answer is late: what was lost was lost at the same time, so that the window halves once for all of it.
+    pub(super) fn shrink_window(&mut self) {
+        if self.now_ms >= self.backed_off_ms {
+            self.backed_off_ms = self.later(self.config.retry);
+            self.allowed = (self.allowed / 2).max(LEAST_WINDOW).min(self.config.window);
+            self.ended_well = 0;
         }
     }
 

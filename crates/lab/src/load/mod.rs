@@ -29,6 +29,7 @@ pub mod config;
 pub mod emulator;
 mod gn;
 pub mod mobile;
+pub mod plan;
 mod procedures;
 #[cfg(test)]
 mod tests;
@@ -145,9 +146,9 @@ impl Load {
         let mut load = Self::start(config)?;
         let begin = load.clock.now();
         let within = UP_WITHIN + Duration::from_secs(u64::from(cells / 1000));
-        while load.emulator(|emulator, _| emulator.cells_up()) < cells {
+        while load.look(Emulator::cells_up) < cells {
             if load.clock.now().since(begin) > within {
-                let up = load.emulator(|emulator, _| emulator.cells_up());
+                let up = load.look(Emulator::cells_up);
                 return Err(LoadError::NotUp { up, cells, seconds: within.as_millis() / 1000, sgsn });
             }
             load.events.turn(Some(Duration::from_millis(10)))?;
@@ -204,6 +205,15 @@ impl Load {
         action(emulator, &mut cx)
     }
 
+    /// Looks at the emulator.
+    fn look<R>(&mut self, look: impl FnOnce(&Emulator) -> R) -> R {
+        let mut access = self.events.access();
+        let Some(emulator) = access.look_at(self.id) else {
+            unreachable!("the loop holds this machine as long as it lives")
+        };
+        look(emulator)
+    }
+
     /// Gives the control plane a turn: takes what has come, sends what is due, and does not wait. Costs a few
     /// microseconds where nothing is there.
     ///
@@ -255,7 +265,7 @@ impl Load {
         self.emulator(|emulator, cx| emulator.order(cx, users, order, profile));
         let mut said = begin;
         loop {
-            let left = self.emulator(|emulator, _| emulator.unfinished());
+            let left = self.look(Emulator::unfinished);
             let now = self.clock.now();
             if left == 0 || now.since(said) >= Duration::from_millis(100) {
                 said = now;
@@ -296,17 +306,17 @@ impl Load {
 
     /// One user.
     pub fn user(&mut self, user: u32) -> Option<User> {
-        self.emulator(|emulator, _| emulator.user(user))
+        self.look(|emulator| emulator.user(user))
     }
 
     /// All users.
     pub fn users(&mut self) -> Vec<User> {
-        self.emulator(|emulator, _| emulator.users().collect())
+        self.look(|emulator| emulator.users().collect())
     }
 
     /// What has happened so far.
     pub fn stats(&mut self) -> Stats {
-        self.emulator(|emulator, _| emulator.stats)
+        self.look(|emulator| emulator.stats)
     }
 
     /// A user is in another cell from now on, and says so.

@@ -64,8 +64,8 @@ impl Emulator {
 
     /// A TLLI and counters of LLC that nobody has seen before.
     fn begin_attach(&mut self, user: u32) {
+        self.forget_tlli(user);
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
-        self.by_tlli.remove(&mobile.tlli);
         mobile.attaches = mobile.attaches.wrapping_add(1);
         mobile.tlli = random_tlli(user, mobile.attaches).0;
         (mobile.nu_gmm, mobile.nu_data, mobile.npdu_number) = (0, 0, 0);
@@ -101,7 +101,9 @@ impl Emulator {
         if mobile.stamp != stamp || !mobile.phase.is_pending() {
             return;
         }
-        if mobile.tries < self.config.tries {
+        let again = mobile.tries < self.config.tries;
+        self.shrink_window();
+        if again {
             self.stats.repeated += 1;
             self.try_once(cx, user);
         } else {
@@ -233,14 +235,21 @@ impl Emulator {
 
     /// The mobile goes over to the local TLLI of its P-TMSI (04.08 clause 4.7.1.4).
     fn take_ptmsi(&mut self, user: u32, identity: &MobileIdentity) {
-        let (MobileIdentity::PTmsi(ptmsi), Some(mobile)) = (identity, self.mobiles.get_mut(user as usize))
-        else {
-            return;
-        };
+        let MobileIdentity::PTmsi(ptmsi) = identity else { return };
         let local = Tlli::local(*ptmsi).0;
-        self.by_tlli.remove(&mobile.tlli);
-        mobile.tlli = local;
+        self.forget_tlli(user);
         self.by_tlli.insert(local, user);
+        if let Some(mobile) = self.mobiles.get_mut(user as usize) {
+            mobile.tlli = local;
+        }
+    }
+
+    /// A mobile's TLLI is its own no more. The SGSN may have given the P-TMSI to another mobile already.
+    fn forget_tlli(&mut self, user: u32) {
+        let Some(mobile) = self.mobiles.get(user as usize) else { return };
+        if self.by_tlli.get(&mobile.tlli) == Some(&user) {
+            self.by_tlli.remove(&mobile.tlli);
+        }
     }
 
     fn sm(&mut self, cx: &mut Context<'_>, user: u32, message: SmMessage) {
@@ -280,6 +289,7 @@ impl Emulator {
     /// A procedure has ended well; the next one follows.
     fn arrive(&mut self, cx: &mut Context<'_>, user: u32, phase: Phase) {
         self.enter(user, phase);
+        self.grow_window();
         self.step(cx, user, false);
     }
 

@@ -141,7 +141,7 @@ impl World {
 
     fn order(&mut self, users: Range<u32>, order: Order, profile: Option<&dyn Fn(u32) -> Profile>) {
         self.act(|emulator, cx| emulator.order(cx, users, order, profile));
-        for _ in 0..120 {
+        for _ in 0..600 {
             if self.load.machine.unfinished() == 0 {
                 return;
             }

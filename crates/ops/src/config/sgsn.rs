@@ -83,13 +83,15 @@ impl Default for GtpRetry {
 pub struct Limits {
     /// Mobiles with a context.
     pub mobiles: u32,
+    /// Cells: BVCs of all BSSs together.
+    pub cells: u32,
     /// N-PDUs that are held for one mobile while it is paged or suspended.
     pub held_n_pdus: u16,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { mobiles: 1 << 16, held_n_pdus: 32 }
+        Self { mobiles: 1 << 16, cells: 1 << 12, held_n_pdus: 32 }
     }
 }
 

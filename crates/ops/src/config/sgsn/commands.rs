@@ -63,6 +63,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
     }
     if config.limits != default.limits {
         text.line(format_args!("max-mobiles {}", config.limits.mobiles));
+        text.line(format_args!("max-cells {}", config.limits.cells));
         text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
     }
 }
@@ -313,6 +314,15 @@ fn install_limits(grammar: &mut Grammar<Sgsn>) {
         "Mobiles with a context\nHow many at most",
         Action::<Sgsn>::Set(|edit| {
             edit.config.limits.mobiles = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "max-cells <1-1048576>",
+        "Cells of all base stations together\nHow many at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.cells = edit.args.value(0)?;
             Ok(())
         }),
     );
