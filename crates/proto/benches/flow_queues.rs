@@ -12,9 +12,10 @@ use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
 use gannet_proto::time::Instant;
 use std::hint::black_box;
+use std::num::NonZeroU64;
 
-/// Stands for a frame and what belongs to it: 40 octets, as a frame is.
-type Item = [u64; 5];
+/// Stands for a frame: 40 octets and a value that none of them has, so a packet in the table is one line of the cache.
+type Item = (NonZeroU64, [u64; 4]);
 
 const CELLS: u32 = 400;
 const BATCH: usize = 16;
@@ -50,7 +51,7 @@ fn queues(flows: u32, waiting: u32) -> FlowQueues<Item> {
 }
 
 fn put(queues: &mut FlowQueues<Item>, flow: u32) {
-    let enqueued = queues.enqueue(Instant(5), flow, 378, [7; 5], &mut |_| unreachable!());
+    let enqueued = queues.enqueue(Instant(5), flow, 378, (NonZeroU64::MIN, [7; 4]), &mut |_| unreachable!());
     assert!(enqueued.accepted);
 }
 

@@ -95,17 +95,16 @@ impl<T> FlowQueues<T> {
         }
         let cell_at = state.cell;
         let cell = self.cells.get(cell_at as usize).ok_or(Drop::FlowQueueFull)?;
-        let fits = cell.fits(octets, None);
+        let fits = cell.fits(octets);
         if fits && self.nodes.free() > 0 {
             return Ok(());
         }
         let reason = if fits { Drop::FlowQueueNodeFull } else { Drop::FlowQueueCellFull };
         let precedence = state.precedence;
-        let enough = cell.fits(octets, Some(precedence)) && cell.lowest_below(precedence).is_some();
-        if !enough || state.is(BLOCKED) {
+        if !cell.would_fit(octets, precedence) || state.is(BLOCKED) {
             return Err(reason);
         }
-        while self.cells.get(cell_at as usize).is_some_and(|cell| !cell.fits(octets, None))
+        while self.cells.get(cell_at as usize).is_some_and(|cell| !cell.fits(octets))
             || self.nodes.free() == 0
         {
             if !self.push_out(cell_at, precedence, dropped) {

@@ -41,6 +41,8 @@ pub(super) struct Cell {
     pub(super) ready: u32,
     /// By precedence.
     queued: [Amount; 3],
+    /// All of it.
+    held: Amount,
     longest: [Longest; 3],
 }
 
@@ -52,6 +54,7 @@ impl Cell {
             blocked: false,
             ready: 0,
             queued: [Amount::default(); 3],
+            held: Amount::default(),
             longest: [Longest { flow: NIL, pdus: 0 }; 3],
         }
     }
@@ -68,18 +71,22 @@ impl Cell {
         CellView { queued: self.queued, blocked: self.blocked }
     }
 
-    /// All that waits at these levels.
-    fn sum<'a>(levels: impl IntoIterator<Item = &'a Amount>) -> Amount {
-        levels.into_iter().fold(Amount::default(), |sum, level| Amount {
-            pdus: sum.pdus + level.pdus,
-            octets: sum.octets + level.octets,
-        })
+    /// True where a packet of `octets` fits.
+    pub(super) fn fits(&self, octets: u32) -> bool {
+        self.has_room(self.held, octets)
     }
 
-    /// True where a packet of `octets` fits, were what is at levels below `above` not there.
-    pub(super) fn fits(&self, octets: u32, above: Option<Precedence>) -> bool {
-        let counted = above.map_or(3, |precedence| precedence as usize + 1);
-        let held = Self::sum(self.queued.iter().take(counted));
+    /// True where it would, were what is at levels below `above` not there, and where anything is.
+    pub(super) fn would_fit(&self, octets: u32, above: Precedence) -> bool {
+        let lower = self.queued.iter().skip(above as usize + 1);
+        let (held, any) = lower.fold((self.held, false), |(held, any), level| {
+            let rest = Amount { pdus: held.pdus - level.pdus, octets: held.octets - level.octets };
+            (rest, any || level.pdus > 0)
+        });
+        any && self.has_room(held, octets)
+    }
+
+    fn has_room(&self, held: Amount, octets: u32) -> bool {
         held.pdus < self.limit.pdus && held.octets + u64::from(octets) <= u64::from(self.limit.octets)
     }
 
@@ -101,6 +108,7 @@ impl Cell {
         if let Some(held) = self.queued.get_mut(flow.precedence as usize) {
             held.add(octets);
         }
+        self.held.add(octets);
         if flow.wants() {
             self.ready += 1;
         }
@@ -116,6 +124,7 @@ impl Cell {
         if let Some(held) = self.queued.get_mut(flow.precedence as usize) {
             held.sub(octets);
         }
+        self.held.sub(octets);
         if was_ready {
             self.ready -= 1;
         }
@@ -132,6 +141,8 @@ impl Cell {
             held.pdus -= u32::from(flow.pdus);
             held.octets -= u64::from(flow.octets);
         }
+        self.held.pdus -= u32::from(flow.pdus);
+        self.held.octets -= u64::from(flow.octets);
         if flow.wants() {
             self.ready -= u32::from(flow.pdus);
         }
@@ -148,6 +159,8 @@ impl Cell {
             held.pdus += u32::from(flow.pdus);
             held.octets += u64::from(flow.octets);
         }
+        self.held.pdus += u32::from(flow.pdus);
+        self.held.octets += u64::from(flow.octets);
         if flow.wants() {
             self.ready += u32::from(flow.pdus);
         }

@@ -1,6 +1,6 @@
 //! The state of a flow, in one line of the cache.
 
-use super::{FlowConfig, Turn};
+use super::{COST_MAX_NS, FlowConfig, Turn};
 use crate::qos::class::{Class, Precedence};
 
 /// "No node", "no flow".
@@ -125,6 +125,13 @@ impl Flow {
             Class::BestEffort if self.is(ABOVE) && self.precedence == Precedence::High => Turn::Lifted,
             Class::BestEffort => Turn::BestEffort,
         }
+    }
+
+    /// A visit begins: its quantum, of which at least one packet is served whatever was owed.
+    pub(super) fn visit(&mut self, quantum_ns: u32) {
+        let quantum = u64::from(quantum_ns) * u64::from(self.weight);
+        let quantum = i32::try_from(quantum.min(COST_MAX_NS)).unwrap_or(i32::MAX);
+        self.deficit_ns = self.deficit_ns.saturating_add(quantum).clamp(1, quantum);
     }
 
     /// After something came in: true where the backlog is now above the high watermark and was not before.

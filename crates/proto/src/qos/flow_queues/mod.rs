@@ -480,14 +480,15 @@ impl<T> FlowQueues<T> {
         self.rings.iter().flat_map(Ring::flows)
     }
 
-    /// Loads the state of these flows and of their first packets into the cache, the misses beside each other.
+    /// Loads the state of these flows, 32 at most, and their first two packets into the cache, with the misses beside
+    /// each other.
     pub fn prefetch(&self, flows: impl IntoIterator<Item = u32>) {
-        const AT_ONCE: usize = 32;
-        let mut heads = [NIL; AT_ONCE];
-        for (head, flow) in heads.iter_mut().zip(flows) {
-            *head = self.flows.get(flow as usize).map_or(NIL, |flow| flow.head);
+        let mut first = [NIL; 32];
+        for (at, flow) in first.iter_mut().zip(flows) {
+            *at = self.flows.get(flow as usize).map_or(NIL, |flow| flow.head);
         }
-        let sum = heads.iter().fold(0_u32, |sum, head| sum.wrapping_add(self.nodes.touch(*head)));
+        let second = first.map(|at| self.nodes.touch(at));
+        let sum = second.iter().fold(0_u32, |sum, at| sum.wrapping_add(self.nodes.touch(*at)));
         core::hint::black_box(sum);
     }
 

@@ -40,9 +40,9 @@ impl<T> Nodes<T> {
         self.free.len()
     }
 
-    /// Loads a node's line.
+    /// Loads a node's line; the node behind it.
     pub(super) fn touch(&self, at: u32) -> u32 {
-        self.nodes.get(at as usize).map_or(0, |node| node.octets)
+        self.nodes.get(at as usize).map_or(NIL, |node| node.next)
     }
 
     /// Puts an item at the end of the flow's queue; gives it back where no node is free.

@@ -25,42 +25,105 @@ pub struct Served<T> {
     pub crossed_low: bool,
 }
 
+/// Whose packet is next.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    flow: u32,
+    /// The ring in whose turn it is; `None` for a token of its cell.
+    ring: Option<Turn>,
+    /// The round in which it counts.
+    turn: Turn,
+}
+
 impl<T> FlowQueues<T> {
     /// Takes out the packet that is next; `None` where nothing is queued, or all of it is blocked. There is nothing to
     /// wait for but arrivals and unblocking: what no limit of real time lets go ahead goes as best effort.
     pub fn dequeue(&mut self, now: Instant) -> Option<Served<T>> {
+        let Choice { flow: at, ring, turn } = self.choose(now)?;
+        let flow = self.flows.get_mut(at as usize)?;
+        let taken = self.nodes.pop_front(flow)?;
+        flow.served += 1;
+        let crossed_low = flow.falls();
+        let cost = self.cost.of(taken.octets);
+        self.queued.sub(taken.octets);
+        self.ready -= 1;
+        let cell = self.cells.get_mut(flow.cell as usize)?;
+        cell.went(at, flow, taken.octets, true);
+        if turn == Turn::RealTime {
+            if let Some(bucket) = &mut cell.real_time {
+                bucket.take(now, taken.octets);
+            }
+            if let Some(bucket) = &mut self.node_real_time {
+                bucket.take(now, cost);
+            }
+        }
+        if let Some(count) = self.totals.served.get_mut(turn as usize) {
+            *count += 1;
+        }
+        match ring {
+            Some(ring) => {
+                let ring_of = self.rings.get_mut(ring as usize)?;
+                flow.deficit_ns = flow.deficit_ns.saturating_sub(cost.cast_signed());
+                if flow.pdus == 0 {
+                    flow.mark_in(ring, false);
+                    flow.deficit_ns = flow.deficit_ns.min(0);
+                    ring_of.pop();
+                } else if flow.deficit_ns <= 0 {
+                    ring_of.pop();
+                    ring_of.push(at);
+                }
+            }
+            None => self.limit(at, now),
+        }
+        Some(Served {
+            flow: at,
+            item: taken.item,
+            octets: taken.octets,
+            since: taken.since,
+            turn,
+            crossed_low,
+        })
+    }
+
+    /// Whose packet is next.
+    fn choose(&mut self, now: Instant) -> Option<Choice> {
         while self.ready > 0 {
             if self.returning {
                 self.bring_back();
             }
-            if let Some(served) = self.ring(Turn::Signalling, Turn::Signalling, now) {
-                return Some(served);
+            if let Some(flow) = self.turn(Turn::Signalling, now) {
+                return Some(Choice { flow, ring: Some(Turn::Signalling), turn: Turn::Signalling });
             }
-            let in_limits = self.node_real_time.is_none_or(|bucket| bucket.conforms(now));
-            if in_limits {
-                if let Some(served) = self.limited_cell(now) {
-                    return Some(served);
+            let mut beyond = false;
+            if !self.limited.is_empty() || self.has_turns(Turn::RealTime) {
+                beyond = self.node_real_time.is_some_and(|bucket| !bucket.conforms(now));
+                if beyond {
+                    self.spill();
+                } else if let Some(flow) = self.token(now) {
+                    return Some(Choice { flow, ring: None, turn: Turn::RealTime });
+                } else if let Some(flow) = self.turn(Turn::RealTime, now) {
+                    return Some(Choice { flow, ring: Some(Turn::RealTime), turn: Turn::RealTime });
                 }
-                if let Some(served) = self.ring(Turn::RealTime, Turn::RealTime, now) {
-                    return Some(served);
-                }
-            } else {
-                self.spill();
             }
             for turn in [Turn::Lifted, Turn::BestEffort] {
-                if let Some(served) = self.ring(turn, turn, now) {
-                    return Some(served);
+                if let Some(flow) = self.turn(turn, now) {
+                    return Some(Choice { flow, ring: Some(turn), turn });
                 }
             }
             // Beyond the node's limit, but there is nothing else: as best effort, which takes no tokens.
-            if !in_limits && let Some(served) = self.ring(Turn::RealTime, Turn::BestEffort, now) {
-                return Some(served);
+            if beyond && let Some(flow) = self.turn(Turn::RealTime, now) {
+                return Some(Choice { flow, ring: Some(Turn::RealTime), turn: Turn::BestEffort });
             }
             if !self.returning {
                 return None;
             }
         }
         None
+    }
+
+    #[inline]
+    fn has_turns(&self, turn: Turn) -> bool {
+        self.rings.get(turn as usize).is_some_and(|ring| ring.len() > 0)
     }
 
     /// Notes the turn of a flow that has something to be served, where that is not noted yet.
@@ -132,39 +195,37 @@ impl<T> FlowQueues<T> {
         }
     }
 
-    /// One packet of a cell that has reached its limit of real time and has a token again.
-    fn limited_cell(&mut self, now: Instant) -> Option<Served<T>> {
+    /// The flow that gets a token of its cell, which had reached its limit of real time.
+    fn token(&mut self, now: Instant) -> Option<u32> {
         while let Some(cell) = self.limited.pop_due(now) {
             if self.cells.get(cell as usize).is_none_or(|state| state.blocked) {
                 continue;
             }
             let Some(at) = self.turns.first(Self::limited_of(cell)) else { continue };
-            self.turns.unlink(at);
             let flow = self.flows.get_mut(at as usize)?;
+            if flow.wants() {
+                return Some(at);
+            }
+            self.turns.unlink(at);
             flow.marks &= !(LINKED | LIMITED);
-            let served = if flow.wants() { self.serve(at, Turn::RealTime, now) } else { None };
-            if self.flows.get(at as usize).is_some_and(Flow::wants) {
-                self.limit(at, now);
-            } else {
-                self.await_token(cell, now);
-            }
-            if served.is_some() {
-                return served;
-            }
+            self.await_token(cell, now);
         }
         None
     }
 
-    /// Puts a flow behind those of its cell that wait for its tokens, and into the round of best effort.
+    /// Puts a flow behind those of its cell that wait for its tokens, and into the round of best effort; one without
+    /// a backlog in neither.
     fn limit(&mut self, at: u32, now: Instant) {
         let Some(flow) = self.flows.get_mut(at as usize) else { return };
         if flow.is(LINKED) {
             self.turns.unlink(at);
         }
-        flow.marks |= LINKED | LIMITED;
-        let cell = flow.cell;
-        self.turns.push_back(Self::limited_of(cell), at);
-        self.note(at, Turn::BestEffort);
+        let (cell, wants) = (flow.cell, flow.wants());
+        flow.mark(LINKED | LIMITED, wants);
+        if wants {
+            self.turns.push_back(Self::limited_of(cell), at);
+            self.note(at, Turn::BestEffort);
+        }
         self.await_token(cell, now);
     }
 
@@ -180,8 +241,9 @@ impl<T> FlowQueues<T> {
         }
     }
 
-    /// One packet of the first flow of a round that has one, counted in the round `counted`.
-    fn ring(&mut self, turn: Turn, counted: Turn, now: Instant) -> Option<Served<T>> {
+    /// The first flow of a round that has something to be served in it, its quantum given.
+    #[inline]
+    fn turn(&mut self, turn: Turn, now: Instant) -> Option<u32> {
         loop {
             let ring = self.rings.get_mut(turn as usize)?;
             let at = ring.front()?;
@@ -193,78 +255,23 @@ impl<T> FlowQueues<T> {
                     !bucket.conforms(now) || self.turns.first(Self::limited_of(flow.cell)).is_some()
                 });
             // It came down to its low watermark, or has another class now.
-            let lowered = turn != Turn::BestEffort && flow.home() != turn;
-            if !flow.wants() || blocked || limited || lowered {
-                ring.pop();
-                flow.mark_in(turn, false);
-                flow.deficit_ns = flow.deficit_ns.min(0);
-                if limited && flow.wants() && !blocked && !lowered {
-                    self.limit(at, now);
-                } else {
-                    self.list(at);
+            let elsewhere = turn != Turn::BestEffort && flow.home() != turn;
+            if flow.wants() && !blocked && !limited && !elsewhere {
+                if !ring.open {
+                    ring.open = true;
+                    let quantum = self.quantum_ns.get(turn as usize).copied().unwrap_or(1);
+                    flow.visit(quantum);
                 }
-                continue;
+                return Some(at);
             }
-            if !ring.open {
-                ring.open = true;
-                let quantum = self.quantum_ns.get(turn as usize).copied().unwrap_or(1);
-                let quantum = u64::from(quantum) * u64::from(flow.weight);
-                let quantum = i32::try_from(quantum.min(super::COST_MAX_NS)).unwrap_or(i32::MAX);
-                flow.deficit_ns = flow.deficit_ns.saturating_add(quantum).clamp(1, quantum);
-            }
-            return self.serve_turn(at, turn, counted, now);
-        }
-    }
-
-    /// One packet of the flow whose turn it is, and the end of its turn where that has come.
-    fn serve_turn(&mut self, at: u32, turn: Turn, counted: Turn, now: Instant) -> Option<Served<T>> {
-        let served = self.serve(at, counted, now)?;
-        let flow = self.flows.get_mut(at as usize)?;
-        let ring = self.rings.get_mut(turn as usize)?;
-        let cost = i32::try_from(self.cost.of(served.octets)).unwrap_or(i32::MAX);
-        flow.deficit_ns = flow.deficit_ns.saturating_sub(cost);
-        if flow.pdus == 0 {
             ring.pop();
             flow.mark_in(turn, false);
             flow.deficit_ns = flow.deficit_ns.min(0);
-        } else if flow.deficit_ns <= 0 {
-            ring.pop();
-            ring.push(at);
-        }
-        Some(served)
-    }
-
-    /// Takes the first packet out of a flow, and counts it everywhere.
-    fn serve(&mut self, at: u32, turn: Turn, now: Instant) -> Option<Served<T>> {
-        let flow = self.flows.get_mut(at as usize)?;
-        let taken = self.nodes.pop_front(flow)?;
-        flow.served += 1;
-        self.queued.sub(taken.octets);
-        self.ready -= 1;
-        if let Some(cell) = self.cells.get_mut(flow.cell as usize) {
-            cell.went(at, flow, taken.octets, true);
-            if turn == Turn::RealTime
-                && let Some(bucket) = &mut cell.real_time
-            {
-                bucket.take(now, taken.octets);
+            if limited && flow.wants() && !blocked && !elsewhere {
+                self.limit(at, now);
+            } else {
+                self.list(at);
             }
         }
-        if turn == Turn::RealTime
-            && let Some(bucket) = &mut self.node_real_time
-        {
-            bucket.take(now, self.cost.of(taken.octets));
-        }
-        if let Some(count) = self.totals.served.get_mut(turn as usize) {
-            *count += 1;
-        }
-        let crossed_low = flow.falls();
-        Some(Served {
-            flow: at,
-            item: taken.item,
-            octets: taken.octets,
-            since: taken.since,
-            turn,
-            crossed_low,
-        })
     }
 }
