@@ -183,8 +183,8 @@ fn is_ours(pid: u32) -> bool {
     name.is_some_and(|name| command.split('\0').next().is_some_and(|program| program.ends_with(&name)))
 }
 
-/// With the shell's own `kill`: a small Debian has no program of that name.
-fn signal(name: &str, pid: &str) {
+/// Sends a signal with the shell's own `kill`: a small Debian has no program of that name.
+pub(crate) fn signal(name: &str, pid: &str) {
     let kill = ["-c", "kill -\"$0\" \"$1\"", name, pid];
     let _ = Command::new("sh").args(kill).stderr(Stdio::null()).status();
 }

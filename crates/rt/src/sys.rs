@@ -369,6 +369,12 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
 }
 
+/// Moves the calling thread into the network namespace that this file stands for.
+pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
+    // SAFETY: changes what the calling thread may reach, and touches no memory.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
+}
+
 /// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and
 /// error; the parent ends. The caller has made sure that there is one thread only.
 pub(crate) fn detach() -> io::Result<()> {

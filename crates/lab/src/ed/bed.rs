@@ -1,0 +1,273 @@
+//! The testbed of one chain: two network namespaces, Gn and Gb between them, the SGSN's end on one core.
+//!
+//! ```text
+//! namespace "load", core 1                      namespace "sgsn", core 0
+//!   gn1 192.0.2.6  ── veth, MTU 2000 ──────────── 192.0.2.5 gn0
+//!   gb1 192.0.2.1  ── veth, MTU 2000 ──────────── 192.0.2.2 gb0
+//! ```
+//!
+//! By default a veth pair receives on the *sender's* core. Each end here has a NAPI of its own, which either the process
+//! at that end polls, or a kernel thread on its core.
+
+use super::account::CoreTime;
+use crate::testbed::{self, Namespace, Process, TestbedError};
+use gannet_rt::NetworkNamespace;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// Core of the SGSN.
+pub const SGSN_CORE: usize = 0;
+/// Core of everything else.
+pub const LOAD_CORE: usize = 1;
+
+/// The load's end of Gb.
+pub const GB_LOAD: &str = "192.0.2.1";
+/// The SGSN's end of Gb.
+pub const GB_SGSN: &str = "192.0.2.2";
+/// The SGSN's end of Gn.
+pub const GN_SGSN: &str = "192.0.2.5";
+/// The load's end of Gn.
+pub const GN_LOAD: &str = "192.0.2.6";
+/// Where the SGSN hears NS.
+pub const GB_PORT: u16 = 23_000;
+
+/// Who takes packets off the SGSN's devices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receive {
+    /// The SGSN itself, by busy polling.
+    Process,
+    /// A kernel thread for each device, on the SGSN's core.
+    Threads,
+}
+
+/// Two namespaces and their links.
+#[derive(Debug)]
+pub struct Bed {
+    load: Namespace,
+    sgsn: Namespace,
+    home: NetworkNamespace,
+    there: NetworkNamespace,
+}
+
+impl Bed {
+    /// Makes them. `label` is part of their names.
+    ///
+    /// # Errors
+    /// What could not be made: without root, or without `ip` and `ethtool`.
+    pub fn new(label: &str, receive: Receive) -> Result<Self, TestbedError> {
+        let load = Namespace::new(&format!("{label}-load"))?;
+        let sgsn = Namespace::new(&format!("{label}-sgsn"))?;
+        for namespace in [&load, &sgsn] {
+            let quiet = "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6";
+            // Where there is no IPv6 there is nothing to be kept quiet.
+            let _ = namespace.run("sh", &["-c", quiet])?;
+        }
+        let prefixed = |address: &str| format!("{address}/30");
+        testbed::join((&load, "gb1", &prefixed(GB_LOAD)), (&sgsn, "gb0", &prefixed(GB_SGSN)))?;
+        testbed::join((&sgsn, "gn0", &prefixed(GN_SGSN)), (&load, "gn1", &prefixed(GN_LOAD)))?;
+        let bed = Self {
+            home: NetworkNamespace::current()?,
+            there: NetworkNamespace::named(load.name())?,
+            load,
+            sgsn,
+        };
+        bed.introduce()?;
+        bed.tune(receive)?;
+        Ok(bed)
+    }
+
+    /// Each end knows the other's Ethernet address: nothing has to be asked under load.
+    fn introduce(&self) -> Result<(), TestbedError> {
+        let ends = [
+            (&self.load, "gb1", GB_LOAD),
+            (&self.sgsn, "gb0", GB_SGSN),
+            (&self.sgsn, "gn0", GN_SGSN),
+            (&self.load, "gn1", GN_LOAD),
+        ];
+        for (at, peer) in [(0, 1), (1, 0), (2, 3), (3, 2)] {
+            let (Some((namespace, device, _)), Some((other, its_device, address))) =
+                (ends.get(at), ends.get(peer))
+            else {
+                continue;
+            };
+            let ethernet = other.output_of("cat", &[&format!("/sys/class/net/{its_device}/address")])?;
+            let ethernet = ethernet.trim();
+            namespace.ip(&[
+                "neigh",
+                "replace",
+                address,
+                "lladdr",
+                ethernet,
+                "dev",
+                device,
+                "nud",
+                "permanent",
+            ])?;
+        }
+        Ok(())
+    }
+
+    fn tune(&self, receive: Receive) -> Result<(), TestbedError> {
+        // GRO gives a veth device its NAPI also where no XDP program is set.
+        for device in ["gn0", "gb0"] {
+            self.sgsn.output_of("ethtool", &["-K", device, "gro", "on"])?;
+        }
+        for device in ["gn1", "gb1"] {
+            // What the load's sockets send has its checksums, so that a program at the driver may verify them.
+            self.load.output_of("ethtool", &["-K", device, "tx", "off"])?;
+        }
+        if receive == Receive::Threads {
+            for device in ["gn0", "gb0"] {
+                let path = format!("echo 1 > /sys/class/net/{device}/threaded");
+                self.sgsn.output_of("sh", &["-c", &path])?;
+            }
+            pin_napi_threads()?;
+        }
+        Ok(())
+    }
+
+    /// A command that will run at the SGSN's end, on its core.
+    #[must_use]
+    pub fn command(&self, program: &Path) -> Command {
+        let mut command = self.sgsn.command(Path::new("taskset"));
+        command.args(["-c", &SGSN_CORE.to_string()]).arg(program);
+        command
+    }
+
+    /// The SGSN's end.
+    #[must_use]
+    pub const fn sgsn(&self) -> &Namespace {
+        &self.sgsn
+    }
+
+    /// The load's end.
+    #[must_use]
+    pub const fn load(&self) -> &Namespace {
+        &self.load
+    }
+
+    /// Does something with the calling thread at the load's end.
+    ///
+    /// # Errors
+    /// Where the thread may not go there.
+    pub fn at_load<R>(&self, action: impl FnOnce() -> R) -> Result<R, TestbedError> {
+        self.there.enter()?;
+        let result = action();
+        self.home.enter()?;
+        Ok(result)
+    }
+
+    /// Every counter of all four devices, as `DEVICE.NAME`.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn device_counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
+        let mut found = Vec::new();
+        for (namespace, device) in
+            [(&self.sgsn, "gn0"), (&self.sgsn, "gb0"), (&self.load, "gn1"), (&self.load, "gb1")]
+        {
+            let text = namespace.output_of("ethtool", &["-S", device])?;
+            for line in text.lines() {
+                if let Some((name, value)) = line.trim().split_once(": ")
+                    && let Ok(value) = value.parse()
+                {
+                    found.push((format!("{device}.{name}"), value));
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Puts the kernel's threads of the devices gn0 and gb0 on the SGSN's core.
+fn pin_napi_threads() -> Result<(), TestbedError> {
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let pid = entry.file_name().to_string_lossy().into_owned();
+        let name = std::fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+        let is_ours = name.starts_with("napi/gn0-") || name.starts_with("napi/gb0-");
+        if pid.bytes().all(|c| c.is_ascii_digit()) && is_ours {
+            let core = SGSN_CORE.to_string();
+            let output = Command::new("taskset").args(["-p", "-c", &core, &pid]).output();
+            output.map_err(|source| TestbedError::Start { program: "taskset".to_owned(), source })?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends a process a signal, by the signal's name.
+pub fn signal(name: &str, process: &Process) {
+    testbed::signal(name, &process.pid().to_string());
+}
+
+/// A core's clock at an instant.
+#[derive(Debug, Clone, Copy)]
+pub struct CoreClock {
+    ticks: [u64; 8],
+    at: Instant,
+}
+
+/// Ticks of `/proc/stat` in a second (`USER_HZ`, the same on every architecture that Linux has now).
+const TICKS_PER_S: f64 = 100.0;
+
+impl CoreClock {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Where `/proc/stat` has no such core.
+    pub fn read(core: usize) -> Result<Self, TestbedError> {
+        let text = std::fs::read_to_string("/proc/stat")?;
+        let ticks = parse(&text, core).ok_or_else(|| TestbedError::Failed {
+            command: "/proc/stat".to_owned(),
+            message: format!("there is no core {core}"),
+        })?;
+        Ok(Self { ticks, at: Instant::now() })
+    }
+
+    /// What the core did from `earlier` until this.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "ticks of a step")]
+    pub fn since(&self, earlier: &Self) -> CoreTime {
+        let ticks = |index: usize| {
+            let at = |clock: &Self| clock.ticks.get(index).copied().unwrap_or_default();
+            at(self).saturating_sub(at(earlier)) as f64 / TICKS_PER_S
+        };
+        // user nice system idle iowait irq softirq steal
+        let interrupts_s = ticks(5) + ticks(6);
+        CoreTime {
+            busy_s: ticks(0) + ticks(1) + ticks(2) + interrupts_s,
+            interrupts_s,
+            stolen_s: ticks(7),
+            wall_s: self.at.duration_since(earlier.at).as_secs_f64(),
+        }
+    }
+}
+
+fn parse(text: &str, core: usize) -> Option<[u64; 8]> {
+    let name = format!("cpu{core} ");
+    let line = text.lines().find(|line| line.starts_with(&name))?;
+    let mut ticks = [0; 8];
+    let mut numbers = line.split_whitespace().skip(1);
+    for tick in &mut ticks {
+        *tick = numbers.next()?.parse().ok()?;
+    }
+    Some(ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_is_busy_with_softirq_as_well_and_not_with_what_is_stolen() {
+        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 50 1000 7 1 40 5 0 0\ncpu1 1 2 3 4 5 6 7 8 0 0\n";
+        let earlier = CoreClock { ticks: parse(text, 0).unwrap(), at: Instant::now() };
+        let later = CoreClock { ticks: [150, 0, 60, 1020, 7, 2, 80, 9], at: earlier.at };
+        let time = later.since(&earlier);
+        assert!((time.busy_s - 1.01).abs() < 1e-9, "{time:?}");
+        assert!((time.interrupts_s - 0.41).abs() < 1e-9 && (time.stolen_s - 0.04).abs() < 1e-9);
+        assert_eq!(parse(text, 1).unwrap()[7], 8);
+        assert!(parse(text, 2).is_none());
+        assert!(CoreClock::read(0).is_ok());
+    }
+}
