@@ -69,6 +69,7 @@ pub mod big_pages;
 pub mod log;
 
 mod access;
+mod companion;
 mod driver;
 mod event_loop;
 mod history;
@@ -80,6 +81,7 @@ mod system;
 mod tun;
 mod udp;
 
+pub use companion::Companion;
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};

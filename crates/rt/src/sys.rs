@@ -341,6 +341,30 @@ impl AsRawFd for Timer {
     }
 }
 
+/// Sets an option of a socket whose value is a plain integer.
+pub(crate) fn set_socket_option(
+    socket: &impl AsRawFd,
+    level: c_int,
+    name: c_int,
+    value: c_int,
+) -> io::Result<()> {
+    let len = socklen(mem::size_of_val(&value));
+    // SAFETY: reads one integer, whose size is given.
+    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), len) })
+        .map(drop)
+}
+
+/// Reads an option of a socket whose value is a plain integer.
+pub(crate) fn socket_option(socket: &impl AsRawFd, level: c_int, name: c_int) -> io::Result<c_int> {
+    let mut value: c_int = 0;
+    let mut len = socklen(mem::size_of_val(&value));
+    // SAFETY: writes at most one integer, whose size is given.
+    check(unsafe {
+        libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut len)
+    })?;
+    Ok(value)
+}
+
 /// Keeps the memory of this process from being paged out. What comes later is locked too only where the limit
 /// (`ulimit -l`) is infinite: under a finite limit that would make later allocations fail. Returns whether it is.
 pub(crate) fn lock_memory() -> io::Result<bool> {

@@ -180,6 +180,17 @@ impl Bed {
     }
 }
 
+/// Reads an Ethernet address as `ip` writes it.
+#[must_use]
+pub fn parse_ethernet(text: &str) -> Option<[u8; 6]> {
+    let mut octets = text.trim().split(':').map(|octet| u8::from_str_radix(octet, 16));
+    let mut address = [0; 6];
+    for octet in &mut address {
+        *octet = octets.next()?.ok()?;
+    }
+    octets.next().is_none().then_some(address)
+}
+
 /// Puts the kernel's threads of the devices gn0 and gb0 on the SGSN's core.
 fn pin_napi_threads() -> Result<(), TestbedError> {
     for entry in std::fs::read_dir("/proc")?.flatten() {
@@ -257,6 +268,13 @@ fn parse(text: &str, core: usize) -> Option<[u64; 8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ethernet_addresses() {
+        assert_eq!(parse_ethernet("02:00:5e:00:53:af\n"), Some([2, 0, 0x5e, 0, 0x53, 0xaf]));
+        assert_eq!(parse_ethernet("02:00:5e:00:53"), None);
+        assert_eq!(parse_ethernet("02:00:5e:00:53:af:01"), None);
+    }
 
     #[test]
     fn a_core_is_busy_with_softirq_as_well_and_not_with_what_is_stolen() {

@@ -10,6 +10,7 @@
 //! S_f = 1/(c + k·d).
 
 pub mod account;
+pub mod bare;
 pub mod bed;
 pub mod bench;
 pub mod delay;

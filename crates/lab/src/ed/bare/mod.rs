@@ -1,0 +1,126 @@
+//! Loops without a stack, in the SGSN's place, on its core and devices: what the machine itself can do.
+//!
+//! They run as a process of their own (`gannet lab bare NAME`), started like an SGSN, until SIGTERM. Users need no attach:
+//! user n has the TEID [`teid`]`(n)` and the TLLI [`tlli`]`(n)`.
+
+mod socket;
+mod template;
+mod xsk;
+
+use super::Bare;
+use super::bed::{GN_LOAD, GN_SGSN};
+use core::net::SocketAddr;
+use gannet_rt::Companion;
+use gannet_wire::id::{Bvci, Teid, Tlli};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Packets of one poll of a device, and of one batch.
+const BATCH: i32 = 128;
+/// Turns between two looks at whether it is time to end.
+const TURNS: u32 = 1024;
+
+/// What a bare loop is told.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Which.
+    pub bare: Bare,
+    /// Users.
+    pub users: u32,
+    /// The first so many are real time.
+    pub real_time: u32,
+    /// Cells: user n is in cell n modulo this number.
+    pub cells: u32,
+    /// Ethernet address of the load's end of Gb.
+    pub peer: [u8; 6],
+    /// UDP port of the BSS.
+    pub port: u16,
+}
+
+/// The TEID of a user.
+#[must_use]
+pub const fn teid(user: u32) -> Teid {
+    Teid(1 << 24 | user)
+}
+
+/// The TLLI of a user: a local one.
+#[must_use]
+pub const fn tlli(user: u32) -> Tlli {
+    Tlli(0xc000_0000 | user)
+}
+
+/// The user of a TEID.
+const fn user_of(teid: u32) -> u32 {
+    teid & 0x00ff_ffff
+}
+
+/// The BVC of a user.
+#[must_use]
+pub const fn bvci(user: u32, cells: u32) -> Bvci {
+    #[expect(clippy::cast_possible_truncation, reason = "there are fewer than 65,000 cells")]
+    let cell = (user % cells) as u16;
+    Bvci(2 + cell)
+}
+
+/// Runs a loop until SIGTERM.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn run(options: &Options) -> Result<(), String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
+    }
+    let going = || !stop.load(Ordering::Relaxed);
+    for device in ["gn0", "gb0"] {
+        defer_interrupts(device)?;
+    }
+    match options.bare {
+        Bare::Socket => socket::run(options, &going),
+        Bare::Drop | Bare::Xsk | Bare::TwoRings => xsk::run(options, &going),
+    }
+}
+
+/// Lets this process be the only one that polls a device.
+fn defer_interrupts(device: &str) -> Result<(), String> {
+    for (name, value) in [("napi_defer_hard_irqs", "100"), ("gro_flush_timeout", "2000000")] {
+        let path = format!("/sys/class/net/{device}/{name}");
+        std::fs::write(&path, value).map_err(|error| format!("{path}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// A socket on a port of its own at Gn that knows its device: a packet that it sends to its neighbour comes back.
+fn companion(port: u16) -> Result<Companion, String> {
+    let fail = |error: std::io::Error| format!("companion at {GN_SGSN}:{port}: {error}");
+    let ours: SocketAddr =
+        format!("{GN_SGSN}:{port}").parse().map_err(|error| format!("{GN_SGSN}: {error}"))?;
+    let companion = Companion::open(ours, BATCH).map_err(fail)?;
+    let until = Instant::now() + Duration::from_secs(20);
+    // Whoever generates traffic sends one ordinary datagram here first: see `greet`.
+    while !companion.knows_its_device() {
+        let _ = companion.poll();
+        if Instant::now() > until {
+            return Err(format!("no datagram came to {GN_SGSN}:{port}: the device's NAPI is not known"));
+        }
+    }
+    Ok(companion)
+}
+
+/// The port to which the load sends a datagram, so that the bare loop learns its device.
+pub const COMPANION_PORT: u16 = 2999;
+
+/// Sends that datagram, from the load's end of Gn, until the loop has had time to see it.
+///
+/// # Errors
+/// Where it cannot be sent.
+pub fn greet(port: u16) -> std::io::Result<()> {
+    let socket = std::net::UdpSocket::bind((GN_LOAD, 0))?;
+    for _ in 0..20 {
+        // Nobody may listen yet.
+        let _ = socket.send_to(b"hello", (GN_SGSN, port));
+        std::thread::sleep(Duration::from_millis(25));
+    }
+    Ok(())
+}
