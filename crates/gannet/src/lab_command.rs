@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
 use gannet_lab::report::{Options, Size};
-use gannet_lab::{experiments, http};
+use gannet_lab::{ed, experiments, http};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -33,6 +33,23 @@ pub enum LabCommand {
         /// Exit 1 when a claim does not hold
         #[arg(long)]
         strict: bool,
+    },
+    /// A loop without a stack in the SGSN's place: drop, xsk, socket or two-rings
+    #[command(hide = true)]
+    Bare {
+        name: String,
+        #[arg(long)]
+        users: u32,
+        #[arg(long, default_value_t = 0)]
+        real_time: u32,
+        #[arg(long)]
+        cells: u32,
+        /// Ethernet address of the load's end of Gb
+        #[arg(long)]
+        peer: String,
+        /// UDP port of the BSS
+        #[arg(long)]
+        port: u16,
     },
     /// A host for downloads: one file of octets over HTTP
     #[command(hide = true)]
@@ -86,6 +103,12 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             };
             let progress = std::io::stderr().is_terminal();
             experiment(&name, &Options { size, seed, out, progress }, strict)
+        }
+        LabCommand::Bare { name, users, real_time, cells, peer, port } => {
+            let bare = ed::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;
+            let peer = ed::bed::parse_ethernet(&peer).ok_or_else(|| format!("'{peer}' is no address"))?;
+            ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port })?;
+            Ok(ExitCode::SUCCESS)
         }
         LabCommand::Serve { bind, octets, seed } => {
             http::serve(bind, seed, octets).map_err(|error| format!("{bind}: {error}"))?;

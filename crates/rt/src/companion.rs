@@ -1,7 +1,9 @@
 //! Loops without a node: what a laboratory measures beside the nodes, to know what the machine itself can do.
 
-use crate::sys;
+use crate::sys::{self, Messages};
 use core::net::SocketAddr;
+use gannet_proto::frame::Frame;
+use std::collections::VecDeque;
 use std::io;
 use std::net::UdpSocket;
 use std::os::fd::AsFd;
@@ -50,5 +52,52 @@ impl Companion {
     #[must_use]
     pub const fn socket(&self) -> &UdpSocket {
         &self.0
+    }
+}
+
+/// Batches of datagrams, straight into and out of frames.
+pub struct Datagrams(Messages);
+
+impl core::fmt::Debug for Datagrams {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Datagrams")
+    }
+}
+
+impl Default for Datagrams {
+    fn default() -> Self {
+        Self(Messages::new())
+    }
+}
+
+impl Datagrams {
+    /// Receives what is there into the first of `frames`, at most one batch; says how many came.
+    ///
+    /// # Errors
+    /// That of the system call; `WouldBlock` where there is nothing.
+    pub fn receive(&mut self, socket: &UdpSocket, frames: &mut [Frame]) -> io::Result<usize> {
+        let count = self.0.receive(socket.as_fd(), frames)?;
+        for (index, frame) in frames.iter_mut().take(count).enumerate() {
+            let len = self.0.arrived(index).map_or(0, |arrived| arrived.len);
+            let fits = frame.set_len(len);
+            debug_assert!(fits, "the kernel wrote no more than there is room for");
+        }
+        Ok(count)
+    }
+
+    /// Sends all that waits; what the socket does not take now stays.
+    ///
+    /// # Errors
+    /// That of the system call.
+    pub fn send(
+        &mut self,
+        socket: &UdpSocket,
+        waiting: &mut VecDeque<(SocketAddr, Frame)>,
+    ) -> io::Result<()> {
+        while !waiting.is_empty() {
+            let sent = self.0.send(socket.as_fd(), waiting)?;
+            waiting.drain(..sent);
+        }
+        Ok(())
     }
 }

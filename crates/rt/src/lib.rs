@@ -81,8 +81,8 @@ mod system;
 mod tun;
 mod udp;
 
-pub use companion::Companion;
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
+pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use network_namespace::NetworkNamespace;

@@ -43,7 +43,8 @@ impl Template {
     /// For N-PDUs of `n_pdu_len` octets; with `ends` down to Ethernet, else down to NS.
     pub(super) fn new(n_pdu_len: usize, ends: Option<Ends>) -> Self {
         let first = Some(Compression::NONE);
-        let sndcp = Header { nsapi: Nsapi(5), more: false, pdu: Pdu::Unitdata { first, segment: 0, number: 0 } };
+        let sndcp =
+            Header { nsapi: Nsapi(5), more: false, pdu: Pdu::Unitdata { first, segment: 0, number: 0 } };
         let mut llc = ui_header(true, Sapi::DATA3, 0, false, false).to_vec();
         llc.extend_from_slice(&sndcp.emit());
         let fcs = fcs24(&llc);
@@ -127,7 +128,7 @@ mod tests {
         let mut frame = pool.copy_of(&n_pdu).unwrap();
         let ends = Ends { from: [2, 0, 0, 0, 0, 1], to: [2, 0, 0, 0, 0, 2], port: 22_000 };
         assert!(Template::new(378, Some(ends)).put(&mut frame, Tlli(0xc000_0007), Bvci(9)));
-        assert_eq!(frame.len(), LOWER + 400 + 4, "400 octets without NS, as in the thesis");
+        assert_eq!(frame.len(), LOWER + 4 + 403, "a BSSGP PDU of 403 octets; the thesis had 400");
         let ip_len = usize::from(u16::from_be_bytes([frame[16], frame[17]]));
         assert_eq!(ip_len, frame.len() - 14);
         assert!(frame.pull(LOWER));

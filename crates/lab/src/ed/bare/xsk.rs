@@ -136,14 +136,17 @@ impl<'a> Loop<'a> {
 
     fn refill(&mut self) {
         let Self { gn, umem, pool, .. } = self;
-        gn.refill(umem, || pool.alloc().and_then(|frame| frame.into_static().ok()).map(|(buffer, ..)| buffer));
+        gn.refill(umem, || {
+            pool.alloc().and_then(|frame| frame.into_static().ok()).map(|(buffer, ..)| buffer)
+        });
     }
 
     /// Real time, then a slice of best effort, until both are empty.
     fn turn(&mut self) -> std::io::Result<()> {
         loop {
             let real_time = self.receive(Class::RealTime, BATCH.unsigned_abs() as usize);
-            let slice = if self.options.bare == Bare::TwoRings { SLICE } else { BATCH.unsigned_abs() as usize };
+            let slice =
+                if self.options.bare == Bare::TwoRings { SLICE } else { BATCH.unsigned_abs() as usize };
             let taken = real_time + self.receive(Class::BestEffort, slice);
             if taken == 0 {
                 break;
