@@ -3,7 +3,12 @@
 //! `cargo bench -p gannet-demux --bench verdict`, as root. One packet again and again: everything it needs is in the
 //! nearest cache, and no driver is in the figure.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a benchmark fails by panicking"
+)]
 
 #[path = "../tests/common/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
@@ -17,7 +22,14 @@ use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
 use gannet_wire::id::Teid;
 
 fn run(frame: &[u8]) -> TestRun<'_> {
-    TestRun { data: frame, data_out: None, context: None, context_out: None, repeat: 1_000_000, live_batch: None }
+    TestRun {
+        data: frame,
+        data_out: None,
+        context: None,
+        context_out: None,
+        repeat: 1_000_000,
+        live_batch: None,
+    }
 }
 
 fn median(mut measure: impl FnMut() -> u64) -> u64 {
@@ -28,7 +40,7 @@ fn median(mut measure: impl FnMut() -> u64) -> u64 {
 
 fn main() {
     if !gannet_demux::bpf::may_load() {
-        println!("SKIPPED: needs CAP_BPF and CAP_NET_ADMIN");
+        println!("SKIPPED: needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN");
         return;
     }
     let g_pdu = |teid| frames::usual(2152, &frames::gtp_v1(255, teid, (Some(1), None), &[], &[0x45; 378]));
@@ -36,7 +48,9 @@ fn main() {
     probe.load_xdp("probe").unwrap();
     let bare = median(|| probe.run("probe", run(&g_pdu(1))).unwrap().duration_ns);
     println!("counting a packet twice and letting it pass: {bare} ns");
-    for (what, concurrent, verify) in [("one CPU", false, false), ("many CPUs", true, false), ("UDP checksums", false, true)] {
+    for (what, concurrent, verify) in
+        [("one CPU", false, false), ("many CPUs", true, false), ("UDP checksums", false, true)]
+    {
         let config = Config {
             addresses: vec![OWN_V4.into(), OWN_V6.into()],
             concurrent,

@@ -3,8 +3,7 @@
  * From an Ethernet frame to the UDP datagram in it: Ethernet with up to two VLAN tags, IPv4 with options, IPv6 without
  * extension headers, UDP. Whatever is not a whole datagram for one of our addresses goes to the kernel.
  *
- * Positions are numbers counted from the start of the frame: adding a number to a packet pointer takes no capability,
- * subtracting one pointer from another takes CAP_PERFMON.
+ * Positions are numbers counted from the start of the frame, so that they can be reported.
  */
 #ifndef GANNET_PARSE_H
 #define GANNET_PARSE_H

@@ -282,6 +282,14 @@ impl Classifier {
         &self.tables
     }
 
+    /// The kernel's numbers of the program and of its maps, for those who look from outside (`bpftool prog`).
+    ///
+    /// # Errors
+    /// [`Error::Kernel`].
+    pub fn ids(&self) -> Result<(u32, Vec<u32>), Error> {
+        Ok(self.tables.object.xdp_ids(PROGRAM)?)
+    }
+
     /// Runs the program on a frame by hand.
     ///
     /// # Errors

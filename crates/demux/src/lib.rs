@@ -21,8 +21,8 @@
 //!
 //! # Rights
 //!
-//! Loading and attaching take CAP_BPF and CAP_NET_ADMIN. Nothing is pinned: programs, maps and attachments leave with
-//! the process, also when it is killed.
+//! Loading and attaching take CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN. Nothing is pinned: programs, maps and attachments
+//! leave with the process, also when it is killed.
 
 pub mod bpf;
 pub mod device;

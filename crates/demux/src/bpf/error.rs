@@ -15,7 +15,7 @@ pub enum Error {
     )]
     NotBuilt(&'static str),
     /// The kernel does not let this process load anything.
-    #[error("{0} needs the capabilities CAP_BPF and CAP_NET_ADMIN, or root")]
+    #[error("{0} needs the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN, or root")]
     NoCapability(String),
     /// An old kernel counts maps as locked memory.
     #[error("{0} needs more locked memory than `ulimit -l` permits")]
@@ -151,8 +151,9 @@ impl Error {
         match error {
             ProgramError::LoadError { io_error, verifier_log } => {
                 let log = verifier_log.to_string();
-                // Only the verifier writes a log; without one the kernel did not let it begin.
-                if log.trim().is_empty() {
+                // Only the verifier writes a log; without one the kernel did not let it begin. And it is stricter with
+                // those who lack a right.
+                if log.trim().is_empty() || !may_load() {
                     return Self::of_call(format!("loading the program {program:?}"), io_error);
                 }
                 Self::Refused { program: program.to_owned(), error: io_error, log: last_lines(&log) }
@@ -187,17 +188,19 @@ fn last_lines(log: &str) -> String {
     lines.get(from..).unwrap_or_default().join(" | ")
 }
 
-/// Whether this process has CAP_BPF and CAP_NET_ADMIN, or CAP_SYS_ADMIN.
+/// Whether this process has CAP_BPF, CAP_PERFMON (without which the verifier lets no program compute positions in a
+/// packet) and CAP_NET_ADMIN, or CAP_SYS_ADMIN with the last.
 #[must_use]
 pub fn may_load() -> bool {
     const CAP_NET_ADMIN: u32 = 12;
     const CAP_SYS_ADMIN: u32 = 21;
+    const CAP_PERFMON: u32 = 38;
     const CAP_BPF: u32 = 39;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let effective = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
     let has = |capability: u32| effective >> capability & 1 == 1;
-    has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_NET_ADMIN))
+    has(CAP_NET_ADMIN) && (has(CAP_SYS_ADMIN) || (has(CAP_BPF) && has(CAP_PERFMON)))
 }
 
 #[cfg(test)]
@@ -212,7 +215,7 @@ mod tests {
         assert!(of(libc::ENODEV).contains("no interface has the index 7"));
         assert!(of(libc::ERANGE).contains("MTU"));
         let refused = Error::of_call("loading the program \"gn\"", io::Error::from_raw_os_error(libc::EPERM));
-        let expected = if may_load() { "ulimit -l" } else { "CAP_BPF and CAP_NET_ADMIN" };
+        let expected = if may_load() { "ulimit -l" } else { "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN" };
         assert!(refused.to_string().contains(expected), "{refused}");
         assert!(Error::NotBuilt("gn").to_string().contains("clang"));
     }

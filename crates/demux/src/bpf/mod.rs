@@ -183,7 +183,7 @@ impl Object {
     /// Those of [`Object::load_xdp`], [`Error::Busy`], [`Error::NoNativeXdp`], [`Error::NoInterface`],
     /// [`Error::MtuTooLarge`], [`Error::NoLink`].
     pub fn attach_xdp(&mut self, name: &str, ifindex: u32, mode: XdpMode) -> Result<Attachment, Error> {
-        use aya::programs::ProgramError;
+        use aya::programs::{ProgramError, XdpError};
         let program = self.xdp(name)?;
         let mode = match mode {
             XdpMode::Native => aya::programs::XdpMode::Driver,
@@ -191,6 +191,11 @@ impl Object {
         };
         let id = program.attach_to_if_index(ifindex, mode).map_err(|error| match error {
             ProgramError::SyscallError(error) => Error::of_attach(ifindex, error.io_error),
+            // The library's second way, where the kernel said "invalid" to the first: of an index without interface.
+            ProgramError::XdpError(XdpError::NetlinkError(error)) => {
+                let number = error.raw_os_error().unwrap_or(libc::EINVAL);
+                Error::of_attach(ifindex, io::Error::from_raw_os_error(number))
+            }
             other => Error::of_program(name, other),
         })?;
         let link = program.take_link(id).map_err(|error| Error::of_program(name, error))?;
@@ -266,6 +271,19 @@ impl Object {
     pub fn program_fd(&self, name: &str) -> Result<&ProgramFd, Error> {
         let program = self.object.program(name).and_then(|program| program.fd().ok());
         program.ok_or_else(|| self.no_such("loaded program", name))
+    }
+
+    /// The kernel's numbers of a loaded XDP program and of the maps that it uses.
+    ///
+    /// # Errors
+    /// [`Error::NoSuch`] where it is not there or not loaded; [`Error::Call`].
+    pub fn xdp_ids(&self, name: &str) -> Result<(u32, Vec<u32>), Error> {
+        let Some(Program::Xdp(program)) = self.object.program(name) else {
+            return Err(self.no_such("XDP program", name));
+        };
+        let info = program.info().map_err(|error| Error::of_program(name, error))?;
+        let maps = info.map_ids().map_err(|error| Error::of_program(name, error))?;
+        Ok((info.id(), maps.unwrap_or_default()))
     }
 
     /// The file descriptor of a map.

@@ -5,6 +5,7 @@
 mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
+mod life;
 mod loading;
 mod vectors;
 
@@ -22,9 +23,16 @@ const CASES: &[Case] = &[
         KERNEL,
         agreement::program_and_model_agree_on_a_million_frames,
     ),
+    ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
+    ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),
+    (
+        "life::without_rights",
+        &[Need::NetAdmin, Need::Program("clang"), Need::Program("setpriv")],
+        life::without_rights,
+    ),
     ("vectors::wireshark_reads_the_same", &[Need::Tshark], vectors::wireshark_reads_the_same),
 ];
 
 fn main() -> ExitCode {
-    gannet_testkit::main(CASES)
+    life::child().unwrap_or_else(|| gannet_testkit::main(CASES))
 }
