@@ -101,6 +101,8 @@ pub struct Stats {
     pub network_detached: u64,
     /// PAGING-PS for a mobile of ours.
     pub paged: u64,
+    /// Mobiles that said something only to stay READY.
+    pub kept_ready: u64,
     /// FLUSH-LL that were answered.
     pub flushed: u64,
     /// FLOW-CONTROL-BVC and FLOW-CONTROL-MS that were sent.

@@ -21,8 +21,8 @@
 //! # READY
 //!
 //! Mobiles ask for a READY timer that never ends. Where the SGSN grants a shorter one, each mobile is heard once in half
-//! of it, with the shortest LL-PDU there is, unless it has sent something anyway; so none is paged during a run. One that
-//! is paged answers.
+//! of it, with an N-PDU that is an IPv4 header and nothing else (osmo-sgsn does not count LL-PDUs without content), unless
+//! it has sent something anyway; so none is paged during a run. One that is paged answers.
 
 mod cells;
 pub mod config;

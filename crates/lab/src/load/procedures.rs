@@ -317,12 +317,18 @@ impl Emulator {
     pub(super) fn ready_due(&mut self, cx: &mut Context<'_>, user: u32) {
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
         mobile.watched = false;
-        if mobile.phase == Phase::Detached {
+        let phase = mobile.phase;
+        if phase == Phase::Detached {
             return;
         }
-        // Every LL-PDU starts T3314 again.
+        // Every LL-PDU starts T3314 again (03.60 clause 6.1.2.3); some SGSNs see only those of layer 3 and of users.
         if self.now_ms.saturating_sub(mobile.sent_ms) >= self.ready_ms / 4 {
-            self.be_heard(cx, user);
+            self.stats.kept_ready += 1;
+            if phase == Phase::Active {
+                self.send_n_pdu(cx, user, &empty_n_pdu(user));
+            } else {
+                self.be_heard(cx, user);
+            }
         }
         self.watch(user);
     }
@@ -468,6 +474,16 @@ impl Emulator {
 /// A session management message of the one context; `ti_flag` is true in what answers the network.
 const fn sm(ti_flag: bool, message: SmMessage) -> L3Message {
     L3Message::Sm { ti: TI, ti_flag, message }
+}
+
+/// The shortest N-PDU: an IPv4 header from the user to nobody (192.0.2.0), with "no next header" behind it.
+fn empty_n_pdu(user: u32) -> [u8; 20] {
+    let [a, b, c, d] = super::pdp_address(user).octets();
+    let header = [0x45, 0, 0, 20, 0, 0, 0, 0, 1, 59, 0, 0, a, b, c, d, 192, 0, 2, 0];
+    let words = header.chunks_exact(2).filter_map(|pair| <[u8; 2]>::try_from(pair).ok());
+    let sum: u32 = words.map(|pair| u32::from(u16::from_be_bytes(pair))).sum();
+    let [_, _, high, low] = (!((sum & 0xffff) + (sum >> 16))).to_be_bytes();
+    [0x45, 0, 0, 20, 0, 0, 0, 0, 1, 59, high, low, a, b, c, d, 192, 0, 2, 0]
 }
 
 /// An IMEI of fifteen digits that ends in the user's number.

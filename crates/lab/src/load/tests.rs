@@ -364,6 +364,13 @@ fn mobiles_stay_ready_or_answer_when_they_are_paged() {
     assert_eq!(world.load.machine.ready_ms(), 10_000);
     world.load.machine.tells_data = true;
     world.run(Duration::from_secs(60));
+    let header = world.told.drain(..).find_map(|event| match event {
+        Event::Uplink { user: 3, frame } => Some(frame.to_vec()),
+        _ => None,
+    });
+    let header = header.expect("heard at the GGSN");
+    let words = header.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    assert_eq!((header.len(), words.sum::<u32>() % 0xffff), (20, 0), "an IPv4 header with its checksum");
     world.g_pdu(3, b"no paging");
     assert_eq!((world.downlink(), world.stats().paged), (vec![(3, b"no paging".to_vec())], 0));
     // What keeps them READY is lost for a while.
