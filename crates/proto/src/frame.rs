@@ -26,6 +26,7 @@ enum Buffer {
 }
 
 impl Buffer {
+    #[inline]
     fn octets(&self) -> &[u8; FRAME_SIZE] {
         match self {
             Self::Heap(octets) => octets,
@@ -33,6 +34,7 @@ impl Buffer {
         }
     }
 
+    #[inline]
     fn octets_mut(&mut self) -> &mut [u8; FRAME_SIZE] {
         match self {
             Self::Heap(octets) => octets,
@@ -84,6 +86,7 @@ impl FramePool {
 
     /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
     #[must_use]
+    #[inline]
     pub fn alloc(&self) -> Option<Frame> {
         let Some(buffer) = self.0.free.borrow_mut().pop() else {
             self.0.exhausted.set(self.0.exhausted.get() + 1);
@@ -133,12 +136,28 @@ pub struct Frame {
 }
 
 impl Frame {
+    #[inline]
     fn octets(&self) -> &[u8] {
         self.buffer.as_ref().map_or(&[], |buffer| buffer.octets())
     }
 
+    #[inline]
     fn octets_mut(&mut self) -> &mut [u8] {
         self.buffer.as_mut().map_or(&mut [], |buffer| buffer.octets_mut())
+    }
+
+    /// Octets in the window.
+    #[must_use]
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    /// True where the window has no octet.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.end == self.start
     }
 
     /// The buffer itself and where its window begins and ends, for a driver that hands it to the kernel.
@@ -157,12 +176,14 @@ impl Frame {
 
     /// Octets free in front.
     #[must_use]
+    #[inline]
     pub const fn headroom(&self) -> usize {
         self.start
     }
 
     /// Octets free behind.
     #[must_use]
+    #[inline]
     pub const fn tailroom(&self) -> usize {
         FRAME_SIZE - self.end
     }
@@ -170,6 +191,7 @@ impl Frame {
     /// Opens `n` octets at the front and returns them for writing; `None` where the headroom is too small.
     /// The octets have undefined content until they are written.
     #[must_use]
+    #[inline]
     pub fn push(&mut self, n: usize) -> Option<&mut [u8]> {
         self.start = self.start.checked_sub(n)?;
         let start = self.start;
@@ -178,6 +200,7 @@ impl Frame {
 
     /// Puts `octets` in front; false where the headroom is too small, and then nothing changed.
     #[must_use]
+    #[inline]
     pub fn prepend(&mut self, octets: &[u8]) -> bool {
         self.push(octets.len()).is_some_and(|room| {
             room.copy_from_slice(octets);
@@ -187,6 +210,7 @@ impl Frame {
 
     /// Takes `n` octets off the front; false where there are fewer, and then nothing changed.
     #[must_use]
+    #[inline]
     pub const fn pull(&mut self, n: usize) -> bool {
         if n > self.end - self.start {
             return false;
@@ -197,6 +221,7 @@ impl Frame {
 
     /// Puts `octets` behind; false where the tailroom is too small, and then nothing changed.
     #[must_use]
+    #[inline]
     pub fn append(&mut self, octets: &[u8]) -> bool {
         let (end, new_end) = (self.end, self.end + octets.len());
         match self.octets_mut().get_mut(end..new_end) {
@@ -210,6 +235,7 @@ impl Frame {
     }
 
     /// Keeps the first `n` octets; nothing changes where there are fewer.
+    #[inline]
     pub const fn truncate(&mut self, n: usize) {
         if n < self.end - self.start {
             self.end = self.start + n;
@@ -218,6 +244,7 @@ impl Frame {
 
     /// Keeps only the octets `from..to` of the present window; false where they are not all inside.
     #[must_use]
+    #[inline]
     pub const fn narrow(&mut self, from: usize, to: usize) -> bool {
         if from > to || to > self.end - self.start {
             return false;
@@ -236,6 +263,7 @@ impl Frame {
 
     /// Declares that the first `n` octets behind the front mark are valid; false where they do not fit.
     #[must_use]
+    #[inline]
     pub const fn set_len(&mut self, n: usize) -> bool {
         if n > FRAME_SIZE - self.start {
             return false;
@@ -247,12 +275,14 @@ impl Frame {
 
 impl Deref for Frame {
     type Target = [u8];
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.octets().get(self.start..self.end).unwrap_or_default()
     }
 }
 
 impl DerefMut for Frame {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         let (start, end) = (self.start, self.end);
         self.octets_mut().get_mut(start..end).unwrap_or_default()
@@ -260,6 +290,7 @@ impl DerefMut for Frame {
 }
 
 impl Drop for Frame {
+    #[inline]
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
             self.pool.free.borrow_mut().push(buffer);

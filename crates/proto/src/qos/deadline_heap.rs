@@ -58,11 +58,13 @@ impl DeadlineHeap {
 
     /// The earliest instant.
     #[must_use]
+    #[inline]
     pub fn next(&self) -> Option<Instant> {
         self.items.first().map(|item| item.at)
     }
 
     /// Takes out the earliest member where its instant has come.
+    #[inline]
     pub fn pop_due(&mut self, now: Instant) -> Option<u32> {
         let first = self.items.first().filter(|item| item.at <= now)?.member;
         self.remove(first);

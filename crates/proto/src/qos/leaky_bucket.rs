@@ -38,10 +38,12 @@ impl LeakyBucket {
 
     /// An empty bucket of `bmax_octets` that leaks `rate_bit_per_s`.
     #[must_use]
+    #[inline]
     pub const fn new(bmax_octets: u64, rate_bit_per_s: u64) -> Self {
         Self { level: 0, updated: Instant::ZERO, rate_bit_per_s, bmax_octets: Self::clamped(bmax_octets) }
     }
 
+    #[inline]
     const fn clamped(octets: u64) -> u32 {
         if octets < BMAX_OCTETS_MAX as u64 {
             #[expect(clippy::cast_possible_truncation, reason = "less than a constant that is a u32")]
@@ -54,22 +56,26 @@ impl LeakyBucket {
 
     /// Bmax, in octets.
     #[must_use]
+    #[inline]
     pub const fn bmax_octets(&self) -> u64 {
         self.bmax_octets as u64
     }
 
     /// R, in bit/s.
     #[must_use]
+    #[inline]
     pub const fn rate_bit_per_s(&self) -> u64 {
         self.rate_bit_per_s
     }
 
     /// B less what has leaked since Tp, in units.
+    #[inline]
     const fn level_at(&self, now: Instant) -> u64 {
         let span_ns = now.since(self.updated).0;
         self.level.saturating_sub(self.rate_bit_per_s.saturating_mul(span_ns))
     }
 
+    #[inline]
     const fn bmax(&self) -> u64 {
         self.bmax_octets as u64 * UNITS_PER_OCTET
     }
@@ -82,6 +88,7 @@ impl LeakyBucket {
 
     /// True where everything has leaked: the bucket is as good as a new one.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self, now: Instant) -> bool {
         self.level_at(now) == 0
     }
@@ -106,6 +113,7 @@ impl LeakyBucket {
     /// The first instant, `now` or later, at which a PDU of `octets` conforms if no other passes before it. `None`
     /// where it never does: it is longer than Bmax, or R is 0 and the bucket closed by that.
     #[must_use]
+    #[inline]
     pub fn next_conforming(&self, now: Instant, octets: u64) -> Option<Instant> {
         if octets > self.bmax_octets() || self.rate_bit_per_s == 0 {
             return None;

@@ -53,10 +53,12 @@ impl Links {
         self.0.push(Link::default());
     }
 
+    #[inline]
     fn get(&self, at: u32) -> Link {
         self.0.get(at as usize).copied().unwrap_or_default()
     }
 
+    #[inline]
     fn set(&mut self, at: u32, change: impl FnOnce(&mut Link)) {
         if let Some(link) = self.0.get_mut(at as usize) {
             change(link);
@@ -64,6 +66,7 @@ impl Links {
     }
 
     /// Puts `at` at the end of `list`.
+    #[inline]
     pub fn push_back(&mut self, list: &mut List, at: u32) {
         let tail = list.tail;
         self.set(at, |link| *link = Link { prev: tail, next: NIL });
@@ -77,6 +80,7 @@ impl Links {
     }
 
     /// Takes `at`, which is in `list`, out of it.
+    #[inline]
     pub fn remove(&mut self, list: &mut List, at: u32) {
         let Link { prev, next } = self.get(at);
         if prev == NIL {
@@ -94,6 +98,7 @@ impl Links {
     }
 
     /// Takes the first out of `list`.
+    #[inline]
     pub fn pop_front(&mut self, list: &mut List) -> Option<u32> {
         let first = list.first()?;
         self.remove(list, first);
@@ -102,6 +107,7 @@ impl Links {
 
     /// The element behind `at`.
     #[must_use]
+    #[inline]
     pub fn next(&self, at: u32) -> Option<u32> {
         Some(self.get(at).next).filter(|next| *next != NIL)
     }
@@ -113,24 +119,28 @@ impl List {
 
     /// The first element.
     #[must_use]
+    #[inline]
     pub fn first(&self) -> Option<u32> {
         Some(self.head).filter(|head| *head != NIL)
     }
 
     /// The last element.
     #[must_use]
+    #[inline]
     pub fn last(&self) -> Option<u32> {
         Some(self.tail).filter(|tail| *tail != NIL)
     }
 
     /// How many elements.
     #[must_use]
+    #[inline]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
     /// True when there is none.
     #[must_use]
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }

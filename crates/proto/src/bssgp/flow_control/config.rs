@@ -99,6 +99,7 @@ pub struct WaitQuantum {
 impl WaitQuantum {
     /// When to wake a mobile with this bucket whose queue of `queued` octets begins with a PDU of `octets` that
     /// conforms at `first` and lives until `expires`.
+    #[inline]
     pub(super) fn wake(
         &self,
         now: Instant,
@@ -170,6 +171,7 @@ impl Default for Config {
 
 impl Config {
     /// The limits of a class.
+    #[inline]
     pub(super) const fn limits(&self, class: Class) -> &Limits {
         match class {
             Class::Signalling => &self.signalling,
@@ -180,15 +182,18 @@ impl Config {
 
 impl Limit {
     /// Is there room for one more PDU of `octets` beside `amount`?
+    #[inline]
     pub(super) const fn holds(&self, amount: Amount, octets: u64) -> bool {
         amount.pdus < self.pdus && amount.octets + octets <= self.octets
     }
 
+    #[inline]
     pub(super) const fn is_exceeded_by(&self, amount: Amount) -> bool {
         amount.pdus > self.pdus || amount.octets > self.octets
     }
 
     /// Has `amount` come so near to the limit that one more batch of PDUs might exceed it?
+    #[inline]
     pub(super) const fn is_near(&self, amount: Amount, parts_left_of_eight: u32) -> bool {
         amount.pdus > self.pdus - self.pdus / 8 * parts_left_of_eight
             || amount.octets > self.octets - self.octets / 8 * parts_left_of_eight as u64
@@ -197,6 +202,7 @@ impl Limit {
 
 impl Watermark {
     /// Is a queue full that holds `amount` and `was` full or not before?
+    #[inline]
     pub(super) const fn is_full(&self, amount: Amount, was: bool) -> bool {
         if was {
             amount.pdus > self.low.pdus || amount.octets > self.low.octets

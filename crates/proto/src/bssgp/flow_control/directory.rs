@@ -21,11 +21,13 @@ impl Directory {
         self.0.get(name as usize).map(|entry| entry & PLACE).filter(|place| *place != PLACE)
     }
 
+    #[inline]
     pub(super) fn has(&self, name: u32) -> bool {
         (name as usize) < self.0.len()
     }
 
     /// Gives a name its place, or takes it away; what was told of the name remains.
+    #[inline]
     pub(super) fn set(&mut self, name: u32, place: Option<u32>) {
         if let Some(entry) = self.0.get_mut(name as usize) {
             *entry = (*entry & !PLACE) | place.unwrap_or(PLACE);
@@ -33,6 +35,7 @@ impl Directory {
     }
 
     /// Notes that the name is to be told of; false where that was known.
+    #[inline]
     pub(super) fn list(&mut self, name: u32, class: Class) -> bool {
         let bit = Self::listed(class);
         self.0.get_mut(name as usize).is_some_and(|entry| {
@@ -43,6 +46,7 @@ impl Directory {
     }
 
     /// The name is told of now: true where `blocked` differs from what was told last.
+    #[inline]
     pub(super) fn tell(&mut self, name: u32, class: Class, blocked: bool) -> bool {
         let told = Self::listed(class) << 2;
         let Some(entry) = self.0.get_mut(name as usize) else { return false };
@@ -54,6 +58,7 @@ impl Directory {
         blocked != former
     }
 
+    #[inline]
     const fn listed(class: Class) -> u32 {
         match class {
             Class::Signalling => 0,

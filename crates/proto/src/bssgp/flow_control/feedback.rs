@@ -110,6 +110,9 @@ impl<T: PduMeta> FlowControl<T> {
         };
         for class in [Class::RealTime, Class::BestEffort] {
             let was = state.full[class];
+            if !was && state.queued[class].pdus == 0 {
+                continue;
+            }
             // Real time pushes best effort out where the limit is reached.
             let limited = match class {
                 Class::Signalling | Class::RealTime => state.queued[Class::RealTime],

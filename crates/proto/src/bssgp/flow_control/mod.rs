@@ -200,10 +200,11 @@ impl<T: PduMeta> FlowControl<T> {
         if self.enqueue(cx, cell, ms, pdu) { Offered::Queued } else { Offered::Dropped }
     }
 
+    #[inline]
     fn passes(&mut self, now: Instant, cell: u32, ms: u32, pdu: &Pdu<T>) -> bool {
         let octets = pdu.frame.len() as u64;
-        let at = self.directory.find(ms);
-        let Some(ms) = at.and_then(|at| self.mobiles.get_mut(at as usize)) else { return false };
+        let Some(at) = self.find_or_create(now, cell, ms) else { return false };
+        let Some(ms) = self.mobiles.get_mut(at as usize) else { return false };
         let Some(state) = self.cells.get_mut(cell as usize) else { return false };
         let first = ms.place == Place::Idle && ms.cell == cell && state.open && state.is_quiet();
         let usual = ms.specific_until > now && pdu.expires > now;

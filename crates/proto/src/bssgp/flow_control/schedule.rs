@@ -1,6 +1,6 @@
 //! Whose turn it is: mobiles are idle, ready or waiting; cells send, wait, or have nothing to send.
 
-use super::state::{NEVER, Place};
+use super::state::{Ms, NEVER, Place};
 use super::{Bucket, Dequeue, FlowControl, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
@@ -52,22 +52,19 @@ impl<T: PduMeta> FlowControl<T> {
             return None;
         };
         self.settle(now, at);
-        let Some(Head { octets, expires }) = self.head(at, class).filter(|_| self.fits(at, class)) else {
+        let (state, ms) = (self.cells.get_mut(cell as usize)?, self.mobiles.get_mut(at as usize)?);
+        let longest = ms.bucket.bmax_octets().min(state.bucket.bmax_octets());
+        let head = ms.queues[class].list.first().and_then(|node| self.pdus.get(node));
+        let octets = head.filter(|head| head.pdu.expires > now).map(|head| head.pdu.frame.len() as u64);
+        let Some(octets) = octets.filter(|octets| *octets <= longest) else {
             self.purge(cx, at);
             self.place(now, at);
             return None;
         };
-        if expires <= now {
-            self.purge(cx, at);
-            self.place(now, at);
-            return None;
-        }
-        let state = self.cells.get_mut(cell as usize)?;
         if !(state.open && state.bucket.conforms(now, octets)) {
             self.rest(cx, cell);
             return None;
         }
-        let ms = self.mobiles.get_mut(at as usize)?;
         if !ms.bucket.admit(now, octets) {
             self.place(now, at);
             return None;
@@ -134,7 +131,12 @@ impl<T: PduMeta> FlowControl<T> {
     fn cell_wake(&self, now: Instant, cell: u32) -> Instant {
         let Some(state) = self.cells.get(cell as usize) else { return NEVER };
         let firsts = Class::ALL.map(|class| state.ready[class].first());
-        let expiry = firsts.into_iter().flatten().map(|at| self.first_expiry(at)).min().unwrap_or(NEVER);
+        let expiry = firsts
+            .into_iter()
+            .flatten()
+            .filter_map(|at| Some(self.first_expiry(self.mobiles.get(at as usize)?)))
+            .min()
+            .unwrap_or(NEVER);
         if !state.open {
             return expiry;
         }
@@ -214,11 +216,6 @@ impl<T: PduMeta> FlowControl<T> {
         ms.bucket.bmax_octets().min(of_cell)
     }
 
-    /// Is a mobile's first PDU of a class short enough ever to conform?
-    fn fits(&self, at: u32, class: Class) -> bool {
-        self.head(at, class).is_some_and(|head| head.octets <= self.longest(at))
-    }
-
     /// Drops PDUs that stand first and whose lifetime has run out or that have become too long. True where it did.
     fn purge(&mut self, cx: &mut Context<'_>, at: u32) -> bool {
         let (longest, mut dropped) = (self.longest(at), false);
@@ -240,9 +237,14 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// When the first lifetime of a PDU that stands first in this mobile's queues ends.
-    fn first_expiry(&self, at: u32) -> Instant {
-        let ends = Class::ALL.into_iter().filter_map(|class| self.head(at, class)).map(|head| head.expires);
-        ends.min().unwrap_or(NEVER)
+    fn first_expiry(&self, ms: &Ms) -> Instant {
+        let mut first = NEVER;
+        for queue in &ms.queues.0 {
+            if let Some(head) = queue.list.first().and_then(|node| self.pdus.get(node)) {
+                first = first.min(head.pdu.expires);
+            }
+        }
+        first
     }
 
     /// Where a mobile belongs now, and until when it waits there.
@@ -263,7 +265,7 @@ impl<T: PduMeta> FlowControl<T> {
             }
             Some(first) => first,
         };
-        (Place::Waiting, wake.min(self.first_expiry(at)).min(ms.specific_until))
+        (Place::Waiting, wake.min(self.first_expiry(ms)).min(ms.specific_until))
     }
 
     /// Puts a mobile where it belongs now; one that was ready and still is keeps its turn.

@@ -147,9 +147,8 @@ fn what_passes_does_not_wait() {
     };
     let passes = |offered| matches!(offered, Offered::Passes(_));
     for ms in 0..2 {
-        assert!(matches!(offer(&mut bench, ms, BestEffort, ms, 100), Offered::Queued), "not known yet");
+        assert!(passes(offer(&mut bench, ms, BestEffort, ms, 100)));
     }
-    assert_eq!(bench.drain(), (vec![0, 1], None));
     assert!(
         passes(offer(&mut bench, 0, BestEffort, 2, 400)) && passes(offer(&mut bench, 0, RealTime, 3, 100))
     );
