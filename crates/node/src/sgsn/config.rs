@@ -1,5 +1,7 @@
 //! What an operator may choose about an SGSN.
 
+use super::quality::Ceilings;
+use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
@@ -77,8 +79,27 @@ pub struct SgsnConfig {
     pub reassembly_max: usize,
     /// How long they wait.
     pub reassembly_timeout: Duration,
+    /// What is granted of the quality of service that a mobile asks for.
+    pub ceilings: Ceilings,
+    /// What is dropped of an N-PDU flow above its peak throughput; `None` polices nobody.
+    pub policing: Option<Policing>,
+    /// What the laboratory has every downlink LL-PDU cost.
+    pub work: Option<Work>,
     /// Answers a second to mobiles that are not known.
     pub stranger_answers_per_second: u32,
+}
+
+/// How flows are held to their peak throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policing {
+    /// What passes at once after a pause, as a time at the flow's rate.
+    pub burst: Duration,
+}
+
+impl Default for Policing {
+    fn default() -> Self {
+        Self { burst: Duration::from_millis(1000) }
+    }
 }
 
 /// An NS-VC that was configured.
@@ -161,6 +182,9 @@ impl Default for SgsnConfig {
             held_lifetime: Duration::from_secs(30),
             reassembly_max: 1024,
             reassembly_timeout: Duration::from_secs(10),
+            ceilings: Ceilings::default(),
+            policing: Some(Policing::default()),
+            work: None,
             stranger_answers_per_second: 100,
         }
     }

@@ -12,9 +12,11 @@
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
+//! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
 //! | [`show`] | what an operator sees |
+//! | [`work`] | what the laboratory has each LL-PDU cost |
 //!
 //! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
@@ -25,8 +27,10 @@ pub mod gb;
 pub mod held;
 pub mod mobile;
 pub mod operation;
+pub mod quality;
 pub mod relocation;
 pub mod show;
+pub mod work;
 
 mod downlink;
 mod mobility;

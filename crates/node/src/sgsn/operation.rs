@@ -39,7 +39,8 @@ impl Sgsn {
     pub fn reconfigure(&mut self, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));
-        let SgsnConfig { gmm, sm, ns, ggsns, apns, n201_u, pdu_lifetime, held_lifetime, nsvcs, .. } = new;
+        let SgsnConfig { gmm, sm, ns, ggsns, apns, n201_u, pdu_lifetime, held_lifetime, nsvcs, ceilings, policing, .. } =
+            new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
         self.config = SgsnConfig {
             gmm,
@@ -51,6 +52,8 @@ impl Sgsn {
             pdu_lifetime,
             held_lifetime,
             nsvcs,
+            ceilings,
+            policing,
             stranger_answers_per_second,
             ..self.config.clone()
         };

@@ -1,13 +1,13 @@
 //! What a mobile gets for its activation request: which access point, which GGSN, which quality of service.
 //!
-//! Until there are subscriptions, everybody may use every access point that is routed, and gets the quality of service
-//! that it asks for; what it leaves to its subscription is best effort. What this SGSN cannot keep it does not promise:
-//! without acknowledged mode of LLC the best reliability class is 3.
+//! Until there are subscriptions, everybody may use every access point that is routed, and is granted the quality of
+//! service that it asks for, within the ceilings of the configuration.
 
 use crate::sgsn::config::SgsnConfig;
+use crate::sgsn::quality::Ceilings;
 use core::net::IpAddr;
 use gannet_proto::sm::network::{Selected, Selection};
-use gannet_wire::l3::ie::{Apn, QosProfile, ReliabilityClass, SmCause};
+use gannet_wire::l3::ie::{Apn, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
 
@@ -20,6 +20,7 @@ pub struct AccessPoints {
     /// (network identifier or `*`, GGSN).
     routes: Vec<(String, IpAddr)>,
     default: Option<IpAddr>,
+    ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
     names: Vec<Option<(Apn, IpAddr)>>,
 }
@@ -28,7 +29,7 @@ impl AccessPoints {
     /// As configured.
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
-        let mut this = Self { routes: Vec::new(), default: None, names: Vec::new() };
+        let mut this = Self { routes: Vec::new(), default: None, ceilings: config.ceilings, names: Vec::new() };
         this.reroute(config);
         this
     }
@@ -42,6 +43,7 @@ impl AccessPoints {
         // Where no APN is routed, all go to the first GGSN.
         self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
         self.routes = routes.collect();
+        self.ceilings = config.ceilings;
         let mut names = core::mem::take(&mut self.names);
         for (apn, ggsn) in names.iter_mut().flatten() {
             *ggsn = self.ggsn_of(apn.as_str()).unwrap_or(*ggsn);
@@ -109,42 +111,13 @@ impl Selection for AccessPoints {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         let apn = request.apn.clone().or_else(|| self.default_apn()).ok_or(SmCause::MissingOrUnknownApn)?;
         let apn = self.number_of(&apn)?;
-        Ok(Selected { apn, qos: granted(&request.qos), address: request.address })
+        Ok(Selected { apn, qos: self.ceilings.grant(&request.qos), address: request.address })
     }
-}
-
-/// The mobile's wish, with best effort where it leaves the choice to its subscription.
-fn granted(wish: &QosProfile) -> QosProfile {
-    let best = QosProfile::BEST_EFFORT;
-    let mut qos = *wish;
-    if qos.delay.0 == 0 {
-        qos.delay = best.delay;
-    }
-    if qos.reliability.0 < ReliabilityClass::THREE.0 {
-        qos.reliability = ReliabilityClass::THREE;
-    }
-    if qos.peak.0 == 0 {
-        qos.peak = best.peak;
-    }
-    if qos.precedence.0 == 0 {
-        qos.precedence = best.precedence;
-    }
-    if qos.mean.0 == 0 {
-        qos.mean = best.mean;
-    }
-    qos
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn acknowledged_mode_is_not_promised() {
-        let wish = |class| QosProfile { reliability: ReliabilityClass(class), ..QosProfile::BEST_EFFORT };
-        let classes: Vec<u8> = (0..=5).map(|class| granted(&wish(class)).reliability.0).collect();
-        assert_eq!(classes, [3, 3, 3, 3, 4, 5]);
-    }
 
     #[test]
     fn names_that_nobody_uses_make_room() {

@@ -1,0 +1,270 @@
+//! Which service a quality of service profile buys: what is granted of a mobile's wish, and the one table from the
+//! negotiated profile to scheduler class, precedence, policer and buffer. `docs/qos.md` is its version for operators.
+//!
+//! | of the profile | gives |
+//! |---|---|
+//! | R99 traffic class conversational or streaming, or R97 delay class 1 | [`Class::RealTime`] |
+//! | every other one | [`Class::BestEffort`] |
+//! | R97 precedence class 1, 2, 3 | [`Precedence::High`], [`Normal`](Precedence::Normal), [`Low`](Precedence::Low) |
+//! | no precedence class: allocation/retention priority 1, 2, 3 of GTP | the same |
+//! | R97 peak throughput class n | 1000 · 2^(n−1) octets/s |
+//! | R99 maximum bit rate for downlink | that rate, where it is the smaller of the two, or the class is 9 |
+//! | neither | the largest peak throughput class, 256,000 octets/s |
+//!
+//! Class 9 means "2048 kbit/s and above" beside a profile of R99 (23.107 clause 9.1.2.2), so it does not limit there.
+
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::Policer;
+use gannet_proto::time::Duration;
+use gannet_wire::l3::ie::{
+    BitRate, DelayClass, PeakThroughput, PrecedenceClass, QosProfile, QosR99, ReliabilityClass, TrafficClass,
+    bit_rate_code_kbps, bit_rate_kbps,
+};
+
+/// The longest N-PDU (04.65 clause 6.7): what a policer or a buffer must hold in any case is counted in these.
+pub const N_PDU_OCTETS_MAX: u32 = 1520;
+
+/// What is granted at most, until there are subscriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceilings {
+    /// Peak throughput class.
+    pub peak: PeakThroughput,
+    /// Maximum bit rate for downlink of a profile of R99, in kbit/s; `None` for no limit but the mobile's.
+    pub mbr_down_kbps: Option<u32>,
+    /// Maximum bit rate for uplink of a profile of R99, in kbit/s.
+    pub mbr_up_kbps: Option<u32>,
+    /// Delay class 1 and the traffic classes conversational and streaming are granted.
+    pub real_time: bool,
+    /// The best precedence class that is granted.
+    pub precedence: PrecedenceClass,
+}
+
+impl Default for Ceilings {
+    fn default() -> Self {
+        Self {
+            peak: PeakThroughput::MAX,
+            mbr_down_kbps: None,
+            mbr_up_kbps: None,
+            real_time: true,
+            precedence: PrecedenceClass::HIGH,
+        }
+    }
+}
+
+impl Ceilings {
+    /// What the GGSN is asked for: the mobile's wish within the ceilings, and best effort where it leaves the choice to
+    /// its subscription. What this SGSN cannot keep it does not promise: without acknowledged mode of LLC the best
+    /// reliability class is 3. What the GGSN answers is final.
+    #[must_use]
+    pub fn grant(&self, wish: &QosProfile) -> QosProfile {
+        let best = QosProfile::BEST_EFFORT;
+        let or = |wished: u8, otherwise: u8| if wished == 0 { otherwise } else { wished };
+        let mut qos = *wish;
+        qos.delay = DelayClass(or(qos.delay.0, best.delay.0));
+        qos.reliability = qos.reliability.max(ReliabilityClass::THREE);
+        qos.peak = PeakThroughput(or(qos.peak.0, best.peak.0)).min(self.peak);
+        qos.precedence = PrecedenceClass(or(qos.precedence.0, best.precedence.0)).max(self.precedence);
+        qos.mean.0 = or(qos.mean.0, best.mean.0);
+        if !self.real_time && qos.delay == DelayClass::ONE {
+            qos.delay = DelayClass::TWO;
+        }
+        qos.r99 = qos.r99.map(|r99| self.grant_r99(r99));
+        qos
+    }
+
+    fn grant_r99(&self, mut r99: QosR99) -> QosR99 {
+        let within = |kbps: Option<u32>, ceiling: u32| kbps.map_or(ceiling, |kbps| kbps.min(ceiling));
+        if let Some(ceiling) = self.mbr_down_kbps {
+            r99.mbr_down = BitRate::from_kbps(within(r99.mbr_down.kbps(), ceiling));
+            r99.gbr_down = r99.gbr_down.kbps().map_or(r99.gbr_down, |kbps| BitRate::from_kbps(kbps.min(ceiling)));
+        }
+        if let Some(ceiling) = self.mbr_up_kbps {
+            r99.mbr_up = bit_rate_code_kbps(within(bit_rate_kbps(r99.mbr_up), ceiling));
+            r99.gbr_up =
+                bit_rate_kbps(r99.gbr_up).map_or(r99.gbr_up, |kbps| bit_rate_code_kbps(kbps.min(ceiling)));
+        }
+        if !self.real_time && is_real_time(r99.traffic_class) {
+            // Interactive with the best handling priority comes nearest; it has no guaranteed rate and no transfer delay.
+            r99.traffic_class = TrafficClass::INTERACTIVE;
+            r99.handling_priority = 1;
+            (r99.gbr_up, r99.gbr_down, r99.transfer_delay) = (0, BitRate::default(), 0);
+        }
+        r99
+    }
+}
+
+const fn is_real_time(class: TrafficClass) -> bool {
+    matches!(class, TrafficClass::CONVERSATIONAL | TrafficClass::STREAMING)
+}
+
+/// How the N-PDUs of a context are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Treatment {
+    /// How soon they are served.
+    pub class: Class,
+    /// How late they are dropped.
+    pub precedence: Precedence,
+    /// What they may be in the long run, in octets/s.
+    pub rate_octets_per_s: u32,
+}
+
+impl Treatment {
+    /// By the table. `allocation_retention` is that of GTP, 0 where nobody has said one.
+    #[must_use]
+    pub fn of(profile: &QosProfile, allocation_retention: u8) -> Self {
+        let traffic_class = profile.r99.map(|r99| r99.traffic_class);
+        let real_time = profile.delay == DelayClass::ONE || traffic_class.is_some_and(is_real_time);
+        let level = match profile.precedence.0 {
+            level @ 1..=3 => level,
+            _ => allocation_retention,
+        };
+        Self {
+            class: if real_time { Class::RealTime } else { Class::BestEffort },
+            precedence: match level {
+                1 => Precedence::High,
+                3 => Precedence::Low,
+                _ => Precedence::Normal,
+            },
+            rate_octets_per_s: rate_octets_per_s(profile),
+        }
+    }
+
+    /// The policer, whose burst is what passes in `burst` at the rate, and never less than two N-PDUs of full size.
+    #[must_use]
+    pub fn policer(&self, burst: Duration) -> Policer {
+        let burst_octets = self.octets_in(burst).max(2 * N_PDU_OCTETS_MAX);
+        Policer { rate_octets_per_s: self.rate_octets_per_s, burst_octets }
+    }
+
+    /// What comes in a time at the rate, in octets.
+    #[must_use]
+    pub fn octets_in(&self, span: Duration) -> u32 {
+        let octets = u64::from(self.rate_octets_per_s).saturating_mul(span.as_millis()) / 1000;
+        u32::try_from(octets).unwrap_or(u32::MAX)
+    }
+}
+
+fn rate_octets_per_s(profile: &QosProfile) -> u32 {
+    let mbr = profile.r99.and_then(|r99| r99.mbr_down.kbps()).filter(|kbps| *kbps > 0);
+    let mbr = mbr.map(|kbps| kbps.saturating_mul(125));
+    let peak = profile.peak.octets_per_s();
+    match (mbr, peak) {
+        (Some(mbr), Some(_)) if profile.peak == PeakThroughput::MAX => mbr,
+        (Some(mbr), Some(peak)) => mbr.min(peak),
+        (Some(rate), None) | (None, Some(rate)) => rate,
+        (None, None) => PeakThroughput::MAX.octets_per_s().unwrap_or(u32::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const R99: QosR99 = QosR99 {
+        traffic_class: TrafficClass::BACKGROUND,
+        delivery_order: 2,
+        erroneous_sdus: 3,
+        max_sdu: 150,
+        mbr_up: 64,
+        mbr_down: BitRate { code: 128, extended: 0 },
+        residual_ber: 7,
+        sdu_error_ratio: 4,
+        transfer_delay: 10,
+        handling_priority: 0,
+        gbr_up: 64,
+        gbr_down: BitRate { code: 128, extended: 0 },
+        signalling: None,
+    };
+
+    fn r97(delay: u8, peak: u8, precedence: u8) -> QosProfile {
+        QosProfile {
+            delay: DelayClass(delay),
+            peak: PeakThroughput(peak),
+            precedence: PrecedenceClass(precedence),
+            ..QosProfile::BEST_EFFORT
+        }
+    }
+
+    fn r99(traffic_class: u8, peak: u8, kbps: u32) -> QosProfile {
+        let (traffic_class, mbr_down) = (TrafficClass(traffic_class), BitRate::from_kbps(kbps));
+        QosProfile { r99: Some(QosR99 { traffic_class, mbr_down, ..R99 }), ..r97(4, peak, 2) }
+    }
+
+    #[test]
+    fn classes_by_the_table() {
+        let class = |profile: QosProfile| Treatment::of(&profile, 0).class;
+        assert_eq!([1, 2, 3, 4, 0].map(|delay| class(r97(delay, 9, 2))), {
+            let best = Class::BestEffort;
+            [Class::RealTime, best, best, best, best]
+        });
+        let of_r99 = [1, 2, 3, 4, 0].map(|traffic| class(r99(traffic, 9, 64)));
+        assert_eq!(of_r99[..2], [Class::RealTime; 2]);
+        assert_eq!(of_r99[2..], [Class::BestEffort; 3]);
+    }
+
+    #[test]
+    fn precedence_by_the_table() {
+        let level = |precedence, arp| Treatment::of(&r97(4, 9, precedence), arp).precedence;
+        let (high, normal, low) = (Precedence::High, Precedence::Normal, Precedence::Low);
+        assert_eq!([1, 2, 3].map(|class| level(class, 1)), [high, normal, low]);
+        assert_eq!([1, 2, 3, 0].map(|arp| level(0, arp)), [high, normal, low, normal]);
+    }
+
+    #[test]
+    fn rates_by_the_table() {
+        let rate = |profile: QosProfile| Treatment::of(&profile, 0).rate_octets_per_s;
+        assert_eq!([1, 4, 9, 0, 12].map(|peak| rate(r97(4, peak, 2))), [1000, 8000, 256_000, 256_000, 256_000]);
+        assert_eq!(rate(r99(4, 4, 24)), 3000, "the bit rate is finer");
+        assert_eq!(rate(r99(4, 2, 24)), 2000, "the class is smaller");
+        assert_eq!(rate(r99(4, 9, 8640)), 1_080_000, "class 9 is open above");
+        assert_eq!(rate(r99(4, 0, 24)), 3000);
+        assert_eq!(rate(r99(4, 3, 0)), 4000, "no downlink is no rate");
+    }
+
+    #[test]
+    fn a_policer_always_lets_two_n_pdus_pass() {
+        let slow = Treatment::of(&r97(4, 1, 2), 0);
+        assert_eq!(slow.policer(Duration::from_millis(1000)).burst_octets, 3040);
+        assert_eq!(slow.policer(Duration::from_millis(10_000)).burst_octets, 10_000);
+        let fast = Treatment::of(&r97(4, 9, 2), 0).policer(Duration::from_millis(500));
+        assert_eq!((fast.rate_octets_per_s, fast.burst_octets), (256_000, 128_000));
+    }
+
+    #[test]
+    fn what_is_left_to_the_subscription_is_best_effort() {
+        assert_eq!(Ceilings::default().grant(&QosProfile::default()), QosProfile::BEST_EFFORT);
+        let classes: Vec<u8> = (0..=5)
+            .map(|class| QosProfile { reliability: ReliabilityClass(class), ..QosProfile::BEST_EFFORT })
+            .map(|wish| Ceilings::default().grant(&wish).reliability.0)
+            .collect();
+        assert_eq!(classes, [3, 3, 3, 3, 4, 5], "acknowledged mode is not promised");
+        let wish = QosProfile { r99: Some(R99), ..r97(1, 7, 1) };
+        assert_eq!(Ceilings::default().grant(&wish), wish, "nothing is taken away");
+    }
+
+    #[test]
+    fn what_is_above_the_ceilings_is_not_granted() {
+        let ceilings = Ceilings {
+            peak: PeakThroughput(5),
+            mbr_down_kbps: Some(100),
+            mbr_up_kbps: Some(50),
+            real_time: false,
+            precedence: PrecedenceClass::NORMAL,
+        };
+        let wish = |traffic_class| {
+            let r99 = QosR99 { traffic_class, ..R99 };
+            ceilings.grant(&QosProfile { r99: Some(r99), ..r97(1, 7, 1) })
+        };
+        let granted = wish(TrafficClass::STREAMING);
+        assert_eq!((granted.delay, granted.peak.0, granted.precedence.0), (DelayClass::TWO, 5, 2));
+        let r99 = granted.r99.unwrap();
+        assert_eq!((r99.mbr_down.kbps(), bit_rate_kbps(r99.mbr_up)), (Some(96), Some(50)));
+        assert_eq!((r99.traffic_class, r99.handling_priority), (TrafficClass::INTERACTIVE, 1));
+        assert_eq!((r99.gbr_up, r99.gbr_down, r99.transfer_delay), (0, BitRate::default(), 0));
+        assert_eq!(Treatment::of(&granted, 0).class, Class::BestEffort);
+        let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();
+        assert_eq!((granted.traffic_class, granted.gbr_down.kbps()), (TrafficClass::BACKGROUND, Some(96)));
+        let low = ceilings.grant(&r97(4, 3, 3));
+        assert_eq!((low.peak.0, low.precedence.0), (3, 3), "less than the ceiling is what was asked for");
+    }
+}

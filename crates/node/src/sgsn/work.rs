@@ -1,0 +1,69 @@
+//! Work of the laboratory: what every downlink LL-PDU costs beside its protocols, to stand for a cipher.
+//!
+//! It reads all octets of the LL-PDU as often as it must and changes none of them.
+
+use core::hint::black_box;
+
+/// How much work an LL-PDU costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Work {
+    /// Steps for each LL-PDU, whatever its length; each mixes 8 octets.
+    pub steps: u32,
+}
+
+impl Work {
+    /// Does it on the octets of one LL-PDU. Gives what came of it, so that nothing can be left out.
+    pub fn spend(self, octets: &[u8]) -> u64 {
+        let (words, rest) = octets.as_chunks::<8>();
+        let mut last = [0; 8];
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+        let mut scratch = 0x9e37_79b9_7f4a_7c15;
+        // Each step needs the result of the one before, as rounds of a cipher do.
+        let mut all = words.iter().chain(core::iter::once(&last)).cycle();
+        for _ in 0..self.steps {
+            let word = all.next().map_or(0, |word| u64::from_le_bytes(*word));
+            scratch = (black_box(scratch) ^ word).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(31);
+        }
+        black_box(scratch)
+    }
+
+    /// The work that takes about `ns`: `measure` gives the time that a certain work took, in ns. The median of several
+    /// measurements counts, so that a disturbance of one of them does not.
+    pub fn calibrated(ns: u64, mut measure: impl FnMut(Self) -> u64) -> Self {
+        const PROBE: u32 = 1 << 16;
+        let mut times: Vec<u64> = (0..9).map(|_| measure(Self { steps: PROBE })).collect();
+        times.sort_unstable();
+        let median = times.get(times.len() / 2).copied().unwrap_or(1).max(1);
+        let steps = ns.saturating_mul(PROBE.into()).div_ceil(median);
+        Self { steps: u32::try_from(steps).unwrap_or(u32::MAX) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_octet_counts() {
+        let octets = [7; 100];
+        let whole = Work { steps: 13 };
+        let result = whole.spend(&octets);
+        for at in 0..octets.len() {
+            let mut other = octets;
+            other[at] ^= 1;
+            assert_ne!(whole.spend(&other), result, "octet {at}");
+        }
+        assert_ne!(Work { steps: 14 }.spend(&octets), result);
+        assert_eq!(Work { steps: 3 }.spend(&[]), Work { steps: 3 }.spend(&[0; 8]));
+    }
+
+    #[test]
+    fn calibration_takes_the_median() {
+        let mut times = [9, 1, 65_536 * 2, 1 << 40, 65_536 * 2, 1 << 50, 3, 65_536 * 2, 65_536 * 2].into_iter();
+        let work = Work::calibrated(7500, |probe| {
+            assert_eq!(probe.steps, 65_536);
+            times.next().unwrap()
+        });
+        assert_eq!(work.steps, 3750);
+    }
+}
