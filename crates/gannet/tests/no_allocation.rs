@@ -9,6 +9,7 @@ use core::net::Ipv4Addr;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ggsn::{ApnConfig, GgsnConfig};
 use gannet_node::ms::{MsCommand, MsConfig, MsEvent, NPduDelivery};
+use gannet_node::sgsn::flows::Ingress;
 use gannet_node::sgsn::{GgsnPeer, SgsnConfig};
 use gannet_proto::drops::Drop;
 use gannet_proto::time::Duration;
@@ -28,7 +29,7 @@ const HOST: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 /// What the nodes do by themselves from time to time is signalling, and is put off to after the test.
 const NOT_NOW: Duration = Duration::from_secs(3600);
 
-fn config() -> WorldConfig {
+fn config(ingress: Ingress) -> WorldConfig {
     let id = |ci| CellId { rai: Rai { plmn: Plmn::new(1, 1, false), lac: 1, rac: 1 }, ci };
     let vc = VcConfig { nsei: Nsei(1), nsvci: Nsvci(1), port: gb_port(0), peer: SGSN_GB };
     let cells = [2, 3].map(|n| CellConfig::new(Nsei(1), Bvci(n), id(n)));
@@ -41,6 +42,7 @@ fn config() -> WorldConfig {
         ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN }],
         echo_interval: Duration::ZERO,
         n201_u: None,
+        ingress,
         ..SgsnConfig::default()
     };
     sgsn.ns.test = NOT_NOW;
@@ -90,8 +92,8 @@ struct Bench {
 
 impl Bench {
     /// All mobiles attached, with a context each.
-    fn new() -> Self {
-        let world = GprsWorld::new(config()).unwrap();
+    fn new(ingress: Ingress) -> Self {
+        let world = GprsWorld::new(config(ingress)).unwrap();
         let addresses = [Ipv4Addr::UNSPECIFIED; MOBILES as usize];
         let mut bench = Self { world, addresses, arrived: (0, 0) };
         bench.world.start();
@@ -175,45 +177,59 @@ fn the_allocator_counts() {
     assert_eq!(allocations(), before + 1, "{octets:?}");
 }
 
+const BOTH: [Ingress; 2] = [Ingress::Fifo, Ingress::Queued];
+
 #[test]
 fn downlink_in_one_segment() {
-    let mut bench = Bench::new();
-    assert_eq!(bench.measure(LOAD), (0, ALL, 0));
-    assert_eq!(bench.drops(), []);
+    for ingress in BOTH {
+        let mut bench = Bench::new(ingress);
+        assert_eq!(bench.measure(LOAD), (0, ALL, 0), "{ingress:?}");
+        assert_eq!(bench.drops(), []);
+    }
 }
 
 #[test]
 fn downlink_in_three_segments() {
-    let mut bench = Bench::new();
-    let load = Load { octets: 1200, apart: Duration::from_millis(90), ..LOAD };
-    assert_eq!(bench.measure(load), (0, ALL, 0));
-    assert_eq!(bench.drops(), []);
+    for ingress in BOTH {
+        let mut bench = Bench::new(ingress);
+        let load = Load { octets: 1200, apart: Duration::from_millis(90), ..LOAD };
+        assert_eq!(bench.measure(load), (0, ALL, 0), "{ingress:?}");
+        assert_eq!(bench.drops(), []);
+    }
 }
 
 #[test]
 fn downlink_that_waits_for_flow_control_and_is_partly_dropped() {
-    let mut bench = Bench::new();
-    // Four times what the cells carry.
-    let load = Load { octets: 1200, ..LOAD };
-    let (made, arrived, _) = bench.measure(load);
-    assert_eq!(made, 0);
-    assert!(arrived > 1000 && arrived < ALL, "{arrived}");
-    // Of an N-PDU whose last segment was dropped the mobile gives up the others.
-    let named = |drop| matches!(drop, Drop::FlowMsQueueFull | Drop::SndcpIncomplete | Drop::SndcpTimeout);
-    assert!(bench.drops().iter().all(|(drop, _)| named(*drop)), "{:?}", bench.drops());
-    assert!(!bench.drops().is_empty());
+    for ingress in BOTH {
+        let mut bench = Bench::new(ingress);
+        // Many times what the cells carry.
+        let load = Load { octets: 1200, apart: Duration::from_millis(5), ..LOAD };
+        let (made, arrived, _) = bench.measure(load);
+        assert_eq!(made, 0, "{ingress:?}");
+        assert!(arrived > 500 && arrived < ALL, "{arrived}");
+        // Of an N-PDU whose last segment was dropped the mobile gives up the others. In front of the scheduler whole
+        // N-PDUs are dropped.
+        let named = |drop| match ingress {
+            Ingress::Fifo => {
+                matches!(drop, Drop::FlowMsQueueFull | Drop::SndcpIncomplete | Drop::SndcpTimeout)
+            }
+            Ingress::Queued => drop == Drop::FlowQueueFull,
+        };
+        assert!(bench.drops().iter().all(|(drop, _)| named(*drop)), "{:?}", bench.drops());
+        assert!(!bench.drops().is_empty());
+    }
 }
 
 #[test]
 fn uplink_in_one_segment() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(Ingress::Queued);
     assert_eq!(bench.measure(Load { downlink: false, uplink: true, ..LOAD }), (0, 0, ALL));
     assert_eq!(bench.drops(), []);
 }
 
 #[test]
 fn uplink_in_three_segments() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(Ingress::Queued);
     let load = Load { downlink: false, uplink: true, octets: 1200, apart: Duration::from_millis(90), ..LOAD };
     assert_eq!(bench.measure(load), (0, 0, ALL));
     assert_eq!(bench.drops(), []);
@@ -221,7 +237,7 @@ fn uplink_in_three_segments() {
 
 #[test]
 fn both_ways_at_once() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::new(Ingress::Queued);
     assert_eq!(bench.measure(Load { uplink: true, ..LOAD }), (0, ALL, ALL));
     assert_eq!(bench.drops(), []);
 }

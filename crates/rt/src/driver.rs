@@ -104,7 +104,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                 frames: &io.frames,
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
-            if self.outputs.is_empty() {
+            if self.outputs.is_empty() && !self.machine.has_work() {
                 return;
             }
             while let Some(output) = self.outputs.pop() {

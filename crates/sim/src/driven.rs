@@ -55,15 +55,19 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             frames: &self.frames,
         };
         let result = action(&mut self.machine, &mut cx);
-        self.machine.poll_output(&mut cx, &mut self.outputs);
-        while let Some(output) = self.outputs.pop() {
-            match output {
-                Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
-                Output::Event(event) => told(event),
-                Output::Classify(_) => {}
+        loop {
+            self.machine.poll_output(&mut cx, &mut self.outputs);
+            while let Some(output) = self.outputs.pop() {
+                match output {
+                    Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
+                    Output::Event(event) => told(event),
+                    Output::Classify(_) => {}
+                }
+            }
+            if !self.machine.has_work() {
+                return result;
             }
         }
-        result
     }
 
     /// Gives one input.

@@ -84,7 +84,7 @@ impl Node for SgsnNode {
             out.push_str(" holds from the next start on.\n");
         });
         let Some((sgsn, mut cx)) = access.machine_and_context(self.machine) else { return Ok(()) };
-        sgsn.reconfigure(plan.config);
+        sgsn.reconfigure(&mut cx, plan.config);
         sgsn.add_configured_nsvcs(&mut cx)
             .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)))
     }

@@ -1,5 +1,6 @@
 //! What an operator may choose about an SGSN.
 
+use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
 use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -79,6 +80,10 @@ pub struct SgsnConfig {
     pub reassembly_max: usize,
     /// How long they wait.
     pub reassembly_timeout: Duration,
+    /// How N-PDUs from Gn come in.
+    pub ingress: Ingress,
+    /// The queues of the queued ingress.
+    pub queue: QueueConfig,
     /// What is granted of the quality of service that a mobile asks for.
     pub ceilings: Ceilings,
     /// What is dropped of an N-PDU flow above its peak throughput; `None` polices nobody.
@@ -182,6 +187,8 @@ impl Default for SgsnConfig {
             held_lifetime: Duration::from_secs(30),
             reassembly_max: 1024,
             reassembly_timeout: Duration::from_secs(10),
+            ingress: Ingress::Queued,
+            queue: QueueConfig::default(),
             ceilings: Ceilings::default(),
             policing: Some(Policing::default()),
             work: None,

@@ -66,6 +66,14 @@ impl Contexts {
         Some(ContextRef { mobile: Slot { index, generation }, nsapi })
     }
 
+    /// What stands at a place, with its TEID.
+    #[must_use]
+    pub fn at(&self, place: u32) -> Option<(Teid, ContextRef)> {
+        let slot = self.0.at(place)?;
+        let Row { index, generation, nsapi } = *self.0.get(slot)?;
+        Some((teid_of(slot), ContextRef { mobile: Slot { index, generation }, nsapi }))
+    }
+
     /// The slot's generation has more bits than the TEID's.
     fn slot(&self, teid: Teid) -> Option<Slot> {
         let slot = self.0.at(TeidParts::of(teid).place)?;
@@ -131,7 +139,8 @@ mod tests {
         assert_eq!((contexts.find(first), contexts.find(third)), (None, Some(context(9))));
         contexts.remove(third);
         assert!(contexts.put(first, context(7)));
-        assert_eq!(contexts.find(first), Some(context(7)));
+        assert_eq!((contexts.find(first), contexts.at(0)), (Some(context(7)), Some((first, context(7)))));
+        assert_eq!(contexts.at(2), None);
         assert!(!contexts.is_free(Teid(0)) && !contexts.is_free(Teid(0x0100_0002)));
     }
 

@@ -2,6 +2,7 @@
 
 use super::Sgsn;
 use super::contexts::ContextRef;
+use super::flows::Ingress;
 use super::held::{HeldKind, HeldPdu};
 use super::mobile::Mobile;
 use crate::slots::Slot;
@@ -20,9 +21,18 @@ impl Sgsn {
     pub(super) fn gtp_user(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
         let mut outputs = core::mem::take(&mut self.scratch.gtp);
         if let Some(pdu) = self.gtp.receive_user(cx, peer, frame, &mut outputs) {
-            match self.context_of(pdu.teid) {
-                Some((slot, nsapi)) => self.n_pdu_downlink(cx, slot, nsapi, pdu.frame),
-                None => self.gtp.unknown_teid(cx, peer, pdu.teid, &mut outputs),
+            let known = match self.config.ingress {
+                Ingress::Queued => self.enqueue_n_pdu(cx, pdu.teid, pdu.frame).is_ok(),
+                Ingress::Fifo => match self.context_of(pdu.teid) {
+                    Some((slot, nsapi)) => {
+                        self.n_pdu_downlink(cx, slot, nsapi, pdu.frame);
+                        true
+                    }
+                    None => false,
+                },
+            };
+            if !known {
+                self.gtp.unknown_teid(cx, peer, pdu.teid, &mut outputs);
             }
         }
         self.gtp_outputs(cx, &mut outputs);
@@ -62,7 +72,7 @@ impl Sgsn {
     }
 
     /// SNDCP, LLC, and into the queue of the mobile's cell.
-    fn send_n_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
+    pub(super) fn send_n_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
         let mut segments = core::mem::take(&mut self.scratch.segments);
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             match segment(cx, mobile, nsapi, frame, &mut segments) {
@@ -82,6 +92,9 @@ impl Sgsn {
         if let Err(drop) = mobile.llc.unitdata_request(sending.sapi, sending.protected, true, &mut frame) {
             cx.drop(drop, mobile.imsi());
             return;
+        }
+        if let Some(work) = self.config.work {
+            work.spend(&frame);
         }
         self.send_data(cx, slot, sending.nsapi, frame);
     }

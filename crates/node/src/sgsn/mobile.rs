@@ -5,10 +5,12 @@
 //! have memory of their own, which belongs to the mobile and travels with it.
 
 use super::directory::BvcAddress;
+use super::quality::Treatment;
 use gannet_proto::by_nsapi::ByNsapi;
 use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::sm::network::SmContexts;
 use gannet_proto::sndcp::SndcpNsapi;
 use gannet_wire::bssgp::ie as bssgp;
@@ -30,6 +32,12 @@ pub struct Bearer {
     pub protected: bool,
     /// QoS profile of BSSGP, its three octets.
     pub radio_qos: [u8; 3],
+    /// Allocation/retention priority as the GGSN has said it, 0 where it has not.
+    pub allocation_retention: u8,
+    /// How soon its N-PDUs are served.
+    pub class: Class,
+    /// How late they are dropped.
+    pub precedence: Precedence,
 }
 
 impl Bearer {
@@ -40,12 +48,17 @@ impl Bearer {
             sndcp: SndcpNsapi::new(nsapi, Sapi::DATA3),
             protected: true,
             radio_qos: [0; 3],
+            allocation_retention: 0,
+            class: Class::BestEffort,
+            precedence: Precedence::Normal,
         }
     }
 
     /// Takes over the negotiated quality of service: which reliability class is protected, and which the radio
     /// interface acknowledges (03.60 clause 15.2.3 [23.107]); peak throughput and precedence (08.18 clause 11.3.28).
     pub fn set_qos(&mut self, qos: &l3::QosProfile) {
+        let treatment = Treatment::of(qos, self.allocation_retention);
+        (self.class, self.precedence) = (treatment.class, treatment.precedence);
         self.protected = qos.reliability != l3::ReliabilityClass::FIVE;
         let rate_bit_per_s = qos.peak.octets_per_s().map_or(0, |octets| u64::from(octets) * 8);
         let granularity = bssgp::Granularity::for_largest(rate_bit_per_s);
@@ -55,7 +68,7 @@ impl Bearer {
             not_ack: true,
             data: true,
             rlc_unacknowledged: qos.reliability.0 >= 4,
-            precedence: bssgp::Precedence(qos.precedence.0.saturating_sub(1).min(2)),
+            precedence: bssgp::Precedence(treatment.precedence as u8),
         }
         .to_octets();
     }
@@ -121,6 +134,16 @@ impl Mobile {
     /// Takes a bearer out.
     pub fn take_bearer(&mut self, nsapi: Nsapi) -> Option<Bearer> {
         self.bearers.remove(nsapi)
+    }
+
+    /// Reads something of every line of the cache that an N-PDU of this context touches.
+    #[must_use]
+    pub fn touch(&self, nsapi: Nsapi) -> u64 {
+        let bearer = self.bearer(nsapi).map_or(0, |bearer| u64::from(bearer.teid.0));
+        let names = u64::from(self.gmm.tlli().0) ^ u64::from(self.gmm.mm_state() as u8);
+        let links =
+            u64::from(self.llc.n201_u(Sapi::DATA3)) ^ u64::from(self.llc.tlli().map_or(0, |tlli| tlli.0));
+        bearer ^ names ^ links
     }
 
     /// All bearers with their NSAPIs.

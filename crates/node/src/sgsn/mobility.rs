@@ -10,6 +10,7 @@ use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
 use gannet_proto::gmm::{MmState, TemporaryIdentity};
 use gannet_proto::llc::Ciphering;
 use gannet_proto::machine::{Batch, Context};
+use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
@@ -42,7 +43,9 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot).filter(|mobile| !mobile.gmm.is_suspended()) else { return };
         match mobile.gmm.mm_state() {
             MmState::Ready => self.release_held(cx, slot),
-            MmState::Standby if self.held.count(slot) > 0 => self.gmm(cx, slot, GmmEvent::DownlinkData),
+            MmState::Standby if self.held.count(slot) > 0 || self.has_queued(slot) => {
+                self.gmm(cx, slot, GmmEvent::DownlinkData)
+            }
             MmState::Standby | MmState::Idle => {}
         }
     }
@@ -74,6 +77,7 @@ impl Sgsn {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             mobile.gmm.deadlines.arm(mobile_key(owner::GMM, slot), cx.timers);
         }
+        self.flows_follow(slot);
     }
 
     fn gmm_action(
@@ -121,7 +125,10 @@ impl Sgsn {
             GmmAction::MmStateChanged(MmState::Ready) => self.release_held(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
             GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, imsi, ptmsi, rai, drx),
-            GmmAction::PagingFailed => self.discard_held(cx, slot, Drop::HeldUnanswered),
+            GmmAction::PagingFailed => {
+                self.discard_held(cx, slot, Drop::HeldUnanswered);
+                self.drop_queued(cx, slot, Instant(u64::MAX), Drop::HeldUnanswered);
+            }
             GmmAction::DeletePdpContexts(contexts) => self.delete_contexts(cx, slot, contexts),
             GmmAction::Released => self.forget_mobile(cx, slot),
         }
@@ -219,8 +226,9 @@ impl Sgsn {
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
             self.requests.abandon(slot, nsapi);
-            self.bearer_gone(slot, nsapi, bearer);
+            self.bearer_gone(cx, slot, nsapi, bearer, mobile.imsi());
         }
+        self.forget_flows(slot);
         if let Some(imsi) = mobile.imsi() {
             self.directory.forget_imsi(imsi, slot);
             self.tell(SgsnEvent::Detached { imsi });

@@ -12,6 +12,7 @@
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
+//! | [`flows`] | the queue of each PDP context, and who is served next |
 //! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
@@ -23,6 +24,7 @@
 pub mod config;
 pub mod contexts;
 pub mod directory;
+pub mod flows;
 pub mod gb;
 pub mod held;
 pub mod mobile;
@@ -44,6 +46,7 @@ use crate::slots::{Slot, Slots};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
+use flows::{Flows, Ingress};
 use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
@@ -61,7 +64,7 @@ use held::Held;
 use mobile::Mobile;
 use std::collections::HashMap;
 
-pub use config::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
+pub use config::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, Policing, SgsnConfig};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);
@@ -82,9 +85,14 @@ pub(crate) mod owner {
     pub const GTP: u8 = 6;
     pub const FLOW: u8 = 7;
     pub const REASSEMBLY: u8 = 8;
+    pub const HELD: u8 = 9;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
+    }
+
+    pub const fn held_key() -> TimerKey {
+        TimerKey { owner: HELD, slot: 0, generation: 0 }
     }
 
     pub const fn bvc_key() -> TimerKey {
@@ -198,6 +206,7 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
+    pub(crate) flows: Option<Flows>,
     pub(crate) held: Held,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
@@ -237,6 +246,7 @@ impl Sgsn {
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
             contexts: Contexts::with_limit(config.contexts_limit()),
+            flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
@@ -278,6 +288,7 @@ impl Sgsn {
                 self.reassembler.wake(cx);
                 self.reassembler.arm(key, cx.timers);
             }
+            owner::HELD => self.expire_held(cx),
             _ => {}
         }
     }
@@ -310,6 +321,7 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
+                Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
                 Input::Datagram { .. } | Input::Classified { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
@@ -318,9 +330,14 @@ impl Machine for Sgsn {
         self.send_queued(cx);
     }
 
-    fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+        self.serve_flows(cx);
         while let Some(output) = self.out.pop() {
             outputs.push(output);
         }
+    }
+
+    fn has_work(&self) -> bool {
+        self.has_flow_work()
     }
 }

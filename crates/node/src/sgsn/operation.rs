@@ -1,5 +1,6 @@
 //! What an operator does to a running SGSN beside the orders of [`super::SgsnCommand`].
 
+use super::flows::QueueConfig;
 use super::gb::ns_config;
 use super::{GB, Sgsn, SgsnConfig};
 use gannet_proto::gmm::network::GmmEvent;
@@ -36,11 +37,24 @@ impl Sgsn {
 
     /// Takes over what can change at any time: timers, routes of access points, N201-U, the lifetime of LL-PDUs. Sizes
     /// of tables, addresses and what holds for new cells stay as they were made.
-    pub fn reconfigure(&mut self, new: SgsnConfig) {
+    pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));
-        let SgsnConfig { gmm, sm, ns, ggsns, apns, n201_u, pdu_lifetime, held_lifetime, nsvcs, ceilings, policing, .. } =
-            new;
+        let SgsnConfig {
+            gmm,
+            sm,
+            ns,
+            ggsns,
+            apns,
+            n201_u,
+            pdu_lifetime,
+            held_lifetime,
+            nsvcs,
+            ceilings,
+            policing,
+            queue,
+            ..
+        } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
         self.config = SgsnConfig {
             gmm,
@@ -54,9 +68,11 @@ impl Sgsn {
             nsvcs,
             ceilings,
             policing,
+            queue: QueueConfig { pdus_max: self.config.queue.pdus_max, ..queue },
             stranger_answers_per_second,
             ..self.config.clone()
         };
+        self.reconfigure_flows(cx.now);
     }
 
     /// Blocks, unblocks or resets an NS-VC.

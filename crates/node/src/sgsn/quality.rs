@@ -76,7 +76,8 @@ impl Ceilings {
         let within = |kbps: Option<u32>, ceiling: u32| kbps.map_or(ceiling, |kbps| kbps.min(ceiling));
         if let Some(ceiling) = self.mbr_down_kbps {
             r99.mbr_down = BitRate::from_kbps(within(r99.mbr_down.kbps(), ceiling));
-            r99.gbr_down = r99.gbr_down.kbps().map_or(r99.gbr_down, |kbps| BitRate::from_kbps(kbps.min(ceiling)));
+            r99.gbr_down =
+                r99.gbr_down.kbps().map_or(r99.gbr_down, |kbps| BitRate::from_kbps(kbps.min(ceiling)));
         }
         if let Some(ceiling) = self.mbr_up_kbps {
             r99.mbr_up = bit_rate_code_kbps(within(bit_rate_kbps(r99.mbr_up), ceiling));
@@ -213,7 +214,10 @@ mod tests {
     #[test]
     fn rates_by_the_table() {
         let rate = |profile: QosProfile| Treatment::of(&profile, 0).rate_octets_per_s;
-        assert_eq!([1, 4, 9, 0, 12].map(|peak| rate(r97(4, peak, 2))), [1000, 8000, 256_000, 256_000, 256_000]);
+        assert_eq!(
+            [1, 4, 9, 0, 12].map(|peak| rate(r97(4, peak, 2))),
+            [1000, 8000, 256_000, 256_000, 256_000]
+        );
         assert_eq!(rate(r99(4, 4, 24)), 3000, "the bit rate is finer");
         assert_eq!(rate(r99(4, 2, 24)), 2000, "the class is smaller");
         assert_eq!(rate(r99(4, 9, 8640)), 1_080_000, "class 9 is open above");

@@ -29,7 +29,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-const LAYOUT: u8 = 2;
+const LAYOUT: u8 = 3;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -118,6 +118,8 @@ impl Sgsn {
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
         self.name(cx, slot, imsi, radio_capability);
+        self.flows_follow(slot);
+        (5..=15).for_each(|nsapi| self.flow_changed(slot, Nsapi(nsapi)));
         self.settle_contexts(cx, slot);
         self.send_queued(cx);
         Ok(slot)

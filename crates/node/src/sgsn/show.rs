@@ -1,6 +1,7 @@
 //! What an operator sees of an SGSN: its parts, read only.
 
 use super::contexts::Contexts;
+use super::flows::Flows;
 use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
 use super::{Sgsn, SgsnConfig, Stats};
@@ -66,6 +67,12 @@ impl Sgsn {
         Some(self.mobiles.get(slot)?.bearer(nsapi)?.teid)
     }
 
+    /// The queues of the queued ingress; `None` where N-PDUs are processed as they arrive.
+    #[must_use]
+    pub const fn flows(&self) -> Option<&Flows> {
+        self.flows.as_ref()
+    }
+
     /// PDP contexts that have a TEID.
     #[must_use]
     pub const fn contexts(&self) -> &Contexts {
@@ -80,6 +87,8 @@ impl Sgsn {
             ("names of mobiles", self.directory.len()),
             ("PDP contexts", self.contexts.len()),
             ("N-PDUs held", self.held.len()),
+            ("N-PDUs queued", self.flows.as_ref().map_or(0, |flows| flows.queues().queued().pdus as usize)),
+            ("N-PDUs queued for who is paged", self.flows.as_ref().map_or(0, |flows| flows.held() as usize)),
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("radio capabilities", self.radio_capability.len()),
             ("requests to GGSNs", self.requests.len()),

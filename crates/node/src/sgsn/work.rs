@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn calibration_takes_the_median() {
-        let mut times = [9, 1, 65_536 * 2, 1 << 40, 65_536 * 2, 1 << 50, 3, 65_536 * 2, 65_536 * 2].into_iter();
+        let mut times =
+            [9, 1, 65_536 * 2, 1 << 40, 65_536 * 2, 1 << 50, 3, 65_536 * 2, 65_536 * 2].into_iter();
         let work = Work::calibrated(7500, |probe| {
             assert_eq!(probe.steps, 65_536);
             times.next().unwrap()

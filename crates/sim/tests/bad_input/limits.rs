@@ -5,6 +5,7 @@ use crate::mobiles::attach_request_with;
 use crate::octets;
 use core::net::SocketAddr;
 use gannet_node::ms::MsCommand;
+use gannet_node::sgsn::flows::Ingress;
 use gannet_node::sgsn::{GTP_C, SgsnCommand};
 use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::machine::Peer;
@@ -38,7 +39,7 @@ fn hears_again(bench: &mut Bench) {
 
 #[test]
 fn paging_that_nobody_answers() {
-    let mut bench = with_a_deaf_mobile(|_| ());
+    let mut bench = with_a_deaf_mobile(|config| config.sgsn.held_lifetime = Duration::from_secs(300));
     let before = bench.snapshot();
     bench.burst(0, 25);
     bench.run(35);
@@ -83,7 +84,7 @@ fn what_was_held_for_a_mobile_goes_with_it() {
     bench.run(1);
     bench.assert_all_arrived(&[0]);
     let moved = at_sgsn(&bench, &before);
-    assert!(moved.contains(&(Node::Sgsn, Drop::HeldMobileGone, 3)), "{moved:?}");
+    assert!(moved.contains(&(Node::Sgsn, Drop::FlowQueueContextGone, 3)), "{moved:?}");
     hears_again(&mut bench);
     bench.end_after(2 * 3600);
 }
@@ -104,7 +105,7 @@ fn what_was_held_for_a_context_that_is_gone() {
     bench.run(15);
     bench.assert_all_arrived(&[0]);
     let moved = at_sgsn(&bench, &before);
-    assert!(moved.contains(&(Node::Sgsn, Drop::SgsnNoContext, 2)), "{moved:?}");
+    assert!(moved.contains(&(Node::Sgsn, Drop::FlowQueueContextGone, 2)), "{moved:?}");
     // The GGSN did not say so itself: its context goes when the mobile asks anew.
     bench.activate(0);
     bench.run(5);
@@ -195,7 +196,7 @@ fn a_mobile_that_is_put_where_its_cell_is_unknown() {
 
 #[test]
 fn more_than_a_queue_holds() {
-    let mut bench = Bench::new();
+    let mut bench = Bench::with(|config| config.sgsn.ingress = Ingress::Fifo);
     (bench.length, bench.interval) = (450, Some(Duration::from_millis(500)));
     let before = bench.snapshot();
     bench.burst(0, 400);
@@ -208,9 +209,26 @@ fn more_than_a_queue_holds() {
     bench.end();
 }
 
+/// The same load where the SGSN has queues at its input: what a cell has no room for yet waits there.
+#[test]
+fn nothing_is_dropped_behind_the_scheduler() {
+    let mut bench = Bench::with(|config| config.sgsn.flow.data.cell.pdus = 50);
+    (bench.length, bench.interval) = (450, Some(Duration::from_millis(500)));
+    let before = bench.snapshot();
+    bench.burst(0, 400);
+    bench.run(20);
+    bench.assert_all_arrived(&[]);
+    assert_eq!(bench.moved(&before), []);
+    let queues = bench.world.sgsn.machine.flows().unwrap().queues();
+    assert_eq!(queues.totals().offered, queues.totals().served.iter().sum::<u64>());
+    bench.end();
+}
+
 #[test]
 fn more_than_a_cell_holds() {
-    let mut bench = Bench::with(|config| config.sgsn.flow.data.cell.pdus = 50);
+    let mut bench = Bench::with(|config| {
+        (config.sgsn.flow.data.cell.pdus, config.sgsn.ingress) = (50, Ingress::Fifo);
+    });
     (bench.length, bench.interval) = (450, Some(Duration::from_millis(500)));
     let before = bench.snapshot();
     bench.burst(0, 400);

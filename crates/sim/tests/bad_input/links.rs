@@ -5,6 +5,7 @@ use crate::octets;
 use gannet_node::bss::Command as BssCommand;
 use gannet_node::ms::MsCommand;
 use gannet_node::sgsn::GB;
+use gannet_node::sgsn::flows::Ingress;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::time::Duration;
@@ -105,7 +106,9 @@ fn a_bad_link_leaves_nothing_behind_whatever_the_seed() {
 
 /// 300 N-PDUs for a mobile are more than its cell takes at once.
 fn with_a_backlog() -> Bench {
-    let mut bench = Bench::with(|config| config.sgsn.flow.data.ms.pdus = 400);
+    let mut bench = Bench::with(|config| {
+        (config.sgsn.flow.data.ms.pdus, config.sgsn.ingress) = (400, Ingress::Fifo);
+    });
     (bench.length, bench.interval) = (450, Some(Duration::from_millis(500)));
     bench.burst(0, 300);
     bench.run_for(Duration::from_millis(100));
@@ -173,7 +176,9 @@ fn a_blocked_bvc_keeps_what_is_queued() {
         bench.burst(mobile, 10);
     }
     bench.run(2);
-    assert_eq!(bench.world.sgsn.machine.gb().flow.queued_pdus(), 40);
+    let sgsn = &bench.world.sgsn.machine;
+    let at_input = sgsn.flows().unwrap().queues().queued().pdus;
+    assert_eq!(sgsn.gb().flow.queued_pdus() + at_input, 40);
     bench.offer(0, true);
     bench.run(1);
     bench.world.order_bss(BssCommand::UnblockCell(0));

@@ -6,6 +6,7 @@ mod signalling;
 pub use sending::Meta;
 
 use super::directory::BvcAddress;
+use super::flows::Ingress;
 use super::{GB, Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::bvc::{self, BvcOutput, Bvcs};
@@ -68,6 +69,9 @@ impl Gb {
         let mut flow = config.flow.clone();
         flow.cells_max = config.cells_max;
         flow.ms_max = u32::try_from(config.mobiles_max).unwrap_or(u32::MAX);
+        // Without queues at the input there is nobody to be told.
+        let feedback = flow.feedback.unwrap_or_default();
+        flow.feedback = (config.ingress == Ingress::Queued).then_some(feedback);
         // No limit below that of the mobiles: each of them may have a backlog.
         flow.active_ms_max = flow.active_ms_max.max(flow.ms_max);
         Self {
@@ -261,6 +265,7 @@ impl Sgsn {
                 self.gb.flow.flush(cx, slot.index);
             }
         }
+        self.flows_moved(slot);
         let moves = same_area && old.nsei == new.nsei;
         let message = Message::FlushLl {
             tlli,

@@ -43,6 +43,9 @@ const SIGNALLING: QosProfile = QosProfile {
     precedence: RadioPriority::HIGH,
 };
 
+/// Its class and precedence.
+const FIRST: (Class, Precedence) = (Class::Signalling, Precedence::High);
+
 impl Sgsn {
     /// An LL-PDU of GMM, SM or LLC itself for a mobile.
     pub(in super::super) fn send_signalling(
@@ -55,13 +58,13 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
         let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING };
-        self.enqueue(cx, cell, Class::Signalling, meta, frame);
+        self.enqueue(cx, cell, FIRST, meta, frame);
     }
 
     /// An LL-PDU for a mobile that has no place in the table.
     pub(in super::super) fn send_to_stranger(&mut self, cx: &mut Context<'_>, to: Uplink, frame: Frame) {
         let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING };
-        self.enqueue(cx, to.cell, Class::Signalling, meta, frame);
+        self.enqueue(cx, to.cell, FIRST, meta, frame);
     }
 
     /// An LL-PDU with user data.
@@ -76,22 +79,30 @@ impl Sgsn {
             return;
         };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
+        let (class, precedence) = (bearer.class, bearer.precedence);
         let meta = Meta {
             slot: Some(slot),
             tlli: mobile.gmm.tlli(),
             imsi,
             qos: QosProfile::from_octets(bearer.radio_qos),
         };
-        self.enqueue(cx, cell, Class::BestEffort, meta, frame);
+        self.enqueue(cx, cell, (class, precedence), meta, frame);
     }
 
-    fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, class: Class, meta: Meta, frame: Frame) {
+    fn enqueue(
+        &mut self,
+        cx: &mut Context<'_>,
+        cell: Cell,
+        (class, precedence): (Class, Precedence),
+        meta: Meta,
+        frame: Frame,
+    ) {
         let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
             return;
         };
         let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
-        let pdu = Pdu { class, precedence: precedence(&meta.qos), expires, meta, frame };
+        let pdu = Pdu { class, precedence, expires, meta, frame };
         self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
     }
 
@@ -105,11 +116,12 @@ impl Sgsn {
                         cx.timers.wake(owner::flow_key(), at);
                         self.gb.flow_asked = at;
                     }
-                    return;
+                    break;
                 }
-                Dequeue::Empty => return,
+                Dequeue::Empty => break,
             }
         }
+        self.follow_feedback();
     }
 
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
@@ -148,15 +160,6 @@ impl Sgsn {
         // PDUs of one mobile take one NS-VC, so that they stay in order (08.16 clause 4.4).
         let lsp = meta.slot.map_or(meta.tlli.0, |slot| slot.index);
         self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame);
-    }
-}
-
-/// How late it is dropped here is what the BSS is told for its part.
-const fn precedence(qos: &QosProfile) -> Precedence {
-    match qos.precedence {
-        RadioPriority::HIGH => Precedence::High,
-        RadioPriority::LOW => Precedence::Low,
-        _ => Precedence::Normal,
     }
 }
 

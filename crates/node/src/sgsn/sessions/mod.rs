@@ -21,7 +21,7 @@ use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
 use gannet_wire::DecodeError;
-use gannet_wire::id::{Nsapi, Sapi, Teid};
+use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::ie::{PdpContextStatus, QosProfile, SmCause};
 use gannet_wire::l3::sm::SmMessage;
@@ -104,6 +104,7 @@ impl Sgsn {
                 if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
                     bearer.set_qos(&qos);
                 }
+                self.flow_changed(slot, nsapi);
             }
             SmAction::Released { nsapi, cause: _ } => self.released(cx, slot, nsapi),
         }
@@ -132,6 +133,8 @@ impl Sgsn {
             bearer.sndcp = SndcpNsapi::new(nsapi, sapi);
             bearer.set_qos(qos);
         }
+        self.flow_changed(slot, nsapi);
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (tlli, imsi) = (mobile.gmm.tlli(), mobile.imsi());
         let mut outputs = Batch::default();
         if let Some(wanted) = n201_u.filter(|wanted| *wanted != mobile.llc.n201_u(sapi)) {
@@ -153,7 +156,8 @@ impl Sgsn {
     fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
-            self.bearer_gone(slot, nsapi, &bearer);
+            let whose = self.imsi_of(slot);
+            self.bearer_gone(cx, slot, nsapi, &bearer, whose);
         }
         if let Some(imsi) = self.imsi_of(slot) {
             self.tell(SgsnEvent::Deactivated { imsi, nsapi });
@@ -194,7 +198,15 @@ impl Sgsn {
     }
 
     /// A bearer was taken out of its mobile: its TEID is old from now on, and its tunnel goes.
-    pub(super) fn bearer_gone(&mut self, slot: Slot, nsapi: Nsapi, bearer: &Bearer) {
+    pub(super) fn bearer_gone(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        bearer: &Bearer,
+        whose: Option<Imsi>,
+    ) {
+        self.flow_gone(cx, slot, bearer.teid, whose);
         self.contexts.remove(bearer.teid);
         if let Some(tunnel) = bearer.tunnel {
             self.close_tunnel(slot, nsapi, tunnel);

@@ -29,7 +29,8 @@ impl AccessPoints {
     /// As configured.
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
-        let mut this = Self { routes: Vec::new(), default: None, ceilings: config.ceilings, names: Vec::new() };
+        let mut this =
+            Self { routes: Vec::new(), default: None, ceilings: config.ceilings, names: Vec::new() };
         this.reroute(config);
         this
     }

@@ -116,7 +116,8 @@ impl Sgsn {
             sgsn_control: address,
             sgsn_user: address,
             msisdn: None,
-            qos: Qos::new(2, &wish.qos),
+            // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
+            qos: Qos::new(wish.qos.precedence.0, &wish.qos),
             tft: None,
             trigger_id: None,
             omc_identity: None,
@@ -217,7 +218,10 @@ impl Sgsn {
             return false;
         };
         match self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
-            Some(bearer) => bearer.tunnel = Some(tunnel),
+            Some(bearer) => {
+                bearer.tunnel = Some(tunnel);
+                bearer.allocation_retention = created.qos.allocation_retention;
+            }
             None => {
                 self.gtp.close(tunnel);
                 return false;
@@ -227,6 +231,15 @@ impl Sgsn {
         let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
         self.sm(cx, slot, SmEvent::Created { nsapi, qos, address, pco });
         true
+    }
+
+    /// Takes the tunnel from a context, and with it its flow.
+    fn take_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
+        let mobile = self.mobiles.get_mut(slot)?;
+        let (whose, bearer) = (mobile.imsi(), mobile.bearer_mut(nsapi)?);
+        let (tunnel, teid) = (bearer.tunnel.take(), bearer.teid);
+        self.flow_gone(cx, slot, teid, whose);
+        tunnel
     }
 
     /// Gives a tunnel back that a context had.
@@ -244,8 +257,7 @@ impl Sgsn {
     /// as the GGSN says that it is there.
     pub(super) fn delete_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         let abandoned = self.requests.abandon(slot, nsapi);
-        let tunnel = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)?.tunnel.take());
-        let Some(tunnel) = tunnel else {
+        let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) else {
             if !abandoned {
                 cx.log(Category::Gtp, Level::Debug, format_args!("NSAPI {nsapi} has no tunnel to take down"));
             }
@@ -335,8 +347,7 @@ impl Sgsn {
     }
 
     fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        let tunnel = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)?.tunnel.take());
-        if let Some(tunnel) = tunnel {
+        if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
             self.close_tunnel(slot, nsapi, tunnel);
         }
         let cause = SmCause::RegularDeactivation;

@@ -10,6 +10,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::Cell;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
 use gannet_proto::machine::{Peer, Surroundings};
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
 use gannet_wire::bssgp::ie::Cause as BssgpCause;
@@ -105,6 +106,28 @@ impl Phone {
     }
 }
 
+/// What a driver's classifier would know: rules by TEID, and why they are blocked.
+#[derive(Debug, Default)]
+pub struct Rules(pub std::collections::BTreeMap<u32, (Rule, std::collections::BTreeSet<Block>)>);
+
+impl Rules {
+    fn apply(&mut self, change: RuleChange) {
+        let teid = |key| match key {
+            Key::Teid(Teid(teid)) => teid,
+            other => panic!("{other:?}"),
+        };
+        match change {
+            RuleChange::Install(rule) => {
+                assert_eq!(teid(rule.key), rule.name);
+                self.0.insert(rule.name, (rule, Default::default()));
+            }
+            RuleChange::Remove(key) => assert!(self.0.remove(&teid(key)).is_some(), "{key:?}"),
+            RuleChange::Block(key, why) => assert!(self.0.get_mut(&teid(key)).unwrap().1.insert(why)),
+            RuleChange::Unblock(key, why) => assert!(self.0.get_mut(&teid(key)).unwrap().1.remove(&why)),
+        }
+    }
+}
+
 pub struct Bench {
     pub around: Surroundings<Quiet>,
     /// Of the phones.
@@ -113,6 +136,7 @@ pub struct Bench {
     pub phones: Vec<Phone>,
     pub sent: VecDeque<Sent>,
     pub events: Vec<SgsnEvent>,
+    pub rules: Rules,
     pub silent_ggsn: bool,
     pub silent_bss: bool,
     pub sequence: u16,
@@ -158,6 +182,7 @@ impl Bench {
             phones: (0..6).map(Phone::new).collect(),
             sent: VecDeque::new(),
             events: Vec::new(),
+            rules: Rules::default(),
             silent_ggsn: false,
             silent_bss: false,
             sequence: 0,
@@ -168,7 +193,11 @@ impl Bench {
 
     /// The usual SGSN with phone 0 attached in cell 0, and with a context where `active`.
     pub fn attached(active: bool) -> Self {
-        let mut bench = Self::new(|_| ());
+        Self::attached_with(active, Ingress::Queued)
+    }
+
+    pub fn attached_with(active: bool, ingress: Ingress) -> Self {
+        let mut bench = Self::new(|config| config.ingress = ingress);
         bench.attach(0);
         if active {
             bench.activate(0, NSAPI);
@@ -189,10 +218,19 @@ impl Bench {
     /// Takes what the SGSN has to send and to tell.
     pub fn collect(&mut self) {
         let mut outputs = Batch::default();
-        self.sgsn.poll_output(&mut self.around.context(), &mut outputs);
+        loop {
+            self.sgsn.poll_output(&mut self.around.context(), &mut outputs);
+            self.take_outputs(&mut outputs);
+            if !self.sgsn.has_work() {
+                return;
+            }
+        }
+    }
+
+    fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent>>) {
         while let Some(output) = outputs.pop() {
             match output {
-                Output::Classify(_) => {}
+                Output::Classify(change) => self.rules.apply(change),
                 Output::Event(event) => self.events.push(event),
                 Output::Transmit { port, peer: Peer::Udp(peer), frame } => {
                     let octets = frame.to_vec();

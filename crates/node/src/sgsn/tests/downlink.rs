@@ -21,7 +21,11 @@ use gannet_wire::sndcp::{Compression, Header, Pdu};
 
 /// A bench whose mobile has fallen into STANDBY.
 fn standby() -> Bench {
-    let mut bench = Bench::attached(true);
+    standby_with(Ingress::Queued)
+}
+
+fn standby_with(ingress: Ingress) -> Bench {
+    let mut bench = Bench::attached_with(true, ingress);
     bench.pass_secs(45);
     assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Standby);
     bench
@@ -236,7 +240,7 @@ fn an_ll_pdu_without_room_for_its_header() {
 
 #[test]
 fn an_n_pdu_whose_context_is_not_there() {
-    let mut bench = standby();
+    let mut bench = standby_with(Ingress::Fifo);
     bench.downlink(0, NSAPI, b"n-pdu");
     expect_paging(&mut bench);
     // The context ends while its N-PDU is held.
@@ -288,15 +292,22 @@ fn a_session_message_to_a_mobile_in_standby_pages_it_first() {
 
 #[test]
 fn a_mobile_that_does_not_answer_its_paging() {
-    let mut bench = standby();
-    bench.downlink(0, NSAPI, b"n-pdu");
-    for _ in 0..3 {
-        expect_paging(&mut bench);
-        bench.pass_secs(10);
+    for ingress in [Ingress::Fifo, Ingress::Queued] {
+        let mut bench = Bench::new(|config| {
+            (config.held_lifetime, config.ingress) = (Duration::from_secs(100), ingress);
+        });
+        bench.attach(0);
+        bench.activate(0, NSAPI);
+        bench.pass_secs(45);
+        bench.downlink(0, NSAPI, b"n-pdu");
+        for _ in 0..3 {
+            expect_paging(&mut bench);
+            bench.pass_secs(10);
+        }
+        assert!(bench.is_silent());
+        assert_eq!(bench.drops(), [(Drop::GmmPagingFailed, 1), (Drop::HeldUnanswered, 1)]);
+        assert_eq!(bench.around.frames.free(), FRAMES);
     }
-    assert!(bench.is_silent());
-    assert_eq!(bench.drops(), [(Drop::GmmPagingFailed, 1), (Drop::HeldUnanswered, 1)]);
-    assert_eq!(bench.around.frames.free(), FRAMES);
 }
 
 #[test]
@@ -318,27 +329,37 @@ fn room_for_what_is_held() {
 
 #[test]
 fn what_was_held_too_long() {
-    let mut bench = Bench::new(|config| config.held_lifetime = Duration::from_secs(5));
-    bench.attach(0);
-    bench.activate(0, NSAPI);
-    bench.pass_secs(45);
-    bench.downlink(0, NSAPI, b"old");
-    bench.pass_secs(6);
-    bench.downlink(0, NSAPI, b"new");
-    bench.sent.clear();
-    bench.beacon(0);
-    assert_eq!(bench.hear(0).1[4..], *b"new");
-    assert_eq!(bench.drops(), [(Drop::HeldTooLong, 1)]);
+    for ingress in [Ingress::Fifo, Ingress::Queued] {
+        let mut bench = Bench::new(|config| {
+            (config.held_lifetime, config.ingress) = (Duration::from_secs(5), ingress);
+        });
+        bench.attach(0);
+        bench.activate(0, NSAPI);
+        bench.pass_secs(45);
+        bench.downlink(0, NSAPI, b"old");
+        bench.pass_secs(4);
+        bench.downlink(0, NSAPI, b"new");
+        bench.pass_secs(2);
+        bench.sent.clear();
+        bench.beacon(0);
+        assert_eq!(bench.hear(0).1[4..], *b"new");
+        assert_eq!(bench.drops(), [(Drop::HeldTooLong, 1)]);
+        bench.downlink(0, NSAPI, b"more");
+        assert_eq!(bench.hear(0).1[4..], *b"more");
+    }
 }
 
 #[test]
 fn what_was_held_for_a_mobile_that_is_gone() {
-    let mut bench = standby();
-    bench.downlink(0, NSAPI, b"n-pdu");
-    bench.sent.clear();
-    // Its subscriber attaches with another phone.
-    bench.gmm(1, attach_request(ie::MobileIdentity::Imsi(imsi(0))));
-    assert_eq!(bench.drops(), [(Drop::HeldMobileGone, 1)]);
+    let gone = [(Ingress::Fifo, Drop::HeldMobileGone), (Ingress::Queued, Drop::FlowQueueContextGone)];
+    for (ingress, drop) in gone {
+        let mut bench = standby_with(ingress);
+        bench.downlink(0, NSAPI, b"n-pdu");
+        bench.sent.clear();
+        // Its subscriber attaches with another phone.
+        bench.gmm(1, attach_request(ie::MobileIdentity::Imsi(imsi(0))));
+        assert_eq!(bench.drops(), [(drop, 1)]);
+    }
 }
 
 #[test]

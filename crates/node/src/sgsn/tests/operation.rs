@@ -75,7 +75,7 @@ fn routes_and_timers_change_for_what_comes() {
     config.gmm.t3350 = Duration::from_secs(2);
     config.ns.test = Duration::from_secs(7);
     config.mobiles_max = 1;
-    bench.sgsn.reconfigure(config);
+    bench.sgsn.reconfigure(&mut bench.around.context(), config);
     assert_eq!(bench.sgsn.config().gmm.t3350, Duration::from_secs(2));
     assert_eq!(bench.sgsn.gb().ns.config().tns_test, Duration::from_secs(7));
     // The tables stay as they were made, and so does the context that was there.

@@ -32,6 +32,7 @@
 mod admit;
 mod cell;
 mod chains;
+mod expire;
 mod flow;
 mod nodes;
 mod ring;

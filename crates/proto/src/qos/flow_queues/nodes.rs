@@ -63,6 +63,12 @@ impl<T> Nodes<T> {
         Ok(())
     }
 
+    /// Since when the oldest item of the flow is queued.
+    pub(super) fn oldest(&self, flow: &Flow) -> Option<Instant> {
+        let node = self.nodes.get(flow.head as usize)?;
+        node.item.as_ref().map(|_| node.since)
+    }
+
     /// Takes out the oldest item.
     pub(super) fn pop_front(&mut self, flow: &mut Flow) -> Option<Taken<T>> {
         let at = flow.head;

@@ -395,3 +395,28 @@ fn a_visit_is_never_in_vain() {
     let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
     assert_eq!(order.len(), 5);
 }
+
+#[test]
+fn what_has_waited_too_long() {
+    let high = Limit { pdus: 5, octets: 10_000 };
+    let low = Limit { pdus: 2, octets: 10_000 };
+    let mut queues = queues(CONFIG, &[FlowConfig { high, low, ..FLOW }, FLOW]);
+    fill(&mut queues, 0, 0..6);
+    fill(&mut queues, 1, 0..2);
+    queues.block(0);
+    let mut gone = Vec::new();
+    assert!(!queues.expire(0, Instant(3), |item, octets| gone.push((item, octets))));
+    assert_eq!(gone, [(0, 100), (1, 100), (2, 100)]);
+    assert!(queues.expire(0, Instant(4), |item, octets| gone.push((item, octets))), "two are left");
+    assert_eq!((gone.last(), queues.backlog(0)), (Some(&(3, 100)), Amount { pdus: 2, octets: 200 }));
+    assert_eq!((queues.ready(), queues.totals().drained), (2, 4));
+    queues.unblock(0);
+    assert!(!queues.expire(1, Instant(9), |_, _| ()));
+    assert_eq!(
+        (queues.ready(), queues.backlog(1), queues.backlog(99)),
+        (2, Amount::default(), Amount::default())
+    );
+    let left: Vec<u32> = served(&mut queues, Instant(9)).into_iter().map(|(_, item, _)| item).collect();
+    assert_eq!(left, [4, 5]);
+    assert!(!queues.has_work() && queues.queued() == Amount::default());
+}

@@ -1,0 +1,88 @@
+//! An N-PDU goes into the queue of its context.
+
+use super::blocking::UNREACHABLE;
+use super::flow_of;
+use crate::sgsn::Sgsn;
+use crate::sgsn::contexts::ContextRef;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::machine::Context;
+use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::qos::flow_queues::Dropped;
+use gannet_wire::id::Teid;
+
+impl Sgsn {
+    /// A T-PDU whose TEID a driver has read. Who sent it is not known, so an unknown TEID has no answer.
+    pub(in crate::sgsn) fn classified(&mut self, cx: &mut Context<'_>, teid: Teid, frame: Frame) {
+        if self.enqueue_n_pdu(cx, teid, frame).is_err() {
+            cx.drop(Drop::GtpUnknownTeid, None);
+        }
+    }
+
+    /// A T-PDU for one of our endpoints.
+    ///
+    /// # Errors
+    /// The T-PDU itself, where no active context has this very TEID.
+    pub(in crate::sgsn) fn enqueue_n_pdu(
+        &mut self,
+        cx: &mut Context<'_>,
+        teid: Teid,
+        frame: Frame,
+    ) -> Result<(), Frame> {
+        let Some(ContextRef { mobile: slot, nsapi: _ }) = self.contexts.find(teid) else { return Err(frame) };
+        let Some(flows) = &mut self.flows else { return Err(frame) };
+        let flow = flow_of(teid);
+        let Some(view) = flows.queues.view(flow) else { return Err(frame) };
+        self.stats.n_pdu_downlink += 1;
+        if view.cell >= flows.cells_max * 2 {
+            // Its cell was not known when the mobile was heard there.
+            self.flows_moved(slot);
+        }
+        let Some(flows) = &mut self.flows else { return Ok(()) };
+        let unreachable = flows.mark(slot) & UNREACHABLE != 0;
+        if unreachable && !self.may_hold(cx, view.queued.pdus) {
+            cx.drop(Drop::HeldFull, self.imsi_of(slot));
+            self.gmm(cx, slot, GmmEvent::DownlinkData);
+            return Ok(());
+        }
+        let Some(flows) = &mut self.flows else { return Ok(()) };
+        let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        let mut dropped = core::mem::take(&mut flows.dropped);
+        let enqueued = flows.queues.enqueue(cx.now, flow, octets, frame, &mut |gone| dropped.push(gone));
+        if enqueued.accepted && unreachable {
+            flows.held += 1;
+        }
+        if enqueued.crossed_high {
+            self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+        }
+        for gone in &dropped {
+            self.gave_way(cx, flow, gone);
+        }
+        // The frames of what was dropped go back to their pool.
+        dropped.clear();
+        if let Some(flows) = &mut self.flows {
+            flows.dropped = dropped;
+        }
+        if unreachable {
+            self.note_held(cx, slot);
+            self.gmm(cx, slot, GmmEvent::DownlinkData);
+        }
+        Ok(())
+    }
+
+    /// Something was dropped so that something else has room, or because it has none itself.
+    fn gave_way(&mut self, cx: &mut Context<'_>, arrived: u32, gone: &Dropped<Frame>) {
+        let Some((teid, context)) = self.context_of_flow(gone.flow) else { return };
+        cx.drop(gone.reason, self.imsi_of(context.mobile));
+        if let Some(flows) = &mut self.flows
+            && flows.mark(context.mobile) & UNREACHABLE != 0
+            && (gone.flow != arrived || gone.reason == Drop::FlowQueuePushedOut)
+        {
+            flows.held -= 1;
+        }
+        if gone.crossed_low {
+            self.classify(RuleChange::Unblock(Key::Teid(teid), Block::QueueFull));
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Flows that are not served: of mobiles that must be paged first or are suspended, and of those whose output queue is
+//! full. What waits for a mobile that cannot be reached is bounded, for each and in all, and not kept for ever.
+
+use super::{Flows, flow_of};
+use crate::sgsn::{Sgsn, owner};
+use crate::slots::Slot;
+use gannet_proto::bssgp::flow_control::{Feedback, Whose};
+use gannet_proto::drops::Drop;
+use gannet_proto::gmm::MmState;
+use gannet_proto::machine::Context;
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::time::Instant;
+use gannet_wire::id::Nsapi;
+
+/// The mobile is not READY, or is suspended.
+pub(super) const UNREACHABLE: u8 = 1;
+/// Flow control takes no more real time of the mobile.
+pub(super) const FULL_REAL_TIME: u8 = 1 << 1;
+/// Flow control takes no more best effort of the mobile.
+pub(super) const FULL_BEST_EFFORT: u8 = 1 << 2;
+/// The mobile is among the expiries.
+const NOTED: u8 = 1 << 3;
+
+/// The mark of a full output queue.
+const fn full_mark(class: Class) -> u8 {
+    match class {
+        Class::RealTime => FULL_REAL_TIME,
+        Class::Signalling | Class::BestEffort => FULL_BEST_EFFORT,
+    }
+}
+
+impl Sgsn {
+    /// Brings a context's flow in line with its mobile's marks.
+    pub(super) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let Some(bearer) = mobile.bearer(nsapi) else { return };
+        let flow = flow_of(bearer.teid);
+        if flows.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
+            flows.queues.block(flow);
+        } else {
+            flows.queues.unblock(flow);
+        }
+    }
+
+    fn set_all_blocked(&mut self, slot: Slot) {
+        for nsapi in (5..=15).map(Nsapi) {
+            self.set_blocked(slot, nsapi);
+        }
+    }
+
+    /// Asked after everything that GMM has done to a mobile: are its flows to be served?
+    pub(in crate::sgsn) fn flows_follow(&mut self, slot: Slot) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let unreachable = mobile.gmm.mm_state() != MmState::Ready || mobile.gmm.is_suspended();
+        if (flows.mark(slot) & UNREACHABLE != 0) == unreachable {
+            return;
+        }
+        flows.set_mark(slot, UNREACHABLE, unreachable);
+        let waiting: u32 =
+            mobile.bearers().map(|(_, bearer)| flows.queues.backlog(flow_of(bearer.teid)).pdus).sum();
+        flows.held = if unreachable { flows.held + waiting } else { flows.held - waiting };
+        self.set_all_blocked(slot);
+    }
+
+    /// Something waits in a queue of a mobile.
+    pub(in crate::sgsn) fn has_queued(&self, slot: Slot) -> bool {
+        let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return false };
+        mobile.bearers().any(|(_, bearer)| flows.queues.backlog(flow_of(bearer.teid)).pdus > 0)
+    }
+
+    /// A mobile is gone: nothing that was known of it holds for the next one in its slot.
+    pub(in crate::sgsn) fn forget_flows(&mut self, slot: Slot) {
+        if let Some(marks) = self.flows.as_mut().and_then(|flows| flows.marks.get_mut(slot.index as usize)) {
+            *marks = 0;
+        }
+    }
+
+    /// Does what flow control has told since it was asked last. To be called after everything that fills or empties its
+    /// queues, and before the next N-PDU goes into them.
+    pub(in crate::sgsn) fn follow_feedback(&mut self) {
+        while let Some(Feedback { whose, blocked }) = self.gb.flow.take_feedback() {
+            match whose {
+                Whose::Ms(index, class) => self.mobile_full(index, class, blocked),
+                Whose::Cell(cell, class) => self.cell_full(cell, class, blocked),
+                Whose::Node => {
+                    if let Some(flows) = &mut self.flows {
+                        flows.node_full = blocked;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Flow control has told that the output queue of a mobile is full, or no longer.
+    fn mobile_full(&mut self, index: u32, class: Class, full: bool) {
+        let Some(slot) = self.mobiles.at(index) else { return };
+        if let Some(flows) = &mut self.flows {
+            flows.set_mark(slot, full_mark(class), full);
+        }
+        self.set_all_blocked(slot);
+    }
+
+    /// The same of a cell.
+    fn cell_full(&mut self, cell: u32, class: Class, full: bool) {
+        let Some(flows) = &mut self.flows else { return };
+        let cell = flows.cell_of(Some(cell), class);
+        if full {
+            flows.queues.block_cell(cell);
+        } else {
+            flows.queues.unblock_cell(cell);
+        }
+    }
+
+    // ---------------------------------------------------------------------------------------------- what is held
+
+    /// True where one more N-PDU may be held for a mobile of which so many are.
+    pub(super) fn may_hold(&mut self, cx: &mut Context<'_>, held: u32) -> bool {
+        if held >= self.config.held_per_mobile_max {
+            return false;
+        }
+        if self.is_held_full() {
+            self.expire_held(cx);
+        }
+        !self.is_held_full()
+    }
+
+    fn is_held_full(&self) -> bool {
+        self.flows.as_ref().is_some_and(|flows| flows.held >= self.config.held_max)
+    }
+
+    /// Something is held for a mobile: when that is too old, it is looked for.
+    pub(super) fn note_held(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let due = cx.now + self.config.held_lifetime;
+        let Some(flows) = &mut self.flows else { return };
+        if flows.mark(slot) & NOTED == 0 && flows.expiries.len() < flows.expiries.capacity() {
+            flows.set_mark(slot, NOTED, true);
+            if flows.expiries.is_empty() {
+                cx.timers.wake(owner::held_key(), due);
+            }
+            flows.expiries.push_back((due, slot));
+        }
+    }
+
+    /// Drops what is too old of the mobiles that are due, and asks to be woken for the next.
+    pub(in crate::sgsn) fn expire_held(&mut self, cx: &mut Context<'_>) {
+        while let Some(slot) = self.flows.as_mut().and_then(|flows| flows.due(cx.now)) {
+            if self.mobiles.get(slot).is_none() {
+                continue;
+            }
+            if let Some(flows) = &mut self.flows {
+                flows.set_mark(slot, NOTED, false);
+            }
+            // What came a whole lifetime ago is too old, to the nanosecond.
+            let before = Instant((cx.now.0 + 1).saturating_sub(self.config.held_lifetime.0));
+            if self.drop_queued(cx, slot, before, Drop::HeldTooLong) > 0 {
+                self.note_held(cx, slot);
+            }
+        }
+        if let Some(flows) = &self.flows
+            && let Some((due, _)) = flows.expiries.front()
+        {
+            cx.timers.wake(owner::held_key(), *due);
+        }
+    }
+
+    /// Drops what waits for a mobile that cannot be reached since before an instant. Gives how many are left.
+    pub(in crate::sgsn) fn drop_queued(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        before: Instant,
+        why: Drop,
+    ) -> u32 {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return 0 };
+        if flows.mark(slot) & UNREACHABLE == 0 {
+            return 0;
+        }
+        let (whose, mut left) = (mobile.imsi(), 0);
+        for (_, bearer) in mobile.bearers() {
+            let (flow, mut gone) = (flow_of(bearer.teid), 0);
+            let crossed_low = flows.queues.expire(flow, before, |_, _| {
+                gone += 1;
+                cx.drop(why, whose);
+            });
+            flows.held -= gone;
+            left += flows.queues.backlog(flow).pdus;
+            if crossed_low {
+                let key = Key::Teid(bearer.teid);
+                self.out.push(gannet_proto::machine::Output::Classify(RuleChange::Unblock(
+                    key,
+                    Block::QueueFull,
+                )));
+            }
+        }
+        left
+    }
+}
+
+impl Flows {
+    /// The next mobile of which something may be too old.
+    fn due(&mut self, now: Instant) -> Option<Slot> {
+        self.expiries.front().filter(|(due, _)| *due <= now)?;
+        self.expiries.pop_front().map(|(_, slot)| slot)
+    }
+}

@@ -1,0 +1,293 @@
+//! The queued ingress: every N-PDU for a mobile waits in the queue of its PDP context until the scheduler takes it, so
+//! that work is shared out by quality of service and not by order of arrival.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mod.rs` | the flow of a context comes, changes and goes, and with it the rule by which a driver knows it |
+//! | `arrival` | an N-PDU goes into its queue |
+//! | `service` | the scheduler's batch goes into the protocol stack |
+//! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
+//!
+//! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time and
+//! of best effort of one radio cell are in two cells of the queues, since flow control tells of each class by itself.
+
+mod arrival;
+mod blocking;
+mod service;
+
+use super::contexts::ContextRef;
+use super::quality::{N_PDU_OCTETS_MAX, Treatment};
+use super::{Sgsn, SgsnConfig};
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gtp::TeidParts;
+use gannet_proto::machine::{Context, Output};
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
+use gannet_proto::qos::token_bucket::Rate;
+use gannet_proto::time::{Duration, Instant};
+use gannet_wire::id::{Imsi, Nsapi, Teid};
+use std::collections::VecDeque;
+
+pub use service::Pace;
+
+/// How N-PDUs from Gn come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ingress {
+    /// In the order of their arrival, each processed at once: the plain SGSN.
+    Fifo,
+    /// Through one queue for each PDP context and a scheduler.
+    Queued,
+}
+
+/// What an operator may choose about the queues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueConfig {
+    /// N-PDUs in all queues together.
+    pub pdus_max: u32,
+    /// N-PDUs that wait for each class of one cell.
+    pub cell_pdus_max: u32,
+    /// How much of its rate a context may have waiting, as a time.
+    pub buffer: Duration,
+    /// What real time may take ahead of others in a cell, in octets/s; `None` for all.
+    pub cell_real_time: Option<Rate>,
+    /// What real time may take ahead of others of the node's processing, in ns/s; `None` for all.
+    pub node_real_time: Option<Rate>,
+    /// What an N-PDU costs until that is measured.
+    pub cost: Cost,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        let defaults = flow_queues::Config::default();
+        Self {
+            pdus_max: 65_536,
+            cell_pdus_max: 16_384,
+            buffer: Duration::from_millis(1000),
+            cell_real_time: None,
+            node_real_time: defaults.node_real_time,
+            cost: defaults.cost,
+        }
+    }
+}
+
+/// The least that a queue holds, in N-PDUs of full size.
+const QUEUE_N_PDUS_MIN: u32 = 4;
+/// N-PDUs are counted as at least so many octets each, since each takes a frame whatever its length.
+const OCTETS_PER_PLACE: u32 = 256;
+/// The rate that has weight 1. Slower flows have it too, since each turn serves an N-PDU at least.
+const RATE_OF_WEIGHT_1: u32 = 32_000;
+/// No flow has a larger share of the processor than so many slow ones: its turns would keep others waiting.
+const WEIGHT_MAX: u16 = 8;
+
+/// The queues and what is known of why some are not served.
+#[derive(Debug)]
+pub struct Flows {
+    queues: FlowQueues<Frame>,
+    /// By the index of a mobile's slot: why its flows are not served.
+    marks: Vec<u8>,
+    /// N-PDUs in the queues of mobiles that cannot be reached now.
+    held: u32,
+    /// Flow control has no room for anybody.
+    node_full: bool,
+    /// Mobiles of which something is held, and when to look for what is too old.
+    expiries: VecDeque<(Instant, Slot)>,
+    /// What the last arrival has pushed out.
+    dropped: Vec<Dropped<Frame>>,
+    pace: Pace,
+    cells_max: u32,
+}
+
+impl Flows {
+    /// All queues, with their memory.
+    #[must_use]
+    pub fn new(config: &SgsnConfig) -> Self {
+        let queue = &config.queue;
+        // Two cells of the queues for each radio cell, and two more for mobiles whose cell is not known.
+        let cells_max = config.cells_max;
+        let flows_max = u32::try_from(config.contexts_limit()).unwrap_or(u32::MAX);
+        let cell = Limit { pdus: queue.cell_pdus_max, octets: u32::MAX };
+        Self {
+            queues: FlowQueues::new(flow_queues::Config {
+                flows_max,
+                cells_max: (cells_max + 1) * 2,
+                nodes_max: queue.pdus_max,
+                cell: CellConfig { limit: cell, real_time: queue.cell_real_time },
+                node_real_time: queue.node_real_time,
+                cost: queue.cost,
+                octets_max: N_PDU_OCTETS_MAX,
+                ..flow_queues::Config::default()
+            }),
+            marks: vec![0; config.mobiles_max],
+            held: 0,
+            node_full: false,
+            expiries: VecDeque::with_capacity(config.held_max as usize),
+            dropped: Vec::with_capacity(16),
+            pace: Pace::new(queue.cost),
+            cells_max,
+        }
+    }
+
+    /// The queues, to be looked at.
+    #[must_use]
+    pub const fn queues(&self) -> &FlowQueues<Frame> {
+        &self.queues
+    }
+
+    /// N-PDUs that wait for mobiles that are paged or suspended.
+    #[must_use]
+    pub const fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// What an N-PDU costs, as measured.
+    #[must_use]
+    pub const fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// The queues' cell of a class in a radio cell.
+    const fn cell_of(&self, cell: Option<u32>, class: Class) -> u32 {
+        let cell = match cell {
+            Some(cell) if cell < self.cells_max => cell,
+            Some(_) | None => self.cells_max,
+        };
+        cell * 2 + matches!(class, Class::RealTime) as u32
+    }
+
+    fn mark(&self, slot: Slot) -> u8 {
+        self.marks.get(slot.index as usize).copied().unwrap_or(0)
+    }
+
+    fn set_mark(&mut self, slot: Slot, mark: u8, on: bool) {
+        if let Some(marks) = self.marks.get_mut(slot.index as usize) {
+            *marks = if on { *marks | mark } else { *marks & !mark };
+        }
+    }
+}
+
+/// The number of a context's flow.
+const fn flow_of(teid: Teid) -> u32 {
+    TeidParts::of(teid).place
+}
+
+/// What a flow may have waiting, and what it may claim, of this treatment.
+fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) -> FlowConfig {
+    let octets = treatment.octets_in(buffer).max(QUEUE_N_PDUS_MIN * N_PDU_OCTETS_MAX);
+    let pdus = (octets / OCTETS_PER_PLACE).max(QUEUE_N_PDUS_MIN);
+    let weight = (treatment.rate_octets_per_s / RATE_OF_WEIGHT_1).clamp(1, WEIGHT_MAX.into());
+    FlowConfig {
+        class: treatment.class,
+        precedence: treatment.precedence,
+        weight: u16::try_from(weight).unwrap_or(WEIGHT_MAX),
+        cell,
+        limit: Limit { pdus, octets },
+        // Some room above it, for what is already on its way when a driver is told to send no more.
+        high: Limit { pdus: pdus - pdus / 8, octets: octets - octets / 8 },
+        low: Limit { pdus: pdus / 2, octets: octets / 2 },
+    }
+}
+
+impl Sgsn {
+    fn classify(&mut self, change: RuleChange) {
+        self.out.push(Output::Classify(change));
+    }
+
+    /// A context has become active, or its quality of service has changed: its flow and its rule follow.
+    pub(super) fn flow_changed(&mut self, slot: Slot, nsapi: Nsapi) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
+        if bearer.tunnel.is_none() {
+            return;
+        }
+        let teid = bearer.teid;
+        let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
+        let bvc = mobile.bvc();
+        let cell = flows.cell_of(self.gb.bvcs.find(bvc.nsei, bvc.bvci), treatment.class);
+        flows.queues.configure(flow_of(teid), &flow_config(&treatment, cell, self.config.queue.buffer));
+        let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
+        self.set_blocked(slot, nsapi);
+        self.classify(RuleChange::Install(Rule {
+            key: Key::Teid(teid),
+            name: teid.0,
+            class: treatment.class,
+            precedence: treatment.precedence,
+            policer: self.config.policing.map(|policing| treatment.policer(policing.burst)),
+        }));
+        if above {
+            self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+        }
+    }
+
+    /// A context has no tunnel any more: what waits for it goes nowhere, and its rule goes.
+    pub(super) fn flow_gone(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid, whose: Option<Imsi>) {
+        let Some(flows) = &mut self.flows else { return };
+        if flows.queues.view(flow_of(teid)).is_none() {
+            return;
+        }
+        let mut gone = 0;
+        flows.queues.remove(flow_of(teid), |_, _| {
+            gone += 1;
+            cx.drop(Drop::FlowQueueContextGone, whose);
+        });
+        if flows.mark(slot) & blocking::UNREACHABLE != 0 {
+            flows.held -= gone;
+        }
+        self.classify(RuleChange::Remove(Key::Teid(teid)));
+    }
+
+    /// All flows of a mobile are in another cell now, with what waits in them.
+    pub(super) fn flows_moved(&mut self, slot: Slot) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let bvc = mobile.bvc();
+        let cell = self.gb.bvcs.find(bvc.nsei, bvc.bvci);
+        for (_, bearer) in mobile.bearers() {
+            flows.queues.move_cell(flow_of(bearer.teid), flows.cell_of(cell, bearer.class));
+        }
+    }
+
+    /// Takes over new values of what can change at any time.
+    pub(super) fn reconfigure_flows(&mut self, now: Instant) {
+        let Some(flows) = &mut self.flows else { return };
+        let queue = &self.config.queue;
+        flows.queues.set_node_real_time(now, queue.node_real_time);
+        let limit = Limit { pdus: queue.cell_pdus_max, octets: u32::MAX };
+        for cell in 0..(flows.cells_max + 1) * 2 {
+            flows.queues.set_cell(now, cell, CellConfig { limit, real_time: queue.cell_real_time });
+        }
+        let active: Vec<(Slot, Nsapi)> = self
+            .mobiles
+            .iter()
+            .flat_map(|(slot, mobile)| mobile.bearers().map(move |(nsapi, _)| (slot, nsapi)))
+            .collect();
+        active.into_iter().for_each(|(slot, nsapi)| self.flow_changed(slot, nsapi));
+    }
+
+    /// Whose flow this is.
+    fn context_of_flow(&self, flow: u32) -> Option<(Teid, ContextRef)> {
+        self.contexts.at(flow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_wire::l3::ie::{PeakThroughput, QosProfile};
+
+    #[test]
+    fn a_queue_holds_a_time_of_its_rate_and_some_n_pdus_at_least() {
+        let of = |class| {
+            let profile = QosProfile { peak: PeakThroughput(class), ..QosProfile::BEST_EFFORT };
+            flow_config(&Treatment::of(&profile, 0), 0, Duration::from_millis(1000))
+        };
+        let slow = of(1);
+        assert_eq!((slow.limit, slow.weight), (Limit { pdus: 23, octets: 6080 }, 1));
+        let fast = of(9);
+        assert_eq!((fast.limit, fast.weight), (Limit { pdus: 1000, octets: 256_000 }, 8));
+        assert_eq!(fast.high, Limit { pdus: 875, octets: 224_000 });
+        assert_eq!(fast.low, Limit { pdus: 500, octets: 128_000 });
+        assert_eq!([6, 7, 8].map(|class| of(class).weight), [1, 2, 4]);
+    }
+}
