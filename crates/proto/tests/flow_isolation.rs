@@ -181,3 +181,56 @@ fn good_users_keep_their_share_while_others_exceed_theirs() {
     }
     assert_eq!(table, TABLE, "\n{table}");
 }
+
+/// Packets that a fifth of the users offered and lost, where the node gets 1.8 times what it can do, and how often one
+/// of them came above its high watermark, at which a driver would be told to drop.
+fn lost_in_overload(precedence: Precedence) -> [u64; 3] {
+    let users = 360_u32;
+    let mut queues = FlowQueues::new(Config {
+        flows_max: users,
+        cells_max: CELLS,
+        nodes_max: users * QUEUE / 2,
+        // Nine users, each with a queue of ten: what is full is the cell.
+        cell: CellConfig { limit: Limit { pdus: 40, octets: u32::MAX }, real_time: None },
+        ..Config::default()
+    });
+    let of = |user: u32| if user.is_multiple_of(5) { precedence } else { Precedence::Low };
+    for user in 0..users {
+        let config = FlowConfig {
+            class: Class::BestEffort,
+            precedence: of(user),
+            weight: 1,
+            cell: user % CELLS,
+            limit: Limit { pdus: QUEUE, octets: u32::MAX },
+            high: Limit { pdus: QUEUE - 1, octets: u32::MAX },
+            low: Limit { pdus: QUEUE / 3, octets: u32::MAX },
+        };
+        assert!(queues.configure(user, &config));
+    }
+    let mut rng = fastrand::Rng::with_seed(7);
+    let (mut offered, mut lost, mut above) = (0, 0, 0);
+    for tick in 0..4000 {
+        let now = Instant(tick * TICK_NS);
+        for _ in 0..36 {
+            let user = rng.u32(..users);
+            offered += u64::from(user.is_multiple_of(5));
+            let enqueued = queues.enqueue(now, user, OCTETS, (), &mut |gone| {
+                lost += u64::from(gone.flow.is_multiple_of(5));
+            });
+            above += u64::from(enqueued.crossed_high && user.is_multiple_of(5));
+        }
+        for _ in 0..TICK_NS / COST_NS {
+            queues.dequeue(now);
+        }
+    }
+    [offered, lost, above]
+}
+
+#[test]
+fn high_precedence_loses_nothing_in_an_overload() {
+    let [offered, lost, above] = lost_in_overload(Precedence::High);
+    assert!(offered > 28_000);
+    assert_eq!((lost, above), (0, 0));
+    let [_, lost, _] = lost_in_overload(Precedence::Low);
+    assert!(lost * 100 > offered * 40, "as others they lose their part: {lost} of {offered}");
+}

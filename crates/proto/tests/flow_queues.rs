@@ -75,6 +75,7 @@ struct Flow {
     queue: VecDeque<(u32, u32)>,
     blocked: bool,
     above: bool,
+    lifted: bool,
 }
 
 impl Flow {
@@ -84,16 +85,24 @@ impl Flow {
     fn pdus(&self) -> u32 {
         self.queue.len() as u32
     }
+    fn low(&self) -> (u32, u32) {
+        let low = self.config.unwrap().low;
+        (low.pdus, low.octets)
+    }
     fn rises(&mut self) -> bool {
         let high = self.config.unwrap().high;
         let crossed = !self.above && (self.pdus() >= high.pdus || self.octets() >= high.octets);
         self.above |= crossed;
+        let (pdus, octets) = self.low();
+        let high = self.config.unwrap().precedence == Precedence::High;
+        self.lifted |= high && (self.pdus() > pdus || self.octets() > octets);
         crossed
     }
     fn falls(&mut self) -> bool {
         let low = self.config.unwrap().low;
         let crossed = self.above && self.pdus() <= low.pdus && self.octets() <= low.octets;
         self.above &= !crossed;
+        self.lifted &= self.pdus() > low.pdus / 2 || self.octets() > low.octets / 2;
         crossed
     }
 }
@@ -250,7 +259,7 @@ impl World {
         let config = self.flows[served.flow as usize].config.unwrap();
         let lifted = |flow: &Flow| {
             let config = flow.config.unwrap();
-            config.class == Class::BestEffort && config.precedence == Precedence::High && flow.above
+            config.class == Class::BestEffort && config.precedence == Precedence::High && flow.lifted
         };
         match served.turn {
             Turn::Signalling => assert_eq!(config.class, Class::Signalling),

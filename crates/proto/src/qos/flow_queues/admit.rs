@@ -52,7 +52,7 @@ impl<T> FlowQueues<T> {
             return self.refuse(flow, octets, back.item, Drop::FlowQueueNodeFull, dropped);
         }
         self.queued.add(octets);
-        let crossed_high = state.rises();
+        let (crossed_high, lifted) = (state.rises(), state.lifts());
         if let Some(cell) = self.cells.get_mut(state.cell as usize) {
             cell.came(flow, state, octets);
             if state.wants() && !cell.blocked {
@@ -63,7 +63,7 @@ impl<T> FlowQueues<T> {
             state.mark(MEMBER, true);
             self.members.push_front(Self::members_of(state.cell, state.precedence), flow);
         }
-        if state.pdus == 1 || crossed_high {
+        if state.pdus == 1 || lifted {
             self.list(flow);
         }
         Enqueued { accepted: true, crossed_high }

@@ -21,6 +21,9 @@ pub(super) const LIMITED: u16 = 1 << 8;
 /// It is in its cell's chain of flows that may have a backlog.
 pub(super) const MEMBER: u16 = 1 << 9;
 
+/// It is lifted: its precedence is high, and its backlog went above its low watermark and is not down to half of it.
+pub(super) const LIFTED: u16 = 1 << 10;
+
 /// A flow. All that enqueueing and dequeueing need of it is here: one miss of the cache each, however many there are.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
@@ -122,7 +125,7 @@ impl Flow {
         match self.class {
             Class::Signalling => Turn::Signalling,
             Class::RealTime => Turn::RealTime,
-            Class::BestEffort if self.is(ABOVE) && self.precedence == Precedence::High => Turn::Lifted,
+            Class::BestEffort if self.is(LIFTED) && self.precedence == Precedence::High => Turn::Lifted,
             Class::BestEffort => Turn::BestEffort,
         }
     }
@@ -144,8 +147,23 @@ impl Flow {
         crossed
     }
 
-    /// After something went out: true where the backlog has come down to the low watermark.
+    /// After something came in: true where the flow is lifted now and was not before.
+    pub(super) fn lifts(&mut self) -> bool {
+        let lifted = self.precedence == Precedence::High
+            && !self.is(LIFTED)
+            && (self.pdus > self.low_pdus || self.octets > self.low_octets);
+        if lifted {
+            self.marks |= LIFTED;
+        }
+        lifted
+    }
+
+    /// After something went out: true where the backlog has come down to the low watermark. A lifted flow comes down
+    /// at half of that.
     pub(super) const fn falls(&mut self) -> bool {
+        if self.is(LIFTED) && self.pdus <= self.low_pdus / 2 && self.octets <= self.low_octets / 2 {
+            self.marks &= !LIFTED;
+        }
         let crossed = self.is(ABOVE) && self.pdus <= self.low_pdus && self.octets <= self.low_octets;
         if crossed {
             self.marks &= !ABOVE;

@@ -3,8 +3,10 @@
 //! What is scarce before the protocol stack is processing, so that is what is shared out: the cost of a packet is
 //! counted in nanoseconds ([`Cost`]), and a flow that sends more than its share fills its own queue and no other.
 //!
-//! **Rounds.** Four rounds, one ahead of the other ([`Turn`]): signalling; real time; flows of high precedence whose
-//! backlog is above their high watermark, until it is down to the low one; all other user data. Within a round turns
+//! **Rounds.** Four rounds, one ahead of the other ([`Turn`]): signalling; real time; flows of high precedence that are
+//! lifted; all other user data. A flow of high precedence is lifted when its backlog comes above its *low* watermark,
+//! until it is down to half of that: at the high one a driver is told to drop, and it shall not come to that while
+//! others could wait instead. Within a round turns
 //! go round: a flow at its turn is served until its quantum is used up, and what the last packet cost too much is
 //! taken off its next turn (surplus round robin, which never looks at a packet before it serves it). The quantum is
 //! the cost of a few of the longest packets times the flow's weight, so every turn serves at least one and every
@@ -63,7 +65,7 @@ pub enum Turn {
     Signalling = 0,
     /// Real time within its limits.
     RealTime = 1,
-    /// High precedence above its high watermark.
+    /// High precedence with a backlog, lifted ahead of the others.
     Lifted = 2,
     /// Everything else, and real time beyond its limits.
     BestEffort = 3,
@@ -166,7 +168,8 @@ pub struct FlowConfig {
     pub limit: Limit,
     /// The backlog from which [`Enqueued::crossed_high`] is told.
     pub high: Limit,
-    /// The backlog at which [`Served::crossed_low`] is told, both packets and octets; below `high`.
+    /// The backlog at which [`Served::crossed_low`] is told, both packets and octets; below `high`. One of high
+    /// precedence is lifted above it.
     pub low: Limit,
 }
 
@@ -221,6 +224,8 @@ pub struct FlowView {
     pub blocked: bool,
     /// It has not come down to its low watermark since it was above the high one.
     pub above: bool,
+    /// It is served ahead of other best effort.
+    pub lifted: bool,
     /// Packets served since it was configured.
     pub served: u64,
     /// Packets dropped since then.
@@ -464,6 +469,7 @@ impl<T> FlowQueues<T> {
             queued: Amount { pdus: flow.pdus.into(), octets: flow.octets.into() },
             blocked: flow.is(BLOCKED),
             above: flow.is(ABOVE),
+            lifted: flow.home() == Turn::Lifted,
             served: flow.served,
             dropped: flow.dropped,
         })

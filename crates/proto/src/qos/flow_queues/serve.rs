@@ -254,7 +254,7 @@ impl<T> FlowQueues<T> {
                 && cell.and_then(|cell| cell.real_time.as_ref()).is_some_and(|bucket| {
                     !bucket.conforms(now) || self.turns.first(Self::limited_of(flow.cell)).is_some()
                 });
-            // It came down to its low watermark, or has another class now.
+            // It is not lifted any more, or has another class now.
             let elsewhere = turn != Turn::BestEffort && flow.home() != turn;
             if flow.wants() && !blocked && !limited && !elsewhere {
                 if !ring.open {

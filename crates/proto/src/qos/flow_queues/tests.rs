@@ -247,9 +247,9 @@ fn the_node_limits_all_real_time_together() {
 }
 
 #[test]
-fn what_is_above_its_high_watermark_is_lifted_until_the_low_one() {
+fn high_precedence_is_lifted_before_it_comes_to_drops() {
     let high = Limit { pdus: 4, octets: u32::MAX };
-    let low = Limit { pdus: 1, octets: u32::MAX };
+    let low = Limit { pdus: 2, octets: u32::MAX };
     let flow = FlowConfig { high, low, ..FLOW };
     let flows = [
         flow,
@@ -261,6 +261,7 @@ fn what_is_above_its_high_watermark_is_lifted_until_the_low_one() {
         let crossed: Vec<bool> = (0..6).map(|item| offer(&mut queues, name, item).0.crossed_high).collect();
         assert_eq!(crossed, [false, false, false, true, false, false], "told once");
     }
+    assert_eq!([0, 1, 2].map(|name| queues.view(name).unwrap().lifted), [false, true, false]);
     fill(&mut queues, 2, 50..51);
     let order: Vec<(u32, Turn, bool)> = core::iter::from_fn(|| queues.dequeue(Instant::ZERO))
         .map(|it| (it.flow, it.turn, it.crossed_low))
@@ -268,9 +269,9 @@ fn what_is_above_its_high_watermark_is_lifted_until_the_low_one() {
     let lifted = |crossed_low| (1, Turn::Lifted, crossed_low);
     let other = |flow, crossed_low| (flow, Turn::BestEffort, crossed_low);
     assert_eq!(order[0], (2, Turn::RealTime, false));
-    assert_eq!(order[1..6], [lifted(false), lifted(false), lifted(false), lifted(false), lifted(true)]);
+    assert_eq!(order[1..6], [lifted(false), lifted(false), lifted(false), lifted(true), lifted(false)]);
     assert_eq!(order[6..10], [other(0, false), other(0, false), other(1, false), other(0, false)]);
-    assert_eq!(order[10..], [other(0, false), other(0, true), other(0, false)]);
+    assert_eq!(order[10..], [other(0, true), other(0, false), other(0, false)]);
     // And again, now told by octets.
     let config =
         FlowConfig { high: Limit { pdus: 99, octets: 200 }, low: Limit { pdus: 99, octets: 0 }, ..FLOW };
