@@ -6,16 +6,7 @@
 // counters.
 
 #include "parse.h"
-#include "contexts.h"
 #include "gtp.h"
-
-// From the TID of GTPv0 (octets of the wire) to the name of the context.
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u64);
-} tids SEC(".maps");
 
 // One AF_XDP socket for each receive queue and class, at queue * CLASSES + class.
 struct {
@@ -136,26 +127,6 @@ static __always_inline int parse(struct xdp_md *ctx, void *data, void *end, stru
 	if (is_v0)
 		return parse_v0(data, end, udp.at + 8, udp.len - 8, pdu);
 	return parse_v1(data, end, udp.at + 8, udp.len - 8, pdu);
-}
-
-// The flow of a G-PDU: FOUND, or the reason why it has none. With another generation, `flow` is who has its place now.
-static __always_inline int find_flow(struct g_pdu *pdu, struct context **flow)
-{
-	__u8 key = BY_TEID;
-
-	*flow = NULL;
-	if (pdu->is_v0) {
-		__u64 *name = bpf_map_lookup_elem(&tids, &pdu->tid);
-
-		if (!name)
-			return COUNT_UNKNOWN_CONTEXT;
-		pdu->teid = *name;
-		key = BY_TID;
-	}
-	*flow = entry_at(pdu->teid);
-	if (!*flow || !((*flow)->keys & key))
-		return COUNT_UNKNOWN_CONTEXT;
-	return (*flow)->teid == pdu->teid ? FOUND : COUNT_STALE_GENERATION;
 }
 
 // Writes the metadata in front of the frame and gives it to the socket of its queue and class, or where there is none

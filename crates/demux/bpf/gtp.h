@@ -6,6 +6,7 @@
 #ifndef GANNET_GTP_H
 #define GANNET_GTP_H
 
+#include "contexts.h"
 #include "layout.h"
 
 #define GTP_V1_PORT 2152
@@ -38,5 +39,35 @@ struct g_pdu {
 	__u32 len;
 	__u8 is_v0;
 };
+
+/* From the TID of GTPv0 (octets of the wire) to the name of the context. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u64);
+} tids SEC(".maps");
+
+/*
+ * The flow of a G-PDU: FOUND, or the reason why it has none. With another generation, `flow` is who has its place now.
+ */
+static __always_inline int find_flow(struct g_pdu *pdu, struct context **flow)
+{
+	__u8 key = BY_TEID;
+
+	*flow = NULL;
+	if (pdu->is_v0) {
+		__u64 *name = bpf_map_lookup_elem(&tids, &pdu->tid);
+
+		if (!name)
+			return COUNT_UNKNOWN_CONTEXT;
+		pdu->teid = *name;
+		key = BY_TID;
+	}
+	*flow = entry_at(pdu->teid);
+	if (!*flow || !((*flow)->keys & key))
+		return COUNT_UNKNOWN_CONTEXT;
+	return (*flow)->teid == pdu->teid ? FOUND : COUNT_STALE_GENERATION;
+}
 
 #endif

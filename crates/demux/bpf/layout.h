@@ -58,6 +58,14 @@ enum {
 	COUNTS,
 };
 
+/* What parsing came to: below 0 one of these, else the counter of a drop. */
+enum {
+	FOUND = -1,
+	TO_KERNEL = -2,
+	/* For our address and port; counted. */
+	OURS_TO_KERNEL = -3,
+};
+
 /* One flow: one cache line. */
 struct context {
 	/* The full TEID; with BY_TLLI the TLLI. */

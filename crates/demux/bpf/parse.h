@@ -21,14 +21,6 @@
 #define VLAN_TAG 4
 #define IP_FRAGMENT 0x3fff /* offset and more fragments */
 
-/* What parsing came to: below 0 one of these, else the counter of a drop. */
-enum {
-	FOUND = -1,
-	TO_KERNEL = -2,
-	/* For our address and port; counted. */
-	OURS_TO_KERNEL = -3,
-};
-
 /* Keeps the compiler from a form of what follows that the verifier does not follow, arithmetic on the end of the packet. */
 #define KEEP(variable) asm volatile("" : "+r"(variable))
 

@@ -36,20 +36,24 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Loads an object with the maps of `bpf/contexts.h`.
+    /// Loads an object with the maps of `bpf/contexts.h`; `reads_frames` where it includes `bpf/parse.h`.
     pub(crate) fn load(
         code: &'static crate::bpf::Bytecode,
+        reads_frames: bool,
         config: &Config,
         clock: Clock,
     ) -> Result<Self, Error> {
         config.check()?;
-        let globals = Globals::of(config, clock);
+        let mut globals = globals(config, clock);
+        if reads_frames {
+            globals.extend(globals_of_frames(config));
+        }
         let mut loader = Loader::new(code)
             .max_entries("contexts", config.contexts)
             .max_entries("totals", possible_cpus())
             .max_entries("tids", config.tids)
             .max_entries("sockets", u32::from(config.shards) * CLASSES);
-        for (name, octets) in &globals.0 {
+        for (name, octets) in &globals {
             loader = loader.global(name, octets);
         }
         let object = loader.load()?;
@@ -227,7 +231,7 @@ impl Classifier {
     /// # Errors
     /// As [`Classifier::load`].
     pub fn load_with_clock(config: &Config, clock: Clock) -> Result<Self, Error> {
-        let mut tables = Tables::load(&objects::GN, config, clock)?;
+        let mut tables = Tables::load(&objects::GN, true, config, clock)?;
         tables.object().load_xdp(PROGRAM)?;
         Ok(Self { tables, attachments: HashMap::new(), shards: u32::from(config.shards) })
     }
@@ -319,35 +323,39 @@ const fn on_the_wire(tid: u64) -> u64 {
 }
 
 /// The programs' variables and their octets.
-struct Globals(Vec<(&'static str, Vec<u8>)>);
+type Globals = Vec<(&'static str, Vec<u8>)>;
 
-impl Globals {
-    fn of(config: &Config, clock: Clock) -> Self {
-        let (mut v4, mut v6) = (Vec::new(), Vec::new());
-        for address in &config.addresses {
-            match address {
-                IpAddr::V4(address) => v4.extend(address.octets()),
-                IpAddr::V6(address) => v6.extend(address.octets()),
-            }
+/// What every program asks.
+fn globals(config: &Config, clock: Clock) -> Globals {
+    let (interval, burst) = config.sampling_ns();
+    vec![
+        ("concurrent", vec![u8::from(config.concurrent)]),
+        ("test_clock", vec![u8::from(clock == Clock::ByHand)]),
+        ("sample_interval_ns", interval.to_ne_bytes().to_vec()),
+        ("sample_burst_ns", burst.to_ne_bytes().to_vec()),
+    ]
+}
+
+/// What a program asks that reads whole frames.
+fn globals_of_frames(config: &Config) -> Globals {
+    let (mut v4, mut v6) = (Vec::new(), Vec::new());
+    for address in &config.addresses {
+        match address {
+            IpAddr::V4(address) => v4.extend(address.octets()),
+            IpAddr::V6(address) => v6.extend(address.octets()),
         }
-        let count_of =
-            |octets: &[u8], each: usize| u32::try_from(octets.len() / each).unwrap_or(0).to_ne_bytes();
-        let (v4_count, v6_count) = (count_of(&v4, 4), count_of(&v6, 16));
-        v4.resize(4 * OWN_MAX, 0);
-        v6.resize(16 * OWN_MAX, 0);
-        let (interval, burst) = config.sampling_ns();
-        Self(vec![
-            ("own_v4_count", v4_count.to_vec()),
-            ("own_v6_count", v6_count.to_vec()),
-            ("own_v4", v4),
-            ("own_v6", v6),
-            ("verify_udp_checksum", vec![u8::from(config.verify_udp_checksum)]),
-            ("concurrent", vec![u8::from(config.concurrent)]),
-            ("test_clock", vec![u8::from(clock == Clock::ByHand)]),
-            ("sample_interval_ns", interval.to_ne_bytes().to_vec()),
-            ("sample_burst_ns", burst.to_ne_bytes().to_vec()),
-        ])
     }
+    let count_of = |octets: &[u8], each: usize| u32::try_from(octets.len() / each).unwrap_or(0).to_ne_bytes();
+    let (v4_count, v6_count) = (count_of(&v4, 4), count_of(&v6, 16));
+    v4.resize(4 * OWN_MAX, 0);
+    v6.resize(16 * OWN_MAX, 0);
+    vec![
+        ("own_v4_count", v4_count.to_vec()),
+        ("own_v6_count", v6_count.to_vec()),
+        ("own_v4", v4),
+        ("own_v6", v6),
+        ("verify_udp_checksum", vec![u8::from(config.verify_udp_checksum)]),
+    ]
 }
 
 /// How many CPUs the kernel may ever have: `/sys/devices/system/cpu/possible` ends with the last one's number.

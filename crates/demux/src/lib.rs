@@ -4,6 +4,7 @@
 //! * [`Classifier`] is the program for Gn: it finds the PDP context of each G-PDU, drops what would be dropped later,
 //!   and gives the rest to the AF_XDP socket of its receive queue and class.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
+//! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
 //! * [`model`] says the same in safe Rust. A test gives both the same frames; the simulator uses the model.
 //!
 //! # What goes to the kernel
@@ -29,6 +30,7 @@ pub mod device;
 mod kernel;
 mod layout;
 pub mod model;
+pub mod reuseport;
 pub mod rings;
 mod rules;
 pub mod umem;

@@ -203,19 +203,30 @@ impl Object {
         FdLink::try_from(link).map(|link| Attachment { _link: link }).map_err(|_| Error::NoLink)
     }
 
-    /// Sets a socket filter on a socket; it stays there until the socket is closed.
-    ///
-    /// # Errors
-    /// [`Error::NoSuch`], [`Error::Refused`], [`Error::NoCapability`].
-    pub fn attach_socket_filter(&mut self, name: &str, socket: impl AsFd) -> Result<(), Error> {
+    fn socket_filter(&mut self, name: &str) -> Result<&mut SocketFilter, Error> {
         let missing = self.no_such("socket filter", name);
         let Some(program) = self.object.program_mut(name) else { return Err(missing) };
         let Ok(program) = <&mut SocketFilter>::try_from(program) else { return Err(missing) };
-        let of_program = |error| Error::of_program(name, error);
         if program.fd().is_err() {
-            program.load().map_err(of_program)?;
+            program.load().map_err(|error| Error::of_program(name, error))?;
         }
-        program.attach(socket).map_err(of_program)
+        Ok(program)
+    }
+
+    /// Has a socket filter verified, so that [`Object::run`] can run it.
+    ///
+    /// # Errors
+    /// [`Error::NoSuch`], [`Error::Refused`], [`Error::NoCapability`].
+    pub fn load_socket_filter(&mut self, name: &str) -> Result<(), Error> {
+        self.socket_filter(name).map(|_| ())
+    }
+
+    /// Sets a socket filter on a socket; it stays there until the socket is closed.
+    ///
+    /// # Errors
+    /// Those of [`Object::load_socket_filter`].
+    pub fn attach_socket_filter(&mut self, name: &str, socket: impl AsFd) -> Result<(), Error> {
+        self.socket_filter(name)?.attach(socket).map_err(|error| Error::of_program(name, error))
     }
 
     /// Sets a program that chooses the socket within the `SO_REUSEPORT` group of a bound socket.

@@ -13,7 +13,7 @@
 
 mod parse;
 
-pub use parse::{GPdu, Owner, Parsed, parse};
+pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
 
 use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, block_bit, count};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
@@ -79,7 +79,17 @@ impl Model {
 
     /// Classifies a frame that arrived at `now_ns` on the receive queue `queue`, and counts it.
     pub fn classify(&mut self, frame: &[u8], queue: u8, now_ns: u64) -> Verdict {
-        let pdu = match parse(frame, &self.config) {
+        self.judge(parse(frame, &self.config), queue, now_ns)
+    }
+
+    /// Classifies a UDP datagram, from its header on, that arrived at one of the node's sockets: as the back end
+    /// `reuseport` does. The position in the metadata counts from the UDP header.
+    pub fn classify_datagram(&mut self, udp: &[u8], now_ns: u64) -> Verdict {
+        self.judge(parse_datagram(udp), 0, now_ns)
+    }
+
+    fn judge(&mut self, parsed: Parsed, queue: u8, now_ns: u64) -> Verdict {
+        let pdu = match parsed {
             Parsed::NotOurs => return Verdict::Pass,
             Parsed::ForTheNode => {
                 self.totals.add(count::TO_KERNEL);

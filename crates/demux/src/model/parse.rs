@@ -76,17 +76,34 @@ pub fn parse(frame: &[u8], config: &Config) -> Parsed {
     }) else {
         return Parsed::NotOurs;
     };
-    let read: fn(&[u8]) -> Parsed = match be16(udp.octets, 2) {
-        Some(GTP_V1_PORT) => parse_v1,
-        Some(GTP_V0_PORT) => parse_v0,
-        _ => return Parsed::NotOurs,
-    };
+    let Some(read) = reader_of_port(udp.octets) else { return Parsed::NotOurs };
     match udp.payload(config) {
         Err(why) => Parsed::Bad(why),
-        Ok(payload) => match (read(payload), u16::try_from(udp.at + UDP_LEN)) {
-            (Parsed::GPdu(pdu), Ok(before)) => Parsed::GPdu(GPdu { at: before + pdu.at, ..pdu }),
-            (other, _) => other,
-        },
+        Ok(payload) => behind(udp.at + UDP_LEN, read(payload)),
+    }
+}
+
+/// Finds a G-PDU in a UDP datagram, from its header on, that a socket of the node's received.
+#[must_use]
+pub fn parse_datagram(udp: &[u8]) -> Parsed {
+    let read = reader_of_port(udp).unwrap_or(parse_v1);
+    behind(UDP_LEN, read(udp.get(UDP_LEN..).unwrap_or_default()))
+}
+
+/// What reads the datagrams of a port.
+fn reader_of_port(udp: &[u8]) -> Option<fn(&[u8]) -> Parsed> {
+    match be16(udp, 2)? {
+        GTP_V1_PORT => Some(parse_v1),
+        GTP_V0_PORT => Some(parse_v0),
+        _ => None,
+    }
+}
+
+/// The same, with `before` octets in front.
+fn behind(before: usize, parsed: Parsed) -> Parsed {
+    match (parsed, u16::try_from(before)) {
+        (Parsed::GPdu(pdu), Ok(before)) => Parsed::GPdu(GPdu { at: before.saturating_add(pdu.at), ..pdu }),
+        (other, _) => other,
     }
 }
 

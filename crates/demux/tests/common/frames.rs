@@ -157,8 +157,8 @@ impl Generator {
 
     fn version_1(&mut self) -> Vec<u8> {
         let message = if self.one_in(12) { self.pick(&[1, 2, 26, 31, 254, 16]) } else { 255 };
-        let teids = self.teids.clone();
-        let teid = if self.one_in(20) { self.rng.u32(..) } else { self.pick(&teids) };
+        let known = self.teids[self.rng.usize(..self.teids.len())];
+        let teid = if self.one_in(20) { self.rng.u32(..) } else { known };
         let sequence = self.rng.bool().then(|| self.rng.u16(..));
         let npdu_number = self.one_in(4).then(|| self.rng.u8(..));
         let mut extensions = Vec::new();
@@ -179,13 +179,14 @@ impl Generator {
 
     fn version_0(&mut self) -> Vec<u8> {
         let message = if self.one_in(12) { self.rng.u8(..) } else { 255 };
-        let tids = self.tids.clone();
-        let tid = if self.one_in(8) { self.rng.u64(..) } else { self.pick(&tids) };
+        let known = self.tids[self.rng.usize(..self.tids.len())];
+        let tid = if self.one_in(8) { self.rng.u64(..) } else { known };
         let t_pdu = self.t_pdu();
         gtp_v0(message, tid, &t_pdu)
     }
 
-    fn datagram(&mut self, to: IpAddr) -> Vec<u8> {
+    /// A UDP datagram, mostly user data.
+    pub fn datagram(&mut self, to: IpAddr) -> Vec<u8> {
         let port = if self.one_in(20) { self.pick(&[2123, 53, 3386, 2152]) } else { 2152 };
         let port = if self.one_in(5) { 3386 } else { port };
         let mut gtp = if self.one_in(30) {

@@ -1,10 +1,11 @@
 //! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata,
 //! every counter.
 
-use crate::common::frames::{Generator, OWN_V4, OWN_V6};
+use crate::common::frames::{Generator, OWN_V4, OWN_V6, ethernet};
 use fastrand::Rng;
 use gannet_demux::bpf::TestRun;
 use gannet_demux::model::{Model, Verdict};
+use gannet_demux::reuseport::Reuseport;
 use gannet_demux::{Classifier, Classify, Clock, Config, METADATA_LEN, Metadata};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -15,7 +16,7 @@ const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
 
 /// Frames of each of the four runs; together a million.
-const FRAMES: u32 = 260_000;
+const FRAMES: u32 = 250_000;
 const PLACES: u32 = 48;
 const CONTEXTS: u32 = 40;
 
@@ -110,6 +111,54 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
     }
     assert!(flows > CONTEXTS / 2, "{flows} flows are left at the end");
     seen(&model)
+}
+
+/// The same for the filter of the UDP sockets.
+pub fn filter_and_model_agree() {
+    let config = Config { contexts: CONTEXTS, tids: 64, samples_per_s: 500, ..Config::default() };
+    let mut kernel = Reuseport::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut model = Model::new(config).unwrap();
+    let mut rng = Rng::with_seed(5);
+    let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
+    let tids = (0..40).map(|number| tid(number).to_u64()).collect();
+    let mut generator = Generator { rng: rng.fork(), teids, tids };
+    let mut now_ns = 1_000_000_000_u64;
+    for number in 0..200_000 {
+        while rng.u32(..12) == 0 {
+            let change = change(&mut rng);
+            assert_eq!(kernel.apply(&change).is_ok(), model.apply(&change).is_ok(), "{change:?}");
+        }
+        now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
+        kernel.tables().set_clock(now_ns);
+        let datagram = generator.datagram(OWN_V4.into());
+        // A type of Ethernet frame in which the kernel looks for nothing.
+        let frame = ethernet(&[], 0x88b5, &datagram);
+        let run = TestRun {
+            data: &frame,
+            data_out: None,
+            context: None,
+            context_out: None,
+            repeat: 1,
+            live_batch: None,
+        };
+        let verdict = kernel.run(run).unwrap().verdict;
+        let expected = model.classify_datagram(&datagram, now_ns);
+        assert_eq!(
+            verdict == 0,
+            matches!(expected, Verdict::Drop(_)),
+            "{number}: {expected:?} {datagram:02x?}"
+        );
+        if number % 64 == 0 {
+            assert_eq!(kernel.totals(), model.totals(), "{number}: {datagram:02x?}");
+        }
+    }
+    assert_eq!(kernel.totals(), model.totals());
+    for name in (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24)) {
+        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
+    }
+    for (name, count) in seen(&model) {
+        assert_eq!(count >= 200, !name.contains("checksum"), "{name}: {count}");
+    }
 }
 
 fn seen(model: &Model) -> Vec<(String, u64)> {

@@ -33,6 +33,7 @@ pub fn child() -> Option<ExitCode> {
         ["serve", device, address, packets] => serve(device, address, packets.parse().unwrap()),
         ["return", device, address, packets] => come_back(device, address, packets.parse().unwrap()),
         ["send", address] => send(address),
+        ["sockets"] => crate::sockets::steer(),
         ["load"] => match Classifier::load(&Config::default()) {
             Ok(_) => println!("loaded"),
             Err(error) => println!("not loaded: {error}"),
@@ -42,7 +43,7 @@ pub fn child() -> Option<ExitCode> {
     Some(ExitCode::SUCCESS)
 }
 
-fn start(namespace: &Netns, what: &str) -> Background {
+pub fn start(namespace: &Netns, what: &str) -> Background {
     let mut command = namespace.command(std::env::current_exe().unwrap().to_str().unwrap());
     command.env(CHILD, what);
     Background::start(command)
@@ -52,7 +53,7 @@ fn ifindex(device: &str) -> Option<u32> {
     std::fs::read_to_string(format!("/sys/class/net/{device}/ifindex")).ok()?.trim().parse().ok()
 }
 
-fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = found() {

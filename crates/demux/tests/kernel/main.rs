@@ -7,6 +7,7 @@ mod agreement;
 mod common;
 mod life;
 mod loading;
+mod sockets;
 mod vectors;
 
 use gannet_testkit::{Case, Need};
@@ -23,6 +24,8 @@ const CASES: &[Case] = &[
         KERNEL,
         agreement::program_and_model_agree_on_a_million_frames,
     ),
+    ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
+    ("sockets::steered_by_class", KERNEL, sockets::steered_by_class),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),
     (

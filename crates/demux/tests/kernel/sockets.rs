@@ -1,0 +1,86 @@
+//! The back end without XDP: real datagrams at real sockets.
+
+use crate::common::frames;
+use crate::life::{start, until};
+use gannet_demux::reuseport::Reuseport;
+use gannet_demux::{Classify, Config};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_testkit::netns::Netns;
+use gannet_wire::id::Teid;
+use socket2::{Domain, Socket, Type};
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+/// Sockets of one port need a network namespace in which nobody else has that port.
+pub fn steered_by_class() {
+    let namespace = Netns::new("steer");
+    let mut child = start(&namespace, "sockets");
+    child.wait_for_line("steered");
+    assert!(child.wait().success());
+}
+
+fn socket(address: SocketAddr) -> UdpSocket {
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None).unwrap();
+    socket.set_reuse_port(true).unwrap();
+    socket.bind(&address.into()).unwrap();
+    let socket = UdpSocket::from(socket);
+    socket.set_nonblocking(true).unwrap();
+    socket
+}
+
+fn drain(socket: &UdpSocket) -> usize {
+    let mut datagram = [0; 2048];
+    core::iter::from_fn(|| socket.recv(&mut datagram).ok()).count()
+}
+
+/// In that namespace.
+pub fn steer() {
+    let address: SocketAddr = "127.0.0.1:2152".parse().unwrap();
+    let mut back_end = Reuseport::load(&Config { samples_per_s: 0, ..Config::default() }).unwrap();
+    // Teid 4 is blocked, 5 is nobody's.
+    let flows = [(1, Class::Signalling), (2, Class::RealTime), (3, Class::BestEffort), (4, Class::RealTime)];
+    for (teid, class) in flows {
+        let rule = Rule {
+            key: Key::Teid(Teid(teid)),
+            name: teid,
+            class,
+            precedence: Precedence::Low,
+            policer: None,
+        };
+        back_end.apply(&RuleChange::Install(rule)).unwrap();
+    }
+    back_end.apply(&RuleChange::Block(Key::Teid(Teid(4)), Block::FlowControl)).unwrap();
+    let sockets = Class::ALL.map(|class| (class, socket(address)));
+    for (class, socket) in &sockets {
+        back_end.set_socket(*class, socket).unwrap();
+    }
+    let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
+    sender.connect(address).unwrap();
+    let g_pdu = |teid| frames::gtp_v1(255, teid, (Some(1), None), &[], &[0x45; 378]);
+    let echo = frames::gtp_v1(1, 0, (Some(1), None), &[], &[]);
+    for (times, datagram) in
+        [(10, g_pdu(1)), (20, g_pdu(2)), (30, g_pdu(3)), (40, g_pdu(4)), (50, g_pdu(5)), (5, echo)]
+    {
+        for _ in 0..times {
+            // A drop is silent: no port unreachable comes back.
+            sender.send(&datagram).unwrap();
+        }
+    }
+    let mut received = [0; 3];
+    until("what is not dropped", || {
+        for (sum, (_, socket)) in received.iter_mut().zip(&sockets) {
+            *sum += drain(socket);
+        }
+        (received.iter().sum::<usize>() >= 65).then_some(())
+    });
+    assert_eq!(received, [15, 20, 30]);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(sockets.iter().all(|(_, socket)| drain(socket) == 0) && sender.take_error().unwrap().is_none());
+    let totals = back_end.totals();
+    assert_eq!((totals.of(Drop::DemuxBlocked), totals.of(Drop::DemuxUnknownContext)), (40, 50));
+    assert_eq!((totals.redirected(Class::RealTime), totals.to_kernel()), (20, 5));
+    assert_eq!(back_end.of_flow(4).unwrap().blocked, 40);
+    println!("steered");
+}
