@@ -85,11 +85,16 @@ impl<T: PduMeta> FlowControl<T> {
 
     fn mark_ms(&mut self, at: u32, class: Class) {
         let Some(marks) = self.config.feedback.filter(|_| self.is_mobile(at)) else { return };
-        let scarce = self.pdus.free() < self.config.pdus_max / 2;
+        let (free, eighth) = (self.pdus.free(), self.config.pdus_max / 8);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let (amount, was) = (ms.queues[class].amount(), ms.full[class]);
-        // Where half of the table of PDUs is in use, everybody has enough as soon as he has more than the least.
-        let full = marks.ms.is_full(amount, was) || (scarce && !was && amount.pdus > marks.ms.low.pdus);
+        // The fuller the table of PDUs, the less is enough: so it never fills for the many who wait for their own
+        // buckets, and the others go on.
+        let full = if free < eighth * 3 {
+            amount.pdus > 0
+        } else {
+            marks.ms.is_full(amount, was || free < eighth * 4)
+        };
         if full != was {
             ms.full[class] = full;
             let name = ms.name;
