@@ -33,6 +33,7 @@ enum Step {
     Move { flow: u32, cell: u32 },
     Configure { flow: u32, config: FlowConfig },
     Remove { flow: u32 },
+    Expire { flow: u32, us: u64 },
     Cost { per_pdu_ns: u32 },
 }
 
@@ -64,6 +65,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..FLOWS, 0..CELLS).prop_map(|(flow, cell)| Step::Move { flow, cell }),
         1 => (0..FLOWS, config()).prop_map(|(flow, config)| Step::Configure { flow, config }),
         1 => (0..FLOWS).prop_map(|flow| Step::Remove { flow }),
+        1 => (0..FLOWS, 0_u64..3000).prop_map(|(flow, us)| Step::Expire { flow, us }),
         1 => (1_u32..5000).prop_map(|per_pdu_ns| Step::Cost { per_pdu_ns }),
     ]
 }
@@ -71,8 +73,8 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Debug, Default)]
 struct Flow {
     config: Option<FlowConfig>,
-    /// Names and octets.
-    queue: VecDeque<(u32, u32)>,
+    /// Names, octets, and since when.
+    queue: VecDeque<(u32, u32, Instant)>,
     blocked: bool,
     above: bool,
     lifted: bool,
@@ -80,7 +82,7 @@ struct Flow {
 
 impl Flow {
     fn octets(&self) -> u32 {
-        self.queue.iter().map(|(_, octets)| octets).sum()
+        self.queue.iter().map(|(_, octets, _)| octets).sum()
     }
     fn pdus(&self) -> u32 {
         self.queue.len() as u32
@@ -197,7 +199,7 @@ impl World {
             None => {
                 assert!(enqueued.accepted && !full && !no_room && nodes < NODES);
                 let flow = &mut self.flows[name as usize];
-                flow.queue.push_back((item, octets));
+                flow.queue.push_back((item, octets, self.now));
                 assert_eq!(flow.rises(), enqueued.crossed_high);
             }
             Some(reason) => {
@@ -224,7 +226,8 @@ impl World {
         let lowest = self.of_cell(by.cell).filter(|flow| !flow.queue.is_empty());
         assert_eq!(lowest.map(|flow| flow.config.unwrap().precedence).max(), Some(victim.precedence));
         let flow = &mut self.flows[gone.flow as usize];
-        assert_eq!(flow.queue.pop_back(), Some((gone.item, gone.octets)), "the youngest");
+        let youngest = flow.queue.pop_back().map(|(item, octets, _)| (item, octets));
+        assert_eq!(youngest, Some((gone.item, gone.octets)));
         assert_eq!(flow.falls(), gone.crossed_low);
     }
 
@@ -249,7 +252,7 @@ impl World {
             assert!(self.ahead <= granted + u64::from(RATE.burst + LONGEST));
         }
         let flow = &mut self.flows[served.flow as usize];
-        assert_eq!(flow.queue.pop_front(), Some((served.item, served.octets)), "the oldest");
+        assert_eq!(flow.queue.pop_front(), Some((served.item, served.octets, served.since)), "the oldest");
         assert_eq!(flow.falls(), served.crossed_low);
         self.settling = self.settling.saturating_sub(1);
     }
@@ -314,7 +317,25 @@ impl World {
             Step::Remove { flow } => {
                 let mut drained = Vec::new();
                 self.queues.remove(flow, |item, octets| drained.push((item, octets)));
-                assert_eq!(drained, Vec::from(core::mem::take(&mut self.flows[flow as usize]).queue));
+                let queue = core::mem::take(&mut self.flows[flow as usize]).queue;
+                assert_eq!(
+                    drained,
+                    queue.iter().map(|(item, octets, _)| (*item, *octets)).collect::<Vec<_>>()
+                );
+            }
+            Step::Expire { flow, us } => {
+                let before = Instant(self.now.0.saturating_sub(us * 1000));
+                let mut gone = Vec::new();
+                let crossed_low = self.queues.expire(flow, before, |item, octets| gone.push((item, octets)));
+                let state = &mut self.flows[flow as usize];
+                let mut crossed = false;
+                for expected in gone {
+                    let (item, octets, since) = state.queue.pop_front().unwrap();
+                    assert!((item, octets) == expected && since < before);
+                    crossed |= state.falls();
+                }
+                assert!(state.queue.front().is_none_or(|(.., since)| *since >= before));
+                assert_eq!(crossed, crossed_low);
             }
             Step::Cost { per_pdu_ns } => {
                 self.cost.per_pdu_ns = per_pdu_ns;
