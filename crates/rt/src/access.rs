@@ -5,6 +5,7 @@ use crate::driver::{AnyDriver, Driver};
 use crate::io::Io;
 use crate::log::LogSink;
 use crate::tun::Tun;
+use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;
 use gannet_proto::frame::FramePool;
@@ -171,6 +172,12 @@ impl Access<'_> {
     #[must_use]
     pub const fn frames(&self) -> &FramePool {
         &self.io.frames
+    }
+
+    /// How user data comes in and goes out, and what was counted on the way. Costs some system calls.
+    #[must_use]
+    pub fn kernel_path(&self) -> KernelPath {
+        self.io.kernel_path()
     }
 
     /// The recorder, where one was asked for.

@@ -1,6 +1,7 @@
 //! Loops without a node: what a laboratory measures beside the nodes, to know what the machine itself can do.
 
-use crate::sys::{self, Messages};
+use crate::messages::Messages;
+use crate::sys;
 use core::net::SocketAddr;
 use gannet_proto::frame::Frame;
 use std::collections::VecDeque;
@@ -95,7 +96,7 @@ impl Datagrams {
         waiting: &mut VecDeque<(SocketAddr, Frame)>,
     ) -> io::Result<()> {
         while !waiting.is_empty() {
-            let sent = self.0.send(socket.as_fd(), waiting)?;
+            let sent = self.0.send(socket.as_fd(), waiting, usize::MAX, usize::MAX)?;
             waiting.drain(..sent);
         }
         Ok(())

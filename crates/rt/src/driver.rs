@@ -1,17 +1,15 @@
 //! One machine in the loop, with what is its own: its wake-ups, its dice, its batches.
 
 use crate::access::Outside;
-use crate::io::{Arrival, Io};
+use crate::io::{Arrival, Io, Origin};
 use core::any::Any;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output};
 use gannet_proto::rng::Rng;
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::Timers;
 
 /// Wake-ups that a machine gets in one round; more of them come in the next, which begins at once.
 const WAKE_UPS_PER_ROUND: usize = 1024;
-/// How often outputs are asked for before the others have their turn.
-const POLLS_PER_TURN: usize = 64;
 
 /// What is done with a machine's events.
 pub(crate) type OnEvent<M> = Box<dyn FnMut(&mut M, <M as Machine>::Event, &mut Outside<'_>)>;
@@ -26,6 +24,8 @@ pub(crate) struct Driver<M: Machine> {
     on_event: OnEvent<M>,
     /// Someone touched the machine, so it may have something to say without an input.
     pub(crate) touched: bool,
+    /// Its slice was over before its work: it goes on in the next turn.
+    unfinished: bool,
 }
 
 /// A driver of any machine.
@@ -36,10 +36,12 @@ pub(crate) trait AnyDriver {
     fn wake(&mut self, now: Instant);
     /// The next wake-up.
     fn next_wake(&self) -> Option<Instant>;
-    /// True where there is something to do at once.
+    /// True where there is something new: an input, or a touch.
     fn pending(&self) -> bool;
-    /// Lets the machine work through its inputs and takes its outputs.
-    fn run(&mut self, index: usize, io: &mut Io);
+    /// True where its slice ended before its work did.
+    fn unfinished(&self) -> bool;
+    /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over.
+    fn run(&mut self, index: usize, io: &mut Io, slice: Duration);
     /// To find the machine again by its type.
     fn as_any(&mut self) -> &mut dyn Any;
 }
@@ -54,6 +56,7 @@ impl<M: Machine> Driver<M> {
             outputs: Batch::with_capacity(256),
             on_event,
             touched: true,
+            unfinished: false,
         }
     }
 
@@ -64,8 +67,11 @@ impl<M: Machine> Driver<M> {
 
 impl<M: Machine + 'static> AnyDriver for Driver<M> {
     fn arrive(&mut self, arrival: Arrival) {
-        let Arrival { port, peer, frame, .. } = arrival;
-        self.inputs.push(Input::Datagram { port, peer, frame });
+        let Arrival { port, origin, frame, .. } = arrival;
+        self.inputs.push(match origin {
+            Origin::Peer(peer) => Input::Datagram { port, peer, frame },
+            Origin::Rule(name) => Input::Classified { port, name, frame },
+        });
     }
 
     fn wake(&mut self, now: Instant) {
@@ -83,7 +89,12 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
         self.touched || !self.inputs.is_empty()
     }
 
-    fn run(&mut self, index: usize, io: &mut Io) {
+    fn unfinished(&self) -> bool {
+        self.unfinished
+    }
+
+    fn run(&mut self, index: usize, io: &mut Io, slice: Duration) {
+        let end = io.clock.now() + slice;
         let mut cx = Context {
             now: io.now,
             rng: &mut self.rng,
@@ -91,11 +102,11 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             timers: &mut self.timers,
             frames: &io.frames,
         };
-        self.touched = false;
+        (self.touched, self.unfinished) = (false, false);
         if !self.inputs.is_empty() {
             self.machine.handle_input(&mut cx, &mut self.inputs);
         }
-        for _ in 0..POLLS_PER_TURN {
+        loop {
             let mut cx = Context {
                 now: io.now,
                 rng: &mut self.rng,
@@ -110,15 +121,17 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             while let Some(output) = self.outputs.pop() {
                 match output {
                     Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
-                    Output::Classify(_) => {}
+                    Output::Classify(change) => io.classify(&change),
                     Output::Event(event) => {
                         (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));
                     }
                 }
             }
+            if io.clock.now() >= end {
+                self.unfinished = true;
+                return;
+            }
         }
-        // It has still more to say: it gets its next turn at once, after the others.
-        self.touched = true;
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

@@ -1,8 +1,10 @@
 //! The loop: poll, receive, wake, let the machines work, send; one thread, one core.
 
 use crate::access::{Access, Hooks, MachineId, Outside, Service, TOKENS_PER_SERVICE};
+use crate::busy::{Busy, BusyPoll};
 use crate::driver::{AnyDriver, Driver};
-use crate::io::{ENDPOINT_TOKENS, Io};
+use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
+use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, make_frames};
 use crate::log::LogSink;
 use crate::signals::Signals;
 use crate::sys::Timer;
@@ -47,6 +49,14 @@ pub struct LoopConfig {
     pub shutdown_grace: Duration,
     /// Take SIGTERM, SIGINT and SIGHUP of the process.
     pub signals: bool,
+    /// How long a machine may work before what arrives is looked at again, and what it said is sent.
+    pub slice: Duration,
+    /// Whether the loop polls its devices instead of waiting for interrupts.
+    pub busy_poll: BusyPoll,
+    /// Frames beside those of `frames` for the rings of AF_XDP sockets; see [`IngressConfig::ring_frames`] and
+    /// [`OutputConfig::ring_frames`]. With any, all frames lie in memory that the kernel shares; with 0 none do, and
+    /// AF_XDP is out of reach.
+    pub ring_frames: usize,
 }
 
 impl Default for LoopConfig {
@@ -59,9 +69,18 @@ impl Default for LoopConfig {
             seed: None,
             shutdown_grace: Duration::from_secs(5),
             signals: true,
+            slice: Duration::from_micros(40),
+            busy_poll: BusyPoll::Off,
+            ring_frames: 0,
         }
     }
 }
+
+/// While there is work, the poll is asked only every so many turns, or after so long: it costs as much as some packets.
+const TURNS_PER_POLL: u32 = 16;
+const POLL_EVERY: Duration = Duration::from_micros(100);
+/// How soon frames that a device did not take are offered again.
+const OFFER_AGAIN: Duration = Duration::from_micros(100);
 
 /// Machines, their endpoints and the services beside them, driven in real time by one thread.
 pub struct EventLoop {
@@ -77,6 +96,9 @@ pub struct EventLoop {
     config: LoopConfig,
     rng: Rng,
     grace_ends: Option<Instant>,
+    /// Turns since the poll was asked, and when that was.
+    turns: u32,
+    polled_at: Instant,
 }
 
 impl EventLoop {
@@ -92,8 +114,17 @@ impl EventLoop {
         let signals =
             config.signals.then(|| Signals::new(&registry, SIGNAL_STOP, SIGNAL_HANGUP)).transpose()?;
         let rng = Rng::seeded(config.seed.map_or_else(system::seed, Ok)?);
-        let mut io = Io::new(registry, clock, log, config.frames);
+        let frames = make_frames(config.frames, config.ring_frames);
+        // Without memory to share the node works on, and says so where AF_XDP is asked for.
+        let (frames, refused) = match frames {
+            Ok(frames) => (frames, None),
+            Err(error) => (make_frames(config.frames, 0)?, Some(error)),
+        };
+        let mut io = Io::new(registry, clock, log, frames, Busy::new(config.busy_poll));
         io.refresh_now();
+        if let Some(error) = refused {
+            io.note(Level::Error, format_args!("no memory to share with the kernel: {error}"));
+        }
         if let Some(core) = config.core {
             system::pin_to_core(core)?;
             io.note(Level::Info, format_args!("pinned to core {core}"));
@@ -110,6 +141,8 @@ impl EventLoop {
             config,
             rng,
             grace_ends: None,
+            turns: 0,
+            polled_at: Instant::ZERO,
         })
     }
 
@@ -151,6 +184,34 @@ impl EventLoop {
     ) -> io::Result<SocketAddr> {
         let result = self.io.bind_udp(machine.index, port, config);
         result.map_err(|error| io::Error::new(error.kind(), format!("UDP {}: {error}", config.bind)))
+    }
+
+    /// Joins the port of a machine that receives user data to the best way of receiving that this machine permits: see
+    /// [`IngressConfig`]. The port is bound as by [`EventLoop::bind_udp`] in any case.
+    ///
+    /// # Errors
+    /// Where the address cannot be bound, or where the one back end that was asked for cannot be had: with a sentence
+    /// that says what it lacks.
+    pub fn attach_ingress<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        config: &IngressConfig,
+    ) -> io::Result<IngressReport> {
+        self.io.attach_ingress(machine.index, port, config)
+    }
+
+    /// Chooses the way out of a port that is bound already: see [`OutputConfig`].
+    ///
+    /// # Errors
+    /// Where AF_XDP was asked for and cannot be had.
+    pub fn attach_output<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        config: &OutputConfig,
+    ) -> io::Result<OutputReport> {
+        self.io.attach_output(machine.index, port, config)
     }
 
     /// Joins a TUN device to a port of a machine: see [`Outside::attach_tun`].
@@ -238,7 +299,7 @@ impl EventLoop {
     /// # Errors
     /// Where the recorder has lost its file.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.work();
+        self.work(true);
         self.io.flush();
         let result = self.io.recorder.as_mut().map_or(Ok(()), Recorder::flush);
         if let Some(lost) = self.io.recorder.as_ref().map(Recorder::lost).filter(|lost| *lost > 0) {
@@ -256,14 +317,15 @@ impl EventLoop {
         self.sleep(longest)?;
         self.io.refresh_now();
         self.take_events();
+        self.io.keep_house();
         self.io.receive_round();
         for driver in &mut self.drivers {
             driver.wake(self.io.now);
         }
-        self.work();
+        self.work(true);
         self.serve_round();
         // The services may have given commands.
-        self.work();
+        self.work(false);
         self.io.flush();
         self.io.log.flush();
         Ok(())
@@ -276,16 +338,25 @@ impl EventLoop {
             || self.io.stop
             || self.io.hangup
             || !self.io.arrivals.is_empty()
-            || self.drivers.iter().any(|driver| driver.pending());
+            || self.io.busy.is_spinning(now)
+            || self.drivers.iter().any(|driver| driver.pending() || driver.unfinished());
         let wakes = self.drivers.iter().filter_map(|driver| driver.next_wake());
         let wakes = wakes.chain(self.services.iter().filter_map(|service| service.next_wake()));
         let wakes = wakes.chain(self.grace_ends).chain(longest.map(|longest| now + longest));
-        let next = wakes.min();
+        let unsent = self.io.has_unsent().then(|| now + OFFER_AGAIN);
+        let next = wakes.chain(unsent).chain(self.io.housekeeping_at()).min();
         let at_once = busy || next.is_some_and(|at| at <= now);
+        let polled_lately = self.turns < TURNS_PER_POLL && now < self.polled_at + POLL_EVERY;
+        if at_once && polled_lately && longest != Some(Duration::ZERO) {
+            self.turns += 1;
+            self.events.clear();
+            return Ok(());
+        }
         if let Some(at) = next.filter(|at| !at_once && Some(*at) != self.timer_at) {
             self.timer.arm(at.since(now).0)?;
             self.timer_at = Some(at);
         }
+        (self.turns, self.polled_at) = (0, now);
         match self.poll.poll(&mut self.events, at_once.then_some(std::time::Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
             _ => Ok(()),
@@ -303,6 +374,8 @@ impl EventLoop {
                     self.timer.clear();
                     self.timer_at = None;
                 }
+                RINGS => {}
+                MONITOR => self.io.tables_changed = true,
                 SIGNAL_STOP | SIGNAL_HANGUP => {
                     let asked = self.signals.as_mut().map(Signals::take).unwrap_or_default();
                     self.io.stop |= asked.stop;
@@ -332,9 +405,10 @@ impl EventLoop {
         }
     }
 
-    /// Lets the machines work until they have nothing more for each other, or until it is time for the rest.
-    fn work(&mut self) {
-        for _ in 0..PASSES_PER_ROUND {
+    /// Lets the machines work until they have nothing more for each other, or until it is time for the rest. Those whose
+    /// slice was over go on where `all` do.
+    fn work(&mut self, all: bool) {
+        for pass in 0..PASSES_PER_ROUND {
             while let Some(arrival) = self.io.arrivals.pop_front() {
                 if let Some(driver) = self.drivers.get_mut(arrival.machine) {
                     driver.arrive(arrival);
@@ -342,9 +416,9 @@ impl EventLoop {
             }
             let mut idle = true;
             for (index, driver) in self.drivers.iter_mut().enumerate() {
-                if driver.pending() {
+                if driver.pending() || (all && pass == 0 && driver.unfinished()) {
                     idle = false;
-                    driver.run(index, &mut self.io);
+                    driver.run(index, &mut self.io, self.config.slice);
                 }
             }
             if idle {

@@ -12,7 +12,7 @@
 //!
 //! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
 //! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
-//! `unsafe` stands only in `sys` (system calls), [`big_pages`] (large tables on huge pages) and [`alloc_count`] (a counting
+//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (large tables on huge pages) and [`alloc_count`] (a counting
 //! allocator, for the proof).
 //!
 //! # How a node is run
@@ -69,23 +69,35 @@ pub mod big_pages;
 pub mod log;
 
 mod access;
+mod busy;
 mod companion;
 mod driver;
+mod ether;
 mod event_loop;
 mod history;
+mod ingress;
 mod io;
+mod messages;
+mod netlink;
 mod network_namespace;
+mod output;
 mod signals;
+mod steering;
 mod sys;
 mod system;
 mod tun;
 mod udp;
+mod watch;
+mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
+pub use busy::BusyPoll;
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
+pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay};
 pub use network_namespace::NetworkNamespace;
 pub use system::{Clock, daemonize, lock_memory, pin_to_core, seed};
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;
+pub use watch::{DeviceReport, KernelPath, SocketReport};

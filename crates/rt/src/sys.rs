@@ -1,127 +1,23 @@
-//! The system calls that no safe crate offers: batches of datagrams, TUN devices, the timer, locked memory, pinning.
+//! The system calls that no safe crate offers: TUN devices, the timer, options of sockets, locked memory, pinning.
 #![expect(unsafe_code, reason = "this module is the crate's door to the operating system")]
 
-use core::ffi::{c_int, c_short};
+use core::ffi::{CStr, c_int, c_short};
 use core::mem;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
-use gannet_proto::frame::Frame;
-use std::collections::VecDeque;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Datagrams of one system call.
-pub(crate) const BATCH: usize = 32;
-
-/// The arrays that `recvmmsg` and `sendmmsg` work upon, allocated once.
-pub(crate) struct Messages {
-    names: Box<[libc::sockaddr_storage; BATCH]>,
-    vectors: Box<[libc::iovec; BATCH]>,
-    headers: Box<[libc::mmsghdr; BATCH]>,
-}
-
-/// One datagram of a received batch.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrived {
-    pub(crate) from: Option<SocketAddr>,
-    pub(crate) len: usize,
-    pub(crate) cut: bool,
-}
-
-fn check(result: c_int) -> io::Result<usize> {
+pub(crate) fn check(result: c_int) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
-impl Messages {
-    pub(crate) fn new() -> Self {
-        // SAFETY: all three are plain C structures (integers and pointers) for which all bits zero is a valid value.
-        unsafe {
-            Self {
-                names: Box::new(mem::zeroed()),
-                vectors: Box::new(mem::zeroed()),
-                headers: Box::new(mem::zeroed()),
-            }
-        }
-    }
-
-    /// Points header `index` at `octets` and at the name of the same index, of `name_len` octets.
-    fn point(&mut self, index: usize, octets: *mut u8, len: usize, name_len: usize) {
-        let (Some(name), Some(vector), Some(header)) =
-            (self.names.get_mut(index), self.vectors.get_mut(index), self.headers.get_mut(index))
-        else {
-            return;
-        };
-        *vector = libc::iovec { iov_base: octets.cast(), iov_len: len };
-        header.msg_len = 0;
-        header.msg_hdr.msg_name = std::ptr::from_mut(name).cast();
-        header.msg_hdr.msg_namelen = socklen(name_len);
-        header.msg_hdr.msg_iov = vector;
-        header.msg_hdr.msg_iovlen = 1;
-        header.msg_hdr.msg_flags = 0;
-    }
-
-    /// Receives up to one datagram for each of `frames`, straight into their free space, and says how many came;
-    /// [`Messages::arrived`] tells about each. The frames' lengths are left to the caller.
-    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, frames: &mut [Frame]) -> io::Result<usize> {
-        let count = frames.len().min(BATCH);
-        for (index, frame) in frames.iter_mut().take(count).enumerate() {
-            let room = frame.spare_mut();
-            self.point(index, room.as_mut_ptr(), room.len(), mem::size_of::<libc::sockaddr_storage>());
-        }
-        // SAFETY: the first `count` headers were just set up; each points at one vector, one name and the free space
-        // of one frame, all of which are borrowed until this function returns, and none of which is shared.
-        check(unsafe {
-            libc::recvmmsg(
-                socket.as_raw_fd(),
-                self.headers.as_mut_ptr(),
-                u32::try_from(count).unwrap_or(0),
-                libc::MSG_DONTWAIT,
-                std::ptr::null_mut(),
-            )
-        })
-    }
-
-    /// What is known about datagram `index` of the last [`Messages::receive`].
-    pub(crate) fn arrived(&self, index: usize) -> Option<Arrived> {
-        let (name, header) = (self.names.get(index)?, self.headers.get(index)?);
-        Some(Arrived {
-            from: read_name(name),
-            len: usize::try_from(header.msg_len).ok()?,
-            cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
-        })
-    }
-
-    /// Sends from the front of `queue` and says how many went.
-    pub(crate) fn send(
-        &mut self,
-        socket: BorrowedFd<'_>,
-        queue: &VecDeque<(SocketAddr, Frame)>,
-    ) -> io::Result<usize> {
-        let count = queue.len().min(BATCH);
-        for (index, (to, frame)) in queue.iter().take(count).enumerate() {
-            let name_len = self.names.get_mut(index).map_or(0, |name| write_name(name, *to));
-            self.point(index, frame.as_ptr().cast_mut(), frame.len(), name_len);
-        }
-        // SAFETY: the first `count` headers were just set up; each points at one vector, one name and the octets of
-        // one frame, all of which are borrowed until this function returns. `sendmmsg` only reads the octets, so that
-        // the pointer's loss of `const` does no harm.
-        check(unsafe {
-            libc::sendmmsg(
-                socket.as_raw_fd(),
-                self.headers.as_mut_ptr(),
-                u32::try_from(count).unwrap_or(0),
-                libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
-            )
-        })
-    }
-}
-
-fn socklen(len: usize) -> libc::socklen_t {
+pub(crate) fn socklen(len: usize) -> libc::socklen_t {
     libc::socklen_t::try_from(len).unwrap_or(0)
 }
 
-fn family(value: c_int) -> libc::sa_family_t {
+pub(crate) fn family(value: c_int) -> libc::sa_family_t {
     libc::sa_family_t::try_from(value).unwrap_or(0)
 }
 
@@ -129,55 +25,12 @@ const fn in_addr(address: Ipv4Addr) -> libc::in_addr {
     libc::in_addr { s_addr: u32::from_ne_bytes(address.octets()) }
 }
 
-fn sockaddr_in(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
+pub(crate) fn sockaddr_in(address: Ipv4Addr, port: u16) -> libc::sockaddr_in {
     libc::sockaddr_in {
         sin_family: family(libc::AF_INET),
         sin_port: port.to_be(),
         sin_addr: in_addr(address),
         sin_zero: [0; 8],
-    }
-}
-
-fn write_name(name: &mut libc::sockaddr_storage, address: SocketAddr) -> usize {
-    let name: *mut libc::sockaddr_storage = name;
-    match address {
-        SocketAddr::V4(v4) => {
-            // SAFETY: a sockaddr_storage is large enough and well enough aligned for every socket address.
-            unsafe { name.cast::<libc::sockaddr_in>().write(sockaddr_in(*v4.ip(), v4.port())) };
-            mem::size_of::<libc::sockaddr_in>()
-        }
-        SocketAddr::V6(v6) => {
-            let raw = libc::sockaddr_in6 {
-                sin6_family: family(libc::AF_INET6),
-                sin6_port: v6.port().to_be(),
-                sin6_flowinfo: v6.flowinfo(),
-                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
-                sin6_scope_id: v6.scope_id(),
-            };
-            // SAFETY: as above.
-            unsafe { name.cast::<libc::sockaddr_in6>().write(raw) };
-            mem::size_of::<libc::sockaddr_in6>()
-        }
-    }
-}
-
-fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
-    let pointer: *const libc::sockaddr_storage = name;
-    match c_int::from(name.ss_family) {
-        libc::AF_INET => {
-            // SAFETY: the family says which structure the kernel wrote, and all bits are valid in its fields.
-            let raw = unsafe { pointer.cast::<libc::sockaddr_in>().read() };
-            let ip = Ipv4Addr::from(raw.sin_addr.s_addr.to_ne_bytes());
-            Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(raw.sin_port)))
-        }
-        libc::AF_INET6 => {
-            // SAFETY: as above.
-            let raw = unsafe { pointer.cast::<libc::sockaddr_in6>().read() };
-            let ip = Ipv6Addr::from(raw.sin6_addr.s6_addr);
-            let port = u16::from_be(raw.sin6_port);
-            Some(SocketAddrV6::new(ip, port, raw.sin6_flowinfo, raw.sin6_scope_id).into())
-        }
-        _ => None,
     }
 }
 
@@ -290,6 +143,13 @@ fn set_ifreq_address(request: &mut libc::ifreq, address: Ipv4Addr) {
     unsafe { room.cast::<libc::sockaddr_in>().write_unaligned(raw) };
 }
 
+/// The index of a network device.
+pub(crate) fn interface_index(name: &CStr) -> Option<u32> {
+    // SAFETY: reads a string that ends with a zero octet.
+    let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
+    (index != 0).then_some(index)
+}
+
 /// Makes a descriptor that was given from outside non-blocking.
 pub(crate) fn set_nonblocking(file: &File) -> io::Result<()> {
     // SAFETY: F_GETFL touches no memory.
@@ -363,6 +223,15 @@ pub(crate) fn socket_option(socket: &impl AsRawFd, level: c_int, name: c_int) ->
         libc::getsockopt(socket.as_raw_fd(), level, name, (&raw mut value).cast(), &raw mut len)
     })?;
     Ok(value)
+}
+
+/// Looks whether a socket has a datagram. Where busy polling is on and there is none, that polls its device once.
+pub(crate) fn has_datagram(socket: &impl AsRawFd) -> bool {
+    let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+    // SAFETY: receives no octets: a system call without any memory of ours.
+    let result = unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), 0, flags) };
+    // An error that waits on the socket is for the next receive to report.
+    result >= 0 || io::Error::last_os_error().kind() != io::ErrorKind::WouldBlock
 }
 
 /// Keeps the memory of this process from being paged out. What comes later is locked too only where the limit

@@ -1,6 +1,7 @@
 //! UDP sockets: received and sent in batches, with a queue of limited length for what the kernel does not take now.
 
-use crate::sys::{BATCH, Messages};
+use crate::messages::{BATCH, Messages};
+use crate::output::Output;
 use core::net::{IpAddr, SocketAddr};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -9,6 +10,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::VecDeque;
 use std::io;
 use std::net::UdpSocket;
+use std::os::fd::AsFd;
 
 /// How a UDP socket is to be made.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct UdpConfig {
     pub dscp: Option<u8>,
     /// Datagrams that may wait while the kernel takes none.
     pub send_queue_max: usize,
+    /// Other sockets of this user may have the same address (`SO_REUSEPORT`).
+    pub shared_port: bool,
     /// Name of the capture interface, where this socket's datagrams are to be recorded.
     pub record_as: Option<String>,
 }
@@ -31,7 +35,15 @@ impl UdpConfig {
     /// A socket at `bind` with everything else as a node has it that says nothing.
     #[must_use]
     pub const fn new(bind: SocketAddr) -> Self {
-        Self { bind, connect: None, buffer_octets: None, dscp: None, send_queue_max: 1024, record_as: None }
+        Self {
+            bind,
+            connect: None,
+            buffer_octets: None,
+            dscp: None,
+            send_queue_max: 1024,
+            shared_port: false,
+            record_as: None,
+        }
     }
 
     /// Recorded under this name.
@@ -45,6 +57,9 @@ impl UdpConfig {
 /// Makes the socket.
 pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(config.bind), Type::DGRAM, Some(Protocol::UDP))?;
+    if config.shared_port {
+        socket.set_reuse_port(true)?;
+    }
     if config.bind.is_ipv6() {
         socket.set_only_v6(true)?;
     }
@@ -66,9 +81,82 @@ pub(crate) fn open(config: &UdpConfig) -> io::Result<UdpSocket> {
 /// A socket of the loop.
 pub(crate) struct Udp {
     pub(crate) socket: UdpSocket,
+    /// As it was made, so that it can be made again when its interface has been.
+    pub(crate) config: UdpConfig,
     pub(crate) local: LocalAddress,
     pub(crate) record: Option<InterfaceId>,
     pub(crate) queue: SendQueue,
+    /// Longest datagram that may be one segment of several; less than all where the kernel refused one.
+    pub(crate) bundle_max: usize,
+    /// Read before the others.
+    pub(crate) urgent: bool,
+    /// The last try to receive brought something.
+    pub(crate) flowing: bool,
+    /// Datagrams received since the sockets to poll were last chosen.
+    pub(crate) received: u64,
+    /// The NAPI that its packets come through; 0 where it is not known, or there is none.
+    pub(crate) napi: u32,
+    /// A receive call that finds nothing polls that NAPI.
+    pub(crate) pollable: bool,
+    /// Asked in each turn of a spinning loop, which polls its device.
+    pub(crate) polls: bool,
+    /// Datagrams that leave as whole frames through an AF_XDP socket.
+    pub(crate) output: Option<Output>,
+}
+
+impl Udp {
+    pub(crate) fn new(
+        socket: UdpSocket,
+        config: &UdpConfig,
+        record: Option<InterfaceId>,
+    ) -> io::Result<Self> {
+        let local = LocalAddress::new(socket.local_addr()?);
+        let queue = SendQueue::new(config.send_queue_max);
+        Ok(Self {
+            socket,
+            config: config.clone(),
+            local,
+            record,
+            queue,
+            bundle_max: usize::MAX,
+            urgent: false,
+            flowing: true,
+            received: 0,
+            napi: 0,
+            pollable: false,
+            polls: false,
+            output: None,
+        })
+    }
+
+    /// Sends up to `limit` of what waits, through the kernel.
+    pub(crate) fn send_by_kernel(
+        &mut self,
+        messages: &mut Messages,
+        limit: usize,
+        mut sent: impl FnMut(&mut LocalAddress, SocketAddr, &Frame),
+        lost: impl FnMut(Drop, SocketAddr, &io::Error),
+    ) {
+        let (socket, local, bundle_max) = (self.socket.as_fd(), &mut self.local, &mut self.bundle_max);
+        self.queue.flush(
+            limit,
+            |waiting, limit| loop {
+                let result = messages.send(socket, waiting, limit, *bundle_max);
+                let refused = result.as_ref().err().and_then(io::Error::raw_os_error);
+                match (refused, waiting.front()) {
+                    // Segments longer than the path takes have to be fragmented, which is done for single datagrams.
+                    (Some(libc::EINVAL | libc::EMSGSIZE), Some((_, first))) if messages.first_run() > 1 => {
+                        *bundle_max = first.len() - 1;
+                    }
+                    // A device or kernel that cannot cut messages at all.
+                    (Some(libc::EIO | libc::EOPNOTSUPP), _) if messages.first_run() > 1 => *bundle_max = 0,
+                    _ => return result,
+                }
+            },
+            |to, frame| sent(local, to, frame),
+            lost,
+        );
+    }
 }
 
 /// The address that our end of a socket shows to a peer: for the capture, since a socket bound to "any" does not say.
@@ -85,6 +173,11 @@ const KNOWN_MAX: usize = 32;
 impl LocalAddress {
     pub(crate) fn new(bound: SocketAddr) -> Self {
         Self { bound, known: VecDeque::new() }
+    }
+
+    /// As it was bound.
+    pub(crate) const fn bound(&self) -> SocketAddr {
+        self.bound
     }
 
     /// Our address as `peer` sees it. A peer that is not known costs a few system calls, once.
@@ -166,19 +259,46 @@ impl SendQueue {
         Ok(())
     }
 
-    /// Sends until the queue is empty or the socket takes no more. `send` sends from the front and says how many
-    /// went; `sent` and `lost` hear about each datagram.
+    /// The first datagram.
+    pub(crate) fn front(&self) -> Option<&(SocketAddr, Frame)> {
+        self.waiting.front()
+    }
+
+    /// All, first to last.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(SocketAddr, Frame)> {
+        self.waiting.iter()
+    }
+
+    /// Takes the first datagram.
+    pub(crate) fn pop(&mut self) -> Option<(SocketAddr, Frame)> {
+        self.waiting.pop_front()
+    }
+
+    /// Puts a datagram back in front.
+    pub(crate) fn push_front(&mut self, to: SocketAddr, frame: Frame) {
+        self.waiting.push_front((to, frame));
+    }
+
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Sends the first `limit` datagrams, or as many as the socket takes. `send` sends from the front, at most as many
+    /// as it is told, and says how many went; `sent` and `lost` hear about each datagram.
     pub(crate) fn flush(
         &mut self,
-        mut send: impl FnMut(&VecDeque<(SocketAddr, Frame)>) -> io::Result<usize>,
+        mut limit: usize,
+        mut send: impl FnMut(&VecDeque<(SocketAddr, Frame)>, usize) -> io::Result<usize>,
         mut sent: impl FnMut(SocketAddr, &Frame),
         mut lost: impl FnMut(Drop, SocketAddr, &io::Error),
     ) {
         let mut tries = 0;
-        while !self.waiting.is_empty() && !self.blocked {
-            match send(&self.waiting) {
+        while limit > 0 && !self.waiting.is_empty() && !self.blocked {
+            match send(&self.waiting, limit) {
                 Ok(count) => {
                     tries = 0;
+                    limit -= count.min(limit);
                     for (to, frame) in self.waiting.drain(..count.min(self.waiting.len())) {
                         sent(to, &frame);
                     }
@@ -190,6 +310,7 @@ impl SendQueue {
                     Refusal::Wait => self.blocked = true,
                     Refusal::Skip(drop) => {
                         tries = 0;
+                        limit -= 1;
                         if let Some((to, _)) = self.waiting.pop_front() {
                             lost(drop, to, &error);
                         }
@@ -211,7 +332,6 @@ pub(crate) enum Received {
 
 /// Receives one batch into `frames`.
 pub(crate) fn receive(socket: &UdpSocket, messages: &mut Messages, frames: &mut [Frame]) -> Received {
-    use std::os::fd::AsFd;
     // As for sending: what an ICMP message says about an earlier datagram is reported once.
     for _ in 0..=RETRIES {
         match messages.receive(socket.as_fd(), frames) {
@@ -257,7 +377,8 @@ mod tests {
         let (mut sent, mut lost) = (Vec::new(), Vec::new());
         let mut answers = answers.iter();
         queue.flush(
-            |_| match answers.next().expect("no more calls") {
+            usize::MAX,
+            |_, _| match answers.next().expect("no more calls") {
                 Ok(count) => Ok(*count),
                 Err(errno) => Err(io::Error::from_raw_os_error(*errno)),
             },

@@ -170,6 +170,7 @@ impl Load {
             seed: Some(config.seed),
             shutdown_grace: Duration::ZERO,
             signals: false,
+            ..LoopConfig::default()
         };
         let mut events = EventLoop::new(loop_config, clock, LogSink::new(clock))?;
         let tap: Rc<RefCell<Option<DataTap>>> = Rc::default();

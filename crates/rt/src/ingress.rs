@@ -1,0 +1,363 @@
+//! How user data gets into a node and out of it: which back end a port has, and what the machine refused.
+
+use crate::io::{Io, MONITOR, RINGS};
+use crate::netlink::{Link, Monitor, Netlink};
+use crate::output::Output;
+use crate::steering::KernelProgram;
+use crate::udp::UdpConfig;
+use crate::xdp::{Target, Xdp};
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+use gannet_demux::device::DeviceConfig;
+use gannet_proto::machine::Port;
+use gannet_proto::trace::Level;
+use mio::Interest;
+use mio::unix::SourceFd;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// What receives the datagrams of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Backend {
+    /// The best of the others that this machine permits.
+    #[default]
+    Auto,
+    /// One UDP socket: first in, first out.
+    Fifo,
+    /// One UDP socket for each class, chosen by a program of the kernel that knows the rules.
+    Reuseport,
+    /// An XDP program that knows the rules and drops what has to be dropped, and AF_XDP sockets for each class.
+    Xdp,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Fifo => "fifo",
+            Self::Reuseport => "reuseport",
+            Self::Xdp => "xdp",
+        })
+    }
+}
+
+/// How a port is to receive.
+#[derive(Debug, Clone)]
+pub struct IngressConfig {
+    /// Which back end; with [`Backend::Auto`] what cannot be had is told in [`IngressReport::refused`].
+    pub backend: Backend,
+    /// The UDP socket, which is there with every back end: it sends, and it receives what the kernel is left. For
+    /// [`Backend::Xdp`] its address must be one address, on an Ethernet device.
+    pub udp: UdpConfig,
+    /// Places for PDP contexts in the kernel's table.
+    pub contexts: u32,
+    /// Places for contexts of GTPv0.
+    pub contexts_v0: u32,
+    /// Whether the program verifies UDP checksums; see [`gannet_demux::Config::verify_udp_checksum`].
+    pub verify_udp_checksum: bool,
+    /// Packets that may wait in the real-time ring, a power of two.
+    pub real_time_ring: u32,
+    /// And in the best-effort ring.
+    pub best_effort_ring: u32,
+    /// Empty frames with the kernel beyond those that fill both rings.
+    pub spare: u32,
+}
+
+impl IngressConfig {
+    /// For the socket described, with everything else as a node has it that says nothing.
+    #[must_use]
+    pub const fn new(udp: UdpConfig) -> Self {
+        Self {
+            backend: Backend::Auto,
+            udp,
+            contexts: 65_536,
+            contexts_v0: 1024,
+            verify_udp_checksum: false,
+            real_time_ring: 4096,
+            best_effort_ring: 8192,
+            spare: 1024,
+        }
+    }
+
+    fn device(&self) -> DeviceConfig {
+        DeviceConfig { rx: self.rings().to_vec(), tx: 0, spare: self.spare }
+    }
+
+    /// Entries of the rings, by class: signalling is the kernel's.
+    const fn rings(&self) -> [u32; 3] {
+        [0, self.real_time_ring, self.best_effort_ring]
+    }
+
+    /// Frames that its rings may hold: for [`crate::LoopConfig::ring_frames`].
+    #[must_use]
+    pub fn ring_frames(&self) -> usize {
+        self.device().frames()
+    }
+}
+
+/// What a port got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IngressReport {
+    /// The back end; never [`Backend::Auto`].
+    pub backend: Backend,
+    /// The address of its UDP socket.
+    pub address: SocketAddr,
+    /// The device, where the back end has one.
+    pub device: Option<String>,
+    /// Why nothing better was taken, a sentence for each better back end.
+    pub refused: Vec<String>,
+}
+
+/// The way that a port's datagrams leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputWay {
+    /// AF_XDP where it can be had.
+    #[default]
+    Auto,
+    /// The kernel's UDP, runs of equal size in one message.
+    Udp,
+    /// AF_XDP, and the kernel's UDP for what that cannot send.
+    Xdp,
+}
+
+impl fmt::Display for OutputWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Udp => "UDP",
+            Self::Xdp => "AF_XDP",
+        })
+    }
+}
+
+/// How a port is to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutputConfig {
+    /// Which way.
+    pub way: OutputWay,
+    /// Frames that may be under way to the peer, a power of two.
+    pub ring: u32,
+}
+
+impl Default for OutputConfig {
+    fn default() -> Self {
+        Self { way: OutputWay::Auto, ring: 2048 }
+    }
+}
+
+impl OutputConfig {
+    /// Frames that its ring may hold: for [`crate::LoopConfig::ring_frames`].
+    #[must_use]
+    pub fn ring_frames(&self) -> usize {
+        DeviceConfig { rx: Vec::new(), tx: self.ring, spare: 0 }.frames()
+    }
+}
+
+/// What a port got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputReport {
+    /// The way; never [`OutputWay::Auto`].
+    pub way: OutputWay,
+    /// The device, where it has one.
+    pub device: Option<String>,
+    /// Why nothing better was taken.
+    pub refused: Vec<String>,
+}
+
+impl Io {
+    /// One socket for each class on the same address.
+    fn receive_by_reuseport(&mut self, _: usize, _: Port, _: &IngressConfig) -> Result<SocketAddr, String> {
+        Err("this build has no program that chooses among sockets".to_owned())
+    }
+
+    pub(crate) fn attach_ingress(
+        &mut self,
+        machine: usize,
+        port: Port,
+        config: &IngressConfig,
+    ) -> io::Result<IngressReport> {
+        let mut refused = Vec::new();
+        let mut bound = None;
+        if matches!(config.backend, Backend::Auto | Backend::Xdp) {
+            let address = self.bind_udp(machine, port, &config.udp)?;
+            match self.receive_by_xdp(machine, port, address, config) {
+                Ok(device) => {
+                    let device = Some(device);
+                    return Ok(IngressReport { backend: Backend::Xdp, address, device, refused });
+                }
+                Err(error) if config.backend == Backend::Xdp => return Err(io::Error::other(error)),
+                Err(error) => refused.push(format!("no XDP: {error}")),
+            }
+            bound = Some(address);
+        }
+        if matches!(config.backend, Backend::Auto | Backend::Reuseport) {
+            match self.receive_by_reuseport(machine, port, config) {
+                Ok(address) => {
+                    let backend = Backend::Reuseport;
+                    return Ok(IngressReport { backend, address, device: None, refused });
+                }
+                Err(error) if config.backend == Backend::Reuseport => return Err(io::Error::other(error)),
+                Err(error) => refused.push(format!("no sockets by class: {error}")),
+            }
+        }
+        let address = match bound {
+            Some(address) => address,
+            None => self.bind_udp(machine, port, &config.udp)?,
+        };
+        Ok(IngressReport { backend: Backend::Fifo, address, device: None, refused })
+    }
+
+    /// Opens the rings and attaches the program; returns the device's name.
+    fn receive_by_xdp(
+        &mut self,
+        machine: usize,
+        port: Port,
+        address: SocketAddr,
+        config: &IngressConfig,
+    ) -> Result<String, String> {
+        let xdp = self.xdp()?;
+        let link = device_of(&mut xdp.netlink, address.ip())?;
+        if xdp.steering.is_some() {
+            return Err("there is one classifier in a process".to_owned());
+        }
+        let program = KernelProgram::load(&gannet_demux::Config {
+            addresses: vec![address.ip()],
+            contexts: config.contexts,
+            tids: config.contexts_v0,
+            shards: 1,
+            verify_udp_checksum: config.verify_udp_checksum,
+            concurrent: link.rx_queues > 1,
+            ..gannet_demux::Config::default()
+        })?;
+        xdp.steering = Some(Box::new(program));
+        let record = self.interface(config.udp.record_as.as_deref());
+        let target = Target { machine, port, record };
+        let wanted = Some((&config.rings(), config.spare, target));
+        self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
+            if let Some(xdp) = &mut self.xdp {
+                xdp.steering = None;
+            }
+        })?;
+        if link.rx_queues > 1 {
+            let queues = link.rx_queues;
+            self.note(
+                Level::Notice,
+                format_args!(
+                    "{}: of its {queues} receive queues the first is served by XDP, the kernel has the others",
+                    link.name
+                ),
+            );
+        }
+        Ok(link.name)
+    }
+
+    pub(crate) fn attach_output(
+        &mut self,
+        machine: usize,
+        port: Port,
+        config: &OutputConfig,
+    ) -> io::Result<OutputReport> {
+        let by_udp = |refused| OutputReport { way: OutputWay::Udp, device: None, refused };
+        if config.way == OutputWay::Udp {
+            return Ok(by_udp(Vec::new()));
+        }
+        match self.send_by_xdp(machine, port, config) {
+            Ok(device) => Ok(OutputReport { way: OutputWay::Xdp, device: Some(device), refused: Vec::new() }),
+            Err(error) if config.way == OutputWay::Xdp => Err(io::Error::other(error)),
+            Err(error) => Ok(by_udp(vec![format!("no AF_XDP: {error}")])),
+        }
+    }
+
+    fn send_by_xdp(&mut self, machine: usize, port: Port, config: &OutputConfig) -> Result<String, String> {
+        let udp = self.udp_of(machine, port).ok_or("the port has no UDP socket")?;
+        let (address, dscp) = (udp.local.bound(), udp.config.dscp.unwrap_or(0));
+        let IpAddr::V4(ip) = address.ip() else {
+            return Err("datagrams over IPv6 leave through the kernel".to_owned());
+        };
+        let xdp = self.xdp()?;
+        let link = device_of(&mut xdp.netlink, address.ip())?;
+        let place = self.want(&link, None, config.ring, address.ip())?;
+        if let Some(udp) = self.udp_of(machine, port) {
+            udp.output = Some(Output::new(place, ip, address.port(), dscp));
+        }
+        Ok(link.name)
+    }
+
+    /// What all AF_XDP devices have in common, made when it is first asked for.
+    fn xdp(&mut self) -> Result<&mut Xdp, String> {
+        if self.xdp.is_none() {
+            let umem = self.umem.take().ok_or("no frames were set aside for it (ring_frames)")?;
+            let xdp = Xdp::new(umem, self.frames.clone());
+            self.xdp = Some(xdp.map_err(|error| format!("no rtnetlink socket: {error}"))?);
+            // Without a monitor changes are found by looking each second.
+            if let Ok(monitor) = Monitor::open() {
+                let fd = monitor.as_raw_fd();
+                if self.registry.register(&mut SourceFd(&fd), MONITOR, Interest::READABLE).is_ok() {
+                    self.monitor = Some(monitor);
+                }
+            }
+        }
+        self.xdp.as_mut().ok_or_else(|| "no AF_XDP".to_owned())
+    }
+
+    fn want(
+        &mut self,
+        link: &Link,
+        rx: Option<(&[u32; 3], u32, Target)>,
+        tx: u32,
+        address: IpAddr,
+    ) -> Result<usize, String> {
+        let place = self.xdp()?.want(link, rx, tx, address)?;
+        self.poll_rings(place);
+        Ok(place)
+    }
+
+    /// Has the loop woken by what arrives in the rings of a device.
+    pub(crate) fn poll_rings(&mut self, place: usize) {
+        let Some(xdp) = &self.xdp else { return };
+        for fd in xdp.descriptors(place) {
+            if let Err(error) = self.registry.register(&mut SourceFd(&fd), RINGS, Interest::READABLE) {
+                self.note(Level::Error, format_args!("the rings of a device cannot be polled: {error}"));
+                return;
+            }
+        }
+    }
+}
+
+/// The Ethernet device that has an address of ours.
+fn device_of(netlink: &mut Netlink, address: IpAddr) -> Result<Link, String> {
+    if address.is_unspecified() {
+        return Err("the socket is bound to every address; it takes one, whose device is known".to_owned());
+    }
+    let index = netlink.device_of(address).map_err(|error| format!("rtnetlink: {error}"))?;
+    let index = index.ok_or_else(|| format!("no device has the address {address}"))?;
+    let link = netlink.link(index).ok().flatten().ok_or("the device has just gone")?;
+    if link.address.is_none_or(|address| address == [0; 6]) {
+        return Err(format!("{} is no Ethernet device", link.name));
+    }
+    if !link.up {
+        return Err(format!("{} is down", link.name));
+    }
+    Ok(link)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_frames_of_the_rings_are_counted() {
+        let udp = UdpConfig::new("192.0.2.1:2152".parse().unwrap());
+        assert_eq!(IngressConfig::new(udp).ring_frames(), 4096 + 8192 + 1024);
+        assert_eq!(OutputConfig::default().ring_frames(), 2048);
+    }
+
+    #[test]
+    fn loopback_and_any_address_have_no_ethernet_device() {
+        let mut netlink = Netlink::open().unwrap();
+        let mut of = |address: &str| device_of(&mut netlink, address.parse().unwrap()).unwrap_err();
+        assert_eq!(of("127.0.0.1"), "lo is no Ethernet device");
+        assert!(of("0.0.0.0").contains("every address"));
+        assert_eq!(of("192.0.2.77"), "no device has the address 192.0.2.77");
+    }
+}

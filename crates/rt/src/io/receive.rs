@@ -1,0 +1,192 @@
+//! Receiving: one batch of each socket and device that has something, then one of each class of the rings.
+
+use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin};
+use crate::ether;
+use crate::messages::BATCH;
+use crate::sys;
+use crate::udp::{self, Received};
+use gannet_proto::drops::Drop;
+use gannet_proto::machine::Peer;
+use gannet_proto::trace::{Level, TraceSink};
+use gannet_trace::pcapng::Direction;
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+
+impl Io {
+    /// The poll said that endpoint `index` may be read or written.
+    pub(crate) fn ready(&mut self, index: usize, readable: bool, writable: bool) {
+        let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { return };
+        if readable && !endpoint.readable {
+            endpoint.readable = true;
+            self.readable.push_back(index);
+        }
+        if let (true, Kind::Udp(udp)) = (writable, &mut endpoint.kind)
+            && udp.queue.blocked
+        {
+            udp.queue.blocked = false;
+            self.watch(index, Interest::READABLE);
+        }
+    }
+
+    /// Changes what is polled of an endpoint. A socket is asked whether it is writable only while its queue is blocked:
+    /// else every datagram that has left would wake the loop.
+    pub(super) fn watch(&mut self, index: usize, interest: Interest) {
+        let Some(Some(endpoint)) = self.endpoints.get(index) else { return };
+        let fd = endpoint.fd();
+        let token = Token(ENDPOINT_TOKENS + index);
+        if let Err(error) = self.registry.reregister(&mut SourceFd(&fd), token, interest) {
+            self.note(Level::Error, format_args!("endpoint {index} cannot be polled: {error}"));
+        }
+    }
+
+    /// Is there something to receive, as far as is known?
+    pub(crate) fn has_readable(&mut self) -> bool {
+        !self.readable.is_empty() || self.xdp.as_mut().is_some_and(|xdp| xdp.more || xdp.has_waiting())
+    }
+
+    /// Gives each readable endpoint one turn of one batch, those of urgent classes first, and then the rings.
+    pub(crate) fn receive_round(&mut self) {
+        let before = self.arrivals.len();
+        if self.busy.is_spinning(self.now) {
+            for position in 0..self.busy.pollers.len() {
+                if let Some(index) = self.busy.pollers.get(position).copied() {
+                    self.ready(index, true, false);
+                }
+            }
+        }
+        for urgent in [true, false] {
+            for _ in 0..self.readable.len() {
+                let Some(index) = self.readable.pop_front() else { break };
+                if self.udp_at(index).is_some_and(|udp| udp.urgent) != urgent {
+                    self.readable.push_back(index);
+                    continue;
+                }
+                let more = self.receive(index);
+                let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { continue };
+                endpoint.readable = more;
+                if more {
+                    self.readable.push_back(index);
+                }
+            }
+        }
+        self.receive_classified();
+        if self.arrivals.len() > before {
+            self.busy.traffic(self.now);
+        }
+    }
+
+    /// Empties the rings of AF_XDP sockets, as far as one batch of each goes, and fills them again.
+    fn receive_classified(&mut self) {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return };
+        let count = xdp.receive(|target, metadata, received| {
+            let start = received.start;
+            if let (Some(recorder), Some(interface)) = (recorder.as_mut(), target.record)
+                && let Some(packet) = received.buffer.get(start..received.end).and_then(ether::ip_packet)
+            {
+                recorder.ip(interface, at_ns, Direction::In, packet);
+            }
+            let from = start + usize::from(metadata.pdu_offset);
+            let to = from + usize::from(metadata.pdu_len);
+            let window = if to <= received.end { (from, to) } else { (usize::MAX, 0) };
+            let Some(frame) = frames.adopt(received.buffer, window.0, window.1) else {
+                log.dropped(Drop::RtReceiveTooLong, None);
+                return;
+            };
+            let origin = Origin::Rule(metadata.name);
+            arrivals.push_back(Arrival { machine: target.machine, port: target.port, origin, frame });
+        });
+        if count > 0 {
+            xdp.refill();
+        }
+    }
+
+    /// Takes as many frames to receive into as one batch needs, where there are so many.
+    pub(super) fn refill(&mut self) {
+        while self.spare.len() < BATCH && self.frames.free() > 0 {
+            self.spare.extend(self.frames.alloc());
+        }
+    }
+
+    /// Receives one batch; false when there is nothing more.
+    fn receive(&mut self, index: usize) -> bool {
+        self.refill();
+        match self.endpoints.get(index) {
+            Some(Some(Endpoint { kind: Kind::Udp(_), .. })) => self.receive_udp(index),
+            Some(Some(Endpoint { kind: Kind::Tun { .. }, .. })) => self.receive_tun(index),
+            _ => false,
+        }
+    }
+
+    fn receive_udp(&mut self, index: usize) -> bool {
+        let Some(Some(Endpoint { owner, kind: Kind::Udp(udp), .. })) = self.endpoints.get_mut(index) else {
+            return false;
+        };
+        // Asking costs less than preparing a batch for nothing.
+        if udp.polls && !udp.flowing && !sys::has_datagram(&udp.socket) {
+            return false;
+        }
+        if self.spare.is_empty() {
+            let Received::Some(count) = udp::discard(&udp.socket) else { return false };
+            (0..count).for_each(|_| self.log.dropped(Drop::NoFrame, None));
+            return true;
+        }
+        let received = udp::receive(&udp.socket, &mut self.messages, &mut self.spare);
+        udp.flowing = matches!(received, Received::Some(_));
+        let Received::Some(count) = received else { return false };
+        udp.received += count as u64;
+        let at_ns = self.clock.unix_ns(self.now);
+        for (number, mut frame) in self.spare.drain(..count).enumerate() {
+            let Some(arrived) = self.messages.arrived(number) else { continue };
+            let Some(from) = arrived.from else { continue };
+            if arrived.cut || !frame.set_len(arrived.len) {
+                self.log.dropped(Drop::RtReceiveTooLong, None);
+                continue;
+            }
+            if let (Some(recorder), Some(interface)) = (&mut self.recorder, udp.record) {
+                let ends = (from, udp.local.towards(from));
+                recorder.udp(interface, at_ns, Direction::In, ends, &frame);
+            }
+            let (machine, port) = (owner.machine, owner.port);
+            let origin = Origin::Peer(Peer::Udp(from));
+            self.arrivals.push_back(Arrival { machine, port, origin, frame });
+        }
+        true
+    }
+
+    fn receive_tun(&mut self, index: usize) -> bool {
+        let Some(Some(Endpoint { owner, kind: Kind::Tun { tun, peer, record }, .. })) =
+            self.endpoints.get(index)
+        else {
+            return false;
+        };
+        let at_ns = self.clock.unix_ns(self.now);
+        for _ in 0..BATCH {
+            let Some(mut frame) = self.spare.pop() else {
+                match tun.receive(&mut [0; 1]) {
+                    Ok(_) => self.log.dropped(Drop::NoFrame, None),
+                    Err(_) => return false,
+                }
+                continue;
+            };
+            let room = frame.spare_mut();
+            let size = room.len();
+            // An error other than "nothing there" (the device is down) ends when the device says so again.
+            let Ok(len) = tun.receive(room) else {
+                self.spare.push(frame);
+                return false;
+            };
+            // A packet that fills all the room has been cut, as one cannot know better.
+            if len == size || !frame.set_len(len) {
+                self.log.dropped(Drop::RtReceiveTooLong, None);
+                continue;
+            }
+            if let (Some(recorder), Some(interface)) = (&mut self.recorder, record) {
+                recorder.ip(*interface, at_ns, Direction::In, &frame);
+            }
+            let origin = Origin::Peer(*peer);
+            self.arrivals.push_back(Arrival { machine: owner.machine, port: owner.port, origin, frame });
+        }
+        true
+    }
+}

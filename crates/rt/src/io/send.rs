@@ -1,0 +1,197 @@
+//! Sending: datagrams wait for the end of a slice of work and go in batches, by the kernel's UDP or as whole frames.
+
+use super::{Arrival, Binding, Endpoint, Io, Kind, Origin};
+use crate::ether::HEADERS;
+use crate::messages::BATCH;
+use crate::output::Way;
+use core::net::SocketAddr;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::machine::{Peer, Port};
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_trace::pcapng::Direction;
+use mio::Interest;
+
+/// Where sending as frames has stopped.
+enum Stopped {
+    /// Nothing waits any more.
+    Empty,
+    /// The first so many datagrams have to go through the kernel.
+    Kernel(usize),
+    /// The device takes nothing now.
+    Full,
+}
+
+impl Io {
+    /// Takes what a machine wants to send. UDP datagrams wait for the end of the round, and go in one batch.
+    pub(crate) fn transmit(&mut self, machine: usize, port: Port, peer: Peer, frame: Frame) {
+        let binding = self.bindings.get(machine).and_then(|ports| ports.get(usize::from(port.0)));
+        if let Some(Binding::Link(to)) = binding {
+            let origin = Origin::Peer(peer);
+            self.arrivals.push_back(Arrival { machine: to.machine, port: to.port, origin, frame });
+            return;
+        }
+        let index = self.endpoint_of(machine, port, peer);
+        let Some((index, endpoint)) =
+            index.and_then(|index| Some((index, self.endpoints.get_mut(index)?.as_mut()?)))
+        else {
+            self.log.dropped(Drop::RtNoEndpoint, None);
+            return;
+        };
+        match (&mut endpoint.kind, peer) {
+            (Kind::Udp(udp), Peer::Udp(to)) => {
+                if udp.queue.is_empty() {
+                    self.unsent.push(index);
+                }
+                if udp.queue.is_full() {
+                    self.flush_one(index);
+                }
+                self.enqueue(index, to, frame);
+            }
+            (Kind::Tun { tun, record, .. }, _) => match tun.send(&frame) {
+                Ok(()) => {
+                    if let (Some(recorder), Some(interface)) = (&mut self.recorder, *record) {
+                        let at_ns = self.clock.unix_ns(self.now);
+                        recorder.ip(interface, at_ns, Direction::Out, &frame);
+                    }
+                }
+                Err(error) => {
+                    self.log.dropped(Drop::RtSendFailed, None);
+                    let name = tun.name();
+                    if self.log.enabled(Category::Main, Level::Info) {
+                        let line = format_args!("{name} took no packet: {error}");
+                        self.log.line(Category::Main, Level::Info, line);
+                    }
+                }
+            },
+            (Kind::Udp(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
+        }
+    }
+
+    fn enqueue(&mut self, index: usize, to: SocketAddr, frame: Frame) {
+        let Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) = self.endpoints.get_mut(index) else { return };
+        if let Err(drop) = udp.queue.push(to, frame) {
+            self.log.dropped(drop, None);
+        }
+    }
+
+    /// Sends what waits; what the kernel does not take now stays.
+    pub(crate) fn flush(&mut self) {
+        for position in 0..self.unsent.len() {
+            if let Some(index) = self.unsent.get(position) {
+                self.flush_one(*index);
+            }
+        }
+        let endpoints = &self.endpoints;
+        self.unsent.retain(|index| match endpoints.get(*index) {
+            Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => !udp.queue.is_empty(),
+            _ => false,
+        });
+        if let Some(xdp) = &mut self.xdp {
+            xdp.finish();
+            xdp.refill();
+        }
+        self.refill();
+    }
+
+    fn flush_one(&mut self, index: usize) {
+        let as_frames = self.xdp.is_some() && self.udp_at(index).is_some_and(|udp| udp.output.is_some());
+        if !as_frames {
+            return self.flush_by_kernel(index, usize::MAX);
+        }
+        // Order is kept: what goes one way has left before the first datagram goes the other.
+        while self.udp_at(index).is_some_and(|udp| !udp.queue.blocked) {
+            match self.flush_as_frames(index) {
+                Stopped::Kernel(count) => self.flush_by_kernel(index, count),
+                Stopped::Empty | Stopped::Full => return,
+            }
+        }
+    }
+
+    fn flush_as_frames(&mut self, index: usize) -> Stopped {
+        let at_ns = self.clock.unix_ns(self.now);
+        let Self { xdp: Some(xdp), endpoints, recorder, frames, now, .. } = self else {
+            return Stopped::Empty;
+        };
+        let Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) = endpoints.get_mut(index) else {
+            return Stopped::Empty;
+        };
+        let Some(output) = &mut udp.output else { return Stopped::Kernel(udp.queue.len()) };
+        let place = output.device;
+        let stopped = loop {
+            let Some((to, frame)) = udp.queue.front() else { break Stopped::Empty };
+            let (to, len) = (*to, frame.len());
+            let Some((link, netlink)) = xdp.link_of(place) else { break Stopped::Kernel(udp.queue.len()) };
+            let Way::Frame(headers) = output.way(to, len, link, netlink, *now) else {
+                break Stopped::Kernel(0);
+            };
+            if !xdp.has_room(place) {
+                break Stopped::Full;
+            }
+            let Some((to, mut frame)) = udp.queue.pop() else { break Stopped::Empty };
+            if !headers.put(&mut frame) {
+                udp.queue.push_front(to, frame);
+                break Stopped::Kernel(1);
+            }
+            match frame.into_static() {
+                Ok((buffer, start, end)) => {
+                    if let (Some(recorder), Some(interface)) = (recorder.as_mut(), udp.record) {
+                        let payload = buffer.get(start + HEADERS..end).unwrap_or_default();
+                        recorder.udp(interface, at_ns, Direction::Out, (udp.local.towards(to), to), payload);
+                    }
+                    if let Err(buffer) = xdp.put(place, buffer, start, end) {
+                        // There was room a moment ago: the device has gone, and the frame goes with it.
+                        drop(frames.adopt(buffer, 0, 0));
+                    }
+                    output.by_frame += 1;
+                }
+                // A frame of other memory: as it was before.
+                Err(mut frame) => {
+                    let _ = frame.pull(HEADERS);
+                    udp.queue.push_front(to, frame);
+                    break Stopped::Kernel(1);
+                }
+            }
+        };
+        xdp.kick(place);
+        let Stopped::Kernel(0) = stopped else { return stopped };
+        // How many more of those behind have to go the same way? The first was just asked.
+        let rest = udp.queue.iter().skip(1).map(|(to, frame)| (*to, frame.len()));
+        let mut count = 1;
+        for (to, len) in rest.take(BATCH) {
+            let Some((link, netlink)) = xdp.link_of(place) else { break };
+            if output.way(to, len, link, netlink, *now) != Way::Kernel {
+                break;
+            }
+            count += 1;
+        }
+        output.by_kernel += count as u64;
+        Stopped::Kernel(count)
+    }
+
+    fn flush_by_kernel(&mut self, index: usize, limit: usize) {
+        let Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) = self.endpoints.get_mut(index) else { return };
+        let (messages, recorder, log) = (&mut self.messages, &mut self.recorder, &mut self.log);
+        let (at_ns, record) = (self.clock.unix_ns(self.now), udp.record);
+        let was_blocked = udp.queue.blocked;
+        udp.send_by_kernel(
+            messages,
+            limit,
+            |local, to, frame| {
+                if let (Some(recorder), Some(interface)) = (recorder.as_mut(), record) {
+                    recorder.udp(interface, at_ns, Direction::Out, (local.towards(to), to), frame);
+                }
+            },
+            |drop, to, error| {
+                log.dropped(drop, None);
+                if log.enabled(Category::Main, Level::Info) {
+                    let line = format_args!("no datagram to {to}: {error}");
+                    log.line(Category::Main, Level::Info, line);
+                }
+            },
+        );
+        if udp.queue.blocked && !was_blocked {
+            self.watch(index, Interest::READABLE.add(Interest::WRITABLE));
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Batches of datagrams: `recvmmsg` straight into frames, and `sendmmsg` in which a run of datagrams of one size for one
+//! peer is one message that the kernel cuts into segments (`UDP_SEGMENT`), which costs it little more than one datagram.
+#![expect(unsafe_code, reason = "arrays of pointers for system calls that no safe crate offers")]
+
+use crate::sys::{check, family, sockaddr_in, socklen};
+use core::ffi::c_int;
+use core::mem;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use gannet_proto::frame::Frame;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Datagrams received, and messages sent, by one system call.
+pub(crate) const BATCH: usize = 64;
+/// Datagrams sent by one system call.
+const DATAGRAMS: usize = 256;
+/// Segments of one message (`UDP_MAX_SEGMENTS` of older kernels).
+const SEGMENTS_MAX: usize = 64;
+/// Octets of one message; its IP packet must stay below 65536.
+const MESSAGE_MAX: usize = 65_000;
+/// A run of fewer is not worth being cut apart again.
+const RUN_MIN: usize = 4;
+
+/// The ancillary data of one message: room for one `u16`, aligned as the kernel wants it.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Control {
+    header: libc::cmsghdr,
+    segment: u16,
+    padding: [u8; 6],
+}
+
+/// The arrays that `recvmmsg` and `sendmmsg` work upon, allocated once.
+pub(crate) struct Messages {
+    names: Box<[libc::sockaddr_storage; BATCH]>,
+    vectors: Box<[libc::iovec; DATAGRAMS]>,
+    controls: Box<[Control; BATCH]>,
+    headers: Box<[libc::mmsghdr; BATCH]>,
+    /// Datagrams in each message of the last try to send.
+    runs: [usize; BATCH],
+}
+
+/// One datagram of a received batch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived {
+    pub(crate) from: Option<SocketAddr>,
+    pub(crate) len: usize,
+    pub(crate) cut: bool,
+}
+
+/// How many of the first datagrams make one message: a run to one peer, all of one size but for a shorter last one.
+/// Datagrams longer than `bundle_max` octets are never bundled.
+pub(crate) fn run_of(mut datagrams: impl Iterator<Item = (SocketAddr, usize)>, bundle_max: usize) -> usize {
+    let Some((to, size)) = datagrams.next() else { return 0 };
+    if size == 0 || size > bundle_max {
+        return 1;
+    }
+    let (mut count, mut octets) = (1, size);
+    for (other, len) in datagrams {
+        octets += len;
+        if other != to || len > size || len == 0 || octets > MESSAGE_MAX || count == SEGMENTS_MAX {
+            break;
+        }
+        count += 1;
+        if len < size {
+            break;
+        }
+    }
+    if count < RUN_MIN { 1 } else { count }
+}
+
+impl Messages {
+    pub(crate) fn new() -> Self {
+        // SAFETY: all are plain C structures (integers and pointers) for which all bits zero is a valid value.
+        unsafe {
+            Self {
+                names: Box::new(mem::zeroed()),
+                vectors: Box::new(mem::zeroed()),
+                controls: Box::new(mem::zeroed()),
+                headers: Box::new(mem::zeroed()),
+                runs: [0; BATCH],
+            }
+        }
+    }
+
+    /// Points header `index` at `count` vectors from `first` on, and at the name of the same index, of `name_len` octets.
+    fn point(&mut self, index: usize, first: usize, count: usize, name_len: usize) {
+        let (Some(name), Some(vectors), Some(header)) = (
+            self.names.get_mut(index),
+            self.vectors.get_mut(first..first + count),
+            self.headers.get_mut(index),
+        ) else {
+            return;
+        };
+        header.msg_len = 0;
+        header.msg_hdr.msg_name = std::ptr::from_mut(name).cast();
+        header.msg_hdr.msg_namelen = socklen(name_len);
+        header.msg_hdr.msg_iov = vectors.as_mut_ptr();
+        header.msg_hdr.msg_iovlen = count;
+        header.msg_hdr.msg_control = std::ptr::null_mut();
+        header.msg_hdr.msg_controllen = 0;
+        header.msg_hdr.msg_flags = 0;
+    }
+
+    /// Says into segments of how many octets message `index` is to be cut.
+    fn cut(&mut self, index: usize, octets: usize) {
+        let (Some(control), Some(header)) = (self.controls.get_mut(index), self.headers.get_mut(index))
+        else {
+            return;
+        };
+        // SAFETY: CMSG_LEN and CMSG_SPACE compute lengths.
+        let (len, space) = unsafe { (libc::CMSG_LEN(2), libc::CMSG_SPACE(2)) };
+        control.header.cmsg_len = len as usize;
+        control.header.cmsg_level = libc::SOL_UDP;
+        control.header.cmsg_type = libc::UDP_SEGMENT;
+        control.segment = u16::try_from(octets).unwrap_or(u16::MAX);
+        header.msg_hdr.msg_control = std::ptr::from_mut(control).cast();
+        header.msg_hdr.msg_controllen = (space as usize).min(mem::size_of::<Control>());
+    }
+
+    fn set_vector(&mut self, index: usize, octets: *mut u8, len: usize) {
+        if let Some(vector) = self.vectors.get_mut(index) {
+            *vector = libc::iovec { iov_base: octets.cast(), iov_len: len };
+        }
+    }
+
+    /// Receives up to one datagram for each of `frames`, straight into their free space, and says how many came;
+    /// [`Messages::arrived`] tells about each. The frames' lengths are left to the caller.
+    pub(crate) fn receive(&mut self, socket: BorrowedFd<'_>, frames: &mut [Frame]) -> io::Result<usize> {
+        let count = frames.len().min(BATCH);
+        for (index, frame) in frames.iter_mut().take(count).enumerate() {
+            let room = frame.spare_mut();
+            self.set_vector(index, room.as_mut_ptr(), room.len());
+            self.point(index, index, 1, mem::size_of::<libc::sockaddr_storage>());
+        }
+        // SAFETY: the first `count` headers were just set up; each points at one vector, one name and the free space
+        // of one frame, all of which are borrowed until this function returns, and none of which is shared.
+        check(unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                u32::try_from(count).unwrap_or(0),
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+            )
+        })
+    }
+
+    /// What is known about datagram `index` of the last [`Messages::receive`].
+    pub(crate) fn arrived(&self, index: usize) -> Option<Arrived> {
+        let (name, header) = (self.names.get(index)?, self.headers.get(index)?);
+        Some(Arrived {
+            from: read_name(name),
+            len: usize::try_from(header.msg_len).ok()?,
+            cut: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+        })
+    }
+
+    /// Sends from the first `limit` datagrams of `queue`, in order, and says how many went. Runs of datagrams of up to
+    /// `bundle_max` octets are bundled.
+    ///
+    /// # Errors
+    /// That of the first message, of [`Messages::first_run`] datagrams; none went then.
+    pub(crate) fn send(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        queue: &VecDeque<(SocketAddr, Frame)>,
+        limit: usize,
+        bundle_max: usize,
+    ) -> io::Result<usize> {
+        let limit = queue.len().min(limit).min(DATAGRAMS);
+        let (mut messages, mut datagrams) = (0, 0);
+        while messages < BATCH && datagrams < limit {
+            let run = queue.range(datagrams..limit);
+            let count = run_of(run.clone().map(|(to, frame)| (*to, frame.len())), bundle_max);
+            let mut first = None;
+            for (position, (to, frame)) in run.take(count).enumerate() {
+                first.get_or_insert((*to, frame.len()));
+                self.set_vector(datagrams + position, frame.as_ptr().cast_mut(), frame.len());
+            }
+            let Some((to, size)) = first else { break };
+            let name_len = self.names.get_mut(messages).map_or(0, |name| write_name(name, to));
+            self.point(messages, datagrams, count, name_len);
+            if count > 1 {
+                self.cut(messages, size);
+            }
+            if let Some(run) = self.runs.get_mut(messages) {
+                *run = count;
+            }
+            datagrams += count;
+            messages += 1;
+        }
+        // SAFETY: the first `messages` headers were just set up; each points at its vectors, one name, perhaps its
+        // ancillary data, and through the vectors at the octets of frames, all of which are borrowed until this function
+        // returns. `sendmmsg` only reads the octets, so that the pointers' loss of `const` does no harm.
+        let sent = check(unsafe {
+            libc::sendmmsg(
+                socket.as_raw_fd(),
+                self.headers.as_mut_ptr(),
+                u32::try_from(messages).unwrap_or(0),
+                libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
+            )
+        })?;
+        Ok(self.runs.iter().take(sent).sum())
+    }
+
+    /// Datagrams of the first message of the last try to send.
+    pub(crate) const fn first_run(&self) -> usize {
+        self.runs[0]
+    }
+}
+
+fn write_name(name: &mut libc::sockaddr_storage, address: SocketAddr) -> usize {
+    let name: *mut libc::sockaddr_storage = name;
+    match address {
+        SocketAddr::V4(v4) => {
+            // SAFETY: a sockaddr_storage is large enough and well enough aligned for every socket address.
+            unsafe { name.cast::<libc::sockaddr_in>().write(sockaddr_in(*v4.ip(), v4.port())) };
+            mem::size_of::<libc::sockaddr_in>()
+        }
+        SocketAddr::V6(v6) => {
+            let raw = libc::sockaddr_in6 {
+                sin6_family: family(libc::AF_INET6),
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { name.cast::<libc::sockaddr_in6>().write(raw) };
+            mem::size_of::<libc::sockaddr_in6>()
+        }
+    }
+}
+
+fn read_name(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
+    let pointer: *const libc::sockaddr_storage = name;
+    match c_int::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says which structure the kernel wrote, and all bits are valid in its fields.
+            let raw = unsafe { pointer.cast::<libc::sockaddr_in>().read() };
+            let ip = Ipv4Addr::from(raw.sin_addr.s_addr.to_ne_bytes());
+            Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(raw.sin_port)))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let raw = unsafe { pointer.cast::<libc::sockaddr_in6>().read() };
+            let ip = Ipv6Addr::from(raw.sin6_addr.s6_addr);
+            let port = u16::from_be(raw.sin6_port);
+            Some(SocketAddrV6::new(ip, port, raw.sin6_flowinfo, raw.sin6_scope_id).into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes of datagrams to peers by number.
+    fn run(datagrams: &[(u16, usize)], bundle_max: usize) -> usize {
+        let to = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        run_of(datagrams.iter().map(|(port, len)| (to(*port), *len)), bundle_max)
+    }
+
+    #[test]
+    fn a_run_has_one_peer_one_size_and_perhaps_a_shorter_end() {
+        const ALL: usize = usize::MAX;
+        assert_eq!(run(&[], ALL), 0);
+        assert_eq!(run(&[(1, 9); 3], ALL), 1, "too few");
+        assert_eq!(run(&[(1, 9); 5], ALL), 5);
+        assert_eq!(run(&[(1, 9), (1, 9), (1, 9), (1, 4), (1, 4)], ALL), 4);
+        assert_eq!(run(&[(1, 9), (1, 9), (1, 9), (1, 9), (1, 10)], ALL), 4);
+        assert_eq!(run(&[(1, 9), (1, 9), (1, 9), (1, 9), (2, 9)], ALL), 4);
+        assert_eq!(run(&[(1, 0); 5], ALL), 1);
+        assert_eq!(run(&[(1, 9), (1, 9), (1, 9), (1, 9), (1, 0)], ALL), 4);
+        assert_eq!(run(&[(1, 9); 100], ALL), SEGMENTS_MAX);
+        assert_eq!(run(&[(1, 1500); 100], ALL), MESSAGE_MAX / 1500);
+        assert_eq!(run(&[(1, 1500); 100], 1499), 1);
+    }
+}

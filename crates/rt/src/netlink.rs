@@ -1,0 +1,364 @@
+//! What the kernel knows of links, addresses, routes and neighbours, asked through rtnetlink (RFC 3549).
+//!
+//! Questions are few and short, and the kernel answers them within the call that asks, so that no answer is waited for.
+
+use crate::sys;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::time::Duration;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// A network device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) index: u32,
+    pub(crate) name: String,
+    /// Its Ethernet address; `None` for devices without.
+    pub(crate) address: Option<[u8; 6]>,
+    /// Octets of the longest IP packet.
+    pub(crate) mtu: usize,
+    pub(crate) up: bool,
+    /// Receive queues.
+    pub(crate) rx_queues: u32,
+}
+
+/// What the neighbour table says of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Neighbour {
+    /// Nothing that can be used.
+    Unknown,
+    /// Confirmed not long ago.
+    Valid([u8; 6]),
+    /// Perhaps out of date: the next packet through the kernel makes it look.
+    Stale([u8; 6]),
+}
+
+const HEADER: usize = 16;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const FLAG_REQUEST: u16 = 1;
+const FLAG_DUMP: u16 = 0x300;
+const NUD_STALE: u16 = 0x04;
+/// REACHABLE, DELAY, PROBE, NOARP, PERMANENT.
+const NUD_VALID: u16 = 0x02 | 0x08 | 0x10 | 0x40 | 0x80;
+
+/// A socket for questions.
+#[derive(Debug)]
+pub(crate) struct Netlink {
+    socket: Socket,
+    octets: Vec<u8>,
+}
+
+impl Netlink {
+    pub(crate) fn open() -> io::Result<Self> {
+        let socket = open()?;
+        socket.set_read_timeout(Some(Duration::from_millis(200)))?;
+        Ok(Self { socket, octets: vec![0; 32 * 1024] })
+    }
+
+    /// Asks, and gives each message of the answer, its type and what follows its header, to `tell`.
+    fn ask(&mut self, question: &Question, mut tell: impl FnMut(u16, &[u8])) -> io::Result<()> {
+        (&self.socket).write_all(question.octets())?;
+        loop {
+            let len = (&self.socket).read(&mut self.octets)?;
+            let mut rest = self.octets.get(..len).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(());
+            }
+            while let Some((kind, body, more)) = message(rest) {
+                rest = more;
+                match kind {
+                    NLMSG_DONE => return Ok(()),
+                    NLMSG_ERROR => {
+                        let code = field::<4>(body, 0).map_or(0, i32::from_ne_bytes);
+                        return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
+                    }
+                    _ => tell(kind, body),
+                }
+            }
+            if !question.is_dump {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The device on which an address of ours is.
+    pub(crate) fn device_of(&mut self, address: IpAddr) -> io::Result<Option<u32>> {
+        let mut found = None;
+        let question =
+            Question::new(libc::RTM_GETADDR, FLAG_DUMP, &[family_of(address), 0, 0, 0, 0, 0, 0, 0]);
+        self.ask(&question, |_, body| {
+            let index = field::<4>(body, 4).map(u32::from_ne_bytes);
+            for (kind, value) in attributes(body, 8) {
+                if matches!(kind, libc::IFA_LOCAL | libc::IFA_ADDRESS) && address_of(value) == Some(address) {
+                    // The local address of a point-to-point link comes besides that of its peer.
+                    if kind == libc::IFA_LOCAL || found.is_none() {
+                        found = index;
+                    }
+                }
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// A device by its index.
+    pub(crate) fn link(&mut self, index: u32) -> io::Result<Option<Link>> {
+        let mut body = [0; 16];
+        body[4..8].copy_from_slice(&index.to_ne_bytes());
+        self.link_for(&Question::new(libc::RTM_GETLINK, 0, &body))
+    }
+
+    /// A device by its name.
+    pub(crate) fn link_named(&mut self, name: &str) -> io::Result<Option<Link>> {
+        let question = Question::new(libc::RTM_GETLINK, 0, &[0; 16]);
+        self.link_for(&question.with(libc::IFLA_IFNAME, &[name.as_bytes(), &[0]].concat()))
+    }
+
+    fn link_for(&mut self, question: &Question) -> io::Result<Option<Link>> {
+        let mut found = None;
+        let asked = self.ask(question, |kind, body| {
+            if kind == libc::RTM_NEWLINK {
+                found = link_of(body);
+            }
+        });
+        match asked {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            Err(error) => Err(error),
+            Ok(()) => Ok(found),
+        }
+    }
+
+    /// Through which device a packet to `to` leaves, and to which neighbour; `None` where there is no route.
+    pub(crate) fn route(&mut self, to: IpAddr) -> Option<(u32, IpAddr)> {
+        let bits = if to.is_ipv4() { 32 } else { 128 };
+        let body = [family_of(to), bits, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let question = Question::new(libc::RTM_GETROUTE, 0, &body).with_address(libc::RTA_DST, to);
+        let mut found = None;
+        let asked = self.ask(&question, |kind, body| {
+            // Type 1 is RTN_UNICAST; our own addresses and broadcasts are not for us.
+            if kind != libc::RTM_NEWROUTE || body.get(7) != Some(&1) {
+                return;
+            }
+            let (mut device, mut neighbour) = (None, to);
+            for (kind, value) in attributes(body, 12) {
+                match kind {
+                    libc::RTA_OIF => device = field::<4>(value, 0).map(u32::from_ne_bytes),
+                    libc::RTA_GATEWAY => neighbour = address_of(value).unwrap_or(to),
+                    _ => {}
+                }
+            }
+            found = device.map(|device| (device, neighbour));
+        });
+        asked.ok().and(found)
+    }
+
+    /// The Ethernet address of a neighbour.
+    pub(crate) fn neighbour(&mut self, device: u32, address: IpAddr) -> Neighbour {
+        let mut body = [0; 12];
+        body[0] = family_of(address);
+        body[4..8].copy_from_slice(&device.to_ne_bytes());
+        let question = Question::new(libc::RTM_GETNEIGH, 0, &body).with_address(libc::NDA_DST, address);
+        let mut found = Neighbour::Unknown;
+        let asked = self.ask(&question, |kind, body| {
+            let state = field::<2>(body, 8).map_or(0, u16::from_ne_bytes);
+            let lladdr = attributes(body, 12).find(|(kind, _)| *kind == libc::NDA_LLADDR);
+            let Some(lladdr) = lladdr.and_then(|(_, value)| field::<6>(value, 0)) else { return };
+            if kind == libc::RTM_NEWNEIGH {
+                found = match state {
+                    NUD_STALE => Neighbour::Stale(lladdr),
+                    _ if state & NUD_VALID != 0 => Neighbour::Valid(lladdr),
+                    _ => Neighbour::Unknown,
+                };
+            }
+        });
+        asked.map_or(Neighbour::Unknown, |()| found)
+    }
+}
+
+/// A socket that becomes readable when links, addresses, routes or neighbours change.
+#[derive(Debug)]
+pub(crate) struct Monitor(Socket);
+
+impl Monitor {
+    pub(crate) fn open() -> io::Result<Self> {
+        let socket = open()?;
+        socket.set_nonblocking(true)?;
+        for group in
+            [libc::RTNLGRP_LINK, libc::RTNLGRP_NEIGH, libc::RTNLGRP_IPV4_IFADDR, libc::RTNLGRP_IPV4_ROUTE]
+        {
+            let group = i32::try_from(group).unwrap_or(0);
+            sys::set_socket_option(&socket, libc::SOL_NETLINK, libc::NETLINK_ADD_MEMBERSHIP, group)?;
+        }
+        Ok(Self(socket))
+    }
+
+    /// Reads all that is there: what it was is asked for anew.
+    pub(crate) fn clear(&self) {
+        let mut octets = [0; 4096];
+        loop {
+            match (&self.0).read(&mut octets) {
+                Ok(0) => return,
+                Ok(_) => {}
+                // Too much has changed for its buffer: that is a change too.
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl AsRawFd for Monitor {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+fn open() -> io::Result<Socket> {
+    Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(Protocol::from(libc::NETLINK_ROUTE)))
+}
+
+fn field<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
+    octets.get(at..)?.first_chunk::<N>().copied()
+}
+
+/// The first message: its type, what follows its header, and the messages behind it.
+fn message(octets: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let len = usize::try_from(u32::from_ne_bytes(field(octets, 0)?)).ok()?;
+    let kind = u16::from_ne_bytes(field(octets, 4)?);
+    let body = octets.get(HEADER..len)?;
+    Some((kind, body, octets.get(len.next_multiple_of(4)..).unwrap_or_default()))
+}
+
+/// The attributes behind the first `at` octets.
+fn attributes(octets: &[u8], at: usize) -> impl Iterator<Item = (u16, &[u8])> {
+    let mut rest = octets.get(at..).unwrap_or_default();
+    core::iter::from_fn(move || {
+        let len = usize::from(u16::from_ne_bytes(field(rest, 0)?));
+        let kind = u16::from_ne_bytes(field(rest, 2)?) & 0x3fff;
+        let value = rest.get(4..len)?;
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        Some((kind, value))
+    })
+}
+
+/// A request, built without allocation: neighbours are looked up while packets flow.
+#[derive(Debug)]
+struct Question {
+    octets: [u8; 128],
+    len: usize,
+    is_dump: bool,
+}
+
+impl Question {
+    fn new(kind: u16, flags: u16, body: &[u8]) -> Self {
+        let mut this = Self { octets: [0; 128], len: HEADER, is_dump: flags & FLAG_DUMP != 0 };
+        this.octets[4..6].copy_from_slice(&kind.to_ne_bytes());
+        this.octets[6..8].copy_from_slice(&(FLAG_REQUEST | flags).to_ne_bytes());
+        this.put(body);
+        this
+    }
+
+    /// Appends octets and fills up to a multiple of four; what does not fit is left out, and the kernel refuses it.
+    fn put(&mut self, octets: &[u8]) {
+        if let Some(room) = self.octets.get_mut(self.len..self.len + octets.len()) {
+            room.copy_from_slice(octets);
+            self.len = (self.len + octets.len()).next_multiple_of(4);
+        }
+        let len = u32::try_from(self.len).unwrap_or(0);
+        self.octets[..4].copy_from_slice(&len.to_ne_bytes());
+    }
+
+    fn with(mut self, kind: u16, value: &[u8]) -> Self {
+        let len = u16::try_from(4 + value.len()).unwrap_or(0);
+        let [a, b] = len.to_ne_bytes();
+        let [c, d] = kind.to_ne_bytes();
+        self.put(&[a, b, c, d]);
+        self.put(value);
+        self
+    }
+
+    fn with_address(self, kind: u16, address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(address) => self.with(kind, &address.octets()),
+            IpAddr::V6(address) => self.with(kind, &address.octets()),
+        }
+    }
+
+    fn octets(&self) -> &[u8] {
+        self.octets.get(..self.len).unwrap_or_default()
+    }
+}
+
+fn family_of(address: IpAddr) -> u8 {
+    let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
+    u8::try_from(family).unwrap_or(0)
+}
+
+fn address_of(octets: &[u8]) -> Option<IpAddr> {
+    match octets.len() {
+        4 => field::<4>(octets, 0).map(|octets| Ipv4Addr::from(octets).into()),
+        16 => field::<16>(octets, 0).map(|octets| Ipv6Addr::from(octets).into()),
+        _ => None,
+    }
+}
+
+fn link_of(body: &[u8]) -> Option<Link> {
+    let index = u32::from_ne_bytes(field(body, 4)?);
+    let flags = u32::from_ne_bytes(field(body, 8)?);
+    let up = flags & u32::try_from(libc::IFF_UP).unwrap_or(1) != 0;
+    let mut link = Link { index, name: String::new(), address: None, mtu: 0, up, rx_queues: 1 };
+    for (kind, value) in attributes(body, 16) {
+        match kind {
+            libc::IFLA_IFNAME => {
+                let octets = value.iter().copied().take_while(|octet| *octet != 0).collect();
+                link.name = String::from_utf8(octets).unwrap_or_default();
+            }
+            libc::IFLA_ADDRESS if value.len() == 6 => link.address = field(value, 0),
+            libc::IFLA_MTU => {
+                link.mtu = field(value, 0).and_then(|mtu| u32::from_ne_bytes(mtu).try_into().ok())?;
+            }
+            _ => {}
+        }
+    }
+    link.rx_queues = rx_queues(&link.name);
+    Some(link)
+}
+
+/// Receive queues that are in use; netlink tells how many there are room for.
+fn rx_queues(device: &str) -> u32 {
+    let entries = std::fs::read_dir(format!("/sys/class/net/{device}/queues"));
+    let entries = entries.into_iter().flatten().flatten();
+    let queues = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("rx-")).count();
+    u32::try_from(queues).unwrap_or(u32::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_device_is_found_by_its_address_and_its_name() {
+        let mut netlink = Netlink::open().unwrap();
+        let index = netlink.device_of("127.0.0.1".parse().unwrap()).unwrap();
+        let link = netlink.link_named("lo").unwrap().unwrap();
+        assert_eq!(index, Some(link.index));
+        assert_eq!(netlink.link(link.index).unwrap().unwrap(), link);
+        assert_eq!((link.name.as_str(), link.address), ("lo", Some([0; 6])));
+        assert!(link.mtu >= 16_384 && link.up);
+        assert_eq!(netlink.link_named("no-such-dev").unwrap(), None);
+        assert_eq!(netlink.device_of("192.0.2.77".parse().unwrap()).unwrap(), None);
+        assert_eq!(netlink.route("127.0.0.1".parse().unwrap()), None, "nothing leaves");
+        assert_eq!(netlink.neighbour(link.index, "127.0.0.9".parse().unwrap()), Neighbour::Unknown);
+    }
+
+    #[test]
+    fn damaged_messages_end_the_reading() {
+        assert!(message(&[]).is_none());
+        assert!(message(&[200, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]).is_none());
+        assert_eq!(attributes(&[3, 0, 1, 0], 0).count(), 0);
+        let question = Question::new(1, 0, &[]).with(7, b"abcde").with(8, b"");
+        let read: Vec<_> = attributes(question.octets(), HEADER).collect();
+        assert_eq!(read, [(7, &b"abcde"[..]), (8, &b""[..])]);
+    }
+}

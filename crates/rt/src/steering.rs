@@ -1,0 +1,47 @@
+//! The classifiers of `gannet-demux` as the loop uses them.
+
+use crate::netlink::Link;
+use crate::xdp::Steering;
+use gannet_demux::bpf::XdpMode;
+use gannet_demux::{Classifier, Classify, Config};
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::RuleChange;
+use std::os::fd::BorrowedFd;
+
+/// The XDP program on Gn.
+#[derive(Debug)]
+pub(crate) struct KernelProgram(Classifier);
+
+impl KernelProgram {
+    /// Loads it.
+    ///
+    /// # Errors
+    /// A sentence: what is missing.
+    pub(crate) fn load(config: &Config) -> Result<Self, String> {
+        Classifier::load(config).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Steering for KernelProgram {
+    fn apply(&mut self, change: &RuleChange) -> Result<(), String> {
+        self.0.apply(change).map_err(|error| error.to_string())
+    }
+
+    fn attach(&mut self, link: &Link) -> Result<(), String> {
+        let index = link.index;
+        self.0.attach(index, XdpMode::Native).map_err(|error| format!("{}: {error}", link.name))
+    }
+
+    fn detach(&mut self, ifindex: u32) {
+        self.0.detach(ifindex);
+    }
+
+    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String> {
+        let shard = u8::try_from(queue).map_err(|_| "more than 256 receive queues".to_owned())?;
+        self.0.set_socket(shard, class, socket).map_err(|error| error.to_string())
+    }
+
+    fn totals(&self) -> gannet_demux::Totals {
+        self.0.totals()
+    }
+}

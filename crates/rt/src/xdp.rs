@@ -1,0 +1,455 @@
+//! The devices on which this process has AF_XDP sockets: opened, emptied, filled again, and opened anew when an interface
+//! has vanished and returned.
+
+use crate::netlink::{Link, Netlink};
+use crate::sys;
+use core::fmt;
+use core::net::IpAddr;
+use gannet_demux::device::{BATCH, Device, DeviceConfig, Received};
+use gannet_demux::umem::{Holder, Umem};
+use gannet_demux::xsk::{Queue, Statistics};
+use gannet_demux::{METADATA_LEN, Metadata, Totals};
+use gannet_proto::frame::{FramePool, StaticBuffer};
+use gannet_proto::machine::Port;
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::RuleChange;
+use gannet_proto::time::{Duration, Instant};
+use gannet_trace::pcapng::InterfaceId;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+/// Frames that stay in the pool for the machines when the fill rings are filled.
+const RESERVE: usize = 1024;
+/// Devices of one process.
+const DEVICES_MAX: usize = 32;
+/// How often devices that are away are looked for where the kernel does not tell.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What sorts arriving packets into classes, in the kernel or before it.
+pub(crate) trait Steering {
+    /// Takes a change of the rules.
+    ///
+    /// # Errors
+    /// A sentence: why it could not.
+    fn apply(&mut self, change: &RuleChange) -> Result<(), String>;
+    /// Begins to steer what arrives on a device.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit.
+    fn attach(&mut self, link: &Link) -> Result<(), String>;
+    /// Ends it; the device may be gone.
+    fn detach(&mut self, ifindex: u32);
+    /// Gives the frames of a queue and class to a socket.
+    ///
+    /// # Errors
+    /// A sentence.
+    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String>;
+    /// What it has counted.
+    fn totals(&self) -> Totals;
+}
+
+/// Where what arrives classified goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    pub(crate) machine: usize,
+    pub(crate) port: Port,
+    pub(crate) record: Option<InterfaceId>,
+}
+
+/// A device with what is wanted of it.
+pub(crate) struct XdpDevice {
+    pub(crate) link: Link,
+    /// The name as the kernel wants it.
+    name: CString,
+    pub(crate) config: DeviceConfig,
+    pub(crate) target: Option<Target>,
+    holder: Holder,
+    /// `None` while the interface is away.
+    pub(crate) sockets: Option<Device>,
+    /// What sockets that have been closed had counted.
+    former: [Statistics; 3],
+    /// Something was put that no kick has sent yet.
+    unsent: bool,
+    /// Frames put less frames come back.
+    in_flight: u64,
+    /// Our addresses on it.
+    pub(crate) addresses: Vec<IpAddr>,
+    /// Its UDP sockets are to be made anew.
+    pub(crate) reopen: bool,
+    /// That it cannot be set up has been said.
+    pub(crate) refusal_told: bool,
+}
+
+/// All of them, and the memory that they share.
+pub(crate) struct Xdp {
+    umem: Umem,
+    pool: FramePool,
+    pub(crate) devices: Vec<XdpDevice>,
+    pub(crate) netlink: Netlink,
+    pub(crate) steering: Option<Box<dyn Steering>>,
+    /// A ring still has something.
+    pub(crate) more: bool,
+    look_at: Instant,
+}
+
+impl Xdp {
+    pub(crate) fn new(umem: Umem, pool: FramePool) -> io::Result<Self> {
+        let netlink = Netlink::open()?;
+        Ok(Self {
+            umem,
+            pool,
+            devices: Vec::new(),
+            netlink,
+            steering: None,
+            more: false,
+            look_at: Instant::ZERO,
+        })
+    }
+
+    /// When devices are looked at again without a reason.
+    pub(crate) fn look_at(&self) -> Option<Instant> {
+        (!self.devices.is_empty()).then_some(self.look_at)
+    }
+
+    /// Frames that the kernel holds for a device.
+    pub(crate) fn held_by(&self, device: &XdpDevice) -> usize {
+        self.umem.held(device.holder)
+    }
+
+    // ------------------------------------------------------------------ making
+
+    /// Wants more of a device: rings for receiving, a ring for sending, or both. Sockets that are open are closed and
+    /// opened again. Returns the device's place.
+    pub(crate) fn want(
+        &mut self,
+        link: &Link,
+        rx: Option<(&[u32; 3], u32, Target)>,
+        tx: u32,
+        address: IpAddr,
+    ) -> Result<usize, String> {
+        let known = self.devices.iter().position(|device| device.link.name == link.name);
+        let place = known.unwrap_or(self.devices.len());
+        if known.is_none() {
+            let number = u8::try_from(place + 1).ok().filter(|_| place < DEVICES_MAX);
+            let holder = number.and_then(Holder::new).ok_or("too many devices")?;
+            self.devices.push(XdpDevice::new(link.clone(), holder));
+        }
+        let Some(device) = self.devices.get_mut(place) else { return Err("no device".to_owned()) };
+        let before = (device.config.clone(), device.target);
+        if let Some((rings, spare, target)) = rx {
+            device.config.rx = rings.to_vec();
+            device.config.spare = spare;
+            device.target = Some(target);
+        }
+        device.config.tx = device.config.tx.max(tx);
+        if let Some(open) = device.sockets.take() {
+            device.close(open, &mut self.umem, &self.pool);
+        }
+        let result = self.open(place);
+        if result.is_err() {
+            // What was there before goes on.
+            if let Some(device) = self.devices.get_mut(place) {
+                (device.config, device.target) = before;
+            }
+            if known.is_none() {
+                self.devices.truncate(place);
+            } else {
+                self.open(place)?;
+            }
+        }
+        result?;
+        if let Some(device) =
+            self.devices.get_mut(place).filter(|device| !device.addresses.contains(&address))
+        {
+            device.addresses.push(address);
+        }
+        Ok(place)
+    }
+
+    /// Opens the sockets of a device and, where it has a target, has its packets steered to them.
+    fn open(&mut self, place: usize) -> Result<(), String> {
+        let Self { devices, umem, pool, steering, .. } = self;
+        let (before, rest) = devices.split_at_mut(place);
+        let Some((device, after)) = rest.split_first_mut() else { return Err("no device".to_owned()) };
+        let at = Queue { ifindex: device.link.index, queue: 0 };
+        let mut others = before.iter().chain(after.iter()).filter_map(|other| other.sockets.as_ref());
+        let others = others.find(|other| !other.has_failed());
+        let opened = Device::open(umem, others, device.holder, at, &device.config);
+        let mut opened = opened.map_err(|error| socket_error(&device.link.name, &error))?;
+        fill(&mut opened, umem, pool);
+        if device.target.is_some()
+            && let Some(steering) = steering
+        {
+            let sockets = opened.sockets().map(|(class, socket)| (Class::ALL.get(class), socket));
+            let set = sockets.map(|(class, socket)| {
+                class.map_or(Ok(()), |class| steering.set_socket(at.queue, *class, socket))
+            });
+            let result = set.collect::<Result<(), String>>().and_then(|()| steering.attach(&device.link));
+            if let Err(error) = result {
+                device.close(opened, umem, pool);
+                return Err(error);
+            }
+        }
+        device.sockets = Some(opened);
+        Ok(())
+    }
+
+    /// The descriptors to poll.
+    pub(crate) fn descriptors(&self, place: usize) -> Vec<RawFd> {
+        let sockets = self.devices.get(place).and_then(|device| device.sockets.as_ref());
+        sockets.map_or_else(Vec::new, |open| open.sockets().map(|(_, socket)| socket.as_raw_fd()).collect())
+    }
+
+    // ------------------------------------------------------------------ coming and going
+
+    /// Looks whether devices have gone or returned; `tell` hears what has changed, with the device's place.
+    pub(crate) fn look(&mut self, now: Instant, at_once: bool, mut tell: impl FnMut(usize, Change)) {
+        if !at_once && now < self.look_at {
+            return;
+        }
+        self.look_at = now + LOOK_EVERY;
+        for place in 0..self.devices.len() {
+            let Some(device) = self.devices.get_mut(place) else { continue };
+            let failed = device.sockets.as_ref().is_none_or(Device::has_failed);
+            if !at_once && !failed && sys::interface_index(&device.name) == Some(device.link.index) {
+                continue;
+            }
+            let link = self.netlink.link_named(&device.link.name).ok().flatten();
+            let same = link.as_ref().is_some_and(|link| link.index == device.link.index);
+            if !same || failed {
+                let former = device.link.index;
+                if let Some(open) = device.sockets.take() {
+                    if let Some(steering) = &mut self.steering {
+                        steering.detach(former);
+                    }
+                    device.close(open, &mut self.umem, &self.pool);
+                    tell(place, Change::Gone);
+                }
+            }
+            let Some(link) = link.filter(|link| link.up) else { continue };
+            // Addresses and MTU may have changed without the device having gone.
+            device.link = link;
+            if device.sockets.is_none() {
+                match self.open(place) {
+                    Ok(()) => {
+                        self.more = true;
+                        tell(place, Change::Back);
+                    }
+                    Err(error) => tell(place, Change::NotYet(error)),
+                }
+            }
+        }
+    }
+
+    // ------------------------------------------------------------------ receiving
+
+    /// Takes up to one batch of each class from each device, the classes in their order. `take` gets the packet's
+    /// target, its metadata, and the frame with its Ethernet header.
+    pub(crate) fn receive(&mut self, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
+        let Self { devices, umem, pool, .. } = self;
+        let mut total = 0;
+        let mut more = false;
+        for class in 0..Class::ALL.len() {
+            for device in devices.iter_mut() {
+                let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
+                let count = open.receive(umem, class, BATCH, |received| {
+                    let at = received.start.checked_sub(METADATA_LEN);
+                    let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
+                    match octets.and_then(Metadata::from_octets) {
+                        Some(metadata) => take(target, metadata, received),
+                        None => drop(pool.adopt(received.buffer, 0, 0)),
+                    }
+                });
+                more |= count == BATCH;
+                total += count;
+            }
+        }
+        self.more = more;
+        total
+    }
+
+    /// Fills the rings for what comes next, as far as the machines can spare frames.
+    pub(crate) fn refill(&mut self) {
+        for device in &mut self.devices {
+            if let Some(open) = &mut device.sockets
+                && open.lacking() > 0
+            {
+                fill(open, &mut self.umem, &self.pool);
+            }
+        }
+    }
+
+    /// Does a ring hold something that came since the last look?
+    pub(crate) fn has_waiting(&mut self) -> bool {
+        self.devices.iter_mut().any(|device| {
+            let has_target = device.target.is_some();
+            device
+                .sockets
+                .as_mut()
+                .filter(|_| has_target)
+                .is_some_and(|open| (0..Class::ALL.len()).any(|class| open.waiting(class) > 0))
+        })
+    }
+
+    // ------------------------------------------------------------------ sending
+
+    /// A device whose sockets are open, and the socket to ask about its neighbours.
+    pub(crate) fn link_of(&mut self, place: usize) -> Option<(&Link, &mut Netlink)> {
+        let Self { devices, netlink, .. } = self;
+        let device = devices.get(place).filter(|device| device.sockets.is_some())?;
+        Some((&device.link, netlink))
+    }
+
+    /// Can a frame be put on this device now? Where its ring is full, what it holds is sent first.
+    pub(crate) fn has_room(&mut self, place: usize) -> bool {
+        let Some(device) = self.devices.get_mut(place) else { return false };
+        if device.sockets.as_mut().is_some_and(|open| open.room() > 0) {
+            return true;
+        }
+        self.kick(place);
+        let sockets = self.devices.get_mut(place).and_then(|device| device.sockets.as_mut());
+        sockets.is_some_and(|open| open.room() > 0)
+    }
+
+    /// Puts an Ethernet frame on a device.
+    pub(crate) fn put(
+        &mut self,
+        place: usize,
+        buffer: StaticBuffer,
+        start: usize,
+        end: usize,
+    ) -> Result<(), StaticBuffer> {
+        let Some(device) = self.devices.get_mut(place) else { return Err(buffer) };
+        let Some(open) = &mut device.sockets else { return Err(buffer) };
+        open.send(&mut self.umem, buffer, start, end)?;
+        device.unsent = true;
+        device.in_flight += 1;
+        Ok(())
+    }
+
+    /// Sends what was put on a device.
+    pub(crate) fn kick(&mut self, place: usize) {
+        let Some(device) = self.devices.get_mut(place) else { return };
+        let Some(open) = &mut device.sockets else { return };
+        // A device that is gone is found by the next look; its frames come back then.
+        device.unsent = open.kick().is_ok_and(|remaining| remaining > 0);
+        device.complete(&mut self.umem, &self.pool);
+    }
+
+    /// Sends what is left of earlier batches, and takes back what has left.
+    pub(crate) fn finish(&mut self) {
+        for place in 0..self.devices.len() {
+            let Some(device) = self.devices.get_mut(place) else { return };
+            if device.unsent {
+                self.kick(place);
+            } else if device.in_flight > 0 {
+                device.complete(&mut self.umem, &self.pool);
+            }
+        }
+    }
+
+    /// Does a frame wait that the device did not take?
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.devices.iter().any(|device| device.unsent)
+    }
+}
+
+/// What happened to a device.
+#[derive(Debug)]
+pub(crate) enum Change {
+    /// It is away.
+    Gone,
+    /// It is back, and its sockets are open.
+    Back,
+    /// It is there, but its sockets cannot be opened.
+    NotYet(String),
+}
+
+impl XdpDevice {
+    fn new(link: Link, holder: Holder) -> Self {
+        Self {
+            // A name that holds a zero octet is no device's.
+            name: CString::new(link.name.as_str()).unwrap_or_default(),
+            link,
+            config: DeviceConfig { rx: vec![0; Class::ALL.len()], tx: 0, spare: 0 },
+            target: None,
+            holder,
+            sockets: None,
+            former: [Statistics::default(); 3],
+            unsent: false,
+            in_flight: 0,
+            addresses: Vec::new(),
+            reopen: false,
+            refusal_told: false,
+        }
+    }
+
+    /// Takes back what has left.
+    fn complete(&mut self, umem: &mut Umem, pool: &FramePool) {
+        if let Some(open) = &mut self.sockets {
+            let count = open.complete(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
+            self.in_flight = self.in_flight.saturating_sub(count as u64);
+        }
+    }
+
+    fn close(&mut self, open: Device, umem: &mut Umem, pool: &FramePool) {
+        for (class, former) in self.former.iter_mut().enumerate() {
+            *former += open.statistics(class).unwrap_or_default();
+        }
+        open.close(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
+        self.unsent = false;
+        self.in_flight = 0;
+    }
+
+    /// What the kernel counted at the sockets of a class, former ones included.
+    pub(crate) fn statistics(&self, class: usize) -> Statistics {
+        let mut sum = self.former.get(class).copied().unwrap_or_default();
+        sum += self.sockets.as_ref().and_then(|open| open.statistics(class)).unwrap_or_default();
+        sum
+    }
+}
+
+/// Gives frames of the pool to the fill ring, but for those that the machines need.
+fn fill(open: &mut Device, umem: &mut Umem, pool: &FramePool) {
+    let reserve = RESERVE.min(pool.capacity() / 4);
+    open.refill(umem, || {
+        if pool.free() <= reserve {
+            return None;
+        }
+        pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
+    });
+}
+
+/// What the refusal of a socket means.
+fn socket_error(device: &str, error: &io::Error) -> String {
+    let meaning = match error.raw_os_error() {
+        Some(libc::EPERM) => "AF_XDP sockets need CAP_NET_RAW",
+        Some(libc::ENOBUFS | libc::ENOMEM) => {
+            "the limit of locked memory (ulimit -l) is too small for AF_XDP"
+        }
+        Some(libc::EBUSY) => "another program has AF_XDP sockets on this queue",
+        Some(libc::EAFNOSUPPORT) => "this kernel has no AF_XDP",
+        Some(libc::EOPNOTSUPP) => "the driver cannot do AF_XDP",
+        _ => "no AF_XDP socket",
+    };
+    format!("{device}: {meaning} ({error})")
+}
+
+impl fmt::Debug for Xdp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Xdp({} devices)", self.devices.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_socket_says_what_is_missing() {
+        let of = |number| socket_error("gn0", &io::Error::from_raw_os_error(number));
+        assert!(of(libc::EPERM).starts_with("gn0: AF_XDP sockets need CAP_NET_RAW"));
+        assert!(of(libc::ENOBUFS).contains("ulimit -l"));
+    }
+}
