@@ -229,6 +229,7 @@ impl Sgsn {
             self.bearer_gone(cx, slot, nsapi, bearer, mobile.imsi());
         }
         self.forget_flows(slot);
+        self.uplink_gone(cx, slot, mobile.imsi());
         if let Some(imsi) = mobile.imsi() {
             self.directory.forget_imsi(imsi, slot);
             self.tell(SgsnEvent::Detached { imsi });

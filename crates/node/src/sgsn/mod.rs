@@ -13,6 +13,7 @@
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
 //! | [`flows`] | the queue of each PDP context, and who is served next |
+//! | [`uplink_queues`] | the same for what comes from mobiles |
 //! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
@@ -41,6 +42,7 @@ mod strangers;
 #[cfg(test)]
 mod tests;
 mod uplink;
+pub mod uplink_queues;
 
 use crate::slots::{Slot, Slots};
 use contexts::Contexts;
@@ -63,6 +65,7 @@ use gb::Gb;
 use held::Held;
 use mobile::Mobile;
 use std::collections::HashMap;
+use uplink_queues::UplinkQueues;
 
 pub use config::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, Policing, SgsnConfig};
 
@@ -207,6 +210,7 @@ pub struct Sgsn {
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
     pub(crate) flows: Option<Flows>,
+    pub(crate) uplink: Option<UplinkQueues>,
     pub(crate) held: Held,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
@@ -247,6 +251,7 @@ impl Sgsn {
             directory: Directory::new(config.mobiles_max, seed),
             contexts: Contexts::with_limit(config.contexts_limit()),
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
+            uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
@@ -331,6 +336,7 @@ impl Machine for Sgsn {
     }
 
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+        self.serve_uplink(cx);
         self.serve_flows(cx);
         while let Some(output) = self.out.pop() {
             outputs.push(output);
@@ -338,6 +344,6 @@ impl Machine for Sgsn {
     }
 
     fn has_work(&self) -> bool {
-        self.has_flow_work()
+        self.has_flow_work() || self.has_uplink_work()
     }
 }

@@ -88,6 +88,10 @@ impl Sgsn {
             ("PDP contexts", self.contexts.len()),
             ("N-PDUs held", self.held.len()),
             ("N-PDUs queued", self.flows.as_ref().map_or(0, |flows| flows.queues().queued().pdus as usize)),
+            (
+                "LL-PDUs of user data queued",
+                self.uplink.as_ref().map_or(0, |uplink| uplink.queued() as usize),
+            ),
             ("N-PDUs queued for who is paged", self.flows.as_ref().map_or(0, |flows| flows.held() as usize)),
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("radio capabilities", self.radio_capability.len()),

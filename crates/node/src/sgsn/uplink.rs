@@ -35,13 +35,17 @@ impl Sgsn {
         }
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
-            Some(slot) => self.ll_pdu(cx, slot, from, frame),
+            Some(slot) => {
+                if let Some(frame) = self.enqueue_uplink(cx, slot, from, frame) {
+                    self.ll_pdu(cx, slot, from, frame);
+                }
+            }
             None => self.stranger(cx, bvc, from, frame),
         }
     }
 
     /// An LL-PDU of a mobile that is known.
-    fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
+    pub(super) fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if let Some(request) = attach_request(&frame) {
             let is_local = from.tlli.kind() == TlliKind::Local && mobile.gmm.mm_state() != MmState::Idle;

@@ -174,7 +174,7 @@ const fn flow_of(teid: Teid) -> u32 {
 }
 
 /// What a flow may have waiting, and what it may claim, of this treatment.
-fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) -> FlowConfig {
+pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) -> FlowConfig {
     let octets = treatment.octets_in(buffer).max(QUEUE_N_PDUS_MIN * N_PDU_OCTETS_MAX);
     let pdus = (octets / OCTETS_PER_PLACE).max(QUEUE_N_PDUS_MIN);
     let weight = (treatment.rate_octets_per_s / RATE_OF_WEIGHT_1).clamp(1, WEIGHT_MAX.into());
@@ -219,6 +219,7 @@ impl Sgsn {
         if above {
             self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
         }
+        self.uplink_changed(slot);
     }
 
     /// A context has no tunnel any more: what waits for it goes nowhere, and its rule goes.

@@ -140,6 +140,8 @@ pub struct Bench {
     pub silent_ggsn: bool,
     pub silent_bss: bool,
     pub sequence: u16,
+    /// It is not asked for output: what arrives waits.
+    pub busy: bool,
 }
 
 impl Bench {
@@ -186,6 +188,7 @@ impl Bench {
             silent_ggsn: false,
             silent_bss: false,
             sequence: 0,
+            busy: false,
         };
         bench.order(SgsnCommand::Start);
         bench
@@ -212,7 +215,9 @@ impl Bench {
         let mut inputs = Batch::default();
         inputs.push(input);
         self.sgsn.handle_input(&mut self.around.context(), &mut inputs);
-        self.collect();
+        if !self.busy {
+            self.collect();
+        }
     }
 
     /// Takes what the SGSN has to send and to tell.

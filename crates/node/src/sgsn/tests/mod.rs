@@ -10,3 +10,4 @@ mod places;
 mod relocation;
 mod sessions;
 mod uplink;
+mod uplink_queues;
