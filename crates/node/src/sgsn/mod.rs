@@ -76,6 +76,9 @@ pub const GTP_C: Port = Port(1);
 /// The UDP port of GTP-U.
 pub const GTP_U: Port = Port(2);
 
+/// Arrivals whose queues are loaded into the cache side by side.
+const ARRIVALS_LOADED: usize = 16;
+
 /// Who asked for a wake-up.
 pub(crate) mod owner {
     use gannet_proto::timers::TimerKey;
@@ -321,7 +324,14 @@ impl Machine for Sgsn {
     type Event = SgsnEvent;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<SgsnCommand>>) {
-        while let Some(input) = inputs.pop() {
+        let mut loaded = 0;
+        while !inputs.is_empty() {
+            if loaded == 0 {
+                self.load_arrivals(inputs);
+                loaded = ARRIVALS_LOADED;
+            }
+            loaded -= 1;
+            let Some(input) = inputs.pop() else { break };
             match input {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),

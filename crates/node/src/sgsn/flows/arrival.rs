@@ -2,12 +2,14 @@
 
 use super::blocking::UNREACHABLE;
 use super::flow_of;
-use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::{ARRIVALS_LOADED, GTP_U, Sgsn, SgsnCommand};
+use core::hint::black_box;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::machine::Context;
+use gannet_proto::gtp::TeidParts;
+use gannet_proto::machine::{Batch, Context, Input};
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_wire::id::Teid;
@@ -18,6 +20,19 @@ impl Sgsn {
         if self.enqueue_n_pdu(cx, teid, frame).is_err() {
             cx.drop(Drop::GtpUnknownTeid, None);
         }
+    }
+
+    /// Loads the rows and the queues of the next arrivals: a million of them are not in the cache, and each would be
+    /// waited for by itself.
+    pub(in crate::sgsn) fn load_arrivals(&self, inputs: &Batch<Input<SgsnCommand>>) {
+        let Some(flows) = &self.flows else { return };
+        let places = inputs.iter().take(ARRIVALS_LOADED).filter_map(|input| match input {
+            Input::Classified { port: GTP_U, name, .. } => Some(TeidParts::of(Teid(*name)).place),
+            _ => None,
+        });
+        flows.queues.prefetch(places.inspect(|place| {
+            black_box(self.contexts.at(*place));
+        }));
     }
 
     /// A T-PDU for one of our endpoints.
