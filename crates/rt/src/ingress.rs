@@ -9,7 +9,9 @@ use crate::xdp::{Target, Xdp};
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use gannet_demux::device::DeviceConfig;
-use gannet_proto::machine::Port;
+use gannet_demux::reuseport::Reuseport;
+use gannet_proto::machine::{Peer, Port};
+use gannet_proto::qos::class::Class;
 use gannet_proto::trace::Level;
 use mio::Interest;
 use mio::unix::SourceFd;
@@ -165,11 +167,6 @@ pub struct OutputReport {
 }
 
 impl Io {
-    /// One socket for each class on the same address.
-    fn receive_by_reuseport(&mut self, _: usize, _: Port, _: &IngressConfig) -> Result<SocketAddr, String> {
-        Err("this build has no program that chooses among sockets".to_owned())
-    }
-
     pub(crate) fn attach_ingress(
         &mut self,
         machine: usize,
@@ -177,7 +174,6 @@ impl Io {
         config: &IngressConfig,
     ) -> io::Result<IngressReport> {
         let mut refused = Vec::new();
-        let mut bound = None;
         if matches!(config.backend, Backend::Auto | Backend::Xdp) {
             let address = self.bind_udp(machine, port, &config.udp)?;
             match self.receive_by_xdp(machine, port, address, config) {
@@ -188,7 +184,6 @@ impl Io {
                 Err(error) if config.backend == Backend::Xdp => return Err(io::Error::other(error)),
                 Err(error) => refused.push(format!("no XDP: {error}")),
             }
-            bound = Some(address);
         }
         if matches!(config.backend, Backend::Auto | Backend::Reuseport) {
             match self.receive_by_reuseport(machine, port, config) {
@@ -200,11 +195,60 @@ impl Io {
                 Err(error) => refused.push(format!("no sockets by class: {error}")),
             }
         }
-        let address = match bound {
-            Some(address) => address,
+        // The attempts may have left a socket.
+        let address = match self.udp_of(machine, port) {
+            Some(udp) => udp.local.bound(),
             None => self.bind_udp(machine, port, &config.udp)?,
         };
         Ok(IngressReport { backend: Backend::Fifo, address, device: None, refused })
+    }
+
+    /// Binds one socket for each class to the same address, with the programs that choose among them; returns the address.
+    fn receive_by_reuseport(
+        &mut self,
+        machine: usize,
+        port: Port,
+        config: &IngressConfig,
+    ) -> Result<SocketAddr, String> {
+        if self.filter.is_some() {
+            return Err("there is one classifier in a process".to_owned());
+        }
+        let mut programs = Reuseport::load(&gannet_demux::Config {
+            contexts: config.contexts,
+            tids: config.contexts_v0,
+            ..gannet_demux::Config::default()
+        })
+        .map_err(|error| error.to_string())?;
+        // A socket that does not share its address is in the way.
+        self.detach(machine, port, Peer::Link);
+        let result = self.bind_classes(machine, port, &config.udp, &mut programs);
+        match result {
+            Ok(_) => self.filter = Some(programs),
+            Err(_) => self.detach(machine, port, Peer::Link),
+        }
+        result
+    }
+
+    fn bind_classes(
+        &mut self,
+        machine: usize,
+        port: Port,
+        config: &UdpConfig,
+        programs: &mut Reuseport,
+    ) -> Result<SocketAddr, String> {
+        let sentence = |error: io::Error| format!("{}: {error}", config.bind);
+        let mut config = UdpConfig { shared_port: true, ..config.clone() };
+        let address = self.bind_udp(machine, port, &config).map_err(sentence)?;
+        config.bind = address;
+        for class in [Class::Signalling, Class::RealTime] {
+            let index = self.bind_beside(machine, port, &config).map_err(sentence)?;
+            let Some(udp) = self.udp_at(index) else { continue };
+            udp.urgent = true;
+            programs.set_socket(class, &udp.socket).map_err(|error| error.to_string())?;
+        }
+        let Some(udp) = self.udp_of(machine, port) else { return Err("no socket".to_owned()) };
+        programs.set_socket(Class::BestEffort, &udp.socket).map_err(|error| error.to_string())?;
+        Ok(address)
     }
 
     /// Opens the rings and attaches the program; returns the device's name.

@@ -6,7 +6,7 @@ use crate::io::{Io, Kind};
 use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
-use gannet_demux::{Totals, ring_drops};
+use gannet_demux::{Classify, Totals, ring_drops};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Port;
 use gannet_proto::qos::class::Class;
@@ -139,7 +139,11 @@ impl Io {
         device.reopen = false;
         let addresses = device.addresses.clone();
         for index in 0..self.endpoints.len() {
-            if self.udp_at(index).is_none_or(|udp| !addresses.contains(&udp.local.bound().ip())) {
+            let is_alone = |udp: &mut crate::udp::Udp| {
+                !udp.config.shared_port && addresses.contains(&udp.local.bound().ip())
+            };
+            // Those that share a port are known to a program, and stay.
+            if !self.udp_at(index).is_some_and(is_alone) {
                 continue;
             }
             if let Err(error) = self.reopen_udp(index) {
@@ -203,7 +207,10 @@ impl Io {
             busy_poll: self.busy.mode,
             devices,
             sockets: sockets.collect(),
-            classifier: xdp.and_then(|xdp| xdp.steering.as_ref()).map(|steering| steering.totals()),
+            classifier: match (xdp.and_then(|xdp| xdp.steering.as_ref()), &self.filter) {
+                (Some(steering), _) => Some(steering.totals()),
+                (None, filter) => filter.as_ref().map(Classify::totals),
+            },
         }
     }
 }

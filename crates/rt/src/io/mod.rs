@@ -12,6 +12,8 @@ use crate::tun::Tun;
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
 use core::net::SocketAddr;
+use gannet_demux::Classify;
+use gannet_demux::reuseport::Reuseport;
 use gannet_demux::umem::Umem;
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::machine::{Peer, Port};
@@ -105,6 +107,8 @@ pub(crate) struct Io {
     pub(crate) umem: Option<Umem>,
     /// Devices with AF_XDP sockets, where there are any.
     pub(crate) xdp: Option<Xdp>,
+    /// The classifier of sockets that share a port.
+    pub(crate) filter: Option<Reuseport>,
     /// Says when the kernel's tables have changed.
     pub(crate) monitor: Option<Monitor>,
     /// It has said so.
@@ -148,6 +152,7 @@ impl Io {
         Self {
             umem,
             xdp: None,
+            filter: None,
             monitor: None,
             tables_changed: false,
             busy,
@@ -197,7 +202,6 @@ impl Io {
         Ok(local)
     }
 
-    #[expect(dead_code, reason = "for the programs that choose among sockets of one port")]
     /// Adds a socket that only receives for a port that has one already, with the same address.
     pub(crate) fn bind_beside(
         &mut self,
@@ -242,8 +246,13 @@ impl Io {
 
     /// A rule for the classifier, where there is one.
     pub(crate) fn classify(&mut self, change: &RuleChange) {
-        let Some(steering) = self.xdp.as_mut().and_then(|xdp| xdp.steering.as_mut()) else { return };
-        if let Err(error) = steering.apply(change) {
+        let steering = self.xdp.as_mut().and_then(|xdp| xdp.steering.as_mut());
+        let result = match (steering, &mut self.filter) {
+            (Some(steering), _) => steering.apply(change),
+            (None, Some(filter)) => filter.apply(change).map_err(|error| error.to_string()),
+            (None, None) => return,
+        };
+        if let Err(error) = result {
             self.note(Level::Error, format_args!("a rule of classification is not in force: {error}"));
         }
     }

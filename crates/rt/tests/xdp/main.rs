@@ -42,6 +42,7 @@ fn main() -> ExitCode {
             &[Need::NetAdmin, Need::Program("setpriv")],
             unprivileged,
         ),
+        ("sockets_by_class_where_there_is_no_xdp", NEEDS, by_class),
         ("a_polling_node_restores_what_it_changed", NEEDS, polling),
     ])
 }
@@ -138,6 +139,7 @@ fn passing() {
     // An echo request, and a G-PDU of a context that nobody knows (a sample of which goes up).
     peers.send_raw(&[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0]);
     peers.send_gpdu(0x0500_0009, 30);
+    assert_eq!(peers.receive(), node::answer(0x0500_0009, 30), "the sample");
     peers.send_gpdu(RULES[0].0, 30);
     assert_eq!(peers.receive(), node::answer(RULES[0].0, 30));
     let report = node::stop(&mut node);
@@ -307,6 +309,28 @@ fn unprivileged() {
     let mut peers = testbed.peers();
     peers.introduce();
     assert!(node::stop(&mut node)["plain"] >= 1);
+}
+
+fn by_class() {
+    let testbed = Testbed::new();
+    for busy_poll in ["off", "always"] {
+        let plan = Plan { backend: "reuseport".into(), busy_poll: busy_poll.into(), ..Plan::default() };
+        let mut node = testbed.start(&plan);
+        assert_eq!(node.wait_for_line("ingress"), "ingress reuseport on , refused []");
+        node.wait_for_line("ready");
+        let mut peers = testbed.peers();
+        peers.introduce();
+        for (teid, _) in RULES {
+            peers.send_gpdu(teid, 40);
+        }
+        let mut got = [peers.receive(), peers.receive()];
+        // The sockets are read in the order of their classes, not in that of arrival.
+        got.sort();
+        assert!(RULES.iter().all(|(teid, _)| got.contains(&node::answer(*teid, 40))), "{got:?}");
+        let report = node::stop(&mut node);
+        assert!(report["plain"] >= 3);
+        assert_eq!((report["classified"], report["missing"]), (0, 0));
+    }
 }
 
 fn polling() {
