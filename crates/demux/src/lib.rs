@@ -5,6 +5,7 @@
 //!   and gives the rest to the AF_XDP socket of its receive queue and class.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
 //! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
+//! * [`traffic`] is no part of this: generator and sink of the load that a core network is measured with.
 //! * [`model`] says the same in safe Rust. A test gives both the same frames; the simulator uses the model.
 //!
 //! # What goes to the kernel
@@ -29,10 +30,12 @@ pub mod bpf;
 pub mod device;
 mod kernel;
 mod layout;
+pub mod link;
 pub mod model;
 pub mod reuseport;
 pub mod rings;
 mod rules;
+pub mod traffic;
 pub mod umem;
 pub mod xsk;
 

@@ -45,6 +45,13 @@ const fn look_up(table: &[u32; 256], octet: u8) -> u32 {
     table[octet as usize]
 }
 
+/// What each octet leaves in the register: for who computes the sequence in a place where this module is not.
+#[must_use]
+pub const fn octet_table() -> &'static [u32; 256] {
+    let [first, ..] = &TABLES;
+    first
+}
+
 /// A sequence that grows with each call of [`Fcs24::update`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fcs24(u32);

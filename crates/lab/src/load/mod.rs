@@ -33,6 +33,7 @@ pub mod plan;
 mod procedures;
 #[cfg(test)]
 mod tests;
+pub mod traffic;
 
 pub use config::LoadConfig;
 pub use emulator::{Emulator, Event, Order, Stats};

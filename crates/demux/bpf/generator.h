@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The generator: each call is an empty frame that becomes the next N-PDU that is due, or goes back unused where nothing
+// is. It runs as live frames of BPF_PROG_RUN, on one core, in calls that last some milliseconds: the clock is looked at
+// here, so that a packet leaves when it is due and not when a call begins.
+//
+// The calendar has slots of one window (exact pacing), or 1024 slots for one window of some milliseconds, in which a flow
+// takes a random place: then all that is due in a window leaves at its beginning, the flows in random order, what one
+// flow has to send in one piece (section 7.1.2 of the thesis).
+//
+// Frames are recycled with what was in them. Each is a room of ROOM octets, the N-PDU, and some octets for the FCS. The
+// pattern in it is written once, by user space; what else the FCS of a shorter frame has overwritten is put right again
+// with the help of a note at the frame's beginning, which no packet covers.
+
+#ifndef GANNET_GENERATOR_H
+#define GANNET_GENERATOR_H
+
+#include "traffic.h"
+
+#define ROOM 128
+#define LOWER 42 // Ethernet, IPv4, UDP
+#define DOWN_HEADER (LOWER + 8) // and GTP-U
+#define LOOK_AHEAD 32 // empty slots that one call passes
+
+static __always_inline __u64 roll(struct flow *flow)
+{
+	flow->dice = flow->dice * 6364136223846793005ULL + 1442695040888963407ULL;
+	return flow->dice >> 33;
+}
+
+// Puts a flow where its next N-PDU is due; later than the calendar reaches is its far end.
+static __always_inline void enter(struct plan *plan, struct flow *flow, __u32 number)
+{
+	__u64 slot = flow->due / plan->window_ns * (plan->slots_mask + 1);
+	__u64 *head;
+	__u32 key;
+
+	if (plan->slots_mask)
+		slot += roll(flow) & plan->slots_mask;
+	if (slot < plan->slot)
+		slot = plan->slot;
+	if (slot >= plan->slot + SLOTS)
+		slot = plan->slot + SLOTS - 1;
+	key = slot & (SLOTS - 1);
+	head = bpf_map_lookup_elem(&calendar, &key);
+	if (!head)
+		return;
+	flow->next = *head;
+	*head = number + 1;
+}
+
+static __always_inline __u64 gap_of(struct plan *plan, struct flow *flow, struct tables *tables)
+{
+	__u64 gap = flow->gap * plan->stretch >> 16;
+
+	if (flow->flags & FLOW_EXPONENTIAL)
+		gap = gap * tables->exponential[roll(flow) >> 19 & 4095] >> 16;
+	return gap ? gap : 1;
+}
+
+// The flow that is due now, its number in *number; and what is due next of it is entered.
+static __always_inline struct flow *next_due(struct plan *plan, __u64 now, __u32 *number)
+{
+	for (int i = 0; i < LOOK_AHEAD; i++) {
+		__u32 key = plan->slot & (SLOTS - 1);
+		__u64 *head = bpf_map_lookup_elem(&calendar, &key);
+		struct flow *flow;
+
+		if (!head || now < plan->window)
+			return 0;
+		if (!*head) {
+			plan->slot++;
+			if (!(plan->slot & plan->slots_mask))
+				plan->window += plan->window_ns;
+			continue;
+		}
+		*number = *head - 1;
+		flow = bpf_map_lookup_elem(&flows, number);
+		if (!flow)
+			return 0;
+		if (flow->due >= plan->window + plan->window_ns) {
+			// It was too far away for the calendar.
+			*head = flow->next;
+			enter(plan, flow, *number);
+			continue;
+		}
+		return flow;
+	}
+	return 0;
+}
+
+static __always_inline void after(struct plan *plan, struct tables *tables, struct flow *flow, __u32 number)
+{
+	__u32 key = plan->slot & (SLOTS - 1);
+	__u64 *head;
+
+	flow->due += gap_of(plan, flow, tables);
+	if (flow->due < plan->window + plan->window_ns)
+		return;
+	head = bpf_map_lookup_elem(&calendar, &key);
+	if (!head)
+		return;
+	*head = flow->next;
+	enter(plan, flow, number);
+}
+
+static __always_inline __u16 fold(__u64 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+struct inner {
+	__u8 version, tos;
+	__be16 len;
+	__be32 id;
+	__u8 ttl, protocol;
+	__be16 sum;
+	__be32 from, to;
+	__be16 from_port, to_port, udp_len, udp_sum;
+	struct mark mark;
+} __attribute__((packed));
+
+// The first octets of the N-PDU; what follows is pattern.
+static __always_inline void write_n_pdu(struct inner *to, struct plan *plan, struct flow *flow, __u32 number, __u64 now)
+{
+	_Bool up = flow->flags & FLOW_UPLINK;
+	__be32 from = up ? flow->address : plan->server;
+	__be32 dest = up ? plan->server : flow->address;
+	struct mark mark = {
+		.magic = MARK_MAGIC, .flow = number, .sequence = flow->sequence, .step = plan->step,
+		.group = flow->group, .stamp = now,
+	};
+
+	mark.check = check_of(&mark);
+	to->version = 0x45;
+	to->tos = 0;
+	to->len = bpf_htons(flow->size);
+	to->id = bpf_htonl(0x4000); // don't fragment
+	to->ttl = 64;
+	to->protocol = 17;
+	to->sum = fold((__u64)bpf_htons(0x4500) + to->len + bpf_htons(0x4000) + bpf_htons(64 << 8 | 17)
+		       + from + dest);
+	to->from = from;
+	to->to = dest;
+	to->from_port = bpf_htons(9);
+	to->to_port = bpf_htons(9);
+	to->udp_len = bpf_htons(flow->size - 20);
+	to->udp_sum = 0;
+	to->mark = mark;
+}
+
+// Ethernet, IPv4 and UDP header of a frame whose UDP payload has `len` octets.
+static __always_inline void write_lower(__u8 *to, const __u8 *header, __u32 sum, __u16 len)
+{
+	__builtin_memcpy(to, header, LOWER);
+	*(__be16 *)(to + 16) = bpf_htons(len + 28);
+	*(__be16 *)(to + 24) = fold((__u64)sum + bpf_htons(len + 28));
+	*(__be16 *)(to + 38) = bpf_htons(len + 8);
+}
+
+// LLC UI (04.64 clause 6.4.2), unprotected, so that its FCS covers header and N202 = 4 octets alone: those of SNDCP.
+static __always_inline __u32 write_llc(__u8 *to, struct tables *tables, struct flow *flow)
+{
+	__u16 control = 0xc000 | (flow->sequence & 0x1ff) << 2;
+	__u32 crc = 0xffffff;
+
+	to[0] = flow->sapi & 0xf;
+	to[1] = control >> 8;
+	to[2] = control;
+	to[3] = 0x60 | (flow->nsapi & 0xf); // first segment, SN-UNITDATA
+	to[4] = 0;
+	to[5] = flow->sequence >> 8 & 0xf;
+	to[6] = flow->sequence;
+	for (int i = 0; i < 7; i++)
+		crc = crc >> 8 ^ tables->crc[(crc ^ to[i]) & 0xff];
+	return ~crc;
+}
+
+// UDP payload of an uplink frame up to the N-PDU, which begins at LOWER + 33 + (long ? 1 : 0).
+static __always_inline __u32 write_up(__u8 *to, struct tables *tables, struct flow *flow, struct cell *cell, _Bool is_long)
+{
+	__u16 llc_len = flow->size + 10;
+	__u8 *llc;
+
+	*(__be16 *)to = 0; // NS-UNITDATA
+	*(__be16 *)(to + 2) = cell->bvci;
+	to[4] = 0x01; // UL-UNITDATA
+	*(__be32 *)(to + 5) = flow->endpoint;
+	to[9] = 0; // QoS profile: no bit rate, normal precedence
+	to[10] = 0;
+	to[11] = 0x20;
+	to[12] = 0x08; // Cell Identifier
+	to[13] = 0x88;
+	__builtin_memcpy(to + 14, cell->identifier, 8);
+	to[22] = 0x0e; // LLC-PDU
+	if (is_long) {
+		to[23] = llc_len >> 8;
+		to[24] = llc_len;
+		llc = to + 25;
+	} else {
+		to[23] = 0x80 | llc_len;
+		llc = to + 24;
+	}
+	return write_llc(llc, tables, flow);
+}
+
+// Puts right what an FCS has overwritten of the pattern, in this frame's earlier life.
+static __always_inline void mend(__u8 *data, __u8 *end, struct tables *tables)
+{
+	__u32 at = *(__u16 *)data & (PATTERN_MAX - 1);
+	__u8 *to = data + ROOM + at;
+
+	if (at && to + 4 <= end) {
+		*(__u16 *)data = 0;
+		*(__u32 *)to = *(__u32 *)(tables->pattern + at);
+	}
+}
+
+static __always_inline int generate(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+	__u32 zero = 0, number = 0, group_number, header, len, fcs = 0;
+	struct plan *plan = bpf_map_lookup_elem(&plans, &zero);
+	struct tables *tables = bpf_map_lookup_elem(&constants, &zero);
+	struct cell *cell = 0;
+	struct group *group;
+	struct flow *flow;
+	_Bool is_long;
+	__u64 clock, now, slip;
+
+	if (!plan || !tables || data + ROOM + N_PDU_MIN > end)
+		return XDP_ABORTED;
+	clock = bpf_ktime_get_ns();
+	now = clock - plan->begin;
+	if (now >= plan->stop || now < plan->free_at)
+		return XDP_DROP;
+	flow = next_due(plan, now, &number);
+	if (!flow)
+		return XDP_DROP;
+	slip = now > flow->due ? now - flow->due : 0;
+	plan->free_at = now + plan->line_ns;
+
+	mend(data, end, tables);
+	write_n_pdu((struct inner *)(data + ROOM), plan, flow, number, clock);
+	is_long = flow->size + 10 > 127;
+	len = flow->size & 2047;
+	if (flow->flags & FLOW_UPLINK) {
+		cell = bpf_map_lookup_elem(&cells, &flow->cell);
+		if (!cell)
+			return XDP_ABORTED;
+		header = LOWER + (is_long ? 32 : 31);
+		// The note for mend().
+		*(__u16 *)data = len;
+	} else {
+		header = DOWN_HEADER;
+	}
+	if (bpf_xdp_adjust_head(ctx, ROOM - header))
+		return XDP_ABORTED;
+	len += header + (cell ? 3 : 0);
+	if (len != ctx->data_end - ctx->data
+	    && bpf_xdp_adjust_tail(ctx, (int)len - (int)(ctx->data_end - ctx->data)))
+		return XDP_ABORTED;
+	data = (__u8 *)(long)ctx->data;
+	end = (__u8 *)(long)ctx->data_end;
+	if (data + LOWER + 32 > end)
+		return XDP_ABORTED;
+	if (cell) {
+		write_lower(data, plan->up, plan->up_sum, len - LOWER);
+		*(__be16 *)(data + 34) = cell->port;
+		fcs = write_up(data + LOWER, tables, flow, cell, is_long);
+		len -= 3;
+		if (data + (len & 2047) + 3 > end)
+			return XDP_ABORTED;
+		data += len & 2047;
+		data[0] = fcs;
+		data[1] = fcs >> 8;
+		data[2] = fcs >> 16;
+	} else {
+		write_lower(data, plan->down, plan->down_sum, len - LOWER);
+		*(__be16 *)(data + LOWER) = bpf_htons(0x30ff); // GTPv1, G-PDU
+		*(__be16 *)(data + LOWER + 2) = bpf_htons(flow->size);
+		*(__be32 *)(data + LOWER + 4) = flow->endpoint;
+	}
+
+	group_number = flow->group;
+	flow->sequence++;
+	after(plan, tables, flow, number);
+	group = bpf_map_lookup_elem(&groups, &group_number);
+	if (group) {
+		group->offered++;
+		group->offered_octets += flow->size;
+		group->slip_sum += slip;
+		if (slip > group->slip_max)
+			group->slip_max = slip;
+	}
+	return bpf_redirect(cell ? gb_ifindex : gn_ifindex, 0);
+}
+
+#endif

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+// The sink: what the SGSN sent is taken apart at the driver of the other end, checked octet by octet, counted and dropped.
+// All that is not user data goes to the control plane's sockets.
+
+#ifndef GANNET_SINK_H
+#define GANNET_SINK_H
+
+#include "generator.h"
+
+#define ELEMENTS 12 // of a DL-UNITDATA PDU, at most
+#define WORDS (N_PDU_MAX / 8)
+
+// Keeps the compiler from reasoning about a value in a way that the verifier does not follow.
+#define hide(value) asm volatile("" : "+r"(value))
+
+// Where user data came from, and which part of an N-PDU it is.
+struct arrival {
+	__be32 endpoint;
+	__be16 bvci;
+	__be16 port;
+	__u32 len; // octets of the N-PDU in this frame
+	__u16 number; // SNDCP's
+	_Bool more;
+};
+
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 octave = 0;
+	__u64 rest = ns >> BUCKET_BITS;
+
+	if (ns >= 1ULL << 36)
+		return BUCKETS - 1;
+	if (rest >> 16) { rest >>= 16; octave += 16; }
+	if (rest >> 8) { rest >>= 8; octave += 8; }
+	if (rest >> 4) { rest >>= 4; octave += 4; }
+	if (rest >> 2) { rest >>= 2; octave += 2; }
+	if (rest >> 1) { rest >>= 1; octave += 1; }
+	if (rest)
+		octave++;
+	// Octave 0 has the values below 64, each further one 64 buckets for twice the span.
+	if (!octave)
+		return ns & 63;
+	return (octave << BUCKET_BITS) + (ns >> (octave - 1) & 63);
+}
+
+// True where the octets from p on, which end before the end of the frame, are the pattern from `at` on. What remains
+// behind the last whole word is compared with the octets before it as one more word.
+static __always_inline _Bool is_pattern(const __u8 *p, __u32 len, const __u8 *end, struct tables *tables, __u32 at)
+{
+	const __u8 *last = p + ((len - 8) & (PATTERN_MAX - 1));
+	__u64 differs;
+
+	if (len < 8) {
+		for (__u32 i = 0; i < 7 && i < len; i++, p++) {
+			hide(p);
+			if (p + 1 > end || *p != tables->pattern[(at + i) & (PATTERN_MAX - 1)])
+				return 0;
+		}
+		return 1;
+	}
+	if (last + 8 > end)
+		return 0;
+	differs = *(__u64 *)last ^ *(__u64 *)(tables->pattern + ((at + len - 8) & (PATTERN_MAX - 1)));
+	for (__u32 i = 0; i < WORDS && i < len / 8; i++) {
+		hide(p);
+		if (p + 8 > end)
+			return 0;
+		differs |= *(__u64 *)p ^ *(__u64 *)(tables->pattern + (at & (PATTERN_MAX - 1)));
+		p += 8;
+		at += 8;
+	}
+	return !differs;
+}
+
+static __always_inline _Bool is_inner(const struct inner *n_pdu)
+{
+	const __be16 *words = (const __be16 *)n_pdu;
+	__u64 sum = 0;
+
+	for (int i = 0; i < 10; i++)
+		sum += words[i];
+	return n_pdu->version == 0x45 && fold(sum) == 0 && n_pdu->protocol == 17 && n_pdu->udp_sum == 0
+	       && n_pdu->from_port == bpf_htons(9) && n_pdu->to_port == bpf_htons(9)
+	       && bpf_ntohs(n_pdu->udp_len) == bpf_ntohs(n_pdu->len) - 20;
+}
+
+// Counts the sequence number of a good N-PDU. False where it came before.
+static __always_inline _Bool is_new(struct seen *seen, struct group *group, __u32 sequence)
+{
+	__u32 behind = seen->next - 1 - sequence;
+	__u32 ahead = sequence - seen->next;
+
+	if (ahead < 1U << 31) {
+		seen->window = ahead < 63 ? seen->window << (ahead + 1) | 1 : 1;
+		seen->next = sequence + 1;
+		return 1;
+	}
+	// What is older than the window cannot have been repeated by anything that works in order.
+	if (behind < 64) {
+		if (seen->window >> behind & 1) {
+			seen->repeated++;
+			group->repeated++;
+			return 0;
+		}
+		seen->window |= 1ULL << behind;
+	}
+	seen->reordered++;
+	group->reordered++;
+	return 1;
+}
+
+// The first segment of an N-PDU, or all of it.
+static __always_inline int take(struct plan *plan, struct tables *tables, struct arrival *from, __u8 *p, __u8 *end)
+{
+	struct inner *n_pdu = (struct inner *)p;
+	struct mark *mark;
+	struct group *group;
+	struct seen *seen;
+	__u64 latency;
+	__u32 key;
+
+	if (from->len < N_PDU_MIN || p + N_PDU_MIN > end || n_pdu->mark.magic != MARK_MAGIC) {
+		plan->unmarked++;
+		return XDP_PASS;
+	}
+	mark = &n_pdu->mark;
+	key = mark->flow;
+	seen = bpf_map_lookup_elem(&seens, &key);
+	key = mark->group & (GROUPS - 1);
+	group = bpf_map_lookup_elem(&groups, &key);
+	if (!seen || !group || key != mark->group) {
+		plan->unmarked++;
+		return XDP_DROP;
+	}
+	if (mark->step != plan->step) {
+		group->other_step++;
+		return XDP_DROP;
+	}
+	// The mark says for whom it is; if the mark has suffered it says nothing.
+	if (mark->check == check_of(mark) && from->endpoint != seen->endpoint && from->endpoint != seen->endpoint_before) {
+		seen->wrong++;
+		group->wrong_mobile++;
+		return XDP_DROP;
+	}
+	if (mark->check != check_of(mark) || !is_inner(n_pdu) || !is_pattern(p + N_PDU_MIN, from->len - N_PDU_MIN, end, tables, N_PDU_MIN)
+	    || (from->more ? bpf_ntohs(n_pdu->len) <= from->len : bpf_ntohs(n_pdu->len) != from->len)) {
+		seen->corrupt++;
+		group->corrupt++;
+		return XDP_DROP;
+	}
+	if (!is_new(seen, group, mark->sequence))
+		return XDP_DROP;
+	if (seen->bvci != from->bvci || seen->port != from->port)
+		group->wrong_cell++;
+	if (from->more) {
+		seen->open_number = from->number;
+		seen->open_octets = from->len;
+		seen->open_size = bpf_ntohs(n_pdu->len);
+		seen->open_segment = 1;
+		group->segmented++;
+	}
+	latency = bpf_ktime_get_ns() - mark->stamp;
+	seen->delivered++;
+	seen->octets += bpf_ntohs(n_pdu->len);
+	group->delivered++;
+	group->delivered_octets += bpf_ntohs(n_pdu->len);
+	group->latency_sum += latency;
+	if (latency > group->latency_max)
+		group->latency_max = latency;
+	key = bucket_of(latency) & (BUCKETS - 1);
+	group->latency[key]++;
+	return XDP_DROP;
+}
+
+// A later segment of an N-PDU, which has no mark: it has to be what its flow waits for.
+static __always_inline int take_segment(struct plan *plan, struct tables *tables, struct arrival *from, __u8 segment,
+					__u8 *p, __u8 *end)
+{
+	__u64 tlli = from->endpoint, *number = bpf_map_lookup_elem(&by_tlli, &tlli);
+	struct group *group;
+	struct seen *seen;
+	struct flow *flow;
+	__u32 key;
+
+	if (!number) {
+		plan->unmarked++;
+		return XDP_PASS;
+	}
+	key = *number;
+	seen = bpf_map_lookup_elem(&seens, &key);
+	flow = bpf_map_lookup_elem(&flows, &key);
+	if (!seen || !flow)
+		return XDP_DROP;
+	key = flow->group & (GROUPS - 1);
+	group = bpf_map_lookup_elem(&groups, &key);
+	// Something is missing before it: the N-PDU stays incomplete.
+	if (!group || seen->open_segment != segment || seen->open_number != from->number)
+		return XDP_DROP;
+	if (!is_pattern(p, from->len, end, tables, seen->open_octets)) {
+		seen->open_segment = 0;
+		seen->corrupt++;
+		group->corrupt++;
+		return XDP_DROP;
+	}
+	seen->open_octets += from->len;
+	seen->open_segment++;
+	if (!from->more && seen->open_octets == seen->open_size)
+		group->completed++;
+	return XDP_DROP;
+}
+
+static __always_inline int pass(struct plan *plan)
+{
+	plan->passed++;
+	return XDP_PASS;
+}
+
+// True for an IPv4 packet without options, whole, that carries UDP.
+static __always_inline _Bool is_udp(const __u8 *data)
+{
+	return *(__be16 *)(data + 12) == bpf_htons(0x0800) && data[14] == 0x45 && data[23] == 17
+	       && !(*(__be16 *)(data + 20) & bpf_htons(0x3fff));
+}
+
+#define ECHO_ROOM 8 // octets of the mark in an echo
+
+// An ICMP echo of ours comes back with a whole UDP packet in it, which is let out: so a socket of ours learns which NAPI
+// instance serves this interface, whatever the SGSN is, and can poll it.
+static __always_inline int echo(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+	__u8 lower[12];
+
+	if (data + 42 + ECHO_ROOM > end || data[34] != 0 || *(__u32 *)(data + 42) != MARK_MAGIC)
+		return XDP_PASS;
+	__builtin_memcpy(lower, data, 12);
+	if (bpf_xdp_adjust_head(ctx, 28 + ECHO_ROOM))
+		return XDP_PASS;
+	data = (__u8 *)(long)ctx->data;
+	end = (__u8 *)(long)ctx->data_end;
+	if (data + 14 > end)
+		return XDP_DROP;
+	__builtin_memcpy(data, lower, 12);
+	*(__be16 *)(data + 12) = bpf_htons(0x0800);
+	return XDP_PASS;
+}
+
+static __always_inline _Bool is_icmp(const __u8 *data)
+{
+	return *(__be16 *)(data + 12) == bpf_htons(0x0800) && data[14] == 0x45 && data[23] == 1;
+}
+
+// Gb: NS-UNITDATA, DL-UNITDATA, LLC UI frame, SN-UNITDATA.
+static __always_inline int sink_gb(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end, *p;
+	struct plan *plan;
+	struct tables *tables;
+	struct arrival from = {};
+	__u32 zero = 0, at = LOWER + 12, len = 0, sapi;
+	__u8 flags, segment;
+
+	plan = bpf_map_lookup_elem(&plans, &zero);
+	tables = bpf_map_lookup_elem(&constants, &zero);
+	if (!plan || !tables)
+		return XDP_PASS;
+	if (data + LOWER + 12 > end)
+		return pass(plan);
+	if (is_icmp(data))
+		return echo(ctx);
+	if (!is_udp(data))
+		return pass(plan);
+	p = data + LOWER;
+	if ((__u16)(bpf_ntohs(*(__be16 *)(data + 36)) - plan->port_first) >= plan->ports || p[0] != 0 || p[4] != 0)
+		return pass(plan);
+	from.port = *(__be16 *)(data + 36);
+	from.bvci = *(__be16 *)(p + 2);
+	from.endpoint = *(__be32 *)(p + 5);
+	for (int i = 0; i < ELEMENTS; i++) {
+		__u8 iei;
+
+		hide(at);
+		p = data + (at & 1023);
+		if (p + 3 > end)
+			return pass(plan);
+		iei = p[0];
+		if (p[1] & 0x80) {
+			len = p[1] & 0x7f;
+			at += 2;
+		} else {
+			len = p[1] << 8 | p[2];
+			at += 3;
+		}
+		if (iei == 0x0e)
+			break;
+		at += len;
+		len = 0;
+	}
+	// The same to the verifier whichever way it came here.
+	hide(at);
+	hide(len);
+	if (len < 13 || len > 1600 || at > 1023)
+		return pass(plan);
+	p = data + at;
+	if (p + len > end || p + 7 > end)
+		return pass(plan);
+	sapi = p[0] & 0xf;
+	if (p[0] & 0x80 || !(sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) || p[1] >> 5 != 6)
+		return pass(plan);
+	p += 3;
+	flags = p[0];
+	from.more = flags >> 4 & 1;
+	if (!(flags & 0x20))
+		return pass(plan);
+	if (flags & 0x40) {
+		if (p[1])
+			return pass(plan);
+		from.number = (p[2] & 0xf) << 8 | p[3];
+		from.len = len - 10;
+		return take(plan, tables, &from, p + 4, end);
+	}
+	segment = p[1] >> 4;
+	from.number = (p[1] & 0xf) << 8 | p[2];
+	from.len = len - 9;
+	return take_segment(plan, tables, &from, segment, p + 3, end);
+}
+
+// Gn: G-PDUs.
+static __always_inline int sink_gn(struct xdp_md *ctx)
+{
+	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end, *p;
+	struct arrival from = {};
+	struct plan *plan;
+	struct tables *tables;
+	__u32 zero = 0;
+
+	plan = bpf_map_lookup_elem(&plans, &zero);
+	tables = bpf_map_lookup_elem(&constants, &zero);
+	if (!plan || !tables)
+		return XDP_PASS;
+	if (data + DOWN_HEADER + 4 > end)
+		return pass(plan);
+	if (is_icmp(data))
+		return echo(ctx);
+	if (!is_udp(data))
+		return pass(plan);
+	p = data + LOWER;
+	if (*(__be16 *)(data + 36) != bpf_htons(plan->gtp_port) || (p[0] & 0xf8) != 0x30 || p[0] & 4 || p[1] != 255)
+		return pass(plan);
+	from.endpoint = *(__be32 *)(p + 4);
+	from.len = bpf_ntohs(*(__be16 *)(p + 2));
+	if (p[0] & 3) {
+		from.len -= 4;
+		p += 4;
+	}
+	if (from.len > N_PDU_MAX || p + 8 + from.len > end)
+		return pass(plan);
+	return take(plan, tables, &from, p + 8, end);
+}
+
+#endif

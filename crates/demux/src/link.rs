@@ -1,0 +1,207 @@
+//! What a network interface says of itself, and sockets that poll it: the calls that have no safe form.
+#![expect(unsafe_code, reason = "ioctl and setsockopt")]
+
+use std::ffi::CString;
+use std::io;
+use std::net::UdpSocket;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Index of an interface of this thread's network namespace.
+///
+/// # Errors
+/// Where there is none of this name.
+pub fn index(name: &str) -> io::Result<u32> {
+    let name = CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: a string that ends with NUL and lives through the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+fn any_socket() -> io::Result<OwnedFd> {
+    // SAFETY: no memory is passed.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    // SAFETY: a new descriptor that nobody else owns.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) }).ok_or_else(io::Error::last_os_error)
+}
+
+fn request(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: all octets zero is a valid value of this structure of integers and pointers.
+    let mut request: libc::ifreq = unsafe { core::mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    Ok(request)
+}
+
+/// MAC address of an interface.
+///
+/// # Errors
+/// Where there is none of this name.
+pub fn mac(name: &str) -> io::Result<[u8; 6]> {
+    let socket = any_socket()?;
+    let mut request = request(name)?;
+    // SAFETY: the kernel writes within the structure.
+    if unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFHWADDR, &raw mut request) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: this call fills this field of the union; any octets are valid.
+    let address = unsafe { request.ifr_ifru.ifru_hwaddr.sa_data };
+    let mut octets = [0; 6];
+    for (to, from) in octets.iter_mut().zip(address) {
+        *to = from.cast_unsigned();
+    }
+    Ok(octets)
+}
+
+const GSTRING_LEN: usize = 32;
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETH_SS_STATS: u32 = 1;
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+
+/// One request of ethtool's: `words` begins with its fixed part, and has room for the answer.
+fn ethtool(socket: &OwnedFd, name: &str, words: &mut [u64]) -> io::Result<()> {
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+    // SAFETY: the kernel writes as many octets as the fixed part asks for; the callers made room for these.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+const fn pair(low: u32, high: u32) -> u64 {
+    u64::from_ne_bytes(two(low.to_ne_bytes(), high.to_ne_bytes()))
+}
+
+const fn two([a, b, c, d]: [u8; 4], [e, f, g, h]: [u8; 4]) -> [u8; 8] {
+    [a, b, c, d, e, f, g, h]
+}
+
+/// The driver's own counters by their names, as `ethtool -S` shows them.
+///
+/// # Errors
+/// Where there is no such interface, or its driver has none.
+pub fn statistics(name: &str) -> io::Result<Vec<(String, u64)>> {
+    let socket = any_socket()?;
+    // struct ethtool_sset_info: cmd, reserved, sset_mask (64 bits), one length.
+    let mut info = [pair(ETHTOOL_GSSET_INFO, 0), 1 << ETH_SS_STATS, 0];
+    ethtool(&socket, name, &mut info)?;
+    let [_, mask, count] = info;
+    let [a, b, c, d, ..] = count.to_ne_bytes();
+    let count = u32::from_ne_bytes([a, b, c, d]);
+    if mask == 0 || count == 0 {
+        return Ok(Vec::new());
+    }
+    // struct ethtool_gstrings: cmd, string_set, len, then strings of 32 octets from octet 12 on.
+    let mut names = vec![0_u64; 2 + count as usize * GSTRING_LEN / 8];
+    if let [first, second, ..] = names.as_mut_slice() {
+        *first = pair(ETHTOOL_GSTRINGS, ETH_SS_STATS);
+        *second = pair(count, 0);
+    }
+    ethtool(&socket, name, &mut names)?;
+    // struct ethtool_stats: cmd, n_stats, then the values.
+    let mut values = vec![0_u64; 1 + count as usize];
+    if let Some(first) = values.first_mut() {
+        *first = pair(ETHTOOL_GSTATS, count);
+    }
+    ethtool(&socket, name, &mut values)?;
+    let octets: Vec<u8> = names.iter().flat_map(|word| word.to_ne_bytes()).skip(12).collect();
+    let text = |octets: &[u8]| {
+        let end = octets.iter().position(|octet| *octet == 0).unwrap_or(octets.len());
+        String::from_utf8_lossy(octets.get(..end).unwrap_or_default()).into_owned()
+    };
+    Ok(octets.chunks_exact(GSTRING_LEN).map(text).zip(values.into_iter().skip(1)).collect())
+}
+
+/// Makes a socket poll the interface that it receives from, with each call that finds nothing: at most `budget` packets,
+/// on the core of the caller. It knows the interface once it has received something from there.
+///
+/// # Errors
+/// Where the kernel cannot do it, or does not let this process.
+pub fn busy_poll(socket: &UdpSocket, budget: u16) -> io::Result<()> {
+    const SO_BUSY_POLL: libc::c_int = 46;
+    const SO_PREFER_BUSY_POLL: libc::c_int = 69;
+    const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
+    let options =
+        [(SO_PREFER_BUSY_POLL, 1), (SO_BUSY_POLL_BUDGET, libc::c_int::from(budget)), (SO_BUSY_POLL, 1)];
+    for (option, value) in options {
+        let value: libc::c_int = value;
+        let len = libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(0);
+        // SAFETY: a value that lives through the call, and its size.
+        let result = unsafe {
+            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), len)
+        };
+        if result < 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// The NAPI instance that a socket received from last; 0 where there was none.
+#[must_use]
+pub fn napi_id(socket: &UdpSocket) -> u32 {
+    const SO_INCOMING_NAPI_ID: libc::c_int = 56;
+    let mut id: u32 = 0;
+    let mut len = libc::socklen_t::try_from(size_of_val(&id)).unwrap_or(0);
+    // SAFETY: a value that lives through the call, and its size.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            SO_INCOMING_NAPI_ID,
+            (&raw mut id).cast(),
+            &raw mut len,
+        )
+    };
+    if result < 0 { 0 } else { id }
+}
+
+/// The monotonic clock in ns, the one of `bpf_ktime_get_ns`.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// Moves the calling thread into the network namespace that a file names (`/run/netns/NAME`).
+///
+/// # Errors
+/// Where there is none, or this process may not.
+pub fn enter_namespace(path: &std::path::Path) -> io::Result<()> {
+    let file = std::fs::File::open(path)?;
+    // SAFETY: a descriptor that lives through the call; it changes this thread alone.
+    match unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_known() {
+        assert!(index("lo").is_ok_and(|index| index > 0));
+        assert!(mac("lo").is_ok_and(|mac| mac == [0; 6]));
+        assert!(index("no-such-device").is_err());
+        assert!(statistics("a-name-that-is-far-too-long").is_err());
+        assert!(monotonic_ns() > 0);
+    }
+
+    #[test]
+    fn a_socket_without_traffic_has_no_interface() {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        assert_eq!(napi_id(&socket), 0);
+    }
+}

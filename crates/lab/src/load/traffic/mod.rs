@@ -1,0 +1,547 @@
+//! Generator and sink of `gannet load`: user data at the speed of the driver.
+//!
+//! Both ends are kernel programs (`bpf/traffic.bpf.c`) on our ends of Gn and Gb. The generator makes G-PDUs out of empty
+//! frames, as fast as they are due, and puts them into the SGSN's driver; the sink takes apart what comes out at Gb, checks
+//! it octet by octet, counts it and drops it, so that only the control plane's frames reach sockets. The same the other way.
+//!
+//! One thread on one core does everything: calls of the generator that last about [`TrafficConfig::turn`], the control
+//! plane's turn between two of them, and the sink, which a timer runs even within a call ([`companion`]).
+//!
+//! | file | what |
+//! |---|---|
+//! | [`config`] | flows, cells, pacing |
+//! | [`calendar`] | who is due next |
+//! | [`result`] | what a step came to |
+//! | [`companion`] | whose core receives |
+//! | `neighbour` | MAC addresses |
+//!
+//! # What a mark says
+//!
+//! Each N-PDU names its flow, its number in the flow, its step and when it left, with a check over all of this. So the sink
+//! tells apart what came for the wrong mobile (mark right, TLLI another), what has suffered on the way, what came twice and
+//! what came late. What was lost is the difference between offered and delivered, also for each flow.
+
+pub mod calendar;
+pub mod companion;
+pub mod config;
+mod neighbour;
+pub mod result;
+
+pub use config::{CellSpec, Direction, FlowSpec, Group, Pacing, Side, Spacing, TrafficConfig};
+pub use result::{FlowResult, GroupResult, Latency, Ring, StepResult};
+
+use calendar::{Calendar, Mapped, Memory, exponential_table};
+use companion::Companion;
+use core::net::Ipv4Addr;
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use gannet_demux::bpf::{
+    Attachment, Error as BpfError, Loader, MappedArray, Object, TestRun, XdpMode, objects,
+};
+use gannet_demux::link;
+use gannet_demux::traffic::{self as layout, FLOW_UPLINK, GROUPS, PATTERN_LEN, ROOM, be16, be32};
+use std::io;
+use std::time::Duration;
+
+/// Frames of one batch of the generator: what it has put is handed over at the end of each.
+const BATCH: u32 = 16;
+/// Verdicts of XDP programs.
+const XDP_PASS: u32 = 2;
+/// See [`XDP_PASS`].
+const XDP_REDIRECT: u32 = 4;
+/// Octets of an LLC FCS.
+const FCS: usize = 3;
+/// Fraction bits of the stretch.
+const STRETCH_ONE: f64 = 65536.0;
+
+/// Why traffic cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TrafficError {
+    /// The configuration does not fit.
+    #[error("{0}")]
+    Config(String),
+    /// The kernel does not permit the programs.
+    #[error(transparent)]
+    Bpf(#[from] BpfError),
+    /// Something about a device or a socket.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// The answer.
+        error: io::Error,
+    },
+}
+
+fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> TrafficError {
+    let what = what.into();
+    move |error| TrafficError::Io { what, error }
+}
+
+/// Generator and sink, attached.
+#[derive(Debug)]
+pub struct Traffic {
+    config: TrafficConfig,
+    object: Object,
+    calendar: Calendar<Mapped>,
+    seens: MappedArray<layout::Seen>,
+    groups: MappedArray<layout::Group>,
+    cells: MappedArray<layout::Cell>,
+    companions: Vec<Companion>,
+    _attachments: Vec<Attachment>,
+    /// What the generator is called with.
+    frame: Vec<u8>,
+    /// Frames of one call.
+    per_call: u32,
+    step: u16,
+    /// The flows' sequence numbers at the beginning of the step.
+    first: Vec<u32>,
+}
+
+impl Traffic {
+    /// Attaches both ends in the network namespace of the calling thread, which has to be the one that runs steps.
+    ///
+    /// # Errors
+    /// Where the configuration does not fit, the kernel does not permit it, or the SGSN's host cannot be reached.
+    pub fn new(mut config: TrafficConfig) -> Result<Self, TrafficError> {
+        for side in [&mut config.gn, &mut config.gb] {
+            if side.peer_mac.is_none() {
+                let found = neighbour::resolve(side).map_err(io_error(format!("neighbour {}", side.peer)))?;
+                side.peer_mac = Some(found);
+            }
+        }
+        let mut this = Self::unattached(config)?;
+        for (program, side) in [("gn", &this.config.gn), ("gb", &this.config.gb)] {
+            let index = link::index(&side.device).map_err(io_error(side.device.clone()))?;
+            this._attachments.push(this.object.attach_xdp(program, index, XdpMode::Native)?);
+        }
+        for side in [&this.config.gn, &this.config.gb] {
+            let companion = Companion::new(side).map_err(io_error(side.device.clone()))?;
+            this.companions.push(companion);
+        }
+        Ok(this)
+    }
+
+    /// The programs and maps alone, attached to nothing: for [`Traffic::generate`] and [`Traffic::sink`].
+    ///
+    /// # Errors
+    /// Where the configuration does not fit, or the kernel does not permit it.
+    pub fn unattached(config: TrafficConfig) -> Result<Self, TrafficError> {
+        config.check().map_err(TrafficError::Config)?;
+        let index = |side: &Side| link::index(&side.device).map_err(io_error(side.device.clone()));
+        let (gn, gb) = (index(&config.gn)?.to_ne_bytes(), index(&config.gb)?.to_ne_bytes());
+        let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        let flows = count(config.flows.len());
+        let object = Loader::new(&objects::TRAFFIC)
+            .global("gn_ifindex", &gn)
+            .global("gb_ifindex", &gb)
+            .max_entries("flows", flows)
+            .max_entries("seens", flows)
+            .max_entries("cells", count(config.cells.len()))
+            .max_entries("by_tlli", if config.segmented { flows } else { 1 })
+            .load()?;
+        let memory = Mapped {
+            flows: object.mapped_array("flows")?,
+            slots: object.mapped_array("calendar")?,
+            plans: object.mapped_array("plans")?,
+        };
+        let mut this = Self {
+            calendar: Calendar::new(memory),
+            seens: object.mapped_array("seens")?,
+            groups: object.mapped_array("groups")?,
+            cells: object.mapped_array("cells")?,
+            companions: Vec::new(),
+            _attachments: Vec::new(),
+            frame: Vec::new(),
+            per_call: 4096,
+            step: 0,
+            first: vec![0; config.flows.len()],
+            object,
+            config,
+        };
+        for program in ["gn", "gb"] {
+            this.object.load_xdp(program)?;
+        }
+        this.fill()?;
+        Ok(this)
+    }
+
+    /// Writes everything that stays the same.
+    fn fill(&mut self) -> Result<(), TrafficError> {
+        let tables = self.object.mapped_array::<layout::Tables>("constants")?;
+        let pattern = pattern();
+        if let Some(tables) = tables.get(0) {
+            for (to, from) in tables.exponential.iter().zip(exponential_table()) {
+                to.store(from, Relaxed);
+            }
+            for (to, from) in tables.crc.iter().zip(gannet_wire::fcs24::octet_table()) {
+                to.store(*from, Relaxed);
+            }
+            store(&tables.pattern, &pattern);
+        }
+        let plan = self.calendar.memory.plan();
+        let config = &self.config;
+        plan.flows.store(u32::try_from(config.flows.len()).unwrap_or(u32::MAX), Relaxed);
+        plan.ports.store(config.nses, Relaxed);
+        plan.port_first.store(config.gb_port, Relaxed);
+        plan.gtp_port.store(config.gtp_port, Relaxed);
+        plan.line_ns.store(1_000_000_000 / u64::from(config.line_pps.max(1)), Relaxed);
+        plan.stretch.store(1 << 16, Relaxed);
+        plan.server.store(u32::from_ne_bytes(SERVER.octets()), Relaxed);
+        let lower = |side: &Side, from_port: u16, to_port: u16| {
+            let mac = link::mac(&side.device).map_err(io_error(side.device.clone()))?;
+            Ok::<_, TrafficError>(lower_header(side, mac, from_port, to_port))
+        };
+        let (header, sum) = lower(&config.gn, config.gtp_port, config.gtp_port)?;
+        store(&plan.down, &header);
+        plan.down_sum.store(sum, Relaxed);
+        let (header, sum) = lower(&config.gb, config.gb_port, config.sgsn_gb_port)?;
+        store(&plan.up, &header);
+        plan.up_sum.store(sum, Relaxed);
+        for (to, cell) in self.cells.iter().zip(&config.cells) {
+            to.bvci.store(be16(cell.bvci), Relaxed);
+            to.port.store(be16(cell.port), Relaxed);
+            store(&to.identifier, &cell.identifier);
+        }
+        let largest = config.flows.iter().map(|flow| usize::from(flow.size)).max().unwrap_or(0);
+        let has_uplink = config.flows.iter().any(|flow| flow.direction == Direction::Up);
+        self.frame = vec![0; ROOM];
+        let fcs = if has_uplink { FCS } else { 0 };
+        self.frame.extend(pattern.iter().take(largest + fcs));
+        for number in 0..self.config.flows.len() {
+            self.fill_flow(u32::try_from(number).unwrap_or(u32::MAX))?;
+        }
+        Ok(())
+    }
+
+    fn fill_flow(&mut self, number: u32) -> Result<(), TrafficError> {
+        let (Some(spec), Some(flow), Some(seen)) = (
+            self.config.flows.get(number as usize),
+            self.calendar.memory.flow(number),
+            self.seens.get(number as usize),
+        ) else {
+            return Err(TrafficError::Config(format!("there is no flow {number}")));
+        };
+        let cell = self.config.cells.get(spec.cell as usize);
+        let is_up = spec.direction == Direction::Up;
+        let (generator, sink) = if is_up { (spec.tlli, spec.teid) } else { (spec.teid, spec.tlli) };
+        flow.endpoint.store(be32(generator), Relaxed);
+        flow.address.store(u32::from_ne_bytes(spec.address.octets()), Relaxed);
+        flow.cell.store(spec.cell, Relaxed);
+        flow.size.store(spec.size, Relaxed);
+        flow.group.store(spec.group.0, Relaxed);
+        flow.flags.store(if is_up { FLOW_UPLINK } else { 0 }, Relaxed);
+        flow.sapi.store(spec.sapi, Relaxed);
+        flow.nsapi.store(spec.nsapi, Relaxed);
+        let before = seen.endpoint.swap(be32(sink), Relaxed);
+        if before != be32(sink) {
+            seen.endpoint_before.store(if before == 0 { be32(sink) } else { before }, Relaxed);
+        }
+        let (bvci, port) = cell.filter(|_| !is_up).map_or((0, 0), |cell| (cell.bvci, cell.port));
+        seen.bvci.store(be16(bvci), Relaxed);
+        seen.port.store(be16(port), Relaxed);
+        if self.config.segmented && !is_up {
+            let tlli = u64::from(be32(spec.tlli));
+            self.object.hash_insert("by_tlli", tlli, u64::from(number))?;
+        }
+        Ok(())
+    }
+
+    /// What is configured, with all changes.
+    #[must_use]
+    pub const fn config(&self) -> &TrafficConfig {
+        &self.config
+    }
+
+    /// True where our own core receives what the SGSN sends us; see [`companion`].
+    #[must_use]
+    pub fn receives_here(&self) -> bool {
+        !self.companions.is_empty() && self.companions.iter().all(Companion::is_effective)
+    }
+
+    /// Changes a flow between two steps or, what is not its rate, its spacing or its size, within one: a TLLI that it had
+    /// before stays right for what is under way.
+    ///
+    /// # Errors
+    /// Where there is no such flow, or what it is to be does not fit.
+    pub fn set_flow(&mut self, number: u32, change: impl FnOnce(&mut FlowSpec)) -> Result<(), TrafficError> {
+        let largest = self.frame.len() - ROOM;
+        let cells = self.config.cells.len();
+        let Some(spec) = self.config.flows.get_mut(number as usize) else {
+            return Err(TrafficError::Config(format!("there is no flow {number}")));
+        };
+        let mut changed = spec.clone();
+        change(&mut changed);
+        let fits = usize::from(changed.size) <= largest
+            && usize::from(changed.size) >= layout::N_PDU_MIN
+            && (changed.cell as usize) < cells
+            && usize::from(changed.group.0) < GROUPS
+            && changed.direction == spec.direction;
+        if !fits {
+            return Err(TrafficError::Config(format!("flow {number} cannot become {changed:?}")));
+        }
+        *spec = changed;
+        self.fill_flow(number)
+    }
+
+    /// Sets rate and excess of all flows, for the next step.
+    pub fn set_rates(&mut self, mut rate: impl FnMut(u32, &FlowSpec) -> (f64, f64)) {
+        for (number, spec) in (0_u32..).zip(self.config.flows.iter_mut()) {
+            (spec.rate_pps, spec.excess) = rate(number, spec);
+        }
+    }
+
+    /// Sets the pacing, for the next step.
+    pub const fn set_pacing(&mut self, pacing: Pacing) {
+        self.config.pacing = pacing;
+    }
+
+    /// Multiplies all rates, from now on: a ramp calls this between turns.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to the range of the field"
+    )]
+    pub fn set_factor(&self, factor: f64) {
+        let stretch = (STRETCH_ONE / factor.max(1e-6)).clamp(1.0, 1e9) as u64;
+        self.calendar.memory.plan().stretch.store(stretch, Relaxed);
+    }
+
+    /// Runs a step: offers traffic for `duration`, gives `turn` a turn about every [`TrafficConfig::turn`], and waits for
+    /// what is still under way. `turn` is told how far the step is, and gets this to change it.
+    ///
+    /// # Errors
+    /// Where the kernel refuses the generator, or the drivers' counters are out of reach.
+    pub fn run(
+        &mut self,
+        duration: Duration,
+        turn: &mut dyn FnMut(&mut Self, Duration),
+    ) -> Result<StepResult, TrafficError> {
+        let before = self.rings()?;
+        self.begin(duration);
+        let begin = self.calendar.memory.plan().begin.load(Relaxed);
+        let (mut calls, mut pause_max, mut ended) = (0, 0, begin);
+        let total = nanos(duration);
+        while link::monotonic_ns() - begin < total {
+            let started = link::monotonic_ns();
+            pause_max = pause_max.max(started - ended);
+            self.call()?;
+            ended = link::monotonic_ns();
+            calls += 1;
+            self.adapt(ended - started);
+            self.companions.iter().for_each(Companion::poll);
+            turn(self, Duration::from_nanos(ended - begin));
+        }
+        let drained = self.drain(duration, turn);
+        let after = self.rings()?;
+        let plan = self.calendar.memory.plan();
+        Ok(StepResult {
+            step: self.step,
+            duration,
+            drained,
+            gn: after.0.since(before.0),
+            gb: after.1.since(before.1),
+            unmarked: plan.unmarked.load(Relaxed),
+            passed: plan.passed.load(Relaxed),
+            calls,
+            pause_max: Duration::from_nanos(pause_max),
+            groups: self.group_results(),
+        })
+    }
+
+    /// Prepares a step, which begins now; [`Traffic::run`] does this by itself.
+    pub fn begin(&mut self, duration: Duration) {
+        self.step = self.step.wrapping_add(1);
+        for group in self.groups.iter() {
+            group.clear();
+        }
+        for (number, first) in self.first.iter_mut().enumerate() {
+            let Ok(index) = u32::try_from(number) else { break };
+            if let Some(flow) = self.calendar.memory.flow(index) {
+                *first = flow.sequence.load(Relaxed);
+            }
+            if let Some(seen) = self.seens.get(number) {
+                for counter in [&seen.delivered, &seen.corrupt, &seen.wrong, &seen.repeated, &seen.reordered]
+                {
+                    counter.store(0, Relaxed);
+                }
+                seen.octets.store(0, Relaxed);
+            }
+        }
+        let config = &self.config;
+        self.calendar.begin(&config.flows, config.seed, self.step, config.pacing);
+        let plan = self.calendar.memory.plan();
+        plan.stop.store(nanos(duration), Relaxed);
+        plan.unmarked.store(0, Relaxed);
+        plan.passed.store(0, Relaxed);
+        plan.begin.store(link::monotonic_ns(), Relaxed);
+    }
+
+    /// Makes one frame and sends it nowhere: true where an N-PDU was due, which then is in `frame`.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn generate(&self, frame: &mut Vec<u8>) -> Result<bool, TrafficError> {
+        frame.resize(self.frame.len(), 0);
+        let run = TestRun {
+            data: &self.frame,
+            data_out: Some(frame),
+            context: None,
+            context_out: None,
+            repeat: 1,
+            live_batch: None,
+        };
+        let result = self.object.run("gn", run)?;
+        frame.truncate(result.data_len);
+        Ok(result.verdict == XDP_REDIRECT)
+    }
+
+    /// Gives the sink on Gb a frame; true where it went on to the control plane.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn sink(&self, frame: &[u8]) -> Result<bool, TrafficError> {
+        let run = TestRun {
+            data: frame,
+            data_out: None,
+            context: None,
+            context_out: None,
+            repeat: 1,
+            live_batch: None,
+        };
+        Ok(self.object.run("gb", run)?.verdict == XDP_PASS)
+    }
+
+    /// One call of the generator.
+    fn call(&self) -> Result<(), TrafficError> {
+        let run = TestRun {
+            data: &self.frame,
+            data_out: None,
+            context: None,
+            context_out: None,
+            repeat: self.per_call,
+            live_batch: Some(BATCH),
+        };
+        match self.object.run("gn", run) {
+            // A signal ended the call.
+            Err(BpfError::Call { error, .. }) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            other => other.map(|_| ()).map_err(TrafficError::from),
+        }
+    }
+
+    /// Chooses how many frames the next call has, so that it lasts a turn.
+    fn adapt(&mut self, took_ns: u64) {
+        let wanted = u64::from(self.per_call) * nanos(self.config.turn) / took_ns.max(1);
+        // Half the way: a turn with much to do is no reason for a much shorter one.
+        let next = u64::midpoint(u64::from(self.per_call), wanted).clamp(256, 1 << 17);
+        self.per_call = u32::try_from(next).unwrap_or(4096);
+    }
+
+    fn drain(&mut self, duration: Duration, turn: &mut dyn FnMut(&mut Self, Duration)) -> Duration {
+        let begin = link::monotonic_ns();
+        let (longest, quiet) = self.config.drain;
+        let (mut seen, mut last) = (self.arrived(), begin);
+        loop {
+            let now = link::monotonic_ns();
+            let so_far = Duration::from_nanos(now - begin);
+            if so_far >= longest || now - last >= nanos(quiet) {
+                return so_far;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+            self.companions.iter().for_each(Companion::poll);
+            turn(self, duration + so_far);
+            let arrived = self.arrived();
+            if arrived != seen {
+                (seen, last) = (arrived, link::monotonic_ns());
+            }
+        }
+    }
+
+    fn arrived(&self) -> u64 {
+        self.groups.iter().map(|group| group.delivered.load(Relaxed) + group.completed.load(Relaxed)).sum()
+    }
+
+    /// What the rings behind our two devices took and refused so far.
+    fn rings(&self) -> Result<(Ring, Ring), TrafficError> {
+        let of = |side: &Side| {
+            let counters = link::statistics(&side.device).map_err(io_error(side.device.clone()))?;
+            let sum = |ending: &str| {
+                counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, count)| count).sum()
+            };
+            let (taken, refused) = (sum("_xdp_xmit"), sum("_xdp_xmit_errors"));
+            Ok::<_, TrafficError>(Ring { taken, refused })
+        };
+        Ok((of(&self.config.gn)?, of(&self.config.gb)?))
+    }
+
+    fn group_results(&self) -> Vec<GroupResult> {
+        let mut flows = [0_u64; GROUPS];
+        for spec in &self.config.flows {
+            if let Some(count) = flows.get_mut(usize::from(spec.group.0)) {
+                *count += 1;
+            }
+        }
+        let results = (0_u8..).zip(self.groups.iter()).zip(flows).filter(|(_, count)| *count > 0);
+        results.map(|((number, group), count)| GroupResult::of(number, count, group)).collect()
+    }
+
+    /// The counters of the groups so far, for who watches a step from its turns.
+    #[must_use]
+    pub fn so_far(&self) -> Vec<GroupResult> {
+        self.group_results()
+    }
+
+    /// What each flow did in the last step.
+    pub fn flow_results(&self) -> impl Iterator<Item = FlowResult> + '_ {
+        self.first.iter().zip(self.calendar.memory.flows.iter()).zip(self.seens.iter()).map(
+            |((first, flow), seen)| FlowResult {
+                offered: flow.sequence.load(Relaxed).wrapping_sub(*first),
+                delivered: seen.delivered.load(Relaxed),
+                delivered_octets: seen.octets.load(Relaxed),
+                corrupt: seen.corrupt.load(Relaxed),
+                wrong: seen.wrong.load(Relaxed),
+                repeated: seen.repeated.load(Relaxed),
+                reordered: seen.reordered.load(Relaxed),
+            },
+        )
+    }
+}
+
+/// Whom the mobiles talk to.
+const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
+
+/// What N-PDUs are filled with: the same in each, as in the thesis, and without a period.
+fn pattern() -> Vec<u8> {
+    let mut dice = fastrand::Rng::with_seed(0x6761_6e6e_6574);
+    (0..PATTERN_LEN).map(|_| dice.u8(..)).collect()
+}
+
+fn store(to: &[AtomicU8], from: &[u8]) {
+    for (to, from) in to.iter().zip(from) {
+        to.store(*from, Relaxed);
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Ethernet, IPv4 and UDP header without their lengths, and the sum of the IPv4 header's words as they stand in memory.
+fn lower_header(side: &Side, mac: [u8; 6], from_port: u16, to_port: u16) -> (Vec<u8>, u32) {
+    let mut header = Vec::with_capacity(42);
+    header.extend(side.peer_mac.unwrap_or_default());
+    header.extend(mac);
+    header.extend([8, 0]);
+    header.extend([0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    header.extend(side.local.octets());
+    header.extend(side.peer.octets());
+    let words = header.iter().skip(14).copied().collect::<Vec<u8>>();
+    let sum = words.chunks_exact(2).map(|pair| match pair {
+        [first, second] => u32::from(u16::from_ne_bytes([*first, *second])),
+        _ => 0,
+    });
+    let sum = sum.sum();
+    header.extend(from_port.to_be_bytes());
+    header.extend(to_port.to_be_bytes());
+    header.extend([0; 4]);
+    (header, sum)
+}

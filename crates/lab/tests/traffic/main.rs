@@ -1,0 +1,92 @@
+//! Generator and sink of `gannet load`: what they make is what the formats ask for, and each defect is counted under its
+//! name. What needs the kernel makes its own namespaces.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod ends;
+mod frames;
+mod order;
+mod reflector;
+
+use gannet_lab::load::traffic::{CellSpec, FlowSpec, Side, TrafficConfig};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need};
+use std::net::Ipv4Addr;
+use std::process::ExitCode;
+
+const KERNEL: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
+
+const CASES: &[Case] = &[
+    ("order::depends_on_the_seed_alone", &[], order::depends_on_the_seed_alone),
+    ("order::is_fair", &[], order::is_fair),
+    ("order::a_burst_has_users_in_random_order", &[], order::a_burst_has_users_in_random_order),
+    ("frames::kernel_and_calendar_agree", KERNEL, frames::kernel_and_calendar_agree),
+    ("frames::g_pdus_are_right", KERNEL, frames::g_pdus_are_right),
+    ("frames::uplink_is_right", KERNEL, frames::uplink_is_right),
+    ("frames::each_defect_has_its_counter", KERNEL, frames::each_defect_has_its_counter),
+    ("frames::segments_are_put_together", KERNEL, frames::segments_are_put_together),
+    ("frames::what_is_not_ours_passes", KERNEL, frames::what_is_not_ours_passes),
+    ("ends::both_directions_between_namespaces", KERNEL, ends::both_directions_between_namespaces),
+];
+
+fn main() -> ExitCode {
+    gannet_testkit::main(CASES)
+}
+
+const GN: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 98, 1, 1), Ipv4Addr::new(10, 98, 1, 2));
+const GB: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(10, 98, 2, 1), Ipv4Addr::new(10, 98, 2, 2));
+
+/// Downlink flows, each in a cell of its own choice, of which there are four.
+fn config(flows: u32, pps: f64) -> TrafficConfig {
+    let side = |device: &str, (local, peer)| Side {
+        device: device.to_owned(),
+        local,
+        peer,
+        peer_mac: Some([2, 0, 0, 0, 0, 2]),
+    };
+    let mut config = TrafficConfig::new(side("gn0", GN), side("gb0", GB));
+    config.cells = (0..4_u8)
+        .map(|cell| CellSpec {
+            bvci: 2 + u16::from(cell),
+            port: 22_000,
+            identifier: [0x00, 0xf1, 0x10, 0, 1, 1, 0, cell],
+        })
+        .collect();
+    config.flows = (0..flows)
+        .map(|user| {
+            let address = Ipv4Addr::from_bits(0x0a00_0002 + user);
+            FlowSpec::down(teid_of(user), tlli_of(user), user % 4, address, pps)
+        })
+        .collect();
+    config
+}
+
+const fn teid_of(user: u32) -> u32 {
+    0x0100_0000 + user
+}
+
+const fn tlli_of(user: u32) -> u32 {
+    0xc000_0000 | user
+}
+
+/// Runs `body` on a thread of its own in a namespace with our two devices; their other ends are in another one.
+fn between_namespaces(body: impl FnOnce(&Netns) + Send) {
+    let (load, sgsn) = (Netns::new("load"), Netns::new("sgsn"));
+    for (number, device, peer) in [(1, "gn0", "gn1"), (2, "gb0", "gb1")] {
+        load.join((device, &format!("10.98.{number}.1/24")), &sgsn, (peer, &format!("10.98.{number}.2/24")));
+    }
+    enter_and(&load, || body(&sgsn));
+}
+
+fn enter_and(netns: &Netns, body: impl FnOnce() + Send) {
+    let path = std::path::Path::new("/run/netns").join(netns.name());
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(move || {
+            gannet_demux::link::enter_namespace(&path).unwrap();
+            body();
+        });
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
