@@ -47,6 +47,11 @@ pub trait Node: Sized + 'static {
     /// Frames that the loop needs for it.
     fn frames(plan: &Self::Plan) -> usize;
 
+    /// The core that it wants for itself.
+    fn core(_plan: &Self::Plan) -> Option<usize> {
+        None
+    }
+
     /// Puts it into a loop: machines, sockets, devices.
     ///
     /// # Errors
@@ -188,14 +193,26 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// A sentence for the person: the file and line of what is wrong, or what the machine does not permit. Nothing was
 /// started then.
 pub fn run<N: Node>(flags: Flags) -> Result<ExitCode, String> {
+    run_with::<N>(flags, |_, _| ())
+}
+
+/// The same, with something of its plan decided by other flags than those that all nodes have.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with<N: Node>(
+    flags: Flags,
+    decide: impl FnOnce(&mut N::Plan, &mut Vec<String>),
+) -> Result<ExitCode, String> {
     let name = N::Element::NAME;
     let file = flags.config_file.clone().ok_or_else(|| {
         format!("no configuration: say 'gannet {name} -c FILE'; docs/examples/{name}.cfg is an example")
     })?;
     let loaded = config::load::<N::Element>(&file).map_err(|error| explain(&error))?;
     let mut remarks: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
-    let plan =
+    let mut plan =
         N::plan(&loaded.config, &mut remarks).map_err(|error| format!("{}: {error}", file.display()))?;
+    decide(&mut plan, &mut remarks);
     if flags.check {
         remarks.iter().for_each(|remark| eprintln!("{remark}"));
         println!("{}: OK", file.display());
@@ -212,7 +229,12 @@ pub fn run<N: Node>(flags: Flags) -> Result<ExitCode, String> {
     for remark in &remarks {
         sink.line(Category::Main, Level::Notice, format_args!("{remark}"));
     }
-    let options = LoopConfig { frames: N::frames(&plan), shutdown_grace: FAREWELL, ..LoopConfig::default() };
+    let options = LoopConfig {
+        frames: N::frames(&plan),
+        core: N::core(&plan),
+        shutdown_grace: FAREWELL,
+        ..LoopConfig::default()
+    };
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
     if let Some(pcap) = &flags.pcap {
         node.record_to(pcap).map_err(|error| error.to_string())?;

@@ -1,6 +1,6 @@
 //! What an operator wrote, as the SGSN node takes it.
 
-use super::Plan;
+use super::{Plan, service};
 use core::net::IpAddr;
 use gannet_node::sgsn::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
@@ -24,31 +24,31 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     let defaults = SgsnConfig::default();
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let held = u32::from(config.limits.held_n_pdus);
-    Ok(Plan {
-        bind,
-        config: SgsnConfig {
-            mobiles_max: config.limits.mobiles as usize,
-            cells_max: config.limits.cells,
-            gtp_address,
-            echo_interval: echo_interval(config),
-            t3_response: seconds(config.gtp_retry.t3_response_s.into()),
-            n3_requests: config.gtp_retry.n3_requests,
-            ggsns: ggsns(config),
-            apns: apns(config, remarks),
-            gmm: gmm(&config.timers, remarks),
-            sm: sm(&config.timers, remarks),
-            ns: ns_timers(&config.ns),
-            nsvcs: nsvcs(&config.ns)?,
-            accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
-            flow: flow(config),
-            n201_u: Some(config.llc.n201_u),
-            pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
-            held_per_mobile_max: held,
-            held_max: defaults.held_max.max(held),
-            reassembly_timeout: seconds(config.llc.reassembly_s.into()),
-            ..defaults
-        },
-    })
+    let mut node = SgsnConfig {
+        mobiles_max: config.limits.mobiles as usize,
+        cells_max: config.limits.cells,
+        gtp_address,
+        echo_interval: echo_interval(config),
+        t3_response: seconds(config.gtp_retry.t3_response_s.into()),
+        n3_requests: config.gtp_retry.n3_requests,
+        ggsns: ggsns(config),
+        apns: apns(config, remarks),
+        gmm: gmm(&config.timers, remarks),
+        sm: sm(&config.timers, remarks),
+        ns: ns_timers(&config.ns),
+        nsvcs: nsvcs(&config.ns)?,
+        accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
+        flow: flow(config),
+        n201_u: Some(config.llc.n201_u),
+        pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
+        held_per_mobile_max: held,
+        held_max: defaults.held_max.max(held),
+        reassembly_timeout: seconds(config.llc.reassembly_s.into()),
+        ..defaults
+    };
+    service::apply(config, &mut node, remarks);
+    let (frames, core) = (service::frames(&config.service, &node), config.service.core.map(usize::from));
+    Ok(Plan { bind, frames, core, config: node })
 }
 
 /// The one socket of NS.
@@ -182,6 +182,20 @@ pub fn same_node(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> bool {
     ops::SgsnConfig { common: new.common.clone(), ..old.clone() } == *new
 }
 
+/// What of the service is decided at the start.
+const fn paths(
+    service: &ops::Service,
+) -> (ops::Ingress, ops::GbOutput, ops::BusyPoll, Option<u16>, Option<u32>, u32) {
+    (
+        service.ingress,
+        service.gb_output,
+        service.busy_poll,
+        service.core,
+        service.frames,
+        service.socket_buffer_kib,
+    )
+}
+
 /// What differs and is not taken over while the node runs.
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
     let echo = |config: &ops::SgsnConfig| echo_interval(config);
@@ -192,6 +206,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The interval of Echo Requests", echo(old) != echo(new)),
         ("The sockets of NS", old.ns.binds != new.ns.binds),
         ("The size of the tables", old.limits != new.limits),
+        ("How user data comes in and goes out", paths(&old.service) != paths(&new.service)),
         ("The time for reassembly", old.llc.reassembly_s != new.llc.reassembly_s),
         (
             "Flow control of cells that say nothing, and the size of queues",

@@ -1,7 +1,9 @@
 //! `gannet sgsn`: the SGSN in real time.
 
+mod counters;
 mod mapping;
 mod operate;
+mod service;
 mod show;
 
 use crate::node::{self, Node, in_use, restart_counter};
@@ -13,10 +15,19 @@ use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
 use gannet_wire::gtp;
-use gannet_wire::sndcp::SEGMENTS_MAX;
 
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
+
+/// The flags of `gannet sgsn`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct SgsnFlags {
+    #[command(flatten)]
+    node: node::flags::Flags,
+    /// For the laboratory: nanoseconds that each downlink LL-PDU costs more
+    #[arg(long, value_name = "NS", default_value_t = 0, hide = true)]
+    work_ns: u64,
+}
 
 /// The running SGSN.
 #[derive(Debug)]
@@ -32,6 +43,8 @@ pub struct SgsnNode {
 pub struct Plan {
     config: SgsnConfig,
     bind: (String, SocketAddr),
+    frames: usize,
+    core: Option<usize>,
 }
 
 impl Node for SgsnNode {
@@ -43,21 +56,24 @@ impl Node for SgsnNode {
     }
 
     fn frames(plan: &Plan) -> usize {
-        // What may be held at the same time, and a share for what is under way.
-        let SgsnConfig { flow, held_max, reassembly_max, .. } = &plan.config;
-        flow.pdus_max as usize + *held_max as usize + *reassembly_max * SEGMENTS_MAX + 4096
+        plan.frames
+    }
+
+    fn core(plan: &Plan) -> Option<usize> {
+        plan.core
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, bind } = plan;
+        let Plan { config: mut node_config, bind, .. } = plan;
         node_config.restart_counter = restart_counter(config.gtp_state_dir.as_deref(), node);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let seed = node_seed()?;
         let machine =
             node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
+        let user_buffer = config.service.socket_buffer_kib as usize * 1024;
         let mut udp = |port: Port, address: SocketAddr, name: &str| {
             let mut udp = UdpConfig::new(address).record_as(name);
-            udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+            udp.buffer_octets = Some(if port == GTP_U { user_buffer } else { SOCKET_BUFFER_OCTETS });
             node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
         };
         let gb = udp(GB, bind.1, "Gb")?;
@@ -139,6 +155,7 @@ fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
 ///
 /// # Errors
 /// A sentence for the person.
-pub fn run(flags: node::flags::Flags) -> Result<std::process::ExitCode, String> {
-    node::run::<SgsnNode>(flags)
+pub fn run(flags: SgsnFlags) -> Result<std::process::ExitCode, String> {
+    let SgsnFlags { node, work_ns } = flags;
+    node::run_with::<SgsnNode>(node, |plan, remarks| plan.config.work = service::work(work_ns, remarks))
 }

@@ -1,6 +1,6 @@
 //! What an operator asks of a running SGSN.
 
-use super::{SgsnNode, show};
+use super::{SgsnNode, counters, show};
 use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_node::sgsn::mobile::Mobile;
@@ -37,6 +37,11 @@ pub fn execute(
         }
         SgsnOperation::Page(_) | SgsnOperation::ChangeNsvc { .. } | SgsnOperation::ResetBvc { .. } => {
             return order(node, operation, access);
+        }
+        SgsnOperation::ShowCounters => {
+            let (drops, frames) = (access.log().drops().clone(), access.frames().clone());
+            let Some(sgsn) = access.machine(id) else { return Ok(()) };
+            counters::write(sgsn, &drops, &frames, out);
         }
         SgsnOperation::ShowStats { skip_zero } => {
             let Some(sgsn) = access.machine(id) else { return Ok(()) };
@@ -93,6 +98,7 @@ fn answer(
             let summary = show::summary(sgsn, node.gtp_address, node.restart_counter, now);
             let _ = write!(out, "{summary}");
         }
+        SgsnOperation::ShowScheduler => counters::scheduler(sgsn, out),
         SgsnOperation::ShowGgsns => {
             for peer in show::ggsns(sgsn, config) {
                 let _ = write!(out, "{peer}");

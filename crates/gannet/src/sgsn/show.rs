@@ -169,8 +169,7 @@ fn queued_mobiles(sgsn: &Sgsn, now: Instant, cell: u32) -> u64 {
 /// `show sgsn`.
 pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Instant) -> view::SgsnSummary {
     let config = sgsn.config();
-    let mobiles = sgsn.mobiles().count() as u64;
-    let contexts: usize = sgsn.mobiles().map(|(_, mobile)| mobile.sm.iter().count()).sum();
+    let (mobiles, contexts) = (sgsn.mobiles_len() as u64, sgsn.contexts().len());
     let table = |name, used, limit| view::Table { name, used, limit };
     let gb = sgsn.gb();
     view::SgsnSummary {

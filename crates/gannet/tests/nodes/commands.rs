@@ -136,6 +136,8 @@ fn the_vty_answers() {
     assert!(node.vty("show ggsn").contains("127.0.0.2"));
     assert!(node.vty("show stats").contains("n_pdu_downlink 0"));
     assert!(!node.vty("show stats skip-zero").contains("n_pdu_downlink"));
+    assert!(node.vty("show counters").contains("\nframes_total "));
+    assert!(node.vty("show scheduler").contains("0 N-PDUs"));
     assert!(node.vty("show timer T3350").contains("T3350 = 6 s"));
     assert!(node.vty("show running-config").contains("gtp local-ip 127.81.0.1"));
     assert!(node.vty("show why imsi 001010000000001").contains("001010000000001"));

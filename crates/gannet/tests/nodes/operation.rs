@@ -144,6 +144,12 @@ fn seen(network: &Network) {
         ),
         (SGSN, "show ggsn", &["GGSN 0: 127.0.0.2, path up", "2 PDP contexts"]),
         (SGSN, "show stats", &["attached 2", "activated 2"]),
+        (
+            SGSN,
+            "show counters",
+            &["mobiles 2\n", "pdp_contexts 2\n", "queued_n_pdus 0\n", "read_real_time 0\n"],
+        ),
+        (SGSN, "show scheduler", &["0 N-PDUs of 4096 wait", "best effort"]),
         (GGSN, "show ggsn", &["APN internet: device apn0", "2 of 253 addresses"]),
         (GGSN, "show pdp-context all", &[FIRST, "127.0.0.1", "downlink 0 N-PDUs"]),
         (GGSN, "show pdp-context ggsn ggsn0 apn internet", &[FIRST]),

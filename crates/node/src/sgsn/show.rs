@@ -18,6 +18,18 @@ impl Sgsn {
         &self.config
     }
 
+    /// How many mobiles there are.
+    #[must_use]
+    pub const fn mobiles_len(&self) -> usize {
+        self.mobiles.len()
+    }
+
+    /// N-PDUs and messages held outside the queues for mobiles that are paged or suspended.
+    #[must_use]
+    pub fn held_len(&self) -> usize {
+        self.held.len()
+    }
+
     /// All mobiles, attached or attaching.
     pub fn mobiles(&self) -> impl Iterator<Item = (Slot, &Mobile)> {
         self.mobiles.iter()

@@ -2,8 +2,10 @@
 
 mod commands;
 mod operations;
+mod service;
 
 pub use operations::{NsvcChange, SgsnOperation, Whom};
+pub use service::{BusyPoll, Ceilings, GbOutput, Ingress, Service};
 
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
@@ -35,6 +37,8 @@ pub struct SgsnConfig {
     pub timers: GmmTimers,
     /// Sizes of tables.
     pub limits: Limits,
+    /// How user data comes in and is served.
+    pub service: Service,
     /// LLC and SNDCP.
     pub llc: LlcConfig,
     /// The network service.
@@ -85,13 +89,15 @@ pub struct Limits {
     pub mobiles: u32,
     /// Cells: BVCs of all BSSs together.
     pub cells: u32,
+    /// PDP contexts of all mobiles; `None` for twice the mobiles.
+    pub contexts: Option<u32>,
     /// N-PDUs that are held for one mobile while it is paged or suspended.
     pub held_n_pdus: u16,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { mobiles: 1 << 16, cells: 1 << 12, held_n_pdus: 32 }
+        Self { mobiles: 1 << 16, cells: 1 << 12, contexts: None, held_n_pdus: 32 }
     }
 }
 

@@ -66,6 +66,10 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("max-cells {}", config.limits.cells));
         text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
     }
+    if let Some(contexts) = config.limits.contexts {
+        text.line(format_args!("max-pdp-contexts {contexts}"));
+    }
+    super::service::write(&config.service, text);
 }
 
 /// Writes the node `bssgp`, which is empty in osmo-sgsn.
@@ -109,6 +113,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_apns(grammar);
     install_access(grammar);
     install_limits(grammar);
+    super::service::install(grammar);
     install_osmocom(grammar);
     install_bssgp(grammar);
 }
@@ -319,7 +324,16 @@ fn install_limits(grammar: &mut Grammar<Sgsn>) {
     );
     grammar.add(
         sgsn,
-        "max-cells <1-1048576>",
+        "max-pdp-contexts <1-16777216>",
+        "PDP contexts of all mobiles together\nHow many at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.contexts = Some(edit.args.value(0)?);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "max-cells <1-65536>",
         "Cells of all base stations together\nHow many at most",
         Action::<Sgsn>::Set(|edit| {
             edit.config.limits.cells = edit.args.value(0)?;

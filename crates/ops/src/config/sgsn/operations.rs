@@ -68,6 +68,12 @@ pub enum SgsnOperation {
         /// Leave out those that are 0.
         skip_zero: bool,
     },
+    /// `show counters`: every counter and every drop, a [`crate::view::Counter`] for each, for programs.
+    ShowCounters,
+    /// `show ingress`: how user data comes in and goes out.
+    ShowIngress,
+    /// `show scheduler`: the queues of PDP contexts and what was served.
+    ShowScheduler,
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
     /// `pdp-context deactivate imsi IMSI nsapi N`
@@ -187,12 +193,21 @@ fn install_gb(grammar: &mut Grammar<Sgsn>) {
 }
 
 fn install_node(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{ShowDrops, ShowGgsns, ShowSgsn, ShowStats};
+    use SgsnOperation::{
+        ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn, ShowStats,
+    };
     show(grammar, "show sgsn", "The SGSN: addresses and sizes", |_| Ok(ShowSgsn));
     show(grammar, "show ggsn", "The GGSNs and their GTP paths", |_| Ok(ShowGgsns));
     show(grammar, "show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
         Ok(ShowStats { skip_zero: args.get(0).is_some() })
     });
+    show(grammar, "show counters", "Every counter and every drop, NAME VALUE, for programs", |_| {
+        Ok(ShowCounters)
+    });
+    show(grammar, "show ingress", "How user data comes in and goes out, and what was counted there", |_| {
+        Ok(ShowIngress)
+    });
+    show(grammar, "show scheduler", "The queues of PDP contexts, and what was served", |_| Ok(ShowScheduler));
     show(grammar, "show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let nodes = &[Node::View, Node::Enable, Node::Sgsn];
     grammar.add(

@@ -1,0 +1,163 @@
+//! How user data comes in and is served, as the SGSN node takes it.
+
+use gannet_node::sgsn::flows::{Ingress, QueueConfig};
+use gannet_node::sgsn::quality::Ceilings;
+use gannet_node::sgsn::work::Work;
+use gannet_node::sgsn::{Policing, SgsnConfig};
+use gannet_ops::config::sgsn as ops;
+use gannet_proto::qos::token_bucket::Rate;
+use gannet_proto::time::Duration;
+use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass};
+use gannet_wire::sndcp::SEGMENTS_MAX;
+use std::hint::black_box;
+
+/// Frames at the input for each PDP context, as long as there are not too many of them.
+const FRAMES_PER_CONTEXT: usize = 16;
+/// More frames than these are taken only where an operator says so: 512 MiB.
+const QUEUE_FRAMES_MAX: usize = 1 << 18;
+/// And less are never enough.
+const QUEUE_FRAMES_MIN: usize = 4096;
+/// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
+const LL_PDU_OCTETS: usize = 388;
+
+/// Puts what an operator wrote about ingress, queues and quality into the node's configuration.
+pub fn apply(config: &ops::SgsnConfig, node: &mut SgsnConfig, remarks: &mut Vec<String>) {
+    let service = &config.service;
+    let millis = |ms: u16| Duration::from_millis(ms.into());
+    node.ingress = match service.ingress {
+        ops::Ingress::Fifo => Ingress::Fifo,
+        ops::Ingress::Auto | ops::Ingress::Reuseport | ops::Ingress::Xdp => Ingress::Queued,
+    };
+    node.contexts_max = config.limits.contexts.map(|contexts| contexts as usize);
+    node.policing = service.policing.then(|| Policing { burst: millis(service.policing_burst_ms) });
+    let [mbr_down_kbps, mbr_up_kbps] = service.ceilings.mbr_kbps;
+    node.ceilings = Ceilings {
+        peak: PeakThroughput(service.ceilings.peak),
+        mbr_down_kbps,
+        mbr_up_kbps,
+        real_time: service.ceilings.real_time,
+        precedence: PrecedenceClass(service.ceilings.precedence),
+    };
+    let pdus_max = queue_frames(service, node, remarks);
+    let percent = u32::from(service.real_time_node_percent);
+    let defaults = QueueConfig::default();
+    node.queue = QueueConfig {
+        pdus_max,
+        // No cell takes more than half of all.
+        cell_pdus_max: (pdus_max / 2).max(1),
+        buffer: millis(service.buffer_ms),
+        // Nanoseconds of processing in each second, and those of ten milliseconds at once.
+        node_real_time: (percent < 100)
+            .then(|| Rate { per_s: percent * 10_000_000, burst: percent * 100_000 }),
+        cell_real_time: service.real_time_cell_kbit.map(cell_rate),
+        ..defaults
+    };
+}
+
+/// Octets per second, and those of a tenth of a second at once, at least an N-PDU of full size.
+fn cell_rate(kbit: u32) -> Rate {
+    let per_s = kbit.saturating_mul(125);
+    Rate { per_s, burst: (per_s / 10).max(1520) }
+}
+
+/// N-PDUs that may wait at the input of all contexts together.
+fn queue_frames(service: &ops::Service, node: &SgsnConfig, remarks: &mut Vec<String>) -> u32 {
+    if node.ingress == Ingress::Fifo {
+        return 1;
+    }
+    let contexts = node.contexts_limit();
+    let frames = match service.frames {
+        Some(frames) => frames as usize / 2,
+        None => {
+            let wanted = contexts.saturating_mul(FRAMES_PER_CONTEXT);
+            if contexts > QUEUE_FRAMES_MAX {
+                remarks.push(format!(
+                    "{contexts} PDP contexts share {QUEUE_FRAMES_MAX} frames at the input; 'max-frames' gives them more"
+                ));
+            }
+            wanted.clamp(QUEUE_FRAMES_MIN, QUEUE_FRAMES_MAX)
+        }
+    };
+    u32::try_from(frames).unwrap_or(u32::MAX)
+}
+
+/// Frames of the node: what may wait at the same time, and a share for what is under way.
+pub fn frames(config: &ops::Service, node: &SgsnConfig) -> usize {
+    let SgsnConfig { flow, held_max, reassembly_max, queue, .. } = node;
+    config.frames.map_or_else(
+        || {
+            let waiting = flow.pdus_max as usize + queue.pdus_max as usize + *held_max as usize;
+            waiting + *reassembly_max * SEGMENTS_MAX + 4096
+        },
+        |frames| frames as usize,
+    )
+}
+
+/// The work that takes so many nanoseconds on this machine, for each LL-PDU.
+pub fn work(ns: u64, remarks: &mut Vec<String>) -> Option<Work> {
+    if ns == 0 {
+        return None;
+    }
+    let octets = [0x5a; LL_PDU_OCTETS];
+    let work = Work::calibrated(ns, |probe| {
+        let start = std::time::Instant::now();
+        black_box(probe.spend(black_box(&octets)));
+        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    });
+    remarks.push(format!("each downlink LL-PDU costs {ns} ns more: {} steps over its octets", work.steps));
+    Some(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(change: impl FnOnce(&mut ops::SgsnConfig)) -> (SgsnConfig, ops::SgsnConfig, Vec<String>) {
+        let mut config = ops::SgsnConfig::default();
+        change(&mut config);
+        let mut node = SgsnConfig { mobiles_max: config.limits.mobiles as usize, ..SgsnConfig::default() };
+        let mut remarks = Vec::new();
+        apply(&config, &mut node, &mut remarks);
+        (node, config, remarks)
+    }
+
+    #[test]
+    fn queues_are_sized_by_contexts_up_to_a_limit_that_is_told() {
+        let (node, config, remarks) = applied(|config| config.limits.mobiles = 1000);
+        assert_eq!((node.ingress, node.queue.pdus_max, remarks.len()), (Ingress::Queued, 32_000, 0));
+        assert!(frames(&config.service, &node) > 32_000 + 16_384);
+        let (node, _, remarks) = applied(|config| config.limits.mobiles = 1 << 20);
+        assert_eq!(node.queue.pdus_max as usize, QUEUE_FRAMES_MAX);
+        assert!(remarks[0].contains("2097152 PDP contexts"), "{remarks:?}");
+        let (node, config, remarks) = applied(|config| {
+            (config.limits.mobiles, config.service.frames) = (1 << 20, Some(1 << 21));
+        });
+        assert_eq!((node.queue.pdus_max, frames(&config.service, &node)), (1 << 20, 1 << 21));
+        assert_eq!(remarks, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_configured_reaches_the_node() {
+        let (node, ..) = applied(|config| {
+            config.service.ingress = ops::Ingress::Fifo;
+            config.service.policing = false;
+            config.service.real_time_cell_kbit = Some(64);
+            config.service.real_time_node_percent = 50;
+            config.service.ceilings.peak = 4;
+        });
+        assert_eq!((node.ingress, node.policing), (Ingress::Fifo, None));
+        assert_eq!(node.queue.cell_real_time, Some(Rate { per_s: 8000, burst: 1520 }));
+        assert_eq!(node.queue.node_real_time, Some(Rate { per_s: 500_000_000, burst: 5_000_000 }));
+        assert_eq!(node.ceilings.peak, PeakThroughput(4));
+        let (node, ..) = applied(|config| config.service.real_time_node_percent = 100);
+        assert_eq!(node.queue.node_real_time, None);
+    }
+
+    #[test]
+    fn work_is_calibrated_and_told() {
+        let mut remarks = Vec::new();
+        assert_eq!(work(0, &mut remarks), None);
+        assert!(work(7500, &mut remarks).unwrap().steps > 0);
+        assert!(remarks[0].contains("7500 ns"), "{remarks:?}");
+    }
+}
