@@ -40,7 +40,7 @@ pub struct GroupCount {
     pub offered_all: u64,
     /// Delivered of those.
     pub delivered_all: u64,
-    /// Delays of those delivered in the window.
+    /// Delays of those that were delivered in the whole step.
     pub delay: Delay,
 }
 

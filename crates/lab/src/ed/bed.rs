@@ -117,6 +117,14 @@ impl Bed {
             // What the load's sockets send has its checksums, so that a program at the driver may verify them.
             self.load.output_of("ethtool", &["-K", device, "tx", "off"])?;
         }
+        // The load's devices are received by the core that polled them last, on a timer: `load::traffic::companion`,
+        // which cannot reach these files from another namespace.
+        for device in ["gn1", "gb1"] {
+            let set = format!(
+                "cd /sys/class/net/{device}; echo 2147483647 > napi_defer_hard_irqs; echo 60000 > gro_flush_timeout"
+            );
+            self.load.output_of("sh", &["-c", &set])?;
+        }
         if receive == Receive::Threads {
             for device in ["gn0", "gb0"] {
                 let path = format!("echo 1 > /sys/class/net/{device}/threaded");
@@ -178,6 +186,22 @@ impl Bed {
         }
         Ok(found)
     }
+
+    /// The counters of all UDP sockets at the SGSN's end, as `udp.NAME`.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn socket_counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
+        Ok(parse_snmp(&self.sgsn.output_of("cat", &["/proc/net/snmp"])?))
+    }
+}
+
+/// The counters of UDP in `/proc/net/snmp`, as `udp.NAME`.
+fn parse_snmp(text: &str) -> Vec<(String, u64)> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return Vec::new() };
+    let values = values.split_whitespace().map(|value| value.parse().unwrap_or(0));
+    names.split_whitespace().map(|name| format!("udp.{name}")).zip(values).collect()
 }
 
 /// Reads an Ethernet address as `ip` writes it.
@@ -268,6 +292,13 @@ fn parse(text: &str, core: usize) -> Option<[u64; 8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counters_of_udp() {
+        let text = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams RcvbufErrors\nUdp: 10 3\nUdpLite: X\nUdpLite: 9\n";
+        let expected = [("udp.InDatagrams".to_owned(), 10), ("udp.RcvbufErrors".to_owned(), 3)];
+        assert_eq!(parse_snmp(text), expected);
+    }
 
     #[test]
     fn ethernet_addresses() {

@@ -1,0 +1,465 @@
+//! Chains of processes and network namespaces: the SGSN under test on one core, this process on the other.
+
+use super::account::{Delay, GroupCount, Step};
+use super::bed::{Bed, CoreClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal};
+use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
+use crate::load::traffic::{self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig};
+use crate::load::{Load, LoadConfig, Profile, imsi, pdp_address};
+use crate::testbed::{self, Process};
+use core::net::Ipv4Addr;
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_wire::id::Tlli;
+use gannet_wire::l3::ie::PrecedenceClass;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Flows whose TEIDs no context has.
+const STRANGERS: u32 = 1000;
+/// Their group.
+const STRANGE: Group = Group(7);
+/// UDP port of the first NSE.
+const GB_LOAD_PORT: u16 = 22_000;
+/// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
+pub const AROUND: u16 = 10;
+/// After a step: at most so long, and until nothing has come for so long.
+const DRAIN: (Duration, Duration) = (Duration::from_secs(6), Duration::from_millis(120));
+/// For a chain that was asleep, to catch up with its timers.
+const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(30);
+
+/// Chains on this machine.
+#[derive(Debug)]
+pub struct RealLab {
+    gannet: PathBuf,
+    out: PathBuf,
+    stop: Arc<AtomicBool>,
+    started: u32,
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+impl RealLab {
+    /// `gannet` is the program itself; configurations and logs go to `out`.
+    ///
+    /// # Errors
+    /// Where this machine cannot do it: fewer than two cores, no right to make namespaces.
+    pub fn new(gannet: PathBuf, out: &Path) -> Result<Self, String> {
+        if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+            return Err("these experiments need two cores: one for the SGSN, one for everything else".to_owned());
+        }
+        gannet_rt::pin_to_core(LOAD_CORE).map_err(|error| format!("core {LOAD_CORE}: {error}"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(text)?;
+        }
+        std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
+        testbed::remove_leftovers();
+        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0 })
+    }
+
+    fn label(&mut self, name: &str) -> String {
+        self.started += 1;
+        format!("{name}{}", self.started)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.stop.load(Ordering::Relaxed) { Err("interrupted".to_owned()) } else { Ok(()) }
+    }
+}
+
+impl Lab for RealLab {
+    fn missing(&self, candidate: Candidate) -> Option<String> {
+        let installed =
+            ["/usr/bin", "/usr/local/bin"].iter().any(|directory| Path::new(directory).join("osmo-sgsn").exists());
+        (candidate == Candidate::Osmo && !installed).then(|| "osmo-sgsn is not installed".to_owned())
+    }
+
+    fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String> {
+        self.check()?;
+        let label = self.label(candidate.name());
+        let receive = if candidate == Candidate::Osmo { Receive::Threads } else { Receive::Process };
+        let bed = Bed::new(&label, receive).map_err(text)?;
+        let directory = self.out.join(&label);
+        std::fs::create_dir_all(&directory).map_err(text)?;
+        let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
+        let config = load_config(setup)?;
+        let load = bed.at_load(|| Load::connect(config.clone())).map_err(text)?;
+        let mut load = load.map_err(|error| format!("{error}\n{}", process.last_words()))?;
+        let rate = setup.kbps.saturating_mul(125);
+        let profile = |user: u32| match () {
+            () if user < setup.real_time => Profile::real_time(rate),
+            () if setup.is_high(user) => Profile::best_effort(rate).precedence(PrecedenceClass::HIGH),
+            () => Profile::best_effort(rate),
+        };
+        let outcome = load.attach(0..setup.users, profile).map_err(text)?;
+        if outcome.failed > 0 {
+            let who = load.users().into_iter().find(|user| user.failed).map_or(0, |user| user.index);
+            return Err(format!(
+                "{} of {} mobiles were refused, the first with IMSI {}\n{}",
+                outcome.failed,
+                outcome.users,
+                imsi(who),
+                process.last_words()
+            ));
+        }
+        let users = load.users();
+        let flows = users.iter().map(|user| {
+            FlowSpec { size: setup.octets, ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0) }
+        });
+        let traffic = start_traffic(&bed, setup, flows.collect())?;
+        let vty = peers::vty(candidate);
+        let chain = RealChain {
+            process,
+            traffic,
+            load: Some(load),
+            bed,
+            setup: setup.clone(),
+            gannet: self.gannet.clone(),
+            vty,
+            bare: None,
+            lowered_cells: Vec::new(),
+            lowered_mobiles: Vec::new(),
+            stop: Arc::clone(&self.stop),
+            nameless: candidate == Candidate::Osmo,
+        };
+        Ok(Box::new(chain))
+    }
+
+    fn bare(&mut self, which: Bare, setup: &Setup) -> Result<Box<dyn Chain>, String> {
+        self.check()?;
+        let label = self.label(which.name());
+        let bed = Bed::new(&label, Receive::Process).map_err(text)?;
+        let peer = bed.load().output_of("cat", &["/sys/class/net/gb1/address"]).map_err(text)?;
+        let mut command = bed.command(&self.gannet);
+        command.args(["lab", "bare", which.name(), "--peer", peer.trim()]);
+        command.args(["--users", &setup.users.to_string(), "--cells", &setup.cells.to_string()]);
+        command.args(["--real-time", &setup.real_time.to_string(), "--port", &GB_LOAD_PORT.to_string()]);
+        let log = self.out.join(format!("{label}.log"));
+        let mut process = Process::start(which.name(), &mut command, &log).map_err(text)?;
+        let port = match which {
+            Bare::Socket => gannet_wire::gtp::PORT_USER,
+            Bare::Drop | Bare::Xsk | Bare::TwoRings => bare::COMPANION_PORT,
+        };
+        bed.at_load(|| bare::greet(port)).map_err(text)?.map_err(text)?;
+        process.check().map_err(text)?;
+        let flows = (0..setup.users).map(|user| FlowSpec {
+            size: setup.octets,
+            ..FlowSpec::down(bare::teid(user).0, bare::tlli(user).0, user % setup.cells, pdp_address(user), 0.0)
+        });
+        let traffic = start_traffic(&bed, setup, flows.collect())?;
+        process.check().map_err(text)?;
+        let chain = RealChain {
+            process,
+            traffic,
+            load: None,
+            bed,
+            setup: setup.clone(),
+            gannet: self.gannet.clone(),
+            vty: None,
+            bare: Some(which),
+            lowered_cells: Vec::new(),
+            lowered_mobiles: Vec::new(),
+            stop: Arc::clone(&self.stop),
+            nameless: true,
+        };
+        Ok(Box::new(chain))
+    }
+
+    fn say(&mut self, line: &str) {
+        eprintln!("ed: {line}");
+    }
+}
+
+/// A leak rate that lets `pps` N-PDUs a second through, and a second of it in the bucket.
+fn bucket(setup: &Setup, pps: f64) -> Bucket {
+    let bits = pps * f64::from(setup.octets + AROUND) * 8.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what R99 can say")]
+    let rate_bit_per_s = (bits / 100.0).ceil().clamp(1.0, 65_535.0) as u32 * 100;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what R99 can say")]
+    let bmax_octets = (bits / 800.0 * f64::from(setup.buffer_ms) / 1000.0).ceil().clamp(40.0, 65_535.0) as u32 * 100;
+    Bucket { bmax_octets, rate_bit_per_s }
+}
+
+fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
+    let parse = |ip: &str, port: u16| format!("{ip}:{port}").parse().map_err(|error| format!("{ip}: {error}"));
+    let ggsn = GN_LOAD.parse().map_err(|error| format!("{GN_LOAD}: {error}"))?;
+    let mut config = LoadConfig::new(parse(GB_LOAD, GB_LOAD_PORT)?, parse(GB_SGSN, GB_PORT)?, ggsn);
+    (config.users, config.cells) = (setup.users, setup.cells);
+    let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
+    config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
+    Ok(config)
+}
+
+fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) -> Result<Traffic, String> {
+    let side = |device: &str, local: &str, peer: &str| -> Result<Side, String> {
+        let address = |text: &str| text.parse::<Ipv4Addr>().map_err(|error| format!("{text}: {error}"));
+        Ok(Side { device: device.to_owned(), local: address(local)?, peer: address(peer)?, peer_mac: None })
+    };
+    let mut config = TrafficConfig::new(side("gn1", GN_LOAD, GN_SGSN)?, side("gb1", GB_LOAD, GB_SGSN)?);
+    let load = load_config(setup)?;
+    config.cells = (0..setup.cells)
+        .map(|cell| CellSpec {
+            bvci: load.bvc_of(cell).1.0,
+            port: load.gb_endpoint(load.nse_of(cell)).port(),
+            identifier: load.cell_id(cell).to_octets(),
+        })
+        .collect();
+    for stranger in 0..STRANGERS {
+        let teid = 0xeef0_0000 | stranger;
+        let mut flow = FlowSpec::down(teid, Tlli(0xdead_0000 | stranger).0, 0, Ipv4Addr::UNSPECIFIED, 0.0);
+        (flow.size, flow.group) = (setup.octets, STRANGE);
+        flows.push(flow);
+    }
+    config.flows = flows;
+    config.drain = DRAIN;
+    bed.at_load(|| Traffic::new(config)).map_err(text)?.map_err(text)
+}
+
+struct RealChain {
+    // Fields are dropped in this order: the SGSN ends before its devices go.
+    process: Process,
+    traffic: Traffic,
+    load: Option<Load>,
+    bed: Bed,
+    setup: Setup,
+    gannet: PathBuf,
+    vty: Option<&'static str>,
+    bare: Option<Bare>,
+    lowered_cells: Vec<u32>,
+    lowered_mobiles: Vec<u32>,
+    stop: Arc<AtomicBool>,
+    nameless: bool,
+}
+
+/// What is looked at when the window begins, and when it ends.
+struct Mark {
+    at_s: f64,
+    groups: Vec<GroupResult>,
+    core: CoreClock,
+}
+
+impl RealChain {
+    /// Who is offered what, from now on.
+    fn configure(&mut self, offer: &Offer) -> Result<(), String> {
+        let mut wanted: Vec<(u8, f64, traffic::Spacing)> =
+            vec![(0, 0.0, traffic::Spacing::Fixed); self.setup.users as usize];
+        for (group, number) in offer.groups.iter().zip(0_u8..) {
+            let spacing = match group.spacing {
+                Spacing::Fixed => traffic::Spacing::Fixed,
+                Spacing::Exponential => traffic::Spacing::Exponential,
+            };
+            for user in group.members.iter() {
+                if let Some(wanted) = wanted.get_mut(user as usize) {
+                    *wanted = (number, group.pps_each, spacing);
+                }
+            }
+        }
+        for (number, (group, _, spacing)) in (0_u32..).zip(&wanted) {
+            let differs = self
+                .traffic
+                .config()
+                .flows
+                .get(number as usize)
+                .is_some_and(|flow| flow.group.0 != *group || flow.spacing != *spacing);
+            if differs {
+                let change = |flow: &mut FlowSpec| (flow.group, flow.spacing) = (Group(*group), *spacing);
+                self.traffic.set_flow(number, change).map_err(text)?;
+            }
+        }
+        let strange = offer.unknown_pps / f64::from(STRANGERS);
+        self.traffic.set_rates(|number, _| {
+            (wanted.get(number as usize).map_or(strange, |(_, pps, _)| *pps), 1.0)
+        });
+        self.traffic.set_pacing(match offer.burst_ms {
+            0 => Pacing::Exact,
+            ms => Pacing::Burst(Duration::from_millis(u64::from(ms))),
+        });
+        Ok(())
+    }
+
+    fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
+        let mut all = BTreeMap::new();
+        if let Some(address) = self.vty {
+            let program = self.gannet.to_string_lossy().into_owned();
+            let answer = self.bed.sgsn().output_of(&program, &["vty", address, "show counters"]).map_err(text)?;
+            all.extend(peers::read_counters(&answer));
+        }
+        all.extend(self.bed.device_counters().map_err(text)?);
+        all.extend(self.bed.socket_counters().map_err(text)?);
+        Ok(all)
+    }
+}
+
+impl Chain for RealChain {
+    fn step(&mut self, offer: &Offer) -> Result<Step, String> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err("interrupted".to_owned());
+        }
+        self.process.check().map_err(text)?;
+        self.configure(offer)?;
+        let before = self.counters()?;
+        let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
+        let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
+        let (load, stop) = (&mut self.load, &self.stop);
+        let mut turn = |traffic: &mut Traffic, elapsed: Duration| {
+            if let Some(load) = load
+                && let Err(error) = load.poll_once()
+            {
+                failed.get_or_insert(error.to_string());
+            }
+            let at_s = elapsed.as_secs_f64();
+            let due = match marks.len() {
+                0 => at_s >= from,
+                1 => at_s >= to,
+                _ => false,
+            };
+            if due {
+                match CoreClock::read(SGSN_CORE) {
+                    Ok(core) => marks.push(Mark { at_s, groups: traffic.so_far(), core }),
+                    Err(error) => failed = Some(error.to_string()),
+                }
+            }
+        };
+        let duration = Duration::from_secs_f64(to);
+        let traffic = &mut self.traffic;
+        let result = self.bed.at_load(|| traffic.run(duration, &mut turn)).map_err(text)?.map_err(text)?;
+        if let Some(why) = failed {
+            return Err(why);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err("interrupted".to_owned());
+        }
+        self.process.check().map_err(text)?;
+        let after = self.counters()?;
+        let (Some(start), Some(end)) = (marks.first(), marks.get(1)) else {
+            return Err("the step was over before its window".to_owned());
+        };
+        let moved: BTreeMap<String, u64> = after
+            .iter()
+            .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
+            .collect();
+        let mut step = Step {
+            window_s: end.at_s - start.at_s,
+            groups: offer.groups.iter().zip(0_u8..).map(|(g, n)| group_count(g, Group(n), &result.groups, start, end)).collect(),
+            unknown: find(&result.groups, STRANGE).map_or(0, |group| group.offered),
+            ring_losses: result.refused(),
+            wrong: result.total(|g| g.corrupt + g.wrong_mobile + g.repeated),
+            core: end.core.since(&start.core),
+            drops: peers::drops(&moved),
+            queued: peers::queued(&after),
+            nameless: self.nameless,
+            ..Step::default()
+        };
+        if self.bare == Some(Bare::Drop) {
+            let all = moved.get("gn0.rx_queue_0_xdp_drops").copied().unwrap_or(0);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a count")]
+            let window = (all as f64 * step.window_s / to) as u64;
+            step.raw.insert("window_dropped".to_owned(), window);
+        }
+        step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
+        step.raw.insert("refused_gn".to_owned(), result.refused_gn);
+        step.raw.insert("refused_gb".to_owned(), result.refused_gb);
+        step.raw.insert("unmarked".to_owned(), result.unmarked);
+        step.raw.insert("other_step".to_owned(), result.total(|g| g.other_step));
+        step.raw.insert("reordered".to_owned(), result.total(|g| g.reordered));
+        Ok(step)
+    }
+
+    fn lower(&mut self, lower: &Lower) -> Result<(), String> {
+        let Some(load) = &mut self.load else { return Err("a bare loop has no flow control".to_owned()) };
+        match lower {
+            Lower::Mobiles(members, pps) => {
+                let bucket = bucket(&self.setup, *pps * 1.005);
+                for user in members.iter() {
+                    load.set_ms_flow(user, bucket);
+                    self.lowered_mobiles.push(user);
+                    if user % 64 == 0 {
+                        load.poll_once().map_err(text)?;
+                    }
+                }
+            }
+            Lower::Cells(cells) => {
+                let default_ms = bucket(&self.setup, self.setup.pps_each() * self.setup.ms_rate);
+                for (cell, pps) in cells {
+                    load.set_cell_flow(*cell, BvcParameters { bvc: bucket(&self.setup, *pps), default_ms });
+                    self.lowered_cells.push(*cell);
+                }
+            }
+        }
+        // FLOW-CONTROL-BVC may have to wait for a second.
+        load.poll(gannet_proto::time::Duration::from_millis(1100)).map_err(text)
+    }
+
+    fn raise(&mut self) -> Result<(), String> {
+        let Some(load) = &mut self.load else { return Ok(()) };
+        let flow = load_config(&self.setup)?.flow;
+        for cell in self.lowered_cells.drain(..) {
+            load.set_cell_flow(cell, flow);
+        }
+        for user in self.lowered_mobiles.drain(..) {
+            load.set_ms_flow(user, flow.default_ms);
+            load.clear_ms_flow(user);
+            if user % 64 == 0 {
+                load.poll_once().map_err(text)?;
+            }
+        }
+        load.poll(gannet_proto::time::Duration::from_millis(1100)).map_err(text)
+    }
+
+    fn resident_octets(&mut self) -> Result<u64, String> {
+        let path = format!("/proc/{}/status", self.process.pid());
+        let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+        kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
+    }
+
+    fn pause(&mut self) -> Result<(), String> {
+        signal("STOP", &self.process);
+        Ok(())
+    }
+
+    fn resume(&mut self) -> Result<(), String> {
+        signal("CONT", &self.process);
+        match &mut self.load {
+            Some(load) => load.poll(WAKE_UP).map_err(text),
+            None => Ok(()),
+        }
+    }
+}
+
+fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
+    groups.iter().find(|result| result.group == group.0)
+}
+
+fn group_count(group: &super::Group, number: Group, all: &[GroupResult], start: &Mark, end: &Mark) -> GroupCount {
+    let (Some(all), Some(first), Some(last)) =
+        (find(all, number), find(&start.groups, number), find(&end.groups, number))
+    else {
+        return GroupCount { name: group.name, due_pps: group.due_pps(), ..GroupCount::default() };
+    };
+    let latency = &all.latency;
+    #[expect(clippy::cast_precision_loss, reason = "ns of a delay")]
+    let us = |ns: u64| ns as f64 / 1000.0;
+    GroupCount {
+        name: group.name,
+        due_pps: group.due_pps(),
+        offered: last.offered - first.offered,
+        delivered: last.delivered - first.delivered,
+        read: None,
+        offered_all: all.offered,
+        delivered_all: all.delivered,
+        delay: Delay {
+            count: latency.count(),
+            mean_us: us(latency.mean_ns()),
+            p50_us: us(latency.quantile_ns(0.5)),
+            p90_us: us(latency.quantile_ns(0.9)),
+            p99_us: us(latency.quantile_ns(0.99)),
+            max_us: us(latency.max_ns()),
+        },
+    }
+}
