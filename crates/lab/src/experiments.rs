@@ -1,5 +1,6 @@
 //! The experiments by name.
 
+use crate::ed::{self, bench::run};
 use crate::report::{Options, Report};
 
 /// One experiment.
@@ -14,8 +15,45 @@ pub struct Experiment {
 }
 
 /// All of them.
-pub const ALL: &[Experiment] = &[Experiment {
-    name: "world",
-    description: "1,000 mobiles in 100 cells for a simulated hour with 5 % loss on Gb: everything adds up",
-    run: crate::world::run,
-}];
+pub const ALL: &[Experiment] = &[
+    Experiment {
+        name: "world",
+        description: "1,000 mobiles in 100 cells for a simulated hour with 5 % loss on Gb: everything adds up",
+        run: crate::world::run,
+    },
+    Experiment {
+        name: "ed-overhead",
+        description: "what early demultiplexing costs a packet when nothing else happens",
+        run: |options| run("ed-overhead", options, ed::overhead::experiment),
+    },
+    Experiment {
+        name: "ed-throughput",
+        description: "saturation with 0 to 90 % of exceeding traffic; what one core forwards",
+        run: |options| run("ed-throughput", options, ed::throughput::experiment),
+    },
+    Experiment {
+        name: "ed-isolation",
+        description: "what good and bad users get, below and above saturation",
+        run: |options| run("ed-isolation", options, ed::isolation::experiment),
+    },
+    Experiment {
+        name: "ed-delay",
+        description: "delay of real-time mobiles from idle to twice saturation",
+        run: |options| run("ed-delay", options, ed::delay::experiment),
+    },
+    Experiment {
+        name: "ed-precedence",
+        description: "drops of high precedence from saturation to five times that",
+        run: |options| run("ed-precedence", options, ed::precedence::experiment),
+    },
+    Experiment {
+        name: "ed-flood",
+        description: "good traffic under a flood of packets for nobody",
+        run: |options| run("ed-flood", options, ed::flood::experiment),
+    },
+    Experiment {
+        name: "ed-scale",
+        description: "throughput and memory from a thousand to a million contexts",
+        run: |options| run("ed-scale", options, ed::scale::experiment),
+    },
+];

@@ -30,6 +30,8 @@ impl Companion {
             (libc::SO_BUSY_POLL, POLL_US),
             (libc::SO_PREFER_BUSY_POLL, 1),
             (libc::SO_BUSY_POLL_BUDGET, budget),
+            // Room for several polls.
+            (libc::SO_RCVBUFFORCE, 8 << 20),
         ];
         for (name, value) in options {
             sys::set_socket_option(&socket, libc::SOL_SOCKET, name, value)?;

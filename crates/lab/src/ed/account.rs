@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// What the driver's rings may lose before the classifier sees it, of all that is offered.
 pub const RING_LOSS_MAX: f64 = 1e-4;
 
+/// What the generator offers at least, of what was intended.
+const OFFERED_MIN: f64 = 0.97;
+
 /// Delays of the packets of a group, in µs.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Delay {
@@ -71,6 +74,8 @@ pub struct CoreTime {
 pub struct Step {
     /// Length of the window in s, as it was.
     pub window_s: f64,
+    /// What was to be offered to groups in the window, in packets/s.
+    pub intended_pps: f64,
     /// By group, in the order of the offer.
     pub groups: Vec<GroupCount>,
     /// Packets for nobody that were offered.
@@ -128,6 +133,13 @@ impl Step {
         to_f64(self.groups.iter().map(|group| group.offered).sum()) / self.window_s
     }
 
+    /// Packets/s that a core drops which does nothing else: by the time that the bare loop spent on dropping.
+    #[must_use]
+    pub fn drop_rate(&self) -> f64 {
+        let raw = |name: &str| to_f64(self.raw.get(name).copied().unwrap_or(0));
+        raw("dropped") / raw("dropping_ns") * 1e9
+    }
+
     /// What nobody has accounted for; negative where more came out than went in.
     #[must_use]
     pub fn unaccounted(&self) -> i64 {
@@ -150,6 +162,12 @@ impl Step {
         }
         if self.unaccounted() != 0 && !self.nameless {
             return Some(format!("{} of {} packets unaccounted for", self.unaccounted(), self.offered_all()));
+        }
+        if self.offered_pps() < OFFERED_MIN * self.intended_pps {
+            let (offered, intended) = (self.offered_pps() / 1000.0, self.intended_pps / 1000.0);
+            return Some(format!(
+                "the generator offered {offered:.1} kpps where {intended:.1} were intended"
+            ));
         }
         (self.ring_loss() > RING_LOSS_MAX)
             .then(|| format!("a ring lost {:.3} % before the classifier", self.ring_loss() * 100.0))
@@ -175,7 +193,7 @@ impl Step {
             })
         };
         json!({
-            "window_s": self.window_s,
+            "window_s": self.window_s, "intended_pps": self.intended_pps,
             "groups": self.groups.iter().map(group).collect::<Vec<_>>(),
             "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
             "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
@@ -214,7 +232,9 @@ mod tests {
         assert_eq!(step.unsound().as_deref(), Some("a ring lost 0.769 % before the classifier"));
         (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
-        (step.wrong, step.queued, step.nameless) = (0, 0, true);
+        (step.wrong, step.intended_pps) = (0, 160.0);
+        assert!(step.unsound().is_some_and(|why| why.starts_with("the generator offered 0.1 kpps")));
+        (step.intended_pps, step.queued, step.nameless) = (150.0, 0, true);
         assert_eq!(step.unsound(), None, "a candidate without names cannot be held to the account");
     }
 

@@ -2,6 +2,7 @@
 //! book in which all of them stand.
 
 use super::account::Step;
+use super::real::RealLab;
 use super::search::{Bracket, WHOLE};
 use super::stats::{Samples, best_saturation, exceeding_per_good};
 use super::{Bare, Candidate, Chain, Group, Lab, Members, Offer, Setup, Spacing};
@@ -12,6 +13,8 @@ use serde_json::{Value, json};
 pub const OFFERED_MAX: f64 = 0.75;
 /// A mobile is offered a little less than it has negotiated, since the bit rates of a profile come in steps.
 const BELOW_NEGOTIATED: f64 = 0.995;
+/// Packets/s that are offered where only dropping is measured: enough to fill the batches.
+const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// How often a step that is not sound is made again.
 const AGAIN_MAX: u32 = 1;
 
@@ -42,15 +45,17 @@ impl Sizes {
             users: 10_000,
             cells: 802,
             repetitions: 5,
-            window_s: 0.5,
+            window_s: 0.25,
             warm_up_s: 0.25,
-            buffer_ms: 1000,
+            buffer_ms: 200,
             quick: true,
         };
         match size {
             Size::Quick => quick,
-            Size::Normal => Self { window_s: 2.0, warm_up_s: 1.0, quick: false, ..quick },
-            Size::Full => Self { window_s: 5.0, warm_up_s: 2.0, repetitions: 9, quick: false, ..quick },
+            Size::Normal => Self { window_s: 2.0, warm_up_s: 2.0, buffer_ms: 1000, quick: false, ..quick },
+            Size::Full => {
+                Self { window_s: 5.0, warm_up_s: 2.0, buffer_ms: 1000, repetitions: 9, quick: false, ..quick }
+            }
         }
     }
 }
@@ -257,9 +262,9 @@ impl<'a> Bench<'a> {
                 ];
                 let last = found.pps.median();
                 let bracket = if last.is_finite() && last > 0.0 {
-                    Bracket::new(last, 1.03, 1.011, cap)
+                    Bracket::new(last, 1.02, 1.021, cap)
                 } else {
-                    Bracket::new(guess(runner.candidate), 1.2, 1.011, cap)
+                    Bracket::new(guess(runner.candidate), 1.15, 1.021, cap)
                 };
                 let make = |bench: &Self, load: f64| bench.mix(setup, load, f);
                 let (pps, capped) =
@@ -275,36 +280,47 @@ impl<'a> Bench<'a> {
         Ok(found)
     }
 
-    /// How many packets/s a bare loop handles: what it drops or delivers while it is offered more than it can.
+    /// Packets/s that the machine drops at most where all contexts are blocked: one over the cost d of each.
     ///
     /// # Errors
     /// The chain's.
-    pub fn bare_rate(&mut self, bare: Bare, setup: &Setup, offered_pps: f64) -> Result<Samples, String> {
+    pub fn drop_rate(&mut self, setup: &Setup) -> Result<Samples, String> {
+        let mut rates = Samples::default();
+        let mut chain = self.lab.bare(Bare::Drop, setup)?;
+        for repetition in 0..self.sizes.repetitions {
+            let offer = self.offer(setup, vec![everybody(setup, FULL_DROP_PPS)]);
+            let step = chain.step(&offer)?;
+            // The ring overflows while it fills: the book has it, and nobody is held to it.
+            let axis = vec![("bare", json!(Bare::Drop.name())), ("repetition", json!(repetition))];
+            self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
+            rates.push(step.drop_rate());
+        }
+        self.lab.say(&format!("bare drop: {}", rates.kpps()));
+        Ok(rates)
+    }
+
+    /// Saturation of a bare loop, by the same rule as that of an SGSN.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn bare_rate(&mut self, bare: Bare, setup: &Setup, cap: f64) -> Result<Samples, String> {
         let mut rates = Samples::default();
         let mut chain = self.lab.bare(bare, setup)?;
         for repetition in 0..self.sizes.repetitions {
-            let group = Group {
-                name: "all",
-                members: Members { first: 0, stride: 1, count: setup.users },
-                pps_each: offered_pps / f64::from(setup.users),
-                due_pps_each: offered_pps / f64::from(setup.users),
-                spacing: Spacing::Fixed,
-            };
-            let offer = self.offer(setup, vec![group]);
-            let step = chain.step(&offer)?;
-            // Beyond its limit a ring must lose: the book has it, and nobody is held to it.
-            let axis = vec![
+            let axis: Axis = vec![
                 ("bare", json!(bare.name())),
                 ("octets", json!(setup.octets)),
                 ("repetition", json!(repetition)),
             ];
-            self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
-            let handled = match bare {
-                Bare::Drop => step.raw.get("window_dropped").copied().unwrap_or(0),
-                _ => step.groups.iter().map(|group| group.delivered).sum(),
+            let last = rates.median();
+            let bracket = if last.is_finite() && last > 0.0 {
+                Bracket::new(last, 1.025, 1.026, cap)
+            } else {
+                Bracket::new(500_000.0, 1.2, 1.03, cap)
             };
-            #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
-            rates.push(handled as f64 / step.window_s);
+            let make = |bench: &Self, load: f64| bench.offer(setup, vec![everybody(setup, load)]);
+            let (pps, _) = self.saturation(chain.as_mut(), &axis, bracket, &make)?;
+            rates.push(pps);
         }
         self.lab.say(&format!("bare {}: {}", bare.name(), rates.kpps()));
         Ok(rates)
@@ -351,6 +367,35 @@ impl<'a> Bench<'a> {
         let remarks: Vec<Cell> = remarks.map(|remark| Cell::new([], [remark])).collect();
         report.cells.extend(remarks);
         report
+    }
+}
+
+/// Runs an experiment on this machine, with the program itself as the SGSN under test.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn run(
+    name: &str,
+    options: &Options,
+    experiment: fn(&mut Bench<'_>) -> Result<(), String>,
+) -> Result<Report, String> {
+    let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut lab = RealLab::new(gannet, &options.out.join(name))?;
+    let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
+    experiment(&mut bench)?;
+    Ok(bench.report(name, options))
+}
+
+/// All users, each with the same part of a load that nobody limits.
+#[must_use]
+pub fn everybody(setup: &Setup, load: f64) -> Group {
+    let each = load / f64::from(setup.users);
+    Group {
+        name: "all",
+        members: Members { first: 0, stride: 1, count: setup.users },
+        pps_each: each,
+        due_pps_each: each,
+        spacing: Spacing::Exponential,
     }
 }
 

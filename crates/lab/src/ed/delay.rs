@@ -65,7 +65,7 @@ impl Line {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
-    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let mut setup = bench.setup(KBPS);
     setup.real_time = REAL_TIME;
     let candidates = [Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport];

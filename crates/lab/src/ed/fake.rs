@@ -81,6 +81,7 @@ impl Chain for FakeChain {
             .collect();
         let mut step = Step {
             window_s,
+            intended_pps: offer.groups.iter().map(Group::pps).sum(),
             groups,
             unknown: count(offer.unknown_pps * all_s),
             core: CoreTime { busy_s: busy * window_s, wall_s: window_s, ..CoreTime::default() },
@@ -90,8 +91,8 @@ impl Chain for FakeChain {
         let dropped = u64::try_from(dropped).unwrap_or(0) + u64::from(self.leaks);
         step.drops = BTreeMap::from([("over_rate".to_owned(), dropped)]);
         if self.bare_drop {
-            let dropped = (1.0 / DROP_S).min(offer.pps()) * window_s;
-            step.raw.insert("window_dropped".to_owned(), count(dropped));
+            step.raw.insert("dropped".to_owned(), 1_000_000);
+            step.raw.insert("dropping_ns".to_owned(), count(DROP_S * 1e15));
         }
         Ok(step)
     }

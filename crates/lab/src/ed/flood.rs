@@ -1,9 +1,9 @@
 //! `ed-flood`: packets for nobody, a quarter of what the machine could drop at all, beside good traffic at half load.
 
+use super::Candidate;
 use super::bench::{Axis, Bench, cap};
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Bare, Candidate};
 use crate::figure::{self, Curve, Panel, Scale, Style};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ struct Kept {
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let setup = bench.setup(KBPS);
-    let drop_pps = bench.bare_rate(Bare::Drop, &setup, 6_000_000.0)?.median();
+    let drop_pps = bench.drop_rate(&setup)?.median();
     let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], &setup)?;
     let found = bench.saturations(&mut runners, &setup, 0.0, &|_| 350_000.0, cap(drop_pps, 0.0))?;
     let mut kept = vec![vec![Kept::default(); FLOODS.len()]; runners.len()];

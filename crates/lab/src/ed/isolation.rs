@@ -8,7 +8,7 @@ use super::account::{GroupCount, Step};
 use super::bench::{Axis, Bench, Runner, cap, s_f};
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Bare, Candidate, Lower, Members, Setup, thesis};
+use super::{Candidate, Lower, Members, Setup, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ struct Scenario {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
-    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let mut drawn = Vec::new();
     for policing in [true, false] {
         let mut setup = bench.setup(KBPS);

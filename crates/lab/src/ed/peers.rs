@@ -9,6 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// N-PDUs at the input at the most: half a gibibyte of frames. Only under overload do more than a few wait.
+const WAITING_MAX: u32 = 200_000;
+/// What the kernel reckons for an N-PDU of 378 octets that waits at a socket: its page and its descriptor.
+const SOCKET_OCTETS: u32 = 4352;
+
 /// Where gannet's VTY listens, in its own namespace.
 const VTY: &str = "127.0.0.1:4245";
 
@@ -62,14 +67,18 @@ pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
         Candidate::Xdp => Some("xdp"),
     };
     if let Some(ingress) = ingress {
-        // Room for everybody; one second of each mobile's rate at the least, in N-PDUs.
         let policing = if setup.policing { "on" } else { "off" };
-        let mobiles = (setup.users + 64).max(1024);
+        let waiting = waiting(setup);
         let _ = write!(
             text,
-            " ingress {ingress}\n busy-poll always\n core {SGSN_CORE}\n policing {policing}\n buffer-ms {}\n \
-             max-mobiles {mobiles}\n max-cells {}\n llc n201-u 1520\n",
+            " ingress {ingress}\n busy-poll always\n core {SGSN_CORE}\n policing {policing}\n policing burst-ms {}\n \
+             buffer-ms {}\n max-frames {}\n socket-buffer {}\n max-mobiles {}\n max-cells {}\n llc n201-u 1520\n",
             setup.buffer_ms,
+            setup.buffer_ms,
+            // Half of the frames are for what waits at the input.
+            2 * waiting,
+            (waiting / 1024 * SOCKET_OCTETS).clamp(64, 1 << 20),
+            (setup.users + 64).max(1024),
             setup.cells + 16,
         );
     }
@@ -86,34 +95,77 @@ pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
     text
 }
 
+/// N-PDUs that may wait at the input: what the buffers of all mobiles add up to, as far as memory goes.
+#[must_use]
+fn waiting(setup: &Setup) -> u32 {
+    let each = setup.pps_each() * f64::from(setup.buffer_ms) / 1000.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let all = (each * f64::from(setup.users)).ceil().clamp(16_384.0, f64::from(WAITING_MAX)) as u32;
+    all
+}
+
 /// Octets of the BSSGP PDU in which an N-PDU goes: DL-UNITDATA with what is mandatory.
 #[must_use]
 pub const fn bssgp_octets(setup: &Setup) -> u16 {
     setup.octets + AROUND + 15
 }
 
-/// The lines `name value` of an answer.
+/// The pairs `name value` of an answer, several in a line or one.
 #[must_use]
 pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
-    answer
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            let (name, value) = (words.next()?, words.next()?.parse().ok()?);
-            Some((name.to_owned(), value))
-        })
-        .collect()
+    let pairs = answer.lines().flat_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let pair = |pair: &[&str]| match pair {
+            [name, value] => Some(((*name).to_owned(), value.parse().ok()?)),
+            _ => None,
+        };
+        words.chunks(2).filter_map(pair).collect::<Vec<_>>()
+    });
+    pairs.collect()
 }
+
+/// Drops of N-PDUs on their way down: other names tell of signalling.
+const OF_N_PDUS: [&str; 11] = [
+    "demux_",
+    "flow_",
+    "held_",
+    "rt_send_",
+    "pool_no_frame",
+    "gtp_unknown_teid",
+    "sgsn_no_",
+    "ns_no_",
+    "ns_blocked",
+    "sndcp_no_room",
+    "llc_no_room",
+];
+/// Of these, those that the SGSN has spent nothing on: they were dropped before it read them, or out of its queues at
+/// the input.
+const UNREAD: [&str; 4] = ["demux_", "flow_queue_", "udp_", "gtp_unknown_teid"];
 
 /// Those of the counters that are drops of N-PDUs, by what they have moved.
 #[must_use]
 pub fn drops(moved: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    let is_drop = |name: &str| Drop::ALL.iter().any(|drop| drop.name() == name);
-    moved
+    let is_drop = |name: &str| {
+        Drop::ALL.iter().any(|drop| drop.name() == name)
+            && OF_N_PDUS.iter().any(|start| name.starts_with(start))
+    };
+    let mut drops: BTreeMap<String, u64> = moved
         .iter()
-        .filter(|(name, value)| **value > 0 && is_drop(name.strip_prefix("drop.").unwrap_or(name)))
+        .filter(|(name, value)| **value > 0 && is_drop(name))
         .map(|(name, value)| (name.clone(), *value))
-        .collect()
+        .collect();
+    // The kernel's own count, of all sockets of the namespace.
+    if let Some(full) = moved.get("udp.RcvbufErrors").filter(|full| **full > 0) {
+        drops.insert("udp_receive_buffer_full".to_owned(), *full);
+    }
+    drops
+}
+
+/// Drops of N-PDUs that the SGSN has read.
+#[must_use]
+pub fn read_and_dropped(drops: &BTreeMap<String, u64>) -> u64 {
+    let is_unread = |name: &str| UNREAD.iter().any(|start| name.starts_with(start));
+    drops.iter().filter(|(name, _)| !is_unread(name)).map(|(_, count)| count).sum()
 }
 
 /// What waits in the SGSN's queues.
@@ -130,9 +182,55 @@ mod tests {
     #[test]
     fn counters_are_read_line_by_line() {
         let name = Drop::NoFrame.name();
-        let counters = read_counters(&format!("{name} 7\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"));
+        let counters = read_counters(&format!(
+            "{name} 7\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"
+        ));
         assert_eq!(counters.len(), 3);
         assert_eq!(drops(&counters), BTreeMap::from([(name.to_owned(), 7)]));
         assert_eq!(queued(&counters), 3);
+    }
+
+    #[test]
+    fn what_was_read_is_told_from_what_was_not() {
+        let moved = [
+            (Drop::DemuxOverRate.name(), 5),
+            (Drop::FlowQueueFull.name(), 4),
+            (Drop::FlowMsQueueFull.name(), 3),
+            (Drop::GmmRejected.name(), 2),
+            ("udp.RcvbufErrors", 1),
+        ];
+        let moved: BTreeMap<String, u64> = moved.map(|(name, count)| (name.to_owned(), count)).into();
+        let drops = drops(&moved);
+        assert_eq!(drops.values().sum::<u64>(), 13, "a rejected attach is no N-PDU: {drops:?}");
+        assert_eq!(read_and_dropped(&drops), 3);
+    }
+
+    #[test]
+    fn a_gannet_is_told_everything_and_an_osmo_sgsn_nothing_that_it_does_not_know() {
+        let setup = Setup {
+            work_ns: 0,
+            policing: false,
+            users: 10_000,
+            cells: 802,
+            kbps: 448,
+            ms_rate: 1.0,
+            octets: 378,
+            buffer_ms: 1000,
+            real_time: 0,
+            high_every: 0,
+        };
+        let text = config(Candidate::Xdp, &setup, Path::new("x"));
+        for line in [
+            " ingress xdp",
+            " policing off",
+            " max-frames 400000",
+            " socket-buffer 848640",
+            " max-mobiles 10064",
+        ] {
+            assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
+        }
+        let text = config(Candidate::Osmo, &setup, Path::new("x"));
+        assert!(!text.contains("ingress") && text.contains("logging level set-all error"));
+        assert_eq!(bssgp_octets(&setup), 403);
     }
 }

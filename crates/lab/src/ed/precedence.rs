@@ -6,7 +6,7 @@
 use super::bench::{Axis, Bench, Runner, cap};
 use super::stats::Samples;
 use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
-use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, thesis};
+use super::{Candidate, Group, Members, Offer, Setup, Spacing, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ struct Line {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
-    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let mut panels = Vec::new();
     for (work_ns, kbps, loads) in [(0, KBPS, TIMES), (WORK_NS, KBPS_WITH_WORK, TIMES_WITH_WORK)] {
         let mut setup = bench.setup(kbps);

@@ -1,9 +1,13 @@
 //! Chains of processes and network namespaces: the SGSN under test on one core, this process on the other.
 
 use super::account::{Delay, GroupCount, Step};
-use super::bed::{Bed, CoreClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal};
+use super::bed::{
+    Bed, CoreClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal,
+};
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
-use crate::load::traffic::{self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig};
+use crate::load::traffic::{
+    self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig,
+};
 use crate::load::{Load, LoadConfig, Profile, imsi, pdp_address};
 use crate::testbed::{self, Process};
 use core::net::Ipv4Addr;
@@ -25,7 +29,7 @@ const GB_LOAD_PORT: u16 = 22_000;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
 /// After a step: at most so long, and until nothing has come for so long.
-const DRAIN: (Duration, Duration) = (Duration::from_secs(6), Duration::from_millis(120));
+const DRAIN: (Duration, Duration) = (Duration::from_secs(6), Duration::from_millis(60));
 /// For a chain that was asleep, to catch up with its timers.
 const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(30);
 
@@ -49,7 +53,9 @@ impl RealLab {
     /// Where this machine cannot do it: fewer than two cores, no right to make namespaces.
     pub fn new(gannet: PathBuf, out: &Path) -> Result<Self, String> {
         if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
-            return Err("these experiments need two cores: one for the SGSN, one for everything else".to_owned());
+            return Err(
+                "these experiments need two cores: one for the SGSN, one for everything else".to_owned()
+            );
         }
         gannet_rt::pin_to_core(LOAD_CORE).map_err(|error| format!("core {LOAD_CORE}: {error}"))?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -73,8 +79,9 @@ impl RealLab {
 
 impl Lab for RealLab {
     fn missing(&self, candidate: Candidate) -> Option<String> {
-        let installed =
-            ["/usr/bin", "/usr/local/bin"].iter().any(|directory| Path::new(directory).join("osmo-sgsn").exists());
+        let installed = ["/usr/bin", "/usr/local/bin"]
+            .iter()
+            .any(|directory| Path::new(directory).join("osmo-sgsn").exists());
         (candidate == Candidate::Osmo && !installed).then(|| "osmo-sgsn is not installed".to_owned())
     }
 
@@ -107,8 +114,9 @@ impl Lab for RealLab {
             ));
         }
         let users = load.users();
-        let flows = users.iter().map(|user| {
-            FlowSpec { size: setup.octets, ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0) }
+        let flows = users.iter().map(|user| FlowSpec {
+            size: setup.octets,
+            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
         });
         let traffic = start_traffic(&bed, setup, flows.collect())?;
         let vty = peers::vty(candidate);
@@ -148,7 +156,13 @@ impl Lab for RealLab {
         process.check().map_err(text)?;
         let flows = (0..setup.users).map(|user| FlowSpec {
             size: setup.octets,
-            ..FlowSpec::down(bare::teid(user).0, bare::tlli(user).0, user % setup.cells, pdp_address(user), 0.0)
+            ..FlowSpec::down(
+                bare::teid(user).0,
+                bare::tlli(user).0,
+                user % setup.cells,
+                pdp_address(user),
+                0.0,
+            )
         });
         let traffic = start_traffic(&bed, setup, flows.collect())?;
         process.check().map_err(text)?;
@@ -177,15 +191,25 @@ impl Lab for RealLab {
 /// A leak rate that lets `pps` N-PDUs a second through, and a second of it in the bucket.
 fn bucket(setup: &Setup, pps: f64) -> Bucket {
     let bits = pps * f64::from(setup.octets + AROUND) * 8.0;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what R99 can say")]
-    let rate_bit_per_s = (bits / 100.0).ceil().clamp(1.0, 65_535.0) as u32 * 100;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to what R99 can say")]
-    let bmax_octets = (bits / 800.0 * f64::from(setup.buffer_ms) / 1000.0).ceil().clamp(40.0, 65_535.0) as u32 * 100;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to what R99 can say"
+    )]
+    let rate_bit_per_s = (bits / 100.0).ceil().clamp(1.0, 65_535.0) as u64 * 100;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to what R99 can say"
+    )]
+    let bmax_octets =
+        (bits / 800.0 * f64::from(setup.buffer_ms) / 1000.0).ceil().clamp(40.0, 65_535.0) as u64 * 100;
     Bucket { bmax_octets, rate_bit_per_s }
 }
 
 fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
-    let parse = |ip: &str, port: u16| format!("{ip}:{port}").parse().map_err(|error| format!("{ip}: {error}"));
+    let parse =
+        |ip: &str, port: u16| format!("{ip}:{port}").parse().map_err(|error| format!("{ip}: {error}"));
     let ggsn = GN_LOAD.parse().map_err(|error| format!("{GN_LOAD}: {error}"))?;
     let mut config = LoadConfig::new(parse(GB_LOAD, GB_LOAD_PORT)?, parse(GB_SGSN, GB_PORT)?, ggsn);
     (config.users, config.cells) = (setup.users, setup.cells);
@@ -271,9 +295,8 @@ impl RealChain {
             }
         }
         let strange = offer.unknown_pps / f64::from(STRANGERS);
-        self.traffic.set_rates(|number, _| {
-            (wanted.get(number as usize).map_or(strange, |(_, pps, _)| *pps), 1.0)
-        });
+        self.traffic
+            .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, _)| *pps), 1.0));
         self.traffic.set_pacing(match offer.burst_ms {
             0 => Pacing::Exact,
             ms => Pacing::Burst(Duration::from_millis(u64::from(ms))),
@@ -281,15 +304,31 @@ impl RealChain {
         Ok(())
     }
 
+    /// Who was read: only those who exceed are dropped by flow control after the stack has worked on them.
+    fn note_reads(&self, step: &mut Step) {
+        if self.nameless || !step.groups.iter().any(|group| group.name == "bad") {
+            return;
+        }
+        let dropped = peers::read_and_dropped(&step.drops);
+        for group in &mut step.groups {
+            let more = if group.name == "bad" { dropped } else { 0 };
+            group.read = Some(group.delivered_all + more);
+        }
+    }
+
     fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let mut all = BTreeMap::new();
         if let Some(address) = self.vty {
             let program = self.gannet.to_string_lossy().into_owned();
-            let answer = self.bed.sgsn().output_of(&program, &["vty", address, "show counters"]).map_err(text)?;
+            let answer =
+                self.bed.sgsn().output_of(&program, &["vty", address, "show counters"]).map_err(text)?;
             all.extend(peers::read_counters(&answer));
         }
         all.extend(self.bed.device_counters().map_err(text)?);
         all.extend(self.bed.socket_counters().map_err(text)?);
+        if self.bare == Some(Bare::Drop) {
+            all.extend(peers::read_counters(self.process.last_words().lines().last().unwrap_or_default()));
+        }
         Ok(all)
     }
 }
@@ -344,7 +383,15 @@ impl Chain for RealChain {
             .collect();
         let mut step = Step {
             window_s: end.at_s - start.at_s,
-            groups: offer.groups.iter().zip(0_u8..).map(|(g, n)| group_count(g, Group(n), &result.groups, start, end)).collect(),
+            // The window ends a little after the generator: what waits at its end still has a chance to come.
+            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>() * offer.window_s
+                / (end.at_s - start.at_s),
+            groups: offer
+                .groups
+                .iter()
+                .zip(0_u8..)
+                .map(|(g, n)| group_count(g, Group(n), &result.groups, start, end))
+                .collect(),
             unknown: find(&result.groups, STRANGE).map_or(0, |group| group.offered),
             ring_losses: result.refused(),
             wrong: result.total(|g| g.corrupt + g.wrong_mobile + g.repeated),
@@ -354,15 +401,10 @@ impl Chain for RealChain {
             nameless: self.nameless,
             ..Step::default()
         };
-        if self.bare == Some(Bare::Drop) {
-            let all = moved.get("gn0.rx_queue_0_xdp_drops").copied().unwrap_or(0);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a count")]
-            let window = (all as f64 * step.window_s / to) as u64;
-            step.raw.insert("window_dropped".to_owned(), window);
-        }
+        self.note_reads(&mut step);
         step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
-        step.raw.insert("refused_gn".to_owned(), result.refused_gn);
-        step.raw.insert("refused_gb".to_owned(), result.refused_gb);
+        step.raw.insert("refused_gn".to_owned(), result.gn.refused);
+        step.raw.insert("refused_gb".to_owned(), result.gb.refused);
         step.raw.insert("unmarked".to_owned(), result.unmarked);
         step.raw.insert("other_step".to_owned(), result.total(|g| g.other_step));
         step.raw.insert("reordered".to_owned(), result.total(|g| g.reordered));
@@ -402,7 +444,7 @@ impl Chain for RealChain {
         }
         for user in self.lowered_mobiles.drain(..) {
             load.set_ms_flow(user, flow.default_ms);
-            load.clear_ms_flow(user);
+            load.emulator(|emulator, _| emulator.clear_ms_flow(user));
             if user % 64 == 0 {
                 load.poll_once().map_err(text)?;
             }
@@ -436,7 +478,13 @@ fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
     groups.iter().find(|result| result.group == group.0)
 }
 
-fn group_count(group: &super::Group, number: Group, all: &[GroupResult], start: &Mark, end: &Mark) -> GroupCount {
+fn group_count(
+    group: &super::Group,
+    number: Group,
+    all: &[GroupResult],
+    start: &Mark,
+    end: &Mark,
+) -> GroupCount {
     let (Some(all), Some(first), Some(last)) =
         (find(all, number), find(&start.groups, number), find(&end.groups, number))
     else {

@@ -1,10 +1,10 @@
 //! `ed-scale`: the same traffic over a thousand and over a million contexts, and what a mobile costs in memory.
 
-use super::bench::{Axis, Bench, cap};
+use super::Candidate;
+use super::bench::{Axis, Bench, cap, everybody};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Bare, Candidate, Group, Members, Setup, Spacing};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ struct Level {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
-    let drop_pps = bench.bare_rate(Bare::Drop, &bench.setup(KBPS), 6_000_000.0)?.median();
+    let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let most = bench.sizes.users.saturating_mul(100);
     let contexts = CONTEXTS.iter().copied().filter(|n| *n <= most && (!bench.sizes.quick || *n != 10_000));
     let mut levels: Vec<Level> = Vec::new();
@@ -52,9 +52,9 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             ];
             let last = level.pps.median();
             let bracket = if last.is_finite() && last > 0.0 {
-                Bracket::new(last, 1.03, 1.011, cap(drop_pps, 0.0))
+                Bracket::new(last, 1.02, 1.021, cap(drop_pps, 0.0))
             } else {
-                Bracket::new(350_000.0, 1.2, 1.011, cap(drop_pps, 0.0))
+                Bracket::new(350_000.0, 1.15, 1.021, cap(drop_pps, 0.0))
             };
             let make = |bench: &Bench<'_>, load: f64| bench.offer(setup, vec![everybody(setup, load)]);
             let (pps, _) =
@@ -64,17 +64,6 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     }
     drop(runners);
     judge(bench, &levels)
-}
-
-fn everybody(setup: &Setup, load: f64) -> Group {
-    let each = load / f64::from(setup.users);
-    Group {
-        name: "good",
-        members: Members { first: 0, stride: 1, count: setup.users },
-        pps_each: each,
-        due_pps_each: each,
-        spacing: Spacing::Exponential,
-    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]

@@ -12,7 +12,9 @@ use gannet_demux::{Classifier, Classify, Config, METADATA_LEN, Metadata};
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_rt::Companion;
 use std::collections::HashMap;
+use std::time::{Duration, Instant};
 
 /// Chunks of the UMEM.
 const FRAMES: usize = 16_384;
@@ -20,6 +22,13 @@ const FRAMES: usize = 16_384;
 const RING: u32 = 2048;
 /// Frames of best effort that are taken before real time is looked at again.
 const SLICE: usize = 16;
+
+/// How long the ring of 256 places fills before a batch is dropped.
+const FILL: Duration = Duration::from_micros(60);
+/// Packets of a batch that is full enough to be counted.
+const FULL: u64 = 24;
+/// How often is told what was dropped.
+const TELL: Duration = Duration::from_millis(100);
 
 struct Loop<'a> {
     options: &'a Options,
@@ -35,33 +44,59 @@ struct Loop<'a> {
 pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), String> {
     let gn = interface("gn0")?;
     let mut classifier = classifier(options)?;
-    let companion = if options.bare == Bare::Drop {
-        classifier.attach(gn.ifindex, XdpMode::Native).map_err(|error| error.to_string())?;
-        companion(COMPANION_PORT)?
-    } else {
-        let mut bare = Loop::open(options, gn)?;
-        for (class, socket) in bare.gn.sockets() {
-            let Some(class) = Class::ALL.get(class).copied() else { continue };
-            classifier.set_socket(0, class, socket).map_err(|error| error.to_string())?;
-        }
-        classifier.attach(gn.ifindex, XdpMode::Native).map_err(|error| error.to_string())?;
+    let attach = |classifier: &mut Classifier| {
+        classifier.attach(gn.ifindex, XdpMode::Native).map_err(|error| error.to_string())
+    };
+    if options.bare == Bare::Drop {
+        attach(&mut classifier)?;
         let companion = companion(COMPANION_PORT)?;
         println!("polling");
-        while going() {
-            for _ in 0..TURNS {
-                let _ = companion.poll();
-                bare.turn().map_err(|error| format!("gb0: {error}"))?;
-            }
-        }
+        only_drop(&classifier, &companion, going);
         return Ok(());
-    };
+    }
+    let mut bare = Loop::open(options, gn)?;
+    for (class, socket) in bare.gn.sockets() {
+        let Some(class) = Class::ALL.get(class).copied() else { continue };
+        classifier.set_socket(0, class, socket).map_err(|error| error.to_string())?;
+    }
+    attach(&mut classifier)?;
+    let companion = companion(COMPANION_PORT)?;
     println!("polling");
     while going() {
         for _ in 0..TURNS {
             let _ = companion.poll();
+            bare.turn().map_err(|error| format!("gb0: {error}"))?;
         }
     }
     Ok(())
+}
+
+/// Lets the device's ring fill up, drops a batch, and takes the time of that: `dropping_ns` and `dropped` are printed
+/// every tenth of a second. So the cost is known also where no generator can reach the rate.
+fn only_drop(classifier: &Classifier, companion: &Companion, going: &dyn Fn() -> bool) {
+    let dropped = || classifier.totals().of(gannet_proto::drops::Drop::DemuxBlocked);
+    let (mut ns, mut count, mut last) = (0_u128, 0, dropped());
+    let mut told = Instant::now();
+    while going() {
+        let filling = Instant::now();
+        while filling.elapsed() < FILL {
+            std::hint::spin_loop();
+        }
+        let begin = Instant::now();
+        let _ = companion.poll();
+        let took = begin.elapsed();
+        let now = dropped();
+        if now - last >= FULL {
+            ns += took.as_nanos();
+            count += now - last;
+        }
+        last = now;
+        if told.elapsed() >= TELL {
+            told = Instant::now();
+            // One line, so that its reader sees both numbers of the same moment.
+            println!("dropping_ns {ns} dropped {count}");
+        }
+    }
 }
 
 fn interface(name: &str) -> Result<Queue, String> {
