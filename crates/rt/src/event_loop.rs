@@ -314,9 +314,10 @@ impl EventLoop {
     /// # Errors
     /// Where the poll or the timer fails.
     pub fn turn(&mut self, longest: Option<Duration>) -> io::Result<()> {
-        self.sleep(longest)?;
-        self.io.refresh_now();
-        self.take_events();
+        if self.sleep(longest)? {
+            self.io.refresh_now();
+            self.take_events();
+        }
         self.io.keep_house();
         self.io.receive_round();
         for driver in &mut self.drivers {
@@ -331,7 +332,8 @@ impl EventLoop {
         Ok(())
     }
 
-    fn sleep(&mut self, longest: Option<Duration>) -> io::Result<()> {
+    /// Asks the poll, and waits there where there is nothing to do; false where it was asked a moment ago.
+    fn sleep(&mut self, longest: Option<Duration>) -> io::Result<bool> {
         self.io.refresh_now();
         let now = self.io.now;
         let busy = self.io.has_readable()
@@ -349,8 +351,7 @@ impl EventLoop {
         let polled_lately = self.turns < TURNS_PER_POLL && now < self.polled_at + POLL_EVERY;
         if at_once && polled_lately && longest != Some(Duration::ZERO) {
             self.turns += 1;
-            self.events.clear();
-            return Ok(());
+            return Ok(false);
         }
         if let Some(at) = next.filter(|at| !at_once && Some(*at) != self.timer_at) {
             self.timer.arm(at.since(now).0)?;
@@ -359,7 +360,7 @@ impl EventLoop {
         (self.turns, self.polled_at) = (0, now);
         match self.poll.poll(&mut self.events, at_once.then_some(std::time::Duration::ZERO)) {
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
+            _ => Ok(true),
         }
     }
 

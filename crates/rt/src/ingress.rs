@@ -211,7 +211,7 @@ impl Io {
         config: &IngressConfig,
     ) -> Result<SocketAddr, String> {
         if self.filter.is_some() {
-            return Err("there is one classifier in a process".to_owned());
+            return Err("one port of a process can have them".to_owned());
         }
         let mut programs = Reuseport::load(&gannet_demux::Config {
             contexts: config.contexts,
@@ -261,8 +261,8 @@ impl Io {
     ) -> Result<String, String> {
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
-        if xdp.steering.is_some() {
-            return Err("there is one classifier in a process".to_owned());
+        if xdp.devices.iter().any(|device| device.link.name == link.name && device.target.is_some()) {
+            return Err(format!("{} has a program of this process already", link.name));
         }
         let program = KernelProgram::load(&gannet_demux::Config {
             addresses: vec![address.ip()],
@@ -273,13 +273,14 @@ impl Io {
             concurrent: link.rx_queues > 1,
             ..gannet_demux::Config::default()
         })?;
-        xdp.steering = Some(Box::new(program));
+        xdp.programs.push(Box::new(program));
+        let program = xdp.programs.len() - 1;
         let record = self.interface(config.udp.record_as.as_deref());
-        let target = Target { machine, port, record };
+        let target = Target { machine, port, record, program };
         let wanted = Some((&config.rings(), config.spare, target));
         self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {
-                xdp.steering = None;
+                xdp.programs.truncate(program);
             }
         })?;
         if link.rx_queues > 1 {

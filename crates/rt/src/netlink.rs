@@ -193,16 +193,23 @@ impl Monitor {
         Ok(Self(socket))
     }
 
-    /// Reads all that is there: what it was is asked for anew.
-    pub(crate) fn clear(&self) {
-        let mut octets = [0; 4096];
+    /// Reads all that is there, what it was being asked for anew. True where more than neighbours has changed.
+    pub(crate) fn clear(&self) -> bool {
+        let mut octets = [0; 8192];
+        let mut links = false;
         loop {
             match (&self.0).read(&mut octets) {
-                Ok(0) => return,
-                Ok(_) => {}
+                Ok(0) => return links,
+                Ok(len) => {
+                    let mut rest = octets.get(..len).unwrap_or_default();
+                    while let Some((kind, _, more)) = message(rest) {
+                        links |= !matches!(kind, libc::RTM_NEWNEIGH | libc::RTM_DELNEIGH);
+                        rest = more;
+                    }
+                }
                 // Too much has changed for its buffer: that is a change too.
-                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {}
-                Err(_) => return,
+                Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => links = true,
+                Err(_) => return links,
             }
         }
     }

@@ -3,6 +3,7 @@
 use crate::busy::BusyPoll;
 use crate::ingress::{Backend, OutputWay};
 use crate::io::{Io, Kind};
+use crate::netlink::Monitor;
 use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
@@ -22,8 +23,8 @@ pub struct KernelPath {
     pub devices: Vec<DeviceReport>,
     /// UDP sockets.
     pub sockets: Vec<SocketReport>,
-    /// What the classifier counted, where there is one.
-    pub classifier: Option<Totals>,
+    /// What each classifier counted, where there are any.
+    pub classifiers: Vec<Totals>,
 }
 
 /// A device with AF_XDP sockets.
@@ -73,7 +74,7 @@ impl KernelPath {
             device.rings.iter().for_each(|(_, statistics)| sum += *statistics);
         }
         let rings = ring_drops(sum.rx_ring_full, sum.rx_fill_ring_empty);
-        self.classifier.iter().flat_map(Totals::drops).chain(rings).collect()
+        self.classifiers.iter().flat_map(Totals::drops).chain(rings).collect()
     }
 }
 
@@ -81,11 +82,9 @@ impl Io {
     /// Looks at what may have changed; costs nothing in nearly all turns.
     pub(crate) fn keep_house(&mut self) {
         self.choose_pollers();
-        let changed = core::mem::take(&mut self.tables_changed);
-        if changed {
-            if let Some(monitor) = &self.monitor {
-                monitor.clear();
-            }
+        let mut links_changed = false;
+        if core::mem::take(&mut self.tables_changed) {
+            links_changed = self.monitor.as_ref().is_some_and(Monitor::clear);
             for endpoint in self.endpoints.iter_mut().flatten() {
                 if let Kind::Udp(udp) = &mut endpoint.kind
                     && let Some(output) = &mut udp.output
@@ -96,7 +95,7 @@ impl Io {
         }
         let Some(xdp) = &mut self.xdp else { return };
         let mut changes = Vec::new();
-        xdp.look(self.now, changed, |place, change| changes.push((place, change)));
+        xdp.look(self.now, links_changed, |place, change| changes.push((place, change)));
         for (place, change) in changes {
             self.device_changed(place, &change);
         }
@@ -207,10 +206,11 @@ impl Io {
             busy_poll: self.busy.mode,
             devices,
             sockets: sockets.collect(),
-            classifier: match (xdp.and_then(|xdp| xdp.steering.as_ref()), &self.filter) {
-                (Some(steering), _) => Some(steering.totals()),
-                (None, filter) => filter.as_ref().map(Classify::totals),
-            },
+            classifiers: xdp
+                .iter()
+                .flat_map(|xdp| xdp.programs.iter().map(|program| program.totals()))
+                .chain(self.filter.as_ref().map(Classify::totals))
+                .collect(),
         }
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Target {
     pub(crate) machine: usize,
     pub(crate) port: Port,
     pub(crate) record: Option<InterfaceId>,
+    /// The place of the program that classifies it.
+    pub(crate) program: usize,
 }
 
 /// A device with what is wanted of it.
@@ -87,7 +89,8 @@ pub(crate) struct Xdp {
     pool: FramePool,
     pub(crate) devices: Vec<XdpDevice>,
     pub(crate) netlink: Netlink,
-    pub(crate) steering: Option<Box<dyn Steering>>,
+    /// The programs that classify, one for each device that has a target.
+    pub(crate) programs: Vec<Box<dyn Steering>>,
     /// A ring still has something.
     pub(crate) more: bool,
     look_at: Instant,
@@ -101,7 +104,7 @@ impl Xdp {
             pool,
             devices: Vec::new(),
             netlink,
-            steering: None,
+            programs: Vec::new(),
             more: false,
             look_at: Instant::ZERO,
         })
@@ -169,7 +172,7 @@ impl Xdp {
 
     /// Opens the sockets of a device and, where it has a target, has its packets steered to them.
     fn open(&mut self, place: usize) -> Result<(), String> {
-        let Self { devices, umem, pool, steering, .. } = self;
+        let Self { devices, umem, pool, programs, .. } = self;
         let (before, rest) = devices.split_at_mut(place);
         let Some((device, after)) = rest.split_first_mut() else { return Err("no device".to_owned()) };
         let at = Queue { ifindex: device.link.index, queue: 0 };
@@ -178,8 +181,8 @@ impl Xdp {
         let opened = Device::open(umem, others, device.holder, at, &device.config);
         let mut opened = opened.map_err(|error| socket_error(&device.link.name, &error))?;
         fill(&mut opened, umem, pool);
-        if device.target.is_some()
-            && let Some(steering) = steering
+        if let Some(target) = device.target
+            && let Some(steering) = programs.get_mut(target.program)
         {
             let sockets = opened.sockets().map(|(class, socket)| (Class::ALL.get(class), socket));
             let set = sockets.map(|(class, socket)| {
@@ -220,7 +223,8 @@ impl Xdp {
             if !same || failed {
                 let former = device.link.index;
                 if let Some(open) = device.sockets.take() {
-                    if let Some(steering) = &mut self.steering {
+                    let program = device.target.map_or(usize::MAX, |target| target.program);
+                    if let Some(steering) = self.programs.get_mut(program) {
                         steering.detach(former);
                     }
                     device.close(open, &mut self.umem, &self.pool);

@@ -109,6 +109,8 @@ pub(crate) struct Io {
     pub(crate) xdp: Option<Xdp>,
     /// The classifier of sockets that share a port.
     pub(crate) filter: Option<Reuseport>,
+    /// That a rule was refused has been said.
+    refusal_told: bool,
     /// Says when the kernel's tables have changed.
     pub(crate) monitor: Option<Monitor>,
     /// It has said so.
@@ -153,6 +155,7 @@ impl Io {
             umem,
             xdp: None,
             filter: None,
+            refusal_told: false,
             monitor: None,
             tables_changed: false,
             busy,
@@ -246,14 +249,21 @@ impl Io {
 
     /// A rule for the classifier, where there is one.
     pub(crate) fn classify(&mut self, change: &RuleChange) {
-        let steering = self.xdp.as_mut().and_then(|xdp| xdp.steering.as_mut());
-        let result = match (steering, &mut self.filter) {
-            (Some(steering), _) => steering.apply(change),
-            (None, Some(filter)) => filter.apply(change).map_err(|error| error.to_string()),
-            (None, None) => return,
-        };
-        if let Err(error) = result {
-            self.note(Level::Error, format_args!("a rule of classification is not in force: {error}"));
+        // Each classifier leaves alone what is not its own.
+        let mut result = Ok(());
+        for program in self.xdp.iter_mut().flat_map(|xdp| &mut xdp.programs) {
+            result = program.apply(change).and(result);
+        }
+        if let Some(filter) = &mut self.filter {
+            result = filter.apply(change).map_err(|error| error.to_string()).and(result);
+        }
+        let Err(error) = result else { return };
+        // A table that is too small would say so for every context.
+        if !core::mem::replace(&mut self.refusal_told, true) {
+            self.note(
+                Level::Error,
+                format_args!("a rule of classification is not in force, perhaps others too: {error}"),
+            );
         }
     }
 

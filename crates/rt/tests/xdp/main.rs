@@ -12,12 +12,16 @@
 
 mod node;
 
+use gannet_rt::alloc_count::Counting;
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::{Need, TempDir};
 use gannet_trace::pcapng::{Direction, Reader};
 use node::{Plan, RULES, node_under_test};
 use std::process::ExitCode;
 use std::time::Duration;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Root, and a build with the kernel's programs.
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
@@ -131,6 +135,7 @@ fn forwarding() {
     assert_eq!(report["by_frame"], 402);
     assert_eq!(report["missing"], 0, "every frame is back in the pool or with the kernel: {report:?}");
     assert_eq!(report["drops"], 0);
+    assert_eq!(report["allocations"], 0, "between the 100th packet and the last");
 }
 
 fn passing() {

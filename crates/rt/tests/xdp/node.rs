@@ -5,6 +5,7 @@ use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use gannet_proto::time::Duration;
+use gannet_rt::alloc_count::allocations;
 use gannet_rt::log::{LogSink, TargetOptions};
 use gannet_rt::{
     Access, Backend, BusyPoll, Clock, EventLoop, Hooks, IngressConfig, LoopConfig, MachineId, OutputConfig,
@@ -83,6 +84,8 @@ pub struct Forward {
     gb_peer: Option<Peer>,
     plain: u64,
     classified: u64,
+    /// Allocations up to the 100th packet, and up to the last.
+    allocations: (u64, u64),
 }
 
 impl Forward {
@@ -102,6 +105,10 @@ impl Machine for Forward {
             match input {
                 Input::Classified { name, frame, .. } => {
                     self.classified += 1;
+                    self.allocations.1 = allocations();
+                    if self.classified == 100 {
+                        self.allocations.0 = self.allocations.1;
+                    }
                     self.forward(name, frame);
                 }
                 Input::Datagram { port: GB, peer, frame } => {
@@ -152,6 +159,8 @@ impl Hooks for Report {
     fn shutdown(&mut self, access: &mut Access<'_>) {
         let forward = access.machine(self.0).unwrap();
         let mut lines = vec![("plain", forward.plain), ("classified", forward.classified)];
+        assert!(allocations() > 0, "the allocator counts");
+        lines.push(("allocations", forward.allocations.1 - forward.allocations.0));
         let path = access.kernel_path();
         let sum = |of: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(of).sum();
         lines.push(("by_frame", sum(|socket| socket.by_frame)));
