@@ -1,6 +1,7 @@
 //! Who has enough for now: the owner is told once when a queue reaches its high watermark, and once when it is down at
 //! its low one, without looking at all of them.
 
+use super::state::ByClass;
 use super::{Class, FlowControl, PduMeta, Place};
 
 /// A class of user data of a mobile or of a cell, or all user data.
@@ -71,9 +72,34 @@ impl<T: PduMeta> FlowControl<T> {
         None
     }
 
-    /// A queue of a mobile has grown or become shorter, or stands elsewhere.
+    /// A queue of a mobile has grown. Mostly nothing is near any mark.
     #[inline]
-    pub(super) fn mark(&mut self, at: u32, class: Class) {
+    pub(super) fn grown(&mut self, at: u32, class: Class) {
+        let Some(marks) = &self.config.feedback else { return };
+        let Some(ms) = self.mobiles.get(at as usize) else { return };
+        let Some(cell) = self.cells.get(ms.cell as usize) else { return };
+        let (queue, standing, limit) =
+            (ms.queues[class].amount(), cell.standing[class], &self.config.data.cell);
+        let plenty = self.pdus.free() >= self.config.pdus_max / 2;
+        let apart = !marks.ms.is_full(queue, false)
+            && !marks.cell.is_full(standing, false)
+            && !limit.is_near(cell.limited(class), 1);
+        if !(plenty && apart) {
+            self.mark(at, class);
+        }
+    }
+
+    /// A queue of a mobile has become shorter. Mostly nobody was told to wait for that.
+    #[inline]
+    pub(super) fn shrunk(&mut self, at: u32, class: Class) {
+        let Some(ms) = self.mobiles.get(at as usize) else { return };
+        let cell = self.cells.get(ms.cell as usize).is_some_and(|cell| cell.full != ByClass::default());
+        if ms.full[class] || cell || self.untold.node_full {
+            self.mark(at, class);
+        }
+    }
+
+    fn mark(&mut self, at: u32, class: Class) {
         if self.config.feedback.is_some() && class != Class::Signalling {
             self.mark_ms(at, class);
             if let Some(cell) = self.cell_of(at) {
@@ -155,7 +181,14 @@ impl<T: PduMeta> FlowControl<T> {
             let (sum, amount) = (&mut cell.standing[class], ms.queues[class].amount());
             *sum = if stands { sum.plus(amount) } else { sum.minus(amount) };
         }
-        if self.config.feedback.is_some() {
+        let Some(marks) = &self.config.feedback else { return };
+        let reached = |class| marks.cell.is_full(cell.standing[class], false);
+        let changed = if stands {
+            reached(Class::RealTime) || reached(Class::BestEffort)
+        } else {
+            cell.full != ByClass::default()
+        };
+        if changed {
             let cell = ms.cell;
             self.mark_cell(cell);
         }

@@ -5,6 +5,7 @@ use super::{Bucket, Dequeue, FlowControl, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
 use crate::qos::class::Class;
+use crate::qos::links::NIL;
 use crate::time::Instant;
 
 /// What a cell's next PDU is judged by.
@@ -31,7 +32,25 @@ impl<T: PduMeta> FlowControl<T> {
     /// Mobiles and cells whose instant has come.
     #[inline]
     pub(super) fn wake_due(&mut self, cx: &mut Context<'_>) {
-        while let Some(member) = self.waiting.pop_due(cx.now) {
+        while self.waiting.next().is_some_and(|next| next <= cx.now) {
+            self.wake_some(cx);
+        }
+    }
+
+    /// A few of them: what they need is loaded at the same time before they are looked at one by one.
+    fn wake_some(&mut self, cx: &mut Context<'_>) {
+        let mut due = [NIL; 8];
+        for place in &mut due {
+            let Some(member) = self.waiting.pop_due(cx.now) else { break };
+            *place = member;
+        }
+        let heads = due.map(|at| {
+            let ms = self.mobiles.get(at as usize);
+            ms.and_then(|ms| ms.queues[ms.head_class()?].list.first()).unwrap_or(NIL)
+        });
+        let expiries = heads.map(|node| self.pdus.get(node).map_or(0, |head| head.pdu.expires.0));
+        core::hint::black_box(expiries);
+        for member in due.into_iter().take_while(|member| *member != NIL) {
             match self.cell_of_member(member) {
                 None => self.refresh(cx, member),
                 Some(cell) => {

@@ -281,7 +281,7 @@ impl<T: PduMeta> FlowControl<T> {
         if stands {
             cell.standing[class] = cell.standing[class].plus(one);
         }
-        self.mark(at, class);
+        self.grown(at, class);
     }
 
     /// Takes a PDU of a mobile's queue out.
@@ -301,7 +301,7 @@ impl<T: PduMeta> FlowControl<T> {
         if stands {
             cell.standing[class] = cell.standing[class].minus(one);
         }
-        self.mark(at, class);
+        self.shrunk(at, class);
         Some(queued)
     }
 
