@@ -1,8 +1,10 @@
-//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet lab`, `gannet demo`.
+//! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet load`, `gannet lab`,
+//! `gannet demo`.
 
 mod bss;
 mod ggsn;
 mod lab_command;
+mod load_command;
 mod node;
 mod sgsn;
 mod vty_client;
@@ -39,6 +41,8 @@ enum Command {
         #[arg(required = true, trailing_var_arg = true)]
         command: Vec<String>,
     },
+    /// Base stations, mobiles and a GGSN that load any SGSN with traffic
+    Load(Box<load_command::LoadArguments>),
     /// The laboratory: list and run experiments
     #[command(subcommand)]
     Lab(lab_command::LabCommand),
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
         Command::Vty { address, command } => vty(&address, &command.join(" ")),
+        Command::Load(arguments) => load_command::run(&arguments),
         Command::Lab(command) => lab_command::run(command),
         Command::Demo(arguments) => lab_command::demo(&arguments),
     };

@@ -5,10 +5,11 @@
 mod commands;
 mod common;
 mod end_to_end;
+mod load;
 mod operation;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    gannet_testkit::main(&[commands::CASES, end_to_end::CASES, operation::CASES].concat())
+    gannet_testkit::main(&[commands::CASES, end_to_end::CASES, load::CASES, operation::CASES].concat())
 }

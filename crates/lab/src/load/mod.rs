@@ -31,6 +31,7 @@ mod gn;
 pub mod mobile;
 pub mod plan;
 mod procedures;
+pub mod run;
 #[cfg(test)]
 mod tests;
 pub mod traffic;

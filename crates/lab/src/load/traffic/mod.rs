@@ -95,6 +95,8 @@ pub struct Traffic {
     step: u16,
     /// The flows' sequence numbers at the beginning of the step.
     first: Vec<u32>,
+    /// The step is to end now.
+    stopping: bool,
 }
 
 impl Traffic {
@@ -155,6 +157,7 @@ impl Traffic {
             per_call: 4096,
             step: 0,
             first: vec![0; config.flows.len()],
+            stopping: false,
             object,
             config,
         };
@@ -306,6 +309,11 @@ impl Traffic {
         self.calendar.memory.plan().stretch.store(stretch, Relaxed);
     }
 
+    /// Ends the step that runs, when its turn is over: what was offered up to now counts.
+    pub const fn stop(&mut self) {
+        self.stopping = true;
+    }
+
     /// Runs a step: offers traffic for `duration`, gives `turn` a turn about every [`TrafficConfig::turn`], and waits for
     /// what is still under way. `turn` is told how far the step is, and gets this to change it.
     ///
@@ -321,7 +329,8 @@ impl Traffic {
         let begin = self.calendar.memory.plan().begin.load(Relaxed);
         let (mut calls, mut pause_max, mut ended) = (0, 0, begin);
         let total = nanos(duration);
-        while link::monotonic_ns() - begin < total {
+        self.stopping = false;
+        while link::monotonic_ns() - begin < total && !self.stopping {
             let started = link::monotonic_ns();
             pause_max = pause_max.max(started - ended);
             self.call()?;
@@ -331,6 +340,8 @@ impl Traffic {
             self.companions.iter().for_each(Companion::poll);
             turn(self, Duration::from_nanos(ended - begin));
         }
+        let offered_for = Duration::from_nanos((ended - begin).min(total));
+        let duration = if self.stopping { offered_for } else { duration };
         let drained = self.drain(duration, turn);
         let after = self.rings()?;
         let plan = self.calendar.memory.plan();

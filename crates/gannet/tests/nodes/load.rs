@@ -1,0 +1,171 @@
+//! `gannet load` with real SGSNs between its two ends, in network namespaces.
+
+use crate::common::{GANNET, Node, file, said, signal, wait_for};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir};
+use std::process::{Command, Output, Stdio};
+
+const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("clang"), Need::Program("ethtool")];
+const OSMO: &[Need] =
+    &[Need::NetAdmin, Need::Program("clang"), Need::Program("ethtool"), Need::Program("osmo-sgsn")];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("load_with_gannet_sgsn", NEEDS, with_gannet),
+    ("load_with_osmo_sgsn", OSMO, with_osmo),
+    ("load_ends_in_order_when_it_is_interrupted", NEEDS, interrupted),
+    ("load_says_what_does_not_fit", &[], what_does_not_fit),
+];
+
+/// Two namespaces joined by Gb and Gn, as the defaults of `gannet load` have them.
+struct Bed {
+    load: Netns,
+    sgsn: Netns,
+    directory: TempDir,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let (load, sgsn) = (Netns::new("load"), Netns::new("sgsn"));
+        load.join(("gb1", "192.0.2.1/30"), &sgsn, ("gb0", "192.0.2.2/30"));
+        load.join(("gn1", "192.0.2.6/30"), &sgsn, ("gn0", "192.0.2.5/30"));
+        for (end, devices) in [(&load, ["gb1", "gn1"]), (&sgsn, ["gb0", "gn0"])] {
+            for device in devices {
+                end.ip(&["link", "set", device, "mtu", "2000"]);
+                // A veth device takes frames of XDP only where it polls.
+                let _ = end.run("ethtool", &["-K", device, "gro", "on"]);
+            }
+        }
+        Self { load, sgsn, directory: TempDir::new("gannet-load") }
+    }
+
+    fn config(&self, more: &str) -> String {
+        let state = self.directory.path().display();
+        let text = format!(
+            "log stderr\n logging level set-all error\nsgsn\n gtp state-dir {state}\n gtp local-ip 192.0.2.5\n \
+             ggsn 0 remote-ip 192.0.2.6\n ggsn 0 gtp-version 1\n auth-policy accept-all\n{more}ns\n \
+             bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n"
+        );
+        file(&self.directory, "sgsn.cfg", &text)
+    }
+
+    /// Starts an SGSN. That it serves shows when the load's cells come up.
+    fn start(&self, program: &str, arguments: &[&str]) -> Node {
+        let mut command = self.sgsn.command(program);
+        command.args(arguments);
+        Node::spawn(&self.directory, "127.0.0.1:4245", command, "sgsn")
+    }
+
+    fn gannet(&self) -> Node {
+        let config = self.config(" llc n201-u 1520\n max-cells 64\n");
+        self.start(GANNET, &["sgsn", "-c", &config])
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.load.command(GANNET);
+        command.arg("load").args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (Output, String) {
+        let json = self.directory.path().join("load.json");
+        let mut command = self.command(arguments);
+        let output = command.arg("--json").arg(&json).output().unwrap();
+        (output, std::fs::read_to_string(json).unwrap_or_default())
+    }
+}
+
+/// The sum of a counter over all groups and steps of a report.
+fn sum(json: &str, counter: &str) -> u64 {
+    let name = format!("\"{counter}\": ");
+    json.split(&name)
+        .skip(1)
+        .map(|rest| rest.split([',', '\n']).next().unwrap().parse::<u64>().unwrap())
+        .sum()
+}
+
+/// All came that is right, nothing that is wrong. How much was lost is a matter of time, and so not of a test.
+fn check(output: &Output, json: &str, users: u64) {
+    assert!(output.status.success(), "{}", said(output));
+    assert_eq!((sum(json, "users"), sum(json, "active")), (users, users), "{json}");
+    let (offered, delivered) = (sum(json, "offered"), sum(json, "delivered"));
+    assert!(0 < delivered && delivered <= offered, "{}", said(output));
+    for wrong in
+        ["corrupt", "wrong_mobile", "wrong_cell", "unmarked", "fcs_wrong", "malformed", "g_pdus_unknown"]
+    {
+        assert_eq!(sum(json, wrong), 0, "{wrong}: {}", said(output));
+    }
+    assert_eq!(sum(json, "detached"), users);
+    assert!(said(output).contains("really offered"));
+}
+
+fn with_gannet() {
+    let bed = Bed::new();
+    let _sgsn = bed.gannet();
+    let (output, json) = bed.run(&[
+        "--users=300",
+        "--cells=40",
+        "--nses=3",
+        "--rate=5",
+        "--duration=1",
+        "--direction=both",
+        "--ramp=0.5:1:2",
+        "--size=100:1,378:2,1400:1",
+        "--spacing=exponential",
+        "--burst=10ms",
+        "--misbehaving=0.2",
+        "--real-time=10",
+        "--high-precedence=10",
+    ]);
+    check(&output, &json, 300);
+    // Four groups in two directions, in two steps.
+    assert_eq!(json.matches("\"group\": ").count(), 16, "{json}");
+    assert_eq!(sum(&json, "paged"), 0);
+}
+
+fn with_osmo() {
+    let bed = Bed::new();
+    let config = bed.config("");
+    let _sgsn = bed.start("osmo-sgsn", &["-c", &config]);
+    let (output, json) = bed.run(&["--users=50", "--cells=10", "--rate=2", "--duration=1", "--size=1400"]);
+    check(&output, &json, 50);
+    // It offers 500 octets: each N-PDU comes in three segments.
+    assert_eq!(sum(&json, "segmented"), sum(&json, "delivered"));
+}
+
+fn interrupted() {
+    let bed = Bed::new();
+    let _sgsn = bed.gannet();
+    let mut command = bed.command(&["--users=50", "--cells=10", "--rate=2", "--duration=3600"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Traffic arrives at the SGSN: the load has come to its step.
+    wait_for("traffic", || {
+        let table = bed.sgsn.run("cat", &["/proc/net/snmp"]);
+        let line =
+            table.lines().rfind(|line| line.starts_with("Udp: ") && line.as_bytes()[5].is_ascii_digit())?;
+        let datagrams: u64 = line.split(' ').nth(1)?.parse().ok()?;
+        // Attach and activation take a dozen datagrams for each user at the most.
+        (datagrams > 50 * 20).then_some(())
+    });
+    signal(&child.id().to_string(), "INT");
+    assert!(!child.wait().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = said(&output);
+    assert!(text.contains("interrupted: the last step is shorter than asked"), "{text}");
+    assert!(text.contains("50 of 50 users"), "{text}");
+}
+
+fn what_does_not_fit() {
+    for (arguments, expected) in [
+        (&["load", "--users=0"][..], "users"),
+        (&["load", "--cells=70000"], "cells"),
+        (&["load", "--misbehaving=2"], "share"),
+        (&["load", "--users=10", "--real-time=11"], "special"),
+        (&["load", "--rate=0"], "--rate"),
+    ] {
+        let output = Command::new(GANNET).args(arguments).stdin(Stdio::null()).output().unwrap();
+        let text = said(&output);
+        assert!(output.status.code() == Some(1) && text.contains(expected), "{arguments:?}: {text}");
+        assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    }
+}
