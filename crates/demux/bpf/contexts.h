@@ -131,7 +131,7 @@ static __always_inline struct context *entry_at(__u32 name)
  * What becomes of a packet of a flow: COUNT_REDIRECTED + its class, or the counter of a drop. Everything that belongs
  * to the flow is counted here, and nothing else.
  */
-static __always_inline __u32 decide(struct context *flow, __u32 octets)
+static __always_inline __u32 decide(struct context *flow, __u32 octets, int counts_octets)
 {
 	__u8 blocked = flow->blocked;
 
@@ -152,9 +152,9 @@ static __always_inline __u32 decide(struct context *flow, __u32 octets)
 		}
 	}
 	add_u32(&flow->passed);
-	if (concurrent)
+	if (counts_octets && concurrent)
 		__sync_fetch_and_add(&flow->passed_octets, octets);
-	else
+	else if (counts_octets)
 		flow->passed_octets += octets;
 	return COUNT_REDIRECTED + (flow->class < CLASSES ? flow->class : CLASS_BEST_EFFORT);
 }

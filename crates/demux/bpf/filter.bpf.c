@@ -126,7 +126,7 @@ int filter(struct __sk_buff *skb)
 		count(found);
 		return 0;
 	}
-	what = decide(flow, pdu.len);
+	what = decide(flow, pdu.len, 1);
 	count(what);
 	return what < DROPS ? 0 : -1;
 }

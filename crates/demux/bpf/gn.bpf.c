@@ -7,14 +7,7 @@
 
 #include "parse.h"
 #include "gtp.h"
-
-// One AF_XDP socket for each receive queue and class, at queue * CLASSES + class.
-struct {
-	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, CLASSES);
-	__type(key, __u32);
-	__type(value, __u32);
-} sockets SEC(".maps");
+#include "redirect.h"
 
 // The chain of extension headers from `at`; `next` is the type of the first. Moves `at` behind it.
 static __always_inline int parse_extensions(void *data, void *end, __u32 *at, __u32 stop, __u8 next)
@@ -129,29 +122,6 @@ static __always_inline int parse(struct xdp_md *ctx, void *data, void *end, stru
 	return parse_v1(data, end, udp.at + 8, udp.len - 8, pdu);
 }
 
-// Writes the metadata in front of the frame and gives it to the socket of its queue and class, or where there is none
-// to the kernel.
-static __always_inline int redirect(struct xdp_md *ctx, struct context *flow, struct g_pdu *pdu, __u32 class)
-{
-	__u32 queue = ctx->rx_queue_index;
-	struct metadata *meta;
-
-	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
-		return XDP_PASS;
-	meta = (void *)(long)ctx->data_meta;
-	if ((void *)(meta + 1) > (void *)(long)ctx->data)
-		return XDP_PASS;
-	meta->name = flow->name;
-	meta->pdu_offset = pdu->at;
-	meta->pdu_len = pdu->len;
-	meta->class = class;
-	meta->precedence = flow->precedence;
-	meta->shard = queue;
-	meta->reserved = 0;
-	meta->spare = 0;
-	return bpf_redirect_map(&sockets, queue * CLASSES + class, XDP_PASS);
-}
-
 SEC("xdp")
 int gn(struct xdp_md *ctx)
 {
@@ -183,11 +153,11 @@ int gn(struct xdp_md *ctx)
 		count(found);
 		return XDP_DROP;
 	}
-	what = decide(flow, pdu.len);
+	what = decide(flow, pdu.len, 1);
 	count(what);
 	if (what < DROPS)
 		return XDP_DROP;
-	return redirect(ctx, flow, &pdu, what - COUNT_REDIRECTED);
+	return redirect(ctx, flow, what - COUNT_REDIRECTED, (struct part){ pdu.at, pdu.len }, (struct part){});
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

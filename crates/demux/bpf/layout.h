@@ -48,6 +48,7 @@ enum {
 	COUNT_BAD_IP_CHECKSUM,
 	COUNT_BAD_UDP_CHECKSUM,
 	COUNT_MALFORMED,
+	COUNT_UNKNOWN_TLLI,
 	DROPS,
 	/* Given to a ring, by class. */
 	COUNT_REDIRECTED = DROPS,
@@ -68,7 +69,7 @@ enum {
 
 /* One flow: one cache line. */
 struct context {
-	/* The full TEID; with BY_TLLI the TLLI. */
+	/* The full TEID; with BY_TLLI the name. */
 	__u32 teid;
 	__u8 keys;
 	__u8 blocked;
@@ -87,7 +88,11 @@ struct context {
 	__u32 dropped_over_rate;
 	__u32 dropped_queue_full;
 	__u32 dropped_stale;
-	__u64 passed_octets;
+	union {
+		__u64 passed_octets;
+		/* With BY_TLLI: the bucket of the mobile's signalling. */
+		__u64 signalling_tat_ns;
+	};
 };
 
 /* Counters of one CPU: two cache lines. */
@@ -98,7 +103,7 @@ struct totals {
 /* In front of a redirected frame. */
 struct metadata {
 	__u32 name;
-	/* From the start of the Ethernet frame. */
+	/* What the node gets, from the start of the Ethernet frame: a T-PDU on Gn, an NS PDU on Gb. */
 	__u16 pdu_offset;
 	__u16 pdu_len;
 	__u8 class;
@@ -106,7 +111,9 @@ struct metadata {
 	/* The receive queue. */
 	__u8 shard;
 	__u8 reserved;
-	__u32 spare;
+	/* The LL-PDU in an NS PDU, from the start of the Ethernet frame; 0 on Gn. */
+	__u16 llc_offset;
+	__u16 llc_len;
 };
 
 _Static_assert(sizeof(struct context) == 64, "one cache line");

@@ -39,6 +39,9 @@ struct datagram {
 	/* UDP header and payload. */
 	__u32 len;
 	__be16 port;
+	/* Of version 4 only. */
+	__be32 source;
+	__be16 source_port;
 	/* Of the pseudo header, not folded. */
 	__u64 pseudo;
 	__be16 checksum;
@@ -127,6 +130,7 @@ static __always_inline int parse_v4(void *data, void *end, __u32 at, struct data
 	total = bpf_ntohs(*(__be16 *)(ip + 2));
 	udp->bad_header = fold(sum) != 0xffff;
 	udp->pseudo = halves(ip + 12);
+	udp->source = *(__be32 *)(ip + 12);
 	udp->at = at + header_len;
 	udp->is_v6 = 0;
 	/* Without a whole UDP header nobody can say that it is for our port. */
@@ -148,6 +152,7 @@ static __always_inline int parse_v6(void *data, void *end, __u32 at, struct data
 		return TO_KERNEL;
 	udp->bad_header = 0;
 	udp->pseudo = halves(ip + 8) + halves(ip + 16) + halves(ip + 24) + halves(ip + 32);
+	udp->source = 0;
 	udp->at = at + 40;
 	udp->is_v6 = 1;
 	udp->len = bpf_ntohs(*(__be16 *)(ip + 4));
@@ -185,6 +190,7 @@ static __always_inline int parse_udp(void *data, void *end, struct datagram *udp
 		return found;
 	if (data + udp->at + 8 > end)
 		return TO_KERNEL;
+	udp->source_port = *(__be16 *)(data + udp->at);
 	udp->port = *(__be16 *)(data + udp->at + 2);
 	udp->checksum = *(__be16 *)(data + udp->at + 6);
 	return FOUND;

@@ -27,12 +27,14 @@ pub(crate) mod key {
     pub(crate) const TEID: u8 = 1;
     /// A TID of GTPv0.
     pub(crate) const TID: u8 = 2;
+    /// A TLLI.
+    pub(crate) const TLLI: u8 = 4;
 }
 
 /// Positions in [`Counts`].
 pub(crate) mod count {
     /// The first are the drops, as [`super::DROPS`] has them.
-    pub(crate) const DROPS: usize = 8;
+    pub(crate) const DROPS: usize = 9;
     /// Given to a ring, by class.
     pub(crate) const REDIRECTED: usize = DROPS;
     /// Unknown contexts that the kernel got.
@@ -53,6 +55,7 @@ pub const DROPS: [Drop; count::DROPS] = [
     Drop::DemuxBadIpChecksum,
     Drop::DemuxBadUdpChecksum,
     Drop::DemuxMalformed,
+    Drop::DemuxUnknownTlli,
 ];
 
 /// The counters of one CPU.
@@ -76,6 +79,7 @@ pub(crate) struct Entry {
     pub(crate) over_rate_drops: AtomicU32,
     pub(crate) queue_full_drops: AtomicU32,
     pub(crate) stale_drops: AtomicU32,
+    /// For a mobile's uplink the theoretical arrival time of its signalling.
     pub(crate) passed_octets: AtomicU64,
 }
 
@@ -125,7 +129,8 @@ impl Gcra {
 pub struct Metadata {
     /// The rule's name for the flow.
     pub name: u32,
-    /// Where the PDU that the node wants begins, from the start of the Ethernet frame: the T-PDU, or the NS SDU.
+    /// Where the PDU that the node wants begins, from the start of the Ethernet frame: on Gn the T-PDU, on Gb the NS
+    /// PDU, whose cell the node has to see.
     pub pdu_offset: u16,
     /// Its octets.
     pub pdu_len: u16,
@@ -135,13 +140,17 @@ pub struct Metadata {
     pub precedence: Precedence,
     /// The receive queue.
     pub shard: u8,
+    /// Where on Gb the LL-PDU begins, from the start of the Ethernet frame; 0 on Gn.
+    pub llc_offset: u16,
+    /// Its octets.
+    pub llc_len: u16,
 }
 
 impl Metadata {
     /// Reads it; `None` where a program of another version wrote it.
     #[must_use]
     pub fn from_octets(octets: &[u8; METADATA_LEN]) -> Option<Self> {
-        let [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, shard, ..] = *octets;
+        let [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, shard, _, a0, a1, b0, b1] = *octets;
         Some(Self {
             name: u32::from_ne_bytes([n0, n1, n2, n3]),
             pdu_offset: u16::from_ne_bytes([o0, o1]),
@@ -149,6 +158,8 @@ impl Metadata {
             class: *Class::ALL.get(usize::from(class))?,
             precedence: *Precedence::ALL.get(usize::from(precedence))?,
             shard,
+            llc_offset: u16::from_ne_bytes([a0, a1]),
+            llc_len: u16::from_ne_bytes([b0, b1]),
         })
     }
 
@@ -159,7 +170,9 @@ impl Metadata {
         let [o0, o1] = self.pdu_offset.to_ne_bytes();
         let [l0, l1] = self.pdu_len.to_ne_bytes();
         let (class, precedence) = (self.class as u8, self.precedence as u8);
-        [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, self.shard, 0, 0, 0, 0, 0]
+        let [a0, a1] = self.llc_offset.to_ne_bytes();
+        let [b0, b1] = self.llc_len.to_ne_bytes();
+        [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, self.shard, 0, a0, a1, b0, b1]
     }
 }
 
@@ -176,6 +189,8 @@ mod tests {
             class: Class::RealTime,
             precedence: Precedence::Low,
             shard: 3,
+            llc_offset: 77,
+            llc_len: 300,
         };
         let mut octets = metadata.to_octets();
         assert_eq!(Metadata::from_octets(&octets), Some(metadata));

@@ -3,6 +3,7 @@
 //! * [`bpf`] loads programs and maps into the kernel. The programs are C, in `bpf/`, compiled by the build.
 //! * [`Classifier`] is the program for Gn: it finds the PDP context of each G-PDU, drops what would be dropped later,
 //!   and gives the rest to the AF_XDP socket of its receive queue and class.
+//! * [`Uplink`] is the program for Gb: it finds the mobile of each LL-PDU.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
 //! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
 //! * [`traffic`] is no part of this: generator and sink of the load that a core network is measured with.
@@ -31,14 +32,18 @@ pub mod device;
 mod kernel;
 mod layout;
 pub mod link;
+mod maps;
 pub mod model;
 pub mod reuseport;
 pub mod rings;
 mod rules;
 pub mod traffic;
 pub mod umem;
+mod uplink;
 pub mod xsk;
 
-pub use kernel::{Classifier, Clock, Tables};
+pub use kernel::{Classifier, Tables};
 pub use layout::{CLASSES, DROPS, FRAME_MAX, METADATA_LEN, Metadata};
-pub use rules::{Classify, Config, Error, FlowCounters, Totals, ring_drops};
+pub use maps::Clock;
+pub use rules::{Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
+pub use uplink::Uplink;

@@ -5,7 +5,8 @@
 //! place: a packet has gone through the kernel's stack before it is dropped.
 
 use crate::bpf::{TestRun, TestRunResult, objects};
-use crate::kernel::{Clock, Tables};
+use crate::kernel::Tables;
+use crate::maps::Clock;
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;

@@ -68,8 +68,57 @@ impl Config {
 
     /// Interval of the samples and how far they may run ahead, both in ns; 0 for no samples.
     pub(crate) fn sampling_ns(&self) -> (u64, u64) {
-        let interval = 1_000_000_000_u64.checked_div(u64::from(self.samples_per_s)).unwrap_or(0);
-        (interval, interval.saturating_mul(u64::from(self.samples_at_once.max(1))))
+        interval_and_burst_ns(self.samples_per_s, self.samples_at_once)
+    }
+}
+
+/// A rate of events as the programs have it: ns for one, and how far they may run ahead; 0 where the rate is 0.
+pub(crate) fn interval_and_burst_ns(per_s: u32, at_once: u32) -> (u64, u64) {
+    let interval = 1_000_000_000_u64.checked_div(u64::from(per_s)).unwrap_or(0);
+    (interval, interval.saturating_mul(u64::from(at_once.max(1))))
+}
+
+/// How a classifier of Gb is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UplinkConfig {
+    /// What Gn has too: `contexts` are the places of mobiles, and samples are of mobiles that nobody knows, so that they
+    /// can attach; `tids` means nothing.
+    pub base: Config,
+    /// Our NS port.
+    pub port: u16,
+    /// Addresses of peers at most.
+    pub peers: u32,
+    /// TLLIs at most; a mobile may have three at a time.
+    pub tllis: u32,
+    /// LL-PDUs of signalling that pass from one mobile each second; 0 for no limit.
+    pub signalling_per_s: u32,
+    /// How many of them at once after a pause.
+    pub signalling_at_once: u32,
+}
+
+impl Default for UplinkConfig {
+    fn default() -> Self {
+        Self {
+            base: Config { samples_per_s: 2000, samples_at_once: 500, ..Config::default() },
+            port: gannet_wire::ns::UDP_PORT,
+            peers: 1024,
+            tllis: 3 * 1024,
+            signalling_per_s: 20,
+            signalling_at_once: 40,
+        }
+    }
+}
+
+impl UplinkConfig {
+    /// Says what is wrong with it.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn check(&self) -> Result<(), Error> {
+        if self.peers == 0 || self.tllis == 0 || self.port == 0 {
+            return Err(Error::Config("no room for peers or TLLIs, or no port"));
+        }
+        self.base.check()
     }
 }
 

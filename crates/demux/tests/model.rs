@@ -60,6 +60,8 @@ fn every_vector() {
             class: Class::BestEffort,
             precedence: Precedence::Normal,
             shard: 1,
+            llc_offset: 0,
+            llc_len: 0,
         };
         assert_eq!(verdict, Verdict::Redirect(metadata), "{}", vector.name);
     }
@@ -265,7 +267,8 @@ fn a_sample_of_the_unknown_goes_to_the_node() {
 #[test]
 fn the_model_and_the_nodes_parser_agree() {
     let teids = vec![1, 2, 3];
-    let mut generator = frames::Generator { rng: fastrand::Rng::with_seed(7), teids, tids: vec![TID] };
+    let mut generator =
+        frames::Generator { rng: fastrand::Rng::with_seed(7), teids, tids: vec![TID], tllis: vec![] };
     let config = config();
     let (mut found, mut bad) = (0, 0);
     for _ in 0..60_000 {

@@ -1,4 +1,6 @@
-//! The reference classifier: what the kernel's program has to do, in safe Rust that is written to be read.
+//! The reference classifiers: what the kernel's programs have to do, in safe Rust that is written to be read.
+//!
+//! [`Model`] is that of Gn, [`UplinkModel`] that of Gb.
 //!
 //! The same frames, rules and instants give the same verdicts, metadata and counters as the program; a test compares
 //! both. In the simulator the model stands in the program's place.
@@ -12,8 +14,10 @@
 //! 3. A blocked flow is dropped, then one over its rate. What is left goes to the ring of its class.
 
 mod parse;
+mod uplink;
 
 pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
+pub use uplink::UplinkModel;
 
 use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, block_bit, count};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
@@ -130,9 +134,7 @@ impl Model {
     }
 
     fn dropped(&mut self, why: Drop) -> Verdict {
-        if let Some(index) = DROPS.iter().position(|drop| *drop == why) {
-            self.totals.add(index);
-        }
+        self.totals.add(index_of(why));
         Verdict::Drop(why)
     }
 
@@ -245,8 +247,15 @@ impl Flow {
             class: self.class,
             precedence: self.precedence,
             shard: queue,
+            llc_offset: 0,
+            llc_len: 0,
         })
     }
+}
+
+/// Where a drop is counted.
+fn index_of(why: Drop) -> usize {
+    DROPS.iter().position(|drop| *drop == why).unwrap_or(usize::MAX)
 }
 
 /// The generic cell rate algorithm: conforms where the theoretical arrival time, at least now, plus the increment lies

@@ -5,7 +5,7 @@ use crate::rules::Config;
 use gannet_proto::drops::Drop;
 use gannet_wire::gtp::header::{extension_type, message_type};
 use gannet_wire::id::Teid;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
 const ETHERNET_LEN: usize = 14;
 const ETHERTYPE_IPV4: u16 = 0x0800;
@@ -52,7 +52,7 @@ pub enum Parsed {
 }
 
 /// A UDP datagram for one of our addresses, in a frame.
-struct Datagram<'a> {
+pub(super) struct Datagram<'a> {
     /// Where the UDP header begins in the frame.
     at: usize,
     /// From the UDP header to the end of the frame; never less than a UDP header.
@@ -68,19 +68,21 @@ struct Datagram<'a> {
 /// Finds a G-PDU.
 #[must_use]
 pub fn parse(frame: &[u8], config: &Config) -> Parsed {
-    if frame.len() > FRAME_MAX {
-        return Parsed::NotOurs;
-    }
-    let Some(udp) = ip_packet(frame).and_then(|(at, is_v6)| {
-        if is_v6 { parse_ipv6(frame, at, config) } else { parse_ipv4(frame, at, config) }
-    }) else {
-        return Parsed::NotOurs;
-    };
+    let Some(udp) = datagram(frame, config) else { return Parsed::NotOurs };
     let Some(read) = reader_of_port(udp.octets) else { return Parsed::NotOurs };
     match udp.payload(config) {
         Err(why) => Parsed::Bad(why),
-        Ok(payload) => behind(udp.at + UDP_LEN, read(payload)),
+        Ok(payload) => behind(udp.payload_at(), read(payload)),
     }
+}
+
+/// The UDP datagram in a frame, where it is a whole one for one of our addresses.
+pub(super) fn datagram<'a>(frame: &'a [u8], config: &Config) -> Option<Datagram<'a>> {
+    if frame.len() > FRAME_MAX {
+        return None;
+    }
+    let (at, is_v6) = ip_packet(frame)?;
+    if is_v6 { parse_ipv6(frame, at, config) } else { parse_ipv4(frame, at, config) }
 }
 
 /// Finds a G-PDU in a UDP datagram, from its header on, that a socket of the node's received.
@@ -183,8 +185,24 @@ impl<'a> Datagram<'a> {
         self.octets.len() >= UDP_LEN && self.ip_payload_len >= UDP_LEN
     }
 
+    /// The port that it is for.
+    pub(super) fn port(&self) -> Option<u16> {
+        be16(self.octets, 2)
+    }
+
+    /// From whom it comes, over IPv4.
+    pub(super) fn source_v4(&self) -> Option<SocketAddrV4> {
+        let octets: [u8; 4] = self.addresses.first_chunk().copied()?;
+        (!self.is_v6).then_some(SocketAddrV4::new(Ipv4Addr::from(octets), be16(self.octets, 0)?))
+    }
+
+    /// Where in the frame its payload begins.
+    pub(super) const fn payload_at(&self) -> usize {
+        self.at + UDP_LEN
+    }
+
     /// What UDP (RFC 768) carries, once the port is known to be ours.
-    fn payload(&self, config: &Config) -> Result<&'a [u8], Drop> {
+    pub(super) fn payload(&self, config: &Config) -> Result<&'a [u8], Drop> {
         if !self.header_is_right {
             return Err(Drop::DemuxBadIpChecksum);
         }

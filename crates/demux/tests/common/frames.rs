@@ -122,6 +122,29 @@ pub fn gtp_v0(message: u8, tid: u64, t_pdu: &[u8]) -> Vec<u8> {
     octets
 }
 
+/// An UL-UNITDATA in an NS-UNITDATA: TLLI, QoS profile, the elements as given, each with its length indicator.
+pub fn ul_unitdata(bvci: u16, tlli: u32, elements: &[(u8, Vec<u8>)]) -> Vec<u8> {
+    let mut octets = vec![0, 0];
+    octets.extend(bvci.to_be_bytes());
+    octets.push(1);
+    octets.extend(tlli.to_be_bytes());
+    octets.extend([0, 0, 0x20]);
+    for (iei, value) in elements {
+        octets.push(*iei);
+        match u8::try_from(value.len()) {
+            Ok(len) if len < 0x80 => octets.push(0x80 | len),
+            _ => octets.extend(u16::try_from(value.len()).unwrap().to_be_bytes()),
+        }
+        octets.extend(value);
+    }
+    octets
+}
+
+/// A cell identifier: 001-01, LAC 1, RAC 1, cell 1.
+pub fn cell() -> (u8, Vec<u8>) {
+    (0x08, vec![0x00, 0xf1, 0x10, 0, 1, 1, 0, 1])
+}
+
 /// The usual frame: IPv4, no tag, no option.
 pub fn usual(port: u16, gtp: &[u8]) -> Vec<u8> {
     ethernet(&[], 0x0800, &ipv4(OWN_V4, 17, 0, 0, &udp(OWN_V4.into(), port, true, gtp)))
@@ -132,6 +155,8 @@ pub struct Generator {
     pub rng: Rng,
     pub teids: Vec<u32>,
     pub tids: Vec<u64>,
+    /// Of mobiles; where there are any, the frames are those of Gb.
+    pub tllis: Vec<u32>,
 }
 
 impl Generator {
@@ -185,8 +210,44 @@ impl Generator {
         gtp_v0(message, tid, &t_pdu)
     }
 
+    fn ns(&mut self) -> Vec<u8> {
+        let known = self.tllis[self.rng.usize(..self.tllis.len())];
+        let tlli = if self.one_in(20) { self.rng.u32(..) } else { known };
+        let bvci = if self.one_in(20) { self.rng.u16(..3) } else { self.rng.u16(2..5) };
+        let mut llc = self.t_pdu();
+        if let Some(first) = llc.first_mut() {
+            *first = self.pick(&[1, 3, 5, 7, 9, 11, 0x41, 0x43, 2, 8]);
+        }
+        let mut elements = vec![cell()];
+        let others = if self.one_in(8) { 8 } else { 3 };
+        for _ in 0..self.rng.usize(..others) {
+            let iei = self.pick(&[0x00, 0x12, 0x32, 0x7f]);
+            let value = self.octets(if iei == 0x7f { 140 } else { 4 });
+            elements.push((iei, value));
+        }
+        if !self.one_in(30) {
+            elements.push((0x0e, llc));
+        }
+        let mut octets = ul_unitdata(bvci, tlli, &elements);
+        if self.one_in(12) {
+            // Another PDU of NS or BSSGP.
+            let (at, value) = (self.pick(&[0, 4]), self.rng.u8(..12));
+            octets[at] = value;
+        }
+        octets
+    }
+
     /// A UDP datagram, mostly user data.
     pub fn datagram(&mut self, to: IpAddr) -> Vec<u8> {
+        if !self.tllis.is_empty() {
+            let port = if self.one_in(30) { 2152 } else { 23000 };
+            let mut ns = self.ns();
+            if self.one_in(40) {
+                ns.truncate(self.rng.usize(..=ns.len()));
+            }
+            let with_checksum = !self.one_in(10);
+            return udp(to, port, with_checksum, &ns);
+        }
         let port = if self.one_in(20) { self.pick(&[2123, 53, 3386, 2152]) } else { 2152 };
         let port = if self.one_in(5) { 3386 } else { port };
         let mut gtp = if self.one_in(30) {

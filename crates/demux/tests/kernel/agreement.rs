@@ -1,16 +1,19 @@
 //! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata,
 //! every counter.
 
-use crate::common::frames::{Generator, OWN_V4, OWN_V6, ethernet};
+use crate::common::frames::{Generator, OWN_V4, OWN_V6, PEER_V4, ethernet};
 use fastrand::Rng;
-use gannet_demux::bpf::TestRun;
-use gannet_demux::model::{Model, Verdict};
+use gannet_demux::bpf::{TestRun, TestRunResult};
+use gannet_demux::model::{Model, UplinkModel, Verdict};
 use gannet_demux::reuseport::Reuseport;
-use gannet_demux::{Classifier, Classify, Clock, Config, METADATA_LEN, Metadata};
+use gannet_demux::{
+    Classifier, Classify, Clock, Config, METADATA_LEN, Metadata, Totals, Uplink, UplinkConfig,
+};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
-use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Teid, Tid, Tlli, TlliKind};
+use std::net::SocketAddrV4;
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -57,6 +60,31 @@ fn change(rng: &mut Rng) -> RuleChange {
     }
 }
 
+/// Fails where the program did something else than the model.
+fn check(
+    expected: Verdict,
+    result: &TestRunResult,
+    (frame, out): (&[u8], &[u8]),
+    context: &dyn Fn() -> String,
+) {
+    let after = &out[..result.data_len];
+    match expected {
+        Verdict::Drop(why) => assert_eq!(result.verdict, XDP_DROP, "{why:?}, {}", context()),
+        Verdict::Pass => assert_eq!((result.verdict, after), (XDP_PASS, frame), "{}", context()),
+        Verdict::Redirect(metadata) => {
+            // No socket is there: the kernel would get it. The metadata shows what was meant.
+            assert_eq!(result.verdict, XDP_PASS, "{metadata:?}, {}", context());
+            let (front, rest) = after.split_first_chunk::<METADATA_LEN>().unwrap();
+            assert_eq!(Metadata::from_octets(front), Some(metadata), "{}", context());
+            assert_eq!((front, rest), (&metadata.to_octets(), frame), "{}", context());
+        }
+    }
+}
+
+fn by_hand<'a>(frame: &'a [u8], out: Option<&'a mut [u8]>) -> TestRun<'a> {
+    TestRun { data: frame, data_out: out, context: None, context_out: None, repeat: 1, live_batch: None }
+}
+
 /// One run: counts how often each verdict came, and fails where the two differ.
 fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
     let mut kernel = Classifier::load_with_clock(&config, Clock::ByHand).unwrap();
@@ -64,7 +92,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
     let mut rng = Rng::with_seed(seed);
     let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
     let tids = (0..40).map(|number| tid(number).to_u64()).collect();
-    let mut generator = Generator { rng: rng.fork(), teids, tids };
+    let mut generator = Generator { rng: rng.fork(), teids, tids, tllis: Vec::new() };
     let mut now_ns = 1_000_000_000_u64;
     let mut out = vec![0; 4096];
     for number in 0..FRAMES {
@@ -77,28 +105,10 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
         kernel.tables().set_clock(now_ns);
         let frame = generator.frame();
         let expected = model.classify(&frame, 0, now_ns);
-        let result = kernel.run(TestRun {
-            data: &frame,
-            data_out: Some(&mut out),
-            context: None,
-            context_out: None,
-            repeat: 1,
-            live_batch: None,
-        });
+        let result = kernel.run(by_hand(&frame, Some(&mut out)));
         let result = result.unwrap();
-        let after = &out[..result.data_len];
         let context = || format!("seed {seed}, frame {number}: {frame:02x?}");
-        match expected {
-            Verdict::Drop(why) => assert_eq!(result.verdict, XDP_DROP, "{why:?}, {}", context()),
-            Verdict::Pass => assert_eq!((result.verdict, after), (XDP_PASS, &frame[..]), "{}", context()),
-            Verdict::Redirect(metadata) => {
-                // No socket is there: the kernel would get it. The metadata shows what was meant.
-                assert_eq!(result.verdict, XDP_PASS, "{metadata:?}, {}", context());
-                let (front, rest) = after.split_first_chunk::<METADATA_LEN>().unwrap();
-                assert_eq!(Metadata::from_octets(front), Some(metadata), "{}", context());
-                assert_eq!((front, rest), (&metadata.to_octets(), &frame[..]), "{}", context());
-            }
-        }
+        check(expected, &result, (&frame, &out), &context);
         if number % 64 == 0 {
             assert_eq!(kernel.totals(), model.totals(), "{}", context());
         }
@@ -110,7 +120,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
         flows += u32::from(model.of_flow(name).is_some());
     }
     assert!(flows > CONTEXTS / 2, "{flows} flows are left at the end");
-    seen(&model)
+    seen(&model.totals())
 }
 
 /// The same for the filter of the UDP sockets.
@@ -121,7 +131,7 @@ pub fn filter_and_model_agree() {
     let mut rng = Rng::with_seed(5);
     let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
     let tids = (0..40).map(|number| tid(number).to_u64()).collect();
-    let mut generator = Generator { rng: rng.fork(), teids, tids };
+    let mut generator = Generator { rng: rng.fork(), teids, tids, tllis: Vec::new() };
     let mut now_ns = 1_000_000_000_u64;
     for number in 0..200_000 {
         while rng.u32(..12) == 0 {
@@ -133,15 +143,7 @@ pub fn filter_and_model_agree() {
         let datagram = generator.datagram(OWN_V4.into());
         // A type of Ethernet frame in which the kernel looks for nothing.
         let frame = ethernet(&[], 0x88b5, &datagram);
-        let run = TestRun {
-            data: &frame,
-            data_out: None,
-            context: None,
-            context_out: None,
-            repeat: 1,
-            live_batch: None,
-        };
-        let verdict = kernel.run(run).unwrap().verdict;
+        let verdict = kernel.run(by_hand(&frame, None)).unwrap().verdict;
         let expected = model.classify_datagram(&datagram, now_ns);
         assert_eq!(
             verdict == 0,
@@ -156,13 +158,96 @@ pub fn filter_and_model_agree() {
     for name in (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24)) {
         assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
     }
-    for (name, count) in seen(&model) {
-        assert_eq!(count >= 200, !name.contains("checksum"), "{name}: {count}");
+    for (name, count) in seen(&model.totals()) {
+        let is_of_frames = name.contains("checksum") || name.contains("tlli");
+        assert_eq!(count >= 200, !is_of_frames, "{name}: {count}");
     }
 }
 
-fn seen(model: &Model) -> Vec<(String, u64)> {
-    let totals = model.totals();
+const BVCIS: u16 = 3;
+
+fn tlli(rng: &mut Rng) -> u32 {
+    // Local, foreign, random, auxiliary.
+    [0xc000_0000, 0x8000_0000, 0x7800_0000, 0x7000_0000][rng.usize(..13) / 4] | rng.u32(..20)
+}
+
+fn uplink_change(rng: &mut Rng) -> RuleChange {
+    let tlli = Tlli(tlli(rng));
+    let key = match tlli.kind() {
+        TlliKind::Local => Key::LocalTlli(tlli),
+        _ => Key::CellTlli { nsei: Nsei(rng.u16(7..9)), bvci: Bvci(2 + rng.u16(..BVCIS)), tlli },
+    };
+    match change(rng) {
+        RuleChange::Install(rule) => {
+            // Few names, so that mobiles have several TLLIs and change places.
+            let name = rng.u32(..PLACES) | rng.u32(..2) << 24;
+            RuleChange::Install(Rule { key, name, ..rule })
+        }
+        RuleChange::Remove(_) => RuleChange::Remove(key),
+        RuleChange::Block(_, reason) => RuleChange::Block(key, reason),
+        RuleChange::Unblock(_, reason) => RuleChange::Unblock(key, reason),
+    }
+}
+
+fn run_uplink(seed: u64, config: UplinkConfig) {
+    let mut kernel = Uplink::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut model = UplinkModel::new(config).unwrap();
+    let mut rng = Rng::with_seed(seed);
+    let tllis = (0..80).map(|_| tlli(&mut rng)).collect();
+    let mut generator = Generator { rng: rng.fork(), teids: Vec::new(), tids: Vec::new(), tllis };
+    let mut now_ns = 1_000_000_000_u64;
+    let mut out = vec![0; 4096];
+    for number in 0..200_000 {
+        while rng.u32(..6) == 0 {
+            let change = uplink_change(&mut rng);
+            assert_eq!(kernel.apply(&change).is_ok(), model.apply(&change).is_ok(), "{change:?}");
+        }
+        if rng.u32(..5000) == 0 || number == 0 {
+            let nsei = (rng.u32(..5) > 0).then(|| Nsei(rng.u16(7..9)));
+            let peer = SocketAddrV4::new(PEER_V4, 12345);
+            kernel.set_peer(peer, nsei).unwrap();
+            model.set_peer(peer, nsei);
+        }
+        now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
+        kernel.set_clock(now_ns);
+        let frame = generator.frame();
+        let expected = model.classify(&frame, 0, now_ns);
+        let result = kernel.run(by_hand(&frame, Some(&mut out))).unwrap();
+        let context = || format!("seed {seed}, frame {number}: {frame:02x?}");
+        check(expected, &result, (&frame, &out), &context);
+        if number % 64 == 0 {
+            assert_eq!(kernel.totals(), model.totals(), "{}", context());
+        }
+    }
+    assert_eq!(kernel.totals(), model.totals());
+    for name in (0..PLACES).flat_map(|place| (0..2).map(move |generation| place | generation << 24)) {
+        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
+    }
+    let not_of_gb = ["demux_unknown_context", "demux_stale_generation", "demux_bad_udp_checksum"];
+    for (name, count) in seen(&model.totals()) {
+        assert_eq!(count >= 100, !not_of_gb.contains(&name.as_str()), "{name}: {count}");
+    }
+}
+
+/// The same for the program and the model of Gb.
+pub fn uplink_program_and_model_agree() {
+    let own = vec![OWN_V4.into(), OWN_V6.into()];
+    for (seed, concurrent) in [(11, false), (12, true)] {
+        let samples_per_s = 500;
+        let base = Config {
+            addresses: own.clone(),
+            contexts: CONTEXTS,
+            concurrent,
+            samples_per_s,
+            ..Config::default()
+        };
+        let (signalling_per_s, signalling_at_once) = (1, 2);
+        let uplink = UplinkConfig { base, signalling_per_s, signalling_at_once, ..UplinkConfig::default() };
+        run_uplink(seed, uplink);
+    }
+}
+
+fn seen(totals: &Totals) -> Vec<(String, u64)> {
     let mut seen: Vec<_> = totals.drops().map(|(drop, count)| (drop.name().to_owned(), count)).collect();
     seen.extend(Class::ALL.map(|class| (format!("{class:?}"), totals.redirected(class))));
     seen.push(("sampled".to_owned(), totals.sampled()));
@@ -191,8 +276,9 @@ pub fn program_and_model_agree_on_a_million_frames() {
         let seen = run.join().unwrap();
         // Nothing was compared only with nothing.
         for (name, count) in &seen {
-            let must =
-                (name != Drop::DemuxBadUdpChecksum.name() || checks_udp) && (name != "sampled" || samples);
+            let must = (name != Drop::DemuxBadUdpChecksum.name() || checks_udp)
+                && (name != "sampled" || samples)
+                && name != Drop::DemuxUnknownTlli.name();
             assert_eq!(*count >= 200, must, "{name}: {count} of {seen:?}");
         }
     }

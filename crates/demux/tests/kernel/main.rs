@@ -24,6 +24,7 @@ const CASES: &[Case] = &[
         KERNEL,
         agreement::program_and_model_agree_on_a_million_frames,
     ),
+    ("agreement::uplink_program_and_model_agree", KERNEL, agreement::uplink_program_and_model_agree),
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
     ("sockets::steered_by_class", KERNEL, sockets::steered_by_class),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
@@ -34,6 +35,7 @@ const CASES: &[Case] = &[
         life::without_rights,
     ),
     ("vectors::wireshark_reads_the_same", &[Need::Tshark], vectors::wireshark_reads_the_same),
+    ("vectors::wireshark_reads_the_uplink", &[Need::Tshark], vectors::wireshark_reads_the_uplink),
 ];
 
 fn main() -> ExitCode {

@@ -45,3 +45,17 @@ pub fn wireshark_reads_the_same() {
         assert_eq!((row[4].as_str(), row[6].as_str()), ("1", ""), "{name}");
     }
 }
+
+/// And those of Gb.
+pub fn wireshark_reads_the_uplink() {
+    use crate::common::frames;
+    use gannet_testkit::tshark::Capture;
+    let llc = (0x0e, [vec![0x03], vec![0x55; 149]].concat());
+    let ns = frames::ul_unitdata(2, 0xc000_0011, &[frames::cell(), (0x00, vec![]), llc]);
+    let fields = ["nsip.pdu_type", "nsip.bvci", "bssgp.pdu_type", "bssgp.ci", "llcgprs.sapi"];
+    let options = ["-d", "udp.port==23000,gprs-ns"];
+    let capture = Capture::new().udp(12345, 23000, &ns);
+    let row = capture.dissect(&options, &fields).remove(0);
+    assert_eq!(row, ["0x00", "2", "0x01", "0x0001", "3"]);
+    assert!(capture.details(&options).to_lowercase().contains("c0000011"));
+}

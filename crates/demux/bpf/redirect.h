@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The way to the node past the kernel: metadata in front of the frame, and the socket of its queue and class.
+ */
+#ifndef GANNET_REDIRECT_H
+#define GANNET_REDIRECT_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include "layout.h"
+
+/* One AF_XDP socket for each receive queue and class, at queue * CLASSES + class. */
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, CLASSES);
+	__type(key, __u32);
+	__type(value, __u32);
+} sockets SEC(".maps");
+
+/* Octets of a frame, counted from the start of the Ethernet header. */
+struct part {
+	__u32 at;
+	__u32 len;
+};
+
+/* Gives the frame to its socket, or where there is none, or the driver has no room for metadata, to the kernel. */
+static __always_inline int redirect(struct xdp_md *ctx, struct context *flow, __u32 class, struct part pdu,
+				    struct part llc)
+{
+	__u32 queue = ctx->rx_queue_index;
+	struct metadata *meta;
+
+	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
+		return XDP_PASS;
+	meta = (void *)(long)ctx->data_meta;
+	if ((void *)(meta + 1) > (void *)(long)ctx->data)
+		return XDP_PASS;
+	meta->name = flow->name;
+	meta->pdu_offset = pdu.at;
+	meta->pdu_len = pdu.len;
+	meta->class = class;
+	meta->precedence = flow->precedence;
+	meta->shard = queue;
+	meta->reserved = 0;
+	meta->llc_offset = llc.at;
+	meta->llc_len = llc.len;
+	return bpf_redirect_map(&sockets, queue * CLASSES + class, XDP_PASS);
+}
+
+#endif

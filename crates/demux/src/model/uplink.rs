@@ -1,0 +1,289 @@
+//! The reference classifier of Gb: whose LL-PDU it is.
+//!
+//! 1. A frame is read as for Gn, up to the UDP datagram for our NS port. NS-UNITDATA of a PTP BVC with UL-UNITDATA in it
+//!    is what is classified; every other PDU, and every one that cannot be read, goes to the node, which answers it.
+//! 2. A local TLLI leads to its mobile by itself, a foreign or random one together with the NSEI of the sender's address
+//!    and the BVCI. A limited sample of the PDUs of unknown mobiles goes to the node, since that is how mobiles become
+//!    known; the rest is dropped.
+//! 3. An LL-PDU of a SAPI for signalling has a rate of its own, and goes to the ring for signalling. One of user data is
+//!    dropped where the mobile is blocked or over its rate, or goes to the ring of its class.
+
+use super::parse::datagram;
+use super::{Verdict, conforms, index_of, is_sample};
+use crate::layout::{Gcra, Metadata, PLACE_MASK, block_bit, count};
+use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
+use crate::uplink::{Tllis, octets_of};
+use gannet_proto::drops::Drop;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_wire::bssgp::PduType;
+use gannet_wire::id::{Bvci, Nsei, Sapi, Tlli, TlliKind};
+use gannet_wire::ns::{UNITDATA_HEADER_LEN, Unitdata};
+use gannet_wire::tlv::Elements;
+use std::collections::HashMap;
+use std::net::SocketAddrV4;
+
+/// Elements of an UL-UNITDATA that are looked at.
+const ELEMENTS_MAX: usize = 8;
+const IEI_LLC_PDU: u8 = 0x0e;
+/// Octets of an UL-UNITDATA in front of its elements.
+const FIXED_LEN: usize = 8;
+
+#[derive(Debug)]
+struct Mobile {
+    name: u32,
+    class: Class,
+    precedence: Precedence,
+    blocked: u8,
+    gcra: Gcra,
+    tat_ns: u64,
+    signalling_tat_ns: u64,
+    counters: FlowCounters,
+}
+
+/// An UL-UNITDATA in an NS PDU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct UlUnitdata {
+    bvci: Bvci,
+    tlli: Tlli,
+    /// The LL-PDU in the NS PDU.
+    llc_at: usize,
+    llc_len: usize,
+    sapi: Sapi,
+}
+
+/// The classifier's state.
+#[derive(Debug)]
+pub struct UplinkModel {
+    config: UplinkConfig,
+    peers: HashMap<SocketAddrV4, Nsei>,
+    tllis: Tllis,
+    /// By place.
+    mobiles: HashMap<u32, Mobile>,
+    sample_tat_ns: u64,
+    totals: Totals,
+}
+
+/// Reads an NS PDU. `None` where the node has to.
+fn read(ns: &[u8]) -> Option<UlUnitdata> {
+    let bvci = Unitdata::parse(ns).ok()?.bvci;
+    let bssgp = ns.get(UNITDATA_HEADER_LEN..)?;
+    let &[pdu_type, t0, t1, t2, t3, _, _, _, ..] = bssgp else { return None };
+    if bvci <= Bvci::PTM || pdu_type != PduType::UlUnitdata.octet() {
+        return None;
+    }
+    let mut elements = Elements::new(bssgp, FIXED_LEN).iter().take(ELEMENTS_MAX);
+    let llc = elements.find_map(|element| match element {
+        Ok(element) if element.iei != IEI_LLC_PDU => None,
+        other => Some(other),
+    });
+    let llc = llc?.ok()?;
+    Some(UlUnitdata {
+        bvci,
+        tlli: Tlli(u32::from_be_bytes([t0, t1, t2, t3])),
+        llc_at: UNITDATA_HEADER_LEN + llc.at,
+        llc_len: llc.value.len(),
+        sapi: Sapi(llc.value.first()? & 15),
+    })
+}
+
+impl UplinkModel {
+    /// A classifier without rules.
+    ///
+    /// # Errors
+    /// [`Error::Config`].
+    pub fn new(config: UplinkConfig) -> Result<Self, Error> {
+        config.check()?;
+        Ok(Self {
+            config,
+            peers: HashMap::new(),
+            tllis: Tllis::default(),
+            mobiles: HashMap::new(),
+            sample_tat_ns: 0,
+            totals: Totals::default(),
+        })
+    }
+
+    /// Says which NSE sends from an address, or that none does.
+    pub fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) {
+        match nsei {
+            Some(nsei) => self.peers.insert(address, nsei),
+            None => self.peers.remove(&address),
+        };
+    }
+
+    /// Classifies a frame that arrived at `now_ns` on the receive queue `queue`, and counts it.
+    pub fn classify(&mut self, frame: &[u8], queue: u8, now_ns: u64) -> Verdict {
+        let Some(udp) = datagram(frame, &self.config.base) else { return Verdict::Pass };
+        if udp.port() != Some(self.config.port) {
+            return Verdict::Pass;
+        }
+        let ns = match udp.payload(&self.config.base) {
+            Ok(ns) => ns,
+            Err(why) => return self.dropped(why),
+        };
+        let Some(pdu) = read(ns) else { return self.for_the_node() };
+        let key = match pdu.tlli.kind() {
+            TlliKind::Local => Some(Key::LocalTlli(pdu.tlli)),
+            TlliKind::Foreign | TlliKind::Random => {
+                let peer = udp.source_v4().and_then(|source| self.peers.get(&source));
+                let Some(nsei) = peer.copied() else { return self.for_the_node() };
+                Some(Key::CellTlli { nsei, bvci: pdu.bvci, tlli: pdu.tlli })
+            }
+            TlliKind::Auxiliary | TlliKind::Reserved => None,
+        };
+        let sampling = self.config.base.sampling_ns();
+        let (interval, burst) =
+            interval_and_burst_ns(self.config.signalling_per_s, self.config.signalling_at_once);
+        let at = udp.payload_at();
+        let Some(mobile) = key.and_then(|key| self.find(&key)) else {
+            if is_sample(&mut self.sample_tat_ns, sampling, now_ns) {
+                self.totals.add(count::SAMPLED);
+                return Verdict::Pass;
+            }
+            return self.dropped(Drop::DemuxUnknownTlli);
+        };
+        let decided = match pdu.sapi {
+            Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11 => mobile.decide(pdu.llc_len, now_ns),
+            _ => mobile.decide_signalling(interval, burst, now_ns),
+        };
+        let (name, precedence) = (mobile.name, mobile.precedence);
+        let class = match decided {
+            Ok(class) => class,
+            Err(why) => return self.dropped(why),
+        };
+        self.totals.add(count::REDIRECTED + class as usize);
+        let narrow = |octets: usize| u16::try_from(octets).unwrap_or(u16::MAX);
+        Verdict::Redirect(Metadata {
+            name,
+            pdu_offset: narrow(at),
+            pdu_len: narrow(ns.len()),
+            class,
+            precedence,
+            shard: queue,
+            llc_offset: narrow(at + pdu.llc_at),
+            llc_len: narrow(pdu.llc_len),
+        })
+    }
+
+    fn dropped(&mut self, why: Drop) -> Verdict {
+        self.totals.add(index_of(why));
+        Verdict::Drop(why)
+    }
+
+    fn for_the_node(&mut self) -> Verdict {
+        self.totals.add(count::TO_KERNEL);
+        Verdict::Pass
+    }
+
+    fn find(&mut self, key: &Key) -> Option<&mut Mobile> {
+        let name = self.tllis.name(octets_of(key)?)?;
+        self.mobiles.get_mut(&(name & PLACE_MASK)).filter(|mobile| mobile.name == name)
+    }
+
+    /// Nobody is at the place of a name any more, unless another mobile came there.
+    fn clear(&mut self, name: u32) {
+        let place = name & PLACE_MASK;
+        if self.mobiles.get(&place).is_some_and(|mobile| mobile.name == name) {
+            self.mobiles.remove(&place);
+        }
+    }
+
+    fn install(&mut self, rule: &Rule, octets: u64) -> Result<(), Error> {
+        let place = rule.name & PLACE_MASK;
+        if place >= self.config.base.contexts {
+            return Err(Error::NoPlace { place, places: self.config.base.contexts as usize });
+        }
+        let mut mobile = Mobile {
+            name: rule.name,
+            class: rule.class,
+            precedence: rule.precedence,
+            blocked: 0,
+            gcra: Gcra::of(rule.policer),
+            tat_ns: 0,
+            signalling_tat_ns: 0,
+            counters: FlowCounters::default(),
+        };
+        if let Some(old) = self.mobiles.get(&place).filter(|old| old.name == rule.name) {
+            mobile.counters = old.counters;
+            mobile.signalling_tat_ns = old.signalling_tat_ns;
+            if old.gcra == mobile.gcra {
+                mobile.tat_ns = old.tat_ns;
+            }
+        }
+        self.mobiles.insert(place, mobile);
+        if let (_, Some(empty)) = self.tllis.insert(octets, rule.name) {
+            self.clear(empty);
+        }
+        Ok(())
+    }
+}
+
+impl Classify for UplinkModel {
+    fn apply(&mut self, change: &RuleChange) -> Result<(), Error> {
+        match change {
+            RuleChange::Install(rule) => {
+                if let Some(octets) = octets_of(&rule.key) {
+                    self.install(rule, octets)?;
+                }
+            }
+            RuleChange::Remove(key) => {
+                let empty = octets_of(key).and_then(|octets| self.tllis.remove(octets)).flatten();
+                empty.into_iter().for_each(|name| self.clear(name));
+            }
+            RuleChange::Block(key, reason) => {
+                if let Some(mobile) = self.find(key) {
+                    mobile.blocked |= block_bit(*reason);
+                }
+            }
+            RuleChange::Unblock(key, reason) => {
+                if let Some(mobile) = self.find(key) {
+                    mobile.blocked &= !block_bit(*reason);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
+        self.mobiles
+            .get(&(name & PLACE_MASK))
+            .filter(|mobile| mobile.name == name)
+            .map(|mobile| mobile.counters)
+    }
+}
+
+impl Mobile {
+    /// Of user data: its class, or why it is dropped.
+    fn decide(&mut self, octets: usize, now_ns: u64) -> Result<Class, Drop> {
+        if self.blocked & block_bit(Block::FlowControl) != 0 {
+            self.counters.blocked += 1;
+            return Err(Drop::DemuxBlocked);
+        }
+        if self.blocked & block_bit(Block::QueueFull) != 0 {
+            self.counters.queue_full += 1;
+            return Err(Drop::DemuxQueueFull);
+        }
+        let increment = self.gcra.increment_ns(octets);
+        if self.gcra.octet_cost != 0 && !conforms(&mut self.tat_ns, increment, self.gcra.burst_ns, now_ns) {
+            self.counters.over_rate += 1;
+            return Err(Drop::DemuxOverRate);
+        }
+        self.counters.passed += 1;
+        Ok(self.class)
+    }
+
+    /// Of signalling.
+    fn decide_signalling(&mut self, interval_ns: u64, burst_ns: u64, now_ns: u64) -> Result<Class, Drop> {
+        if interval_ns != 0 && !conforms(&mut self.signalling_tat_ns, interval_ns, burst_ns, now_ns) {
+            self.counters.over_rate += 1;
+            return Err(Drop::DemuxOverRate);
+        }
+        self.counters.passed += 1;
+        Ok(Class::Signalling)
+    }
+}

@@ -1,0 +1,249 @@
+//! The classifier of Gb in the kernel: whose LL-PDU it is.
+
+use crate::bpf::{TestRun, TestRunResult, XdpMode, objects};
+use crate::layout::{Gcra, block_bit, key};
+use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
+use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
+use core::sync::atomic::Ordering::{Relaxed, Release};
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_wire::id::Nsei;
+use std::collections::HashMap;
+use std::net::SocketAddrV4;
+use std::os::fd::AsFd;
+
+/// The program's name in its object.
+const PROGRAM: &str = "gb";
+
+/// The octets by which a mobile is found: a local TLLI alone, or with NSEI and BVCI before it. No PTP BVC has BVCI 0,
+/// so that the two never meet. `None` for the keys of Gn.
+pub(crate) fn octets_of(key: &Key) -> Option<u64> {
+    match key {
+        Key::LocalTlli(tlli) => Some(tlli.0.into()),
+        Key::CellTlli { nsei, bvci, tlli } => {
+            Some(u64::from(nsei.0) << 48 | u64::from(bvci.0) << 32 | u64::from(tlli.0))
+        }
+        Key::Teid(_) | Key::Tid(_) => None,
+    }
+}
+
+/// Which mobile has which TLLIs.
+#[derive(Debug, Default)]
+pub(crate) struct Tllis {
+    /// From [`octets_of`] a key to the mobile's name.
+    names: HashMap<u64, u32>,
+    /// How many keys each mobile has.
+    keys: HashMap<u32, u32>,
+}
+
+impl Tllis {
+    /// The mobile of a key.
+    pub(crate) fn name(&self, octets: u64) -> Option<u32> {
+        self.names.get(&octets).copied()
+    }
+
+    /// Gives a key to a mobile. True where it did not have it; and who had it, where that was its last.
+    pub(crate) fn insert(&mut self, octets: u64, name: u32) -> (bool, Option<u32>) {
+        match self.names.insert(octets, name) {
+            Some(old) if old == name => (false, None),
+            old => {
+                *self.keys.entry(name).or_default() += 1;
+                (true, old.filter(|old| self.has_lost_its_last(*old)))
+            }
+        }
+    }
+
+    /// Takes a key away. `None` where nobody had it; else who had it, if that was its last.
+    pub(crate) fn remove(&mut self, octets: u64) -> Option<Option<u32>> {
+        let name = self.names.remove(&octets)?;
+        Some(Some(name).filter(|name| self.has_lost_its_last(*name)))
+    }
+
+    fn has_lost_its_last(&mut self, name: u32) -> bool {
+        let left = self.keys.get_mut(&name).map_or(0, |count| {
+            *count -= 1;
+            *count
+        });
+        if left == 0 {
+            self.keys.remove(&name);
+        }
+        left == 0
+    }
+}
+
+/// The classifier as an XDP program on the interfaces of Gb. A mobile is a flow: its name is its place in the table,
+/// and it may have several TLLIs. [`FlowCounters::passed_octets`] and `stale` stay 0.
+#[derive(Debug)]
+pub struct Uplink {
+    maps: Maps,
+    tllis: Tllis,
+    interfaces: Interfaces,
+}
+
+impl Uplink {
+    /// Loads the program; nothing is attached yet.
+    ///
+    /// # Errors
+    /// [`Error::Config`], or what the kernel misses or refuses.
+    pub fn load(config: &UplinkConfig) -> Result<Self, Error> {
+        Self::load_with_clock(config, Clock::Kernel)
+    }
+
+    /// The same with a choice of clocks.
+    ///
+    /// # Errors
+    /// As [`Uplink::load`].
+    pub fn load_with_clock(config: &UplinkConfig, clock: Clock) -> Result<Self, Error> {
+        config.check()?;
+        let base = &config.base;
+        let mut globals = globals(base, clock);
+        globals.extend(globals_of_frames(base));
+        let (interval, burst) = interval_and_burst_ns(config.signalling_per_s, config.signalling_at_once);
+        globals.extend([
+            ("ns_port", config.port.to_be_bytes().to_vec()),
+            ("signalling_interval_ns", interval.to_ne_bytes().to_vec()),
+            ("signalling_burst_ns", burst.to_ne_bytes().to_vec()),
+        ]);
+        let sizes = [("peers", config.peers), ("tllis", config.tllis)];
+        let mut maps = Maps::load(&objects::GB, base, &globals, &sizes)?;
+        maps.object.load_xdp(PROGRAM)?;
+        Ok(Self { maps, tllis: Tllis::default(), interfaces: Interfaces::new(PROGRAM, base.shards) })
+    }
+
+    /// Says which NSE sends from an address, or that none does. Foreign and random TLLIs from addresses that are not
+    /// known go to the node, as do those from addresses of IPv6.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] where the table is full.
+    pub fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), Error> {
+        let port = u16::from_ne_bytes(address.port().to_be_bytes());
+        let source = u32::from_ne_bytes(address.ip().octets());
+        let octets = u64::from(port) << 32 | u64::from(source);
+        match nsei {
+            Some(nsei) => self.maps.object.hash_insert("peers", octets, nsei.0.into())?,
+            None => self.maps.object.hash_remove("peers", octets)?,
+        }
+        Ok(())
+    }
+
+    /// Sets the program on an interface of this thread's network namespace.
+    ///
+    /// # Errors
+    /// As [`crate::Classifier::attach`].
+    pub fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error> {
+        self.interfaces.attach(&mut self.maps.object, ifindex, mode)
+    }
+
+    /// Takes the program off an interface, also off one that has vanished.
+    pub fn detach(&mut self, ifindex: u32) {
+        self.interfaces.detach(ifindex);
+    }
+
+    /// Gives the frames of a class that arrive on a receive queue to an AF_XDP socket that is bound to that queue.
+    ///
+    /// # Errors
+    /// As [`crate::Classifier::set_socket`].
+    pub fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
+        self.interfaces.set_socket(&mut self.maps.object, (shard, class), socket)
+    }
+
+    /// Takes the socket of a queue and class away: its frames go to the kernel.
+    ///
+    /// # Errors
+    /// As [`crate::Classifier::clear_socket`].
+    pub fn clear_socket(&mut self, shard: u8, class: Class) -> Result<(), Error> {
+        self.interfaces.clear_socket(&mut self.maps.object, (shard, class))
+    }
+
+    /// Sets the time of a program that was loaded with [`Clock::ByHand`].
+    pub fn set_clock(&self, now_ns: u64) {
+        self.maps.set_clock(now_ns);
+    }
+
+    /// Runs the program on a frame by hand.
+    ///
+    /// # Errors
+    /// What the kernel says of the frame.
+    pub fn run(&self, run: TestRun<'_>) -> Result<TestRunResult, Error> {
+        Ok(self.maps.object.run(PROGRAM, run)?)
+    }
+
+    /// Nobody is at the place of a name any more, unless another mobile came there.
+    fn clear(&self, name: u32) {
+        if let Ok(entry) = self.maps.entry(name)
+            && entry.name.load(Relaxed) == name
+        {
+            entry.keys.store(0, Release);
+        }
+    }
+
+    fn install(&mut self, rule: &Rule, octets: u64) -> Result<(), Error> {
+        let name = rule.name;
+        let entry = self.maps.entry(name)?;
+        let gcra = Gcra::of(rule.policer);
+        let known = entry.keys.load(Relaxed) == key::TLLI && entry.name.load(Relaxed) == name;
+        if !known {
+            entry.keys.store(0, Release);
+            entry.teid.store(name, Relaxed);
+            entry.reset_counters();
+        }
+        if !known || entry.gcra() != gcra {
+            entry.tat_ns.store(0, Relaxed);
+            entry.octet_cost.store(gcra.octet_cost, Relaxed);
+            entry.burst_ns.store(gcra.burst_ns, Relaxed);
+        }
+        entry.name.store(name, Relaxed);
+        entry.class.store(rule.class as u8, Relaxed);
+        entry.precedence.store(rule.precedence as u8, Relaxed);
+        entry.blocked.store(0, Relaxed);
+        entry.keys.store(key::TLLI, Release);
+        let (is_new, empty) = self.tllis.insert(octets, name);
+        if let Some(empty) = empty {
+            self.clear(empty);
+        }
+        if is_new {
+            self.maps.object.hash_insert("tllis", octets, name.into())?;
+        }
+        Ok(())
+    }
+}
+
+impl Classify for Uplink {
+    fn apply(&mut self, change: &RuleChange) -> Result<(), Error> {
+        let (RuleChange::Install(Rule { key, .. })
+        | RuleChange::Remove(key)
+        | RuleChange::Block(key, _)
+        | RuleChange::Unblock(key, _)) = change;
+        let Some(octets) = octets_of(key) else { return Ok(()) };
+        let entry = self
+            .tllis
+            .name(octets)
+            .and_then(|name| self.maps.entry(name).ok().filter(|entry| entry.name.load(Relaxed) == name));
+        match (change, entry) {
+            (RuleChange::Install(rule), _) => self.install(rule, octets)?,
+            (RuleChange::Remove(_), _) => {
+                if let Some(empty) = self.tllis.remove(octets) {
+                    empty.into_iter().for_each(|name| self.clear(name));
+                    self.maps.object.hash_remove("tllis", octets)?;
+                }
+            }
+            (RuleChange::Block(_, reason), Some(entry)) => {
+                entry.blocked.fetch_or(block_bit(*reason), Relaxed);
+            }
+            (RuleChange::Unblock(_, reason), Some(entry)) => {
+                entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
+            }
+            (RuleChange::Block(..) | RuleChange::Unblock(..), None) => {}
+        }
+        Ok(())
+    }
+
+    fn totals(&self) -> Totals {
+        self.maps.totals()
+    }
+
+    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
+        // What counts octets on Gn is the bucket of the signalling here.
+        Some(FlowCounters { passed_octets: 0, ..self.maps.of_flow(name)? })
+    }
+}
