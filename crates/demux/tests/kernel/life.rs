@@ -33,6 +33,8 @@ pub fn child() -> Option<ExitCode> {
         ["serve", device, address, packets] => serve(device, address, packets.parse().unwrap()),
         ["return", device, address, packets] => come_back(device, address, packets.parse().unwrap()),
         ["send", address] => send(address),
+        ["rings"] => crate::rings::serve(),
+        ["uplink"] => crate::rings::send(),
         ["sockets"] => crate::sockets::steer(),
         ["load"] => match Classifier::load(&Config::default()) {
             Ok(_) => println!("loaded"),
@@ -49,7 +51,7 @@ pub fn start(namespace: &Netns, what: &str) -> Background {
     Background::start(command)
 }
 
-fn ifindex(device: &str) -> Option<u32> {
+pub fn ifindex(device: &str) -> Option<u32> {
     std::fs::read_to_string(format!("/sys/class/net/{device}/ifindex")).ok()?.trim().parse().ok()
 }
 
@@ -151,7 +153,7 @@ fn send(address: &str) {
     }
 }
 
-fn pair(label: &str, address: &str, own: &str) -> (Netns, Netns) {
+pub fn pair(label: &str, address: &str, own: &str) -> (Netns, Netns) {
     let (outside, inside) = (Netns::new(label), Netns::new(label));
     outside.join(("gn", &format!("{own}/24")), &inside, ("gn", &format!("{address}/24")));
     (outside, inside)

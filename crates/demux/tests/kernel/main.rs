@@ -7,6 +7,7 @@ mod agreement;
 mod common;
 mod life;
 mod loading;
+mod rings;
 mod sockets;
 mod vectors;
 
@@ -26,6 +27,7 @@ const CASES: &[Case] = &[
     ),
     ("agreement::uplink_program_and_model_agree", KERNEL, agreement::uplink_program_and_model_agree),
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
+    ("rings::uplink_arrives_by_class", KERNEL, rings::uplink_arrives_by_class),
     ("sockets::steered_by_class", KERNEL, sockets::steered_by_class),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),
