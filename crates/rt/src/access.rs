@@ -180,6 +180,13 @@ impl Access<'_> {
         self.io.kernel_path()
     }
 
+    /// What the classifier has counted for one flow, by its rule's name; `None` where there is no classifier or no such
+    /// flow.
+    #[must_use]
+    pub fn flow_counters(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
+        self.io.flow_counters(name)
+    }
+
     /// The recorder, where one was asked for.
     #[must_use]
     pub const fn recorder(&self) -> Option<&Recorder> {

@@ -44,4 +44,8 @@ impl Steering for KernelProgram {
     fn totals(&self) -> gannet_demux::Totals {
         self.0.totals()
     }
+
+    fn of_flow(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
+        self.0.of_flow(name)
+    }
 }

@@ -7,7 +7,7 @@ use crate::netlink::Monitor;
 use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
-use gannet_demux::{Classify, Totals, ring_drops};
+use gannet_demux::{Classify, FlowCounters, Totals, ring_drops};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Port;
 use gannet_proto::qos::class::Class;
@@ -159,6 +159,12 @@ impl Io {
     /// Does a frame wait that its device did not take?
     pub(crate) fn has_unsent(&self) -> bool {
         self.xdp.as_ref().is_some_and(crate::xdp::Xdp::has_unsent)
+    }
+
+    pub(crate) fn flow_counters(&self, name: u32) -> Option<FlowCounters> {
+        let programs = self.xdp.iter().flat_map(|xdp| xdp.programs.iter());
+        let at_the_driver = programs.filter_map(|program| program.of_flow(name)).next();
+        at_the_driver.or_else(|| self.filter.as_ref()?.of_flow(name))
     }
 
     pub(crate) fn kernel_path(&self) -> KernelPath {

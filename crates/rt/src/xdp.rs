@@ -8,7 +8,7 @@ use core::net::IpAddr;
 use gannet_demux::device::{BATCH, Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
-use gannet_demux::{METADATA_LEN, Metadata, Totals};
+use gannet_demux::{FlowCounters, METADATA_LEN, Metadata, Totals};
 use gannet_proto::frame::{FramePool, StaticBuffer};
 use gannet_proto::machine::Port;
 use gannet_proto::qos::class::Class;
@@ -47,6 +47,8 @@ pub(crate) trait Steering {
     fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String>;
     /// What it has counted.
     fn totals(&self) -> Totals;
+    /// What it has counted for one flow, by its rule's name.
+    fn of_flow(&self, name: u32) -> Option<FlowCounters>;
 }
 
 /// Where what arrives classified goes.

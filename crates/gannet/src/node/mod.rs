@@ -47,10 +47,8 @@ pub trait Node: Sized + 'static {
     /// Frames that the loop needs for it.
     fn frames(plan: &Self::Plan) -> usize;
 
-    /// The core that it wants for itself.
-    fn core(_plan: &Self::Plan) -> Option<usize> {
-        None
-    }
+    /// What else the loop must be for it.
+    fn shape(_plan: &Self::Plan, _options: &mut LoopConfig) {}
 
     /// Puts it into a loop: machines, sockets, devices.
     ///
@@ -229,12 +227,9 @@ pub fn run_with<N: Node>(
     for remark in &remarks {
         sink.line(Category::Main, Level::Notice, format_args!("{remark}"));
     }
-    let options = LoopConfig {
-        frames: N::frames(&plan),
-        core: N::core(&plan),
-        shutdown_grace: FAREWELL,
-        ..LoopConfig::default()
-    };
+    let mut options =
+        LoopConfig { frames: N::frames(&plan), shutdown_grace: FAREWELL, ..LoopConfig::default() };
+    N::shape(&plan, &mut options);
     let mut node = EventLoop::new(options, clock, sink).map_err(|error| format!("event loop: {error}"))?;
     if let Some(pcap) = &flags.pcap {
         node.record_to(pcap).map_err(|error| error.to_string())?;

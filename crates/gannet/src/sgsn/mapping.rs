@@ -1,7 +1,8 @@
 //! What an operator wrote, as the SGSN node takes it.
 
+use super::paths::Paths;
 use super::{Plan, service};
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
@@ -9,6 +10,7 @@ use gannet_proto::bssgp::flow_control::{self, Bucket, BvcParameters, Limit, Limi
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
+use gannet_wire::gtp;
 use gannet_wire::l3::ie::GprsTimer;
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
@@ -47,8 +49,9 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         ..defaults
     };
     service::apply(config, &mut node, remarks);
-    let (frames, core) = (service::frames(&config.service, &node), config.service.core.map(usize::from));
-    Ok(Plan { bind, frames, core, config: node })
+    let user = SocketAddr::new(gtp_address, gtp::PORT_USER);
+    let paths = Paths::new(&config.service, user, node.contexts_limit());
+    Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
 }
 
 /// The one socket of NS.

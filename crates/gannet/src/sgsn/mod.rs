@@ -3,18 +3,20 @@
 mod counters;
 mod mapping;
 mod operate;
+mod paths;
 mod service;
 mod show;
 
 use crate::node::{self, Node, in_use, restart_counter};
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{GB, GTP_C, GTP_U, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{GB, GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
-use gannet_rt::{Access, EventLoop, MachineId, Outside, UdpConfig};
+use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, UdpConfig};
 use gannet_wire::gtp;
+use paths::Paths;
 
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -44,7 +46,7 @@ pub struct Plan {
     config: SgsnConfig,
     bind: (String, SocketAddr),
     frames: usize,
-    core: Option<usize>,
+    paths: Paths,
 }
 
 impl Node for SgsnNode {
@@ -59,26 +61,25 @@ impl Node for SgsnNode {
         plan.frames
     }
 
-    fn core(plan: &Plan) -> Option<usize> {
-        plan.core
+    fn shape(plan: &Plan, options: &mut LoopConfig) {
+        plan.paths.shape(options);
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, bind, .. } = plan;
+        let Plan { config: mut node_config, bind, paths, .. } = plan;
         node_config.restart_counter = restart_counter(config.gtp_state_dir.as_deref(), node);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let seed = node_seed()?;
         let machine =
             node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
-        let user_buffer = config.service.socket_buffer_kib as usize * 1024;
         let mut udp = |port: Port, address: SocketAddr, name: &str| {
             let mut udp = UdpConfig::new(address).record_as(name);
-            udp.buffer_octets = Some(if port == GTP_U { user_buffer } else { SOCKET_BUFFER_OCTETS });
+            udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
             node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
         };
         let gb = udp(GB, bind.1, "Gb")?;
         udp(GTP_C, SocketAddr::new(gtp_address, gtp::PORT_CONTROL), "Gn")?;
-        udp(GTP_U, SocketAddr::new(gtp_address, gtp::PORT_USER), "Gn")?;
+        paths.open(machine, node)?;
         node.access().command(machine, SgsnCommand::Start);
         Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind.0, gb)] })
     }

@@ -1,6 +1,6 @@
 //! What an operator asks of a running SGSN.
 
-use super::{SgsnNode, counters, show};
+use super::{SgsnNode, counters, paths, show};
 use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_node::sgsn::mobile::Mobile;
@@ -25,8 +25,17 @@ pub fn execute(
     let now = access.now();
     let id = node.machine;
     match operation {
-        SgsnOperation::ShowDrops => common::drops(access, out),
-        SgsnOperation::ShowWhy(imsi) => common::why(access, *imsi, out),
+        SgsnOperation::ShowDrops => {
+            common::drops(access, out);
+            for (drop, count) in access.kernel_path().drops().into_iter().filter(|(_, count)| *count > 0) {
+                let _ = write!(out, "{}", gannet_ops::view::DropCount { drop, count });
+            }
+        }
+        SgsnOperation::ShowWhy(imsi) => {
+            common::why(access, *imsi, out);
+            paths::why(node, access, *imsi, out);
+        }
+        SgsnOperation::ShowIngress => paths::show(access, out),
         SgsnOperation::DeactivatePdp { imsi, nsapi } => return deactivate(node, access, *imsi, *nsapi),
         SgsnOperation::Detach(imsi) => {
             known(access.machine(id).map(|sgsn| &*sgsn), *imsi)?;
@@ -42,6 +51,7 @@ pub fn execute(
             let (drops, frames) = (access.log().drops().clone(), access.frames().clone());
             let Some(sgsn) = access.machine(id) else { return Ok(()) };
             counters::write(sgsn, &drops, &frames, out);
+            paths::counters(access, out);
         }
         SgsnOperation::ShowStats { skip_zero } => {
             let Some(sgsn) = access.machine(id) else { return Ok(()) };

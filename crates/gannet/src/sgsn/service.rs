@@ -15,6 +15,8 @@ use std::hint::black_box;
 const FRAMES_PER_CONTEXT: usize = 16;
 /// More frames than these are taken only where an operator says so: 512 MiB.
 const QUEUE_FRAMES_MAX: usize = 1 << 18;
+/// Where nobody has said how many mobiles there are.
+const QUEUE_FRAMES: usize = 1 << 15;
 /// And less are never enough.
 const QUEUE_FRAMES_MIN: usize = 4096;
 /// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
@@ -68,6 +70,7 @@ fn queue_frames(service: &ops::Service, node: &SgsnConfig, remarks: &mut Vec<Str
     let contexts = node.contexts_limit();
     let frames = match service.frames {
         Some(frames) => frames as usize / 2,
+        None if node.mobiles_max == ops::Limits::default().mobiles as usize => QUEUE_FRAMES,
         None => {
             let wanted = contexts.saturating_mul(FRAMES_PER_CONTEXT);
             if contexts > QUEUE_FRAMES_MAX {

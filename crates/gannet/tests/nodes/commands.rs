@@ -138,6 +138,11 @@ fn the_vty_answers() {
     assert!(!node.vty("show stats skip-zero").contains("n_pdu_downlink"));
     assert!(node.vty("show counters").contains("\nframes_total "));
     assert!(node.vty("show scheduler").contains("0 N-PDUs"));
+    let ingress = node.vty("show ingress");
+    assert!(
+        ingress.contains("GTP-U 127.81.0.1:2152: in by ") && ingress.contains("Gb 127.81.0.1:23000"),
+        "{ingress}"
+    );
     assert!(node.vty("show timer T3350").contains("T3350 = 6 s"));
     assert!(node.vty("show running-config").contains("gtp local-ip 127.81.0.1"));
     assert!(node.vty("show why imsi 001010000000001").contains("001010000000001"));

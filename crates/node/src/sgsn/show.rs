@@ -7,7 +7,8 @@ use super::mobile::{Bearer, Mobile};
 use super::{Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::gtp::GtpEntity;
+use gannet_proto::gtp::{GtpEntity, TeidParts};
+use gannet_proto::qos::flow_queues::FlowView;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
 
@@ -83,6 +84,13 @@ impl Sgsn {
     #[must_use]
     pub const fn flows(&self) -> Option<&Flows> {
         self.flows.as_ref()
+    }
+
+    /// The queue of one of our endpoints.
+    #[must_use]
+    pub fn flow_of(&self, teid: Teid) -> Option<FlowView> {
+        self.contexts.find(teid)?;
+        self.flows.as_ref()?.queues().view(TeidParts::of(teid).place)
     }
 
     /// PDP contexts that have a TEID.

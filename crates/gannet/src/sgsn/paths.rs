@@ -1,0 +1,186 @@
+//! How user data gets from the machine's interfaces into the SGSN and out of it, and what an operator sees of that.
+
+use super::SgsnNode;
+use crate::node::in_use;
+use core::fmt::Write as _;
+use core::net::SocketAddr;
+use gannet_node::sgsn::{GB, GTP_U, Sgsn};
+use gannet_ops::config::sgsn as ops;
+use gannet_proto::qos::class::Class;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::{
+    Access, Backend, BusyPoll, EventLoop, IngressConfig, LoopConfig, MachineId, OutputConfig, OutputWay,
+    UdpConfig,
+};
+use gannet_wire::id::Imsi;
+
+/// The kernel's path as configured.
+#[derive(Debug)]
+pub struct Paths {
+    ingress: IngressConfig,
+    output: OutputConfig,
+    busy_poll: BusyPoll,
+    core: Option<usize>,
+}
+
+impl Paths {
+    /// For G-PDUs to this address, and so many places for PDP contexts.
+    pub fn new(service: &ops::Service, address: SocketAddr, contexts: usize) -> Self {
+        let mut udp = UdpConfig::new(address).record_as("Gn");
+        udp.buffer_octets = Some(service.socket_buffer_kib as usize * 1024);
+        let mut ingress = IngressConfig::new(udp);
+        ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
+        ingress.backend = match service.ingress {
+            ops::Ingress::Auto => Backend::Auto,
+            ops::Ingress::Fifo => Backend::Fifo,
+            ops::Ingress::Reuseport => Backend::Reuseport,
+            ops::Ingress::Xdp => Backend::Xdp,
+        };
+        let way = match service.gb_output {
+            ops::GbOutput::Auto => OutputWay::Auto,
+            ops::GbOutput::Udp => OutputWay::Udp,
+            ops::GbOutput::Xdp => OutputWay::Xdp,
+        };
+        let output = OutputConfig { way, ..OutputConfig::default() };
+        let busy_poll = match service.busy_poll {
+            ops::BusyPoll::Off => BusyPoll::Off,
+            ops::BusyPoll::Adaptive => BusyPoll::Adaptive,
+            ops::BusyPoll::Always => BusyPoll::Always,
+        };
+        Self { ingress, output, busy_poll, core: service.core.map(usize::from) }
+    }
+
+    /// What the loop must be for it.
+    pub fn shape(&self, options: &mut LoopConfig) {
+        options.core = self.core;
+        options.busy_poll = self.busy_poll;
+        let receives = matches!(self.ingress.backend, Backend::Auto | Backend::Xdp);
+        let sends = self.output.way != OutputWay::Udp;
+        options.ring_frames = if receives { self.ingress.ring_frames() } else { 0 }
+            + if sends { self.output.ring_frames() } else { 0 };
+    }
+
+    /// Opens both ways; the socket of Gb is bound already. The log says what was taken, and why nothing better.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit of what was asked for by name.
+    pub fn open(&self, machine: MachineId<Sgsn>, node: &mut EventLoop) -> Result<(), String> {
+        let ingress = node.attach_ingress(machine, GTP_U, &self.ingress).map_err(|error| in_use(&error))?;
+        let output = node.attach_output(machine, GB, &self.output).map_err(|error| in_use(&error))?;
+        let on =
+            |device: &Option<String>| device.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
+        let mut access = node.access();
+        let mut say = |text: core::fmt::Arguments<'_>| access.log().line(Category::Main, Level::Notice, text);
+        say(format_args!("G-PDUs come in by {}{}", ingress.backend, on(&ingress.device)));
+        ingress.refused.iter().for_each(|why| say(format_args!("  {why}")));
+        say(format_args!("DL-UNITDATA leave by {}{}", output.way, on(&output.device)));
+        output.refused.iter().for_each(|why| say(format_args!("  {why}")));
+        Ok(())
+    }
+}
+
+const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Signalling => "signalling",
+        Class::RealTime => "real_time",
+        Class::BestEffort => "best_effort",
+    }
+}
+
+/// What was counted before the node, `NAME VALUE` one a line.
+pub fn counters(access: &Access<'_>, out: &mut String) {
+    let path = access.kernel_path();
+    for (drop, count) in path.drops().into_iter().filter(|(_, count)| *count > 0) {
+        let _ = writeln!(out, "{} {count}", drop.name());
+    }
+    // The program for Gn is the only one that this node has asked for.
+    if let Some(totals) = path.classifiers.first() {
+        for class in [Class::RealTime, Class::BestEffort] {
+            let _ = writeln!(out, "redirected_{} {}", class_name(class), totals.redirected(class));
+        }
+        let _ = writeln!(out, "redirected_unknown_sampled {}", totals.sampled());
+        let _ = writeln!(out, "passed_to_kernel {}", totals.to_kernel());
+    }
+    let frames = |pick: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(pick).sum::<u64>();
+    let _ = writeln!(out, "sent_by_frame {}", frames(|socket| socket.by_frame));
+    let _ = writeln!(out, "sent_by_kernel {}", frames(|socket| socket.by_kernel));
+    let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
+    let _ = writeln!(out, "frames_with_kernel {held}");
+}
+
+/// `show ingress`.
+pub fn show(access: &Access<'_>, out: &mut String) {
+    let path = access.kernel_path();
+    let _ = writeln!(out, "devices are polled: {}", path.busy_poll);
+    for socket in &path.sockets {
+        let port = match socket.port {
+            GB => "Gb",
+            GTP_U => "GTP-U",
+            _ => "GTP-C",
+        };
+        let _ = write!(out, "{port} {}: in by {}, out by {}", socket.address, socket.backend, socket.output);
+        if socket.output == OutputWay::Xdp {
+            let _ = write!(
+                out,
+                " ({} as frames to {} peers, {} through the kernel)",
+                socket.by_frame, socket.peers_resolved, socket.by_kernel
+            );
+        }
+        let polls = if socket.polls { ", polled" } else { "" };
+        let _ = writeln!(out, ", NAPI {}{polls}", socket.napi);
+    }
+    for device in &path.devices {
+        let state = if device.is_there { "in use" } else { "away" };
+        let _ = writeln!(out, "{}: {state}, {} frames with the kernel", device.name, device.frames_held);
+        for (class, ring) in &device.rings {
+            let _ = writeln!(
+                out,
+                "  ring of {}: {} lost since it was full, {} since no frame was there, {} otherwise",
+                class_name(*class),
+                ring.rx_ring_full,
+                ring.rx_fill_ring_empty,
+                ring.rx_dropped
+            );
+        }
+    }
+    let Some(totals) = path.classifiers.first() else { return };
+    let redirected = |class| totals.redirected(class);
+    let _ = writeln!(
+        out,
+        "classified: {} real time, {} best effort; {} of unknown contexts were let through, {} went to the kernel",
+        redirected(Class::RealTime),
+        redirected(Class::BestEffort),
+        totals.sampled(),
+        totals.to_kernel()
+    );
+    for (drop, count) in path.drops().into_iter().filter(|(_, count)| *count > 0) {
+        let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+    }
+}
+
+/// `show why imsi IMSI`: what was dropped of a mobile before the node and in its queues, by context.
+pub fn why(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
+    let Some(sgsn) = access.look_at(node.machine) else { return };
+    let Some((_, mobile)) = sgsn.mobile_of(imsi) else { return };
+    let mut flows = Vec::new();
+    for (nsapi, bearer) in mobile.bearers() {
+        flows.push((nsapi, bearer.teid, sgsn.flow_of(bearer.teid)));
+    }
+    for (nsapi, teid, view) in flows {
+        if let Some(view) = view {
+            let _ = writeln!(
+                out,
+                "NSAPI {nsapi}: {} N-PDUs wait{}, {} were served, {} dropped in its queue",
+                view.queued.pdus,
+                if view.blocked { " and are not served now" } else { "" },
+                view.served,
+                view.dropped
+            );
+        }
+        let Some(counters) = access.flow_counters(teid.0) else { continue };
+        let _ = writeln!(out, "NSAPI {nsapi}: {} N-PDUs passed the driver", counters.passed);
+        for (drop, count) in counters.drops().into_iter().filter(|(_, count)| *count > 0) {
+            let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+        }
+    }
+}
