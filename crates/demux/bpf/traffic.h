@@ -120,7 +120,7 @@ struct plan {
 	__u64 stretch; // factor of all gaps, 16.16
 	__u64 unmarked; // user data at the sink without our mark, or for no flow of ours
 	__u64 passed; // frames for the control plane
-	__u32 flows;
+	__u32 has_uplink;
 	__u16 step;
 	__u16 ports; // NSEs: UDP ports from port_first on are ours
 	__u16 port_first;

@@ -147,7 +147,7 @@ impl Plan {
             stretch: AtomicU64::new(0),
             unmarked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
-            flows: AtomicU32::new(0),
+            has_uplink: AtomicU32::new(0),
             step: AtomicU16::new(0),
             ports: AtomicU16::new(0),
             port_first: AtomicU16::new(0),
@@ -237,8 +237,8 @@ pub struct Plan {
     pub unmarked: AtomicU64,
     /// Frames that went to the control plane.
     pub passed: AtomicU64,
-    /// Flows.
-    pub flows: AtomicU32,
+    /// 1 where there are uplink flows, whose FCS overwrites what follows an N-PDU.
+    pub has_uplink: AtomicU32,
     /// Number of the step, in each mark.
     pub step: AtomicU16,
     /// NSEs.

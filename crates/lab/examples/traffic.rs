@@ -1,6 +1,7 @@
 //! How fast generator and sink are, without an SGSN: frames go to whatever receives at the other end of Gn.
 //!
-//! Arguments: devices on Gn and Gb, flows, packets a second, seconds, octets, `fixed`, `exponential` or `burst`, line rate.
+//! Arguments: devices on Gn and Gb, flows, packets a second, seconds, octets, `fixed`, `exponential` or `burst`, line rate, microseconds of a turn,
+//! frames of a batch.
 
 use core::net::Ipv4Addr;
 use gannet_lab::load::traffic::{CellSpec, FlowSpec, Pacing, Side, Spacing, Traffic, TrafficConfig};
@@ -23,6 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let size: u16 = text(6, "378").parse()?;
     let mode = text(7, "fixed");
     config.line_pps = text(8, "3500000").parse()?;
+    config.turn = Duration::from_micros(text(9, "1000").parse()?);
+    config.batch = text(10, "").parse().ok();
     config.cells =
         (0..400).map(|cell| CellSpec { bvci: 2 + cell, port: 22_000, identifier: [0; 8] }).collect();
     config.flows = (0..flows)
@@ -57,6 +60,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             result.unmarked,
             result.passed,
         );
+        for group in &result.groups {
+            println!("{}: {:?}", group.name, group.latency);
+        }
     }
     Ok(())
 }

@@ -22,8 +22,9 @@ use std::time::{Duration, Instant};
 const ECHO_MARK: [u8; 8] = [0x75, 0x54, 0x6e, 0x47, 0, 0, 0, 0];
 /// Packets of one poll.
 const BUDGET: u16 = 64;
-/// From one poll by the timer to the next: at 800,000 packets a second about 50 of the ring's 256 places.
-const FLUSH_NS: u64 = 60_000;
+const INTERVAL: &str = "gro_flush_timeout";
+/// From one poll by the timer to the next, at first.
+const INTERVAL_NS: u64 = 60_000;
 /// So many polls in a row may find nothing before the device raises interrupts again: days.
 const DEFER: u64 = 0x7fff_ffff;
 
@@ -42,7 +43,7 @@ impl Companion {
     pub fn new(side: &Side) -> io::Result<Self> {
         let socket = UdpSocket::bind(SocketAddrV4::new(side.local, 0))?;
         socket.set_nonblocking(true)?;
-        let settings = [("napi_defer_hard_irqs", DEFER), ("gro_flush_timeout", FLUSH_NS)];
+        let settings = [("napi_defer_hard_irqs", DEFER), (INTERVAL, INTERVAL_NS)];
         let settings = settings.iter().filter_map(|(name, value)| set(&side.device, name, *value)).collect();
         let this = Self { socket, settings };
         this.find(side)?;
@@ -55,6 +56,14 @@ impl Companion {
     #[must_use]
     pub fn is_effective(&self) -> bool {
         self.settings.len() == 2
+    }
+
+    /// Sets the time from one poll by the timer to the next: the ring has 256 places, and each poll costs an interrupt.
+    pub fn set_interval(&self, interval: Duration) {
+        for (path, _) in self.settings.iter().filter(|(path, _)| path.ends_with(INTERVAL)) {
+            // Where it cannot be set the interval stays what it was, which the latencies show.
+            let _ = fs::write(path, interval.as_nanos().to_string());
+        }
     }
 
     /// Receives on this core what waits at the device.

@@ -42,8 +42,6 @@ use gannet_demux::traffic::{self as layout, FLOW_UPLINK, GROUPS, PATTERN_LEN, RO
 use std::io;
 use std::time::Duration;
 
-/// Frames of one batch of the generator: what it has put is handed over at the end of each.
-const BATCH: u32 = 16;
 /// Verdicts of XDP programs.
 const XDP_PASS: u32 = 2;
 /// See [`XDP_PASS`].
@@ -90,8 +88,9 @@ pub struct Traffic {
     _attachments: Vec<Attachment>,
     /// What the generator is called with.
     frame: Vec<u8>,
-    /// Frames of one call.
+    /// Frames of one call, and of one batch within it.
     per_call: u32,
+    batch: u32,
     step: u16,
     /// The flows' sequence numbers at the beginning of the step.
     first: Vec<u32>,
@@ -155,6 +154,7 @@ impl Traffic {
             _attachments: Vec::new(),
             frame: Vec::new(),
             per_call: 4096,
+            batch: 16,
             step: 0,
             first: vec![0; config.flows.len()],
             stopping: false,
@@ -183,7 +183,6 @@ impl Traffic {
         }
         let plan = self.calendar.memory.plan();
         let config = &self.config;
-        plan.flows.store(u32::try_from(config.flows.len()).unwrap_or(u32::MAX), Relaxed);
         plan.ports.store(config.nses, Relaxed);
         plan.port_first.store(config.gb_port, Relaxed);
         plan.gtp_port.store(config.gtp_port, Relaxed);
@@ -208,6 +207,7 @@ impl Traffic {
         let largest = config.flows.iter().map(|flow| usize::from(flow.size)).max().unwrap_or(0);
         let has_uplink = config.flows.iter().any(|flow| flow.direction == Direction::Up);
         self.frame = vec![0; ROOM];
+        plan.has_uplink.store(u32::from(has_uplink), Relaxed);
         let fcs = if has_uplink { FCS } else { 0 };
         self.frame.extend(pattern.iter().take(largest + fcs));
         for number in 0..self.config.flows.len() {
@@ -378,6 +378,9 @@ impl Traffic {
                 seen.octets.store(0, Relaxed);
             }
         }
+        let (batch, interval) = rhythm_for(&self.config);
+        self.batch = batch;
+        self.companions.iter().for_each(|companion| companion.set_interval(interval));
         let config = &self.config;
         self.calendar.begin(&config.flows, config.seed, self.step, config.pacing);
         let plan = self.calendar.memory.plan();
@@ -430,7 +433,7 @@ impl Traffic {
             context: None,
             context_out: None,
             repeat: self.per_call,
-            live_batch: Some(BATCH),
+            live_batch: Some(self.batch),
         };
         match self.object.run("gn", run) {
             // A signal ended the call.
@@ -515,6 +518,18 @@ impl Traffic {
             },
         )
     }
+}
+
+/// Frames of a batch, and how often the sink looks at its device; see [`TrafficConfig::batch`].
+fn rhythm_for(config: &TrafficConfig) -> (u32, Duration) {
+    let pps: f64 = config.flows.iter().map(|flow| flow.rate_pps * flow.excess).sum();
+    let (batch, interval_us) = match pps {
+        pps if pps < 200_000.0 => (16, 10),
+        pps if pps < 600_000.0 => (64, 30),
+        _ => (256, 60),
+    };
+    let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));
+    (config.batch.unwrap_or(batch).clamp(1, 256), interval)
 }
 
 /// Whom the mobiles talk to.
