@@ -49,6 +49,7 @@ static __always_inline __u32 bucket_of(__u64 ns)
 static __always_inline _Bool is_pattern(const __u8 *p, __u32 len, const __u8 *end, struct tables *tables, __u32 at)
 {
 	const __u8 *last = p + ((len - 8) & (PATTERN_MAX - 1));
+	__u32 words = len / 8;
 	__u64 differs;
 
 	if (len < 8) {
@@ -62,7 +63,9 @@ static __always_inline _Bool is_pattern(const __u8 *p, __u32 len, const __u8 *en
 	if (last + 8 > end)
 		return 0;
 	differs = *(__u64 *)last ^ *(__u64 *)(tables->pattern + ((at + len - 8) & (PATTERN_MAX - 1)));
-	for (__u32 i = 0; i < WORDS && i < len / 8; i++) {
+	// So that what is learnt of the length in the loop is forgotten behind it.
+	hide(words);
+	for (__u32 i = 0; i < WORDS && i < words; i++) {
 		hide(p);
 		if (p + 8 > end)
 			return 0;
