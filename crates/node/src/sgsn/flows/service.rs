@@ -125,6 +125,7 @@ impl Sgsn {
         for (context, flow) in contexts.iter_mut().zip(flows.queues.upcoming()) {
             *context = self.contexts.at(flow).map(|(_, context)| context);
         }
+        self.gb.flow.prefetch(contexts.iter().flatten().map(|context| context.mobile.index));
         let mut sum = 0_u64;
         for context in contexts.into_iter().flatten() {
             if let Some(mobile) = self.mobiles.get(context.mobile) {

@@ -2,7 +2,7 @@
 
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
-use gannet_proto::bssgp::flow_control::{Dequeue, Pdu, PduMeta};
+use gannet_proto::bssgp::flow_control::{Dequeue, Offered, Pdu, PduMeta};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
@@ -103,7 +103,13 @@ impl Sgsn {
         };
         let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
         let pdu = Pdu { class, precedence, expires, meta, frame };
-        self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
+        let name = meta.slot.map(|slot| slot.index);
+        if class == Class::Signalling {
+            // It goes when all that its procedure does has been done.
+            self.gb.flow.enqueue(cx, cell, name, pdu);
+        } else if let Offered::Passes(pdu) = self.gb.flow.offer(cx, cell, name, pdu) {
+            self.send_pdu(cx, cell, pdu);
+        }
     }
 
     /// Sends all that conforms now, and asks to be woken when more will.
