@@ -16,6 +16,10 @@ const RESETS_PENDING_MAX: u32 = 64;
 /// C: the least time from one FLOW-CONTROL PDU to the next (08.18 clause 8.2.3.2).
 const C: Duration = Duration::from_secs(1);
 
+/// FLOW-CONTROL PDUs in a millisecond, at most: when the rates of thousands of mobiles change at once, an SGSN's socket
+/// has no room for all that says so.
+const TOLD_PER_MS: u32 = 32;
+
 /// One NSE.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Nse {
@@ -137,25 +141,24 @@ impl Emulator {
 
     /// A cell's buckets from now on: told at once, or C after the last time.
     pub fn set_cell_flow(&mut self, cx: &mut Context<'_>, cell: u32, flow: BvcParameters) {
+        self.now_ms = super::emulator::millis(cx.now);
         let c = u32::try_from(C.as_millis()).unwrap_or(0);
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         state.flow = flow;
         let earliest = state.told_ms.map_or(0, |told| told.saturating_add(c));
-        if earliest <= super::emulator::millis(cx.now) {
-            self.now_ms = super::emulator::millis(cx.now);
-            self.tell_cell_flow(cx, cell);
-        } else {
-            state.due_ms = earliest;
-            self.sooner(earliest, Flow::Cell(cell));
-        }
+        state.due_ms = earliest.max(self.now_ms);
+        let due = state.due_ms;
+        self.flow_due(cx, due, Flow::Cell(cell));
         self.settle(cx);
     }
 
     /// A mobile's own bucket: told at once and refreshed from then on (08.18 clause 8.2.3.6).
     pub fn set_ms_flow(&mut self, cx: &mut Context<'_>, user: u32, bucket: Bucket) {
         self.now_ms = super::emulator::millis(cx.now);
-        self.ms_flow.entry(user).or_insert(MsFlow { bucket, tag: 0, due_ms: 0 }).bucket = bucket;
-        self.tell_ms_flow(cx, user);
+        let due_ms = self.now_ms;
+        let tag = self.ms_flow.get(&user).map_or(0, |flow| flow.tag);
+        self.ms_flow.insert(user, MsFlow { bucket, tag, due_ms });
+        self.flow_due(cx, due_ms, Flow::Ms(user));
         self.settle(cx);
     }
 
@@ -196,16 +199,31 @@ impl Emulator {
         }
     }
 
+    /// May another FLOW-CONTROL PDU go in this millisecond?
+    pub(super) const fn has_room_to_tell(&mut self) -> bool {
+        if self.told.0 != self.now_ms {
+            self.told = (self.now_ms, 0);
+        }
+        self.told.1 < TOLD_PER_MS
+    }
+
+    /// A bucket is to be told: now, or when its time has come and there is room for it.
     pub(super) fn flow_due(&mut self, cx: &mut Context<'_>, due: u32, flow: Flow) {
+        let valid = match flow {
+            Flow::Cell(cell) => self.cells.get(cell as usize).map(|cell| cell.due_ms),
+            Flow::Ms(user) => self.ms_flow.get(&user).map(|flow| flow.due_ms),
+        };
+        // Otherwise it was told since then.
+        if valid != Some(due) {
+            return;
+        }
+        if due > self.now_ms || !self.has_room_to_tell() {
+            return self.sooner(due, flow);
+        }
+        self.told.1 += 1;
         match flow {
-            Flow::Cell(cell) if self.cells.get(cell as usize).is_some_and(|cell| cell.due_ms == due) => {
-                self.tell_cell_flow(cx, cell);
-            }
-            Flow::Ms(user) if self.ms_flow.get(&user).is_some_and(|flow| flow.due_ms == due) => {
-                self.tell_ms_flow(cx, user);
-            }
-            // Told since then.
-            Flow::Cell(_) | Flow::Ms(_) => {}
+            Flow::Cell(cell) => self.tell_cell_flow(cx, cell),
+            Flow::Ms(user) => self.tell_ms_flow(cx, user),
         }
     }
 

@@ -197,6 +197,8 @@ pub struct Emulator {
     waiting: VecDeque<(u32, Waiting)>,
     /// When a bucket is told again.
     pub(super) flows: VecDeque<(u32, Flow)>,
+    /// In which millisecond buckets were told last, and how many.
+    pub(super) told: (u32, u32),
     /// When a mobile must be heard lest it becomes STANDBY.
     pub(super) ready: VecDeque<(u32, u32)>,
     /// The next wake-up that was asked for.
@@ -248,6 +250,7 @@ impl Emulator {
             backed_off_ms: 0,
             waiting: VecDeque::with_capacity(1024),
             flows: VecDeque::with_capacity(config.cells as usize),
+            told: (0, 0),
             ready: VecDeque::new(),
             armed: None,
             out: Batch::with_capacity(1024),
@@ -338,9 +341,10 @@ impl Emulator {
                 None => drop(self.jobs.pop_front()),
             }
         }
+        let next_ms = self.now_ms + u32::from(!self.has_room_to_tell());
         let dues = [
             self.waiting.front().map(|(due, _)| *due),
-            self.flows.front().map(|(due, _)| *due),
+            self.flows.front().map(|(due, _)| *due.max(&next_ms)),
             self.ready.front().map(|(due, _)| *due),
         ];
         let Some(due) = dues.into_iter().flatten().min() else { return };
@@ -388,7 +392,9 @@ impl Emulator {
                 Waiting::Bvc(bvc) => self.bvc_late(cx, bvc),
             }
         }
-        while let Some((due, flow)) = pop_due(&mut self.flows, now) {
+        while self.has_room_to_tell()
+            && let Some((due, flow)) = pop_due(&mut self.flows, now)
+        {
             self.flow_due(cx, due, flow);
         }
         while let Some((_, user)) = pop_due(&mut self.ready, now) {

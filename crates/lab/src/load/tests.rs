@@ -355,6 +355,31 @@ fn flow_control_is_told_when_it_changes_and_then_again_and_again() {
 }
 
 #[test]
+fn the_rates_of_thousands_change_without_a_flood() {
+    let mut world = World::new(|load, _| (load.users, load.cells, load.nses) = (1000, 10, 1));
+    world.order(0..1000, Order::Activate, Some(&slow));
+    world.run(Duration::from_millis(1500));
+    let told = world.stats().flow_control_sent;
+    let bucket = Bucket { bmax_octets: 1000, rate_bit_per_s: 8000 };
+    let mut at_once = Vec::new();
+    let now = world.now;
+    world.load.act(
+        now,
+        |emulator, cx| (0..1000).for_each(|user| emulator.set_ms_flow(cx, user, bucket)),
+        |emission| at_once.push(emission),
+        |_| {},
+    );
+    assert_eq!(at_once.len(), 32);
+    world.route(at_once);
+    world.run(Duration::from_millis(100));
+    assert_eq!(world.stats().flow_control_sent - told, 1000);
+    assert_eq!(world.stats().flow_control_acknowledged, world.stats().flow_control_sent);
+    world.run(Duration::from_secs(10));
+    // All once more, and the ten cells once.
+    assert_eq!(world.stats().flow_control_sent - told, 2010);
+}
+
+#[test]
 fn mobiles_stay_ready_or_answer_when_they_are_paged() {
     let mut world = World::new(|load, sgsn| {
         (load.users, load.cells, load.nses) = (5, 2, 1);
