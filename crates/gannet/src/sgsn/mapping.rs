@@ -173,10 +173,13 @@ fn flow(config: &ops::SgsnConfig) -> flow_control::Config {
         rate_bit_per_s: u64::from(bucket.rate_octets_per_s) * 8,
     };
     let limit = |pdus: u16| Limit { pdus: pdus.into(), octets: u64::from(pdus) * LL_PDU_OCTETS_MAX };
+    let defaults = flow_control::Config::default();
     flow_control::Config {
+        // So that many may wait for their own buckets and the table is not full for the others; each takes a frame.
+        pdus_max: config.limits.mobiles.saturating_mul(4).clamp(defaults.pdus_max, 65_536),
         initial: BvcParameters { bvc: bucket(bssgp.bvc), default_ms: bucket(bssgp.ms) },
         data: Limits { ms: limit(bssgp.queue_ms_pdus), cell: limit(bssgp.queue_cell_pdus) },
-        ..flow_control::Config::default()
+        ..defaults
     }
 }
 
