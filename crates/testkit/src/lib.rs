@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 /// Something that a test needs from the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Need {
     /// Wireshark's dissectors.
     Tshark,
@@ -22,6 +22,8 @@ pub enum Need {
     NetAdmin,
     /// A program in the search path, by its name.
     Program(&'static str),
+    /// Anything else: the function says why the machine cannot do it, or `None` where it can.
+    That(fn() -> Option<String>),
 }
 
 impl Need {
@@ -32,6 +34,7 @@ impl Need {
             Self::Tshark => find_program("tshark").is_none().then(|| "tshark is not installed".to_owned()),
             Self::Program(name) => find_program(name).is_none().then(|| format!("{name} is not installed")),
             Self::NetAdmin => netns::missing(),
+            Self::That(missing) => missing(),
         }
     }
 }

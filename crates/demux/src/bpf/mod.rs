@@ -45,6 +45,16 @@ impl Bytecode {
     }
 }
 
+/// Why this process cannot load XDP programs, found out by loading one; `None` where it can.
+#[must_use]
+pub fn missing() -> Option<String> {
+    let mut probe = match Loader::new(&objects::PROBE).load() {
+        Ok(object) => object,
+        Err(error) => return Some(error.to_string()),
+    };
+    probe.load_xdp("probe").err().map(|error| error.to_string())
+}
+
 /// How an object is to be loaded.
 #[allow(missing_debug_implementations, reason = "the library's loader has none")]
 pub struct Loader<'a> {

@@ -11,11 +11,12 @@ mod rings;
 mod sockets;
 mod vectors;
 
+use gannet_demux::bpf;
 use gannet_testkit::{Case, Need};
 use std::process::ExitCode;
 
-/// Loading programs takes the rights that making namespaces takes, and a build with clang.
-const KERNEL: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
+/// Namespaces; and the right to load programs, a kernel that takes them, and a build with clang.
+const KERNEL: &[Need] = &[Need::NetAdmin, Need::That(bpf::missing)];
 
 const CASES: &[Case] = &[
     ("loading::maps_and_programs", KERNEL, loading::maps_and_programs),
@@ -33,7 +34,7 @@ const CASES: &[Case] = &[
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),
     (
         "life::without_rights",
-        &[Need::NetAdmin, Need::Program("clang"), Need::Program("setpriv")],
+        &[Need::NetAdmin, Need::That(bpf::missing), Need::Program("setpriv")],
         life::without_rights,
     ),
     ("vectors::wireshark_reads_the_same", &[Need::Tshark], vectors::wireshark_reads_the_same),

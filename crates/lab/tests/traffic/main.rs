@@ -14,7 +14,7 @@ use gannet_testkit::{Case, Need};
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
-const KERNEL: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
+const KERNEL: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing)];
 
 const CASES: &[Case] = &[
     ("order::depends_on_the_seed_alone", &[], order::depends_on_the_seed_alone),

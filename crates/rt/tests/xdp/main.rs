@@ -24,7 +24,7 @@ use std::time::Duration;
 static ALLOCATOR: Counting = Counting;
 
 /// Root, and a build with the kernel's programs.
-const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("clang")];
+const NEEDS: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing)];
 
 fn main() -> ExitCode {
     match std::env::var(node::CHILD).as_deref() {
