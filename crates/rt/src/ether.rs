@@ -3,7 +3,7 @@
 //! The UDP checksum is always there: RFC 768 lets IPv4 do without, but then nothing would protect what happens to the
 //! octets between here and the peer, and 400 octets that the cache holds cost some 20 ns.
 
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::frame::Frame;
 
 /// Octets of an Ethernet header without tags.
@@ -124,6 +124,18 @@ pub(crate) fn ip_packet(ethernet: &[u8]) -> Option<&[u8]> {
     None
 }
 
+/// The sender of the UDP datagram in an IP packet without extension headers; `None` where it is too short.
+pub(crate) fn udp_source(packet: &[u8]) -> Option<SocketAddr> {
+    let port = |at: usize| packet.get(at..)?.first_chunk().map(|port| u16::from_be_bytes(*port));
+    let first = packet.first()?;
+    if first >> 4 == 4 {
+        let address = packet.get(12..)?.first_chunk::<4>()?;
+        return Some(SocketAddr::from((*address, port(usize::from(first & 15) * 4)?)));
+    }
+    let address = packet.get(8..)?.first_chunk::<16>()?;
+    Some(SocketAddr::from((*address, port(40)?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +173,7 @@ mod tests {
             assert!(is_whole(pseudo + sum_of(udp)));
             assert_eq!(udp[..4], [0x59, 0xd8, 0x9c, 0x41]);
             assert_eq!(&udp[8..], payload);
+            assert_eq!(udp_source(ip), Some("192.0.2.1:23000".parse().unwrap()));
         }
     }
 
@@ -195,5 +208,9 @@ mod tests {
         frame[16] = 9;
         assert!(ip_packet(&frame).is_none());
         assert!(ip_packet(&frame[..13]).is_none());
+        let mut ipv6 = [0; 42];
+        (ipv6[0], ipv6[23], ipv6[41]) = (0x60, 1, 9);
+        assert_eq!(udp_source(&ipv6), Some("[::1]:9".parse().unwrap()));
+        assert_eq!(udp_source(&ipv6[..41]), None);
     }
 }

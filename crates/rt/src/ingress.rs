@@ -3,9 +3,9 @@
 use crate::io::{Io, MONITOR, RINGS};
 use crate::netlink::{Link, Monitor, Netlink};
 use crate::output::Output;
-use crate::steering::KernelProgram;
+use crate::steering::{KernelProgram, UplinkProgram};
 use crate::udp::UdpConfig;
-use crate::xdp::{Target, Xdp};
+use crate::xdp::{Deliver, Steering, Target, Xdp};
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use gannet_demux::device::DeviceConfig;
@@ -43,20 +43,36 @@ impl fmt::Display for Backend {
     }
 }
 
+/// What the datagrams of a port carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Traffic {
+    /// G-PDUs on Gn. The machine gets T-PDUs with the names of their rules.
+    #[default]
+    Gn,
+    /// NS on Gb. The rules are those of TLLIs; without any, next to nothing comes through ([`Backend::Xdp`] only). The
+    /// machine gets whole datagrams, those of signalling first. Which NSE sends from where the loop is told by
+    /// [`crate::Access::set_peer`].
+    Gb,
+}
+
 /// How a port is to receive.
 #[derive(Debug, Clone)]
 pub struct IngressConfig {
+    /// What it carries.
+    pub traffic: Traffic,
     /// Which back end; with [`Backend::Auto`] what cannot be had is told in [`IngressReport::refused`].
     pub backend: Backend,
     /// The UDP socket, which is there with every back end: it sends, and it receives what the kernel is left. For
     /// [`Backend::Xdp`] its address must be one address, on an Ethernet device.
     pub udp: UdpConfig,
-    /// Places for PDP contexts in the kernel's table.
+    /// Places for PDP contexts in the kernel's table; with [`Traffic::Gb`] for mobiles.
     pub contexts: u32,
     /// Places for contexts of GTPv0.
     pub contexts_v0: u32,
     /// Whether the program verifies UDP checksums; see [`gannet_demux::Config::verify_udp_checksum`].
     pub verify_udp_checksum: bool,
+    /// Packets that may wait in the ring of signalling, a power of two; only [`Traffic::Gb`] has one.
+    pub signalling_ring: u32,
     /// Packets that may wait in the real-time ring, a power of two.
     pub real_time_ring: u32,
     /// And in the best-effort ring.
@@ -70,11 +86,13 @@ impl IngressConfig {
     #[must_use]
     pub const fn new(udp: UdpConfig) -> Self {
         Self {
+            traffic: Traffic::Gn,
             backend: Backend::Auto,
             udp,
             contexts: 65_536,
             contexts_v0: 1024,
             verify_udp_checksum: false,
+            signalling_ring: 1024,
             real_time_ring: 4096,
             best_effort_ring: 8192,
             spare: 1024,
@@ -85,9 +103,37 @@ impl IngressConfig {
         DeviceConfig { rx: self.rings().to_vec(), tx: 0, spare: self.spare }
     }
 
-    /// Entries of the rings, by class: signalling is the kernel's.
+    /// Entries of the rings, by class: on Gn signalling is the kernel's.
     const fn rings(&self) -> [u32; 3] {
-        [0, self.real_time_ring, self.best_effort_ring]
+        let signalling = match self.traffic {
+            Traffic::Gn => 0,
+            Traffic::Gb => self.signalling_ring,
+        };
+        [signalling, self.real_time_ring, self.best_effort_ring]
+    }
+
+    /// The program for the traffic on a device.
+    fn program(&self, address: SocketAddr, link: &Link) -> Result<(Box<dyn Steering>, Deliver), String> {
+        let base = gannet_demux::Config {
+            addresses: vec![address.ip()],
+            contexts: self.contexts,
+            tids: self.contexts_v0,
+            shards: 1,
+            verify_udp_checksum: self.verify_udp_checksum,
+            concurrent: link.rx_queues > 1,
+            ..gannet_demux::Config::default()
+        };
+        match self.traffic {
+            Traffic::Gn => Ok((Box::new(KernelProgram::load(&base)?), Deliver::Classified)),
+            Traffic::Gb => {
+                let usual = gannet_demux::UplinkConfig::default();
+                let (samples_per_s, samples_at_once) = (usual.base.samples_per_s, usual.base.samples_at_once);
+                let base = gannet_demux::Config { samples_per_s, samples_at_once, ..base };
+                let tllis = self.contexts.saturating_mul(3);
+                let config = gannet_demux::UplinkConfig { base, port: address.port(), tllis, ..usual };
+                Ok((Box::new(UplinkProgram::load(&config)?), Deliver::Datagrams))
+            }
+        }
     }
 
     /// Frames that its rings may hold: for [`crate::LoopConfig::ring_frames`].
@@ -210,6 +256,9 @@ impl Io {
         port: Port,
         config: &IngressConfig,
     ) -> Result<SocketAddr, String> {
+        if config.traffic != Traffic::Gn {
+            return Err("sockets by class are for the user data of Gn".to_owned());
+        }
         if self.filter.is_some() {
             return Err("one port of a process can have them".to_owned());
         }
@@ -264,19 +313,11 @@ impl Io {
         if xdp.devices.iter().any(|device| device.link.name == link.name && device.target.is_some()) {
             return Err(format!("{} has a program of this process already", link.name));
         }
-        let program = KernelProgram::load(&gannet_demux::Config {
-            addresses: vec![address.ip()],
-            contexts: config.contexts,
-            tids: config.contexts_v0,
-            shards: 1,
-            verify_udp_checksum: config.verify_udp_checksum,
-            concurrent: link.rx_queues > 1,
-            ..gannet_demux::Config::default()
-        })?;
-        xdp.programs.push(Box::new(program));
+        let (program, deliver) = config.program(address, &link)?;
+        xdp.programs.push(program);
         let program = xdp.programs.len() - 1;
         let record = self.interface(config.udp.record_as.as_deref());
-        let target = Target { machine, port, record, program };
+        let target = Target { machine, port, record, program, deliver };
         let wanted = Some((&config.rings(), config.spare, target));
         self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {

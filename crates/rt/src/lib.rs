@@ -95,7 +95,7 @@ pub use busy::BusyPoll;
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
-pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay};
+pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::NetworkNamespace;
 pub use system::{Clock, daemonize, lock_memory, pin_to_core, seed};
 pub use tun::{Tun, TunAddress};

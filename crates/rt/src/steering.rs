@@ -3,9 +3,11 @@
 use crate::netlink::Link;
 use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
-use gannet_demux::{Classifier, Classify, Config};
+use gannet_demux::{Classifier, Classify, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
+use gannet_wire::id::Nsei;
+use std::net::SocketAddrV4;
 use std::os::fd::BorrowedFd;
 
 /// The XDP program on Gn.
@@ -41,11 +43,63 @@ impl Steering for KernelProgram {
         self.0.set_socket(shard, class, socket).map_err(|error| error.to_string())
     }
 
-    fn totals(&self) -> gannet_demux::Totals {
+    fn totals(&self) -> Totals {
         self.0.totals()
     }
 
-    fn of_flow(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
+    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
         self.0.of_flow(name)
+    }
+
+    /// Tunnels have no NSE.
+    fn set_peer(&mut self, _: SocketAddrV4, _: Option<Nsei>) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The XDP program on Gb.
+#[derive(Debug)]
+pub(crate) struct UplinkProgram(Uplink);
+
+impl UplinkProgram {
+    /// Loads it.
+    ///
+    /// # Errors
+    /// A sentence: what is missing.
+    pub(crate) fn load(config: &UplinkConfig) -> Result<Self, String> {
+        Uplink::load(config).map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Steering for UplinkProgram {
+    fn apply(&mut self, change: &RuleChange) -> Result<(), String> {
+        self.0.apply(change).map_err(|error| error.to_string())
+    }
+
+    fn attach(&mut self, link: &Link) -> Result<(), String> {
+        let index = link.index;
+        self.0.attach(index, XdpMode::Native).map_err(|error| format!("{}: {error}", link.name))
+    }
+
+    fn detach(&mut self, ifindex: u32) {
+        self.0.detach(ifindex);
+    }
+
+    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String> {
+        let shard = u8::try_from(queue).map_err(|_| "more than 256 receive queues".to_owned())?;
+        self.0.set_socket(shard, class, socket).map_err(|error| error.to_string())
+    }
+
+    fn totals(&self) -> Totals {
+        self.0.totals()
+    }
+
+    /// Mobiles of the uplink have names of their own, which nobody asks for.
+    fn of_flow(&self, _: u32) -> Option<FlowCounters> {
+        None
+    }
+
+    fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), String> {
+        self.0.set_peer(address, nsei).map_err(|error| error.to_string())
     }
 }

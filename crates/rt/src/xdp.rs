@@ -4,7 +4,7 @@
 use crate::netlink::{Link, Netlink};
 use crate::sys;
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddrV4};
 use gannet_demux::device::{BATCH, Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
@@ -15,6 +15,7 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::{Duration, Instant};
 use gannet_trace::pcapng::InterfaceId;
+use gannet_wire::id::Nsei;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -49,6 +50,11 @@ pub(crate) trait Steering {
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
     fn of_flow(&self, name: u32) -> Option<FlowCounters>;
+    /// Says which NSE sends from an address, or that none does.
+    ///
+    /// # Errors
+    /// A sentence.
+    fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), String>;
 }
 
 /// Where what arrives classified goes.
@@ -59,6 +65,16 @@ pub(crate) struct Target {
     pub(crate) record: Option<InterfaceId>,
     /// The place of the program that classifies it.
     pub(crate) program: usize,
+    pub(crate) deliver: Deliver,
+}
+
+/// How a machine gets what was classified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deliver {
+    /// The PDU with the name of its rule.
+    Classified,
+    /// As the datagram that it was, with its peer: the rings have but set it apart.
+    Datagrams,
 }
 
 /// A device with what is wanted of it.
@@ -140,6 +156,7 @@ impl Xdp {
             let holder = number.and_then(Holder::new).ok_or("too many devices")?;
             self.devices.push(XdpDevice::new(link.clone(), holder));
         }
+        self.release(place);
         let Some(device) = self.devices.get_mut(place) else { return Err("no device".to_owned()) };
         let before = (device.config.clone(), device.target);
         if let Some((rings, spare, target)) = rx {
@@ -148,9 +165,6 @@ impl Xdp {
             device.target = Some(target);
         }
         device.config.tx = device.config.tx.max(tx);
-        if let Some(open) = device.sockets.take() {
-            device.close(open, &mut self.umem, &self.pool);
-        }
         let result = self.open(place);
         if result.is_err() {
             // What was there before goes on.
@@ -170,6 +184,18 @@ impl Xdp {
             device.addresses.push(address);
         }
         Ok(place)
+    }
+
+    /// Closes the sockets of a device and takes its program off; false where it had none open.
+    fn release(&mut self, place: usize) -> bool {
+        let Some(device) = self.devices.get_mut(place) else { return false };
+        let Some(open) = device.sockets.take() else { return false };
+        let program = device.target.map_or(usize::MAX, |target| target.program);
+        if let Some(steering) = self.programs.get_mut(program) {
+            steering.detach(device.link.index);
+        }
+        device.close(open, &mut self.umem, &self.pool);
+        true
     }
 
     /// Opens the sockets of a device and, where it has a target, has its packets steered to them.
@@ -222,17 +248,10 @@ impl Xdp {
             }
             let link = self.netlink.link_named(&device.link.name).ok().flatten();
             let same = link.as_ref().is_some_and(|link| link.index == device.link.index);
-            if !same || failed {
-                let former = device.link.index;
-                if let Some(open) = device.sockets.take() {
-                    let program = device.target.map_or(usize::MAX, |target| target.program);
-                    if let Some(steering) = self.programs.get_mut(program) {
-                        steering.detach(former);
-                    }
-                    device.close(open, &mut self.umem, &self.pool);
-                    tell(place, Change::Gone);
-                }
+            if (!same || failed) && self.release(place) {
+                tell(place, Change::Gone);
             }
+            let Some(device) = self.devices.get_mut(place) else { continue };
             let Some(link) = link.filter(|link| link.up) else { continue };
             // Addresses and MTU may have changed without the device having gone.
             device.link = link;

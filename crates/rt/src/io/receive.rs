@@ -5,6 +5,7 @@ use crate::ether;
 use crate::messages::BATCH;
 use crate::sys;
 use crate::udp::{self, Received};
+use crate::xdp::Deliver;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::trace::{Level, TraceSink};
@@ -81,19 +82,26 @@ impl Io {
         let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return };
         let count = xdp.receive(|target, metadata, received| {
             let start = received.start;
-            if let (Some(recorder), Some(interface)) = (recorder.as_mut(), target.record)
-                && let Some(packet) = received.buffer.get(start..received.end).and_then(ether::ip_packet)
+            let packet = received.buffer.get(start..received.end).and_then(ether::ip_packet);
+            if let (Some(recorder), Some(interface), Some(packet)) =
+                (recorder.as_mut(), target.record, packet)
             {
                 recorder.ip(interface, at_ns, Direction::In, packet);
             }
+            let origin = match target.deliver {
+                Deliver::Classified => Some(Origin::Rule(metadata.name)),
+                Deliver::Datagrams => {
+                    packet.and_then(ether::udp_source).map(|peer| Origin::Peer(Peer::Udp(peer)))
+                }
+            };
             let from = start + usize::from(metadata.pdu_offset);
             let to = from + usize::from(metadata.pdu_len);
             let window = if to <= received.end { (from, to) } else { (usize::MAX, 0) };
-            let Some(frame) = frames.adopt(received.buffer, window.0, window.1) else {
+            let frame = frames.adopt(received.buffer, window.0, window.1);
+            let (Some(frame), Some(origin)) = (frame, origin) else {
                 log.dropped(Drop::RtReceiveTooLong, None);
                 return;
             };
-            let origin = Origin::Rule(metadata.name);
             arrivals.push_back(Arrival { machine: target.machine, port: target.port, origin, frame });
         });
         if count > 0 {

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
             unprivileged,
         ),
         ("sockets_by_class_where_there_is_no_xdp", NEEDS, by_class),
+        ("uplink_of_known_mobiles_comes_through_rings", NEEDS, uplink),
         ("a_polling_node_restores_what_it_changed", NEEDS, polling),
     ])
 }
@@ -336,6 +337,28 @@ fn by_class() {
         assert!(report["plain"] >= 3);
         assert_eq!((report["classified"], report["missing"]), (0, 0));
     }
+}
+
+fn uplink() {
+    let testbed = Testbed::new();
+    let mut node = testbed.start(&Plan { uplink: true, ..Plan::default() });
+    assert_eq!(node.wait_for_line("uplink"), "uplink xdp on gb1, refused []");
+    assert_eq!(node.wait_for_line("output"), "output AF_XDP on gb1, refused []");
+    node.wait_for_line("ready");
+    let mut peers = testbed.peers();
+    peers.introduce();
+    // SAPI 3 carries user data, SAPI 1 mobility management. The node answers each datagram on Gb with itself.
+    for (sapi, len) in [(3, 300), (1, 40), (3, 301)] {
+        let pdu = node::ul_unitdata(sapi, len);
+        peers.send_on_gb(&pdu);
+        assert_eq!(peers.receive(), pdu);
+    }
+    // The other interface works as before.
+    peers.send_gpdu(RULES[0].0, 64);
+    assert_eq!(peers.receive(), node::answer(RULES[0].0, 64));
+    let report = node::stop(&mut node);
+    assert_eq!((report["ring_signalling"], report["ring_best_effort"]), (1, 3));
+    assert_eq!((report["classified"], report["missing"], report["drops"]), (1, 0, 0));
 }
 
 fn polling() {

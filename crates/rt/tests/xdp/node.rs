@@ -9,10 +9,10 @@ use gannet_rt::alloc_count::allocations;
 use gannet_rt::log::{LogSink, TargetOptions};
 use gannet_rt::{
     Access, Backend, BusyPoll, Clock, EventLoop, Hooks, IngressConfig, LoopConfig, MachineId, OutputConfig,
-    OutputWay, UdpConfig,
+    OutputWay, Traffic, UdpConfig,
 };
 use gannet_testkit::netns::Background;
-use gannet_wire::id::Teid;
+use gannet_wire::id::{Teid, Tlli};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -35,7 +35,12 @@ pub struct Plan {
     pub busy_poll: String,
     pub backend: String,
     pub pcap: Option<PathBuf>,
+    /// NS is classified too.
+    pub uplink: bool,
 }
+
+/// The local TLLI of a mobile.
+pub const TLLI: u32 = 0xc000_0005;
 
 impl Default for Plan {
     fn default() -> Self {
@@ -45,6 +50,7 @@ impl Default for Plan {
             busy_poll: "off".into(),
             backend: "auto".into(),
             pcap: None,
+            uplink: false,
         }
     }
 }
@@ -53,6 +59,7 @@ impl Plan {
     pub fn to_environment(&self, command: &mut Command) {
         command.env("GANNET_TEST_GN", &self.gn).env("GANNET_TEST_GB", &self.gb);
         command.env("GANNET_TEST_POLL", &self.busy_poll).env("GANNET_TEST_BACKEND", &self.backend);
+        command.env("GANNET_TEST_UPLINK", if self.uplink { "yes" } else { "no" });
         if let Some(pcap) = &self.pcap {
             command.env("GANNET_TEST_PCAP", pcap);
         }
@@ -64,6 +71,18 @@ pub fn gpdu(teid: u32, len: usize) -> Vec<u8> {
     let mut octets = vec![0x30, 255];
     octets.extend(u16::try_from(len).unwrap().to_be_bytes());
     octets.extend(teid.to_be_bytes());
+    octets.extend(tpdu(len));
+    octets
+}
+
+/// An UL-UNITDATA of the mobile with an LL-PDU of this SAPI.
+pub fn ul_unitdata(sapi: u8, len: usize) -> Vec<u8> {
+    let mut octets = vec![0, 0, 0, 7, 1];
+    octets.extend(TLLI.to_be_bytes());
+    octets.extend([0, 0, 0x20, 0x08, 0x88, 0, 0xf1, 0x10, 0, 1, 1, 0, 1]);
+    octets.push(0x0e);
+    octets.extend((u16::try_from(len + 1).unwrap()).to_be_bytes());
+    octets.push(sapi);
     octets.extend(tpdu(len));
     octets
 }
@@ -140,6 +159,14 @@ impl Machine for Forward {
                         };
                         self.out.push(Output::Classify(RuleChange::Install(rule)));
                     }
+                    let rule = Rule {
+                        key: Key::LocalTlli(Tlli(TLLI)),
+                        name: 5,
+                        class: Class::BestEffort,
+                        precedence: Precedence::Normal,
+                        policer: None,
+                    };
+                    self.out.push(Output::Classify(RuleChange::Install(rule)));
                 }
                 Input::Timeout(_) => {}
             }
@@ -165,6 +192,9 @@ impl Hooks for Report {
         let sum = |of: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(of).sum();
         lines.push(("by_frame", sum(|socket| socket.by_frame)));
         lines.push(("by_kernel", sum(|socket| socket.by_kernel)));
+        let redirected = |class| path.classifiers.iter().map(|totals| totals.redirected(class)).sum();
+        lines.push(("ring_signalling", redirected(Class::Signalling)));
+        lines.push(("ring_best_effort", redirected(Class::BestEffort)));
         let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
         let frames = access.frames();
         lines.push(("missing", (frames.capacity() - frames.free() - held - self.1) as u64));
@@ -173,6 +203,19 @@ impl Hooks for Report {
             println!("report {name} {value}");
         }
         println!("report end 0");
+    }
+}
+
+/// The ingress of Gb, where it is classified.
+fn of_gb(udp: UdpConfig) -> IngressConfig {
+    IngressConfig {
+        traffic: Traffic::Gb,
+        contexts: 64,
+        signalling_ring: 64,
+        real_time_ring: 64,
+        best_effort_ring: 256,
+        spare: 64,
+        ..IngressConfig::new(udp)
     }
 }
 
@@ -202,11 +245,14 @@ pub fn node_under_test() -> ExitCode {
         "adaptive" => BusyPoll::Adaptive,
         _ => BusyPoll::Off,
     };
+    let uplink = of("GANNET_TEST_UPLINK") == "yes";
+    let any = UdpConfig::new("127.0.0.1:0".parse().unwrap());
+    let of_uplink = if uplink { of_gb(any).ring_frames() } else { 0 };
     let config = LoopConfig {
         frames: FRAMES,
         lock_memory: false,
         busy_poll,
-        ring_frames: ingress.ring_frames() + output.ring_frames(),
+        ring_frames: ingress.ring_frames() + output.ring_frames() + of_uplink,
         ..LoopConfig::default()
     };
     let mut node = EventLoop::new(config, clock, log).unwrap();
@@ -219,7 +265,17 @@ pub fn node_under_test() -> ExitCode {
     let said = node.attach_ingress(machine, GTP_U, &ingress).unwrap();
     println!("ingress {} on {}, refused {:?}", said.backend, said.device.unwrap_or_default(), said.refused);
     let gb = UdpConfig::new(SocketAddr::new(of("GANNET_TEST_GB").parse().unwrap(), 23000)).record_as("Gb");
-    node.bind_udp(machine, GB, &gb).unwrap();
+    if uplink {
+        let said = node.attach_ingress(machine, GB, &of_gb(gb)).unwrap();
+        println!(
+            "uplink {} on {}, refused {:?}",
+            said.backend,
+            said.device.unwrap_or_default(),
+            said.refused
+        );
+    } else {
+        node.bind_udp(machine, GB, &gb).unwrap();
+    }
     let said = node.attach_output(machine, GB, &output).unwrap();
     println!("output {} on {}, refused {:?}", said.way, said.device.unwrap_or_default(), said.refused);
     node.access().command(machine, ());
@@ -295,6 +351,12 @@ impl Peers {
         self.order(&format!("send {hex}"));
     }
 
+    /// Sends a datagram on Gb.
+    pub fn send_on_gb(&mut self, octets: &[u8]) {
+        let hex: String = octets.iter().map(|octet| format!("{octet:02x}")).collect();
+        self.order(&format!("uplink {hex}"));
+    }
+
     /// The next datagram on Gb; waits as long as it takes.
     pub fn receive(&mut self) -> Vec<u8> {
         loop {
@@ -364,6 +426,9 @@ pub fn ends() -> ExitCode {
             }
             "send" => {
                 gn.send_to(&octets_of(rest), gtp_u).unwrap();
+            }
+            "uplink" => {
+                gb.send_to(&octets_of(rest), gb_at).unwrap();
             }
             "receive" => {
                 let span = std::time::Duration::from_millis(rest.parse().unwrap());
