@@ -227,12 +227,27 @@ impl Bench {
             self.sgsn.poll_output(&mut self.around.context(), &mut outputs);
             self.take_outputs(&mut outputs);
             if !self.sgsn.has_work() {
-                return;
+                break;
             }
         }
+        self.assert_rules();
     }
 
-    fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent>>) {
+    /// A driver knows the active contexts, and no others.
+    fn assert_rules(&self) {
+        let active = self.sgsn.mobiles().flat_map(|(_, mobile)| mobile.bearers().map(move |it| (mobile, it)));
+        let mut teids: Vec<u32> = active
+            .filter(|(mobile, (nsapi, bearer))| {
+                bearer.tunnel.is_some() && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
+            })
+            .map(|(_, (_, bearer))| bearer.teid.0)
+            .filter(|_| self.sgsn.flows().is_some())
+            .collect();
+        teids.sort_unstable();
+        assert_eq!(self.rules.0.keys().copied().collect::<Vec<_>>(), teids);
+    }
+
+    pub fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent>>) {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Classify(change) => self.rules.apply(change),
