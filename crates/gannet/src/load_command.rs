@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
-use gannet_lab::load::run::{self, RunOptions, Second, Watcher, Ways};
+use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{Pacing, Spacing};
 use gannet_lab::load::{LoadConfig, Progress};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -40,6 +40,17 @@ enum PacingArgument {
     Exact,
     /// All of an interval (--burst) at its beginning, the users in random order
     Burst,
+}
+
+/// What makes the traffic.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum GeneratorArgument {
+    /// Live XDP frames and a sink at the driver where that is permitted, else sockets
+    Auto,
+    /// Live XDP frames and a sink at the driver
+    Xdp,
+    /// sendmmsg and recvmmsg
+    Sockets,
 }
 
 /// What `gannet load` can be asked.
@@ -99,6 +110,9 @@ pub struct LoadArguments {
     /// The interval of bursts, such as 10ms; with it, pacing is by bursts
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     burst: Option<Duration>,
+    /// What makes the traffic
+    #[arg(long, value_enum, default_value_t = GeneratorArgument::Auto)]
+    generator: GeneratorArgument,
     /// Share of the users who send more than they asked for, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     misbehaving: f64,
@@ -176,6 +190,11 @@ impl LoadArguments {
             pacing: match self.pacing {
                 PacingArgument::Exact if self.burst.is_none() => Pacing::Exact,
                 PacingArgument::Exact | PacingArgument::Burst => burst,
+            },
+            generator: match self.generator {
+                GeneratorArgument::Auto => Generator::Auto,
+                GeneratorArgument::Xdp => Generator::Driver,
+                GeneratorArgument::Sockets => Generator::Sockets,
             },
             groups: Groups::draw(
                 self.users,

@@ -14,6 +14,7 @@ use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, DeleteResponse, EchoResponse, ErrorIndication, UpdateRequest,
     UpdateResponse, emit_datagram, refusal,
 };
+use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
 use gannet_wire::id::{Teid, Tlli};
 use gannet_wire::llc;
@@ -218,6 +219,24 @@ impl Emulator {
         }
         self.stats.n_pdus_up += 1;
         true
+    }
+
+    /// Sends a T-PDU of a user down through the socket, as its GGSN. False where it has no active context, or no frame is
+    /// left.
+    pub fn send_g_pdu(&mut self, cx: &mut Context<'_>, user: u32, t_pdu: &[u8]) -> bool {
+        let mobile = self.mobiles.get(user as usize).filter(|mobile| mobile.phase == super::Phase::Active);
+        let (Some(mobile), Some(sgsn)) = (mobile, self.sgsn_user) else { return false };
+        let g_pdu = GPdu { teid: Teid(mobile.sgsn_data), sequence: None, npdu_number: None };
+        let Some(mut frame) = cx.frames.copy_of(t_pdu) else {
+            self.stats.no_frame += 1;
+            return false;
+        };
+        let written = frame.push(g_pdu.buffer_len()).is_some_and(|room| g_pdu.emit(t_pdu.len(), room));
+        if written {
+            let peer = Peer::Udp(SocketAddr::new(sgsn, gannet_wire::gtp::PORT_USER));
+            self.out.push(Output::Transmit { port: GTP_U, peer, frame });
+        }
+        written
     }
 
     fn ui_frame(&mut self, cx: &mut Context<'_>, user: u32, header: &[u8], octets: &[u8]) -> Option<Frame> {

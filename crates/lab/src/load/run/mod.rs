@@ -1,6 +1,7 @@
 //! One run of `gannet load`: everybody attaches, traffic goes in steps, everybody detaches.
 
 mod route;
+mod sockets;
 mod table;
 
 pub use route::device_towards;
@@ -8,8 +9,7 @@ pub use table::{live, summary};
 
 use super::plan::{Group as Member, Groups, Ramp, Sizes};
 use super::traffic::{
-    CellSpec, Direction, FlowSpec, Group, GroupResult, Pacing, Side, Spacing, StepResult, Traffic,
-    TrafficConfig,
+    CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Spacing, StepResult, Traffic, TrafficConfig,
 };
 use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User, ggsn_teid};
 use core::net::{IpAddr, Ipv4Addr};
@@ -31,6 +31,17 @@ pub enum Ways {
     Both,
 }
 
+/// What makes the traffic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generator {
+    /// Frames at the driver where the machine permits that, else sockets.
+    Auto,
+    /// Frames at the driver.
+    Driver,
+    /// Sockets.
+    Sockets,
+}
+
 /// What a run is to do.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -48,6 +59,8 @@ pub struct RunOptions {
     pub spacing: Spacing,
     /// When they leave.
     pub pacing: Pacing,
+    /// What makes it.
+    pub generator: Generator,
     /// Who is what.
     pub groups: Groups,
     /// What misbehaving users send, as a multiple of their rate.
@@ -218,7 +231,7 @@ fn group_of(member: Member) -> Group {
     }
 }
 
-fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<FlowSpec> {
+fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<(u32, FlowSpec)> {
     let sizes = sizes_of(options);
     let mut flows = Vec::new();
     for user in users {
@@ -234,12 +247,11 @@ fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<Flow
         };
         let up = down.up(ggsn_teid(user.index).0);
         match options.ways {
-            Ways::Downlink => flows.push(down),
-            Ways::Uplink => flows.push(up),
-            Ways::Both => flows.extend([down, up]),
+            Ways::Downlink => flows.push((user.index, down)),
+            Ways::Uplink => flows.push((user.index, up)),
+            Ways::Both => flows.extend([(user.index, down), (user.index, up)]),
         }
     }
-    debug_assert!(flows.iter().all(|flow| (flow.direction == Direction::Up) == (flow.group.0 >= 8)));
     flows
 }
 
@@ -276,7 +288,8 @@ pub fn traffic_config(
         })
         .collect();
     let mut shortest = u16::MAX;
-    traffic.flows = flows_of(options, users.inspect(|user| shortest = shortest.min(user.n201_u)));
+    let flows = flows_of(options, users.inspect(|user| shortest = shortest.min(user.n201_u)));
+    traffic.flows = flows.into_iter().map(|(_, flow)| flow).collect();
     let room = usize::from(shortest).saturating_sub(gannet_wire::sndcp::UNITDATA_FIRST_LEN);
     traffic.segmented = usize::from(options.sizes.largest()) > room;
     Ok(traffic)
@@ -293,8 +306,25 @@ fn traffic(
     if users.is_empty() {
         return Err("no user has a PDP context: nothing can be sent".to_owned());
     }
-    let config = traffic_config(options, users.into_iter())?;
-    let mut traffic = Traffic::new(config).map_err(|error| error.to_string())?;
+    let made = match options.generator {
+        Generator::Sockets => Err("as asked".to_owned()),
+        Generator::Auto | Generator::Driver => traffic_config(options, users.iter().copied())
+            .and_then(|config| Traffic::new(config).map_err(|error| error.to_string())),
+    };
+    let mut traffic = match made {
+        Ok(traffic) => traffic,
+        Err(error) if options.generator == Generator::Driver => return Err(error),
+        Err(why) => {
+            report.generator = format!("sockets, sendmmsg and recvmmsg ({why})");
+            let sockets = sockets::Sockets::new(load, flows_of(options, users.into_iter()));
+            for step in options.ramp.factors().enumerate().take_while(|_| !stop.load(Relaxed)) {
+                let result = sockets.run(options, load, step, stop, watcher);
+                report.steps.push((step.1, result.map_err(|error| error.to_string())?));
+            }
+            load.set_tap(None);
+            return Ok(());
+        }
+    };
     report.generator = if traffic.receives_here() {
         "live XDP frames; this core receives what the SGSN sends".to_owned()
     } else {
