@@ -221,6 +221,7 @@ pub struct Sgsn {
     /// MS radio access capability by mobile: of varying length, told to the BSS, read by nobody here.
     pub(crate) radio_capability: HashMap<Slot, MsRadioAccessCapability, SeedableRandomState>,
     pub(crate) requests: sessions::Requests,
+    pub(crate) updates: sessions::Updates,
     pub(crate) access_points: sessions::AccessPoints,
     /// When names of access points may next be looked through.
     pub(crate) apn_sweep_due: Instant,
@@ -260,6 +261,7 @@ impl Sgsn {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state.clone()),
             requests: sessions::Requests::default(),
+            updates: sessions::Updates::default(),
             access_points: sessions::AccessPoints::new(&config),
             apn_sweep_due: Instant::ZERO,
             by_peer_endpoint: HashMap::with_capacity_and_hasher(config.mobiles_max, state),

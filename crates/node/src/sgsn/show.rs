@@ -116,6 +116,7 @@ impl Sgsn {
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("radio capabilities", self.radio_capability.len()),
             ("requests to GGSNs", self.requests.len()),
+            ("updates by GGSNs", self.updates.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),
             ("LL-PDUs queued", self.gb.flow.queued_pdus() as usize),

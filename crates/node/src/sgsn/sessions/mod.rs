@@ -3,9 +3,11 @@
 mod requests;
 mod selection;
 mod tunnels;
+mod updates;
 
 pub use requests::Requests;
 pub use selection::AccessPoints;
+pub use updates::Updates;
 
 use super::contexts::ContextRef;
 use super::held::HeldKind;
@@ -105,6 +107,7 @@ impl Sgsn {
                     bearer.set_qos(&qos);
                 }
                 self.flow_changed(slot, nsapi);
+                self.updated(cx, slot, nsapi, &qos);
             }
             SmAction::Released { nsapi, cause: _ } => self.released(cx, slot, nsapi),
         }
@@ -207,6 +210,7 @@ impl Sgsn {
         whose: Option<Imsi>,
     ) {
         self.flow_gone(cx, slot, bearer.teid, whose);
+        self.update_abandoned(cx, slot, nsapi);
         self.contexts.remove(bearer.teid);
         if let Some(tunnel) = bearer.tunnel {
             self.close_tunnel(slot, nsapi, tunnel);

@@ -235,6 +235,7 @@ impl Sgsn {
 
     /// Takes the tunnel from a context, and with it its flow.
     fn take_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
+        self.update_abandoned(cx, slot, nsapi);
         let mobile = self.mobiles.get_mut(slot)?;
         let (whose, bearer) = (mobile.imsi(), mobile.bearer_mut(nsapi)?);
         let (tunnel, teid) = (bearer.tunnel.take(), bearer.teid);
@@ -295,6 +296,7 @@ impl Sgsn {
     fn ggsn_asks(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, message: &Message) {
         match message {
             Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, teid, request.nsapi),
+            Message::UpdateRequest(request) => self.ggsn_updates(cx, transaction, teid, request),
             Message::PduNotificationRequest(request) => {
                 // Network-requested activation needs a subscription that allows it.
                 self.refuse(cx, transaction, request.teid_control, Cause::ServiceNotSupported);
@@ -322,13 +324,13 @@ impl Sgsn {
         self.tunnel_lost(cx, slot, nsapi);
     }
 
-    fn refuse(&mut self, cx: &mut Context<'_>, transaction: &Transaction, to: Teid, cause: Cause) {
+    pub(super) fn refuse(&mut self, cx: &mut Context<'_>, transaction: &Transaction, to: Teid, cause: Cause) {
         let mut outputs = Batch::default();
         self.gtp.refuse(cx, transaction, to, cause, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
     }
 
-    fn peer_control(&self, teid: Teid) -> Option<Teid> {
+    pub(super) fn peer_control(&self, teid: Teid) -> Option<Teid> {
         let (slot, nsapi) = self.context_of(teid)?;
         Some(self.mobiles.get(slot)?.bearer(nsapi)?.tunnel?.peer_control)
     }

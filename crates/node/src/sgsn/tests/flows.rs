@@ -11,12 +11,14 @@ use gannet_proto::sm::network::SmEvent;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
-use gannet_wire::gtp::Cause as GtpCause;
+use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::v1u::GPdu;
+use gannet_wire::gtp::value::Qos;
+use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, Sapi};
 use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
-use gannet_wire::l3::sm::{ActivateRequest, ModifyAcceptMo, SmMessage};
+use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, SmMessage};
 
 fn profile(delay: u8, peak: u8, precedence: u8) -> QosProfile {
     QosProfile {
@@ -340,4 +342,56 @@ fn more_is_not_held_for_a_mobile_that_is_paged_than_for_it_and_for_all() {
     bench.sent.clear();
     bench.beacon(0);
     assert_eq!((bench.sent.len(), bench.sgsn.flows().unwrap().held()), (3, 3));
+}
+
+/// An Update PDP Context Request of the GGSN for phone 0.
+fn update(qos: Option<QosProfile>) -> UpdateRequest {
+    UpdateRequest { qos: qos.map(|qos| Qos::new(2, &qos)), ..UpdateRequest::new(NSAPI) }
+}
+
+fn next_update(bench: &mut Bench) -> UpdateResponse {
+    match bench.next_control() {
+        (GGSN, header, GtpMessage::UpdateResponse(response)) => {
+            assert_eq!(header.teid, Teid(GGSN_CONTROL + 5));
+            response
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_ggsn_changes_the_quality_of_service() {
+    let mut bench = Bench::attached(true);
+    let teid = bench.teid(0);
+    bench.ggsn_asks(teid, update(Some(profile(1, 4, 3))));
+    assert!(matches!(bench.hear_sm(0), SmMessage::ModifyRequestMt(_)));
+    assert!(bench.is_silent(), "the mobile is asked first");
+    bench.sm(0, 0, ModifyAcceptMo {});
+    let response = next_update(&mut bench);
+    assert_eq!((response.cause, response.teid_data), (GtpCause::RequestAccepted, Some(teid)));
+    assert_eq!(response.qos.map(|qos| qos.profile()), Some(profile(1, 4, 3)));
+    assert_eq!((bench.rule(0).class, bench.rule(0).precedence), (Class::RealTime, Precedence::Low));
+    // Without a profile there is nothing to ask the mobile.
+    bench.ggsn_asks(teid, update(None));
+    assert_eq!(next_update(&mut bench).cause, GtpCause::RequestAccepted);
+    assert!(bench.is_silent());
+    // For an endpoint that is not there.
+    bench.ggsn_asks(Teid(0x0100_0009), update(None));
+    let (_, _, GtpMessage::UpdateResponse(response)) = bench.next_control() else { panic!() };
+    assert_eq!(response.cause, GtpCause::NonExistent);
+}
+
+#[test]
+fn an_update_of_a_context_that_ends_is_refused() {
+    let mut bench = Bench::attached(true);
+    let teid = bench.teid(0);
+    bench.ggsn_asks(teid, update(Some(profile(1, 4, 3))));
+    assert!(matches!(bench.hear_sm(0), SmMessage::ModifyRequestMt(_)));
+    let deactivate = DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None };
+    bench.sm(0, 0, deactivate);
+    let response = next_update(&mut bench);
+    assert_eq!(response.cause, GtpCause::NonExistent);
+    bench.delete_answer(NSAPI);
+    assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
+    assert_eq!((bench.sgsn.updates.len(), bench.rules.0.len()), (0, 0));
 }
