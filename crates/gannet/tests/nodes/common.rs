@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub const GANNET: &str = env!("CARGO_BIN_EXE_gannet");
 
 /// How long anything may take here.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs the program to its end.
 pub fn gannet(arguments: &[&str]) -> Output {
