@@ -344,10 +344,13 @@ impl Machine for Sgsn {
                 Input::Command(command) => self.command(cx, &command),
             }
         }
-        self.send_queued(cx);
+        self.send_some(cx);
     }
 
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
+        if self.gb.flow_more {
+            self.send_some(cx);
+        }
         self.serve_uplink(cx);
         self.serve_flows(cx);
         while let Some(output) = self.out.pop() {
@@ -356,6 +359,6 @@ impl Machine for Sgsn {
     }
 
     fn has_work(&self) -> bool {
-        self.has_flow_work() || self.has_uplink_work()
+        self.gb.flow_more || self.has_flow_work() || self.has_uplink_work()
     }
 }

@@ -97,7 +97,7 @@ impl Sgsn {
             self.serve(cx, served);
             self.follow_feedback();
         }
-        self.send_queued(cx);
+        self.send_some(cx);
         let more = self.has_flow_work();
         if let Some(flows) = &mut self.flows {
             flows.pace.ended(cx.now, expected_ns, more);

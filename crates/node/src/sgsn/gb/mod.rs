@@ -38,6 +38,8 @@ pub struct Gb {
     flushing: BTreeMap<Slot, u32>,
     /// The wake-up that the queues have asked for.
     flow_asked: Instant,
+    /// More may go out at once than was sent.
+    pub(super) flow_more: bool,
     outputs: Batch<NsOutput>,
 }
 
@@ -80,6 +82,7 @@ impl Gb {
             flow: FlowControl::new(flow),
             flushing: BTreeMap::new(),
             flow_asked: Instant::ZERO,
+            flow_more: false,
             outputs: Batch::with_capacity(256),
         }
     }

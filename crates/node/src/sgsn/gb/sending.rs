@@ -43,6 +43,9 @@ const SIGNALLING: QosProfile = QosProfile {
     precedence: RadioPriority::HIGH,
 };
 
+/// LL-PDUs that go out between two looks at what has arrived.
+const SENT_AT_ONCE: u32 = 64;
+
 /// Its class and precedence.
 const FIRST: (Class, Precedence) = (Class::Signalling, Precedence::High);
 
@@ -114,7 +117,17 @@ impl Sgsn {
 
     /// Sends all that conforms now, and asks to be woken when more will.
     pub(in super::super) fn send_queued(&mut self, cx: &mut Context<'_>) {
-        loop {
+        self.send_some(cx);
+        while self.gb.flow_more {
+            self.send_some(cx);
+        }
+    }
+
+    /// The same, or a part of it: where thousands of mobiles may go on at the same instant, what arrives meanwhile does
+    /// not wait for all of them.
+    pub(in super::super) fn send_some(&mut self, cx: &mut Context<'_>) {
+        self.gb.flow_more = true;
+        for _ in 0..SENT_AT_ONCE {
             match self.gb.flow.dequeue(cx) {
                 Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.send_pdu(cx, cell, pdu),
                 Dequeue::WaitUntil(at) => {
@@ -122,9 +135,13 @@ impl Sgsn {
                         cx.timers.wake(owner::flow_key(), at);
                         self.gb.flow_asked = at;
                     }
+                    self.gb.flow_more = false;
                     break;
                 }
-                Dequeue::Empty => break,
+                Dequeue::Empty => {
+                    self.gb.flow_more = false;
+                    break;
+                }
             }
         }
         self.follow_feedback();

@@ -159,6 +159,24 @@ fn flow_control_of_a_cell() {
 }
 
 #[test]
+fn what_waited_for_a_cell_goes_a_part_at_a_time() {
+    let mut bench = Bench::attached_with(true, Ingress::Fifo);
+    bench.signal(&Message::BvcBlock { bvci: CELL, cause: Cause::OamIntervention });
+    for _ in 0..70 {
+        bench.downlink(0, NSAPI, b"n-pdu");
+    }
+    let queued = |bench: &Bench| bench.sgsn.gb().flow.queued_pdus();
+    assert_eq!(queued(&bench), 70);
+    bench.sent.clear();
+    bench.busy = true;
+    bench.signal(&Message::BvcUnblock { bvci: CELL });
+    assert_eq!((queued(&bench), bench.sgsn.has_work()), (6, true));
+    bench.collect();
+    assert_eq!((queued(&bench), bench.sgsn.has_work()), (0, false));
+    assert_eq!(bench.sent.len(), 71, "and the acknowledgement");
+}
+
+#[test]
 fn flow_control_of_a_mobile() {
     let mut bench = Bench::attached(true);
     let tlli = bench.phones[0].tlli;
