@@ -34,6 +34,14 @@ pub enum LabCommand {
         #[arg(long)]
         strict: bool,
     },
+    /// The whole chain of an experiment at a tiny size: is every packet accounted for?
+    #[command(hide = true)]
+    Chain {
+        /// gannet-fifo, gannet-reuseport, gannet-xdp or osmo-sgsn
+        candidate: String,
+        #[arg(long, default_value = "out/lab")]
+        out: PathBuf,
+    },
     /// A loop without a stack in the SGSN's place: drop, xsk, socket or two-rings
     #[command(hide = true)]
     Bare {
@@ -103,6 +111,13 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             };
             let progress = std::io::stderr().is_terminal();
             experiment(&name, &Options { size, seed, out, progress }, strict)
+        }
+        LabCommand::Chain { candidate, out } => {
+            let candidate = ed::Candidate::named(&candidate)
+                .ok_or_else(|| format!("there is no candidate '{candidate}'"))?;
+            let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
+            print!("{}", ed::check::run(gannet, candidate, &out)?);
+            Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port } => {
             let bare = ed::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;

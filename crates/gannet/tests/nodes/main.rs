@@ -5,11 +5,13 @@
 mod commands;
 mod common;
 mod end_to_end;
+mod laboratory;
 mod load;
 mod operation;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    gannet_testkit::main(&[commands::CASES, end_to_end::CASES, load::CASES, operation::CASES].concat())
+    let of_nodes = [commands::CASES, end_to_end::CASES, operation::CASES];
+    gannet_testkit::main(&[of_nodes.concat(), [laboratory::CASES, load::CASES].concat()].concat())
 }

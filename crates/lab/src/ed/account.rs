@@ -154,14 +154,21 @@ impl Step {
         to_f64(self.ring_losses) / to_f64(self.offered_all().max(1))
     }
 
-    /// Why the step says nothing, if it does not.
+    /// What is wrong however fast or slow the machine is.
     #[must_use]
-    pub fn unsound(&self) -> Option<String> {
+    pub fn fault(&self) -> Option<String> {
         if self.wrong != 0 {
             return Some(format!("{} packets at the wrong mobile, twice or damaged", self.wrong));
         }
-        if self.unaccounted() != 0 && !self.nameless {
-            return Some(format!("{} of {} packets unaccounted for", self.unaccounted(), self.offered_all()));
+        (self.unaccounted() != 0 && !self.nameless)
+            .then(|| format!("{} of {} packets unaccounted for", self.unaccounted(), self.offered_all()))
+    }
+
+    /// Why the step says nothing, if it does not.
+    #[must_use]
+    pub fn unsound(&self) -> Option<String> {
+        if let Some(why) = self.fault() {
+            return Some(why);
         }
         if self.offered_pps() < OFFERED_MIN * self.intended_pps {
             let (offered, intended) = (self.offered_pps() / 1000.0, self.intended_pps / 1000.0);

@@ -114,16 +114,9 @@ impl Bed {
             self.sgsn.output_of("ethtool", &["-K", device, "gro", "on"])?;
         }
         for device in ["gn1", "gb1"] {
+            self.load.output_of("ethtool", &["-K", device, "gro", "off"])?;
             // What the load's sockets send has its checksums, so that a program at the driver may verify them.
             self.load.output_of("ethtool", &["-K", device, "tx", "off"])?;
-        }
-        // The load's devices are received by the core that polled them last, on a timer: `load::traffic::companion`,
-        // which cannot reach these files from another namespace.
-        for device in ["gn1", "gb1"] {
-            let set = format!(
-                "cd /sys/class/net/{device}; echo 2147483647 > napi_defer_hard_irqs; echo 60000 > gro_flush_timeout"
-            );
-            self.load.output_of("sh", &["-c", &set])?;
         }
         if receive == Receive::Threads {
             for device in ["gn0", "gb0"] {
@@ -131,6 +124,22 @@ impl Bed {
                 self.sgsn.output_of("sh", &["-c", &path])?;
             }
             pin_napi_threads()?;
+        }
+        Ok(())
+    }
+
+    /// From now on the load's devices are received by the core that polled them last, on a timer: what
+    /// [`crate::load::traffic::companion`] asks for, which cannot reach these files from another namespace. Only for a
+    /// load that polls at once: until then the timer would run on the SGSN's core.
+    ///
+    /// # Errors
+    /// Where a device's files cannot be written.
+    pub fn poll_at_load(&self) -> Result<(), TestbedError> {
+        for device in ["gn1", "gb1"] {
+            let set = format!(
+                "cd /sys/class/net/{device}; echo 2147483647 > napi_defer_hard_irqs; echo 60000 > gro_flush_timeout"
+            );
+            self.load.output_of("sh", &["-c", &set])?;
         }
         Ok(())
     }

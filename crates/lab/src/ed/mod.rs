@@ -13,6 +13,7 @@ pub mod account;
 pub mod bare;
 pub mod bed;
 pub mod bench;
+pub mod check;
 pub mod delay;
 pub mod flood;
 pub mod isolation;
@@ -58,6 +59,12 @@ impl Candidate {
             Self::Xdp => "gannet-xdp",
             Self::Osmo => "osmo-sgsn",
         }
+    }
+
+    /// By its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|candidate| candidate.name() == name)
     }
 
     /// Its colour in every figure.

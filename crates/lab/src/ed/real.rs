@@ -240,6 +240,7 @@ fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) -> Result<T
     }
     config.flows = flows;
     config.drain = DRAIN;
+    bed.poll_at_load().map_err(text)?;
     bed.at_load(|| Traffic::new(config)).map_err(text)?.map_err(text)
 }
 
