@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Flows whose TEIDs no context has.
 const STRANGERS: u32 = 1000;
@@ -29,7 +29,9 @@ const GB_LOAD_PORT: u16 = 22_000;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
 /// After a step: at most so long, and until nothing has come for so long.
-const DRAIN: (Duration, Duration) = (Duration::from_secs(6), Duration::from_millis(60));
+const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(30));
+/// For what is queued at leak rates that were lowered.
+const SETTLE_MAX: Duration = Duration::from_secs(20);
 /// For a chain that was asleep, to catch up with its timers.
 const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(30);
 
@@ -317,6 +319,24 @@ impl RealChain {
         }
     }
 
+    /// Waits until nothing is queued any more, or as long as anybody may be waited for, and reads both sides at a moment
+    /// at which nothing moves between them.
+    fn settle(&mut self) -> Result<(BTreeMap<String, u64>, Vec<GroupResult>), String> {
+        let until = Instant::now() + SETTLE_MAX;
+        loop {
+            if let Some(load) = &mut self.load {
+                load.poll(WAKE_UP).map_err(text)?;
+            }
+            let before = total(&self.traffic.so_far(), |group| group.delivered);
+            let counters = self.counters()?;
+            let groups = self.traffic.so_far();
+            let still = total(&groups, |group| group.delivered) == before;
+            if (still && peers::queued(&counters) == 0) || Instant::now() > until {
+                return Ok((counters, groups));
+            }
+        }
+    }
+
     fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let mut all = BTreeMap::new();
         if let Some(address) = self.vty {
@@ -374,7 +394,7 @@ impl Chain for RealChain {
             return Err("interrupted".to_owned());
         }
         self.process.check().map_err(text)?;
-        let after = self.counters()?;
+        let (after, groups) = self.settle()?;
         let (Some(start), Some(end)) = (marks.first(), marks.get(1)) else {
             return Err("the step was over before its window".to_owned());
         };
@@ -391,11 +411,11 @@ impl Chain for RealChain {
                 .groups
                 .iter()
                 .zip(0_u8..)
-                .map(|(g, n)| group_count(g, Group(n), &result.groups, start, end))
+                .map(|(g, n)| group_count(g, Group(n), &groups, start, end))
                 .collect(),
-            unknown: find(&result.groups, STRANGE).map_or(0, |group| group.offered),
+            unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
             ring_losses: result.refused(),
-            wrong: result.total(|g| g.corrupt + g.wrong_mobile + g.repeated),
+            wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
             drops: peers::drops(&moved),
             queued: peers::queued(&after),
@@ -407,8 +427,8 @@ impl Chain for RealChain {
         step.raw.insert("refused_gn".to_owned(), result.gn.refused);
         step.raw.insert("refused_gb".to_owned(), result.gb.refused);
         step.raw.insert("unmarked".to_owned(), result.unmarked);
-        step.raw.insert("other_step".to_owned(), result.total(|g| g.other_step));
-        step.raw.insert("reordered".to_owned(), result.total(|g| g.reordered));
+        step.raw.insert("other_step".to_owned(), total(&groups, |g| g.other_step));
+        step.raw.insert("reordered".to_owned(), total(&groups, |g| g.reordered));
         Ok(step)
     }
 
@@ -473,6 +493,10 @@ impl Chain for RealChain {
             None => Ok(()),
         }
     }
+}
+
+fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {
+    groups.iter().map(what).sum()
 }
 
 fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
