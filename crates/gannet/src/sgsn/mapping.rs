@@ -6,7 +6,9 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
-use gannet_proto::bssgp::flow_control::{self, Bucket, BvcParameters, Limit, Limits};
+use gannet_proto::bssgp::flow_control::{
+    self, Amount, Bucket, BvcParameters, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, Watermarks,
+};
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
@@ -179,8 +181,22 @@ fn flow(config: &ops::SgsnConfig) -> flow_control::Config {
         pdus_max: config.limits.mobiles.saturating_mul(4).clamp(defaults.pdus_max, 65_536),
         initial: BvcParameters { bvc: bucket(bssgp.bvc), default_ms: bucket(bssgp.ms) },
         data: Limits { ms: limit(bssgp.queue_ms_pdus), cell: limit(bssgp.queue_cell_pdus) },
+        feedback: Some(Watermarks {
+            ms: watermark(bssgp.watermark_ms),
+            cell: watermark(bssgp.watermark_cell),
+        }),
+        real_time: RealTimeShare { percent: bssgp.real_time_percent, ..defaults.real_time },
+        wait_quantum: WaitQuantum {
+            delay_max: Duration::from_millis(bssgp.send_delay_ms.into()),
+            ..defaults.wait_quantum
+        },
         ..defaults
     }
+}
+
+fn watermark(mark: ops::Watermark) -> Watermark {
+    let amount = |pdus: u16| Amount { pdus: pdus.into(), octets: u64::from(pdus) * 1500 };
+    Watermark { high: amount(mark.high), low: amount(mark.low) }
 }
 
 /// Nothing of the node itself differs.
@@ -241,6 +257,19 @@ mod tests {
     }
 
     const NS: &str = "ns\n bind udp a\n  listen 127.0.0.1 23000\n";
+
+    #[test]
+    fn flow_control_is_as_configured() {
+        let lines = " watermark ms high 4 low 1\n real-time share 50\n send-delay 0\n";
+        let config = plan_of(&format!("{NS}bssgp\n{lines}")).0.unwrap().config.flow;
+        let marks = config.feedback.unwrap();
+        assert_eq!((marks.ms.high.pdus, marks.ms.low.pdus, marks.cell.high.pdus), (4, 1, 64));
+        assert_eq!((config.real_time.percent, config.wait_quantum.delay_max), (50, Duration::ZERO));
+        let config = plan_of(NS).0.unwrap().config.flow;
+        let defaults = flow_control::Config::default();
+        assert_eq!(config.feedback, Some(Watermarks::default()), "what nobody has written");
+        assert_eq!((config.real_time, config.wait_quantum), (defaults.real_time, defaults.wait_quantum));
+    }
 
     #[test]
     fn numbers_of_ggsns_become_places() {

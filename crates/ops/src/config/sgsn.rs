@@ -129,6 +129,23 @@ pub struct BssgpConfig {
     pub queue_cell_pdus: u16,
     /// PDU lifetime in centiseconds; `None` is infinite (08.18 clause 11.3.25).
     pub pdu_lifetime_cs: Option<u16>,
+    /// PDUs of one mobile at which its flows wait at the input, and at which they go on.
+    pub watermark_ms: Watermark,
+    /// The same of what waits for the bucket of a cell.
+    pub watermark_cell: Watermark,
+    /// What real time may take of a cell while best effort waits, in percent.
+    pub real_time_percent: u8,
+    /// How long best effort may wait to be sent together, in ms.
+    pub send_delay_ms: u16,
+}
+
+/// A high and a low watermark, in PDUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watermark {
+    /// Full from here on.
+    pub high: u16,
+    /// No longer full from here down.
+    pub low: u16,
 }
 
 /// A leaky bucket.
@@ -148,6 +165,10 @@ impl Default for BssgpConfig {
             queue_ms_pdus: 128,
             queue_cell_pdus: 1024,
             pdu_lifetime_cs: Some(1000),
+            watermark_ms: Watermark { high: 8, low: 2 },
+            watermark_cell: Watermark { high: 64, low: 16 },
+            real_time_percent: 80,
+            send_delay_ms: 50,
         }
     }
 }

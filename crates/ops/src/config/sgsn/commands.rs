@@ -1,6 +1,6 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, SgsnConfig};
+use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, SgsnConfig, Watermark};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
@@ -89,6 +89,20 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
         }
         if config.queue_cell_pdus != default.queue_cell_pdus {
             text.line(format_args!("queue-limit cell {}", config.queue_cell_pdus));
+        }
+        let marks = [
+            ("ms", config.watermark_ms, default.watermark_ms),
+            ("cell", config.watermark_cell, default.watermark_cell),
+        ];
+        for (word, Watermark { high, low }, _) in marks.into_iter().filter(|(_, own, default)| own != default)
+        {
+            text.line(format_args!("watermark {word} high {high} low {low}"));
+        }
+        if config.real_time_percent != default.real_time_percent {
+            text.line(format_args!("real-time share {}", config.real_time_percent));
+        }
+        if config.send_delay_ms != default.send_delay_ms {
+            text.line(format_args!("send-delay {}", config.send_delay_ms));
         }
         match config.pdu_lifetime_cs {
             lifetime if lifetime == default.pdu_lifetime_cs => {}
@@ -427,6 +441,46 @@ fn bucket(edit: &Edit<'_, SgsnConfig>) -> Result<Bucket, CommandError> {
     Ok(Bucket { bmax_octets: edit.args.value(0)?, rate_octets_per_s: edit.args.value(1)? })
 }
 
+/// Between input and output, and among those who share a cell.
+fn install_sharing(grammar: &mut Grammar<Sgsn>) {
+    let bssgp = &[Node::Bssgp];
+    grammar.add(
+        bssgp,
+        "watermark (ms|cell) high <2-65535> low <1-65534>",
+        "When flows wait at the input\nFor one mobile\nFor one cell\nThey wait from so many PDUs on\nPDUs\n\
+         They go on at so many\nPDUs",
+        Action::<Sgsn>::Set(|edit| {
+            let mark = Watermark { high: edit.args.value(1)?, low: edit.args.value(2)? };
+            if mark.low >= mark.high {
+                return Err(CommandError::new("the low watermark is below the high one."));
+            }
+            match edit.args.text(0) {
+                "ms" => edit.config.bssgp.watermark_ms = mark,
+                _ => edit.config.bssgp.watermark_cell = mark,
+            }
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "real-time share <1-100>",
+        "Real time\nWhat it may take of a cell while best effort waits\nPercent; 100 is all",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.real_time_percent = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "send-delay <0-1000>",
+        "How long best effort of a mobile may wait to be sent together\nMilliseconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.send_delay_ms = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+}
+
 fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
     let bssgp = &[Node::Bssgp];
     let rest = "Bmax\nOctets\nR\nOctets per second";
@@ -461,6 +515,7 @@ fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+    install_sharing(grammar);
     grammar.add(
         bssgp,
         "pdu-lifetime (<1-65534>|infinite)",

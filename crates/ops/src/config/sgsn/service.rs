@@ -342,4 +342,21 @@ mod tests {
         assert_eq!((core, frames, real_time_cell_kbit), (None, None, None));
         assert_eq!(ceilings.mbr_kbps, [Some(128), None]);
     }
+
+    #[test]
+    fn the_lines_of_flow_control_too() {
+        let lines = [
+            "watermark ms high 4 low 1",
+            "watermark cell high 40 low 9",
+            "real-time share 50",
+            "send-delay 0",
+        ];
+        let text = format!("sgsn\n gtp local-ip 127.0.0.1\nbssgp\n {}\n", lines.join("\n "));
+        let written = config::write::<Sgsn>(&config::read::<Sgsn>("x", &text).unwrap().config);
+        for line in lines {
+            assert!(written.lines().any(|written| written.trim() == line), "{line}: {written}");
+        }
+        let wrong = text.replace("low 9", "low 40");
+        assert!(config::read::<Sgsn>("x", &wrong).unwrap_err().to_string().contains("below the high one"));
+    }
 }
