@@ -1,9 +1,8 @@
-//! What a network interface says of itself, and sockets that poll it: the calls that have no safe form.
-#![expect(unsafe_code, reason = "ioctl and setsockopt")]
+//! What a network interface says of itself: the calls that have no safe form.
+#![expect(unsafe_code, reason = "ioctl")]
 
 use std::ffi::CString;
 use std::io;
-use std::net::UdpSocket;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 /// Index of an interface of this thread's network namespace.
@@ -120,50 +119,6 @@ pub fn statistics(name: &str) -> io::Result<Vec<(String, u64)>> {
     Ok(octets.chunks_exact(GSTRING_LEN).map(text).zip(values.into_iter().skip(1)).collect())
 }
 
-/// Makes a socket poll the interface that it receives from, with each call that finds nothing: at most `budget` packets,
-/// on the core of the caller. It knows the interface once it has received something from there.
-///
-/// # Errors
-/// Where the kernel cannot do it, or does not let this process.
-pub fn busy_poll(socket: &UdpSocket, budget: u16) -> io::Result<()> {
-    const SO_BUSY_POLL: libc::c_int = 46;
-    const SO_PREFER_BUSY_POLL: libc::c_int = 69;
-    const SO_BUSY_POLL_BUDGET: libc::c_int = 70;
-    let options =
-        [(SO_PREFER_BUSY_POLL, 1), (SO_BUSY_POLL_BUDGET, libc::c_int::from(budget)), (SO_BUSY_POLL, 1)];
-    for (option, value) in options {
-        let value: libc::c_int = value;
-        let len = libc::socklen_t::try_from(size_of_val(&value)).unwrap_or(0);
-        // SAFETY: a value that lives through the call, and its size.
-        let result = unsafe {
-            libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), len)
-        };
-        if result < 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok(())
-}
-
-/// The NAPI instance that a socket received from last; 0 where there was none.
-#[must_use]
-pub fn napi_id(socket: &UdpSocket) -> u32 {
-    const SO_INCOMING_NAPI_ID: libc::c_int = 56;
-    let mut id: u32 = 0;
-    let mut len = libc::socklen_t::try_from(size_of_val(&id)).unwrap_or(0);
-    // SAFETY: a value that lives through the call, and its size.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            SO_INCOMING_NAPI_ID,
-            (&raw mut id).cast(),
-            &raw mut len,
-        )
-    };
-    if result < 0 { 0 } else { id }
-}
-
 /// The monotonic clock in ns, the one of `bpf_ktime_get_ns`.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
@@ -171,19 +126,6 @@ pub fn monotonic_ns() -> u64 {
     // SAFETY: the kernel writes the structure.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
-
-/// Moves the calling thread into the network namespace that a file names (`/run/netns/NAME`).
-///
-/// # Errors
-/// Where there is none, or this process may not.
-pub fn enter_namespace(path: &std::path::Path) -> io::Result<()> {
-    let file = std::fs::File::open(path)?;
-    // SAFETY: a descriptor that lives through the call; it changes this thread alone.
-    match unsafe { libc::setns(file.as_raw_fd(), libc::CLONE_NEWNET) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 #[cfg(test)]
@@ -197,11 +139,5 @@ mod tests {
         assert!(index("no-such-device").is_err());
         assert!(statistics("a-name-that-is-far-too-long").is_err());
         assert!(monotonic_ns() > 0);
-    }
-
-    #[test]
-    fn a_socket_without_traffic_has_no_interface() {
-        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        assert_eq!(napi_id(&socket), 0);
     }
 }

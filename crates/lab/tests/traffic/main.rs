@@ -79,10 +79,10 @@ fn between_namespaces(body: impl FnOnce(&Netns) + Send) {
 }
 
 fn enter_and(netns: &Netns, body: impl FnOnce() + Send) {
-    let path = std::path::Path::new("/run/netns").join(netns.name());
+    let netns = gannet_rt::NetworkNamespace::named(netns.name()).unwrap();
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || {
-            gannet_demux::link::enter_namespace(&path).unwrap();
+            netns.enter().unwrap();
             body();
         });
         if let Err(panic) = thread.join() {

@@ -14,14 +14,14 @@ use gannet_demux::link;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::fs;
 use std::io;
-use std::net::{SocketAddrV4, UdpSocket};
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// As the sink's program knows it: `MARK_MAGIC`, and four octets to fill `ECHO_ROOM`.
 const ECHO_MARK: [u8; 8] = [0x75, 0x54, 0x6e, 0x47, 0, 0, 0, 0];
 /// Packets of one poll.
-const BUDGET: u16 = 64;
+const BUDGET: i32 = 64;
 const INTERVAL: &str = "gro_flush_timeout";
 /// From one poll by the timer to the next, at first.
 const INTERVAL_NS: u64 = 60_000;
@@ -31,7 +31,7 @@ const DEFER: u64 = 0x7fff_ffff;
 /// A socket that polls one of our devices.
 #[derive(Debug)]
 pub struct Companion {
-    socket: UdpSocket,
+    socket: gannet_rt::Companion,
     settings: Vec<(PathBuf, String)>,
 }
 
@@ -41,13 +41,11 @@ impl Companion {
     /// # Errors
     /// Where a socket cannot be made, or the SGSN's host answers no echo.
     pub fn new(side: &Side) -> io::Result<Self> {
-        let socket = UdpSocket::bind(SocketAddrV4::new(side.local, 0))?;
-        socket.set_nonblocking(true)?;
+        let socket = gannet_rt::Companion::open(SocketAddrV4::new(side.local, 0).into(), BUDGET)?;
         let settings = [("napi_defer_hard_irqs", DEFER), (INTERVAL, INTERVAL_NS)];
         let settings = settings.iter().filter_map(|(name, value)| set(&side.device, name, *value)).collect();
         let this = Self { socket, settings };
         this.find(side)?;
-        link::busy_poll(&this.socket, BUDGET)?;
         this.poll();
         Ok(this)
     }
@@ -68,17 +66,16 @@ impl Companion {
 
     /// Receives on this core what waits at the device.
     pub fn poll(&self) {
-        let mut octets = [0; 64];
-        while self.socket.recv(&mut octets).is_ok() {}
+        while self.socket.poll() {}
     }
 
     fn find(&self, side: &Side) -> io::Result<()> {
-        let port = self.socket.local_addr()?.port();
+        let port = self.socket.socket().local_addr()?.port();
         let pinger = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4))?;
         pinger.bind(&SockAddr::from(SocketAddrV4::new(side.local, 0)))?;
         let request = echo_request(side, port);
         let begin = Instant::now();
-        while link::napi_id(&self.socket) == 0 {
+        while !self.socket.knows_its_device() {
             if begin.elapsed() > Duration::from_secs(3) {
                 let message = format!("{} answers no echo request through {}", side.peer, side.device);
                 return Err(io::Error::new(io::ErrorKind::TimedOut, message));
@@ -87,7 +84,7 @@ impl Companion {
             for _ in 0..20 {
                 std::thread::sleep(Duration::from_millis(5));
                 self.poll();
-                if link::napi_id(&self.socket) != 0 {
+                if self.socket.knows_its_device() {
                     break;
                 }
             }

@@ -218,7 +218,7 @@ impl TrafficConfig {
             turn: Duration::from_millis(5),
             batch: None,
             sink_interval: None,
-            drain: (Duration::from_secs(3), Duration::from_millis(50)),
+            drain: (Duration::from_secs(3), Duration::from_millis(300)),
             segmented: false,
         }
     }
