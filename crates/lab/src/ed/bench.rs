@@ -192,7 +192,8 @@ impl<'a> Bench<'a> {
             octets: setup.octets,
             warm_up_s: self.sizes.warm_up_s,
             window_s: self.sizes.window_s,
-            burst_ms: 10,
+            // The thesis's bursts of 10 ms are thousands of packets today, and the driver's ring has 256 places.
+            burst_ms: 0,
             seed: 0,
         }
     }

@@ -124,10 +124,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
     if rest > 0.0 {
         groups.extend(bench.mix(setup, rest, 0.0).groups);
     }
-    let mut offer = bench.offer(setup, groups);
-    // A burst of all users every 10 ms would be a queue of its own making.
-    offer.burst_ms = 0;
-    offer
+    bench.offer(setup, groups)
 }
 
 fn judge(bench: &mut Bench<'_>, lines: &[Line], bare: &Line) {

@@ -37,8 +37,6 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             for ((runner, found), kept) in runners.iter_mut().zip(&found).zip(&mut kept) {
                 let mut offer = bench.mix(&setup, LOAD * found.pps.median(), 0.0);
                 offer.unknown_pps = part * drop_pps;
-                // A burst of all users would delay its own last packets.
-                offer.burst_ms = 0;
                 let axis: Axis = vec![
                     ("candidate", json!(runner.candidate.name())),
                     ("what", json!("flood of unknown TEIDs")),

@@ -35,7 +35,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 spacing: Spacing::Fixed,
             };
             let mut offer = bench.offer(&setup, vec![group]);
-            (offer.window_s, offer.burst_ms) = (offer.window_s * 2.0, 0);
+            offer.window_s *= 2.0;
             let axis: Axis =
                 vec![("candidate", json!(runner.candidate.name())), ("repetition", json!(repetition))];
             let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;

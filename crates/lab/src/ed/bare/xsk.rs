@@ -75,22 +75,22 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
 /// every tenth of a second. So the cost is known also where no generator can reach the rate.
 fn only_drop(classifier: &Classifier, companion: &Companion, going: &dyn Fn() -> bool) {
     let dropped = || classifier.totals().of(gannet_proto::drops::Drop::DemuxBlocked);
-    let (mut ns, mut count, mut last) = (0_u128, 0, dropped());
+    let (mut ns, mut count) = (0_u128, 0);
     let mut told = Instant::now();
     while going() {
         let filling = Instant::now();
         while filling.elapsed() < FILL {
             std::hint::spin_loop();
         }
+        let before = dropped();
         let begin = Instant::now();
         let _ = companion.poll();
         let took = begin.elapsed();
-        let now = dropped();
-        if now - last >= FULL {
+        let batch = dropped() - before;
+        if batch >= FULL {
             ns += took.as_nanos();
-            count += now - last;
+            count += batch;
         }
-        last = now;
         if told.elapsed() >= TELL {
             told = Instant::now();
             // One line, so that its reader sees both numbers of the same moment.
