@@ -115,6 +115,9 @@ impl Lab for RealLab {
                 process.last_words()
             ));
         }
+        if receive == Receive::Process {
+            bed.poll_at_sgsn().map_err(text)?;
+        }
         let users = load.users();
         let flows = users.iter().map(|user| FlowSpec {
             size: setup.octets,
@@ -215,6 +218,8 @@ fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     let ggsn = GN_LOAD.parse().map_err(|error| format!("{GN_LOAD}: {error}"))?;
     let mut config = LoadConfig::new(parse(GB_LOAD, GB_LOAD_PORT)?, parse(GB_SGSN, GB_PORT)?, ggsn);
     (config.users, config.cells) = (setup.users, setup.cells);
+    // A message that a full socket lost is soon sent again.
+    (config.retry, config.tries) = (gannet_proto::time::Duration::from_secs(1), 10);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
     config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
     Ok(config)

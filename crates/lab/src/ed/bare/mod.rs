@@ -84,7 +84,7 @@ pub fn run(options: &Options) -> Result<(), String> {
 
 /// Lets this process be the only one that polls a device.
 fn defer_interrupts(device: &str) -> Result<(), String> {
-    for (name, value) in [("napi_defer_hard_irqs", "100"), ("gro_flush_timeout", "2000000")] {
+    for (name, value) in [("napi_defer_hard_irqs", "100"), ("gro_flush_timeout", "100000")] {
         let path = format!("/sys/class/net/{device}/{name}");
         std::fs::write(&path, value).map_err(|error| format!("{path}: {error}"))?;
     }
