@@ -129,6 +129,26 @@ impl Netlink {
         }
     }
 
+    /// Takes over what may change of a device that stays: its address and its MTU. False, and nothing has changed, where
+    /// it is down or not there any more under its number and name. Allocates nothing.
+    pub(crate) fn renew(&mut self, link: &mut Link) -> bool {
+        let mut body = [0; 16];
+        body[4..8].copy_from_slice(&link.index.to_ne_bytes());
+        let mut renewed = false;
+        let asked = self.ask(&Question::new(libc::RTM_GETLINK, 0, &body), |kind, body| {
+            if kind != libc::RTM_NEWLINK {
+                return;
+            }
+            if let Some(news) = link_news(body)
+                && (news.index, news.name, news.up) == (link.index, link.name.as_bytes(), true)
+            {
+                (link.address, link.mtu) = (news.address, news.mtu);
+                renewed = true;
+            }
+        });
+        asked.is_ok() && renewed
+    }
+
     /// Through which device a packet to `to` leaves, and to which neighbour; `None` where there is no route.
     pub(crate) fn route(&mut self, to: IpAddr) -> Option<(u32, IpAddr)> {
         let bits = if to.is_ipv4() { 32 } else { 128 };
@@ -310,26 +330,38 @@ fn address_of(octets: &[u8]) -> Option<IpAddr> {
     }
 }
 
-fn link_of(body: &[u8]) -> Option<Link> {
+/// What a message says of a device.
+struct LinkNews<'a> {
+    index: u32,
+    name: &'a [u8],
+    address: Option<[u8; 6]>,
+    mtu: usize,
+    up: bool,
+}
+
+fn link_news(body: &[u8]) -> Option<LinkNews<'_>> {
     let index = u32::from_ne_bytes(field(body, 4)?);
     let flags = u32::from_ne_bytes(field(body, 8)?);
     let up = flags & u32::try_from(libc::IFF_UP).unwrap_or(1) != 0;
-    let mut link = Link { index, name: String::new(), address: None, mtu: 0, up, rx_queues: 1 };
+    let mut news = LinkNews { index, name: &[], address: None, mtu: 0, up };
     for (kind, value) in attributes(body, 16) {
         match kind {
-            libc::IFLA_IFNAME => {
-                let octets = value.iter().copied().take_while(|octet| *octet != 0).collect();
-                link.name = String::from_utf8(octets).unwrap_or_default();
-            }
-            libc::IFLA_ADDRESS if value.len() == 6 => link.address = field(value, 0),
+            libc::IFLA_IFNAME => news.name = value.split(|octet| *octet == 0).next().unwrap_or_default(),
+            libc::IFLA_ADDRESS if value.len() == 6 => news.address = field(value, 0),
             libc::IFLA_MTU => {
-                link.mtu = field(value, 0).and_then(|mtu| u32::from_ne_bytes(mtu).try_into().ok())?;
+                news.mtu = field(value, 0).and_then(|mtu| u32::from_ne_bytes(mtu).try_into().ok())?;
             }
             _ => {}
         }
     }
-    link.rx_queues = rx_queues(&link.name);
-    Some(link)
+    Some(news)
+}
+
+fn link_of(body: &[u8]) -> Option<Link> {
+    let LinkNews { index, name, address, mtu, up } = link_news(body)?;
+    let name = String::from_utf8(name.to_vec()).unwrap_or_default();
+    let rx_queues = rx_queues(&name);
+    Some(Link { index, name, address, mtu, up, rx_queues })
 }
 
 /// Receive queues that are in use; netlink tells how many there are room for.
@@ -354,6 +386,10 @@ mod tests {
         assert_eq!((link.name.as_str(), link.address), ("lo", Some([0; 6])));
         assert!(link.mtu >= 16_384 && link.up);
         assert_eq!(netlink.link_named("no-such-dev").unwrap(), None);
+        let mut changed = Link { mtu: 1, ..link.clone() };
+        assert!(netlink.renew(&mut changed));
+        assert_eq!(changed, link);
+        assert!(!netlink.renew(&mut Link { name: "no-such-dev".to_owned(), ..link }));
         assert_eq!(netlink.device_of("192.0.2.77".parse().unwrap()).unwrap(), None);
         assert_eq!(netlink.route("127.0.0.1".parse().unwrap()), None, "nothing leaves");
         assert_eq!(netlink.neighbour(link.index, "127.0.0.9".parse().unwrap()), Neighbour::Unknown);

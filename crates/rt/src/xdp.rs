@@ -246,6 +246,10 @@ impl Xdp {
             if !at_once && !failed && sys::interface_index(&device.name) == Some(device.link.index) {
                 continue;
             }
+            // The commonest news, which concerns another device or an address, must not cost an allocation.
+            if !failed && self.netlink.renew(&mut device.link) {
+                continue;
+            }
             let link = self.netlink.link_named(&device.link.name).ok().flatten();
             let same = link.as_ref().is_some_and(|link| link.index == device.link.index);
             if (!same || failed) && self.release(place) {
@@ -253,7 +257,6 @@ impl Xdp {
             }
             let Some(device) = self.devices.get_mut(place) else { continue };
             let Some(link) = link.filter(|link| link.up) else { continue };
-            // Addresses and MTU may have changed without the device having gone.
             device.link = link;
             if device.sockets.is_none() {
                 match self.open(place) {

@@ -261,7 +261,8 @@ pub fn node_under_test() -> ExitCode {
     }
     let frames = node.access().frames().clone();
     let spare = frames.capacity() - frames.free();
-    let machine = node.add_machine(Forward::default(), |_, (), _| {});
+    let machine =
+        node.add_machine(Forward { out: Batch::with_capacity(1024), ..Forward::default() }, |_, (), _| {});
     let said = node.attach_ingress(machine, GTP_U, &ingress).unwrap();
     println!("ingress {} on {}, refused {:?}", said.backend, said.device.unwrap_or_default(), said.refused);
     let gb = UdpConfig::new(SocketAddr::new(of("GANNET_TEST_GB").parse().unwrap(), 23000)).record_as("Gb");
