@@ -28,10 +28,14 @@ struct {
 	__type(value, struct totals);
 } totals SEC(".maps");
 
-/* The bucket of the unknown contexts that go up, as a theoretical arrival time; and the clock of a test. */
+/*
+ * The bucket of the unknown contexts that go up, as a theoretical arrival time; the clock of a test; and the bucket of
+ * signalling from unknown mobiles.
+ */
 enum {
 	CELL_SAMPLE_TAT,
 	CELL_TEST_CLOCK,
+	CELL_STRANGER_TAT,
 	CELLS,
 };
 

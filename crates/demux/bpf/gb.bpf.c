@@ -2,7 +2,7 @@
 //
 // Uplink on Gb: whose LL-PDU it is, and what becomes of it, before the kernel spends anything on it.
 //
-// An UL-UNITDATA names its mobile by TLLI: a local one is the SGSN's own and unique, a foreign or random one means
+// An UL-UNITDATA names its mobile by TLLI: a local one that the SGSN has assigned is unique, every other one means
 // something in its cell only, which is named by the NSE, that is by the address from which it sends, and the BVCI.
 // Every other PDU of NS and BSSGP goes to the node. The model in src/model/uplink.rs says the same in Rust.
 
@@ -18,6 +18,8 @@
 #define IEI_LLC_PDU 0x0e
 /* Elements in front of the LL-PDU that are skipped; longer chains go to the node. */
 #define ELEMENTS_MAX 8
+/* Octets of an LL-PDU with user data that are none of the N-PDU: address, control and FCS of LLC, header of SNDCP. */
+#define LL_PDU_HEADERS 10
 
 // Our NS port, in the order of the wire.
 const volatile __be16 ns_port;
@@ -25,6 +27,10 @@ const volatile __be16 ns_port;
 // 0 for no limit.
 const volatile __u64 signalling_interval_ns;
 const volatile __u64 signalling_burst_ns;
+// Signalling of mobiles that nobody knows has a sample of its own, so that user data of others of them does not keep
+// them from attaching: in the same terms as that of user data.
+const volatile __u64 stranger_interval_ns;
+const volatile __u64 stranger_burst_ns;
 
 // From a peer's IPv4 address and port (octets of the wire: 4, 2, and 2 of 0) to its NSEI.
 struct {
@@ -34,9 +40,11 @@ struct {
 	__type(value, __u64);
 } peers SEC(".maps");
 
-// From NSEI (16 bits), BVCI (16 bits) and TLLI, or from a local TLLI alone, to the name of the mobile.
+// From NSEI (16 bits), BVCI (16 bits) and TLLI, or from a local TLLI alone, to the name of the mobile. A mobile has one
+// for nearly all its time and three at most, so memory is taken as they come.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 1);
 	__type(key, __u64);
 	__type(value, __u64);
@@ -47,8 +55,17 @@ struct unitdata {
 	__u16 bvci;
 	struct part ns;
 	struct part llc;
-	__u8 sapi;
+	/* User data of a mobile, and not what its LLC says to ours. */
+	__u8 is_data;
 };
+
+static __always_inline int is_user_data(__u8 address, __u8 control)
+{
+	__u8 sapi = address & 15;
+
+	/* UI frames begin with 110. */
+	return (sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) && (control & 0xe0) == 0xc0;
+}
 
 // The LL-PDU among the elements from `offset`.
 static __always_inline int find_llc(void *data, void *end, __u32 offset, __u32 stop, struct unitdata *pdu)
@@ -82,7 +99,7 @@ static __always_inline int find_llc(void *data, void *end, __u32 offset, __u32 s
 				return OURS_TO_KERNEL;
 			pdu->llc.at = offset;
 			pdu->llc.len = len;
-			pdu->sapi = *(__u8 *)p & 15;
+			pdu->is_data = len > 1 && p + 2 <= end && is_user_data(*(__u8 *)p, *(__u8 *)(p + 1));
 			return FOUND;
 		}
 		offset += len;
@@ -112,34 +129,28 @@ static __always_inline int parse_unitdata(void *data, void *end, __u32 at, __u32
 static __always_inline int find_mobile(struct datagram *udp, struct unitdata *pdu, struct context **mobile)
 {
 	__u64 key = pdu->tlli;
-	__u64 *name;
+	__u64 *name = NULL;
 
 	*mobile = NULL;
-	/* Local TLLIs begin with 11; foreign ones with 10, random ones with 01111. */
-	if (pdu->tlli >> 30 != 3) {
+	/* Local TLLIs begin with 11. */
+	if (pdu->tlli >> 30 == 3)
+		name = bpf_map_lookup_elem(&tllis, &key);
+	if (!name) {
 		__u64 peer = (__u64)udp->source_port << 32 | udp->source;
-		__u64 *nsei;
+		__u64 *nsei = bpf_map_lookup_elem(&peers, &peer);
 
-		if (pdu->tlli >> 30 != 2 && pdu->tlli >> 27 != 15)
-			return COUNT_UNKNOWN_TLLI;
 		/* Of an address that is no NS-VC's, or not of version 4, the node knows more. */
-		nsei = bpf_map_lookup_elem(&peers, &peer);
 		if (!nsei)
 			return OURS_TO_KERNEL;
 		key |= *nsei << 48 | (__u64)pdu->bvci << 32;
+		name = bpf_map_lookup_elem(&tllis, &key);
 	}
-	name = bpf_map_lookup_elem(&tllis, &key);
 	if (!name)
 		return COUNT_UNKNOWN_TLLI;
 	*mobile = entry_at(*name);
 	if (!*mobile || !((*mobile)->keys & BY_TLLI) || (*mobile)->name != *name)
 		return COUNT_UNKNOWN_TLLI;
 	return FOUND;
-}
-
-static __always_inline int is_user_data(__u8 sapi)
-{
-	return sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11;
 }
 
 // Signalling is not blocked, and its rate is limited apart, so that neither storms nor queues of data are in its way.
@@ -152,6 +163,24 @@ static __always_inline __u32 decide_signalling(struct context *mobile)
 	}
 	add_u32(&mobile->passed);
 	return COUNT_REDIRECTED + CLASS_SIGNALLING;
+}
+
+// Of an LL-PDU without mobile: whether it goes up, so that the node gets to know its sender.
+static __always_inline int is_let_in(struct unitdata *pdu)
+{
+	__u64 *tat_ns;
+
+	if (pdu->is_data)
+		return is_sample();
+	if (!stranger_interval_ns)
+		return 0;
+	tat_ns = cell(CELL_STRANGER_TAT);
+	return tat_ns && conforms(tat_ns, stranger_interval_ns, stranger_burst_ns);
+}
+
+static __always_inline __u32 n_pdu_octets(struct unitdata *pdu)
+{
+	return pdu->llc.len > LL_PDU_HEADERS ? pdu->llc.len - LL_PDU_HEADERS : 0;
 }
 
 static __always_inline int find(struct xdp_md *ctx, struct unitdata *pdu, struct context **mobile)
@@ -185,7 +214,7 @@ int gb(struct xdp_md *ctx)
 		count(COUNT_TO_KERNEL);
 		return XDP_PASS;
 	}
-	if (found == COUNT_UNKNOWN_TLLI && is_sample()) {
+	if (found == COUNT_UNKNOWN_TLLI && is_let_in(&pdu)) {
 		count(COUNT_SAMPLED);
 		return XDP_PASS;
 	}
@@ -193,7 +222,7 @@ int gb(struct xdp_md *ctx)
 		count(found);
 		return XDP_DROP;
 	}
-	what = is_user_data(pdu.sapi) ? decide(mobile, pdu.llc.len, 0) : decide_signalling(mobile);
+	what = pdu.is_data ? decide(mobile, n_pdu_octets(&pdu), 0) : decide_signalling(mobile);
 	count(what);
 	if (what < DROPS)
 		return XDP_DROP;

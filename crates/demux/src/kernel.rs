@@ -105,6 +105,7 @@ impl Classify for Tables {
         match change {
             RuleChange::Install(rule) => self.install(rule)?,
             RuleChange::Remove(key) => self.remove(key)?,
+            RuleChange::Peer { .. } => {}
             RuleChange::Block(key, reason) => {
                 if let Some(entry) = self.find(key) {
                     entry.blocked.fetch_or(block_bit(*reason), Relaxed);

@@ -81,8 +81,8 @@ pub(crate) fn interval_and_burst_ns(per_s: u32, at_once: u32) -> (u64, u64) {
 /// How a classifier of Gb is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UplinkConfig {
-    /// What Gn has too: `contexts` are the places of mobiles, and samples are of mobiles that nobody knows, so that they
-    /// can attach; `tids` means nothing.
+    /// What Gn has too: `contexts` are the places of mobiles, and samples are of user data from mobiles that nobody knows,
+    /// so that they are told; `tids` means nothing.
     pub base: Config,
     /// Our NS port.
     pub port: u16,
@@ -94,17 +94,24 @@ pub struct UplinkConfig {
     pub signalling_per_s: u32,
     /// How many of them at once after a pause.
     pub signalling_at_once: u32,
+    /// LL-PDUs of signalling that pass each second from mobiles that nobody knows, all together, so that they can attach;
+    /// 0 for none.
+    pub strangers_per_s: u32,
+    /// How many of them at once after a pause.
+    pub strangers_at_once: u32,
 }
 
 impl Default for UplinkConfig {
     fn default() -> Self {
         Self {
-            base: Config { samples_per_s: 2000, samples_at_once: 500, ..Config::default() },
+            base: Config::default(),
             port: gannet_wire::ns::UDP_PORT,
             peers: 1024,
             tllis: 3 * 1024,
             signalling_per_s: 20,
             signalling_at_once: 40,
+            strangers_per_s: 20_000,
+            strangers_at_once: 2000,
         }
     }
 }
@@ -229,10 +236,11 @@ pub const fn ring_drops(ring_full: u64, fill_empty: u64) -> [(Drop, u64); 2] {
 
 /// Something that classifies by rules.
 pub trait Classify {
-    /// Applies a change. Changes for keys of the other interface, and those for a flow that is not there, do nothing.
+    /// Applies a change. Changes for keys of the other interface, and those for a flow that is not there, do nothing; so do
+    /// addresses of IPv6, which the program for Gb leaves to the node.
     ///
     /// # Errors
-    /// [`Error::NoPlace`]; [`Error::Kernel`] where the kernel's table of TIDs is full.
+    /// [`Error::NoPlace`]; [`Error::Kernel`] where the kernel's table of TIDs, TLLIs or addresses is full.
     fn apply(&mut self, change: &RuleChange) -> Result<(), Error>;
 
     /// All counters.

@@ -9,7 +9,7 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use gannet_wire::id::Nsei;
 use std::collections::HashMap;
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
 /// The program's name in its object.
@@ -104,18 +104,20 @@ impl Uplink {
             ("signalling_interval_ns", interval.to_ne_bytes().to_vec()),
             ("signalling_burst_ns", burst.to_ne_bytes().to_vec()),
         ]);
+        let (interval, burst) = interval_and_burst_ns(config.strangers_per_s, config.strangers_at_once);
+        globals.extend([
+            ("stranger_interval_ns", interval.to_ne_bytes().to_vec()),
+            ("stranger_burst_ns", burst.to_ne_bytes().to_vec()),
+        ]);
         let sizes = [("peers", config.peers), ("tllis", config.tllis)];
         let mut maps = Maps::load(&objects::GB, base, &globals, &sizes)?;
         maps.object.load_xdp(PROGRAM)?;
         Ok(Self { maps, tllis: Tllis::default(), interfaces: Interfaces::new(PROGRAM, base.shards) })
     }
 
-    /// Says which NSE sends from an address, or that none does. Foreign and random TLLIs from addresses that are not
-    /// known go to the node, as do those from addresses of IPv6.
-    ///
-    /// # Errors
-    /// [`Error::Kernel`] where the table is full.
-    pub fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), Error> {
+    /// Which NSE sends from an address. What is of no mobile's local TLLI goes to the node from every other address.
+    fn set_peer(&mut self, address: SocketAddr, nsei: Option<Nsei>) -> Result<(), Error> {
+        let SocketAddr::V4(address) = address else { return Ok(()) };
         let port = u16::from_ne_bytes(address.port().to_be_bytes());
         let source = u32::from_ne_bytes(address.ip().octets());
         let octets = u64::from(port) << 32 | u64::from(source);
@@ -210,10 +212,13 @@ impl Uplink {
 
 impl Classify for Uplink {
     fn apply(&mut self, change: &RuleChange) -> Result<(), Error> {
-        let (RuleChange::Install(Rule { key, .. })
-        | RuleChange::Remove(key)
-        | RuleChange::Block(key, _)
-        | RuleChange::Unblock(key, _)) = change;
+        let key = match change {
+            RuleChange::Install(Rule { key, .. })
+            | RuleChange::Remove(key)
+            | RuleChange::Block(key, _)
+            | RuleChange::Unblock(key, _) => key,
+            RuleChange::Peer { address, nsei } => return self.set_peer(*address, *nsei),
+        };
         let Some(octets) = octets_of(key) else { return Ok(()) };
         let entry = self
             .tllis
@@ -233,7 +238,7 @@ impl Classify for Uplink {
             (RuleChange::Unblock(_, reason), Some(entry)) => {
                 entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
             }
-            (RuleChange::Block(..) | RuleChange::Unblock(..), None) => {}
+            (RuleChange::Block(..) | RuleChange::Unblock(..), None) | (RuleChange::Peer { .. }, _) => {}
         }
         Ok(())
     }

@@ -13,13 +13,13 @@ use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{Bvci, Nsei, Tlli};
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 const LOCAL: u32 = 0xc000_0011;
 const FOREIGN: u32 = 0x8000_0011;
 const RANDOM: u32 = 0x7800_0011;
 const AUXILIARY: u32 = 0x7000_0011;
-/// SAPI 3 and SAPI 1, with the C/R bit of a mobile's command.
+/// UI frames of SAPI 3 and SAPI 1.
 const DATA: u8 = 0x03;
 const GMM: u8 = 0x01;
 
@@ -37,9 +37,13 @@ fn rule(key: Key, name: u32) -> Rule {
     Rule { key, name, class: Class::RealTime, precedence: Precedence::High, policer: None }
 }
 
+fn peer(nsei: Option<Nsei>) -> RuleChange {
+    RuleChange::Peer { address: SocketAddr::new(PEER_V4.into(), 12345), nsei }
+}
+
 fn model(config: UplinkConfig) -> UplinkModel {
     let mut model = UplinkModel::new(config).unwrap();
-    model.set_peer(SocketAddrV4::new(PEER_V4, 12345), Some(Nsei(7)));
+    model.apply(&peer(Some(Nsei(7)))).unwrap();
     for key in [Key::LocalTlli(Tlli(LOCAL)), cell_key(FOREIGN), cell_key(RANDOM)] {
         model.apply(&RuleChange::Install(rule(key, 9))).unwrap();
     }
@@ -47,7 +51,7 @@ fn model(config: UplinkConfig) -> UplinkModel {
 }
 
 fn llc(address: u8) -> (u8, Vec<u8>) {
-    (0x0e, [vec![address], vec![0x55; 149]].concat())
+    (0x0e, [vec![address, 0xc0], vec![0x55; 148]].concat())
 }
 
 fn from(bvci: u16, tlli: u32, address: u8) -> Vec<u8> {
@@ -97,7 +101,7 @@ fn a_mobile_is_known_by_each_of_its_names() {
     model.apply(&RuleChange::Remove(Key::LocalTlli(Tlli(LOCAL)))).unwrap();
     assert_eq!(model.of_flow(9), None);
     // An address that is no NS-VC's: the node knows more about it.
-    model.set_peer(SocketAddrV4::new(PEER_V4, 12345), None);
+    model.apply(&peer(None)).unwrap();
     assert_eq!(model.classify(&from(2, FOREIGN, DATA), 0, 0), Verdict::Pass);
 }
 
@@ -147,7 +151,7 @@ fn a_storm_of_data_leaves_signalling_whole() {
         verdicts.push(ring(model.classify(&data, 0, 5_000_000_000)));
     }
     assert_eq!(verdicts, [Some(Class::RealTime), Some(Class::RealTime), None, None]);
-    // Neither the storm nor a block stands in the way of signalling, which has a limit of its own.
+    // 140 octets of N-PDU each. Neither the storm nor a block stands in the way of signalling, which has a limit of its own.
     model.apply(&RuleChange::Block(Key::LocalTlli(Tlli(LOCAL)), Block::QueueFull)).unwrap();
     let mut sent = |now_ns| ring(model.classify(&signalling, 0, now_ns));
     assert_eq!([sent(5_000_000_000), sent(5_000_000_000)], [Some(Class::Signalling); 2]);
@@ -159,10 +163,48 @@ fn a_storm_of_data_leaves_signalling_whole() {
 }
 
 #[test]
-fn strangers_are_let_in_one_by_one() {
+fn strangers_are_let_in_one_by_one_and_their_signalling_apart() {
     let base = Config { samples_per_s: 10, samples_at_once: 3, ..config().base };
-    let mut model = model(UplinkConfig { base, ..config() });
-    let up =
-        (0..100).filter(|n| model.classify(&from(2, RANDOM + 1 + n, GMM), 0, 7) == Verdict::Pass).count();
-    assert_eq!((up, model.totals().sampled(), model.totals().of(Drop::DemuxUnknownTlli)), (3, 3, 97));
+    let mut model = model(UplinkConfig { base, strangers_per_s: 10, strangers_at_once: 5, ..config() });
+    let mut passed = |address| {
+        let frames = (0..100).map(|n| from(2, RANDOM + 1 + n, address));
+        frames.filter(|frame| model.classify(frame, 0, 7) == Verdict::Pass).count()
+    };
+    assert_eq!([passed(DATA), passed(GMM), passed(GMM)], [3, 5, 0]);
+    assert_eq!((model.totals().sampled(), model.totals().of(Drop::DemuxUnknownTlli)), (8, 292));
+}
+
+#[test]
+fn a_local_tlli_of_another_sgsn_is_one_of_its_cell() {
+    let mut model = model(config());
+    let other = LOCAL + 7;
+    model.apply(&RuleChange::Install(rule(cell_key(other), 4))).unwrap();
+    let mut owner = |bvci| match model.classify(&from(bvci, other, DATA), 0, 0) {
+        Verdict::Redirect(metadata) => Some(metadata.name),
+        Verdict::Pass | Verdict::Drop(_) => None,
+    };
+    assert_eq!([owner(2), owner(3)], [Some(4), None]);
+    // As soon as it is assigned here it is that mobile's in every cell.
+    model.apply(&RuleChange::Install(rule(Key::LocalTlli(Tlli(other)), 5))).unwrap();
+    let mut owner = |bvci| match model.classify(&from(bvci, other, DATA), 0, 0) {
+        Verdict::Redirect(metadata) => Some(metadata.name),
+        Verdict::Pass | Verdict::Drop(_) => None,
+    };
+    assert_eq!([owner(2), owner(3)], [Some(5), Some(5)]);
+}
+
+#[test]
+fn what_llc_says_on_a_sapi_for_data_is_signalling() {
+    let mut model = model(config());
+    model.apply(&RuleChange::Block(Key::LocalTlli(Tlli(LOCAL)), Block::QueueFull)).unwrap();
+    // XID with P set; a UI frame; an LL-PDU of one octet.
+    for (ll_pdu, expected) in [
+        (&[DATA, 0xfb][..], Some(Class::Signalling)),
+        (&[DATA, 0xc0], None),
+        (&[DATA], Some(Class::Signalling)),
+    ] {
+        let elements = [frames::cell(), (0x0e, ll_pdu.to_vec())];
+        let frame = frames::usual(23000, &frames::ul_unitdata(2, LOCAL, &elements));
+        assert_eq!(ring(model.classify(&frame, 0, 0)), expected, "{ll_pdu:02x?}");
+    }
 }

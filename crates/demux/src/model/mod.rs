@@ -198,6 +198,7 @@ impl Classify for Model {
         match change {
             RuleChange::Install(rule) => self.install(rule)?,
             RuleChange::Remove(key) => self.remove(key),
+            RuleChange::Peer { .. } => {}
             RuleChange::Block(key, reason) => {
                 if let Some(flow) = self.find(key) {
                     flow.blocked |= block_bit(*reason);

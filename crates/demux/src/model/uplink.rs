@@ -2,11 +2,12 @@
 //!
 //! 1. A frame is read as for Gn, up to the UDP datagram for our NS port. NS-UNITDATA of a PTP BVC with UL-UNITDATA in it
 //!    is what is classified; every other PDU, and every one that cannot be read, goes to the node, which answers it.
-//! 2. A local TLLI leads to its mobile by itself, a foreign or random one together with the NSEI of the sender's address
-//!    and the BVCI. A limited sample of the PDUs of unknown mobiles goes to the node, since that is how mobiles become
-//!    known; the rest is dropped.
-//! 3. An LL-PDU of a SAPI for signalling has a rate of its own, and goes to the ring for signalling. One of user data is
-//!    dropped where the mobile is blocked or over its rate, or goes to the ring of its class.
+//! 2. A local TLLI that is assigned leads to its mobile by itself, every other TLLI together with the NSEI of the sender's
+//!    address and the BVCI. A limited sample of the LL-PDUs of unknown mobiles goes to the node, of signalling, since that
+//!    is how mobiles become known, and apart from it of user data; the rest is dropped.
+//! 3. A UI frame of a SAPI for user data is dropped where the mobile is blocked or over its rate, which is counted in
+//!    octets of N-PDU; or it goes to the ring of the mobile's class. Every other LL-PDU is signalling, which has a rate of
+//!    its own, and goes to the ring for signalling.
 
 use super::parse::datagram;
 use super::{Verdict, conforms, index_of, is_sample};
@@ -21,13 +22,15 @@ use gannet_wire::id::{Bvci, Nsei, Sapi, Tlli, TlliKind};
 use gannet_wire::ns::{UNITDATA_HEADER_LEN, Unitdata};
 use gannet_wire::tlv::Elements;
 use std::collections::HashMap;
-use std::net::SocketAddrV4;
+use std::net::{SocketAddr, SocketAddrV4};
 
 /// Elements of an UL-UNITDATA that are looked at.
 const ELEMENTS_MAX: usize = 8;
 const IEI_LLC_PDU: u8 = 0x0e;
 /// Octets of an UL-UNITDATA in front of its elements.
 const FIXED_LEN: usize = 8;
+/// Octets of an LL-PDU with user data that are none of the N-PDU: address, control and FCS of LLC, header of SNDCP.
+const LL_PDU_HEADERS: usize = 10;
 
 #[derive(Debug)]
 struct Mobile {
@@ -49,7 +52,15 @@ struct UlUnitdata {
     /// The LL-PDU in the NS PDU.
     llc_at: usize,
     llc_len: usize,
-    sapi: Sapi,
+    is_data: bool,
+}
+
+/// Is this user data of a mobile, and not what its LLC says to ours?
+fn is_user_data(ll_pdu: &[u8]) -> bool {
+    // UI frames begin with 110.
+    let &[address, control, ..] = ll_pdu else { return false };
+    let of_data = matches!(Sapi(address & 15), Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
+    of_data && control & 0xe0 == 0xc0
 }
 
 /// The classifier's state.
@@ -61,6 +72,7 @@ pub struct UplinkModel {
     /// By place.
     mobiles: HashMap<u32, Mobile>,
     sample_tat_ns: u64,
+    stranger_tat_ns: u64,
     totals: Totals,
 }
 
@@ -78,12 +90,13 @@ fn read(ns: &[u8]) -> Option<UlUnitdata> {
         other => Some(other),
     });
     let llc = llc?.ok()?;
+    llc.value.first()?;
     Some(UlUnitdata {
         bvci,
         tlli: Tlli(u32::from_be_bytes([t0, t1, t2, t3])),
         llc_at: UNITDATA_HEADER_LEN + llc.at,
         llc_len: llc.value.len(),
-        sapi: Sapi(llc.value.first()? & 15),
+        is_data: is_user_data(llc.value),
     })
 }
 
@@ -100,12 +113,13 @@ impl UplinkModel {
             tllis: Tllis::default(),
             mobiles: HashMap::new(),
             sample_tat_ns: 0,
+            stranger_tat_ns: 0,
             totals: Totals::default(),
         })
     }
 
-    /// Says which NSE sends from an address, or that none does.
-    pub fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) {
+    fn set_peer(&mut self, address: SocketAddr, nsei: Option<Nsei>) {
+        let SocketAddr::V4(address) = address else { return };
         match nsei {
             Some(nsei) => self.peers.insert(address, nsei),
             None => self.peers.remove(&address),
@@ -123,29 +137,33 @@ impl UplinkModel {
             Err(why) => return self.dropped(why),
         };
         let Some(pdu) = read(ns) else { return self.for_the_node() };
-        let key = match pdu.tlli.kind() {
-            TlliKind::Local => Some(Key::LocalTlli(pdu.tlli)),
-            TlliKind::Foreign | TlliKind::Random => {
+        let assigned = (pdu.tlli.kind() == TlliKind::Local).then_some(Key::LocalTlli(pdu.tlli));
+        let key = match assigned.filter(|key| octets_of(key).and_then(|it| self.tllis.name(it)).is_some()) {
+            Some(key) => key,
+            None => {
                 let peer = udp.source_v4().and_then(|source| self.peers.get(&source));
                 let Some(nsei) = peer.copied() else { return self.for_the_node() };
-                Some(Key::CellTlli { nsei, bvci: pdu.bvci, tlli: pdu.tlli })
+                Key::CellTlli { nsei, bvci: pdu.bvci, tlli: pdu.tlli }
             }
-            TlliKind::Auxiliary | TlliKind::Reserved => None,
         };
-        let sampling = self.config.base.sampling_ns();
+        let strangers =
+            interval_and_burst_ns(self.config.strangers_per_s, self.config.strangers_at_once);
+        let sampling = if pdu.is_data { self.config.base.sampling_ns() } else { strangers };
         let (interval, burst) =
             interval_and_burst_ns(self.config.signalling_per_s, self.config.signalling_at_once);
         let at = udp.payload_at();
-        let Some(mobile) = key.and_then(|key| self.find(&key)) else {
-            if is_sample(&mut self.sample_tat_ns, sampling, now_ns) {
+        let Some(mobile) = self.find(&key) else {
+            let bucket = if pdu.is_data { &mut self.sample_tat_ns } else { &mut self.stranger_tat_ns };
+            if is_sample(bucket, sampling, now_ns) {
                 self.totals.add(count::SAMPLED);
                 return Verdict::Pass;
             }
             return self.dropped(Drop::DemuxUnknownTlli);
         };
-        let decided = match pdu.sapi {
-            Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11 => mobile.decide(pdu.llc_len, now_ns),
-            _ => mobile.decide_signalling(interval, burst, now_ns),
+        let decided = if pdu.is_data {
+            mobile.decide(pdu.llc_len.saturating_sub(LL_PDU_HEADERS), now_ns)
+        } else {
+            mobile.decide_signalling(interval, burst, now_ns)
         };
         let (name, precedence) = (mobile.name, mobile.precedence);
         let class = match decided {
@@ -241,6 +259,7 @@ impl Classify for UplinkModel {
                     mobile.blocked &= !block_bit(*reason);
                 }
             }
+            RuleChange::Peer { address, nsei } => self.set_peer(*address, *nsei),
         }
         Ok(())
     }

@@ -218,6 +218,10 @@ impl Generator {
         if let Some(first) = llc.first_mut() {
             *first = self.pick(&[1, 3, 5, 7, 9, 11, 0x41, 0x43, 2, 8]);
         }
+        if let Some(control) = llc.get_mut(1).filter(|_| !self.one_in(4)) {
+            // A UI frame.
+            *control = 0xc0 | *control & 0x1f;
+        }
         let mut elements = vec![cell()];
         let others = if self.one_in(8) { 8 } else { 3 };
         for _ in 0..self.rng.usize(..others) {

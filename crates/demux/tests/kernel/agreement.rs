@@ -13,7 +13,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
 use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Teid, Tid, Tlli, TlliKind};
-use std::net::SocketAddrV4;
+use std::net::SocketAddr;
 
 const XDP_DROP: u32 = 1;
 const XDP_PASS: u32 = 2;
@@ -174,7 +174,7 @@ fn tlli(rng: &mut Rng) -> u32 {
 fn uplink_change(rng: &mut Rng) -> RuleChange {
     let tlli = Tlli(tlli(rng));
     let key = match tlli.kind() {
-        TlliKind::Local => Key::LocalTlli(tlli),
+        TlliKind::Local if rng.u32(..4) > 0 => Key::LocalTlli(tlli),
         _ => Key::CellTlli { nsei: Nsei(rng.u16(7..9)), bvci: Bvci(2 + rng.u16(..BVCIS)), tlli },
     };
     match change(rng) {
@@ -186,6 +186,7 @@ fn uplink_change(rng: &mut Rng) -> RuleChange {
         RuleChange::Remove(_) => RuleChange::Remove(key),
         RuleChange::Block(_, reason) => RuleChange::Block(key, reason),
         RuleChange::Unblock(_, reason) => RuleChange::Unblock(key, reason),
+        other @ RuleChange::Peer { .. } => other,
     }
 }
 
@@ -204,9 +205,9 @@ fn run_uplink(seed: u64, config: UplinkConfig) {
         }
         if rng.u32(..5000) == 0 || number == 0 {
             let nsei = (rng.u32(..5) > 0).then(|| Nsei(rng.u16(7..9)));
-            let peer = SocketAddrV4::new(PEER_V4, 12345);
-            kernel.set_peer(peer, nsei).unwrap();
-            model.set_peer(peer, nsei);
+            let change = RuleChange::Peer { address: SocketAddr::new(PEER_V4.into(), 12345), nsei };
+            kernel.apply(&change).unwrap();
+            model.apply(&change).unwrap();
         }
         now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
         kernel.set_clock(now_ns);
@@ -242,7 +243,14 @@ pub fn uplink_program_and_model_agree() {
             ..Config::default()
         };
         let (signalling_per_s, signalling_at_once) = (1, 2);
-        let uplink = UplinkConfig { base, signalling_per_s, signalling_at_once, ..UplinkConfig::default() };
+        let uplink = UplinkConfig {
+            base,
+            signalling_per_s,
+            signalling_at_once,
+            strangers_per_s: 200,
+            strangers_at_once: 20,
+            ..UplinkConfig::default()
+        };
         run_uplink(seed, uplink);
     }
 }

@@ -32,7 +32,7 @@ pub fn uplink_arrives_by_class() {
 }
 
 fn ns(tlli: u32, address: u8) -> Vec<u8> {
-    let llc = (0x0e, [vec![address], vec![0x55; 199]].concat());
+    let llc = (0x0e, [vec![address, 0xc0], vec![0x55; 198]].concat());
     frames::ul_unitdata(2, tlli, &[frames::cell(), llc])
 }
 
@@ -58,7 +58,8 @@ fn program() -> Uplink {
     let base =
         Config { addresses: vec!["192.0.2.7".parse().unwrap()], samples_per_s: 0, ..Config::default() };
     let mut program = Uplink::load(&UplinkConfig { base, ..UplinkConfig::default() }).unwrap();
-    program.set_peer(format!("192.0.2.1:{PORT}").parse().unwrap(), Some(Nsei(7))).unwrap();
+    let address = format!("192.0.2.1:{PORT}").parse().unwrap();
+    program.apply(&RuleChange::Peer { address, nsei: Some(Nsei(7)) }).unwrap();
     let foreign = Key::CellTlli { nsei: Nsei(7), bvci: Bvci(2), tlli: Tlli(FOREIGN) };
     let flows = [
         (Key::LocalTlli(Tlli(LOCAL)), 1, Class::RealTime),

@@ -327,6 +327,13 @@ impl NsEntity {
         self.table.vcs()
     }
 
+    /// A number that is another one whenever an NS-VC has come or gone, or has another far end: what was taken of
+    /// [`NsEntity::vcs`] about addresses holds as long as this stays the same.
+    #[must_use]
+    pub const fn address_changes(&self) -> u64 {
+        self.table.changes()
+    }
+
     /// One NS-VC.
     #[must_use]
     pub fn vc(&self, index: VcIndex) -> Option<&NsVc> {

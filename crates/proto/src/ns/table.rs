@@ -62,6 +62,8 @@ pub(super) struct Table {
     nses: HashMap<Nsei, Nse, FixedState>,
     vc_max: usize,
     nse_max: usize,
+    /// How often an address has come, gone or changed hands.
+    changes: u64,
 }
 
 impl Table {
@@ -75,7 +77,12 @@ impl Table {
             nses: HashMap::with_hasher(seed()),
             vc_max,
             nse_max,
+            changes: 0,
         }
+    }
+
+    pub(super) const fn changes(&self) -> u64 {
+        self.changes
     }
 
     pub(super) fn get(&self, index: VcIndex) -> Option<&NsVc> {
@@ -146,6 +153,7 @@ impl Table {
             deadlines: Deadlines::<{ NsTimer::COUNT }>::default(),
             counters: VcCounters::default(),
         });
+        self.changes += 1;
         self.by_address.insert((new.port, new.peer), index);
         self.by_identity.insert((new.nsei, new.nsvci), index);
         let nse = self.nses.entry(new.nsei).or_insert_with(|| Nse {
@@ -165,6 +173,7 @@ impl Table {
         let vc = slot.vc.take()?;
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(index);
+        self.changes += 1;
         self.by_address.remove(&(vc.port, vc.peer));
         self.by_identity.remove(&(vc.nsei, vc.nsvci));
         if let Some(nse) = self.nses.get_mut(&vc.nsei) {
@@ -182,6 +191,7 @@ impl Table {
         let Some(vc) = self.get_mut(index) else { return };
         let former = (vc.port, vc.peer);
         (vc.port, vc.peer) = (port, peer);
+        self.changes += 1;
         self.by_address.remove(&former);
         self.by_address.insert((port, peer), index);
     }

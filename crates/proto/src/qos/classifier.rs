@@ -4,19 +4,21 @@
 //! after a delay, and a driver that knows no owners ignores them.
 
 use super::class::{Class, Precedence};
+use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
 
 /// How a packet names its owner.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A G-PDU of GTPv1, by our TEID. The low 24 bits are the place of the context in a table, the high 8 bits how
     /// often the place was used before.
     Teid(Teid),
     /// A T-PDU of GTPv0, by the TID.
     Tid(Tid),
-    /// An UL-UNITDATA with a local TLLI.
+    /// An UL-UNITDATA with a local TLLI, which the node itself has assigned.
     LocalTlli(Tlli),
-    /// An UL-UNITDATA with a foreign or random TLLI, which is unique in a cell only.
+    /// An UL-UNITDATA with a TLLI that the mobile has chosen, a foreign or random one for the most part: it means
+    /// something in one cell only. One that is a [`Key::LocalTlli`] of somebody names that mobile in every cell.
     CellTlli {
         /// The NSE.
         nsei: Nsei,
@@ -66,6 +68,7 @@ pub enum Block {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleChange {
     /// A new rule, or a rule in place of that with the same key: unblocked, its bucket empty where the policer is new.
+    /// On the uplink a mobile may have several keys, and what else their rules say is that of the newest.
     Install(Rule),
     /// No rule any more: packets are those of an unknown context.
     Remove(Key),
@@ -73,4 +76,11 @@ pub enum RuleChange {
     Block(Key, Block),
     /// Do not, as far as this reason goes.
     Unblock(Key, Block),
+    /// Which NSE sends from an address on Gb, or that none does any more: the NSE of a [`Key::CellTlli`].
+    Peer {
+        /// The far end of an NS-VC.
+        address: SocketAddr,
+        /// Whose it is.
+        nsei: Option<Nsei>,
+    },
 }
