@@ -3,9 +3,14 @@
 //! A local TLLI is derived from a P-TMSI that this SGSN assigned, so it is one mobile's wherever it is heard. A
 //! foreign or random TLLI is the mobile's own choice, and every phone may start with 0x80000000: such a name holds
 //! only within the cell in which it was heard (03.60 clause 14.4; 04.64 clause 7.2.1.1).
+//!
+//! By the same names a driver knows the mobile's uplink, so names come and go through `naming` alone, which tells it.
+
+mod naming;
 
 use crate::slots::Slot;
 use foldhash::quality::SeedableRandomState;
+use gannet_proto::qos::classifier::Key;
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Tlli, TlliKind};
 use std::collections::HashMap;
 
@@ -18,6 +23,14 @@ pub struct BvcAddress {
     pub nsei: Nsei,
     /// The cell's BVC within it.
     pub bvci: Bvci,
+}
+
+impl BvcAddress {
+    /// What a driver knows of a TLLI that means something in this cell only.
+    #[must_use]
+    pub const fn key(self, tlli: Tlli) -> Key {
+        Key::CellTlli { nsei: self.nsei, bvci: self.bvci, tlli }
+    }
 }
 
 type Table<K> = HashMap<K, Slot, SeedableRandomState>;
@@ -76,12 +89,12 @@ impl Directory {
     }
 
     /// Names a mobile by a P-TMSI.
-    pub fn name_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) {
+    fn name_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) {
         self.by_ptmsi.insert(ptmsi, slot);
     }
 
     /// Names a mobile by a foreign or random TLLI within a cell.
-    pub fn name_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
+    fn name_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
         self.by_foreign_tlli.insert((cell, tlli), slot);
     }
 
@@ -92,18 +105,22 @@ impl Directory {
         }
     }
 
-    /// Forgets a P-TMSI where it is `slot`'s.
-    pub fn forget_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) {
-        if self.by_ptmsi(ptmsi) == Some(slot) {
-            self.by_ptmsi.remove(&ptmsi);
-        }
+    /// Forgets a P-TMSI where it is `slot`'s; false where it is not.
+    fn forget_ptmsi(&mut self, ptmsi: PTmsi, slot: Slot) -> bool {
+        self.by_ptmsi(ptmsi) == Some(slot) && self.by_ptmsi.remove(&ptmsi).is_some()
     }
 
-    /// Forgets a foreign or random TLLI where it is `slot`'s.
-    pub fn forget_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
-        if self.by_foreign_tlli.get(&(cell, tlli)) == Some(&slot) {
-            self.by_foreign_tlli.remove(&(cell, tlli));
-        }
+    /// Forgets a foreign or random TLLI where it is `slot`'s; false where it is not.
+    fn forget_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) -> bool {
+        let name = (cell, tlli);
+        self.by_foreign_tlli.get(&name) == Some(&slot) && self.by_foreign_tlli.remove(&name).is_some()
+    }
+
+    /// Every name that an UL-UNITDATA may carry, as a driver knows it, with whose it is.
+    pub fn keys(&self) -> impl Iterator<Item = (Key, Slot)> + '_ {
+        let local = self.by_ptmsi.iter().map(|(ptmsi, slot)| (Key::LocalTlli(Tlli::local(*ptmsi)), *slot));
+        let of_cells = self.by_foreign_tlli.iter().map(|((cell, tlli), slot)| (cell.key(*tlli), *slot));
+        local.chain(of_cells)
     }
 
     /// Names in all three tables together.

@@ -99,7 +99,7 @@ impl Sgsn {
                 let identity = self.allocate_ptmsi(cx, slot);
                 self.answer(cx, slot, GmmEvent::PtmsiAllocated(identity), actions);
             }
-            GmmAction::FreePtmsi(ptmsi) => self.directory.forget_ptmsi(ptmsi, slot),
+            GmmAction::FreePtmsi(ptmsi) => self.forget_ptmsi(ptmsi, slot),
             GmmAction::AskAuth { imsi, question } => {
                 let decision = self.auth.request(imsi, question);
                 self.answer(cx, slot, GmmEvent::AuthAnswer(decision), actions);
@@ -147,7 +147,7 @@ impl Sgsn {
             mobile.llc.assign(current, None, Ciphering::NONE);
         }
         if let Some((bvc, tlli)) = mobile.foreign.take_if(|(_, tlli)| *tlli == old) {
-            self.directory.forget_foreign_tlli(bvc, tlli, slot);
+            self.forget_foreign_tlli(bvc, tlli, slot);
         }
     }
 
@@ -161,7 +161,7 @@ impl Sgsn {
             cx.drop(Drop::SgsnNoPTmsi, self.imsi_of(slot));
             return None;
         };
-        self.directory.name_ptmsi(ptmsi, slot);
+        self.name_ptmsi(ptmsi, slot);
         Some(TemporaryIdentity::new(ptmsi, Some(PTmsiSignature(cx.rng.u32() & 0x00ff_ffff))))
     }
 
@@ -216,10 +216,10 @@ impl Sgsn {
         self.forget_in_cells(cx, slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
-            self.directory.forget_ptmsi(ptmsi, slot);
+            self.forget_ptmsi(ptmsi, slot);
         }
         if let Some((bvc, tlli)) = mobile.foreign {
-            self.directory.forget_foreign_tlli(bvc, tlli, slot);
+            self.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.radio_capability.remove(&slot);
         self.reassembler.forget_mobile(cx, slot.index);

@@ -351,6 +351,7 @@ impl Machine for Sgsn {
         if self.gb.flow_more {
             self.send_some(cx);
         }
+        self.tell_peers();
         self.serve_uplink(cx);
         self.serve_flows(cx);
         while let Some(output) = self.out.pop() {

@@ -68,7 +68,11 @@ impl Sgsn {
             nsvcs,
             ceilings,
             policing,
-            queue: QueueConfig { pdus_max: self.config.queue.pdus_max, ..queue },
+            queue: QueueConfig {
+                pdus_max: self.config.queue.pdus_max,
+                uplink_pdus_max: self.config.queue.uplink_pdus_max,
+                ..queue
+            },
             stranger_answers_per_second,
             ..self.config.clone()
         };

@@ -8,7 +8,7 @@
 //! | R97 precedence class 1, 2, 3 | [`Precedence::High`], [`Normal`](Precedence::Normal), [`Low`](Precedence::Low) |
 //! | no precedence class: allocation/retention priority 1, 2, 3 of GTP | the same |
 //! | R97 peak throughput class n | 1000 · 2^(n−1) octets/s |
-//! | R99 maximum bit rate for downlink | that rate, where it is the smaller of the two, or the class is 9 |
+//! | R99 maximum bit rate for downlink, on the uplink for uplink | that rate, where it is the smaller of the two, or the class is 9 |
 //! | neither | the largest peak throughput class, 256,000 octets/s |
 //!
 //! Class 9 means "2048 kbit/s and above" beside a profile of R99 (23.107 clause 9.1.2.2), so it does not limit there.
@@ -113,6 +113,18 @@ impl Treatment {
     /// By the table. `allocation_retention` is that of GTP, 0 where nobody has said one.
     #[must_use]
     pub fn of(profile: &QosProfile, allocation_retention: u8) -> Self {
+        let mbr_kbps = profile.r99.and_then(|r99| r99.mbr_down.kbps());
+        Self::with_mbr(profile, allocation_retention, mbr_kbps)
+    }
+
+    /// The same for what comes from the mobile.
+    #[must_use]
+    pub fn of_uplink(profile: &QosProfile, allocation_retention: u8) -> Self {
+        let mbr_kbps = profile.r99.and_then(|r99| bit_rate_kbps(r99.mbr_up));
+        Self::with_mbr(profile, allocation_retention, mbr_kbps)
+    }
+
+    fn with_mbr(profile: &QosProfile, allocation_retention: u8, mbr_kbps: Option<u32>) -> Self {
         let traffic_class = profile.r99.map(|r99| r99.traffic_class);
         let real_time = profile.delay == DelayClass::ONE || traffic_class.is_some_and(is_real_time);
         let level = match profile.precedence.0 {
@@ -126,7 +138,7 @@ impl Treatment {
                 3 => Precedence::Low,
                 _ => Precedence::Normal,
             },
-            rate_octets_per_s: rate_octets_per_s(profile),
+            rate_octets_per_s: rate_octets_per_s(profile, mbr_kbps),
         }
     }
 
@@ -145,9 +157,8 @@ impl Treatment {
     }
 }
 
-fn rate_octets_per_s(profile: &QosProfile) -> u32 {
-    let mbr = profile.r99.and_then(|r99| r99.mbr_down.kbps()).filter(|kbps| *kbps > 0);
-    let mbr = mbr.map(|kbps| kbps.saturating_mul(125));
+fn rate_octets_per_s(profile: &QosProfile, mbr_kbps: Option<u32>) -> u32 {
+    let mbr = mbr_kbps.filter(|kbps| *kbps > 0).map(|kbps| kbps.saturating_mul(125));
     let peak = profile.peak.octets_per_s();
     match (mbr, peak) {
         (Some(mbr), Some(_)) if profile.peak == PeakThroughput::MAX => mbr,

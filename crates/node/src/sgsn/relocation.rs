@@ -6,7 +6,6 @@
 //! must be told (Update PDP Context), which is the caller's concern: [`Imported::moved`] says so.
 
 use super::contexts::ContextRef;
-use super::directory::BvcAddress;
 use super::mobile::Mobile;
 use super::mobility::mobile_key;
 use super::{Sgsn, owner};
@@ -16,7 +15,7 @@ use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::machine::Context;
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
-use gannet_wire::id::{Imsi, Nsapi, Tlli};
+use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::{Apn, MsRadioAccessCapability};
 use serde::{Deserialize, Serialize};
 
@@ -194,17 +193,18 @@ impl Sgsn {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
             }
         }
-        for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
-            self.directory.name_ptmsi(ptmsi, slot);
-        }
-        let foreign: Option<(BvcAddress, Tlli)> = mobile.foreign;
-        if let Some((bvc, tlli)) = foreign {
-            self.directory.name_foreign_tlli(bvc, tlli, slot);
-        }
         mobile.gmm.deadlines.arm(mobile_key(owner::GMM, slot), cx.timers);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
         if let Some(at) = mobile.sm.deadline(cx.now) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
+        }
+        let ptmsis = [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()];
+        let foreign = mobile.foreign;
+        for ptmsi in ptmsis.into_iter().flatten() {
+            self.name_ptmsi(ptmsi, slot);
+        }
+        if let Some((bvc, tlli)) = foreign {
+            self.name_foreign_tlli(bvc, tlli, slot);
         }
     }
 }

@@ -4,10 +4,12 @@ use super::contexts::Contexts;
 use super::flows::Flows;
 use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
+use super::uplink_queues::UplinkQueues;
 use super::{Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::gtp::{GtpEntity, TeidParts};
+use gannet_proto::qos::classifier::Key;
 use gannet_proto::qos::flow_queues::FlowView;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
@@ -91,6 +93,30 @@ impl Sgsn {
     pub fn flow_of(&self, teid: Teid) -> Option<FlowView> {
         self.contexts.find(teid)?;
         self.flows.as_ref()?.queues().view(TeidParts::of(teid).place)
+    }
+
+    /// The queues of what comes from mobiles; `None` where that is processed as it arrives.
+    #[must_use]
+    pub const fn uplink(&self) -> Option<&UplinkQueues> {
+        self.uplink.as_ref()
+    }
+
+    /// What a driver has to know by now, in the order of keys: of active contexts, and of the names of mobiles, with the
+    /// names of their rules. Gathered from the tables themselves, so that the rules can be compared with them.
+    #[must_use]
+    pub fn driver_keys(&self) -> Vec<(Key, u32)> {
+        if self.flows.is_none() {
+            return Vec::new();
+        }
+        let bearers = self.mobiles().flat_map(|(_, mobile)| mobile.bearers().map(move |it| (mobile, it)));
+        let active = bearers.filter(|(mobile, (nsapi, bearer))| {
+            bearer.tunnel.is_some() && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
+        });
+        let downlink = active.map(|(_, (_, bearer))| (Key::Teid(bearer.teid), bearer.teid.0));
+        let uplink = self.directory.keys().map(|(key, slot)| (key, slot.index));
+        let mut all: Vec<_> = downlink.chain(uplink).collect();
+        all.sort_unstable();
+        all
     }
 
     /// PDP contexts that have a TEID.

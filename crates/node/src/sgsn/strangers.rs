@@ -124,9 +124,9 @@ impl Sgsn {
     fn name_foreign(&mut self, bvc: BvcAddress, from: Uplink, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if let Some((former_bvc, former)) = mobile.foreign.replace((bvc, from.tlli)) {
-            self.directory.forget_foreign_tlli(former_bvc, former, slot);
+            self.forget_foreign_tlli(former_bvc, former, slot);
         }
-        self.directory.name_foreign_tlli(bvc, from.tlli, slot);
+        self.name_foreign_tlli(bvc, from.tlli, slot);
     }
 
     fn answer_stranger(

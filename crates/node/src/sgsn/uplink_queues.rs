@@ -3,22 +3,38 @@
 //!
 //! Signalling does not wait: LL-PDUs of GMM, SM and SMS, and LLC's own frames, are worked at when they arrive, ahead of
 //! all user data that is queued. The LL-PDUs of one mobile's user data keep their order.
+//!
+//! A driver knows mobiles by the names of the [`directory`](super::directory): a rule comes and goes with each, and says
+//! what all PDP contexts of the mobile together have bought. A mobile is blocked there while its queue is full. How much
+//! that is depends on what the others have left: nobody takes more than a quarter of it, so that who sends little finds
+//! room whatever the others do.
 
 use super::flows::QueueConfig;
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
+use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::flow_queues::{self, CellConfig, Dropped, FlowConfig, FlowQueues, Limit};
-use gannet_wire::id::{Imsi, Sapi};
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_proto::qos::flow_queues::{self, CellConfig, Dropped, FlowQueues, FlowView, Limit};
+use gannet_proto::time::Duration;
+use gannet_wire::id::{Imsi, Nsei, Sapi};
 use gannet_wire::llc;
+use std::collections::BTreeMap;
 
 /// LL-PDUs of one batch.
 const BATCH: usize = 16;
+/// How much of its rate a mobile may have waiting: nothing but processing is waited for, since Gn takes what comes.
+const BUFFER: Duration = Duration::from_millis(250);
+/// A mobile's backlog is at most what is left for all, divided by this.
+const SHARE_OF_FREE: u32 = 4;
+/// What a mobile without PDP context may send: the lowest peak throughput class. None of it has anywhere to go.
+const RATE_MIN: u32 = 1000;
 
 /// An LL-PDU in its mobile's queue.
 #[derive(Debug)]
@@ -30,35 +46,42 @@ struct Waiting {
     frame: Frame,
 }
 
-/// The queues, by the index of a mobile's slot.
+/// The queues, by the index of a mobile's slot, and what a driver was told of them.
 #[derive(Debug)]
 pub struct UplinkQueues {
     queues: FlowQueues<Waiting>,
+    /// By the index of a mobile's slot: a driver drops its user data.
+    blocked: Vec<bool>,
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Waiting>>,
     cells_max: u32,
+    pdus_max: u32,
+    /// The addresses that were told, and what the network service's number was then.
+    peers: (BTreeMap<SocketAddr, Nsei>, u64),
 }
 
 impl UplinkQueues {
     /// All queues, with their memory.
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
-        let QueueConfig { pdus_max, cell_pdus_max, cost, .. } = config.queue;
-        let cell = Limit { pdus: cell_pdus_max, octets: u32::MAX };
+        let QueueConfig { uplink_pdus_max: pdus_max, cost, .. } = config.queue;
         Self {
             queues: FlowQueues::new(flow_queues::Config {
                 flows_max: u32::try_from(config.mobiles_max).unwrap_or(u32::MAX),
                 // One more for mobiles whose cell is not known.
                 cells_max: config.cells_max + 1,
                 nodes_max: pdus_max,
-                cell: CellConfig { limit: cell, real_time: None },
+                cell: CellConfig { limit: Limit { pdus: pdus_max, octets: u32::MAX }, real_time: None },
                 node_real_time: config.queue.node_real_time,
                 cost,
                 octets_max: N_PDU_OCTETS_MAX,
                 ..flow_queues::Config::default()
             }),
+            blocked: vec![false; config.mobiles_max],
             dropped: Vec::with_capacity(16),
             cells_max: config.cells_max,
+            pdus_max,
+            peers: (BTreeMap::new(), 0),
         }
     }
 
@@ -66,6 +89,41 @@ impl UplinkQueues {
     #[must_use]
     pub const fn queued(&self) -> u32 {
         self.queues.queued().pdus
+    }
+
+    /// A mobile's queue; `None` until it has sent user data.
+    #[must_use]
+    pub fn view(&self, slot: Slot) -> Option<FlowView> {
+        self.queues.view(slot.index)
+    }
+
+    /// Whether a driver was told to drop a mobile's user data.
+    #[must_use]
+    pub fn is_blocked(&self, slot: Slot) -> bool {
+        self.blocked.get(slot.index as usize).copied().unwrap_or(false)
+    }
+
+    /// True where that is news.
+    fn set_blocked(&mut self, slot: Slot, on: bool) -> bool {
+        let place = self.blocked.get_mut(slot.index as usize);
+        place.is_some_and(|blocked| core::mem::replace(blocked, on) != on)
+    }
+
+    const fn free(&self) -> u32 {
+        self.pdus_max.saturating_sub(self.queued())
+    }
+
+    /// A mobile has its share of what room there is.
+    fn has_its_share(&self, slot: Slot) -> bool {
+        self.view(slot).is_some_and(|view| view.queued.pdus > self.free() / SHARE_OF_FREE)
+    }
+
+    /// What made a mobile's queue full is served for the most part.
+    fn has_room_again(&self, slot: Slot) -> bool {
+        self.view(slot).is_none_or(|view| {
+            let few = view.queued.pdus == 0 || view.queued.pdus <= self.free() / SHARE_OF_FREE / 2;
+            few && !view.above
+        })
     }
 }
 
@@ -89,21 +147,26 @@ impl Sgsn {
         if self.uplink.is_none() || !is_user_data(&frame) {
             return Some(frame);
         }
-        let cell = self.gb.bvcs.find(from.cell.nsei, from.cell.bvci);
+        self.uplink_heard_in(slot, &from.cell);
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
-        let cell = cell.filter(|cell| *cell < uplink.cells_max).unwrap_or(uplink.cells_max);
-        match uplink.queues.view(slot.index) {
-            Some(view) if view.cell == cell => {}
-            Some(_) => drop(uplink.queues.move_cell(slot.index, cell)),
-            None => self.configure_uplink(slot, cell),
+        if uplink.has_its_share(slot) {
+            cx.drop(Drop::FlowQueueNodeFull, self.imsi_of(slot));
+            self.uplink_full(slot);
+            return None;
         }
-        let Some(uplink) = &mut self.uplink else { return Some(frame) };
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
         let waiting = Waiting { slot, from, frame };
-        uplink.queues.enqueue(cx.now, slot.index, octets, waiting, &mut |gone| dropped.push(gone));
+        let enqueued =
+            uplink.queues.enqueue(cx.now, slot.index, octets, waiting, &mut |gone| dropped.push(gone));
+        if enqueued.crossed_high {
+            self.uplink_full(slot);
+        }
         for gone in dropped.drain(..) {
             cx.drop(gone.reason, self.imsi_of(gone.item.slot));
+            if gone.flow != slot.index {
+                self.uplink_served(gone.item.slot);
+            }
         }
         if let Some(uplink) = &mut self.uplink {
             uplink.dropped = dropped;
@@ -111,42 +174,125 @@ impl Sgsn {
         None
     }
 
-    /// The queue of a mobile, by the best of what its PDP contexts have bought.
+    /// A mobile's queue is that of the cell where it is heard. It gets one with its first user data.
+    fn uplink_heard_in(&mut self, slot: Slot, cell: &Cell) {
+        let cell = self.gb.bvcs.find(cell.nsei, cell.bvci);
+        let Some(uplink) = &mut self.uplink else { return };
+        let cell = cell.filter(|cell| *cell < uplink.cells_max).unwrap_or(uplink.cells_max);
+        match uplink.view(slot) {
+            Some(view) if view.cell == cell => {}
+            Some(_) => {
+                uplink.queues.move_cell(slot.index, cell);
+            }
+            None => self.configure_uplink(slot, cell),
+        }
+    }
+
     fn configure_uplink(&mut self, slot: Slot, cell: u32) {
-        let Some(mobile) = self.mobiles.get(slot) else { return };
-        let best = Treatment { class: Class::BestEffort, precedence: Precedence::Low, rate_octets_per_s: 0 };
-        let treatment = mobile.bearers().fold(best, |best, (nsapi, bearer)| {
+        let config = super::flows::flow_config(&self.uplink_treatment(slot), cell, BUFFER);
+        if let Some(uplink) = &mut self.uplink {
+            uplink.queues.configure(slot.index, &config);
+        }
+    }
+
+    /// The best of what a mobile's PDP contexts have bought, and the sum of their rates.
+    fn uplink_treatment(&self, slot: Slot) -> Treatment {
+        let none = Treatment { class: Class::BestEffort, precedence: Precedence::Low, rate_octets_per_s: 0 };
+        let Some(mobile) = self.mobiles.get(slot) else { return none };
+        let active = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.is_some());
+        active.fold(none, |best, (nsapi, bearer)| {
             let Some(context) = mobile.sm.get(nsapi) else { return best };
-            let its = Treatment::of(&context.qos(), bearer.allocation_retention);
+            let its = Treatment::of_uplink(&context.qos(), bearer.allocation_retention);
             Treatment {
                 class: best.class.min(its.class),
                 precedence: best.precedence.min(its.precedence),
                 rate_octets_per_s: best.rate_octets_per_s.saturating_add(its.rate_octets_per_s),
             }
-        });
-        let config = super::flows::flow_config(&treatment, cell, self.config.queue.buffer);
-        if let Some(uplink) = &mut self.uplink {
-            // Nobody is told of watermarks here.
-            let config = FlowConfig { high: Limit::NONE, low: Limit::NONE, ..config };
-            uplink.queues.configure(slot.index, &config);
-        }
+        })
     }
 
     /// What a mobile has bought has changed.
     pub(super) fn uplink_changed(&mut self, slot: Slot) {
-        let cell = self.uplink.as_ref().and_then(|uplink| Some(uplink.queues.view(slot.index)?.cell));
-        if let Some(cell) = cell {
-            self.configure_uplink(slot, cell);
+        let Some(uplink) = &self.uplink else { return };
+        if let Some(view) = uplink.view(slot) {
+            self.configure_uplink(slot, view.cell);
+        }
+        if let Some(key) = self.uplink_key(slot) {
+            self.uplink_named(key, slot);
         }
     }
 
     /// A mobile is gone, and with it what it has sent and nobody has looked at.
     pub(super) fn uplink_gone(&mut self, cx: &mut Context<'_>, slot: Slot, whose: Option<Imsi>) {
         let Some(uplink) = &mut self.uplink else { return };
-        if uplink.queues.view(slot.index).is_some() {
+        uplink.set_blocked(slot, false);
+        if uplink.view(slot).is_some() {
             uplink.queues.remove(slot.index, |_, _| cx.drop(Drop::FlowQueueContextGone, whose));
         }
     }
+
+    // ---------------------------------------------------------------------------------------- what a driver knows
+
+    /// A driver knows a mobile by this name from now on, or knows something else of it.
+    pub(super) fn uplink_named(&mut self, key: Key, slot: Slot) {
+        let Some(uplink) = &self.uplink else { return };
+        let is_blocked = uplink.is_blocked(slot);
+        let treatment = self.uplink_treatment(slot);
+        let policed =
+            Treatment { rate_octets_per_s: treatment.rate_octets_per_s.max(RATE_MIN), ..treatment };
+        self.classify(RuleChange::Install(Rule {
+            key,
+            name: slot.index,
+            class: treatment.class,
+            precedence: treatment.precedence,
+            policer: self.config.policing.map(|policing| policed.policer(policing.burst)),
+        }));
+        if is_blocked {
+            self.classify(RuleChange::Block(key, Block::QueueFull));
+        }
+    }
+
+    /// And not by this one any more.
+    pub(super) fn uplink_unnamed(&mut self, key: Key) {
+        if self.uplink.is_some() {
+            self.classify(RuleChange::Remove(key));
+        }
+    }
+
+    fn uplink_full(&mut self, slot: Slot) {
+        if self.uplink.as_mut().is_some_and(|uplink| uplink.set_blocked(slot, true))
+            && let Some(key) = self.uplink_key(slot)
+        {
+            self.classify(RuleChange::Block(key, Block::QueueFull));
+        }
+    }
+
+    /// Something has left a mobile's queue.
+    fn uplink_served(&mut self, slot: Slot) {
+        let Some(uplink) = &mut self.uplink else { return };
+        if uplink.is_blocked(slot) && uplink.has_room_again(slot) {
+            uplink.set_blocked(slot, false);
+            if let Some(key) = self.uplink_key(slot) {
+                self.classify(RuleChange::Unblock(key, Block::QueueFull));
+            }
+        }
+    }
+
+    /// Tells a driver which NSEs send from where, as far as that is news.
+    pub(super) fn tell_peers(&mut self) {
+        let changes = self.gb.ns.address_changes();
+        let Some(uplink) = self.uplink.as_mut().filter(|uplink| uplink.peers.1 != changes) else { return };
+        let now: BTreeMap<SocketAddr, Nsei> = self.gb.ns.vcs().map(|vc| (vc.peer(), vc.nsei())).collect();
+        let (former, _) = core::mem::replace(&mut uplink.peers, (now.clone(), changes));
+        for address in former.keys().filter(|address| !now.contains_key(address)) {
+            self.classify(RuleChange::Peer { address: *address, nsei: None });
+        }
+        for (address, nsei) in now.into_iter().filter(|(address, nsei)| former.get(address) != Some(nsei)) {
+            self.classify(RuleChange::Peer { address, nsei: Some(nsei) });
+        }
+    }
+
+    // --------------------------------------------------------------------------------------------------- service
 
     /// True where user data waits.
     pub(super) fn has_uplink_work(&self) -> bool {
@@ -160,6 +306,7 @@ impl Sgsn {
                 return;
             };
             let Waiting { slot, from, frame } = served.item;
+            self.uplink_served(slot);
             self.ll_pdu(cx, slot, from, frame);
         }
     }

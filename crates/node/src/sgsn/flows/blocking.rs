@@ -186,11 +186,8 @@ impl Sgsn {
             flows.held -= gone;
             left += flows.queues.backlog(flow).pdus;
             if crossed_low {
-                let key = Key::Teid(bearer.teid);
-                self.out.push(gannet_proto::machine::Output::Classify(RuleChange::Unblock(
-                    key,
-                    Block::QueueFull,
-                )));
+                let change = RuleChange::Unblock(Key::Teid(bearer.teid), Block::QueueFull);
+                self.out.push(gannet_proto::machine::Output::Classify(change));
             }
         }
         left

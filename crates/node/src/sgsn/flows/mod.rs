@@ -47,6 +47,8 @@ pub enum Ingress {
 pub struct QueueConfig {
     /// N-PDUs in all queues together.
     pub pdus_max: u32,
+    /// LL-PDUs of user data from mobiles in all queues together.
+    pub uplink_pdus_max: u32,
     /// N-PDUs that wait for each class of one cell.
     pub cell_pdus_max: u32,
     /// How much of its rate a context may have waiting, as a time.
@@ -64,6 +66,7 @@ impl Default for QueueConfig {
         let defaults = flow_queues::Config::default();
         Self {
             pdus_max: 65_536,
+            uplink_pdus_max: 8192,
             cell_pdus_max: 16_384,
             buffer: Duration::from_millis(1000),
             cell_real_time: None,
@@ -191,7 +194,7 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
 }
 
 impl Sgsn {
-    fn classify(&mut self, change: RuleChange) {
+    pub(super) fn classify(&mut self, change: RuleChange) {
         self.out.push(Output::Classify(change));
     }
 
@@ -237,6 +240,7 @@ impl Sgsn {
             flows.held -= gone;
         }
         self.classify(RuleChange::Remove(Key::Teid(teid)));
+        self.uplink_changed(slot);
     }
 
     /// All flows of a mobile are in another cell now, with what waits in them.

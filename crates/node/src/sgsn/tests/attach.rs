@@ -188,7 +188,7 @@ fn no_ptmsi_is_left() {
     // All that the dice will throw are somebody's already.
     let mut dice = bench.around.rng.clone();
     for _ in 0..64 {
-        bench.sgsn.directory.name_ptmsi(PTmsi(dice.u32() | 0xc000_0000), slot);
+        bench.sgsn.name_ptmsi(PTmsi(dice.u32() | 0xc000_0000), slot);
     }
     bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(1))));
     let GmmMessage::AttachReject(_) = bench.hear_gmm(1) else { panic!() };

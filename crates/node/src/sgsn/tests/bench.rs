@@ -10,7 +10,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::Cell;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
 use gannet_proto::machine::{Peer, Surroundings};
-use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
+use gannet_proto::qos::rule_book::RuleBook;
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
 use gannet_wire::bssgp::ie::Cause as BssgpCause;
@@ -106,28 +106,6 @@ impl Phone {
     }
 }
 
-/// What a driver's classifier would know: rules by TEID, and why they are blocked.
-#[derive(Debug, Default)]
-pub struct Rules(pub std::collections::BTreeMap<u32, (Rule, std::collections::BTreeSet<Block>)>);
-
-impl Rules {
-    fn apply(&mut self, change: RuleChange) {
-        let teid = |key| match key {
-            Key::Teid(Teid(teid)) => teid,
-            other => panic!("{other:?}"),
-        };
-        match change {
-            RuleChange::Install(rule) => {
-                assert_eq!(teid(rule.key), rule.name);
-                self.0.insert(rule.name, (rule, Default::default()));
-            }
-            RuleChange::Remove(key) => assert!(self.0.remove(&teid(key)).is_some(), "{key:?}"),
-            RuleChange::Block(key, why) => assert!(self.0.get_mut(&teid(key)).unwrap().1.insert(why)),
-            RuleChange::Unblock(key, why) => assert!(self.0.get_mut(&teid(key)).unwrap().1.remove(&why)),
-        }
-    }
-}
-
 pub struct Bench {
     pub around: Surroundings<Quiet>,
     /// Of the phones.
@@ -136,7 +114,8 @@ pub struct Bench {
     pub phones: Vec<Phone>,
     pub sent: VecDeque<Sent>,
     pub events: Vec<SgsnEvent>,
-    pub rules: Rules,
+    /// What a driver's classifier would know.
+    pub rules: RuleBook,
     pub silent_ggsn: bool,
     pub silent_bss: bool,
     pub sequence: u16,
@@ -184,7 +163,7 @@ impl Bench {
             phones: (0..6).map(Phone::new).collect(),
             sent: VecDeque::new(),
             events: Vec::new(),
-            rules: Rules::default(),
+            rules: RuleBook::default(),
             silent_ggsn: false,
             silent_bss: false,
             sequence: 0,
@@ -233,24 +212,28 @@ impl Bench {
         self.assert_rules();
     }
 
-    /// A driver knows the active contexts, and no others.
+    /// A driver knows the active contexts, the names of mobiles and the far ends of NS-VCs, and nothing else; a mobile is
+    /// blocked there for as long as its queue is full.
     fn assert_rules(&self) {
-        let active = self.sgsn.mobiles().flat_map(|(_, mobile)| mobile.bearers().map(move |it| (mobile, it)));
-        let mut teids: Vec<u32> = active
-            .filter(|(mobile, (nsapi, bearer))| {
-                bearer.tunnel.is_some() && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
-            })
-            .map(|(_, (_, bearer))| bearer.teid.0)
-            .filter(|_| self.sgsn.flows().is_some())
-            .collect();
-        teids.sort_unstable();
-        assert_eq!(self.rules.0.keys().copied().collect::<Vec<_>>(), teids);
+        assert_eq!(self.rules.keys().collect::<Vec<_>>(), self.sgsn.driver_keys());
+        let Some(uplink) = self.sgsn.uplink() else {
+            assert_eq!(self.rules, RuleBook::default());
+            return;
+        };
+        let mut vcs: Vec<_> = self.sgsn.gb().ns.vcs().map(|vc| (vc.peer(), vc.nsei())).collect();
+        vcs.sort_unstable();
+        assert_eq!(self.rules.peers().collect::<Vec<_>>(), vcs);
+        for (slot, _) in self.sgsn.mobiles() {
+            let owner = self.sgsn.uplink_key(slot).and_then(|key| self.rules.owner(key));
+            let blocked = owner.map(|owner| !owner.blocked.is_empty());
+            assert!(blocked.is_none_or(|blocked| blocked == uplink.is_blocked(slot)), "{slot:?}");
+        }
     }
 
     pub fn take_outputs(&mut self, outputs: &mut Batch<Output<SgsnEvent>>) {
         while let Some(output) = outputs.pop() {
             match output {
-                Output::Classify(change) => self.rules.apply(change),
+                Output::Classify(change) => self.rules.apply(change).unwrap(),
                 Output::Event(event) => self.events.push(event),
                 Output::Transmit { port, peer: Peer::Udp(peer), frame } => {
                     let octets = frame.to_vec();
@@ -367,6 +350,7 @@ impl Bench {
     /// Nothing is left of anybody, and no frame was lost.
     pub fn assert_empty(&self) {
         assert_eq!(self.sgsn.leftovers(), []);
+        assert!(self.rules.is_empty(), "{:?}", self.rules);
         assert_eq!(self.around.frames.free(), FRAMES);
     }
 

@@ -6,7 +6,7 @@ use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Block, Policer, Rule};
+use gannet_proto::qos::classifier::{Block, Key, Policer, Rule};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
@@ -42,11 +42,11 @@ impl Bench {
     }
 
     fn rule(&self, phone: usize) -> Rule {
-        self.rules.0[&self.teid(phone).0].0
+        self.rules.owner(Key::Teid(self.teid(phone))).unwrap().rule
     }
 
     fn is_blocked(&self, phone: usize) -> bool {
-        self.rules.0[&self.teid(phone).0].1.contains(&Block::QueueFull)
+        self.rules.owner(Key::Teid(self.teid(phone))).unwrap().blocked.contains(&Block::QueueFull)
     }
 
     /// A G-PDU arrives, and nothing is served yet.
@@ -393,5 +393,5 @@ fn an_update_of_a_context_that_ends_is_refused() {
     assert_eq!(response.cause, GtpCause::NonExistent);
     bench.delete_answer(NSAPI);
     assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
-    assert_eq!((bench.sgsn.updates.len(), bench.rules.0.len()), (0, 0));
+    assert_eq!((bench.sgsn.updates.len(), bench.rules.owner(Key::Teid(teid))), (0, None));
 }

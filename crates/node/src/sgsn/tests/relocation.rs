@@ -157,7 +157,8 @@ fn a_ptmsi_that_is_somebody_elses_here() {
     let octets = bench.export(0);
     bench.attach(1);
     let (slot, ptmsi) = (bench.slot(1), bench.phones[0].ptmsi.unwrap());
-    bench.sgsn.directory.name_ptmsi(ptmsi, slot);
+    bench.sgsn.name_ptmsi(ptmsi, slot);
+    bench.collect();
     assert_eq!(bench.import(&octets), Err(ImportError::Present));
     assert_eq!(bench.sgsn.directory.by_ptmsi(ptmsi), Some(slot));
 }

@@ -3,9 +3,12 @@
 use super::bench::*;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
-use gannet_wire::id::{Sapi, Teid};
+use crate::sgsn::directory::BvcAddress;
+use gannet_proto::qos::class::Class;
+use gannet_proto::qos::classifier::{Block, Key};
+use gannet_wire::id::{PTmsi, Sapi, Teid};
 use gannet_wire::l3::gmm::DetachRequestMo;
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo};
+use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo, MobileIdentity};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 
 fn n_pdu(bench: &mut Bench, phone: usize, number: u16) {
@@ -13,6 +16,11 @@ fn n_pdu(bench: &mut Bench, phone: usize, number: u16) {
     let header = Header { nsapi: NSAPI, more: false, pdu: Pdu::Unitdata { first, segment: 0, number } };
     let pdu = [&*header.emit(), &[u8::try_from(phone).unwrap(), u8::try_from(number).unwrap()]].concat();
     bench.unitdata(phone, Sapi::DATA3, &pdu);
+}
+
+fn switch_off(bench: &mut Bench, phone: usize) {
+    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
+    bench.gmm(phone, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
 }
 
 /// Two phones in one cell, each with a context.
@@ -56,16 +64,127 @@ fn a_storm_takes_its_own_turns_only() {
 }
 
 #[test]
-fn what_exceeds_a_mobile_s_queue_is_its_own_loss() {
-    let mut bench = two(|config| config.queue.pdus_max = 64);
+fn who_sends_little_finds_room_whatever_the_others_do() {
+    let mut bench = Bench::new(|config| config.queue.uplink_pdus_max = 64);
+    for phone in 0..4 {
+        bench.attach(phone);
+        bench.activate(phone, NSAPI);
+    }
+    bench.sent.clear();
     bench.busy = true;
-    (0..60).for_each(|number| n_pdu(&mut bench, 1, number));
-    (60..200).for_each(|number| n_pdu(&mut bench, 1, number));
+    for number in 0..60 {
+        (1..4).for_each(|phone| n_pdu(&mut bench, phone, number));
+    }
+    let before = bench.dropped(Drop::FlowQueueNodeFull);
+    (0..2).for_each(|number| n_pdu(&mut bench, 0, number));
+    assert_eq!(bench.dropped(Drop::FlowQueueNodeFull), before, "the storm's own loss");
     bench.busy = false;
     bench.collect();
-    assert_eq!(bench.drops(), [(Drop::FlowQueueNodeFull, 200 - 64)]);
-    assert_eq!(to_the_ggsn(&mut bench, 64).last(), Some(&(1, 63)));
+    let arrived = to_the_ggsn(&mut bench, (182 - before).try_into().unwrap());
+    assert!(bench.is_silent());
+    assert_eq!(arrived.iter().filter(|(from, _)| *from == 0).count(), 2);
+    // Nobody of the others took more than a quarter of what was left.
+    for phone in 1..4 {
+        let its = arrived.iter().filter(|(from, _)| *from == phone).count();
+        assert!((8..=13).contains(&its), "{its}");
+    }
     assert_eq!(bench.around.frames.free(), FRAMES);
+}
+
+#[test]
+fn a_driver_drops_a_flood_until_half_of_it_is_served() {
+    let mut bench = two(|_| {});
+    let key = |bench: &Bench, phone: usize| Key::LocalTlli(bench.phones[phone].tlli);
+    let is_blocked =
+        |bench: &Bench, phone| bench.rules.owner(key(bench, phone)).unwrap().blocked.contains(&Block::QueueFull);
+    bench.busy = true;
+    // Seven eighths of 250 LL-PDUs are the high watermark at the largest rate.
+    (0..219).for_each(|number| n_pdu(&mut bench, 1, number));
+    n_pdu(&mut bench, 0, 7);
+    let mut outputs = Batch::default();
+    let mut turns = 0;
+    let mut blocked = Vec::new();
+    while bench.sgsn.has_work() {
+        bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+        bench.take_outputs(&mut outputs);
+        turns += 1;
+        blocked.push((is_blocked(&bench, 0), is_blocked(&bench, 1)));
+    }
+    // 16 in each turn: after 95 of the flood it is down to the low watermark.
+    assert_eq!(turns, 14);
+    assert_eq!(blocked.iter().filter(|both| **both == (false, true)).count(), 5);
+    assert!(blocked.iter().all(|(good, _)| !good) && blocked[5..].iter().all(|(_, bad)| !bad));
+    assert_eq!(bench.drops(), []);
+    let arrived = to_the_ggsn(&mut bench, 220);
+    assert_eq!(arrived.iter().position(|sent| *sent == (0, 7)).map(|place| place < 32), Some(true));
+    let numbers = arrived.iter().filter(|(from, _)| *from == 1).map(|(_, number)| *number);
+    assert!(numbers.eq(0..219));
+    bench.busy = false;
+    bench.collect();
+    // A new name of a mobile whose queue is full is blocked, too.
+    bench.busy = true;
+    (0..219).for_each(|number| n_pdu(&mut bench, 1, number));
+    let slot = bench.slot(1);
+    bench.sgsn.name_ptmsi(PTmsi(0xc123_4567), slot);
+    bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+    bench.take_outputs(&mut outputs);
+    let other = bench.rules.owner(Key::LocalTlli(Tlli(0xc123_4567))).unwrap();
+    assert_eq!((other.keys, other.blocked.len()), (2, 1));
+    bench.sgsn.forget_ptmsi(PTmsi(0xc123_4567), slot);
+    // It goes while it is blocked, and the next one in its slot is not.
+    bench.busy = false;
+    switch_off(&mut bench, 1);
+    assert!(bench.sgsn.mobile_of(imsi(1)).is_none());
+    bench.sent.clear();
+    bench.phones[2].power_cycle(Tlli::random(77));
+    bench.attach(2);
+    assert!(!is_blocked(&bench, 2));
+}
+
+#[test]
+fn a_rule_says_what_the_contexts_have_bought_together() {
+    let mut bench = Bench::attached(false);
+    let key = Key::LocalTlli(bench.phones[0].tlli);
+    let rate = |bench: &Bench| bench.rules.owner(key).unwrap().rule.policer.unwrap().rate_octets_per_s;
+    let rule = bench.rules.owner(key).unwrap().rule;
+    assert_eq!((rule.name, rule.class, rate(&bench)), (bench.slot(0).index, Class::BestEffort, 1000));
+    bench.activate(0, NSAPI);
+    let one = rate(&bench);
+    bench.activate(0, Nsapi(6));
+    assert_eq!(rate(&bench), 2 * one);
+    bench.order(SgsnCommand::Deactivate { imsi: imsi(0), nsapi: NSAPI });
+    bench.delete_answer(NSAPI);
+    assert_eq!(rate(&bench), one, "as soon as the tunnel is gone");
+    let without = SgsnConfig { policing: None, ..bench.sgsn.config().clone() };
+    bench.sgsn.reconfigure(&mut bench.around.context(), without);
+    bench.collect();
+    assert_eq!(bench.rules.owner(key).unwrap().rule.policer, None);
+}
+
+#[test]
+fn a_driver_knows_each_name_for_as_long_as_it_holds() {
+    let mut bench = Bench::new(|_| {});
+    let names = |bench: &Bench| bench.rules.keys().map(|(key, _)| key).collect::<Vec<_>>();
+    let first = BvcAddress { nsei: cell(0).nsei, bvci: cell(0).bvci };
+    let random = bench.phones[0].tlli;
+    bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
+    assert_eq!(names(&bench).len(), 2, "the TLLI with which it came, and the one that it is given");
+    assert!(names(&bench).contains(&first.key(random)));
+    bench.accept_attach(0);
+    let local = Key::LocalTlli(bench.phones[0].tlli);
+    assert_eq!(names(&bench), [local]);
+    // A local TLLI that is not ours is the mobile's own choice.
+    let others = Tlli(0xc000_0bad);
+    bench.phones[2].uses(others);
+    bench.gmm(2, attach_request(MobileIdentity::Imsi(imsi(2))));
+    assert!(names(&bench).contains(&first.key(others)));
+    bench.accept_attach(2);
+    assert_eq!(names(&bench).len(), 2);
+    for phone in [0, 2] {
+        switch_off(&mut bench, phone);
+    }
+    bench.sent.clear();
+    bench.assert_empty();
 }
 
 #[test]
