@@ -8,12 +8,10 @@ use crate::tun::Tun;
 use crate::watch::KernelPath;
 use core::fmt;
 use core::marker::PhantomData;
-use core::net::SocketAddrV4;
 use gannet_proto::frame::FramePool;
 use gannet_proto::machine::{Context, Machine, Peer, Port};
 use gannet_proto::time::Instant;
 use gannet_trace::pcapng::Recorder;
-use gannet_wire::id::Nsei;
 use mio::event::Source;
 use mio::{Interest, Token};
 use std::io;
@@ -182,20 +180,11 @@ impl Access<'_> {
         self.io.kernel_path()
     }
 
-    /// What the classifier has counted for one flow, by its rule's name; `None` where there is no classifier or no such
-    /// flow.
+    /// What a classifier has counted for one flow, by its rule's name; `None` where there is no classifier or no such flow.
+    /// The name of a PDP context is its TEID, which is above 2^24, and that of a mobile's uplink a number below.
     #[must_use]
     pub fn flow_counters(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
         self.io.flow_counters(name)
-    }
-
-    /// Says which NSE sends from an address, or that none does, to the classifier of Gb where there is one.
-    ///
-    /// # Errors
-    /// A sentence: its table of peers is full.
-    pub fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), String> {
-        let mut programs = self.io.xdp.iter_mut().flat_map(|xdp| &mut xdp.programs);
-        programs.try_for_each(|program| program.set_peer(address, nsei))
     }
 
     /// The recorder, where one was asked for.

@@ -182,8 +182,7 @@ impl EventLoop {
         port: Port,
         config: &UdpConfig,
     ) -> io::Result<SocketAddr> {
-        let result = self.io.bind_udp(machine.index, port, config);
-        result.map_err(|error| io::Error::new(error.kind(), format!("UDP {}: {error}", config.bind)))
+        self.io.bind_udp(machine.index, port, config)
     }
 
     /// Joins the port of a machine that receives user data to the best way of receiving that this machine permits: see

@@ -49,9 +49,9 @@ pub enum Traffic {
     /// G-PDUs on Gn. The machine gets T-PDUs with the names of their rules.
     #[default]
     Gn,
-    /// NS on Gb. The rules are those of TLLIs; without any, next to nothing comes through ([`Backend::Xdp`] only). The
-    /// machine gets whole datagrams, those of signalling first. Which NSE sends from where the loop is told by
-    /// [`crate::Access::set_peer`].
+    /// NS on Gb, which can be had by [`Backend::Xdp`] and [`Backend::Fifo`]. The rules are those of TLLIs and of the
+    /// addresses of NSEs; without any, next to nothing comes through. The machine gets whole datagrams, those of
+    /// signalling first.
     Gb,
 }
 
@@ -126,11 +126,13 @@ impl IngressConfig {
         match self.traffic {
             Traffic::Gn => Ok((Box::new(KernelProgram::load(&base)?), Deliver::Classified)),
             Traffic::Gb => {
-                let usual = gannet_demux::UplinkConfig::default();
-                let (samples_per_s, samples_at_once) = (usual.base.samples_per_s, usual.base.samples_at_once);
-                let base = gannet_demux::Config { samples_per_s, samples_at_once, ..base };
-                let tllis = self.contexts.saturating_mul(3);
-                let config = gannet_demux::UplinkConfig { base, port: address.port(), tllis, ..usual };
+                let (port, tllis) = (address.port(), self.contexts.saturating_mul(3));
+                let config = gannet_demux::UplinkConfig {
+                    base,
+                    port,
+                    tllis,
+                    ..gannet_demux::UplinkConfig::default()
+                };
                 Ok((Box::new(UplinkProgram::load(&config)?), Deliver::Datagrams))
             }
         }
@@ -231,7 +233,11 @@ impl Io {
                 Err(error) => refused.push(format!("no XDP: {error}")),
             }
         }
-        if matches!(config.backend, Backend::Auto | Backend::Reuseport) {
+        let by_class = match config.backend {
+            Backend::Auto => config.traffic == Traffic::Gn,
+            other => other == Backend::Reuseport,
+        };
+        if by_class {
             match self.receive_by_reuseport(machine, port, config) {
                 Ok(address) => {
                     let backend = Backend::Reuseport;
@@ -285,7 +291,7 @@ impl Io {
         config: &UdpConfig,
         programs: &mut Reuseport,
     ) -> Result<SocketAddr, String> {
-        let sentence = |error: io::Error| format!("{}: {error}", config.bind);
+        let sentence = |error: io::Error| error.to_string();
         let mut config = UdpConfig { shared_port: true, ..config.clone() };
         let address = self.bind_udp(machine, port, &config).map_err(sentence)?;
         config.bind = address;

@@ -100,4 +100,4 @@ pub use network_namespace::NetworkNamespace;
 pub use system::{Clock, daemonize, lock_memory, pin_to_core, seed};
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;
-pub use watch::{DeviceReport, KernelPath, SocketReport};
+pub use watch::{ClassifierReport, DeviceReport, KernelPath, SocketReport};

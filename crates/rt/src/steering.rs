@@ -6,8 +6,6 @@ use gannet_demux::bpf::XdpMode;
 use gannet_demux::{Classifier, Classify, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
-use gannet_wire::id::Nsei;
-use std::net::SocketAddrV4;
 use std::os::fd::BorrowedFd;
 
 /// The XDP program on Gn.
@@ -50,11 +48,6 @@ impl Steering for KernelProgram {
     fn of_flow(&self, name: u32) -> Option<FlowCounters> {
         self.0.of_flow(name)
     }
-
-    /// Tunnels have no NSE.
-    fn set_peer(&mut self, _: SocketAddrV4, _: Option<Nsei>) -> Result<(), String> {
-        Ok(())
-    }
 }
 
 /// The XDP program on Gb.
@@ -94,12 +87,7 @@ impl Steering for UplinkProgram {
         self.0.totals()
     }
 
-    /// Mobiles of the uplink have names of their own, which nobody asks for.
-    fn of_flow(&self, _: u32) -> Option<FlowCounters> {
-        None
-    }
-
-    fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), String> {
-        self.0.set_peer(address, nsei).map_err(|error| error.to_string())
+    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
+        self.0.of_flow(name)
     }
 }

@@ -24,7 +24,18 @@ pub struct KernelPath {
     /// UDP sockets.
     pub sockets: Vec<SocketReport>,
     /// What each classifier counted, where there are any.
-    pub classifiers: Vec<Totals>,
+    pub classifiers: Vec<ClassifierReport>,
+}
+
+/// A program that knows the rules.
+#[derive(Debug, Clone)]
+pub struct ClassifierReport {
+    /// For whom it works: the number of the machine in the loop, and its port.
+    pub machine: usize,
+    /// See `machine`.
+    pub port: Port,
+    /// What it counted.
+    pub totals: Totals,
 }
 
 /// A device with AF_XDP sockets.
@@ -66,7 +77,7 @@ pub struct SocketReport {
 }
 
 impl KernelPath {
-    /// All drops before the node by their names: the classifier's, and those of the rings.
+    /// All drops before the node by their names: those of all classifiers together, and those of the rings.
     #[must_use]
     pub fn drops(&self) -> Vec<(Drop, u64)> {
         let mut sum = Statistics::default();
@@ -74,7 +85,19 @@ impl KernelPath {
             device.rings.iter().for_each(|(_, statistics)| sum += *statistics);
         }
         let rings = ring_drops(sum.rx_ring_full, sum.rx_fill_ring_empty);
-        self.classifiers.iter().flat_map(Totals::drops).chain(rings).collect()
+        let mut drops: Vec<(Drop, u64)> = Vec::new();
+        for (drop, count) in self.classifiers.iter().flat_map(|of| of.totals.drops()).chain(rings) {
+            match drops.iter_mut().find(|(name, _)| *name == drop) {
+                Some((_, sum)) => *sum += count,
+                None => drops.push((drop, count)),
+            }
+        }
+        drops
+    }
+
+    /// What the classifiers of a port counted.
+    pub fn of_port(&self, port: Port) -> impl Iterator<Item = &Totals> {
+        self.classifiers.iter().filter(move |of| of.port == port).map(|of| &of.totals)
     }
 }
 
@@ -212,11 +235,28 @@ impl Io {
             busy_poll: self.busy.mode,
             devices,
             sockets: sockets.collect(),
-            classifiers: xdp
-                .iter()
-                .flat_map(|xdp| xdp.programs.iter().map(|program| program.totals()))
-                .chain(self.filter.as_ref().map(Classify::totals))
-                .collect(),
+            classifiers: self.classifiers(),
         }
+    }
+
+    fn classifiers(&self) -> Vec<ClassifierReport> {
+        let xdp = self.xdp.iter().flat_map(|xdp| {
+            let targets = xdp.devices.iter().filter_map(|device| device.target);
+            targets.filter_map(|target| {
+                let totals = xdp.programs.get(target.program)?.totals();
+                Some(ClassifierReport { machine: target.machine, port: target.port, totals })
+            })
+        });
+        // Sockets that share an address are those of the filter.
+        let shared = self.endpoints.iter().flatten().find(|endpoint| match &endpoint.kind {
+            Kind::Udp(udp) => udp.config.shared_port,
+            Kind::Tun { .. } => false,
+        });
+        let filter = self.filter.as_ref().zip(shared).map(|(filter, shared)| ClassifierReport {
+            machine: shared.owner.machine,
+            port: shared.owner.port,
+            totals: filter.totals(),
+        });
+        xdp.chain(filter).collect()
     }
 }

@@ -4,7 +4,7 @@
 use crate::netlink::{Link, Netlink};
 use crate::sys;
 use core::fmt;
-use core::net::{IpAddr, SocketAddrV4};
+use core::net::IpAddr;
 use gannet_demux::device::{BATCH, Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
@@ -15,7 +15,6 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::{Duration, Instant};
 use gannet_trace::pcapng::InterfaceId;
-use gannet_wire::id::Nsei;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -50,11 +49,6 @@ pub(crate) trait Steering {
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
     fn of_flow(&self, name: u32) -> Option<FlowCounters>;
-    /// Says which NSE sends from an address, or that none does.
-    ///
-    /// # Errors
-    /// A sentence.
-    fn set_peer(&mut self, address: SocketAddrV4, nsei: Option<Nsei>) -> Result<(), String>;
 }
 
 /// Where what arrives classified goes.

@@ -198,6 +198,19 @@ impl Background {
         send_signal(name, &self.child.id().to_string());
     }
 
+    /// Stops it with SIGSTOP, and waits until it stands still: what others do from now on it finds when it goes on with
+    /// SIGCONT.
+    pub fn stand_still(&self) {
+        self.signal("STOP");
+        let stat = format!("/proc/{}/stat", self.child.id());
+        // The state follows the name, which stands in brackets.
+        while std::fs::read_to_string(&stat)
+            .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| !rest.starts_with(" T")))
+        {
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits for its end.
     ///
     /// # Panics

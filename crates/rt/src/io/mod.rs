@@ -196,7 +196,8 @@ impl Io {
         port: Port,
         config: &UdpConfig,
     ) -> io::Result<SocketAddr> {
-        let socket = udp::open(config)?;
+        let socket = udp::open(config)
+            .map_err(|error| io::Error::new(error.kind(), format!("UDP {}: {error}", config.bind)))?;
         let local = socket.local_addr()?;
         let record = self.interface(config.record_as.as_deref());
         let kind = Kind::Udp(Udp::new(socket, config, record)?);

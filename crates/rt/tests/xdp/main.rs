@@ -47,7 +47,15 @@ fn main() -> ExitCode {
             unprivileged,
         ),
         ("sockets_by_class_where_there_is_no_xdp", NEEDS, by_class),
-        ("uplink_of_known_mobiles_comes_through_rings", NEEDS, uplink),
+        (
+            "uplink_of_known_mobiles_comes_through_rings",
+            &[
+                Need::NetAdmin,
+                Need::That(gannet_demux::bpf::missing),
+                Need::Program("ethtool"),
+            ],
+            uplink,
+        ),
         ("a_polling_node_restores_what_it_changed", NEEDS, polling),
     ])
 }
@@ -339,6 +347,13 @@ fn by_class() {
     }
 }
 
+/// Frames that the program on a device of the node has given to sockets.
+fn redirected_on(testbed: &Testbed, device: &str) -> u64 {
+    let counters = testbed.node.run("ethtool", &["-S", device]);
+    let lines = counters.lines().filter(|line| line.contains("xdp_redirect:"));
+    lines.map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum()
+}
+
 fn uplink() {
     let testbed = Testbed::new();
     let mut node = testbed.start(&Plan { uplink: true, ..Plan::default() });
@@ -348,17 +363,39 @@ fn uplink() {
     let mut peers = testbed.peers();
     peers.introduce();
     // SAPI 3 carries user data, SAPI 1 mobility management. The node answers each datagram on Gb with itself.
-    for (sapi, len) in [(3, 300), (1, 40), (3, 301)] {
-        let pdu = node::ul_unitdata(sapi, len);
+    for (tlli, sapi, len) in
+        [(node::TLLI, 3, 300), (node::TLLI, 1, 40), (node::FOREIGN, 3, 301), (node::BLOCKED, 1, 41)]
+    {
+        let pdu = node::ul_unitdata(tlli, sapi, len);
         peers.send_on_gb(&pdu);
         assert_eq!(peers.receive(), pdu);
+    }
+    // While the node stands still, one mobile storms, one that is blocked does too, and a third one signals.
+    let before = redirected_on(&testbed, "gb1");
+    node.stand_still();
+    for number in 0..40 {
+        peers.send_on_gb(&node::ul_unitdata(node::TLLI, 3, 100 + number));
+        peers.send_on_gb(&node::ul_unitdata(node::BLOCKED, 3, 100 + number));
+    }
+    let detach = node::ul_unitdata(node::FOREIGN, 1, 30);
+    peers.send_on_gb(&detach);
+    // The driver may be behind the sender.
+    while redirected_on(&testbed, "gb1") < before + 41 {
+        std::thread::yield_now();
+    }
+    node.signal("CONT");
+    assert_eq!(peers.receive(), detach, "ahead of all that came before it");
+    for number in 0..40 {
+        assert_eq!(peers.receive(), node::ul_unitdata(node::TLLI, 3, 100 + number));
     }
     // The other interface works as before.
     peers.send_gpdu(RULES[0].0, 64);
     assert_eq!(peers.receive(), node::answer(RULES[0].0, 64));
     let report = node::stop(&mut node);
-    assert_eq!((report["ring_signalling"], report["ring_best_effort"]), (1, 3));
+    assert_eq!((report["ring_signalling"], report["ring_best_effort"]), (3, 43));
     assert_eq!((report["classified"], report["missing"], report["drops"]), (1, 0, 0));
+    // Each loss is somebody's.
+    assert_eq!((report["blocked"], report["blocked_of_others"], report["driver_drops"]), (40, 0, 40));
 }
 
 fn polling() {

@@ -3,7 +3,7 @@
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
+use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::time::Duration;
 use gannet_rt::alloc_count::allocations;
 use gannet_rt::log::{LogSink, TargetOptions};
@@ -12,7 +12,7 @@ use gannet_rt::{
     OutputWay, Traffic, UdpConfig,
 };
 use gannet_testkit::netns::Background;
-use gannet_wire::id::{Teid, Tlli};
+use gannet_wire::id::{Bvci, Nsei, Teid, Tlli};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, UdpSocket};
@@ -39,8 +39,18 @@ pub struct Plan {
     pub uplink: bool,
 }
 
-/// The local TLLI of a mobile.
+/// The local TLLI of a mobile, of one that is blocked, and the foreign one of a third.
 pub const TLLI: u32 = 0xc000_0005;
+pub const BLOCKED: u32 = 0xc000_0006;
+pub const FOREIGN: u32 = 0x8000_0007;
+/// From where its NSE sends.
+const NSE: (Nsei, &str) = (Nsei(9), "198.51.100.1:23000");
+/// The names of their rules.
+const MOBILES: [(Key, u32); 3] = [
+    (Key::LocalTlli(Tlli(TLLI)), 5),
+    (Key::LocalTlli(Tlli(BLOCKED)), 6),
+    (Key::CellTlli { nsei: NSE.0, bvci: Bvci(7), tlli: Tlli(FOREIGN) }, 7),
+];
 
 impl Default for Plan {
     fn default() -> Self {
@@ -75,14 +85,14 @@ pub fn gpdu(teid: u32, len: usize) -> Vec<u8> {
     octets
 }
 
-/// An UL-UNITDATA of the mobile with an LL-PDU of this SAPI.
-pub fn ul_unitdata(sapi: u8, len: usize) -> Vec<u8> {
+/// An UL-UNITDATA of a mobile with a UI frame of this SAPI.
+pub fn ul_unitdata(tlli: u32, sapi: u8, len: usize) -> Vec<u8> {
     let mut octets = vec![0, 0, 0, 7, 1];
-    octets.extend(TLLI.to_be_bytes());
+    octets.extend(tlli.to_be_bytes());
     octets.extend([0, 0, 0x20, 0x08, 0x88, 0, 0xf1, 0x10, 0, 1, 1, 0, 1]);
     octets.push(0x0e);
-    octets.extend((u16::try_from(len + 1).unwrap()).to_be_bytes());
-    octets.push(sapi);
+    octets.extend((u16::try_from(len + 2).unwrap()).to_be_bytes());
+    octets.extend([sapi, 0xc0]);
     octets.extend(tpdu(len));
     octets
 }
@@ -159,14 +169,15 @@ impl Machine for Forward {
                         };
                         self.out.push(Output::Classify(RuleChange::Install(rule)));
                     }
-                    let rule = Rule {
-                        key: Key::LocalTlli(Tlli(TLLI)),
-                        name: 5,
-                        class: Class::BestEffort,
-                        precedence: Precedence::Normal,
-                        policer: None,
-                    };
-                    self.out.push(Output::Classify(RuleChange::Install(rule)));
+                    for (key, name) in MOBILES {
+                        let (class, precedence) = (Class::BestEffort, Precedence::Normal);
+                        let rule = Rule { key, name, class, precedence, policer: None };
+                        self.out.push(Output::Classify(RuleChange::Install(rule)));
+                    }
+                    let change = RuleChange::Block(Key::LocalTlli(Tlli(BLOCKED)), Block::QueueFull);
+                    self.out.push(Output::Classify(change));
+                    let (nsei, address) = (Some(NSE.0), NSE.1.parse().unwrap());
+                    self.out.push(Output::Classify(RuleChange::Peer { address, nsei }));
                 }
                 Input::Timeout(_) => {}
             }
@@ -192,9 +203,14 @@ impl Hooks for Report {
         let sum = |of: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(of).sum();
         lines.push(("by_frame", sum(|socket| socket.by_frame)));
         lines.push(("by_kernel", sum(|socket| socket.by_kernel)));
-        let redirected = |class| path.classifiers.iter().map(|totals| totals.redirected(class)).sum();
+        let redirected = |class| path.classifiers.iter().map(|of| of.totals.redirected(class)).sum();
         lines.push(("ring_signalling", redirected(Class::Signalling)));
         lines.push(("ring_best_effort", redirected(Class::BestEffort)));
+        let dropped = |name: u32| access.flow_counters(name).map_or(0, |of| u64::from(of.queue_full));
+        lines.push(("blocked", dropped(MOBILES[1].1)));
+        lines.push(("blocked_of_others", dropped(MOBILES[0].1) + dropped(MOBILES[2].1)));
+        let at_driver: u64 = path.drops().iter().map(|(_, count)| count).sum();
+        lines.push(("driver_drops", at_driver));
         let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
         let frames = access.frames();
         lines.push(("missing", (frames.capacity() - frames.free() - held - self.1) as u64));
