@@ -63,8 +63,8 @@ drops! {
     DemuxUnknownContext: "demux_unknown_context", "29.060 clause 7.3.7", "user data came for a PDP context that does not exist";
     DemuxStaleGeneration: "demux_stale_generation", "configuration", "user data came for a PDP context whose place another has now";
     DemuxBlocked: "demux_blocked", "flow control", "user data came for a mobile whose flow control takes nothing more";
-    DemuxOverRate: "demux_over_rate", "negotiated peak throughput", "user data came faster than its mobile may receive";
-    DemuxQueueFull: "demux_queue_full", "configuration", "user data came for a PDP context whose queue is full";
+    DemuxOverRate: "demux_over_rate", "negotiated peak throughput", "user data came faster than its mobile may receive or send";
+    DemuxQueueFull: "demux_queue_full", "configuration", "user data came for a PDP context, or from a mobile, whose queue is full";
     DemuxBadIpChecksum: "demux_bad_ip_checksum", "RFC 791 clause 3.1", "the checksum of an IPv4 header is wrong";
     DemuxBadUdpChecksum: "demux_bad_udp_checksum", "RFC 768", "the checksum of a UDP datagram is wrong";
     DemuxMalformed: "demux_malformed", "29.060 clause 11", "a G-PDU or its UDP datagram could not be read";
@@ -101,9 +101,9 @@ drops! {
 
     // ---------------------------------------------------------------- queues of flows, before the stack
 
-    FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context was full";
+    FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context, or of the mobile on the uplink, was full";
     FlowQueueCellFull: "flow_queue_cell_full", "configuration", "the input queues of the cell were full, and nothing of lower precedence was in them";
-    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full, and nothing of lower precedence was in those of the cell";
+    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full, or the mobile's on the uplink had its share, and nothing of lower precedence was in those of the cell";
     FlowQueueContextGone: "flow_queue_context_gone", "03.60 clause 9.2.4", "the packet waited for a PDP context that was deactivated, or whose mobile is gone";
     FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the packet gave way to one of higher precedence in the same cell";
 

@@ -317,7 +317,7 @@ impl Io {
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
         if xdp.devices.iter().any(|device| device.link.name == link.name && device.target.is_some()) {
-            return Err(format!("{} has a program of this process already", link.name));
+            return Err(format!("{} serves another port already, and a device takes one program", link.name));
         }
         let (program, deliver) = config.program(address, &link)?;
         xdp.programs.push(program);

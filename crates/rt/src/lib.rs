@@ -92,6 +92,7 @@ mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
 pub use busy::BusyPoll;
+pub use gannet_demux::FlowCounters;
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use history::{DROPS_PER_MOBILE, DropHistory};

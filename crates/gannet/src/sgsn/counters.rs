@@ -34,6 +34,9 @@ pub fn write(sgsn: &Sgsn, drops: &DropCounters, frames: &FramePool, out: &mut St
     } else {
         line("queued_n_pdus", number(sgsn.held_len()));
     }
+    if let Some(uplink) = sgsn.uplink() {
+        line("queued_uplink_ll_pdus", uplink.queued().into());
+    }
     line("frames_free", number(frames.free()));
     line("frames_total", number(frames.capacity()));
     line("frames_exhausted", frames.exhausted());
@@ -77,6 +80,15 @@ pub fn scheduler(sgsn: &Sgsn, out: &mut String) {
     let _ = writeln!(out, "  offered {}, given back {}", totals.offered, totals.drained);
     for (drop, count) in totals.drops.raised() {
         let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+    }
+    if let Some(uplink) = sgsn.uplink() {
+        let _ = writeln!(
+            out,
+            "  {} LL-PDUs of user data from mobiles wait of {}, those of {} mobiles are dropped at the driver meanwhile",
+            uplink.queued(),
+            config.queue.uplink_pdus_max,
+            sgsn.mobiles().filter(|(slot, _)| uplink.is_blocked(*slot)).count()
+        );
     }
     let cost = flows.pace().cost();
     let _ = writeln!(

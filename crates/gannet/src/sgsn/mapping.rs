@@ -24,7 +24,7 @@ const LL_PDU_OCTETS_MAX: u64 = 1600;
 /// What cannot be done as configured.
 pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan, String> {
     let gtp_address = IpAddr::V4(config.gtp_local_ip.ok_or("add 'gtp local-ip A.B.C.D' under 'sgsn'")?);
-    let bind = bind(&config.ns)?;
+    let (bind, gb) = bind(&config.ns)?;
     let defaults = SgsnConfig::default();
     let seconds = |seconds: u32| Duration::from_secs(seconds.into());
     let held = u32::from(config.limits.held_n_pdus);
@@ -52,7 +52,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     };
     service::apply(config, &mut node, remarks);
     let user = SocketAddr::new(gtp_address, gtp::PORT_USER);
-    let paths = Paths::new(&config.service, user, node.contexts_limit());
+    let paths = Paths::new(&config.service, (user, node.contexts_limit()), (gb, node.mobiles_max));
     Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
 }
 

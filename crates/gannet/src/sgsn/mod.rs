@@ -9,10 +9,9 @@ mod show;
 
 use crate::node::{self, Node, in_use, restart_counter};
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{GB, GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::vty::CommandError;
-use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, UdpConfig};
 use gannet_wire::gtp;
@@ -40,11 +39,11 @@ pub struct SgsnNode {
     binds: Vec<(String, SocketAddr)>,
 }
 
-/// The node's configuration, and where NS listens.
+/// The node's configuration, and the name of the socket of NS.
 #[derive(Debug)]
 pub struct Plan {
     config: SgsnConfig,
-    bind: (String, SocketAddr),
+    bind: String,
     frames: usize,
     paths: Paths,
 }
@@ -72,16 +71,12 @@ impl Node for SgsnNode {
         let seed = node_seed()?;
         let machine =
             node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
-        let mut udp = |port: Port, address: SocketAddr, name: &str| {
-            let mut udp = UdpConfig::new(address).record_as(name);
-            udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
-            node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
-        };
-        let gb = udp(GB, bind.1, "Gb")?;
-        udp(GTP_C, SocketAddr::new(gtp_address, gtp::PORT_CONTROL), "Gn")?;
-        paths.open(machine, node)?;
+        let mut gtp_c = UdpConfig::new(SocketAddr::new(gtp_address, gtp::PORT_CONTROL)).record_as("Gn");
+        gtp_c.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+        node.bind_udp(machine, GTP_C, &gtp_c).map_err(|error| in_use(&error))?;
+        let gb = paths.open(machine, node)?;
         node.access().command(machine, SgsnCommand::Start);
-        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind.0, gb)] })
+        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)] })
     }
 
     fn reconfigure(

@@ -1,6 +1,6 @@
 //! How user data gets from the machine's interfaces into the SGSN and out of it, and what an operator sees of that.
 
-use super::SgsnNode;
+use super::{SOCKET_BUFFER_OCTETS, SgsnNode};
 use crate::node::in_use;
 use core::fmt::Write as _;
 use core::net::SocketAddr;
@@ -9,24 +9,31 @@ use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::class::Class;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{
-    Access, Backend, BusyPoll, EventLoop, IngressConfig, LoopConfig, MachineId, OutputConfig, OutputWay,
-    UdpConfig,
+    Access, Backend, BusyPoll, EventLoop, FlowCounters, IngressConfig, LoopConfig, MachineId, OutputConfig,
+    OutputWay, Traffic, UdpConfig,
 };
 use gannet_wire::id::Imsi;
 
 /// The kernel's path as configured.
 #[derive(Debug)]
 pub struct Paths {
+    /// Of Gn.
     ingress: IngressConfig,
+    /// Of Gb.
+    uplink: IngressConfig,
     output: OutputConfig,
     busy_poll: BusyPoll,
     core: Option<usize>,
 }
 
 impl Paths {
-    /// For G-PDUs to this address, and so many places for PDP contexts.
-    pub fn new(service: &ops::Service, address: SocketAddr, contexts: usize) -> Self {
-        let mut udp = UdpConfig::new(address).record_as("Gn");
+    /// For G-PDUs to an address, and so many places for PDP contexts; for NS at another, and so many for mobiles.
+    pub fn new(
+        service: &ops::Service,
+        (gtp_u, contexts): (SocketAddr, usize),
+        (gb, mobiles): (SocketAddr, usize),
+    ) -> Self {
+        let mut udp = UdpConfig::new(gtp_u).record_as("Gn");
         udp.buffer_octets = Some(service.socket_buffer_kib as usize * 1024);
         let mut ingress = IngressConfig::new(udp);
         ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
@@ -35,6 +42,15 @@ impl Paths {
             ops::Ingress::Fifo => Backend::Fifo,
             ops::Ingress::Reuseport => Backend::Reuseport,
             ops::Ingress::Xdp => Backend::Xdp,
+        };
+        let mut udp = UdpConfig::new(gb).record_as("Gb");
+        udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
+        let uplink = IngressConfig {
+            traffic: Traffic::Gb,
+            contexts: u32::try_from(mobiles).unwrap_or(u32::MAX),
+            real_time_ring: 2048,
+            best_effort_ring: 4096,
+            ..IngressConfig::new(udp)
         };
         let way = match service.gb_output {
             ops::GbOutput::Auto => OutputWay::Auto,
@@ -47,7 +63,7 @@ impl Paths {
             ops::BusyPoll::Adaptive => BusyPoll::Adaptive,
             ops::BusyPoll::Always => BusyPoll::Always,
         };
-        Self { ingress, output, busy_poll, core: service.core.map(usize::from) }
+        Self { ingress, uplink, output, busy_poll, core: service.core.map(usize::from) }
     }
 
     /// What the loop must be for it.
@@ -56,16 +72,22 @@ impl Paths {
         options.busy_poll = self.busy_poll;
         let receives = matches!(self.ingress.backend, Backend::Auto | Backend::Xdp);
         let sends = self.output.way != OutputWay::Udp;
-        options.ring_frames = if receives { self.ingress.ring_frames() } else { 0 }
+        let rings = self.ingress.ring_frames() + self.uplink.ring_frames();
+        options.ring_frames = if receives { rings } else { 0 }
             + if sends { self.output.ring_frames() } else { 0 };
     }
 
-    /// Opens both ways; the socket of Gb is bound already. The log says what was taken, and why nothing better.
+    /// Opens all ways. The log says what was taken, and why nothing better. Gb is classified where Gn is: with `xdp` as
+    /// far as its device permits, since an address or a device that both interfaces share is no reason to serve none.
+    /// Returns the address of NS.
     ///
     /// # Errors
     /// A sentence: what the machine does not permit of what was asked for by name.
-    pub fn open(&self, machine: MachineId<Sgsn>, node: &mut EventLoop) -> Result<(), String> {
+    pub fn open(&self, machine: MachineId<Sgsn>, node: &mut EventLoop) -> Result<SocketAddr, String> {
         let ingress = node.attach_ingress(machine, GTP_U, &self.ingress).map_err(|error| in_use(&error))?;
+        let backend = if ingress.backend == Backend::Xdp { Backend::Auto } else { Backend::Fifo };
+        let uplink = IngressConfig { backend, ..self.uplink.clone() };
+        let uplink = node.attach_ingress(machine, GB, &uplink).map_err(|error| in_use(&error))?;
         let output = node.attach_output(machine, GB, &self.output).map_err(|error| in_use(&error))?;
         let on =
             |device: &Option<String>| device.as_ref().map_or_else(String::new, |name| format!(" on {name}"));
@@ -73,9 +95,11 @@ impl Paths {
         let mut say = |text: core::fmt::Arguments<'_>| access.log().line(Category::Main, Level::Notice, text);
         say(format_args!("G-PDUs come in by {}{}", ingress.backend, on(&ingress.device)));
         ingress.refused.iter().for_each(|why| say(format_args!("  {why}")));
+        say(format_args!("UL-UNITDATA come in by {}{}", uplink.backend, on(&uplink.device)));
+        uplink.refused.iter().for_each(|why| say(format_args!("  {why}")));
         say(format_args!("DL-UNITDATA leave by {}{}", output.way, on(&output.device)));
         output.refused.iter().for_each(|why| say(format_args!("  {why}")));
-        Ok(())
+        Ok(uplink.address)
     }
 }
 
@@ -93,13 +117,22 @@ pub fn counters(access: &Access<'_>, out: &mut String) {
     for (drop, count) in path.drops().into_iter().filter(|(_, count)| *count > 0) {
         let _ = writeln!(out, "{} {count}", drop.name());
     }
-    // The program for Gn is the only one that this node has asked for.
-    if let Some(totals) = path.classifiers.first() {
+    if let Some(totals) = path.of_port(GTP_U).next() {
         for class in [Class::RealTime, Class::BestEffort] {
             let _ = writeln!(out, "redirected_{} {}", class_name(class), totals.redirected(class));
         }
         let _ = writeln!(out, "redirected_unknown_sampled {}", totals.sampled());
         let _ = writeln!(out, "passed_to_kernel {}", totals.to_kernel());
+    }
+    if let Some(totals) = path.of_port(GB).next() {
+        for class in Class::ALL {
+            let _ = writeln!(out, "uplink_redirected_{} {}", class_name(class), totals.redirected(class));
+        }
+        let _ = writeln!(out, "uplink_redirected_unknown_sampled {}", totals.sampled());
+        let _ = writeln!(out, "uplink_passed_to_kernel {}", totals.to_kernel());
+        for (drop, count) in totals.drops().filter(|(_, count)| *count > 0) {
+            let _ = writeln!(out, "uplink_{} {count}", drop.name());
+        }
     }
     let frames = |pick: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(pick).sum::<u64>();
     let _ = writeln!(out, "sent_by_frame {}", frames(|socket| socket.by_frame));
@@ -143,25 +176,32 @@ pub fn show(access: &Access<'_>, out: &mut String) {
             );
         }
     }
-    let Some(totals) = path.classifiers.first() else { return };
-    let redirected = |class| totals.redirected(class);
-    let _ = writeln!(
-        out,
-        "classified: {} real time, {} best effort; {} of unknown contexts were let through, {} went to the kernel",
-        redirected(Class::RealTime),
-        redirected(Class::BestEffort),
-        totals.sampled(),
-        totals.to_kernel()
-    );
-    for (drop, count) in path.drops().into_iter().filter(|(_, count)| *count > 0) {
-        let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+    for (port, what, whose) in
+        [(GTP_U, "G-PDUs", "unknown contexts"), (GB, "UL-UNITDATA", "unknown mobiles")]
+    {
+        let Some(totals) = path.of_port(port).next() else { continue };
+        let redirected = |class| totals.redirected(class);
+        let _ = writeln!(
+            out,
+            "{what} classified: {} signalling, {} real time, {} best effort; {} of {whose} were let through, \
+             {} went to the kernel",
+            redirected(Class::Signalling),
+            redirected(Class::RealTime),
+            redirected(Class::BestEffort),
+            totals.sampled(),
+            totals.to_kernel()
+        );
+        for (drop, count) in totals.drops().filter(|(_, count)| *count > 0) {
+            let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+        }
     }
 }
 
 /// `show why imsi IMSI`: what was dropped of a mobile before the node and in its queues, by context.
 pub fn why(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
     let Some(sgsn) = access.look_at(node.machine) else { return };
-    let Some((_, mobile)) = sgsn.mobile_of(imsi) else { return };
+    let Some((slot, mobile)) = sgsn.mobile_of(imsi) else { return };
+    let uplink = sgsn.uplink().and_then(|uplink| uplink.view(slot));
     let mut flows = Vec::new();
     for (nsapi, bearer) in mobile.bearers() {
         flows.push((nsapi, bearer.teid, sgsn.flow_of(bearer.teid)));
@@ -177,10 +217,26 @@ pub fn why(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, out: &mut Strin
                 view.dropped
             );
         }
-        let Some(counters) = access.flow_counters(teid.0) else { continue };
-        let _ = writeln!(out, "NSAPI {nsapi}: {} N-PDUs passed the driver", counters.passed);
-        for (drop, count) in counters.drops().into_iter().filter(|(_, count)| *count > 0) {
-            let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
+        if let Some(counters) = access.flow_counters(teid.0) {
+            passed(format_args!("NSAPI {nsapi}: {} N-PDUs", counters.passed), counters, out);
         }
+    }
+    if let Some(view) = uplink {
+        let _ = writeln!(
+            out,
+            "uplink: {} LL-PDUs of user data wait, {} were served, {} dropped in their queue",
+            view.queued.pdus, view.served, view.dropped
+        );
+    }
+    if let Some(counters) = access.flow_counters(slot.index) {
+        passed(format_args!("uplink: {} LL-PDUs", counters.passed), counters, out);
+    }
+}
+
+/// What a classifier counted for one flow.
+fn passed(what: core::fmt::Arguments<'_>, counters: FlowCounters, out: &mut String) {
+    let _ = writeln!(out, "{what} passed the driver");
+    for (drop, count) in counters.drops().into_iter().filter(|(_, count)| *count > 0) {
+        let _ = writeln!(out, "  {} {count}: {}", drop.name(), drop.sentence());
     }
 }

@@ -19,6 +19,11 @@ const QUEUE_FRAMES_MAX: usize = 1 << 18;
 const QUEUE_FRAMES: usize = 1 << 15;
 /// And less are never enough.
 const QUEUE_FRAMES_MIN: usize = 4096;
+/// LL-PDUs of user data that may wait for each mobile on the uplink, as long as there are not too many mobiles: they wait
+/// for nothing but processing.
+const UPLINK_FRAMES_PER_MOBILE: usize = 4;
+/// And all together at most: 64 MiB.
+const UPLINK_FRAMES_MAX: usize = 1 << 15;
 /// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
 const LL_PDU_OCTETS: usize = 388;
 
@@ -45,6 +50,7 @@ pub fn apply(config: &ops::SgsnConfig, node: &mut SgsnConfig, remarks: &mut Vec<
     let defaults = QueueConfig::default();
     node.queue = QueueConfig {
         pdus_max,
+        uplink_pdus_max: uplink_frames(service, node),
         // No cell takes more than half of all.
         cell_pdus_max: (pdus_max / 2).max(1),
         buffer: millis(service.buffer_ms),
@@ -84,12 +90,24 @@ fn queue_frames(service: &ops::Service, node: &SgsnConfig, remarks: &mut Vec<Str
     u32::try_from(frames).unwrap_or(u32::MAX)
 }
 
+/// LL-PDUs of user data from all mobiles that may wait.
+fn uplink_frames(service: &ops::Service, node: &SgsnConfig) -> u32 {
+    if node.ingress == Ingress::Fifo {
+        return 1;
+    }
+    let wanted = node.mobiles_max.saturating_mul(UPLINK_FRAMES_PER_MOBILE);
+    let wanted = wanted.clamp(QUEUE_FRAMES_MIN, UPLINK_FRAMES_MAX);
+    let frames = service.frames.map_or(wanted, |frames| wanted.min(frames as usize / 8));
+    u32::try_from(frames).unwrap_or(u32::MAX)
+}
+
 /// Frames of the node: what may wait at the same time, and a share for what is under way.
 pub fn frames(config: &ops::Service, node: &SgsnConfig) -> usize {
     let SgsnConfig { flow, held_max, reassembly_max, queue, .. } = node;
     config.frames.map_or_else(
         || {
-            let waiting = flow.pdus_max as usize + queue.pdus_max as usize + *held_max as usize;
+            let queued = queue.pdus_max as usize + queue.uplink_pdus_max as usize;
+            let waiting = flow.pdus_max as usize + queued + *held_max as usize;
             waiting + *reassembly_max * SEGMENTS_MAX + 4096
         },
         |frames| frames as usize,
@@ -136,6 +154,9 @@ mod tests {
             (config.limits.mobiles, config.service.frames) = (1 << 20, Some(1 << 21));
         });
         assert_eq!((node.queue.pdus_max, frames(&config.service, &node)), (1 << 20, 1 << 21));
+        assert_eq!(node.queue.uplink_pdus_max as usize, UPLINK_FRAMES_MAX);
+        let (node, ..) = applied(|config| config.service.frames = Some(16_384));
+        assert_eq!((node.queue.pdus_max, node.queue.uplink_pdus_max), (8192, 2048));
         assert_eq!(remarks, Vec::<String>::new());
     }
 

@@ -6,7 +6,7 @@ use gannet_testkit::{Case, Need, TempDir};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Output, Stdio};
 
-const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("clang"), Need::Program("ethtool")];
+pub const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("clang"), Need::Program("ethtool")];
 const OSMO: &[Need] =
     &[Need::NetAdmin, Need::Program("clang"), Need::Program("ethtool"), Need::Program("osmo-sgsn")];
 
@@ -20,14 +20,14 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Two namespaces joined by Gb and Gn, as the defaults of `gannet load` have them.
-struct Bed {
-    load: Netns,
-    sgsn: Netns,
+pub struct Bed {
+    pub load: Netns,
+    pub sgsn: Netns,
     directory: TempDir,
 }
 
 impl Bed {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let (load, sgsn) = (Netns::new("load"), Netns::new("sgsn"));
         load.join(("gb1", "192.0.2.1/30"), &sgsn, ("gb0", "192.0.2.2/30"));
         load.join(("gn1", "192.0.2.6/30"), &sgsn, ("gn0", "192.0.2.5/30"));
@@ -59,8 +59,18 @@ impl Bed {
     }
 
     fn gannet(&self) -> Node {
-        let config = self.config(" llc n201-u 1520\n max-cells 64\n");
+        self.gannet_with("")
+    }
+
+    /// One with more lines under `sgsn`.
+    pub fn gannet_with(&self, more: &str) -> Node {
+        let config = self.config(&format!(" llc n201-u 1520\n max-cells 64\n{more}"));
         self.start(GANNET, &["sgsn", "-c", &config])
+    }
+
+    /// What the SGSN's VTY answers.
+    pub fn vty(&self, command: &str) -> String {
+        self.sgsn.run(GANNET, &["vty", "127.0.0.1:4245", command])
     }
 
     fn command(&self, arguments: &[&str]) -> Command {

@@ -8,10 +8,11 @@ mod end_to_end;
 mod laboratory;
 mod load;
 mod operation;
+mod uplink;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let of_nodes = [commands::CASES, end_to_end::CASES, operation::CASES];
-    gannet_testkit::main(&[of_nodes.concat(), [laboratory::CASES, load::CASES].concat()].concat())
+    gannet_testkit::main(&[of_nodes.concat(), [laboratory::CASES, load::CASES, uplink::CASES].concat()].concat())
 }
