@@ -63,7 +63,8 @@ pub struct IngressConfig {
     /// Which back end; with [`Backend::Auto`] what cannot be had is told in [`IngressReport::refused`].
     pub backend: Backend,
     /// The UDP socket, which is there with every back end: it sends, and it receives what the kernel is left. For
-    /// [`Backend::Xdp`] its address must be one address, on an Ethernet device.
+    /// [`Backend::Xdp`] its address must be one address, on an Ethernet device. A port that is bound already keeps its
+    /// socket, but for [`Backend::Reuseport`].
     pub udp: UdpConfig,
     /// Places for PDP contexts in the kernel's table; with [`Traffic::Gb`] for mobiles.
     pub contexts: u32,
@@ -127,12 +128,8 @@ impl IngressConfig {
             Traffic::Gn => Ok((Box::new(KernelProgram::load(&base)?), Deliver::Classified)),
             Traffic::Gb => {
                 let (port, tllis) = (address.port(), self.contexts.saturating_mul(3));
-                let config = gannet_demux::UplinkConfig {
-                    base,
-                    port,
-                    tllis,
-                    ..gannet_demux::UplinkConfig::default()
-                };
+                let config =
+                    gannet_demux::UplinkConfig { base, port, tllis, ..gannet_demux::UplinkConfig::default() };
                 Ok((Box::new(UplinkProgram::load(&config)?), Deliver::Datagrams))
             }
         }
@@ -223,7 +220,7 @@ impl Io {
     ) -> io::Result<IngressReport> {
         let mut refused = Vec::new();
         if matches!(config.backend, Backend::Auto | Backend::Xdp) {
-            let address = self.bind_udp(machine, port, &config.udp)?;
+            let address = self.bound(machine, port, &config.udp)?;
             match self.receive_by_xdp(machine, port, address, config) {
                 Ok(device) => {
                     let device = Some(device);
@@ -247,12 +244,16 @@ impl Io {
                 Err(error) => refused.push(format!("no sockets by class: {error}")),
             }
         }
-        // The attempts may have left a socket.
-        let address = match self.udp_of(machine, port) {
-            Some(udp) => udp.local.bound(),
-            None => self.bind_udp(machine, port, &config.udp)?,
-        };
+        let address = self.bound(machine, port, &config.udp)?;
         Ok(IngressReport { backend: Backend::Fifo, address, device: None, refused })
+    }
+
+    /// The address of a port's UDP socket: of one that was there before, or was left by an attempt, or a new one.
+    fn bound(&mut self, machine: usize, port: Port, config: &UdpConfig) -> io::Result<SocketAddr> {
+        match self.udp_of(machine, port) {
+            Some(udp) => Ok(udp.local.bound()),
+            None => self.bind_udp(machine, port, config),
+        }
     }
 
     /// Binds one socket for each class to the same address, with the programs that choose among them; returns the address.

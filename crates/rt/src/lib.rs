@@ -92,9 +92,9 @@ mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
 pub use busy::BusyPoll;
-pub use gannet_demux::FlowCounters;
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
+pub use gannet_demux::FlowCounters;
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::NetworkNamespace;

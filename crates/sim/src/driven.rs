@@ -2,6 +2,7 @@
 
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::qos::rule_book::RuleBook;
 use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
 use gannet_proto::timers::Timers;
@@ -25,6 +26,10 @@ pub struct Driven<M: Machine, T> {
     pub machine: M,
     /// Its sink.
     pub trace: T,
+    /// The rules that it has given to its driver.
+    pub rules: RuleBook,
+    /// How often one of them contradicted those before.
+    pub contradictions: u64,
     rng: Rng,
     timers: Timers,
     frames: FramePool,
@@ -36,7 +41,17 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
     /// A machine with dice of its own, taking frames from `frames`.
     pub fn new(machine: M, trace: T, rng: Rng, frames: FramePool) -> Self {
         let (inputs, outputs) = (Batch::with_capacity(64), Batch::with_capacity(64));
-        Self { machine, trace, rng, timers: Timers::with_capacity(1024), frames, inputs, outputs }
+        Self {
+            machine,
+            trace,
+            rules: RuleBook::default(),
+            contradictions: 0,
+            rng,
+            timers: Timers::with_capacity(1024),
+            frames,
+            inputs,
+            outputs,
+        }
     }
 
     /// Does something with the machine at `now`, then gives everything it sends or tells to the two closures.
@@ -61,7 +76,9 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
                 match output {
                     Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
                     Output::Event(event) => told(event),
-                    Output::Classify(_) => {}
+                    Output::Classify(change) => {
+                        self.contradictions += u64::from(self.rules.apply(change).is_err());
+                    }
                 }
             }
             if !self.machine.has_work() {

@@ -146,8 +146,7 @@ impl UplinkModel {
                 Key::CellTlli { nsei, bvci: pdu.bvci, tlli: pdu.tlli }
             }
         };
-        let strangers =
-            interval_and_burst_ns(self.config.strangers_per_s, self.config.strangers_at_once);
+        let strangers = interval_and_burst_ns(self.config.strangers_per_s, self.config.strangers_at_once);
         let sampling = if pdu.is_data { self.config.base.sampling_ns() } else { strangers };
         let (interval, burst) =
             interval_and_burst_ns(self.config.signalling_per_s, self.config.signalling_at_once);

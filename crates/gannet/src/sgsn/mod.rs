@@ -9,9 +9,10 @@ mod show;
 
 use crate::node::{self, Node, in_use, restart_counter};
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{GB, GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::vty::CommandError;
+use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, UdpConfig};
 use gannet_wire::gtp;
@@ -73,8 +74,12 @@ impl Node for SgsnNode {
             node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
         let mut gtp_c = UdpConfig::new(SocketAddr::new(gtp_address, gtp::PORT_CONTROL)).record_as("Gn");
         gtp_c.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
-        node.bind_udp(machine, GTP_C, &gtp_c).map_err(|error| in_use(&error))?;
-        let gb = paths.open(machine, node)?;
+        let mut udp = |port: Port, config: &UdpConfig| {
+            node.bind_udp(machine, port, config).map_err(|error| in_use(&error))
+        };
+        let gb = udp(GB, paths.ns_socket())?;
+        udp(GTP_C, &gtp_c)?;
+        paths.open(machine, node)?;
         node.access().command(machine, SgsnCommand::Start);
         Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)] })
     }

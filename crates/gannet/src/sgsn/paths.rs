@@ -73,17 +73,21 @@ impl Paths {
         let receives = matches!(self.ingress.backend, Backend::Auto | Backend::Xdp);
         let sends = self.output.way != OutputWay::Udp;
         let rings = self.ingress.ring_frames() + self.uplink.ring_frames();
-        options.ring_frames = if receives { rings } else { 0 }
-            + if sends { self.output.ring_frames() } else { 0 };
+        options.ring_frames =
+            if receives { rings } else { 0 } + if sends { self.output.ring_frames() } else { 0 };
     }
 
-    /// Opens all ways. The log says what was taken, and why nothing better. Gb is classified where Gn is: with `xdp` as
-    /// far as its device permits, since an address or a device that both interfaces share is no reason to serve none.
-    /// Returns the address of NS.
+    /// The socket of NS.
+    pub const fn ns_socket(&self) -> &UdpConfig {
+        &self.uplink.udp
+    }
+
+    /// Opens all ways; the socket of NS is bound already. The log says what was taken, and why nothing better. Gb is
+    /// classified where Gn is, as far as its device permits: with both interfaces on one device Gn has the program.
     ///
     /// # Errors
     /// A sentence: what the machine does not permit of what was asked for by name.
-    pub fn open(&self, machine: MachineId<Sgsn>, node: &mut EventLoop) -> Result<SocketAddr, String> {
+    pub fn open(&self, machine: MachineId<Sgsn>, node: &mut EventLoop) -> Result<(), String> {
         let ingress = node.attach_ingress(machine, GTP_U, &self.ingress).map_err(|error| in_use(&error))?;
         let backend = if ingress.backend == Backend::Xdp { Backend::Auto } else { Backend::Fifo };
         let uplink = IngressConfig { backend, ..self.uplink.clone() };
@@ -99,7 +103,7 @@ impl Paths {
         uplink.refused.iter().for_each(|why| say(format_args!("  {why}")));
         say(format_args!("DL-UNITDATA leave by {}{}", output.way, on(&output.device)));
         output.refused.iter().for_each(|why| say(format_args!("  {why}")));
-        Ok(uplink.address)
+        Ok(())
     }
 }
 
@@ -176,8 +180,7 @@ pub fn show(access: &Access<'_>, out: &mut String) {
             );
         }
     }
-    for (port, what, whose) in
-        [(GTP_U, "G-PDUs", "unknown contexts"), (GB, "UL-UNITDATA", "unknown mobiles")]
+    for (port, what, whose) in [(GTP_U, "G-PDUs", "unknown contexts"), (GB, "UL-UNITDATA", "unknown mobiles")]
     {
         let Some(totals) = path.of_port(port).next() else { continue };
         let redirected = |class| totals.redirected(class);

@@ -14,5 +14,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let of_nodes = [commands::CASES, end_to_end::CASES, operation::CASES];
-    gannet_testkit::main(&[of_nodes.concat(), [laboratory::CASES, load::CASES, uplink::CASES].concat()].concat())
+    gannet_testkit::main(
+        &[of_nodes.concat(), [laboratory::CASES, load::CASES, uplink::CASES].concat()].concat(),
+    )
 }

@@ -52,7 +52,9 @@ fn options() -> RunOptions {
 /// The SGSN's counters.
 fn counters(bed: &Bed) -> BTreeMap<String, u64> {
     let answer = bed.vty("show counters");
-    let pair = |line: &str| line.split_once(' ').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+    let pair = |line: &str| {
+        line.split_once(' ').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)))
+    };
     answer.lines().filter_map(pair).collect()
 }
 
@@ -72,7 +74,9 @@ fn storm_and_arrivals(traffic: &mut Traffic, load: &mut Load, late: Range<u32>) 
         load.poll_once().unwrap();
         if !ordered && elapsed > Duration::from_millis(500) {
             ordered = true;
-            load.emulator(|emulator, cx| emulator.order(cx, late.clone(), Order::Activate, Some(&|_| profile)));
+            load.emulator(|emulator, cx| {
+                emulator.order(cx, late.clone(), Order::Activate, Some(&|_| profile))
+            });
         }
         if elapsed > Duration::from_secs(2) && late.clone().all(|user| is_active(load, user)) {
             traffic.stop();

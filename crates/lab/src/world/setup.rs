@@ -89,6 +89,11 @@ pub fn leftovers(world: &GprsWorld) -> Vec<(String, usize)> {
     let others = [
         ("ggsn: PDP contexts", world.ggsn.machine.contexts().count()),
         ("ms: N-PDUs in reassembly", world.ms.machine.reassembling()),
+        ("sgsn: rules at the driver", world.sgsn.rules.keys().count()),
+        (
+            "sgsn: rules that contradict others",
+            usize::try_from(world.sgsn.contradictions).unwrap_or(usize::MAX),
+        ),
     ];
     sgsn.chain(others.map(|(table, n)| (table.to_owned(), n))).filter(|(_, n)| *n > 0).collect()
 }

@@ -238,8 +238,7 @@ impl Sgsn {
         let Some(uplink) = &self.uplink else { return };
         let is_blocked = uplink.is_blocked(slot);
         let treatment = self.uplink_treatment(slot);
-        let policed =
-            Treatment { rate_octets_per_s: treatment.rate_octets_per_s.max(RATE_MIN), ..treatment };
+        let policed = Treatment { rate_octets_per_s: treatment.rate_octets_per_s.max(RATE_MIN), ..treatment };
         self.classify(RuleChange::Install(Rule {
             key,
             name: slot.index,

@@ -56,7 +56,11 @@ impl RuleBook {
             }
             RuleChange::Unblock(key, reason) => {
                 let owner = self.owner_mut(key).ok_or(Contradiction::NoRule(key))?;
-                return owner.blocked.remove(&reason).then_some(()).ok_or(Contradiction::Blocked(key, reason));
+                return owner
+                    .blocked
+                    .remove(&reason)
+                    .then_some(())
+                    .ok_or(Contradiction::Blocked(key, reason));
             }
             RuleChange::Peer { address, nsei: Some(nsei) } => drop(self.peers.insert(address, nsei)),
             RuleChange::Peer { address, nsei: None } => {
@@ -160,10 +164,7 @@ mod tests {
         book.apply(block).unwrap();
         assert_eq!(book.apply(block), Err(Contradiction::Blocked(LOCAL, Block::QueueFull)));
         let address = "192.0.2.1:22000".parse().unwrap();
-        assert_eq!(
-            book.apply(RuleChange::Peer { address, nsei: None }),
-            Err(Contradiction::NoPeer(address))
-        );
+        assert_eq!(book.apply(RuleChange::Peer { address, nsei: None }), Err(Contradiction::NoPeer(address)));
         book.apply(RuleChange::Peer { address, nsei: Some(Nsei(7)) }).unwrap();
         assert_eq!(book.peers().collect::<Vec<_>>(), [(address, Nsei(7))]);
     }

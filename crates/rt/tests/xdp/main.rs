@@ -49,11 +49,7 @@ fn main() -> ExitCode {
         ("sockets_by_class_where_there_is_no_xdp", NEEDS, by_class),
         (
             "uplink_of_known_mobiles_comes_through_rings",
-            &[
-                Need::NetAdmin,
-                Need::That(gannet_demux::bpf::missing),
-                Need::Program("ethtool"),
-            ],
+            &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing), Need::Program("ethtool")],
             uplink,
         ),
         ("a_polling_node_restores_what_it_changed", NEEDS, polling),

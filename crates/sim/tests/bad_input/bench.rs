@@ -204,6 +204,7 @@ impl Bench {
             while let Some(happening) = self.world.happenings.pop_front() {
                 self.happening(happening);
             }
+            self.assert_rules();
             if let Some(interval) = self.interval.filter(|_| self.world.now >= self.next) {
                 self.next += interval;
                 self.number += 1;
@@ -215,6 +216,13 @@ impl Bench {
                 }
             }
         }
+    }
+
+    /// What a driver has been told is what the SGSN's tables say, at every moment.
+    fn assert_rules(&self) {
+        let sgsn = &self.world.sgsn;
+        assert_eq!(sgsn.contradictions, 0);
+        assert_eq!(sgsn.rules.keys().collect::<Vec<_>>(), sgsn.machine.driver_keys());
     }
 
     fn happening(&mut self, happening: Happening) {
@@ -360,6 +368,7 @@ impl Bench {
         }
         self.run(seconds);
         assert_eq!(self.world.sgsn.machine.leftovers(), []);
+        assert!(self.world.sgsn.rules.is_empty(), "{:?}", self.world.sgsn.rules);
         assert_eq!(self.world.ggsn.machine.contexts().count(), 0, "contexts at the GGSN");
         assert_eq!(self.world.ms.machine.reassembling(), 0, "N-PDUs in reassembly");
         assert_eq!(self.world.frames.free(), self.world.frames.capacity(), "frames in the pool");

@@ -1,9 +1,9 @@
 //! A storm from one mobile, and what the others and signalling notice of it.
 
 use super::bench::*;
+use crate::sgsn::directory::BvcAddress;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
-use crate::sgsn::directory::BvcAddress;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key};
 use gannet_wire::id::{PTmsi, Sapi, Teid};
@@ -95,8 +95,9 @@ fn who_sends_little_finds_room_whatever_the_others_do() {
 fn a_driver_drops_a_flood_until_half_of_it_is_served() {
     let mut bench = two(|_| {});
     let key = |bench: &Bench, phone: usize| Key::LocalTlli(bench.phones[phone].tlli);
-    let is_blocked =
-        |bench: &Bench, phone| bench.rules.owner(key(bench, phone)).unwrap().blocked.contains(&Block::QueueFull);
+    let is_blocked = |bench: &Bench, phone| {
+        bench.rules.owner(key(bench, phone)).unwrap().blocked.contains(&Block::QueueFull)
+    };
     bench.busy = true;
     // Seven eighths of 250 LL-PDUs are the high watermark at the largest rate.
     (0..219).for_each(|number| n_pdu(&mut bench, 1, number));
