@@ -69,7 +69,7 @@ enum {
 
 /* One flow: one cache line. */
 struct context {
-	/* The full TEID; with BY_TLLI the name. */
+	/* The full TEID; with BY_TLLI how many TLLIs lead here. */
 	__u32 teid;
 	__u8 keys;
 	__u8 blocked;

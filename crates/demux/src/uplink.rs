@@ -1,14 +1,13 @@
 //! The classifier of Gb in the kernel: whose LL-PDU it is.
 
 use crate::bpf::{TestRun, TestRunResult, XdpMode, objects};
-use crate::layout::{Gcra, block_bit, key};
+use crate::layout::{Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use gannet_wire::id::Nsei;
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 
@@ -27,56 +26,12 @@ pub(crate) fn octets_of(key: &Key) -> Option<u64> {
     }
 }
 
-/// Which mobile has which TLLIs.
-#[derive(Debug, Default)]
-pub(crate) struct Tllis {
-    /// From [`octets_of`] a key to the mobile's name.
-    names: HashMap<u64, u32>,
-    /// How many keys each mobile has.
-    keys: HashMap<u32, u32>,
-}
-
-impl Tllis {
-    /// The mobile of a key.
-    pub(crate) fn name(&self, octets: u64) -> Option<u32> {
-        self.names.get(&octets).copied()
-    }
-
-    /// Gives a key to a mobile. True where it did not have it; and who had it, where that was its last.
-    pub(crate) fn insert(&mut self, octets: u64, name: u32) -> (bool, Option<u32>) {
-        match self.names.insert(octets, name) {
-            Some(old) if old == name => (false, None),
-            old => {
-                *self.keys.entry(name).or_default() += 1;
-                (true, old.filter(|old| self.has_lost_its_last(*old)))
-            }
-        }
-    }
-
-    /// Takes a key away. `None` where nobody had it; else who had it, if that was its last.
-    pub(crate) fn remove(&mut self, octets: u64) -> Option<Option<u32>> {
-        let name = self.names.remove(&octets)?;
-        Some(Some(name).filter(|name| self.has_lost_its_last(*name)))
-    }
-
-    fn has_lost_its_last(&mut self, name: u32) -> bool {
-        let left = self.keys.get_mut(&name).map_or(0, |count| {
-            *count -= 1;
-            *count
-        });
-        if left == 0 {
-            self.keys.remove(&name);
-        }
-        left == 0
-    }
-}
-
 /// The classifier as an XDP program on the interfaces of Gb. A mobile is a flow: its name is its place in the table,
-/// and it may have several TLLIs. [`FlowCounters::passed_octets`] and `stale` stay 0.
+/// and it may have several TLLIs, which the kernel's table alone knows: with a million mobiles a second one would cost more
+/// than their places. [`FlowCounters::passed_octets`] and `stale` stay 0.
 #[derive(Debug)]
 pub struct Uplink {
     maps: Maps,
-    tllis: Tllis,
     interfaces: Interfaces,
 }
 
@@ -112,7 +67,7 @@ impl Uplink {
         let sizes = [("peers", config.peers), ("tllis", config.tllis)];
         let mut maps = Maps::load(&objects::GB, base, &globals, &sizes)?;
         maps.object.load_xdp(PROGRAM)?;
-        Ok(Self { maps, tllis: Tllis::default(), interfaces: Interfaces::new(PROGRAM, base.shards) })
+        Ok(Self { maps, interfaces: Interfaces::new(PROGRAM, base.shards) })
     }
 
     /// Which NSE sends from an address. What is of no mobile's local TLLI goes to the node from every other address.
@@ -170,10 +125,22 @@ impl Uplink {
         Ok(self.maps.object.run(PROGRAM, run)?)
     }
 
-    /// Nobody is at the place of a name any more, unless another mobile came there.
-    fn clear(&self, name: u32) {
-        if let Ok(entry) = self.maps.entry(name)
-            && entry.name.load(Relaxed) == name
+    /// The mobile of a key.
+    fn name_of(&mut self, octets: u64) -> Result<Option<u32>, Error> {
+        Ok(self.maps.object.hash_get("tllis", octets)?.and_then(|name| u32::try_from(name).ok()))
+    }
+
+    /// The entry of a mobile, where no other one has its place.
+    fn entry(&self, name: u32) -> Option<&Entry> {
+        let is_its =
+            |entry: &&Entry| entry.keys.load(Relaxed) == key::TLLI && entry.name.load(Relaxed) == name;
+        self.maps.entry(name).ok().filter(is_its)
+    }
+
+    /// A key leads to another mobile now, or to none; nobody is at a place to which none leads.
+    fn lose_a_key(&self, name: u32) {
+        if let Some(entry) = self.entry(name)
+            && entry.teid.fetch_sub(1, Relaxed) == 1
         {
             entry.keys.store(0, Release);
         }
@@ -181,12 +148,17 @@ impl Uplink {
 
     fn install(&mut self, rule: &Rule, octets: u64) -> Result<(), Error> {
         let name = rule.name;
+        self.maps.entry(name)?;
+        let former = self.name_of(octets)?;
+        if former != Some(name) {
+            self.maps.object.hash_insert("tllis", octets, name.into())?;
+        }
+        let known = self.entry(name).is_some();
         let entry = self.maps.entry(name)?;
         let gcra = Gcra::of(rule.policer);
-        let known = entry.keys.load(Relaxed) == key::TLLI && entry.name.load(Relaxed) == name;
         if !known {
             entry.keys.store(0, Release);
-            entry.teid.store(name, Relaxed);
+            entry.teid.store(0, Relaxed);
             entry.reset_counters();
         }
         if !known || entry.gcra() != gcra {
@@ -198,13 +170,12 @@ impl Uplink {
         entry.class.store(rule.class as u8, Relaxed);
         entry.precedence.store(rule.precedence as u8, Relaxed);
         entry.blocked.store(0, Relaxed);
-        entry.keys.store(key::TLLI, Release);
-        let (is_new, empty) = self.tllis.insert(octets, name);
-        if let Some(empty) = empty {
-            self.clear(empty);
+        if !known || former != Some(name) {
+            entry.teid.fetch_add(1, Relaxed);
         }
-        if is_new {
-            self.maps.object.hash_insert("tllis", octets, name.into())?;
+        entry.keys.store(key::TLLI, Release);
+        if let Some(former) = former.filter(|former| *former != name) {
+            self.lose_a_key(former);
         }
         Ok(())
     }
@@ -220,17 +191,14 @@ impl Classify for Uplink {
             RuleChange::Peer { address, nsei } => return self.set_peer(*address, *nsei),
         };
         let Some(octets) = octets_of(key) else { return Ok(()) };
-        let entry = self
-            .tllis
-            .name(octets)
-            .and_then(|name| self.maps.entry(name).ok().filter(|entry| entry.name.load(Relaxed) == name));
-        match (change, entry) {
-            (RuleChange::Install(rule), _) => self.install(rule, octets)?,
+        if let RuleChange::Install(rule) = change {
+            return self.install(rule, octets);
+        }
+        let Some(name) = self.name_of(octets)? else { return Ok(()) };
+        match (change, self.entry(name)) {
             (RuleChange::Remove(_), _) => {
-                if let Some(empty) = self.tllis.remove(octets) {
-                    empty.into_iter().for_each(|name| self.clear(name));
-                    self.maps.object.hash_remove("tllis", octets)?;
-                }
+                self.lose_a_key(name);
+                self.maps.object.hash_remove("tllis", octets)?;
             }
             (RuleChange::Block(_, reason), Some(entry)) => {
                 entry.blocked.fetch_or(block_bit(*reason), Relaxed);
@@ -238,7 +206,8 @@ impl Classify for Uplink {
             (RuleChange::Unblock(_, reason), Some(entry)) => {
                 entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
             }
-            (RuleChange::Block(..) | RuleChange::Unblock(..), None) | (RuleChange::Peer { .. }, _) => {}
+            (RuleChange::Block(..) | RuleChange::Unblock(..), None)
+            | (RuleChange::Install(_) | RuleChange::Peer { .. }, _) => {}
         }
         Ok(())
     }

@@ -52,6 +52,11 @@ pub const ALL: &[Experiment] = &[
         run: |options| run("ed-flood", options, ed::flood::experiment),
     },
     Experiment {
+        name: "ed-uplink",
+        description: "what good users' uplink gets beside 0 to 90 % of exceeding uplink",
+        run: |options| run("ed-uplink", options, ed::uplink::experiment),
+    },
+    Experiment {
         name: "ed-scale",
         description: "throughput and memory from a thousand to a million contexts",
         run: |options| run("ed-scale", options, ed::scale::experiment),

@@ -388,6 +388,20 @@ impl Object {
         hash.insert(key, value, 0).map_err(of_map)
     }
 
+    /// Reads an entry of a hash map from 64-bit to 64-bit numbers.
+    ///
+    /// # Errors
+    /// [`Error::NoSuch`]; [`Error::Call`].
+    pub fn hash_get(&mut self, map: &str, key: u64) -> Result<Option<u64>, Error> {
+        let of_map = |error| Error::of_map(map, error);
+        let hash = HashMap::<_, u64, u64>::try_from(self.map_mut(map)?).map_err(of_map)?;
+        match hash.get(&key, 0) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(of_map(error)),
+        }
+    }
+
     /// Removes an entry of a hash map with 64-bit keys. A missing entry is no error.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use super::parse::datagram;
 use super::{Verdict, conforms, index_of, is_sample};
 use crate::layout::{Gcra, Metadata, PLACE_MASK, block_bit, count};
 use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
-use crate::uplink::{Tllis, octets_of};
+use crate::uplink::octets_of;
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -35,6 +35,8 @@ const LL_PDU_HEADERS: usize = 10;
 #[derive(Debug)]
 struct Mobile {
     name: u32,
+    /// TLLIs that lead to it.
+    keys: u32,
     class: Class,
     precedence: Precedence,
     blocked: u8,
@@ -68,7 +70,8 @@ fn is_user_data(ll_pdu: &[u8]) -> bool {
 pub struct UplinkModel {
     config: UplinkConfig,
     peers: HashMap<SocketAddrV4, Nsei>,
-    tllis: Tllis,
+    /// From [`octets_of`] a key to the mobile's name.
+    tllis: HashMap<u64, u32>,
     /// By place.
     mobiles: HashMap<u32, Mobile>,
     sample_tat_ns: u64,
@@ -110,7 +113,7 @@ impl UplinkModel {
         Ok(Self {
             config,
             peers: HashMap::new(),
-            tllis: Tllis::default(),
+            tllis: HashMap::new(),
             mobiles: HashMap::new(),
             sample_tat_ns: 0,
             stranger_tat_ns: 0,
@@ -138,7 +141,7 @@ impl UplinkModel {
         };
         let Some(pdu) = read(ns) else { return self.for_the_node() };
         let assigned = (pdu.tlli.kind() == TlliKind::Local).then_some(Key::LocalTlli(pdu.tlli));
-        let key = match assigned.filter(|key| octets_of(key).and_then(|it| self.tllis.name(it)).is_some()) {
+        let key = match assigned.filter(|key| octets_of(key).is_some_and(|it| self.tllis.contains_key(&it))) {
             Some(key) => key,
             None => {
                 let peer = udp.source_v4().and_then(|source| self.peers.get(&source));
@@ -194,14 +197,16 @@ impl UplinkModel {
     }
 
     fn find(&mut self, key: &Key) -> Option<&mut Mobile> {
-        let name = self.tllis.name(octets_of(key)?)?;
+        let name = *self.tllis.get(&octets_of(key)?)?;
         self.mobiles.get_mut(&(name & PLACE_MASK)).filter(|mobile| mobile.name == name)
     }
 
-    /// Nobody is at the place of a name any more, unless another mobile came there.
-    fn clear(&mut self, name: u32) {
+    /// A key leads to another mobile now, or to none; nobody is at a place to which none leads.
+    fn lose_a_key(&mut self, name: u32) {
         let place = name & PLACE_MASK;
-        if self.mobiles.get(&place).is_some_and(|mobile| mobile.name == name) {
+        let Some(mobile) = self.mobiles.get_mut(&place).filter(|mobile| mobile.name == name) else { return };
+        mobile.keys -= 1;
+        if mobile.keys == 0 {
             self.mobiles.remove(&place);
         }
     }
@@ -213,6 +218,7 @@ impl UplinkModel {
         }
         let mut mobile = Mobile {
             name: rule.name,
+            keys: 1,
             class: rule.class,
             precedence: rule.precedence,
             blocked: 0,
@@ -222,6 +228,7 @@ impl UplinkModel {
             counters: FlowCounters::default(),
         };
         if let Some(old) = self.mobiles.get(&place).filter(|old| old.name == rule.name) {
+            mobile.keys = old.keys + u32::from(self.tllis.get(&octets) != Some(&rule.name));
             mobile.counters = old.counters;
             mobile.signalling_tat_ns = old.signalling_tat_ns;
             if old.gcra == mobile.gcra {
@@ -229,8 +236,8 @@ impl UplinkModel {
             }
         }
         self.mobiles.insert(place, mobile);
-        if let (_, Some(empty)) = self.tllis.insert(octets, rule.name) {
-            self.clear(empty);
+        if let Some(former) = self.tllis.insert(octets, rule.name).filter(|former| *former != rule.name) {
+            self.lose_a_key(former);
         }
         Ok(())
     }
@@ -245,8 +252,9 @@ impl Classify for UplinkModel {
                 }
             }
             RuleChange::Remove(key) => {
-                let empty = octets_of(key).and_then(|octets| self.tllis.remove(octets)).flatten();
-                empty.into_iter().for_each(|name| self.clear(name));
+                if let Some(name) = octets_of(key).and_then(|octets| self.tllis.remove(&octets)) {
+                    self.lose_a_key(name);
+                }
             }
             RuleChange::Block(key, reason) => {
                 if let Some(mobile) = self.find(key) {

@@ -119,6 +119,7 @@ impl<'a> Bench<'a> {
             buffer_ms: self.sizes.buffer_ms,
             real_time: 0,
             high_every: 0,
+            uplink: false,
         }
     }
 

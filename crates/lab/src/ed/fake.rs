@@ -155,7 +155,7 @@ impl Lab for FakeLab {
 
 type Experiment = fn(&mut Bench<'_>) -> Result<(), String>;
 
-const EXPERIMENTS: [(&str, Experiment); 7] = [
+const EXPERIMENTS: [(&str, Experiment); 8] = [
     ("ed-overhead", super::overhead::experiment),
     ("ed-throughput", super::throughput::experiment),
     ("ed-isolation", super::isolation::experiment),
@@ -163,6 +163,7 @@ const EXPERIMENTS: [(&str, Experiment); 7] = [
     ("ed-precedence", super::precedence::experiment),
     ("ed-flood", super::flood::experiment),
     ("ed-scale", super::scale::experiment),
+    ("ed-uplink", super::uplink::experiment),
 ];
 
 fn run(mut lab: FakeLab, name: &str, experiment: Experiment) -> Report {

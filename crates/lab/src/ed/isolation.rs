@@ -20,9 +20,9 @@ const APART: f64 = 0.02;
 
 /// What one candidate's groups got at one fraction of exceeding traffic.
 #[derive(Debug, Clone, Default)]
-struct Shares {
-    good: Samples,
-    bad: Samples,
+pub(super) struct Shares {
+    pub(super) good: Samples,
+    pub(super) bad: Samples,
     good_read: Samples,
     bad_read: Samples,
     apart: Samples,
@@ -114,7 +114,7 @@ fn one(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
-fn note(shares: &mut Shares, step: &Step) {
+pub(super) fn note(shares: &mut Shares, step: &Step) {
     let get = |name: &str| step.group(name).cloned().unwrap_or_default();
     let (good, bad) = (get("good"), get("bad"));
     let (g, b) = (good.share(step.window_s), bad.share(step.window_s));
@@ -207,13 +207,13 @@ fn draw(bench: &mut Bench<'_>, policing: bool, scenarios: &[Scenario]) -> Result
     Ok(())
 }
 
-fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
+/// What was delivered and read of good and bad users, by fraction of exceeding traffic.
+pub(super) fn curves(points: &[(f64, Shares)]) -> Vec<Curve> {
     let percent = |what: &str, style, colour, get: &dyn Fn(&Shares) -> &Samples| Curve {
         name: format!("{what} users"),
         style,
         colour,
-        points: scenario
-            .points
+        points: points
             .iter()
             .filter(|(_, shares)| !get(shares).is_empty())
             .map(|(f, shares)| get(shares).over(0.01).point(f * 100.0))
@@ -226,6 +226,11 @@ fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
         percent("read by the SGSN, bad", Style::Line, 3, &|s| &s.bad_read),
     ];
     curves.retain(|curve| !curve.points.is_empty());
+    curves
+}
+
+fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
+    let mut curves = curves(&scenario.points);
     if times < 1.0 {
         let (name, points) = match scenario.candidate {
             Candidate::Xdp => ("thesis: good users of the ED-SGSN", thesis::GOOD_SHARE_ED),

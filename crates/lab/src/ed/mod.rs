@@ -26,6 +26,7 @@ pub mod search;
 pub mod stats;
 pub mod thesis;
 pub mod throughput;
+pub mod uplink;
 
 #[cfg(test)]
 mod fake;
@@ -140,6 +141,8 @@ pub struct Setup {
     pub real_time: u32,
     /// Of the others, every so manyth has high precedence; 0 is none.
     pub high_every: u32,
+    /// N-PDUs go from the mobiles to the GGSN; else the other way.
+    pub uplink: bool,
 }
 
 impl Setup {
@@ -217,7 +220,7 @@ impl Group {
 pub struct Offer {
     /// Who gets what.
     pub groups: Vec<Group>,
-    /// Packets/s with TEIDs that no context has.
+    /// Packets/s downlink with TEIDs that no context has.
     pub unknown_pps: f64,
     /// Octets of an N-PDU.
     pub octets: u16,

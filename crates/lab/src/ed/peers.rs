@@ -124,7 +124,7 @@ pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
     pairs.collect()
 }
 
-/// Drops of N-PDUs on their way down: other names tell of signalling.
+/// Drops of N-PDUs: other names tell of signalling.
 const OF_N_PDUS: [&str; 11] = [
     "demux_",
     "flow_",
@@ -171,7 +171,7 @@ pub fn read_and_dropped(drops: &BTreeMap<String, u64>) -> u64 {
 /// What waits in the SGSN's queues.
 #[must_use]
 pub fn queued(counters: &BTreeMap<String, u64>) -> u64 {
-    let waiting = ["queued_n_pdus", "queued_ll_pdus"];
+    let waiting = ["queued_n_pdus", "queued_ll_pdus", "queued_uplink_ll_pdus"];
     waiting.iter().filter_map(|name| counters.get(*name)).sum()
 }
 
@@ -218,6 +218,7 @@ mod tests {
             buffer_ms: 1000,
             real_time: 0,
             high_every: 0,
+            uplink: false,
         };
         let text = config(Candidate::Xdp, &setup, Path::new("x"));
         for line in [

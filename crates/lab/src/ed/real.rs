@@ -8,7 +8,7 @@ use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, pee
 use crate::load::traffic::{
     self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig,
 };
-use crate::load::{Load, LoadConfig, Profile, imsi, pdp_address};
+use crate::load::{Load, LoadConfig, Profile, ggsn_teid, imsi, pdp_address};
 use crate::testbed::{self, Process};
 use core::net::Ipv4Addr;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -119,9 +119,12 @@ impl Lab for RealLab {
             bed.poll_at_sgsn().map_err(text)?;
         }
         let users = load.users();
-        let flows = users.iter().map(|user| FlowSpec {
-            size: setup.octets,
-            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
+        let flows = users.iter().map(|user| {
+            let down = FlowSpec {
+                size: setup.octets,
+                ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
+            };
+            if setup.uplink { down.up(ggsn_teid(user.index).0) } else { down }
         });
         let traffic = start_traffic(&bed, setup, flows.collect())?;
         let vty = peers::vty(candidate);

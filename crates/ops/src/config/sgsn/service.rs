@@ -28,7 +28,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What receives G-PDUs.
+    /// What receives user data.
     Ingress {
         /// The best of the others that the machine permits.
         #[default]
@@ -69,7 +69,7 @@ words! {
 /// How user data comes in and is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// What receives G-PDUs.
+    /// What receives user data.
     pub ingress: Ingress,
     /// How DL-UNITDATA leave.
     pub gb_output: GbOutput,
@@ -185,7 +185,7 @@ fn add(
 }
 
 fn install_paths(grammar: &mut Grammar<Sgsn>) {
-    let help = "What receives G-PDUs\nThe best that the machine permits\nOne UDP socket, first in, first out\n\
+    let help = "What receives user data, on Gn and, with xdp, on Gb\nThe best that the machine permits\nOne UDP socket, first in, first out\n\
                 A UDP socket for each class\nXDP and AF_XDP";
     add(grammar, "ingress (auto|fifo|reuseport|xdp)", help, |edit| {
         edit.config.service.ingress = Ingress::of(edit);

@@ -1,0 +1,131 @@
+//! `ed-uplink`: what the uplink of good users gets beside that of bad ones. The thesis left it as future work, so that there
+//! is no figure of its own beside these.
+//!
+//! The good load is half of what could be served at best beside the exceeding traffic (for candidates that serve in order
+//! of arrival: half of their own S0), reckoned with the cost of a drop on Gn. Dropping on Gb costs a little more, since a
+//! mobile is found there by hash and not by place.
+
+use super::bench::{Axis, Bench, Runner, cap, s_f};
+use super::isolation::{Shares, curves, note};
+use super::throughput::KBPS;
+use super::{Candidate, Setup};
+use crate::figure::{self, Panel};
+use serde_json::json;
+
+const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
+/// The good load, as a part of saturation.
+const LOAD: f64 = 0.5;
+/// What a good user gets of it.
+const SHARE: f64 = 0.995;
+
+/// One candidate's shares by fraction of exceeding traffic.
+struct Scenario {
+    candidate: Candidate,
+    points: Vec<(f64, Shares)>,
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
+    for policing in [true, false] {
+        let setup = Setup { uplink: true, policing, ..bench.setup(KBPS) };
+        let scenarios = configuration(bench, &setup, drop_pps)?;
+        judge(bench, &setup, &scenarios)?;
+    }
+    Ok(())
+}
+
+fn configuration(bench: &mut Bench<'_>, setup: &Setup, drop_pps: f64) -> Result<Vec<Scenario>, String> {
+    let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo], setup)?;
+    let found = bench.saturations(&mut runners, setup, 0.0, &|_| 250_000.0, cap(drop_pps, 0.0))?;
+    let mut scenarios: Vec<Scenario> = runners
+        .iter()
+        .map(|runner| Scenario {
+            candidate: runner.candidate,
+            points: FRACTIONS.iter().map(|f| (*f, Shares::default())).collect(),
+        })
+        .collect();
+    for repetition in 0..bench.sizes.repetitions {
+        for (at, f) in FRACTIONS.iter().copied().enumerate() {
+            for ((runner, found), scenario) in runners.iter_mut().zip(&found).zip(&mut scenarios) {
+                let s0 = found.pps.median();
+                let own = if runner.candidate == Candidate::Xdp { s_f(s0, drop_pps, f) } else { s0 };
+                let load = (LOAD * own).min(cap(drop_pps, f));
+                if let Some((_, shares)) = scenario.points.get_mut(at) {
+                    one(bench, runner, setup, (f, repetition, load), shares)?;
+                }
+            }
+        }
+    }
+    Ok(scenarios)
+}
+
+fn one(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    setup: &Setup,
+    (f, repetition, load): (f64, u32, f64),
+    shares: &mut Shares,
+) -> Result<(), String> {
+    let axis: Axis = vec![
+        ("candidate", json!(runner.candidate.name())),
+        ("what", json!("uplink shares")),
+        ("exceeding_percent", json!((f * 100.0).round())),
+        ("policing", json!(setup.policing)),
+        ("repetition", json!(repetition)),
+    ];
+    let offer = bench.mix(setup, load, f);
+    let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
+    note(shares, &step);
+    Ok(())
+}
+
+fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) -> Result<(), String> {
+    let how = if setup.policing { "policing on" } else { "policing off" };
+    let least = |candidate| {
+        let points = scenarios.iter().filter(|scenario| scenario.candidate == candidate);
+        let shares = points.flat_map(|scenario| &scenario.points).map(|(_, shares)| shares.good.median());
+        shares.fold(f64::INFINITY, f64::min)
+    };
+    let (xdp, fifo) = (least(Candidate::Xdp), least(Candidate::Fifo));
+    bench.claim(
+        &format!("good users' share of uplink, good load 0.5·S_f, 0 to 90 % exceeding, {how}"),
+        None,
+        format!("at least {:.2} % (gannet-fifo {:.0} %)", xdp * 100.0, fifo * 100.0),
+        "at least 99.5 %".to_owned(),
+        xdp >= SHARE,
+    );
+    for scenario in scenarios {
+        for (f, shares) in &scenario.points {
+            bench.cell(
+                vec![
+                    ("candidate", json!(scenario.candidate.name())),
+                    ("what", json!("median uplink shares")),
+                    ("exceeding_percent", json!((f * 100.0).round())),
+                    ("policing", json!(setup.policing)),
+                ],
+                vec![
+                    ("good_share".to_owned(), shares.good.json()),
+                    ("bad_share".to_owned(), shares.bad.json()),
+                ],
+            );
+        }
+    }
+    let panels: Vec<Panel> = scenarios
+        .iter()
+        .map(|scenario| Panel {
+            title: format!("{}, good uplink {LOAD} × saturation, {how}", scenario.candidate),
+            x: "exceeding traffic, % of all".to_owned(),
+            y: "% of the allocated bandwidth".to_owned(),
+            curves: curves(&scenario.points),
+            ..Panel::default()
+        })
+        .collect();
+    let off = if setup.policing { "" } else { "-no-policing" };
+    let caption = format!("Uplink of good and bad users at {LOAD} times saturation ({how})");
+    bench.figure(&format!("ed-uplink{off}"), &caption, figure::panels(&panels)?);
+    Ok(())
+}
