@@ -82,7 +82,7 @@ pub struct Step {
     pub unknown: u64,
     /// Drops by name.
     pub drops: BTreeMap<String, u64>,
-    /// Lost in a driver's ring before a program saw them.
+    /// Lost in a driver's ring before a program saw them: the SGSN's classifier, or on the way up the sink.
     pub ring_losses: u64,
     /// Still queued when the wait for the end was over.
     pub queued: u64,

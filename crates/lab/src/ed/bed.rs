@@ -206,6 +206,11 @@ impl Bed {
                     found.push((format!("{device}.{name}"), value));
                 }
             }
+            // What the ring at the far end had no place for.
+            let path = format!("/sys/class/net/{device}/statistics/tx_dropped");
+            if let Ok(value) = namespace.output_of("cat", &[&path])?.trim().parse() {
+                found.push((format!("{device}.tx_dropped"), value));
+            }
         }
         Ok(found)
     }
