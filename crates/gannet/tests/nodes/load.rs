@@ -42,11 +42,15 @@ impl Bed {
     }
 
     fn config(&self, more: &str) -> String {
+        self.config_at(more, "error", "192.0.2.2")
+    }
+
+    fn config_at(&self, more: &str, level: &str, gb: &str) -> String {
         let state = self.directory.path().display();
         let text = format!(
-            "log stderr\n logging level set-all error\nsgsn\n gtp state-dir {state}\n gtp local-ip 192.0.2.5\n \
+            "log stderr\n logging level set-all {level}\nsgsn\n gtp state-dir {state}\n gtp local-ip 192.0.2.5\n \
              ggsn 0 remote-ip 192.0.2.6\n ggsn 0 gtp-version 1\n auth-policy accept-all\n{more}ns\n \
-             bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n"
+             bind udp local\n  listen {gb} 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n"
         );
         file(&self.directory, "sgsn.cfg", &text)
     }
@@ -64,7 +68,12 @@ impl Bed {
 
     /// One with more lines under `sgsn`.
     pub fn gannet_with(&self, more: &str) -> Node {
-        let config = self.config(&format!(" llc n201-u 1520\n max-cells 64\n{more}"));
+        self.gannet_at(more, "error", "192.0.2.2")
+    }
+
+    /// One that logs at this level, and hears NS at this address.
+    pub fn gannet_at(&self, more: &str, level: &str, gb: &str) -> Node {
+        let config = self.config_at(&format!(" llc n201-u 1520\n max-cells 64\n{more}"), level, gb);
         self.start(GANNET, &["sgsn", "-c", &config])
     }
 

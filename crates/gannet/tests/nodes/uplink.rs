@@ -1,6 +1,7 @@
 //! A storm of uplink from misbehaving mobiles, and what the others and all signalling notice of it: nothing. The SGSN is
 //! the program itself, with a classifier at its driver on Gb; both its sides are those of `gannet load`.
 
+use crate::common::wait_for;
 use crate::load::{Bed, NEEDS};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{Generator, RunOptions, Ways, traffic_config};
@@ -13,7 +14,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 /// All of them.
-pub const CASES: &[Case] = &[("a_storm_of_uplink_leaves_others_and_signalling_whole", NEEDS, storm)];
+pub const CASES: &[Case] = &[
+    ("a_storm_of_uplink_leaves_others_and_signalling_whole", NEEDS, storm),
+    ("the_log_says_how_uplink_comes_in", NEEDS, what_the_log_says),
+];
 
 /// Mobiles with uplink, half of which send far more than they have bought.
 const USERS: u32 = 200;
@@ -101,6 +105,34 @@ fn assert_whole(group: &GroupResult, refused: u64) {
 
 fn assert_right(group: &GroupResult) {
     assert_eq!((group.corrupt, group.wrong_mobile, group.wrong_cell), (0, 0, 0), "{group:?}");
+}
+
+/// Gb with a device of its own, and on that of Gn; and with sockets.
+fn what_the_log_says() {
+    let bed = Bed::new();
+    // Gb's other address, on the device of Gn.
+    bed.sgsn.ip(&["address", "add", "192.0.2.10/32", "dev", "gn0"]);
+    let line = "UL-UNITDATA come in by";
+    for (ingress, gb, expected) in [
+        ("xdp", "192.0.2.2", &["xdp on gb0"][..]),
+        ("xdp", "192.0.2.10", &["fifo", "no XDP: gn0 serves another port already"]),
+        ("auto", "0.0.0.0", &["fifo", "no XDP: the socket is bound to every address"]),
+        ("reuseport", "192.0.2.2", &["fifo"]),
+        ("fifo", "192.0.2.2", &["fifo"]),
+    ] {
+        let mut sgsn = bed.gannet_at(&format!(" ingress {ingress}\n"), "notice", gb);
+        let log = wait_for("the log", || Some(sgsn.log()).filter(|log| log.contains("VTY at")));
+        let mut said = log.lines().skip_while(|said| !said.contains(line));
+        for expected in expected {
+            let said = said.next().unwrap_or_default();
+            assert!(said.contains(expected), "{ingress} {gb}: {expected}\n{log}");
+        }
+        let shown = bed.vty("show ingress");
+        let way = if expected[0] == "fifo" { "in by fifo" } else { "in by xdp" };
+        assert!(shown.contains(&format!("Gb {gb}:23000: {way}")), "{shown}");
+        sgsn.signal("TERM");
+        assert!(sgsn.wait().success());
+    }
 }
 
 fn storm() {
