@@ -228,3 +228,19 @@ fn more_cells_and_network_service_entities_than_there_is_room_for() {
     bench.ns(Nsei(5), &ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(5), nsei: Nsei(5) });
     assert_eq!(bench.dropped(Drop::NsTableFull), 1);
 }
+
+#[test]
+fn a_driver_knows_from_where_each_nse_sends() {
+    let mut bench = Bench::new(|_| {});
+    let peers = |bench: &Bench| bench.rules.peers().collect::<Vec<_>>();
+    assert_eq!(peers(&bench), [(bss(Nsei(1)), Nsei(1)), (bss(Nsei(2)), Nsei(2))]);
+    // Started again at another port: the same NS-VC, which has moved.
+    let other = core::net::SocketAddr::new(bss(Nsei(1)).ip(), 29_000);
+    let reset = ns::Pdu::Reset { cause: ns::Cause::OamIntervention, nsvci: Nsvci(1), nsei: Nsei(1) };
+    bench.datagram(GB, other, &reset.to_vec());
+    assert_eq!(peers(&bench), [(bss(Nsei(2)), Nsei(2)), (other, Nsei(1))]);
+    // Nobody configured them: when they have been dead for long they are forgotten.
+    bench.silent_bss = true;
+    bench.pass_secs(600);
+    assert_eq!(peers(&bench), []);
+}
