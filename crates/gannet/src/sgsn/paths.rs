@@ -48,6 +48,7 @@ impl Paths {
         let uplink = IngressConfig {
             traffic: Traffic::Gb,
             contexts: u32::try_from(mobiles).unwrap_or(u32::MAX),
+            real_time_ring: 2048,
             ..IngressConfig::new(udp)
         };
         let way = match service.gb_output {

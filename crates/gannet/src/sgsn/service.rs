@@ -22,8 +22,8 @@ const QUEUE_FRAMES_MIN: usize = 4096;
 /// LL-PDUs of user data that may wait for each mobile on the uplink, as long as there are not too many mobiles: they wait
 /// for nothing but processing.
 const UPLINK_FRAMES_PER_MOBILE: usize = 4;
-/// And all together at most: 64 MiB.
-const UPLINK_FRAMES_MAX: usize = 1 << 15;
+/// And all together at most, 16 MiB: each has its share of what is left of them.
+const UPLINK_FRAMES_MAX: usize = 1 << 13;
 /// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
 const LL_PDU_OCTETS: usize = 388;
 

@@ -29,8 +29,9 @@ use std::collections::BTreeMap;
 
 /// LL-PDUs of one batch.
 const BATCH: usize = 16;
-/// How much of its rate a mobile may have waiting: nothing but processing is waited for, since Gn takes what comes.
-const BUFFER: Duration = Duration::from_millis(250);
+/// How much of its rate a mobile may have waiting: nothing but processing is waited for, since Gn takes what comes. What a
+/// storm fills before it is blocked has to pass the driver's rings, so it is short.
+const BUFFER: Duration = Duration::from_millis(100);
 /// A mobile's backlog is at most what is left for all, divided by this.
 const SHARE_OF_FREE: u32 = 4;
 /// What a mobile without PDP context may send: the lowest peak throughput class. None of it has anywhere to go.

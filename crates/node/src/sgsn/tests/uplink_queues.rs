@@ -99,8 +99,8 @@ fn a_driver_drops_a_flood_until_half_of_it_is_served() {
         bench.rules.owner(key(bench, phone)).unwrap().blocked.contains(&Block::QueueFull)
     };
     bench.busy = true;
-    // Seven eighths of 250 LL-PDUs are the high watermark at the largest rate.
-    (0..219).for_each(|number| n_pdu(&mut bench, 1, number));
+    // Seven eighths of 100 LL-PDUs are the high watermark at the largest rate.
+    (0..88).for_each(|number| n_pdu(&mut bench, 1, number));
     n_pdu(&mut bench, 0, 7);
     let mut outputs = Batch::default();
     let mut turns = 0;
@@ -111,20 +111,20 @@ fn a_driver_drops_a_flood_until_half_of_it_is_served() {
         turns += 1;
         blocked.push((is_blocked(&bench, 0), is_blocked(&bench, 1)));
     }
-    // 16 in each turn: after 95 of the flood it is down to the low watermark.
-    assert_eq!(turns, 14);
-    assert_eq!(blocked.iter().filter(|both| **both == (false, true)).count(), 5);
-    assert!(blocked.iter().all(|(good, _)| !good) && blocked[5..].iter().all(|(_, bad)| !bad));
+    // 16 in each turn: after 38 of the flood it is down to the low watermark.
+    assert_eq!(turns, 6);
+    assert_eq!(blocked.iter().filter(|both| **both == (false, true)).count(), 2);
+    assert!(blocked.iter().all(|(good, _)| !good) && blocked[2..].iter().all(|(_, bad)| !bad));
     assert_eq!(bench.drops(), []);
-    let arrived = to_the_ggsn(&mut bench, 220);
+    let arrived = to_the_ggsn(&mut bench, 89);
     assert_eq!(arrived.iter().position(|sent| *sent == (0, 7)).map(|place| place < 32), Some(true));
     let numbers = arrived.iter().filter(|(from, _)| *from == 1).map(|(_, number)| *number);
-    assert!(numbers.eq(0..219));
+    assert!(numbers.eq(0..88));
     bench.busy = false;
     bench.collect();
     // A new name of a mobile whose queue is full is blocked, too.
     bench.busy = true;
-    (0..219).for_each(|number| n_pdu(&mut bench, 1, number));
+    (0..88).for_each(|number| n_pdu(&mut bench, 1, number));
     let slot = bench.slot(1);
     bench.sgsn.name_ptmsi(PTmsi(0xc123_4567), slot);
     bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
