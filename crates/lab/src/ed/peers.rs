@@ -124,8 +124,8 @@ pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
     pairs.collect()
 }
 
-/// Drops of N-PDUs: other names tell of signalling.
-const OF_N_PDUS: [&str; 12] = [
+/// Drops of N-PDUs on their way down: other names tell of signalling.
+const OF_N_PDUS: [&str; 11] = [
     "demux_",
     "flow_",
     "held_",
@@ -137,8 +137,6 @@ const OF_N_PDUS: [&str; 12] = [
     "ns_blocked",
     "sndcp_no_room",
     "llc_no_room",
-    // Uplink: where hundreds of a mobile's LL-PDUs in a row are lost, a later one has a number that was there before.
-    "llc_duplicate",
 ];
 /// Of these, those that the SGSN has spent nothing on: they were dropped before it read them, or out of its queues at
 /// the input.

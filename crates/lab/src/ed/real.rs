@@ -8,7 +8,7 @@ use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, pee
 use crate::load::traffic::{
     self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig,
 };
-use crate::load::{Load, LoadConfig, Profile, ggsn_teid, imsi, pdp_address};
+use crate::load::{Load, LoadConfig, Profile, imsi, pdp_address};
 use crate::testbed::{self, Process};
 use core::net::Ipv4Addr;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -119,12 +119,9 @@ impl Lab for RealLab {
             bed.poll_at_sgsn().map_err(text)?;
         }
         let users = load.users();
-        let flows = users.iter().map(|user| {
-            let down = FlowSpec {
-                size: setup.octets,
-                ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
-            };
-            if setup.uplink { down.up(ggsn_teid(user.index).0) } else { down }
+        let flows = users.iter().map(|user| FlowSpec {
+            size: setup.octets,
+            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
         });
         let traffic = start_traffic(&bed, setup, flows.collect())?;
         let vty = peers::vty(candidate);
@@ -242,6 +239,11 @@ fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) -> Result<T
             identifier: load.cell_id(cell).to_octets(),
         })
         .collect();
+    if setup.uplink {
+        for (user, flow) in (0..).zip(&mut flows) {
+            *flow = flow.up(crate::load::ggsn_teid(user).0);
+        }
+    }
     for stranger in 0..STRANGERS {
         let teid = 0xeef0_0000 | stranger;
         let mut flow = FlowSpec::down(teid, Tlli(0xdead_0000 | stranger).0, 0, Ipv4Addr::UNSPECIFIED, 0.0);
@@ -422,7 +424,7 @@ impl Chain for RealChain {
                 .map(|(g, n)| group_count(g, Group(n), &groups, start, end))
                 .collect(),
             unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
-            ring_losses: result.refused() + moved.get("gn0.tx_dropped").copied().unwrap_or(0),
+            ring_losses: result.refused(),
             wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
             drops: peers::drops(&moved),
@@ -430,6 +432,9 @@ impl Chain for RealChain {
             nameless: self.nameless,
             ..Step::default()
         };
+        if self.setup.uplink {
+            super::uplink::note_lost(&mut step, &moved);
+        }
         self.note_reads(&mut step);
         step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
         step.raw.insert("refused_gn".to_owned(), result.gn.refused);

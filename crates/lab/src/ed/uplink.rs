@@ -5,12 +5,15 @@
 //! of arrival: half of their own S0), reckoned with the cost of a drop on Gn. Dropping on Gb costs a little more, since a
 //! mobile is found there by hash and not by place.
 
+use super::account::Step;
 use super::bench::{Axis, Bench, Runner, cap, s_f};
 use super::isolation::{Shares, curves, note};
 use super::throughput::KBPS;
 use super::{Candidate, Setup};
 use crate::figure::{self, Panel};
+use gannet_proto::drops::Drop;
 use serde_json::json;
+use std::collections::BTreeMap;
 
 const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
 /// The good load, as a part of saturation.
@@ -81,6 +84,17 @@ fn one(
     let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
     note(shares, &step);
     Ok(())
+}
+
+/// What is lost on the way up alone: in the sink's ring, and where hundreds of a mobile's LL-PDUs in a row have been lost, so
+/// that LLC takes a later one, by its number, for one that was there before.
+pub(super) fn note_lost(step: &mut Step, moved: &BTreeMap<String, u64>) {
+    let of = |name: &str| moved.get(name).copied().unwrap_or(0);
+    step.ring_losses += of("gn0.tx_dropped");
+    let name = Drop::LlcDuplicate.name();
+    if of(name) > 0 {
+        step.drops.insert(name.to_owned(), of(name));
+    }
 }
 
 fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) -> Result<(), String> {
