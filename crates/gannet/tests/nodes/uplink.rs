@@ -11,7 +11,7 @@ use gannet_rt::NetworkNamespace;
 use gannet_testkit::Case;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// All of them.
 pub const CASES: &[Case] = &[
@@ -183,10 +183,27 @@ fn storms(bed: &Bed, traffic: &mut Traffic, load: &mut Load, late: Range<u32>, c
     panic!("the driver's ring overflowed {STORMS_MAX} times");
 }
 
+/// Everybody switched off, all cells in service.
+fn connect(config: &LoadConfig) -> Load {
+    let mut load = Load::start(config.clone()).unwrap();
+    let until = Instant::now() + PATIENCE;
+    while load.emulator(|emulator, _| emulator.cells_up()) < config.cells {
+        assert!(Instant::now() < until, "the SGSN does not answer");
+        load.poll(gannet_proto::time::Duration::from_millis(10)).unwrap();
+    }
+    load
+}
+
+/// How many did not detach.
+fn detach(load: &mut Load, users: Range<u32>) -> u64 {
+    load.order(users, Order::Detach, None, &mut |_| true).unwrap().failed
+}
+
 fn at_load(bed: &Bed) {
     let options = options();
-    let mut load = Load::connect(options.config.clone()).unwrap();
-    let outcome = load.attach(0..USERS, |user| options.groups.profile(user, 3780)).unwrap();
+    let mut load = connect(&options.config);
+    let profile = |user| options.groups.profile(user, 3780);
+    let outcome = load.order(0..USERS, Order::Activate, Some(&profile), &mut |_| true).unwrap();
     assert_eq!(outcome.failed, 0, "{:?}", load.stats());
     let users: Vec<User> = load.users().into_iter().filter(|user| user.phase == Phase::Active).collect();
     assert_eq!(users.len(), USERS as usize);
@@ -207,7 +224,7 @@ fn at_load(bed: &Bed) {
     // And mobiles that are not: they have detached, and go on all the same.
     let is_bad = |user: &u32| options.groups.of(*user) == gannet_lab::load::plan::Group::Misbehaving;
     for user in (0..USERS).filter(is_bad) {
-        assert_eq!(load.detach(user..user + 1).unwrap().failed, 0);
+        assert_eq!(detach(&mut load, user..user + 1), 0);
     }
     storms(bed, &mut traffic, &mut load, USERS + LATE..USERS + 2 * LATE, |storm| {
         assert_eq!(storm.result.group(Group::BAD.up()).unwrap().delivered, 0);
@@ -221,6 +238,6 @@ fn at_load(bed: &Bed) {
     assert_eq!(load.stats().failed, 0);
     let everybody = USERS / 2 + 2 * LATE;
     assert_eq!(counters(bed)["mobiles"], u64::from(everybody));
-    assert_eq!(load.detach(0..USERS + 2 * LATE).unwrap().failed, 0);
+    assert_eq!(detach(&mut load, 0..USERS + 2 * LATE), 0);
     assert_eq!(counters(bed)["mobiles"], 0);
 }
