@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What the driver's rings may lose before the classifier sees it, of all that is offered.
+/// What the drivers' rings may lose, before the classifier sees it or before the sink does, of all that is offered.
 pub const RING_LOSS_MAX: f64 = 1e-4;
 
 /// What the generator offers at least, of what was intended.
@@ -82,7 +82,7 @@ pub struct Step {
     pub unknown: u64,
     /// Drops by name.
     pub drops: BTreeMap<String, u64>,
-    /// Lost in a driver's ring before a program saw them: the SGSN's classifier, or on the way up the sink.
+    /// Lost in a driver's ring, at the SGSN before a program saw them or at the sink.
     pub ring_losses: u64,
     /// Still queued when the wait for the end was over.
     pub queued: u64,
@@ -177,7 +177,7 @@ impl Step {
             ));
         }
         (self.ring_loss() > RING_LOSS_MAX)
-            .then(|| format!("a ring lost {:.3} % before the classifier", self.ring_loss() * 100.0))
+            .then(|| format!("the rings lost {:.3} %", self.ring_loss() * 100.0))
     }
 
     /// True where every group got at least the part `least` of what it is entitled to, in the window.
@@ -236,7 +236,7 @@ mod tests {
         step.queued = 9;
         assert_eq!(step.unsound().as_deref(), Some("1 of 1300 packets unaccounted for"));
         (step.queued, step.ring_losses) = (0, 10);
-        assert_eq!(step.unsound().as_deref(), Some("a ring lost 0.769 % before the classifier"));
+        assert_eq!(step.unsound().as_deref(), Some("the rings lost 0.769 %"));
         (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
         (step.wrong, step.intended_pps) = (0, 160.0);

@@ -189,7 +189,8 @@ impl Bed {
         Ok(result)
     }
 
-    /// Every counter of all four devices, as `DEVICE.NAME`.
+    /// Every counter of all four devices, as `DEVICE.NAME`. What a veth device could not send, `tx_dropped`, is what the ring
+    /// of its peer had no place for.
     ///
     /// # Errors
     /// Where they cannot be read.
@@ -206,11 +207,15 @@ impl Bed {
                     found.push((format!("{device}.{name}"), value));
                 }
             }
-            // What the ring at the far end had no place for.
-            let path = format!("/sys/class/net/{device}/statistics/tx_dropped");
-            if let Ok(value) = namespace.output_of("cat", &[&path])?.trim().parse() {
-                found.push((format!("{device}.tx_dropped"), value));
-            }
+        }
+        let script =
+            "cd /sys/class/net; for d in g[bn]?; do echo $d.tx_dropped $(cat $d/statistics/tx_dropped); done";
+        for namespace in [&self.sgsn, &self.load] {
+            let text = namespace.output_of("sh", &["-c", script])?;
+            found.extend(text.lines().filter_map(|line| {
+                let (name, value) = line.split_once(' ')?;
+                Some((name.to_owned(), value.parse().ok()?))
+            }));
         }
         Ok(found)
     }
