@@ -1,6 +1,7 @@
 //! `gannet load`.
 
 use clap::{Args, ValueEnum};
+use gannet_lab::load::config::WINDOW;
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{Pacing, Spacing};
@@ -90,7 +91,7 @@ pub struct LoadArguments {
     #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500)]
     ms_rate: u64,
     /// Attaches and activations that may run at the same time
-    #[arg(long, default_value_t = 256)]
+    #[arg(long, default_value_t = WINDOW)]
     window: u32,
     /// N-PDUs a second of each user
     #[arg(long, value_name = "PPS", default_value_t = 10.0)]
@@ -263,7 +264,7 @@ impl Watcher for Screen {
 /// A sentence for the person.
 pub fn run(arguments: &LoadArguments) -> Result<ExitCode, String> {
     let options = arguments.options()?;
-    let stop = run::stop_on_signals().map_err(|error| error.to_string())?;
+    let stop = gannet_lab::testbed::stop_on_signals().map_err(|error| error.to_string())?;
     let mut screen = Screen { quiet: arguments.quiet, bar: None, lines: 0 };
     let report = run::run(&options, &stop, &mut screen)?;
     print!("{}", run::summary(&report));

@@ -2,11 +2,17 @@
 //!
 //! Names carry the process number, so that two runs do not meet, and so that what a killed run left behind can be
 //! told from what a living one uses.
+//!
+//! Ctrl-C sets a flag ([`stop_on_signals`]); whoever runs something looks at it, gives up, and takes down what it has
+//! made. A second one ends this process at once: the programs that it has started end with it, and the next run removes the
+//! namespaces.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
@@ -47,11 +53,33 @@ pub enum TestbedError {
     Io(#[from] io::Error),
 }
 
+/// A flag that SIGINT and SIGTERM set from now on; one that finds it set ends the process at once.
+///
+/// # Errors
+/// Where the operating system refuses.
+pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // In this order: the first signal finds it unset. The status is a shell's for a program that a signal has ended.
+        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
+
 /// Not that of the tests' namespaces, which have their own way to be removed.
 const PREFIX: &str = "gannet-demo-";
 
+/// A command that ends with us, and that Ctrl-C does not reach.
+fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    gannet_rt::end_with_parent(&mut command);
+    command.stdin(Stdio::null());
+    command
+}
+
 fn ip(arguments: &[&str]) -> Result<(), TestbedError> {
-    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output();
+    let output = command("ip").args(arguments).output();
     let output = output.map_err(|source| TestbedError::Start { program: "ip".to_owned(), source })?;
     if output.status.success() {
         return Ok(());
@@ -96,8 +124,8 @@ impl Namespace {
     /// A command that will run inside it.
     #[must_use]
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name]).arg(program).stdin(Stdio::null());
+        let mut command = command("ip");
+        command.args(["netns", "exec", &self.name]).arg(program);
         command
     }
 
@@ -115,13 +143,33 @@ impl Namespace {
     /// # Errors
     /// What the program said.
     pub fn output_of(&self, program: &str, arguments: &[&str]) -> Result<String, TestbedError> {
-        let output = self.run(program, arguments)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        standard_output(self.run(program, arguments)?, program, arguments)
+    }
+
+    /// The same for a program that may take long and says little: it is ended when `stop` is set.
+    ///
+    /// # Errors
+    /// What the program said, or [`TestbedError::Interrupted`].
+    pub fn output_unless(
+        &self,
+        stop: &AtomicBool,
+        program: &str,
+        arguments: &[&str],
+    ) -> Result<String, TestbedError> {
+        let mut command = self.command(Path::new(program));
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn();
+        let mut child =
+            child.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
+        while child.try_wait()?.is_none() {
+            if stop.load(Relaxed) {
+                child.kill()?;
+                child.wait()?;
+                return Err(TestbedError::Interrupted);
+            }
+            std::thread::sleep(Duration::from_millis(10));
         }
-        let said = [output.stdout, output.stderr].concat();
-        let message = String::from_utf8_lossy(&said).trim().to_owned();
-        Err(TestbedError::Failed { command: format!("{program} {}", arguments.join(" ")), message })
+        standard_output(child.wait_with_output()?, program, arguments)
     }
 
     /// Makes it forward packets between its links.
@@ -131,6 +179,15 @@ impl Namespace {
     pub fn enable_forwarding(&self) -> Result<(), TestbedError> {
         self.output_of("sh", &["-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]).map(drop)
     }
+}
+
+fn standard_output(output: Output, program: &str, arguments: &[&str]) -> Result<String, TestbedError> {
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let message = String::from_utf8_lossy(&said).trim().to_owned();
+    Err(TestbedError::Failed { command: format!("{program} {}", arguments.join(" ")), message })
 }
 
 impl Drop for Namespace {
@@ -164,7 +221,7 @@ pub fn remove_leftovers() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let pid = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         if pid.is_some_and(|pid| !is_ours(pid)) {
-            let pids = Command::new("ip").args(["netns", "pids", &name]).stdin(Stdio::null()).output();
+            let pids = command("ip").args(["netns", "pids", &name]).output();
             let pids = pids.map(|output| output.stdout).unwrap_or_default();
             for pid in String::from_utf8_lossy(&pids).split_whitespace() {
                 signal("KILL", pid);
@@ -186,7 +243,7 @@ fn is_ours(pid: u32) -> bool {
 /// Sends a signal with the shell's own `kill`: a small Debian has no program of that name.
 pub(crate) fn signal(name: &str, pid: &str) {
     let kill = ["-c", "kill -\"$0\" \"$1\"", name, pid];
-    let _ = Command::new("sh").args(kill).stderr(Stdio::null()).status();
+    let _ = command("sh").args(kill).stderr(Stdio::null()).status();
 }
 
 /// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.
@@ -245,10 +302,11 @@ impl Process {
         lines.join("\n")
     }
 
-    /// Asks it to end and waits.
+    /// Asks it to end and waits. One that was stopped goes on, so that it can.
     pub fn stop(&mut self) {
         let pid = self.child.id().to_string();
         signal("TERM", &pid);
+        signal("CONT", &pid);
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {

@@ -262,6 +262,18 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
     check(unsafe { libc::sched_setaffinity(0, mem::size_of_val(&set), &raw const set) }).map(drop)
 }
 
+/// What the command starts gets SIGKILL when the thread that starts it ends.
+pub(crate) fn end_with_parent(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt as _;
+    let ask = || {
+        let signal = libc::c_ulong::try_from(libc::SIGKILL).unwrap_or(0);
+        // SAFETY: this call sets a number in the calling process and touches no memory.
+        check(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) }).map(drop)
+    };
+    // SAFETY: between fork and exec one system call is made, and nothing allocates or takes a lock.
+    unsafe { command.pre_exec(ask) };
+}
+
 /// Moves the calling thread into the network namespace that this file stands for.
 pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
     // SAFETY: changes what the calling thread may reach, and touches no memory.

@@ -63,6 +63,14 @@ pub fn pin_to_core(core: usize) -> io::Result<()> {
     sys::pin_to_core(core)
 }
 
+/// What this command starts is killed when the thread that starts it ends, in whatever way: nothing is left behind by a
+/// process that was itself killed. It has a process group of its own, so that the terminal's Ctrl-C reaches only us, who end
+/// it in order.
+pub fn end_with_parent(command: &mut std::process::Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    sys::end_with_parent(command);
+}
+
 /// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and
 /// error are `/dev/null`, the working directory stays. To be called before any loop, recorder or thread is made.
 ///

@@ -51,10 +51,7 @@ const SEED: u64 = 1;
 /// # Errors
 /// What did not work, with the last words of the node concerned.
 pub fn run(options: &Options) -> Result<Outcome, TestbedError> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = testbed::stop_on_signals()?;
     std::fs::create_dir_all(&options.out)?;
     testbed::remove_leftovers();
     Stage::new(options, stop)?.play()
@@ -103,7 +100,7 @@ impl<'a> Stage<'a> {
         self.step("attach and PDP context activation")?;
         let mut outcome = self.wait_for_mobiles()?;
         self.step("ping")?;
-        outcome.ping(&self.ms.output_of("ping", &Self::ping_arguments())?)?;
+        outcome.ping(&self.ms.output_unless(&self.stop, "ping", &Self::ping_arguments())?)?;
         self.step("download")?;
         self.download(&mut outcome)?;
         self.step("counters")?;
@@ -274,7 +271,7 @@ impl<'a> Stage<'a> {
             format,
             &url,
         ];
-        let printed = self.ms.output_of("curl", &arguments)?;
+        let printed = self.ms.output_unless(&self.stop, "curl", &arguments)?;
         let expected = http::sha256(&http::content(SEED, self.options.download_octets));
         outcome.download(&printed, &http::sha256(&std::fs::read(&file)?), &expected)
     }

@@ -8,6 +8,7 @@ use super::stats::{Samples, best_saturation, exceeding_per_good};
 use super::{Bare, Candidate, Chain, Group, Lab, Members, Offer, Setup, Spacing};
 use crate::report::{Cell, Figure, MachineInfo, Options, Report, Size, Verdict};
 use serde_json::{Value, json};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Of the bare drop rate, what may be offered in total.
 pub const OFFERED_MAX: f64 = 0.75;
@@ -383,8 +384,12 @@ pub fn run(
 ) -> Result<Report, String> {
     let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut lab = RealLab::new(gannet, &options.out.join(name))?;
+    let stop = lab.stop();
     let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
-    experiment(&mut bench)?;
+    experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {
+        true => "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned(),
+        false => why,
+    })?;
     Ok(bench.report(name, options))
 }
 

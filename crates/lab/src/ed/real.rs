@@ -8,8 +8,8 @@ use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, pee
 use crate::load::traffic::{
     self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig,
 };
-use crate::load::{Load, LoadConfig, Profile, imsi, pdp_address};
-use crate::testbed::{self, Process};
+use crate::load::{Load, LoadConfig, Order, Outcome, Profile, imsi, pdp_address};
+use crate::testbed::{self, Process, TestbedError};
 use core::net::Ipv4Addr;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;
@@ -17,9 +17,11 @@ use gannet_wire::l3::ie::PrecedenceClass;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+/// How often a mobile is told to attach, in all.
+const ROUNDS: u8 = 3;
 /// Flows whose TEIDs no context has.
 const STRANGERS: u32 = 1000;
 /// Their group.
@@ -60,10 +62,7 @@ impl RealLab {
             );
         }
         gannet_rt::pin_to_core(LOAD_CORE).map_err(|error| format!("core {LOAD_CORE}: {error}"))?;
-        let stop = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(text)?;
-        }
+        let stop = testbed::stop_on_signals().map_err(text)?;
         std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
         testbed::remove_leftovers();
         Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0 })
@@ -74,8 +73,14 @@ impl RealLab {
         format!("{name}{}", self.started)
     }
 
+    /// Set when somebody wants an end.
+    #[must_use]
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
     fn check(&self) -> Result<(), String> {
-        if self.stop.load(Ordering::Relaxed) { Err("interrupted".to_owned()) } else { Ok(()) }
+        if self.stop.load(Relaxed) { Err(TestbedError::Interrupted.to_string()) } else { Ok(()) }
     }
 }
 
@@ -96,7 +101,8 @@ impl Lab for RealLab {
         std::fs::create_dir_all(&directory).map_err(text)?;
         let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
         let config = load_config(setup)?;
-        let load = bed.at_load(|| Load::connect(config.clone())).map_err(text)?;
+        let going = || !self.stop.load(Relaxed);
+        let load = bed.at_load(|| Load::connect(config.clone(), &going)).map_err(text)?;
         let mut load = load.map_err(|error| format!("{error}\n{}", process.last_words()))?;
         let rate = setup.kbps.saturating_mul(125);
         let profile = |user: u32| match () {
@@ -104,17 +110,12 @@ impl Lab for RealLab {
             () if setup.is_high(user) => Profile::best_effort(rate).precedence(PrecedenceClass::HIGH),
             () => Profile::best_effort(rate),
         };
-        let outcome = load.attach(0..setup.users, profile).map_err(text)?;
+        let outcome =
+            load.order(0..setup.users, Order::Activate, Some(&profile), &mut |_| going()).map_err(text)?;
         if outcome.failed > 0 {
-            let who = load.users().into_iter().find(|user| user.failed).map_or(0, |user| user.index);
-            return Err(format!(
-                "{} of {} mobiles were refused, the first with IMSI {}\n{}",
-                outcome.failed,
-                outcome.users,
-                imsi(who),
-                process.last_words()
-            ));
+            return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
         }
+        self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
         if receive == Receive::Process {
             bed.poll_at_sgsn().map_err(text)?;
         }
@@ -193,6 +194,22 @@ impl Lab for RealLab {
     }
 }
 
+/// Who never got through, and why.
+fn refused(load: &mut Load, outcome: &Outcome) -> String {
+    let stats = load.stats();
+    let why = match stats.rejected {
+        0 => "the SGSN did not answer them".to_owned(),
+        _ => format!("the SGSN rejected {} times, last with cause {}", stats.rejected, stats.last_reject_cause),
+    };
+    let who = load.users().into_iter().find(|user| user.failed).map_or(0, |user| user.index);
+    format!(
+        "{} of {} mobiles are not active, the first with IMSI {}, each after {ROUNDS} rounds: {why}",
+        outcome.failed,
+        outcome.users,
+        imsi(who)
+    )
+}
+
 /// A leak rate that lets `pps` N-PDUs a second through, and a second of it in the bucket.
 fn bucket(setup: &Setup, pps: f64) -> Bucket {
     let bits = pps * f64::from(setup.octets + AROUND) * 8.0;
@@ -219,7 +236,7 @@ fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     let mut config = LoadConfig::new(parse(GB_LOAD, GB_LOAD_PORT)?, parse(GB_SGSN, GB_PORT)?, ggsn);
     (config.users, config.cells) = (setup.users, setup.cells);
     // A message that a full socket lost is soon sent again.
-    (config.retry, config.tries) = (gannet_proto::time::Duration::from_secs(1), 10);
+    (config.retry, config.tries, config.rounds) = (gannet_proto::time::Duration::from_secs(1), 10, ROUNDS);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
     config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
     Ok(config)
@@ -280,6 +297,10 @@ struct Mark {
 }
 
 impl RealChain {
+    fn check(&self) -> Result<(), String> {
+        if self.stop.load(Relaxed) { Err(TestbedError::Interrupted.to_string()) } else { Ok(()) }
+    }
+
     /// Who is offered what, from now on.
     fn configure(&mut self, offer: &Offer) -> Result<(), String> {
         let mut wanted: Vec<(u8, f64, traffic::Spacing)> =
@@ -334,6 +355,7 @@ impl RealChain {
     fn settle(&mut self) -> Result<(BTreeMap<String, u64>, Vec<GroupResult>), String> {
         let until = Instant::now() + SETTLE_MAX;
         loop {
+            self.check()?;
             if let Some(load) = &mut self.load {
                 load.poll(WAKE_UP).map_err(text)?;
             }
@@ -366,9 +388,7 @@ impl RealChain {
 
 impl Chain for RealChain {
     fn step(&mut self, offer: &Offer) -> Result<Step, String> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Err("interrupted".to_owned());
-        }
+        self.check()?;
         self.process.check().map_err(text)?;
         self.configure(offer)?;
         let before = self.counters()?;
@@ -380,6 +400,9 @@ impl Chain for RealChain {
                 && let Err(error) = load.poll_once()
             {
                 failed.get_or_insert(error.to_string());
+            }
+            if stop.load(Relaxed) {
+                traffic.stop();
             }
             let at_s = elapsed.as_secs_f64();
             let due = match marks.len() {
@@ -400,9 +423,7 @@ impl Chain for RealChain {
         if let Some(why) = failed {
             return Err(why);
         }
-        if stop.load(Ordering::Relaxed) {
-            return Err("interrupted".to_owned());
-        }
+        self.check()?;
         self.process.check().map_err(text)?;
         let (after, groups) = self.settle()?;
         let (Some(start), Some(end)) = (marks.first(), marks.get(1)) else {

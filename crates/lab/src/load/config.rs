@@ -12,6 +12,10 @@ pub const GTP_C: Port = Port(0xff00);
 pub const GTP_U: Port = Port(0xff01);
 /// NSEs at most: each has a port of its own below [`GTP_C`].
 pub const NSES_MAX: u16 = 0xff00;
+/// Procedures at the same time, unless told otherwise. A mobile may have two messages under way (ATTACH COMPLETE, and what it
+/// asks for next), and the ring of a veth device has 256 places: what comes in one piece has to fit in there. A lost ATTACH
+/// COMPLETE costs six seconds, since the SGSN waits for it until T3350 is over.
+pub const WINDOW: u32 = 100;
 /// The first PTP BVC of an NSE: 0 is signalling, 1 is point to multipoint.
 const FIRST_BVCI: u32 = 2;
 
@@ -43,12 +47,15 @@ pub struct LoadConfig {
     /// The largest N201-U that mobiles accept, 140 to 1520; 500 refuses every enlargement.
     pub n201_u: u16,
     /// Procedures that run at the same time, at most: it begins with 32, grows while answers come, and halves when one
-    /// is late. 256 datagrams fit every socket buffer that a kernel gives unasked.
+    /// is late.
     pub window: u32,
     /// From one try of a procedure to the next.
     pub retry: Duration,
     /// Tries of a procedure in all.
     pub tries: u8,
+    /// How often a mobile is told to attach or to activate, in all, where it was refused or heard nothing: again when the
+    /// others have had their turn.
+    pub rounds: u8,
     /// How often our GGSN was started (29.060 clause 11.2).
     pub restart_counter: u8,
     /// Seed of the dice.
@@ -73,9 +80,10 @@ impl LoadConfig {
             flow: BvcParameters { bvc: second(6_553_500), default_ms: second(6_553_500) },
             flow_interval: Duration::from_secs(10),
             n201_u: 1520,
-            window: 256,
+            window: WINDOW,
             retry: Duration::from_secs(3),
             tries: 5,
+            rounds: 1,
             restart_counter: 1,
             seed: 1,
         }

@@ -93,6 +93,8 @@ pub struct Stats {
     pub last_reject_cause: u8,
     /// Orders that failed: rejected, or without an answer after the last try.
     pub failed: u64,
+    /// Orders that were given again to mobiles for whom they had failed.
+    pub ordered_again: u64,
     /// Messages that were sent again for want of an answer.
     pub repeated: u64,
     /// Contexts that the network deactivated.
@@ -138,6 +140,8 @@ pub struct Stats {
 struct Job {
     users: Range<u32>,
     order: Order,
+    /// They have tried before.
+    again: bool,
 }
 
 /// Whose answer is late.
@@ -323,7 +327,7 @@ impl Emulator {
                 }
             }
         }
-        self.jobs.push_back(Job { users, order });
+        self.jobs.push_back(Job { users, order, again: false });
         self.settle(cx);
     }
 
@@ -335,9 +339,9 @@ impl Emulator {
         self.start_resets(cx);
         while self.pending < self.allowed {
             let Some(job) = self.jobs.front_mut() else { break };
-            let order = job.order;
+            let (order, again) = (job.order, job.again);
             match job.users.next() {
-                Some(user) => self.begin(cx, user, order),
+                Some(user) => self.begin(cx, user, order, again),
                 None => drop(self.jobs.pop_front()),
             }
         }
@@ -473,10 +477,26 @@ impl Emulator {
         }
     }
 
-    /// What a mobile's procedure has come to.
-    pub(super) fn begin(&mut self, cx: &mut Context<'_>, user: u32, order: Order) {
+    /// A mobile is to try an order again that has failed, when the others have had their turn; false where it has tried
+    /// often enough.
+    pub(super) fn again(&mut self, user: u32, order: Order) -> bool {
+        let Some(mobile) = self.mobiles.get_mut(user as usize) else { return false };
+        mobile.rounds = mobile.rounds.saturating_add(1);
+        let again = mobile.rounds < self.config.rounds;
+        if again {
+            self.stats.ordered_again += 1;
+            self.jobs.push_back(Job { users: user..user + 1, order, again });
+        }
+        again
+    }
+
+    /// A mobile's turn has come.
+    fn begin(&mut self, cx: &mut Context<'_>, user: u32, order: Order, again: bool) {
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
         mobile.failed = false;
+        if !again {
+            mobile.rounds = 0;
+        }
         let was_pending = mobile.phase.is_pending();
         mobile.goal = match order {
             Order::Attach if mobile.phase == Phase::Active => Goal::Active,

@@ -83,6 +83,8 @@ pub(super) struct Mobile {
     pub(super) goal: Goal,
     /// How often the message that waits for an answer was sent.
     pub(super) tries: u8,
+    /// How often its order has failed.
+    pub(super) rounds: u8,
     /// Tells the current wait from those before it.
     pub(super) stamp: u8,
     /// Attaches so far: part of the random TLLI, so that none is used twice in a row.

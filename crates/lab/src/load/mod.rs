@@ -139,16 +139,19 @@ impl core::fmt::Debug for Load {
 
 impl Load {
     /// Binds the sockets in the network namespace of the calling thread, resets NS-VCs and BVCs, and waits until all cells
-    /// are in service.
+    /// are in service, unless `going` says no.
     ///
     /// # Errors
     /// Where the configuration does not fit, a socket cannot be bound, or the SGSN does not answer.
-    pub fn connect(config: LoadConfig) -> Result<Self, LoadError> {
+    pub fn connect(config: LoadConfig, going: &dyn Fn() -> bool) -> Result<Self, LoadError> {
         let (cells, sgsn) = (config.cells, config.sgsn_gb);
         let mut load = Self::start(config)?;
         let begin = load.clock.now();
         let within = UP_WITHIN + Duration::from_secs(u64::from(cells / 1000));
         while load.look(Emulator::cells_up) < cells {
+            if !going() {
+                return Err(LoadError::Interrupted);
+            }
             if load.clock.now().since(begin) > within {
                 let up = load.look(Emulator::cells_up);
                 return Err(LoadError::NotUp { up, cells, seconds: within.as_millis() / 1000, sgsn });
@@ -253,7 +256,8 @@ impl Load {
     /// false to be done with it. `profile` is what each user asks for when it activates.
     ///
     /// # Errors
-    /// Where the loop fails, or `watch` has had enough.
+    /// Where the loop fails, or `watch` has had enough. Users that the SGSN refuses are no error: see
+    /// [`Outcome::failed`] and [`User::failed`].
     pub fn order(
         &mut self,
         users: Range<u32>,
@@ -285,26 +289,6 @@ impl Load {
         let (stats, elapsed) = (self.stats(), self.clock.now().since(begin));
         let (failed, repeated) = (stats.failed - before.failed, stats.repeated - before.repeated);
         Ok(Outcome { users: total, failed, elapsed, repeated })
-    }
-
-    /// Attaches users and activates a PDP context for each.
-    ///
-    /// # Errors
-    /// Where the loop fails. Users that the SGSN refuses are no error: see [`Outcome::failed`] and [`User::failed`].
-    pub fn attach(
-        &mut self,
-        users: Range<u32>,
-        profile: impl Fn(u32) -> Profile,
-    ) -> Result<Outcome, LoadError> {
-        self.order(users, Order::Activate, Some(&profile), &mut |_| true)
-    }
-
-    /// Detaches users.
-    ///
-    /// # Errors
-    /// Where the loop fails.
-    pub fn detach(&mut self, users: Range<u32>) -> Result<Outcome, LoadError> {
-        self.order(users, Order::Detach, None, &mut |_| true)
     }
 
     /// One user.

@@ -2,7 +2,7 @@
 //!
 //! A mobile has a phase and a goal; [`Emulator::step`] takes the next procedure from the one towards the other.
 
-use super::emulator::{Emulator, Event, Waiting};
+use super::emulator::{Emulator, Event, Order, Waiting};
 use super::mobile::{Goal, N201_U_DEFAULT, NSAPI, Phase, SAPI, imsi, random_tlli};
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Context, Output};
@@ -119,12 +119,18 @@ impl Emulator {
             // What the network knows of the context is no longer known here.
             Phase::Activating | Phase::Deactivating | Phase::Attached | Phase::Active => Phase::Attached,
         };
+        let order = match (mobile.phase, mobile.goal) {
+            (Phase::Attaching, Goal::Attached) => Some(Order::Attach),
+            (Phase::Attaching | Phase::Activating, Goal::Active) => Some(Order::Activate),
+            _ => None,
+        };
         self.enter(user, back);
+        let again = order.is_some_and(|order| self.again(user, order));
         if let Some(mobile) = self.mobiles.get_mut(user as usize) {
-            mobile.failed = true;
+            mobile.failed = !again;
             mobile.goal = if back == Phase::Detached { Goal::Detached } else { Goal::Attached };
         }
-        self.stats.failed += 1;
+        self.stats.failed += u64::from(!again);
     }
 
     fn attach_request(&self, user: u32) -> L3Message {

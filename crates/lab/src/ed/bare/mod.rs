@@ -9,11 +9,11 @@ mod xsk;
 
 use super::Bare;
 use super::bed::{GN_LOAD, GN_SGSN};
+use crate::testbed;
 use core::net::SocketAddr;
 use gannet_rt::Companion;
 use gannet_wire::id::{Bvci, Teid, Tlli};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Packets of one poll of a device, and of one batch.
@@ -68,10 +68,7 @@ pub const fn bvci(user: u32, cells: u32) -> Bvci {
 /// # Errors
 /// A sentence for the person.
 pub fn run(options: &Options) -> Result<(), String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
-    }
+    let stop = testbed::stop_on_signals().map_err(|error| error.to_string())?;
     let going = || !stop.load(Ordering::Relaxed);
     for device in ["gn0", "gb0"] {
         defer_interrupts(device)?;

@@ -16,8 +16,6 @@ use core::net::{IpAddr, Ipv4Addr};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use gannet_proto::rng::Rng;
 use serde::Serialize;
-use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Which way traffic goes.
@@ -129,25 +127,14 @@ impl Report {
     }
 }
 
-/// A flag that SIGINT and SIGTERM set from now on.
-///
-/// # Errors
-/// Where the operating system refuses.
-pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
-    Ok(stop)
-}
-
 /// Runs it in the network namespace of the calling thread.
 ///
 /// # Errors
 /// A sentence for the person.
 pub fn run(options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Report, String> {
     let sentence = |error: LoadError| error.to_string();
-    let mut load = Load::connect(options.config.clone()).map_err(sentence)?;
+    let going = || !stop.load(Relaxed);
+    let mut load = Load::connect(options.config.clone(), &going).map_err(sentence)?;
     let users = 0..options.config.users;
     let profile = profile_of(options);
     let order = |load: &mut Load,
@@ -157,7 +144,7 @@ pub fn run(options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -
                  w: &mut dyn Watcher| {
         load.order(users.clone(), order, profile, &mut |progress| {
             w.progress(what, progress);
-            !stop.load(Relaxed) || order == Order::Detach
+            going() || order == Order::Detach
         })
     };
     let mut report = Report {
