@@ -62,10 +62,25 @@ pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Sends a signal with the shell's own `kill`: the program is in a package that a small system does not have.
+/// Sends a signal to a process, or to a group by its negative number, with the shell's own `kill`: the program is in a package
+/// that a small system does not have.
 pub fn signal(pid: &str, name: &str) {
-    let status = Command::new("sh").args(["-c", "kill -s \"$0\" \"$1\"", name, pid]).status();
+    let status = Command::new("sh").args(["-c", "kill -s \"$0\" -- \"$1\"", name, pid]).status();
     assert!(status.unwrap().success());
+}
+
+/// Network namespaces of a process that has ended, and processes that still use its directory.
+pub fn left_behind(pid: u32, directory: &Path) -> Vec<String> {
+    let prefix = format!("gannet-demo-{pid}-");
+    let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let namespaces = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let directory = directory.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&directory).then_some(line)
+    });
+    namespaces.filter(|name| name.starts_with(&prefix)).chain(processes).collect()
 }
 
 /// A node that runs beside the test, killed when dropped.

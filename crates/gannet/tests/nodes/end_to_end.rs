@@ -1,10 +1,9 @@
 //! The whole chain in network namespaces: the demo in its variants, with its captures read by tshark, and Osmocom's
 //! SGSN emulator against our GGSN.
 
-use crate::common::{GANNET, Node, file, said, signal, wait_for};
+use crate::common::{GANNET, Node, file, left_behind, said, signal, wait_for};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir, tshark};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 const TOOLS: &[Need] = &[Need::NetAdmin, Need::Tshark, Need::Program("curl"), Need::Program("ping")];
@@ -29,20 +28,6 @@ pub const CASES: &[Case] = &[
 ];
 
 const NS_IS_ON: &[&str] = &["-d", "udp.port==23000,gprs-ns"];
-
-/// Network namespaces of a process that has ended, and processes that still use its directory.
-fn left_behind(pid: u32, directory: &Path) -> Vec<String> {
-    let prefix = format!("gannet-demo-{pid}-");
-    let namespaces = std::fs::read_dir("/run/netns").into_iter().flatten().flatten();
-    let namespaces = namespaces.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let directory = directory.to_string_lossy().into_owned();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let line = String::from_utf8_lossy(&line).replace('\0', " ");
-        line.contains(&directory).then_some(line)
-    });
-    namespaces.filter(|name| name.starts_with(&prefix)).chain(processes).collect()
-}
 
 /// Runs a small demo and returns what it printed.
 fn demo(directory: &TempDir, arguments: &[&str]) -> String {

@@ -1,12 +1,20 @@
-//! The laboratory's chain at a tiny size: SGSN under test, generator and sink, in namespaces of their own.
+//! The laboratory's chain at a tiny size: SGSN under test, generator and sink, in namespaces of their own. And how an
+//! experiment ends that nobody wants any more.
 
-use crate::common::GANNET;
+use crate::common::{GANNET, left_behind, said, signal, wait_for};
 use gannet_testkit::{Case, Need, TempDir};
-use std::process::{Command, Stdio};
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ethtool"), Need::That(gannet_demux::bpf::missing)];
 
 pub const CASES: &[Case] = &[
-    ("lab_chain_with_fifo", &[Need::NetAdmin, Need::Program("ethtool")], fifo),
-    ("lab_chain_with_xdp", &[Need::NetAdmin, Need::Program("ethtool")], xdp),
+    ("lab_chain_with_fifo", NEEDS, fifo),
+    ("lab_chain_with_xdp", NEEDS, xdp),
+    ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
+    ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
 ];
 
 fn fifo() {
@@ -24,7 +32,88 @@ fn chain(candidate: &str) {
     let output =
         Command::new(GANNET).args(["lab", "chain", candidate, "--out", &out]).stdin(Stdio::null()).output();
     let output = output.unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(said.lines().count(), 3, "{said}");
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
+}
+
+/// An experiment with few mobiles, in a process group as a shell gives it one.
+struct Experiment {
+    child: Child,
+    said: BufReader<std::process::ChildStderr>,
+}
+
+impl Experiment {
+    fn start(out: &Path) -> Self {
+        let mut command = Command::new(GANNET);
+        command.args(["lab", "run", "ed-overhead", "--quick", "--out"]).arg(out);
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        Self { child, said }
+    }
+
+    /// Reads what it says up to a line with this in it.
+    fn wait_for(&mut self, text: &str) {
+        let mut all = String::new();
+        while !all.lines().last().is_some_and(|line| line.contains(text)) {
+            assert!(self.said.read_line(&mut all).unwrap() > 0, "it has ended: {all}");
+        }
+    }
+
+    /// What Ctrl-C does: the signal goes to everything in the group.
+    fn signal(&self, name: &str) {
+        signal(&format!("-{}", self.child.id()), name);
+    }
+
+    fn end(&mut self) -> (ExitStatus, String) {
+        let mut rest = String::new();
+        self.said.read_to_string(&mut rest).unwrap();
+        let child = &mut self.child;
+        (wait_for("the end of the experiment", || child.try_wait().unwrap()), rest)
+    }
+}
+
+impl Drop for Experiment {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One SGSN waits for its turn, stopped, and another one has just been loaded: both end, and their namespaces go.
+fn interrupted() {
+    let directory = TempDir::new("gannet-lab-stop");
+    let mut experiment = Experiment::start(directory.path());
+    experiment.wait_for("gannet-fifo: attached");
+    let pid = experiment.child.id();
+    // Two SGSNs, and two namespaces of each.
+    assert!(left_behind(pid, directory.path()).len() >= 6);
+    experiment.signal("INT");
+    let (status, rest) = experiment.end();
+    assert_eq!(status.code(), Some(1), "{rest}");
+    assert!(rest.lines().last().is_some_and(|line| line.starts_with("gannet: interrupted: ")), "{rest}");
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+    assert!(!directory.path().join("ed-overhead.json").exists());
+}
+
+/// The second signal waits for nothing. The SGSNs end with the process that has started them; their namespaces go with the
+/// next run.
+fn interrupted_twice() {
+    let directory = TempDir::new("gannet-lab-stop");
+    let mut experiment = Experiment::start(directory.path());
+    experiment.wait_for("gannet-fifo: attached");
+    let pid = experiment.child.id();
+    // So that both are there when it goes on.
+    experiment.signal("STOP");
+    experiment.signal("INT");
+    experiment.signal("TERM");
+    experiment.signal("CONT");
+    let (status, rest) = experiment.end();
+    assert!([Some(130), Some(143)].contains(&status.code()), "{status}: {rest}");
+    let is_namespace = |name: &String| name.starts_with(&format!("gannet-demo-{pid}-"));
+    wait_for("the end of the SGSNs", || {
+        left_behind(pid, directory.path()).iter().all(is_namespace).then_some(())
+    });
+    chain("gannet-fifo");
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
 }

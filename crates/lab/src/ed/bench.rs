@@ -387,7 +387,9 @@ pub fn run(
     let stop = lab.stop();
     let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
     experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {
-        true => "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned(),
+        true => {
+            "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned()
+        }
         false => why,
     })?;
     Ok(bench.report(name, options))

@@ -199,7 +199,9 @@ fn refused(load: &mut Load, outcome: &Outcome) -> String {
     let stats = load.stats();
     let why = match stats.rejected {
         0 => "the SGSN did not answer them".to_owned(),
-        _ => format!("the SGSN rejected {} times, last with cause {}", stats.rejected, stats.last_reject_cause),
+        _ => {
+            format!("the SGSN rejected {} times, last with cause {}", stats.rejected, stats.last_reject_cause)
+        }
     };
     let who = load.users().into_iter().find(|user| user.failed).map_or(0, |user| user.index);
     format!(
