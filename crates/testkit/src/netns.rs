@@ -193,6 +193,12 @@ impl Background {
         }
     }
 
+    /// Its process number.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal, by name without `SIG`. A program started by `ip netns exec` is that process itself.
     pub fn signal(&self, name: &str) {
         send_signal(name, &self.child.id().to_string());

@@ -4,9 +4,11 @@
 //! takes programs, maps and links away with the process, however it ends.
 
 mod error;
+mod held;
 mod mapped;
 
 pub use error::{Error, may_load};
+pub use held::Held;
 pub use mapped::{MappedArray, Shared};
 
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, XskMap};

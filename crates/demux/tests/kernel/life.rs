@@ -4,7 +4,7 @@
 //! itself there once more, as a [`child`].
 
 use crate::common::frames;
-use gannet_demux::bpf::XdpMode;
+use gannet_demux::bpf::{Held, XdpMode};
 use gannet_demux::{Classifier, Classify, Config, Totals};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -184,15 +184,14 @@ pub fn packets_instances_and_what_is_left() {
         ready.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
     let (program, maps) = numbers.split_first().unwrap();
     assert!(maps.len() >= 5, "{ready}");
-    assert!(programs().contains(program) && maps_of_the_kernel().contains(&maps[0]));
     let link = inside_a.run("ip", &["-details", "link", "show", "gn"]);
     assert!(link.contains("prog/xdp"), "{link}");
+    let held = Held::by(one.id()).unwrap();
+    assert!(held.programs.contains(program) && maps.iter().all(|map| held.maps.contains(map)), "{held:?}");
+    assert_eq!(held.left(), held);
     one.signal("KILL");
     one.wait();
-    until("the end of the program and its maps", || {
-        let left = programs().contains(program) || maps_of_the_kernel().iter().any(|map| maps.contains(map));
-        (!left).then_some(())
-    });
+    until("the end of the program and its maps", || held.left().is_empty().then_some(()));
     let link = inside_a.run("ip", &["-details", "link", "show", "gn"]);
     assert!(!link.contains("prog/xdp"), "{link}");
     // And the interface can be served again.
@@ -210,14 +209,6 @@ pub fn without_rights() {
     let refused = load("-all,+bpf,+net_admin");
     assert!(refused.contains("needs the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"), "{refused}");
     assert_eq!(load("-all,+bpf,+perfmon,+net_admin"), "loaded");
-}
-
-fn programs() -> Vec<u32> {
-    aya::programs::loaded_programs().filter_map(|program| program.ok().map(|program| program.id())).collect()
-}
-
-fn maps_of_the_kernel() -> Vec<u32> {
-    aya::maps::loaded_maps().filter_map(|map| map.ok().map(|map| map.id())).collect()
 }
 
 /// An interface vanishes and returns under another index; the rules and counters stay.
