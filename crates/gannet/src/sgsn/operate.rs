@@ -44,8 +44,11 @@ pub fn execute(
         SgsnOperation::ResetNs => {
             access.command(id, SgsnCommand::ResetNs);
         }
-        SgsnOperation::Page(_) | SgsnOperation::ChangeNsvc { .. } | SgsnOperation::ResetBvc { .. } => {
-            return order(node, operation, access);
+        SgsnOperation::Page(_)
+        | SgsnOperation::Relocate(_)
+        | SgsnOperation::ChangeNsvc { .. }
+        | SgsnOperation::ResetBvc { .. } => {
+            return order(node, operation, access, out);
         }
         SgsnOperation::ShowCounters => {
             let (drops, frames) = (access.log().drops().clone(), access.frames().clone());
@@ -144,12 +147,20 @@ fn deactivate(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, nsapi: Nsapi
 }
 
 /// What goes to the node at once, with a context.
-fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>) -> Done {
+fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>, out: &mut String) -> Done {
     let Some((sgsn, mut cx)) = access.machine_and_context(node.machine) else { return Ok(()) };
     match operation {
         SgsnOperation::Page(imsi) => {
             known(Some(&*sgsn), *imsi)?;
             sgsn.page_subscriber(&mut cx, *imsi);
+        }
+        SgsnOperation::Relocate(imsi) => {
+            known(Some(&*sgsn), *imsi)?;
+            let octets = sgsn.export(&mut cx, *imsi).unwrap_or_default();
+            let error =
+                |error| CommandError(format!("IMSI {imsi} has left and cannot come back: {error:?}."));
+            sgsn.import(&mut cx, &octets).map_err(error)?;
+            let _ = writeln!(out, "IMSI {imsi} left as {} octets and is back.", octets.len());
         }
         SgsnOperation::ChangeNsvc { nsvci, change } => {
             let order = match change {

@@ -154,6 +154,7 @@ fn the_vty_answers() {
     for command in [
         "show subscriber imsi 001010000000001",
         "subscriber detach imsi 001010000000001",
+        "subscriber relocate imsi 001010000000001",
         "pdp-context deactivate imsi 001010000000001 nsapi 5",
         "nsvc 101 reset",
         "bssgp bvc nsei 1 bvci 2 reset",

@@ -111,6 +111,10 @@ fn operators_see_and_act() {
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");
     network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
+    // A mobile that leaves and arrives again is what it was.
+    let answer = network.vty(SGSN, &format!("subscriber relocate imsi {FIRST}"));
+    assert!(answer.contains("octets and is back"), "{answer}");
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
     // From the network's side.
     network.vty(SGSN, &format!("pdp-context deactivate imsi {FIRST} nsapi 5"));
     network.until(SGSN, &format!("show pdp-context imsi {FIRST}"), "NSAPI", 0);

@@ -85,6 +85,8 @@ pub enum SgsnOperation {
     },
     /// `subscriber detach imsi IMSI`
     Detach(Imsi),
+    /// `subscriber relocate imsi IMSI`: it leaves as octets and arrives again.
+    Relocate(Imsi),
     /// `page imsi IMSI`
     Page(Imsi),
     /// `ns reset`: all NS-VCs are reset.
@@ -228,7 +230,7 @@ fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(),
 }
 
 fn install_changes(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{ChangeNsvc, DeactivatePdp, Detach, Page, ResetBvc, ResetNs};
+    use SgsnOperation::{ChangeNsvc, DeactivatePdp, Detach, Page, Relocate, ResetBvc, ResetNs};
     let enable = &[Node::Enable];
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(enable, pattern, help, Action::<Sgsn>::Operate(parse));
@@ -243,6 +245,9 @@ fn install_changes(grammar: &mut Grammar<Sgsn>) {
         "A subscriber\nDetach it, from the network's side\nBy IMSI\nThe IMSI",
         |args| imsi(args, 0).map(Detach),
     );
+    let help =
+        "A subscriber\nTake it out as octets and in again, as a move to another SGSN does\nBy IMSI\nThe IMSI";
+    add("subscriber relocate imsi IMSI", help, |args| imsi(args, 0).map(Relocate));
     add("page imsi IMSI", "Page a mobile\nBy IMSI\nThe IMSI", |args| imsi(args, 0).map(Page));
     add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
     add(
