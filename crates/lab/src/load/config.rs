@@ -56,6 +56,8 @@ pub struct LoadConfig {
     /// How often a mobile is told to attach or to activate, in all, where it was refused or heard nothing: again when the
     /// others have had their turn.
     pub rounds: u8,
+    /// From one NS-ALIVE to the next, Tns-test, and how long each waits for its answer, Tns-alive (08.16 clause 9.3).
+    pub tns: (Duration, Duration),
     /// How often our GGSN was started (29.060 clause 11.2).
     pub restart_counter: u8,
     /// Seed of the dice.
@@ -84,6 +86,7 @@ impl LoadConfig {
             retry: Duration::from_secs(3),
             tries: 5,
             rounds: 1,
+            tns: (Duration::from_secs(30), Duration::from_secs(3)),
             restart_counter: 1,
             seed: 1,
         }

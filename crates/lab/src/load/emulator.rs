@@ -101,6 +101,10 @@ pub struct Stats {
     pub network_deactivated: u64,
     /// Mobiles that the network detached.
     pub network_detached: u64,
+    /// Changes of the quality of service that the GGSN asked for and that were accepted.
+    pub updated: u64,
+    /// And that were refused.
+    pub updates_refused: u64,
     /// PAGING-PS for a mobile of ours.
     pub paged: u64,
     /// Mobiles that said something only to stay READY.
@@ -183,6 +187,10 @@ pub struct Emulator {
     pub(super) ms_flow: HashMap<u32, MsFlow, FixedState>,
     /// Where the SGSN wants its G-PDUs.
     pub(super) sgsn_user: Option<IpAddr>,
+    /// And its signalling.
+    pub(super) sgsn_control: Option<IpAddr>,
+    /// Of the GGSN's last request.
+    pub(super) sequence: u16,
     /// T3314 as the SGSN granted it last, in milliseconds; 0 where READY has no end.
     pub(super) ready_ms: u32,
     /// BVC-RESETs that wait for their turn.
@@ -231,6 +239,7 @@ impl Emulator {
             })
             .collect();
         let mut ns = NsConfig::new(NsRole::Bss, owner::NS);
+        (ns.tns_test, ns.tns_alive) = config.tns;
         (ns.nse_max, ns.vc_max) = (usize::from(config.nses), usize::from(config.nses));
         Ok(Self {
             apn,
@@ -243,6 +252,8 @@ impl Emulator {
             by_tlli: HashMap::with_capacity_and_hasher(users, FixedState::default()),
             ms_flow: HashMap::default(),
             sgsn_user: None,
+            sgsn_control: None,
+            sequence: 0,
             ready_ms: 0,
             resets: VecDeque::new(),
             resets_pending: 0,

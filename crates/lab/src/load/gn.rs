@@ -2,13 +2,14 @@
 
 use super::config::{GTP_C, GTP_U};
 use super::emulator::{Emulator, Event};
-use super::mobile::{NSAPI, SAPI, ggsn_teid, pdp_address, user_of_imsi, user_of_teid};
+use super::mobile::{NSAPI, Profile, SAPI, ggsn_teid, pdp_address, user_of_imsi, user_of_teid};
 use core::net::SocketAddr;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Context, Output, Peer, Port};
 use gannet_wire::bssgp::UlUnitdata;
 use gannet_wire::bssgp::ie::{Precedence, QosProfile};
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
+use gannet_wire::gtp::Qos;
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, DeleteResponse, EchoResponse, ErrorIndication, UpdateRequest,
@@ -42,6 +43,10 @@ impl Emulator {
             Ok(Message::CreateRequest(request)) => self.create(cx, peer, sequence, &request),
             Ok(Message::UpdateRequest(request)) => self.update(cx, peer, (sequence, header.teid), &request),
             Ok(Message::DeleteRequest(_)) => self.delete(cx, peer, (sequence, header.teid)),
+            Ok(Message::UpdateResponse(response)) => match response.cause {
+                Cause::RequestAccepted => self.stats.updated += 1,
+                _ => self.stats.updates_refused += 1,
+            },
             Ok(_) => {}
             Err(error) => {
                 self.stats.malformed += 1;
@@ -68,7 +73,7 @@ impl Emulator {
             return self.send_gtp(cx, GTP_C, peer, (reply_to, sequence), &refused);
         };
         (mobile.sgsn_data, mobile.sgsn_control) = (request.teid_data.0, reply_to.0);
-        self.sgsn_user = Some(request.sgsn_user);
+        (self.sgsn_user, self.sgsn_control) = (Some(request.sgsn_user), Some(request.sgsn_control));
         let address = self.config.ggsn_local;
         let response = CreateResponse {
             reordering_required: Some(false),
@@ -115,6 +120,20 @@ impl Emulator {
             ..UpdateResponse::refused(Cause::RequestAccepted)
         };
         self.send_gtp(cx, GTP_C, peer, (reply_to, sequence), &response.into());
+    }
+
+    /// The GGSN gives a user's context another quality of service (29.060 clause 7.3.3); asked once, what is lost is lost.
+    /// False where it has no active context.
+    pub fn update_qos(&mut self, cx: &mut Context<'_>, user: u32, profile: Profile) -> bool {
+        let mobile = self.mobiles.get(user as usize).filter(|mobile| mobile.phase == super::Phase::Active);
+        let Some((mobile, sgsn)) = mobile.zip(self.sgsn_control) else { return false };
+        let to = Teid(mobile.sgsn_control);
+        // The allocation/retention priority is that of normal precedence.
+        let request = UpdateRequest { qos: Some(Qos::new(2, &profile.0)), ..UpdateRequest::new(NSAPI) };
+        self.sequence = self.sequence.wrapping_add(1);
+        let peer = SocketAddr::new(sgsn, gannet_wire::gtp::PORT_CONTROL);
+        self.send_gtp(cx, GTP_C, peer, (to, self.sequence), &request.into());
+        true
     }
 
     /// Delete PDP Context Request (29.060 clause 7.3.5).

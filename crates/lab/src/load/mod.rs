@@ -311,6 +311,26 @@ impl Load {
         self.emulator(|emulator, cx| emulator.move_user(cx, user, cell));
     }
 
+    /// A user says that it is there.
+    pub fn be_heard(&mut self, user: u32) {
+        self.emulator(|emulator, cx| emulator.be_heard(cx, user));
+    }
+
+    /// The GGSN gives a user's context another quality of service; false where it has none.
+    pub fn update_qos(&mut self, user: u32, profile: Profile) -> bool {
+        self.emulator(|emulator, cx| emulator.update_qos(cx, user, profile))
+    }
+
+    /// Cells in service.
+    pub fn cells_up(&mut self) -> u32 {
+        self.look(Emulator::cells_up)
+    }
+
+    /// Procedures under way, and users that still wait for their turn.
+    pub fn unfinished(&mut self) -> u64 {
+        self.look(Emulator::unfinished)
+    }
+
     /// A cell's buckets from now on: FLOW-CONTROL-BVC at once, or a second after the last one.
     pub fn set_cell_flow(&mut self, cell: u32, flow: BvcParameters) {
         self.emulator(|emulator, cx| emulator.set_cell_flow(cx, cell, flow));

@@ -80,10 +80,10 @@ impl Emulator {
         let stamp = mobile.stamp;
         let message = match mobile.phase {
             Phase::Attaching => self.attach_request(user),
-            Phase::Activating => sm(false, self.activate_request(user)),
+            Phase::Activating => sm(self.activate_request(user)),
             Phase::Deactivating => {
                 let cause = SmCause::RegularDeactivation;
-                sm(false, DeactivateRequest { cause, tear_down: None }.into())
+                sm(DeactivateRequest { cause, tear_down: None }.into())
             }
             Phase::Detaching => {
                 let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: false };
@@ -273,7 +273,7 @@ impl Emulator {
                 self.arrive(cx, user, Phase::Attached);
             }
             SmMessage::DeactivateRequest(_) => {
-                self.send_l3(cx, user, &sm(true, DeactivateAccept {}.into()));
+                self.send_l3(cx, user, &sm(DeactivateAccept {}.into()));
                 if matches!(phase, Phase::Active | Phase::Deactivating) {
                     self.stats.network_deactivated += 1;
                     // It stays without a context until it is told otherwise, unless that is under way.
@@ -285,7 +285,7 @@ impl Emulator {
                     self.arrive(cx, user, Phase::Attached);
                 }
             }
-            SmMessage::ModifyRequestMt(_) => self.send_l3(cx, user, &sm(true, ModifyAcceptMo {}.into())),
+            SmMessage::ModifyRequestMt(_) => self.send_l3(cx, user, &sm(ModifyAcceptMo {}.into())),
             SmMessage::SmStatus(_) => self.stats.status += 1,
             // Answers to what was repeated.
             _ => {}
@@ -477,9 +477,10 @@ impl Emulator {
     }
 }
 
-/// A session management message of the one context; `ti_flag` is true in what answers the network.
-const fn sm(ti_flag: bool, message: SmMessage) -> L3Message {
-    L3Message::Sm { ti: TI, ti_flag, message }
+/// A session management message of the one context. The mobile has given it its transaction identifier, so the flag is 0 in
+/// all that the mobile sends, also where it answers the network (24.007 clause 11.2.3.1.3).
+const fn sm(message: SmMessage) -> L3Message {
+    L3Message::Sm { ti: TI, ti_flag: false, message }
 }
 
 /// The shortest N-PDU: an IPv4 header from the user to nobody (192.0.2.0), with "no next header" behind it.

@@ -234,6 +234,12 @@ fn a_thousand_users_attach_move_and_change_their_qos() {
     assert!(world.qos_of(42).r99.is_some() && world.qos_of(542).r99.is_none());
     world.g_pdu(42, b"third");
     assert_eq!(world.downlink(), [(42, b"third".to_vec())]);
+    // Or the same context, as the GGSN wishes.
+    let teid = world.load.machine.user(42).unwrap().sgsn_data;
+    assert!(world.act(|emulator, cx| emulator.update_qos(cx, 42, slow(42))));
+    assert_eq!((world.stats().updated, world.stats().updates_refused), (1, 0));
+    assert_eq!((world.qos_of(42).precedence, world.qos_of(42).r99), (PrecedenceClass::NORMAL, None));
+    assert_eq!(world.load.machine.user(42).unwrap().sgsn_data, teid);
 
     world.order(0..1000, Order::Deactivate, None);
     assert_eq!((world.phases(Phase::Attached), world.stats().deactivated), (1000, 1500));
