@@ -39,6 +39,9 @@ pub enum LabCommand {
     Chain {
         /// gannet-fifo, gannet-reuseport, gannet-xdp or osmo-sgsn
         candidate: String,
+        /// account, churn, restart or memory
+        #[arg(long, default_value = "account")]
+        check: String,
         #[arg(long, default_value = "out/lab")]
         out: PathBuf,
     },
@@ -112,11 +115,13 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             let progress = std::io::stderr().is_terminal();
             experiment(&name, &Options { size, seed, out, progress }, strict)
         }
-        LabCommand::Chain { candidate, out } => {
+        LabCommand::Chain { candidate, check, out } => {
             let candidate = ed::Candidate::named(&candidate)
                 .ok_or_else(|| format!("there is no candidate '{candidate}'"))?;
+            let check =
+                ed::check::Check::named(&check).ok_or_else(|| format!("there is no check '{check}'"))?;
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-            print!("{}", ed::check::run(gannet, candidate, &out)?);
+            print!("{}", ed::check::run(gannet, candidate, check, &out)?);
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port } => {

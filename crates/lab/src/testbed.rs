@@ -88,6 +88,14 @@ fn ip(arguments: &[&str]) -> Result<(), TestbedError> {
     Err(TestbedError::Failed { command: format!("ip {}", arguments.join(" ")), message })
 }
 
+/// A command that will run inside the namespace of this name.
+#[must_use]
+pub fn command_in(namespace: &str, program: &Path) -> Command {
+    let mut command = command("ip");
+    command.args(["netns", "exec", namespace]).arg(program);
+    command
+}
+
 /// A network namespace, removed with this value.
 #[derive(Debug)]
 pub struct Namespace {
@@ -124,9 +132,7 @@ impl Namespace {
     /// A command that will run inside it.
     #[must_use]
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = command("ip");
-        command.args(["netns", "exec", &self.name]).arg(program);
-        command
+        command_in(&self.name, program)
     }
 
     /// Runs a program inside it to its end.
@@ -300,6 +306,15 @@ impl Process {
         let mut lines: Vec<&str> = text.lines().rev().take(12).collect();
         lines.reverse();
         lines.join("\n")
+    }
+
+    /// Ends it at once, by SIGKILL, and waits until it is gone.
+    ///
+    /// # Errors
+    /// Where the operating system refuses.
+    pub fn kill(&mut self) -> io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(drop)
     }
 
     /// Asks it to end and waits. One that was stopped goes on, so that it can.

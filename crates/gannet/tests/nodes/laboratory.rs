@@ -11,29 +11,33 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("ethtool"), Need::That(gannet_demux::bpf::missing)];
 
 pub const CASES: &[Case] = &[
-    ("lab_chain_with_fifo", NEEDS, fifo),
-    ("lab_chain_with_xdp", NEEDS, xdp),
+    ("lab_account_with_fifo", NEEDS, || chain("gannet-fifo", "account")),
+    ("lab_account_with_reuseport", NEEDS, || chain("gannet-reuseport", "account")),
+    ("lab_account_with_xdp", NEEDS, || chain("gannet-xdp", "account")),
+    ("lab_churn_with_fifo", NEEDS, || chain("gannet-fifo", "churn")),
+    ("lab_churn_with_reuseport", NEEDS, || chain("gannet-reuseport", "churn")),
+    ("lab_churn_with_xdp", NEEDS, || chain("gannet-xdp", "churn")),
+    ("lab_restart_with_fifo", NEEDS, || chain("gannet-fifo", "restart")),
+    ("lab_restart_with_reuseport", NEEDS, || chain("gannet-reuseport", "restart")),
+    ("lab_restart_with_xdp", NEEDS, || chain("gannet-xdp", "restart")),
+    ("lab_memory", NEEDS, || chain("gannet-xdp", "memory")),
     ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
     ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
 ];
 
-fn fifo() {
-    chain("gannet-fifo");
-}
-
-fn xdp() {
-    chain("gannet-xdp");
-}
-
-/// Nothing comes to the wrong mobile, and everything that was offered is delivered, dropped by name, or lost in a ring.
-fn chain(candidate: &str) {
+/// Nothing comes to the wrong mobile, and everything that was offered is delivered, dropped by name, or lost in a ring: in
+/// the steps of `account`; while mobiles come, go, move and change under full load (`churn`); when the SGSN was killed under
+/// full load and has been started again (`restart`). And `memory`: at most 1 KiB for each mobile.
+fn chain(candidate: &str, check: &str) {
     let directory = TempDir::new("gannet-lab-chain");
-    let out = directory.path().to_string_lossy().into_owned();
-    let output =
-        Command::new(GANNET).args(["lab", "chain", candidate, "--out", &out]).stdin(Stdio::null()).output();
-    let output = output.unwrap();
+    let mut command = Command::new(GANNET);
+    command.args(["lab", "chain", candidate, "--check", check, "--out"]).arg(directory.path());
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
-    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 3);
+    assert!(!output.stdout.is_empty());
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
 }
 
 /// An experiment with few mobiles, in a process group as a shell gives it one.
@@ -114,6 +118,6 @@ fn interrupted_twice() {
     wait_for("the end of the SGSNs", || {
         left_behind(pid, directory.path()).iter().all(is_namespace).then_some(())
     });
-    chain("gannet-fifo");
+    chain("gannet-fifo", "account");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
 }

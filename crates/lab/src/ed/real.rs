@@ -15,6 +15,7 @@ use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::PrecedenceClass;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -44,6 +45,9 @@ pub struct RealLab {
     out: PathBuf,
     stop: Arc<AtomicBool>,
     started: u32,
+    /// How soon the BSS notices that an SGSN has gone; `None` is as soon as a BSS does by itself, within a minute. One that
+    /// is patient bears a paused SGSN.
+    pub(super) notices_within: Option<gannet_proto::time::Duration>,
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -65,7 +69,7 @@ impl RealLab {
         let stop = testbed::stop_on_signals().map_err(text)?;
         std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
         testbed::remove_leftovers();
-        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0 })
+        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0, notices_within: None })
     }
 
     fn label(&mut self, name: &str) -> String {
@@ -82,6 +86,91 @@ impl RealLab {
     fn check(&self) -> Result<(), String> {
         if self.stop.load(Relaxed) { Err(TestbedError::Interrupted.to_string()) } else { Ok(()) }
     }
+
+    /// An SGSN in a testbed of its own, whose cells are in service and whose mobiles are switched off.
+    pub(super) fn sgsn(&mut self, candidate: Candidate, setup: &Setup) -> Result<Started, String> {
+        self.check()?;
+        let label = self.label(candidate.name());
+        let receive = if candidate == Candidate::Osmo { Receive::Threads } else { Receive::Process };
+        let bed = Bed::new(&label, receive).map_err(text)?;
+        let directory = self.out.join(&label);
+        std::fs::create_dir_all(&directory).map_err(text)?;
+        let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
+        let mut config = load_config(setup)?;
+        if let Some(within) = self.notices_within {
+            // Ten NS-ALIVE without an answer.
+            let each = gannet_proto::time::Duration(within.0 / 11);
+            config.tns = (each, each);
+        }
+        let going = || !self.stop.load(Relaxed);
+        let load = bed.at_load(|| Load::connect(config, &going)).map_err(text)?;
+        let load = load.map_err(|error| format!("{error}\n{}", process.last_words()))?;
+        Ok(Started { process, load, bed, directory })
+    }
+
+    /// The same with everybody attached, between generator and sink.
+    pub(super) fn chain(&mut self, candidate: Candidate, setup: &Setup) -> Result<RealChain, String> {
+        let Started { process, mut load, bed, directory } = self.sgsn(candidate, setup)?;
+        let outcome = attach(&mut load, setup, 0..setup.users, &self.stop)?;
+        if outcome.failed > 0 {
+            return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
+        }
+        self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
+        if candidate != Candidate::Osmo {
+            bed.poll_at_sgsn().map_err(text)?;
+        }
+        let users = load.users();
+        let flows = users.iter().map(|user| FlowSpec {
+            size: setup.octets,
+            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
+        });
+        let traffic = start_traffic(&bed, setup, flows.collect())?;
+        Ok(RealChain {
+            process,
+            traffic,
+            load: Some(load),
+            bed,
+            directory,
+            setup: setup.clone(),
+            gannet: self.gannet.clone(),
+            vty: peers::vty(candidate),
+            bare: None,
+            lowered_cells: Vec::new(),
+            lowered_mobiles: Vec::new(),
+            stop: Arc::clone(&self.stop),
+            nameless: candidate == Candidate::Osmo,
+        })
+    }
+}
+
+/// An SGSN whose cells are in service.
+pub(super) struct Started {
+    // Fields are dropped in this order: the SGSN ends before its devices go.
+    pub(super) process: Process,
+    pub(super) load: Load,
+    pub(super) bed: Bed,
+    directory: PathBuf,
+}
+
+/// Attaches users and activates a context for each, with the profile that the setup has for it.
+pub(super) fn attach(
+    load: &mut Load,
+    setup: &Setup,
+    users: Range<u32>,
+    stop: &AtomicBool,
+) -> Result<Outcome, String> {
+    let profile = |user| profile(setup, user);
+    load.order(users, Order::Activate, Some(&profile), &mut |_| !stop.load(Relaxed)).map_err(text)
+}
+
+/// What a user asks for.
+pub(super) fn profile(setup: &Setup, user: u32) -> Profile {
+    let rate = setup.kbps.saturating_mul(125);
+    match () {
+        () if user < setup.real_time => Profile::real_time(rate),
+        () if setup.is_high(user) => Profile::best_effort(rate).precedence(PrecedenceClass::HIGH),
+        () => Profile::best_effort(rate),
+    }
 }
 
 impl Lab for RealLab {
@@ -93,54 +182,7 @@ impl Lab for RealLab {
     }
 
     fn start(&mut self, candidate: Candidate, setup: &Setup) -> Result<Box<dyn Chain>, String> {
-        self.check()?;
-        let label = self.label(candidate.name());
-        let receive = if candidate == Candidate::Osmo { Receive::Threads } else { Receive::Process };
-        let bed = Bed::new(&label, receive).map_err(text)?;
-        let directory = self.out.join(&label);
-        std::fs::create_dir_all(&directory).map_err(text)?;
-        let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
-        let config = load_config(setup)?;
-        let going = || !self.stop.load(Relaxed);
-        let load = bed.at_load(|| Load::connect(config.clone(), &going)).map_err(text)?;
-        let mut load = load.map_err(|error| format!("{error}\n{}", process.last_words()))?;
-        let rate = setup.kbps.saturating_mul(125);
-        let profile = |user: u32| match () {
-            () if user < setup.real_time => Profile::real_time(rate),
-            () if setup.is_high(user) => Profile::best_effort(rate).precedence(PrecedenceClass::HIGH),
-            () => Profile::best_effort(rate),
-        };
-        let outcome =
-            load.order(0..setup.users, Order::Activate, Some(&profile), &mut |_| going()).map_err(text)?;
-        if outcome.failed > 0 {
-            return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
-        }
-        self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
-        if receive == Receive::Process {
-            bed.poll_at_sgsn().map_err(text)?;
-        }
-        let users = load.users();
-        let flows = users.iter().map(|user| FlowSpec {
-            size: setup.octets,
-            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
-        });
-        let traffic = start_traffic(&bed, setup, flows.collect())?;
-        let vty = peers::vty(candidate);
-        let chain = RealChain {
-            process,
-            traffic,
-            load: Some(load),
-            bed,
-            setup: setup.clone(),
-            gannet: self.gannet.clone(),
-            vty,
-            bare: None,
-            lowered_cells: Vec::new(),
-            lowered_mobiles: Vec::new(),
-            stop: Arc::clone(&self.stop),
-            nameless: candidate == Candidate::Osmo,
-        };
-        Ok(Box::new(chain))
+        Ok(Box::new(self.chain(candidate, setup)?))
     }
 
     fn bare(&mut self, which: Bare, setup: &Setup) -> Result<Box<dyn Chain>, String> {
@@ -177,6 +219,7 @@ impl Lab for RealLab {
             traffic,
             load: None,
             bed,
+            directory: self.out.clone(),
             setup: setup.clone(),
             gannet: self.gannet.clone(),
             vty: None,
@@ -195,7 +238,7 @@ impl Lab for RealLab {
 }
 
 /// Who never got through, and why.
-fn refused(load: &mut Load, outcome: &Outcome) -> String {
+pub(super) fn refused(load: &mut Load, outcome: &Outcome) -> String {
     let stats = load.stats();
     let why = match stats.rejected {
         0 => "the SGSN did not answer them".to_owned(),
@@ -275,15 +318,17 @@ fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) -> Result<T
     bed.at_load(|| Traffic::new(config)).map_err(text)?.map_err(text)
 }
 
-struct RealChain {
+/// A process in its testbed, with all that is around it.
+pub(super) struct RealChain {
     // Fields are dropped in this order: the SGSN ends before its devices go.
-    process: Process,
-    traffic: Traffic,
-    load: Option<Load>,
-    bed: Bed,
-    setup: Setup,
-    gannet: PathBuf,
-    vty: Option<&'static str>,
+    pub(super) process: Process,
+    pub(super) traffic: Traffic,
+    pub(super) load: Option<Load>,
+    pub(super) bed: Bed,
+    pub(super) directory: PathBuf,
+    pub(super) setup: Setup,
+    pub(super) gannet: PathBuf,
+    pub(super) vty: Option<&'static str>,
     bare: Option<Bare>,
     lowered_cells: Vec<u32>,
     lowered_mobiles: Vec<u32>,
@@ -304,7 +349,7 @@ impl RealChain {
     }
 
     /// Who is offered what, from now on.
-    fn configure(&mut self, offer: &Offer) -> Result<(), String> {
+    pub(super) fn configure(&mut self, offer: &Offer) -> Result<(), String> {
         let mut wanted: Vec<(u8, f64, traffic::Spacing)> =
             vec![(0, 0.0, traffic::Spacing::Fixed); self.setup.users as usize];
         for (group, number) in offer.groups.iter().zip(0_u8..) {
@@ -388,8 +433,12 @@ impl RealChain {
     }
 }
 
-impl Chain for RealChain {
-    fn step(&mut self, offer: &Offer) -> Result<Step, String> {
+/// Has a turn again and again while a step runs, and while it is waited for what is under way.
+pub(super) type Turn<'a> = dyn FnMut(&mut Load, &mut Traffic, Duration) + 'a;
+
+impl RealChain {
+    /// A step in which something else happens at the same time.
+    pub(super) fn step_with(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Step, String> {
         self.check()?;
         self.process.check().map_err(text)?;
         self.configure(offer)?;
@@ -398,10 +447,11 @@ impl Chain for RealChain {
         let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
         let (load, stop) = (&mut self.load, &self.stop);
         let mut turn = |traffic: &mut Traffic, elapsed: Duration| {
-            if let Some(load) = load
-                && let Err(error) = load.poll_once()
-            {
-                failed.get_or_insert(error.to_string());
+            if let Some(load) = load {
+                match load.poll_once() {
+                    Ok(()) => also(load, traffic, elapsed),
+                    Err(error) => drop(failed.get_or_insert(error.to_string())),
+                }
             }
             if stop.load(Relaxed) {
                 traffic.stop();
@@ -467,6 +517,12 @@ impl Chain for RealChain {
         step.raw.insert("reordered".to_owned(), total(&groups, |g| g.reordered));
         Ok(step)
     }
+}
+
+impl Chain for RealChain {
+    fn step(&mut self, offer: &Offer) -> Result<Step, String> {
+        self.step_with(offer, &mut |_, _, _| ())
+    }
 
     fn lower(&mut self, lower: &Lower) -> Result<(), String> {
         let Some(load) = &mut self.load else { return Err("a bare loop has no flow control".to_owned()) };
@@ -510,11 +566,7 @@ impl Chain for RealChain {
     }
 
     fn resident_octets(&mut self) -> Result<u64, String> {
-        let path = format!("/proc/{}/status", self.process.pid());
-        let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-        kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
+        resident(&self.process)
     }
 
     fn pause(&mut self) -> Result<(), String> {
@@ -529,6 +581,15 @@ impl Chain for RealChain {
             None => Ok(()),
         }
     }
+}
+
+/// Octets of a process that are in memory.
+pub(super) fn resident(process: &Process) -> Result<u64, String> {
+    let path = format!("/proc/{}/status", process.pid());
+    let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
 }
 
 fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {

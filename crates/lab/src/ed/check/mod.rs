@@ -1,9 +1,20 @@
 //! The whole chain at a tiny size: nothing is judged by its speed, but every packet has to be accounted for.
+//!
+//! | what | where |
+//! |---|---|
+//! | good, exceeding and strange traffic, lowered leak rates, a pause | here |
+//! | mobiles that come, go, move, change their quality of service and are relocated, under full load | `churn` |
+//! | SIGKILL under full load, and a new start | `restart` |
+//! | memory for each mobile | `memory` |
+
+mod churn;
+mod memory;
+mod restart;
 
 use super::account::Step;
 use super::bench::{Bench, Sizes};
 use super::real::RealLab;
-use super::{Candidate, Chain, Lab, Lower, Members};
+use super::{Candidate, Chain, Lab, Lower, Members, Offer, Setup, Spacing};
 use crate::report::Size;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,17 +23,87 @@ use std::path::{Path, PathBuf};
 const PPS: f64 = 2_000.0;
 /// Packets/s for nobody.
 const STRANGE_PPS: f64 = 500.0;
+/// Work on each packet: with it a core forwards some 30,000 packets/s at the most, whatever the machine.
+const WORK_NS: u32 = 30_000;
 
-/// Starts a candidate, attaches a few mobiles, offers good and exceeding traffic and some for nobody, lowers a leak rate,
-/// pauses and resumes; gives a line for each step.
+/// What is to be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Every packet of every kind of traffic.
+    Account,
+    /// Mobiles that change, under full load.
+    Churn,
+    /// SIGKILL and a new start, under full load.
+    Restart,
+    /// Memory for each mobile.
+    Memory,
+}
+
+impl Check {
+    /// By its name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "account" => Some(Self::Account),
+            "churn" => Some(Self::Churn),
+            "restart" => Some(Self::Restart),
+            "memory" => Some(Self::Memory),
+            _ => None,
+        }
+    }
+}
+
+/// Starts a candidate and checks it; gives some lines about what was seen.
 ///
 /// # Errors
-/// What did not work, or what is not accounted for.
-pub fn run(gannet: PathBuf, candidate: Candidate, out: &Path) -> Result<String, String> {
+/// What did not work, or what is not as it has to be.
+pub fn run(gannet: PathBuf, candidate: Candidate, check: Check, out: &Path) -> Result<String, String> {
     let mut lab = RealLab::new(gannet, out)?;
     if let Some(why) = lab.missing(candidate) {
         return Err(why);
     }
+    match check {
+        Check::Account => account(&mut lab, candidate),
+        Check::Churn => churn::run(&mut lab, candidate),
+        Check::Restart => restart::run(&mut lab, candidate),
+        Check::Memory => memory::run(&mut lab, candidate),
+    }
+}
+
+/// As many users as that, each of whom negotiates `kbps`.
+const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
+    Setup {
+        work_ns: 0,
+        policing: true,
+        users,
+        cells,
+        kbps,
+        ms_rate: 1.02,
+        octets: 378,
+        buffer_ms: 200,
+        real_time: 0,
+        high_every: 0,
+    }
+}
+
+/// Everybody is offered so many times what has been negotiated.
+fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
+    let due_pps_each = setup.pps_each();
+    let members = Members { first: 0, stride: 1, count: setup.users };
+    let (pps_each, spacing) = (due_pps_each * times, Spacing::Exponential);
+    Offer {
+        groups: vec![super::Group { name: "all", members, pps_each, due_pps_each, spacing }],
+        unknown_pps: 0.0,
+        octets: setup.octets,
+        warm_up_s: 0.2,
+        window_s,
+        burst_ms: 0,
+        seed: 1,
+    }
+}
+
+/// A few mobiles, good and exceeding traffic and some for nobody, a lowered leak rate, a pause.
+fn account(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
     let sizes = Sizes {
         users: 60,
         cells: 4,
@@ -32,7 +113,7 @@ pub fn run(gannet: PathBuf, candidate: Candidate, out: &Path) -> Result<String, 
         buffer_ms: 200,
         ..Sizes::of(Size::Quick)
     };
-    let bench = Bench::new(&mut lab, sizes, 1);
+    let bench = Bench::new(lab, sizes, 1);
     let setup = bench.setup(448);
     let mut offer = bench.mix(&setup, PPS, 0.5);
     offer.unknown_pps = STRANGE_PPS;
