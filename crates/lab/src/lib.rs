@@ -10,6 +10,7 @@ pub mod experiments;
 pub mod figure;
 pub mod http;
 pub mod load;
+pub mod losses;
 pub mod report;
 pub mod testbed;
 pub mod world;

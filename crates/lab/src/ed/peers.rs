@@ -3,8 +3,8 @@
 use super::bed::{Bed, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, SGSN_CORE};
 use super::real::AROUND;
 use super::{Candidate, Setup};
+use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};
-use gannet_proto::drops::Drop;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -110,7 +110,7 @@ pub const fn bssgp_octets(setup: &Setup) -> u16 {
     setup.octets + AROUND + 15
 }
 
-/// The pairs `name value` of an answer, several in a line or one.
+/// The pairs `name value` of an answer, several in a line or one. What two places have counted under the same name is added.
 #[must_use]
 pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
     let pairs = answer.lines().flat_map(|line| {
@@ -121,34 +121,16 @@ pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
         };
         words.chunks(2).filter_map(pair).collect::<Vec<_>>()
     });
-    pairs.collect()
+    pairs.fold(BTreeMap::new(), |mut counters, (name, value): (String, u64)| {
+        *counters.entry(name).or_default() += value;
+        counters
+    })
 }
-
-/// Drops of N-PDUs on their way down: other names tell of signalling.
-const OF_N_PDUS: [&str; 11] = [
-    "demux_",
-    "flow_",
-    "held_",
-    "rt_send_",
-    "pool_no_frame",
-    "gtp_unknown_teid",
-    "sgsn_no_",
-    "ns_no_",
-    "ns_blocked",
-    "sndcp_no_room",
-    "llc_no_room",
-];
-/// Of these, those that the SGSN has spent nothing on: they were dropped before it read them, or out of its queues at
-/// the input.
-const UNREAD: [&str; 4] = ["demux_", "flow_queue_", "udp_", "gtp_unknown_teid"];
 
 /// Those of the counters that are drops of N-PDUs, by what they have moved.
 #[must_use]
 pub fn drops(moved: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    let is_drop = |name: &str| {
-        Drop::ALL.iter().any(|drop| drop.name() == name)
-            && OF_N_PDUS.iter().any(|start| name.starts_with(start))
-    };
+    let is_drop = |name: &str| matches!(place_of(name), Some(Place::Unread | Place::Read));
     let mut drops: BTreeMap<String, u64> = moved
         .iter()
         .filter(|(name, value)| **value > 0 && is_drop(name))
@@ -164,8 +146,7 @@ pub fn drops(moved: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
 /// Drops of N-PDUs that the SGSN has read.
 #[must_use]
 pub fn read_and_dropped(drops: &BTreeMap<String, u64>) -> u64 {
-    let is_unread = |name: &str| UNREAD.iter().any(|start| name.starts_with(start));
-    drops.iter().filter(|(name, _)| !is_unread(name)).map(|(_, count)| count).sum()
+    drops.iter().filter(|(name, _)| place_of(name) == Some(Place::Read)).map(|(_, count)| count).sum()
 }
 
 /// What waits in the SGSN's queues.
@@ -178,12 +159,13 @@ pub fn queued(counters: &BTreeMap<String, u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_proto::drops::Drop;
 
     #[test]
     fn counters_are_read_line_by_line() {
         let name = Drop::NoFrame.name();
         let counters = read_counters(&format!(
-            "{name} 7\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"
+            "{name} 5\n{name} 2\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"
         ));
         assert_eq!(counters.len(), 3);
         assert_eq!(drops(&counters), BTreeMap::from([(name.to_owned(), 7)]));

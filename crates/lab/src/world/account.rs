@@ -1,6 +1,7 @@
 //! Who lost what: every N-PDU that was offered is delivered, or has a drop with a name.
 
 use super::n_pdu::{self, Label};
+use crate::losses::{self, Place};
 use gannet_proto::drops::Drop;
 use gannet_sim::gprs::{GprsWorld, Loss};
 use gannet_wire::bssgp::PduType;
@@ -10,42 +11,6 @@ use gannet_wire::ns::{UNITDATA_HEADER_LEN, Unitdata};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
-
-/// Drops of N-PDUs or of LL-PDUs that hold one. Others concern signalling, or tell of a drop that another node has
-/// counted already.
-const OF_USER_DATA: &[Drop] = &[
-    Drop::NoFrame,
-    Drop::MsNoContext,
-    Drop::MsNoCell,
-    Drop::MsUpdating,
-    Drop::MsSuspended,
-    Drop::MsOtherCell,
-    Drop::BssUnknownMobile,
-    Drop::BssFlushed,
-    Drop::BssOverrun,
-    Drop::BssLifetime,
-    Drop::BssContactLost,
-    Drop::BssCellDown,
-    Drop::FlowMsQueueFull,
-    Drop::FlowCellQueueFull,
-    Drop::FlowPushedOut,
-    Drop::FlowTableFull,
-    Drop::FlowTooLong,
-    Drop::FlowLifetime,
-    Drop::FlowFlushed,
-    Drop::LlcTooLong,
-    Drop::SndcpUnknownNsapi,
-    Drop::SgsnNoContext,
-    Drop::SgsnNoCell,
-    Drop::HeldFull,
-    Drop::HeldTooLong,
-    Drop::HeldUnanswered,
-    Drop::HeldMobileGone,
-    Drop::GtpUnknownTeid,
-    Drop::GtpNoPath,
-    Drop::GgsnNoContext,
-    Drop::GgsnSourceAddress,
-];
 
 /// What happened in one simulated minute.
 #[derive(Debug, Clone, Copy, Default)]
@@ -131,7 +96,8 @@ impl Account {
     #[must_use]
     pub fn balance(&self, world: &GprsWorld) -> Balance {
         let all = || self.minutes.iter().chain([&self.now]);
-        let named: u64 = OF_USER_DATA.iter().map(|drop| world.dropped(*drop)).sum();
+        let of_user_data = Drop::ALL.iter().filter(|drop| losses::place(**drop) != Place::Nowhere);
+        let named: u64 = of_user_data.map(|drop| world.dropped(*drop)).sum();
         Balance {
             offered: all().map(|minute| minute.offered).sum(),
             delivered: all().map(|minute| minute.delivered).sum(),

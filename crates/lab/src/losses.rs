@@ -1,0 +1,90 @@
+//! What a drop's name says about user data: the one list for the simulated world and for the chains of processes.
+//!
+//! The `match` names each drop once, so that a new name finds its place here or nothing compiles.
+
+use gannet_proto::drops::Drop;
+
+/// Where user data is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On its way down, before the SGSN has spent anything on it: at the driver, at a socket, in an input queue.
+    Unread,
+    /// On its way down, in the SGSN's stack or behind it.
+    Read,
+    /// On its way up, or at another node than the SGSN.
+    Elsewhere,
+    /// Nowhere: it concerns signalling, or tells of what another name has counted.
+    Nowhere,
+}
+
+/// Of an N-PDU, or of an LL-PDU that holds one. LL-PDUs with signalling have the same names below LLC.
+#[must_use]
+#[rustfmt::skip]
+pub const fn place(drop: Drop) -> Place {
+    use Drop as D;
+    match drop {
+        D::RtReceiveTooLong | D::DemuxUnknownContext | D::DemuxStaleGeneration | D::DemuxBlocked
+        | D::DemuxOverRate | D::DemuxQueueFull | D::DemuxBadIpChecksum | D::DemuxBadUdpChecksum
+        | D::DemuxMalformed | D::DemuxRingFull | D::DemuxFillEmpty | D::FlowQueueFull
+        | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::FlowQueuePushedOut
+        | D::GtpUnknownTeid => Place::Unread,
+        D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
+        | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
+        | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty
+        | D::SndcpTooLong | D::SndcpNoRoom | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
+        | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
+        D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
+        | D::GgsnSourceAddress | D::GgsnNotIpv4 | D::GgsnNoContext | D::BssFlushed | D::BssUnknownMobile
+        | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssCellDown | D::MsOtherCell
+        | D::MsNoCell | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended => Place::Elsewhere,
+        D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsTableFull | D::BssgpMalformed
+        | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
+        | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
+        | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcAbmRefused | D::LlcNotAbm
+        | D::LlcUnexpected | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
+        | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
+        | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::GmmMalformed | D::GmmUnexpected
+        | D::GmmIgnored | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNoAnswer
+        | D::GmmStatusReceived | D::GmmNotAttached | D::GmmUnreachable | D::GmmPagingFailed
+        | D::GmmImplicitDetach | D::SmMalformed | D::SmUnexpected | D::SmUnknownTi | D::SmIgnored
+        | D::SmRepeated | D::SmReplaced | D::SmRejected | D::SmNoAnswer | D::SmStatusReceived
+        | D::GtpMalformed | D::GtpVersion | D::GtpUnknownMessage | D::GtpExtensionHeader
+        | D::GtpRepeatedRequest | D::GtpUnexpectedResponse | D::GtpNoResponse | D::GtpTooManyRequests
+        | D::GtpPathTableFull | D::GtpErrorIndicationLimited | D::GtpUnexpectedErrorIndication
+        | D::GgsnRefused | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
+        | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
+        | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
+        | D::SgsnDiscardedByBss | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
+        | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
+        | D::MsBadOrder => Place::Nowhere,
+    }
+}
+
+/// Where the drop of this name loses user data; `None` where no drop has this name.
+#[must_use]
+pub fn place_of(name: &str) -> Option<Place> {
+    Drop::ALL.iter().find(|drop| drop.name() == name).map(|drop| place(*drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_alike_lose_in_different_places() {
+        for (name, expected) in [
+            ("flow_queue_full", Place::Unread),
+            ("flow_ms_queue_full", Place::Read),
+            ("demux_unknown_context", Place::Unread),
+            ("demux_unknown_tlli", Place::Elsewhere),
+            ("ns_no_vc", Place::Read),
+            ("ns_blocked", Place::Elsewhere),
+            ("sgsn_no_cell", Place::Read),
+            ("sgsn_no_ptmsi", Place::Nowhere),
+            ("sgsn_discarded_by_bss", Place::Nowhere),
+        ] {
+            assert_eq!(place_of(name), Some(expected), "{name}");
+        }
+        assert_eq!(place_of("queued_n_pdus"), None);
+    }
+}
