@@ -7,7 +7,7 @@ use super::account::Delay;
 use super::bench::{Axis, Bench, cap};
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, thesis};
+use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
 
@@ -69,17 +69,36 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let mut setup = bench.setup(KBPS);
     setup.real_time = REAL_TIME;
     let candidates = [Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport];
-    let mut runners = bench.start(&candidates, &setup)?;
-    let found = bench.saturations(&mut runners, &setup, 0.0, &|_| 350_000.0, cap(drop_pps, 0.0))?;
+    let mut bare = Line::new("bare loop with two rings", None);
+    let mut lines = measure(bench, &candidates, &setup, drop_pps, Some(&mut bare))?;
+    lines.extend(osmo::alone(bench, |bench, setup| {
+        let setup = Setup { real_time: REAL_TIME, ..setup.clone() };
+        measure(bench, &[Candidate::Osmo], &setup, drop_pps, None)
+    })?);
+    judge(bench, &lines, &bare);
+    lines.push(bare);
+    draw(bench, &lines)
+}
+
+/// Delays of candidates whose chains have the same setup, and of the bare loop under what the first of them gets.
+fn measure(
+    bench: &mut Bench<'_>,
+    candidates: &[Candidate],
+    setup: &Setup,
+    drop_pps: f64,
+    mut bare: Option<&mut Line>,
+) -> Result<Vec<Line>, String> {
+    let mut runners = bench.start(candidates, setup)?;
+    let guess = |candidate| if candidate == Candidate::Osmo { osmo::GUESS_PPS } else { 350_000.0 };
+    let found = bench.saturations(&mut runners, setup, 0.0, &guess, cap(drop_pps, 0.0))?;
     let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
     let mut lines: Vec<Line> =
         runners.iter().map(|runner| Line::new(runner.candidate.name(), Some(runner.candidate))).collect();
-    let mut bare = Line::new("bare loop with two rings", None);
     let bare_s0 = s0.first().copied().unwrap_or(f64::NAN);
     for repetition in 0..bench.sizes.repetitions {
         for (at, times) in TIMES.iter().copied().enumerate() {
             for ((runner, s0), line) in runners.iter_mut().zip(&s0).zip(&mut lines) {
-                let offer = offer(bench, &setup, (times * s0).min(cap(drop_pps, 0.0)));
+                let offer = offer(bench, setup, (times * s0).min(cap(drop_pps, 0.0)));
                 let axis = axis(runner.candidate.name(), times, repetition);
                 let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
                 let group = step.group("real time").cloned().unwrap_or_default();
@@ -88,19 +107,18 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 }
             }
         }
-        // The same traffic as gannet-xdp got, without a stack.
-        let mut chain = bench.lab.bare(Bare::TwoRings, &setup)?;
+        // The same traffic as the first one got, without a stack.
+        let Some(bare) = &mut bare else { continue };
+        let mut chain = bench.lab.bare(Bare::TwoRings, setup)?;
         for (times, delays) in &mut bare.points {
-            let offer = offer(bench, &setup, (*times * bare_s0).min(cap(drop_pps, 0.0)));
+            let offer = offer(bench, setup, (*times * bare_s0).min(cap(drop_pps, 0.0)));
             let axis = axis("bare two-rings", *times, repetition);
             let step = bench.step(chain.as_mut(), &axis, &offer)?;
             let group = step.group("real time").cloned().unwrap_or_default();
             delays.push(group.delay, group.share(step.window_s));
         }
     }
-    judge(bench, &lines, &bare);
-    lines.push(bare);
-    draw(bench, &lines)
+    Ok(lines)
 }
 
 fn axis(name: &str, times: f64, repetition: u32) -> Axis {

@@ -1,9 +1,9 @@
 //! `ed-flood`: packets for nobody, a quarter of what the machine could drop at all, beside good traffic at half load.
 
-use super::Candidate;
 use super::bench::{Axis, Bench, cap};
 use super::stats::Samples;
 use super::throughput::KBPS;
+use super::{Candidate, osmo};
 use crate::figure::{self, Curve, Panel, Scale, Style};
 use serde_json::json;
 
@@ -27,6 +27,7 @@ struct Kept {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    osmo::absent(bench, "a flood that is sized by what a driver drops leaves it nothing to be compared by");
     let setup = bench.setup(KBPS);
     let drop_pps = bench.drop_rate(&setup)?.median();
     let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], &setup)?;

@@ -8,11 +8,13 @@ use super::account::{GroupCount, Step};
 use super::bench::{Axis, Bench, Runner, cap, s_f};
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Candidate, Lower, Members, Setup, thesis};
+use super::{Candidate, Lower, Members, Setup, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
 const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
+/// Those of a candidate that no bound names, in a quick run.
+const FRACTIONS_QUICK: [f64; 2] = [0.0, 0.5];
 /// What a good user gets below saturation.
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.
@@ -48,9 +50,18 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         if !policing {
             setup.ms_rate = 4.0;
         }
-        let scenarios = configuration(bench, &setup, drop_pps)?;
+        let candidates = [Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport];
+        let scenarios = configuration(bench, &candidates, &setup, drop_pps)?;
         judge(bench, &setup, &scenarios);
         drawn.push((policing, scenarios));
+    }
+    let scenarios = osmo::alone(bench, |bench, setup| {
+        let scenarios = configuration(bench, &[Candidate::Osmo], setup, drop_pps)?;
+        judge(bench, setup, &scenarios);
+        Ok(scenarios)
+    })?;
+    if let Some((_, first)) = drawn.first_mut() {
+        first.extend(scenarios);
     }
     for (policing, scenarios) in &drawn {
         draw(bench, *policing, scenarios)?;
@@ -58,9 +69,17 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn configuration(bench: &mut Bench<'_>, setup: &Setup, drop_pps: f64) -> Result<Vec<Scenario>, String> {
-    let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], setup)?;
-    let found = bench.saturations(&mut runners, setup, 0.0, &|_| 350_000.0, cap(drop_pps, 0.0))?;
+fn configuration(
+    bench: &mut Bench<'_>,
+    candidates: &[Candidate],
+    setup: &Setup,
+    drop_pps: f64,
+) -> Result<Vec<Scenario>, String> {
+    let is_osmo = candidates == [Candidate::Osmo];
+    let fractions: &[f64] = if bench.sizes.quick && is_osmo { &FRACTIONS_QUICK } else { &FRACTIONS };
+    let guess = if is_osmo { osmo::GUESS_PPS } else { 350_000.0 };
+    let mut runners = bench.start(candidates, setup)?;
+    let found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
     let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
     if !setup.policing {
         let bad = Members { first: 1, stride: 2, count: setup.users / 2 };
@@ -74,10 +93,10 @@ fn configuration(bench: &mut Bench<'_>, setup: &Setup, drop_pps: f64) -> Result<
         scenarios.extend(runners.iter().map(|runner| Scenario {
             candidate: runner.candidate,
             times,
-            points: FRACTIONS.iter().map(|f| (*f, Shares::default())).collect(),
+            points: fractions.iter().map(|f| (*f, Shares::default())).collect(),
         }));
         for repetition in 0..bench.sizes.repetitions {
-            for (at, f) in FRACTIONS.iter().copied().enumerate() {
+            for (at, f) in fractions.iter().copied().enumerate() {
                 for ((runner, s0), scenario) in
                     runners.iter_mut().zip(&s0).zip(scenarios.iter_mut().skip(first))
                 {

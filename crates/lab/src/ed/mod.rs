@@ -17,6 +17,8 @@ pub mod check;
 pub mod delay;
 pub mod flood;
 pub mod isolation;
+pub mod lengths;
+pub mod osmo;
 pub mod overhead;
 pub mod peers;
 pub mod precedence;

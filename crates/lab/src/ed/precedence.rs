@@ -6,7 +6,7 @@
 use super::bench::{Axis, Bench, Runner, cap};
 use super::stats::Samples;
 use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
-use super::{Candidate, Group, Members, Offer, Setup, Spacing, thesis};
+use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -37,6 +37,7 @@ struct Line {
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
+    osmo::absent(bench, "its queues know no precedence, so that nothing can be compared");
     let mut panels = Vec::new();
     for (work_ns, kbps, loads) in [(0, KBPS, TIMES), (WORK_NS, KBPS_WITH_WORK, TIMES_WITH_WORK)] {
         let mut setup = bench.setup(kbps);

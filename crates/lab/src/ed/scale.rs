@@ -1,10 +1,10 @@
 //! `ed-scale`: the same traffic over a thousand and over a million contexts, and what a mobile costs in memory.
 
-use super::Candidate;
 use super::bench::{Axis, Bench, cap, everybody};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
+use super::{Candidate, osmo};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
 
@@ -26,6 +26,7 @@ struct Level {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    osmo::absent(bench, "it looks for each mobile in a list, one after the other");
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let most = bench.sizes.users.saturating_mul(100);
     let contexts = CONTEXTS.iter().copied().filter(|n| *n <= most && (!bench.sizes.quick || *n != 10_000));

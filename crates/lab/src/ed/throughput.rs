@@ -4,7 +4,7 @@
 use super::account::Step;
 use super::bench::{Axis, Bench, Found, Runner, cap, s_f};
 use super::stats::Samples;
-use super::{Bare, Candidate, Lower, Members, Setup, thesis};
+use super::{Bare, Candidate, Lower, Members, Setup, lengths, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -91,6 +91,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         judge_core(bench, plain, &limits);
     }
     let s0 = panels.first().map_or(f64::NAN, |plain| plain.at(Candidate::Xdp, 0.0));
+    lengths::measure(bench, limits.drop.median(), s0)?;
     osmo(bench, s0)?;
     draw(bench, &panels, &limits)
 }
@@ -299,12 +300,9 @@ fn judge_core(bench: &mut Bench<'_>, plain: &Curves, limits: &Limits) {
 /// osmo-sgsn sleeps between packets, so that its busy time is known from the kernel; gannet-xdp polls, so that all of the
 /// burst's time counts as busy, and the burst comes as fast as it can take it.
 fn osmo(bench: &mut Bench<'_>, s0: f64) -> Result<(), String> {
-    let few = |bench: &Bench<'_>, users: u32, kbps| {
-        let mut setup = bench.setup(kbps);
-        (setup.users, setup.cells, setup.ms_rate) = (setup.users.min(users), 20, 1.3);
-        setup
-    };
-    let setups = [(Candidate::Xdp, few(bench, 1000, KBPS * 10)), (Candidate::Osmo, few(bench, 100, 1_600))];
+    let its = osmo::setup(bench);
+    let own = Setup { users: bench.sizes.users.min(1000), kbps: KBPS * 10, ..its.clone() };
+    let setups = [(Candidate::Xdp, own), (Candidate::Osmo, its)];
     let mut runners = Vec::new();
     for (candidate, setup) in &setups {
         runners.extend(bench.start(&[*candidate], setup)?);
