@@ -7,6 +7,8 @@
 //! made. A second one ends this process at once: the programs that it has started end with it, and the next run removes the
 //! namespaces.
 
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -53,17 +55,32 @@ pub enum TestbedError {
     Io(#[from] io::Error),
 }
 
-/// A flag that SIGINT and SIGTERM set from now on; one that finds it set ends the process at once.
+/// The same signal again within this time is the same wish: `timeout` sends it to the process and to its group.
+const SAME_WISH: Duration = Duration::from_millis(300);
+
+/// A flag that SIGINT and SIGTERM set from now on; a second one ends the process at once, with the status that a shell has
+/// for a program that a signal has ended.
 ///
 /// # Errors
 /// Where the operating system refuses.
 pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // In this order: the first signal finds it unset. The status is a shell's for a program that a signal has ended.
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let told = Arc::clone(&stop);
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut first: Option<(i32, Instant)> = None;
+        for signal in &mut signals {
+            match first {
+                None => {
+                    first = Some((signal, Instant::now()));
+                    told.store(true, Relaxed);
+                    eprintln!("gannet: ending in order; a second signal ends it at once");
+                }
+                Some((before, at)) if before == signal && at.elapsed() < SAME_WISH => {}
+                Some(_) => signal_hook::low_level::exit(128 + signal),
+            }
+        }
+    })?;
     Ok(stop)
 }
 

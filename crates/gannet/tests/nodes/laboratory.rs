@@ -92,9 +92,14 @@ fn interrupted() {
     let pid = experiment.child.id();
     // Two SGSNs, and two namespaces of each.
     assert!(left_behind(pid, directory.path()).len() >= 6);
+    // Twice in a moment, as `timeout` does it, is once.
+    experiment.signal("STOP");
     experiment.signal("INT");
+    signal(&pid.to_string(), "INT");
+    experiment.signal("CONT");
     let (status, rest) = experiment.end();
     assert_eq!(status.code(), Some(1), "{rest}");
+    assert!(rest.contains("a second signal ends it at once"), "{rest}");
     assert!(rest.lines().last().is_some_and(|line| line.starts_with("gannet: interrupted: ")), "{rest}");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
     assert!(!directory.path().join("ed-overhead.json").exists());
