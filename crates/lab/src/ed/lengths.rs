@@ -27,7 +27,7 @@ pub fn measure(bench: &mut Bench<'_>, drop_pps: f64, s0: f64) -> Result<(), Stri
     let sizes = bench.sizes;
     let candidates: &[Candidate] = if sizes.quick {
         bench.sizes.repetitions = 1;
-        &[Candidate::Xdp, Candidate::Fifo]
+        &[Candidate::Xdp]
     } else {
         &[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport]
     };
