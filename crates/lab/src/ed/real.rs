@@ -497,7 +497,8 @@ impl RealChain {
                 .map(|(g, n)| group_count(g, Group(n), &groups, start, end))
                 .collect(),
             unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
-            ring_losses: result.refused(),
+            // Also that of the load's end of Gb, which the sink has to empty in time.
+            ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
             wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
             drops: peers::drops(&moved),
