@@ -95,8 +95,8 @@ fn steps(chain: &mut RealChain, churn: &mut Churn, relocation: &Relocation) -> R
 struct Churn {
     setup: Setup,
     dice: Rng,
-    /// Who detaches, and attaches again.
-    away: Vec<u32>,
+    /// Who detaches, and attaches again, with the TLLI that it had.
+    away: Vec<(u32, u32)>,
     attached: u64,
     moved: u64,
     updated: u64,
@@ -113,7 +113,7 @@ impl Churn {
     fn change(&mut self, load: &mut Load, traffic: &mut Traffic) {
         let below = |dice: &mut Rng, bound: u32| u32::try_from(dice.below(bound.into())).unwrap_or(0);
         let user = below(&mut self.dice, self.setup.users);
-        if self.away.contains(&user) {
+        if self.away.iter().any(|(other, _)| *other == user) {
             return;
         }
         match below(&mut self.dice, 3) {
@@ -122,7 +122,7 @@ impl Churn {
                     emulator.order(cx, user..user + 1, Order::Detach, None);
                     emulator.order(cx, user..user + 1, Order::Activate, None);
                 });
-                self.away.push(user);
+                self.away.push((user, load.user(user).map_or(0, |user| user.tlli.0)));
             }
             1 => {
                 let cell = below(&mut self.dice, self.setup.cells);
@@ -142,24 +142,24 @@ impl Churn {
         }
     }
 
-    /// Who is back has other names.
+    /// Who is back has other names; so has who repeated its request, since an answer came late, and has a new context.
     fn follow(&mut self, load: &mut Load, traffic: &mut Traffic) {
-        for user in core::mem::take(&mut self.away) {
-            let Some(now) = load.user(user) else { continue };
+        for now in load.users() {
+            let user = now.index;
+            if now.phase == Phase::Active
+                && self.away.iter().any(|away| away.0 == user && away.1 != now.tlli.0)
+            {
+                self.away.retain(|(other, _)| *other != user);
+                self.attached += 1;
+            }
             let flow = traffic.config().flows.get(user as usize);
-            let is_new = flow.is_some_and(|flow| flow.tlli != now.tlli.0);
-            match now.phase {
-                Phase::Active if is_new => {
-                    self.note(traffic.set_flow(user, |flow| {
-                        (flow.teid, flow.tlli, flow.cell) = (now.sgsn_data.0, now.tlli.0, now.cell);
-                    }));
-                    self.attached += 1;
-                }
-                _ if now.failed => {
-                    load.emulator(|emulator, cx| emulator.order(cx, user..user + 1, Order::Activate, None));
-                    self.away.push(user);
-                }
-                _ => self.away.push(user),
+            let is_new = flow.is_some_and(|flow| flow.teid != now.sgsn_data.0);
+            if now.phase == Phase::Active && now.sgsn_data.0 != 0 && is_new {
+                self.note(traffic.set_flow(user, |flow| {
+                    (flow.teid, flow.tlli, flow.cell) = (now.sgsn_data.0, now.tlli.0, now.cell);
+                }));
+            } else if now.failed {
+                load.emulator(|emulator, cx| emulator.order(cx, user..user + 1, Order::Activate, None));
             }
         }
         self.updated = load.stats().updated;
@@ -175,13 +175,17 @@ impl Churn {
     fn come_to_rest(&mut self, chain: &mut RealChain) -> Result<(), String> {
         let Some(load) = &mut chain.load else { return Ok(()) };
         let until = Instant::now() + PATIENCE;
-        while load.unfinished() > 0 || !self.away.is_empty() {
+        let is_back = |user: &crate::load::User| user.phase == Phase::Active && user.sgsn_data.0 != 0;
+        while load.unfinished() > 0 || !load.users().iter().all(is_back) {
             load.poll(Span::from_millis(10)).map_err(text)?;
             self.follow(load, &mut chain.traffic);
             if Instant::now() > until {
-                return Err(format!("{} mobiles do not come back: {:?}", self.away.len(), load.stats()));
+                let missing = load.users().iter().filter(|user| !is_back(user)).count();
+                return Err(format!("{missing} mobiles do not come back: {:?}", load.stats()));
             }
         }
+        self.follow(load, &mut chain.traffic);
+        self.away.clear();
         self.failed.take().map_or(Ok(()), Err)
     }
 }
