@@ -83,6 +83,7 @@ const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
         buffer_ms: 200,
         real_time: 0,
         high_every: 0,
+        uplink: false,
     }
 }
 
