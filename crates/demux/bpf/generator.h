@@ -239,6 +239,12 @@ static __always_inline int generate(struct xdp_md *ctx)
 	if (!plan || !tables || data + ROOM + N_PDU_MIN > end)
 		return XDP_ABORTED;
 	clock = bpf_ktime_get_ns();
+	// What was not sent while the core was away is not made up for: a burst of it would say nothing about the receiver.
+	if (clock - plan->last > plan->pause_ns) {
+		plan->begin += clock - plan->last;
+		plan->paused += clock - plan->last;
+	}
+	plan->last = clock;
 	now = clock - plan->begin;
 	if (now >= plan->stop || now < plan->free_at)
 		return XDP_DROP;

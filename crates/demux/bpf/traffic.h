@@ -118,6 +118,9 @@ struct plan {
 	__u64 line_ns; // from one N-PDU to the next, at the least
 	__u64 free_at; // when the line is free again
 	__u64 stretch; // factor of all gaps, 16.16
+	__u64 last; // when the generator last looked at the clock
+	__u64 pause_ns; // it was away from its core, where it looks after a longer time: the schedule waits for it
+	__u64 paused; // ns in all, by which begin has moved
 	__u64 unmarked; // user data at the sink without our mark, or for no flow of ours
 	__u64 passed; // frames for the control plane
 	__u32 has_uplink;

@@ -145,6 +145,9 @@ impl Plan {
             line_ns: AtomicU64::new(0),
             free_at: AtomicU64::new(0),
             stretch: AtomicU64::new(0),
+            last: AtomicU64::new(0),
+            pause_ns: AtomicU64::new(0),
+            paused: AtomicU64::new(0),
             unmarked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             has_uplink: AtomicU32::new(0),
@@ -233,6 +236,12 @@ pub struct Plan {
     pub free_at: AtomicU64,
     /// Factor of all gaps, 16.16.
     pub stretch: AtomicU64,
+    /// When the generator last looked at the clock, ns of the monotonic clock.
+    pub last: AtomicU64,
+    /// Where it looks after a longer time, its core was away, and the schedule waits for it; ns.
+    pub pause_ns: AtomicU64,
+    /// The sum of such times, by which `begin` has moved; ns.
+    pub paused: AtomicU64,
     /// User data at the sink without our mark.
     pub unmarked: AtomicU64,
     /// Frames that went to the control plane.
@@ -285,7 +294,7 @@ unsafe impl Shared for Plan {}
 unsafe impl Shared for Tables {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 11 * 8 + 4 + 8 + 12 + 96);
+const _: () = assert!(size_of::<Plan>() == 14 * 8 + 4 + 8 + 12 + 96);
 const _: () = assert!(size_of::<Group>() == (16 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.

@@ -45,6 +45,9 @@ pub enum LabCommand {
         #[arg(long, default_value = "out/lab")]
         out: PathBuf,
     },
+    /// One load for one candidate or bare loop, again and again
+    #[command(hide = true)]
+    Step(StepArguments),
     /// A loop without a stack in the SGSN's place: drop, xsk, socket or two-rings
     #[command(hide = true)]
     Bare {
@@ -72,6 +75,33 @@ pub enum LabCommand {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+}
+
+/// A load for one candidate.
+#[derive(Debug, Args)]
+pub struct StepArguments {
+    /// A candidate or a bare loop
+    who: String,
+    /// Good packets/s
+    #[arg(long)]
+    pps: f64,
+    /// Fraction of all traffic that exceeds
+    #[arg(long, default_value_t = 0.0)]
+    exceeding: f64,
+    #[arg(long, default_value_t = 10_000)]
+    users: u32,
+    #[arg(long, default_value_t = 378)]
+    octets: u16,
+    #[arg(long, default_value_t = 0)]
+    work_ns: u32,
+    #[arg(long, default_value_t = 200)]
+    buffer_ms: u32,
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    #[arg(long, default_value_t = 5)]
+    steps: u32,
+    #[arg(long, default_value = "out/lab")]
+    out: PathBuf,
 }
 
 /// What the demo can be asked.
@@ -122,6 +152,13 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 ed::check::Check::named(&check).ok_or_else(|| format!("there is no check '{check}'"))?;
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
             print!("{}", ed::check::run(gannet, candidate, check, &out)?);
+            Ok(ExitCode::SUCCESS)
+        }
+        LabCommand::Step(step) => {
+            let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
+            let StepArguments { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps, out } = step;
+            let ask = ed::step::Ask { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps };
+            ed::step::run(gannet, &ask, &out, &mut |line| println!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port } => {

@@ -64,7 +64,7 @@ fn batch(queues: &mut FlowQueues<Item>, arrivals: &[u32], ahead: bool) {
         put(queues, *flow);
     }
     if ahead {
-        queues.prefetch_next(BATCH);
+        queues.prefetch_next(BATCH, |_| 0);
     }
     for _ in 0..BATCH {
         black_box(queues.dequeue(Instant(9)));

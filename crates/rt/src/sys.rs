@@ -274,6 +274,12 @@ pub(crate) fn end_with_parent(command: &mut std::process::Command) {
     unsafe { command.pre_exec(ask) };
 }
 
+/// Sets the calling thread's nice value; threads and processes that it makes have the same.
+pub(crate) fn set_niceness(niceness: i32) -> io::Result<()> {
+    // SAFETY: touches no memory; 0 is the caller.
+    check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) }).map(drop)
+}
+
 /// Moves the calling thread into the network namespace that this file stands for.
 pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
     // SAFETY: changes what the calling thread may reach, and touches no memory.

@@ -71,6 +71,14 @@ pub fn end_with_parent(command: &mut std::process::Command) {
     sys::end_with_parent(command);
 }
 
+/// Lets this process and those that it starts from now on go before others on their cores, or after them: -20 to 19.
+///
+/// # Errors
+/// Where this process may not go before others.
+pub fn set_niceness(niceness: i32) -> io::Result<()> {
+    sys::set_niceness(niceness)
+}
+
 /// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and
 /// error are `/dev/null`, the working directory stays. To be called before any loop, recorder or thread is made.
 ///

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 /// What the drivers' rings may lose, before the classifier sees it or before the sink does, of all that is offered.
 pub const RING_LOSS_MAX: f64 = 1e-4;
 
+/// The part of a window for which the machine may take a core away before the step says nothing about the SGSN.
+const AWAY_MAX: f64 = 0.02;
+
 /// What the generator offers at least, of what was intended.
 const OFFERED_MIN: f64 = 0.97;
 
@@ -90,6 +93,14 @@ pub struct Step {
     pub wrong: u64,
     /// The SGSN's core during the window.
     pub core: CoreTime,
+    /// The machine had taken the core away from the SGSN for so long, in s of the whole step; unknown for one that sleeps.
+    pub away_s: Option<f64>,
+    /// The same of the generator, whose schedule waited.
+    pub paused_s: f64,
+    /// A cache line from the SGSN's core to the generator's and back, before or after, whichever took longer.
+    pub round_trip_ns: f64,
+    /// The machine had put the cores far from each other.
+    pub far: bool,
     /// Every counter that was read, for the JSON.
     pub raw: BTreeMap<String, u64>,
     /// The candidate has no names for its drops: the account is not expected to close.
@@ -148,6 +159,28 @@ impl Step {
         i64::try_from(self.offered_all()).unwrap_or(i64::MAX) - i64::try_from(known).unwrap_or(i64::MAX)
     }
 
+    /// Why another step would say more, though this one's account may close: the machine was busy with something else.
+    #[must_use]
+    pub fn disturbed(&self) -> Option<String> {
+        let away = self.away_s.unwrap_or(self.core.stolen_s);
+        let worst = away.max(self.paused_s);
+        if worst > AWAY_MAX * self.window_s {
+            return Some(format!("the machine took a core away for {:.1} ms", worst * 1e3));
+        }
+        self.far.then(|| {
+            format!("the cores were far from each other: {:.0} ns for a round trip", self.round_trip_ns)
+        })
+    }
+
+    /// Of what rings lost, what came while the machine had taken the SGSN's core away: nobody could have taken it.
+    #[must_use]
+    pub fn excused_losses(&self) -> u64 {
+        let away = self.away_s.unwrap_or(self.core.stolen_s);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "packets of a step")]
+        let came = (away * self.offered_pps()).max(0.0) as u64;
+        self.ring_losses.min(came)
+    }
+
     /// The part of what was offered that a ring lost.
     #[must_use]
     pub fn ring_loss(&self) -> f64 {
@@ -176,13 +209,14 @@ impl Step {
                 "the generator offered {offered:.1} kpps where {intended:.1} were intended"
             ));
         }
-        (self.ring_loss() > RING_LOSS_MAX)
-            .then(|| format!("the rings lost {:.3} %", self.ring_loss() * 100.0))
+        let own = to_f64(self.ring_losses - self.excused_losses()) / to_f64(self.offered_all().max(1));
+        (own > RING_LOSS_MAX).then(|| format!("the rings lost {:.3} %", own * 100.0))
     }
 
     /// True where every group got at least the part `least` of what it is entitled to, in the window.
     #[must_use]
     pub fn is_whole(&self, least: f64) -> bool {
+        let least = least * (1.0 - to_f64(self.excused_losses()) / to_f64(self.offered_all().max(1)));
         self.groups.iter().all(|group| group.offered == 0 || group.share(self.window_s) >= least)
     }
 
@@ -205,7 +239,9 @@ impl Step {
             "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
             "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
             "core_busy_s": self.core.busy_s, "core_interrupts_s": self.core.interrupts_s,
+            "round_trip_ns": self.round_trip_ns, "far": self.far, "away_s": self.away_s, "paused_s": self.paused_s,
             "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
+            "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
             "sound": self.unsound().is_none(), "raw": self.raw,
         })
     }
@@ -237,6 +273,14 @@ mod tests {
         assert_eq!(step.unsound().as_deref(), Some("1 of 1300 packets unaccounted for"));
         (step.queued, step.ring_losses) = (0, 10);
         assert_eq!(step.unsound().as_deref(), Some("the rings lost 0.769 %"));
+        // What came while the core was away is nobody's fault: 150 packets in 1 s, away for 0.1 s.
+        step.away_s = Some(0.1);
+        assert_eq!((step.excused_losses(), step.unsound()), (10, None));
+        assert!(step.disturbed().is_some_and(|why| why.contains("100.0 ms")));
+        step.away_s = Some(0.01);
+        assert_eq!((step.excused_losses(), step.disturbed()), (1, None));
+        step.far = true;
+        assert!(step.disturbed().is_some_and(|why| why.contains("far")));
         (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
         (step.wrong, step.intended_pps) = (0, 160.0);

@@ -14,7 +14,7 @@ use crate::testbed::{self, Namespace, Process, TestbedError};
 use gannet_rt::NetworkNamespace;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Core of the SGSN.
 pub const SGSN_CORE: usize = 0;
@@ -308,6 +308,43 @@ impl CoreClock {
             stolen_s: ticks(7),
             wall_s: self.at.duration_since(earlier.at).as_secs_f64(),
         }
+    }
+}
+
+/// How long a process had run at an instant.
+#[derive(Debug, Clone)]
+pub struct ProcessClock {
+    path: String,
+    ran_ns: u64,
+    at: Instant,
+}
+
+impl ProcessClock {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Where there is no such process, or the kernel keeps no such account.
+    pub fn read(pid: u32) -> Result<Self, TestbedError> {
+        let path = format!("/proc/{pid}/schedstat");
+        let (ran_ns, at) = Self::look(&path)?;
+        Ok(Self { path, ran_ns, at })
+    }
+
+    fn look(path: &str) -> Result<(u64, Instant), TestbedError> {
+        let text = std::fs::read_to_string(path)?;
+        let ran = text.split_whitespace().next().and_then(|first| first.parse().ok());
+        let ran = ran.ok_or_else(|| TestbedError::Failed { command: path.to_owned(), message: text })?;
+        Ok((ran, Instant::now()))
+    }
+
+    /// For how long it did not run since then: it waited for the core, or the core itself did not run.
+    ///
+    /// # Errors
+    /// Where the process has gone.
+    pub fn away_s(&self) -> Result<f64, TestbedError> {
+        let (ran_ns, at) = Self::look(&self.path)?;
+        let ran = Duration::from_nanos(ran_ns.saturating_sub(self.ran_ns));
+        Ok(at.duration_since(self.at).saturating_sub(ran).as_secs_f64())
     }
 }
 

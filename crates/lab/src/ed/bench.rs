@@ -18,6 +18,8 @@ const BELOW_NEGOTIATED: f64 = 0.995;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// How often a step that is not sound is made again.
 const AGAIN_MAX: u32 = 1;
+/// How often one is made again in which the machine was busy with something else.
+const DISTURBED_MAX: u32 = 4;
 
 /// How much of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -88,6 +90,9 @@ pub struct Bench<'a> {
     unsound: Vec<String>,
     seed: u64,
     steps: u64,
+    /// Steps that were made again, and such that count although the machine disturbed them.
+    repeated: u64,
+    disturbed: u64,
 }
 
 impl std::fmt::Debug for Bench<'_> {
@@ -103,7 +108,7 @@ impl<'a> Bench<'a> {
     /// An experiment that has done nothing yet.
     pub fn new(lab: &'a mut dyn Lab, sizes: Sizes, seed: u64) -> Self {
         let (remarks, cells, verdicts, figures, unsound) = (vec![], vec![], vec![], vec![], vec![]);
-        Self { lab, sizes, remarks, cells, verdicts, figures, unsound, seed, steps: 0 }
+        Self { lab, sizes, remarks, cells, verdicts, figures, unsound, seed, steps: 0, repeated: 0, disturbed: 0 }
     }
 
     /// A setup of this size in which each mobile negotiates `kbps`.
@@ -165,16 +170,23 @@ impl<'a> Bench<'a> {
     /// The chain's.
     pub fn step(&mut self, chain: &mut dyn Chain, axis: &Axis, offer: &Offer) -> Result<Step, String> {
         let mut offer = offer.clone();
-        let mut again = 0;
+        let (mut again, mut disturbances) = (0, 0);
         loop {
             self.steps += 1;
             offer.seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.steps);
             let step = chain.step(&offer)?;
-            let unsound = step.unsound();
+            let (unsound, disturbed) = (step.unsound(), step.disturbed());
             let mut axis = axis.clone();
             axis.push(("offered_pps", json!(offer.pps().round())));
             axis.push(("due_pps", json!(offer.due_pps().round())));
             self.cells.push(Cell::new(axis.clone(), [("step".to_owned(), step.json())]));
+            // What the machine did to it says nothing, whether its account closes or not; a fault always counts.
+            if disturbed.is_some() && step.fault().is_none() && disturbances < DISTURBED_MAX {
+                disturbances += 1;
+                self.repeated += 1;
+                continue;
+            }
+            self.disturbed += u64::from(disturbed.is_some());
             let Some(why) = unsound else { return Ok(step) };
             let names: Vec<String> = axis.iter().map(|(name, value)| format!("{name} {value}")).collect();
             self.unsound.push(format!("{}: {why}", names.join(", ")));
@@ -356,6 +368,11 @@ impl<'a> Bench<'a> {
             "0".to_owned(),
             unsound == 0,
         );
+        self.remarks.push(format!(
+            "{} of {steps} steps were made again since the machine was busy with something else, {} count although it was: \
+             it took a core away for more than 2 % of the window, or moved the two far from each other",
+            self.repeated, self.disturbed
+        ));
         self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));
         let mut report = Report {
             experiment: experiment.to_owned(),
@@ -384,6 +401,7 @@ pub fn run(
 ) -> Result<Report, String> {
     let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut lab = RealLab::new(gannet, &options.out.join(name))?;
+    lab.go_first()?;
     let stop = lab.stop();
     let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
     experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {

@@ -2,8 +2,9 @@
 
 use super::account::{Delay, GroupCount, Step};
 use super::bed::{
-    Bed, CoreClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal,
+    Bed, CoreClock, ProcessClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal,
 };
+use super::near::{Distance, First};
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
 use crate::load::traffic::{
     self, CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Traffic, TrafficConfig,
@@ -14,9 +15,11 @@ use core::net::Ipv4Addr;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::PrecedenceClass;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -48,6 +51,8 @@ pub struct RealLab {
     /// How soon the BSS notices that an SGSN has gone; `None` is as soon as a BSS does by itself, within a minute. One that
     /// is patient bears a paused SGSN.
     pub(super) notices_within: Option<gannet_proto::time::Duration>,
+    /// Set where this process goes before others.
+    first: Option<First>,
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -69,7 +74,17 @@ impl RealLab {
         let stop = testbed::stop_on_signals().map_err(text)?;
         std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
         testbed::remove_leftovers();
-        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0, notices_within: None })
+        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0, notices_within: None, first: None })
+    }
+
+    /// Lets this process and its SGSNs go before everything else that this machine does, and measures while the two cores
+    /// are near each other.
+    ///
+    /// # Errors
+    /// Where this process may not go first.
+    pub fn go_first(&mut self) -> Result<(), String> {
+        self.first = Some(First::new()?);
+        Ok(())
     }
 
     fn label(&mut self, name: &str) -> String {
@@ -138,7 +153,9 @@ impl RealLab {
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
+            distance: self.first.as_ref().map(First::distance),
             nameless: candidate == Candidate::Osmo,
+            polls: candidate != Candidate::Osmo,
         })
     }
 }
@@ -227,7 +244,9 @@ impl Lab for RealLab {
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
+            distance: self.first.as_ref().map(First::distance),
             nameless: true,
+            polls: true,
         };
         Ok(Box::new(chain))
     }
@@ -333,10 +352,14 @@ pub(super) struct RealChain {
     lowered_cells: Vec<u32>,
     lowered_mobiles: Vec<u32>,
     stop: Arc<AtomicBool>,
+    distance: Option<Rc<RefCell<Distance>>>,
     nameless: bool,
+    /// The process never sleeps: when it does not run, its core was taken away.
+    polls: bool,
 }
 
 /// What is looked at when the window begins, and when it ends.
+#[derive(Debug)]
 struct Mark {
     at_s: f64,
     groups: Vec<GroupResult>,
@@ -416,6 +439,15 @@ impl RealChain {
         }
     }
 
+    /// Has the SGSN's core to itself for a look at how far it is; NaN where this process does not go first.
+    fn distance(&self, look: impl FnOnce(&mut Distance) -> Result<f64, String>) -> Result<f64, String> {
+        let Some(distance) = &self.distance else { return Ok(f64::NAN) };
+        signal("STOP", &self.process);
+        let result = look(&mut distance.borrow_mut());
+        signal("CONT", &self.process);
+        result
+    }
+
     fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let mut all = BTreeMap::new();
         if let Some(address) = self.vty {
@@ -442,7 +474,9 @@ impl RealChain {
         self.check()?;
         self.process.check().map_err(text)?;
         self.configure(offer)?;
+        let distance = self.distance(Distance::wait)?;
         let before = self.counters()?;
+        let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
         let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
         let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
         let (load, stop) = (&mut self.load, &self.stop);
@@ -476,6 +510,8 @@ impl RealChain {
             return Err(why);
         }
         self.check()?;
+        let away_s = clock.away_s().map_err(text)?;
+        let distance = distance.max(self.distance(Distance::look)?);
         self.process.check().map_err(text)?;
         let (after, groups) = self.settle()?;
         let (Some(start), Some(end)) = (marks.first(), marks.get(1)) else {
@@ -501,6 +537,10 @@ impl RealChain {
             ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
             wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
+            away_s: (self.polls).then_some(away_s),
+            paused_s: result.paused.as_secs_f64(),
+            round_trip_ns: distance,
+            far: self.distance.as_ref().is_some_and(|seen| !seen.borrow().is_near(distance)),
             drops: peers::drops(&moved),
             queued: peers::queued(&after),
             nameless: self.nameless,

@@ -46,6 +46,8 @@ use std::time::Duration;
 const XDP_PASS: u32 = 2;
 /// See [`XDP_PASS`].
 const XDP_REDIRECT: u32 = 4;
+/// Where the generator does not run for longer, its core was away, and what was due meanwhile is not made up for.
+const PAUSE: Duration = Duration::from_millis(2);
 /// Octets of an LLC FCS.
 const FCS: usize = 3;
 /// Fraction bits of the stretch.
@@ -327,6 +329,7 @@ impl Traffic {
         let before = self.rings()?;
         self.begin(duration);
         let begin = self.calendar.memory.plan().begin.load(Relaxed);
+        self.calendar.memory.plan().pause_ns.store(nanos(PAUSE), Relaxed);
         let (mut calls, mut pause_max, mut ended) = (0, 0, begin);
         let total = nanos(duration);
         self.stopping = false;
@@ -355,6 +358,7 @@ impl Traffic {
             passed: plan.passed.load(Relaxed),
             calls,
             pause_max: Duration::from_nanos(pause_max),
+            paused: Duration::from_nanos(plan.paused.load(Relaxed)),
             groups: self.group_results(),
         })
     }
@@ -387,7 +391,11 @@ impl Traffic {
         plan.stop.store(nanos(duration), Relaxed);
         plan.unmarked.store(0, Relaxed);
         plan.passed.store(0, Relaxed);
-        plan.begin.store(link::monotonic_ns(), Relaxed);
+        let now = link::monotonic_ns();
+        plan.begin.store(now, Relaxed);
+        plan.last.store(now, Relaxed);
+        plan.pause_ns.store(u64::MAX, Relaxed);
+        plan.paused.store(0, Relaxed);
     }
 
     /// Makes one frame and sends it nowhere: true where an N-PDU was due, which then is in `frame`.
@@ -442,7 +450,8 @@ impl Traffic {
         }
     }
 
-    /// Chooses how many frames the next call has, so that it lasts a turn.
+    /// Chooses how many frames the next call has, so that it lasts a turn. A call has its price: the kernel makes a pool of
+    /// pages for each, and looks through all of them when it goes.
     fn adapt(&mut self, took_ns: u64) {
         let wanted = u64::from(self.per_call) * nanos(self.config.turn) / took_ns.max(1);
         // Half the way: a turn with much to do is no reason for a much shorter one.

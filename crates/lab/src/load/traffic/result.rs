@@ -268,6 +268,8 @@ pub struct StepResult {
     pub calls: u64,
     /// The longest time between two of them, in which nothing could leave.
     pub pause_max: Duration,
+    /// The machine had taken the generator's core away for so long, which its schedule waited.
+    pub paused: Duration,
     /// By group; those without flows are left out.
     pub groups: Vec<GroupResult>,
 }

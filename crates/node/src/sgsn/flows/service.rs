@@ -4,6 +4,7 @@ use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
 use core::hint::black_box;
 use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::qos::flow_queues::{Cost, Served};
@@ -104,7 +105,7 @@ impl Sgsn {
         }
     }
 
-    fn serve(&mut self, cx: &mut Context<'_>, served: Served<gannet_proto::frame::Frame>) {
+    fn serve(&mut self, cx: &mut Context<'_>, served: Served<Frame>) {
         let Some((teid, ContextRef { mobile, nsapi })) = self.context_of_flow(served.flow) else { return };
         if served.crossed_low {
             self.classify(RuleChange::Unblock(Key::Teid(teid), Block::QueueFull));
@@ -120,7 +121,7 @@ impl Sgsn {
     /// would be waited for by itself.
     fn load_next(&self) {
         let Some(flows) = &self.flows else { return };
-        flows.queues.prefetch_next(BATCH);
+        flows.queues.prefetch_next(BATCH, Frame::touch);
         let mut contexts = [None; BATCH];
         for (context, flow) in contexts.iter_mut().zip(flows.queues.upcoming()) {
             *context = self.contexts.at(flow).map(|(_, context)| context);

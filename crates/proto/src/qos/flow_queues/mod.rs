@@ -488,9 +488,22 @@ impl<T> FlowQueues<T> {
         self.rings.iter().flat_map(Ring::flows)
     }
 
-    /// Loads the state of these flows, 32 at most, and their first two packets into the cache, with the misses beside
-    /// each other.
+    /// Loads the state of these flows, 32 at most, and the nodes of their first two packets into the cache, with the
+    /// misses beside each other.
     pub fn prefetch(&self, flows: impl IntoIterator<Item = u32>) {
+        self.load(flows);
+    }
+
+    /// [`FlowQueues::prefetch`] of the next `turns` flows, 32 at most; `look` loads what their first packets hold, of
+    /// which nothing is left in the cache after the time that a full queue takes.
+    pub fn prefetch_next(&self, turns: usize, look: impl Fn(&T) -> u64) {
+        let first = self.load(self.upcoming().take(turns));
+        let items = first.into_iter().filter_map(|at| self.nodes.item(at));
+        core::hint::black_box(items.fold(0_u64, |sum, item| sum.wrapping_add(look(item))));
+    }
+
+    /// Their first nodes.
+    fn load(&self, flows: impl IntoIterator<Item = u32>) -> [u32; 32] {
         let mut first = [NIL; 32];
         for (at, flow) in first.iter_mut().zip(flows) {
             *at = self.flows.get(flow as usize).map_or(NIL, |flow| flow.head);
@@ -498,11 +511,7 @@ impl<T> FlowQueues<T> {
         let second = first.map(|at| self.nodes.touch(at));
         let sum = second.iter().fold(0_u32, |sum, at| sum.wrapping_add(self.nodes.touch(*at)));
         core::hint::black_box(sum);
-    }
-
-    /// [`FlowQueues::prefetch`] of the next `turns` flows, 32 at most.
-    pub fn prefetch_next(&self, turns: usize) {
-        self.prefetch(self.upcoming().take(turns));
+        first
     }
 
     // ---- names of chains

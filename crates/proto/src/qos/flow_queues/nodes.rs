@@ -45,6 +45,11 @@ impl<T> Nodes<T> {
         self.nodes.get(at as usize).map_or(NIL, |node| node.next)
     }
 
+    /// What a node holds.
+    pub(super) fn item(&self, at: u32) -> Option<&T> {
+        self.nodes.get(at as usize)?.item.as_ref()
+    }
+
     /// Puts an item at the end of the flow's queue; gives it back where no node is free.
     pub(super) fn push_back(&mut self, flow: &mut Flow, taken: Taken<T>) -> Result<(), Taken<T>> {
         let Some(at) = self.free.pop() else { return Err(taken) };

@@ -1,0 +1,94 @@
+//! A load as a person asks for it, offered again and again: to look at one candidate alone, with a profiler beside it.
+
+use super::account::Step;
+use super::bench::{Bench, Sizes, everybody};
+use super::real::RealLab;
+use super::{Bare, Candidate, Lab};
+use crate::report::Size;
+use std::path::{Path, PathBuf};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// A candidate, or a bare loop.
+    pub who: String,
+    /// Good packets/s.
+    pub pps: f64,
+    /// The fraction of all traffic that exceeds.
+    pub exceeding: f64,
+    /// Mobiles that attach.
+    pub users: u32,
+    /// Octets of an N-PDU.
+    pub octets: u16,
+    /// Work on each packet in ns.
+    pub work_ns: u32,
+    /// Buffering in ms of each mobile's rate.
+    pub buffer_ms: u32,
+    /// Length of each step in s.
+    pub seconds: f64,
+    /// How many steps.
+    pub steps: u32,
+}
+
+/// Starts it, attaches everybody, and gives a line for each step to `say`.
+///
+/// # Errors
+/// What did not work.
+pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) -> Result<(), String> {
+    let mut lab = RealLab::new(gannet, out)?;
+    lab.go_first()?;
+    let sizes =
+        Sizes { users: ask.users, window_s: ask.seconds, repetitions: ask.steps, ..Sizes::of(Size::Quick) };
+    let bench = Bench::new(&mut lab, sizes, 1);
+    let mut setup = bench.setup(super::throughput::KBPS);
+    (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
+    let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
+    if bare.is_some() {
+        offer.groups = vec![everybody(&setup, ask.pps)];
+    }
+    let mut chain = match (bare, Candidate::named(&ask.who)) {
+        (Some(bare), _) => lab.bare(bare, &setup)?,
+        (None, Some(candidate)) => match lab.missing(candidate) {
+            Some(why) => return Err(why),
+            None => lab.start(candidate, &setup)?,
+        },
+        (None, None) => return Err(format!("'{}' is neither a candidate nor a bare loop", ask.who)),
+    };
+    for seed in 0..ask.steps {
+        offer.seed = u64::from(seed);
+        say(&line(&chain.step(&offer)?));
+    }
+    Ok(())
+}
+
+fn line(step: &Step) -> String {
+    let mut text = format!(
+        "offered {:.1} kpps, delivered {:.1} kpps, core busy {:.0} % (interrupts {:.0} %, stolen {:.0} %; away {:.1} ms, generator {:.1} ms; round trip {:.0} ns), ring {}, waiting {}, drops {:?}",
+        step.offered_pps() / 1e3,
+        step.delivered_pps() / 1e3,
+        step.core.busy_s / step.core.wall_s * 100.0,
+        step.core.interrupts_s / step.core.wall_s * 100.0,
+        step.core.stolen_s / step.core.wall_s * 100.0,
+        step.away_s.unwrap_or(f64::NAN) * 1e3,
+        step.paused_s * 1e3,
+        step.round_trip_ns,
+        step.ring_losses,
+        step.queued,
+        step.drops
+    );
+    for group in &step.groups {
+        text.push_str(&format!(
+            "\n  {}: share {:.4}, delay mean {:.0}, p50 {:.0}, p99 {:.0}, most {:.0} µs",
+            group.name,
+            group.share(step.window_s),
+            group.delay.mean_us,
+            group.delay.p50_us,
+            group.delay.p99_us,
+            group.delay.max_us
+        ));
+    }
+    if let Some(why) = step.unsound() {
+        text.push_str(&format!("\n  not sound: {why}"));
+    }
+    text
+}
