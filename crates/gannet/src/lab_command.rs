@@ -156,8 +156,10 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
         }
         LabCommand::Step(step) => {
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-            let StepArguments { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps, out } = step;
-            let ask = ed::step::Ask { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps };
+            let StepArguments { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps, out } =
+                step;
+            let ask =
+                ed::step::Ask { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps };
             ed::step::run(gannet, &ask, &out, &mut |line| println!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -1,14 +1,29 @@
 //! The 24-bit frame check sequence of LLC (04.64 clause 5.5 [44.064]).
 //!
 //! Generator x^24 + x^23 + x^21 + x^20 + x^19 + x^17 + x^16 + x^15 + x^13 + x^8 + x^7 + x^5 + x^4 + x^2 + 1. The
-//! register starts with ones, the result is complemented and sent least significant octet first. Eight octets are
-//! taken at a time through eight tables that the compiler works out.
+//! register starts with ones, the result is complemented and sent least significant octet first.
+//!
+//! Short runs take eight octets at a time through eight tables that the compiler works out. Long ones go through
+//! `crc-fast`, which multiplies without carries where the processor can: 55 ns for 400 octets instead of 190. It has
+//! no 24-bit sequences, but the remainder by the generator times x^8 is ours, shifted; its 32-bit register, least
+//! significant bit first, holds it in the lower 24 bits.
+
+use crc_fast::{CrcParams, checksum_with_params};
+use std::sync::LazyLock;
 
 /// Octets of the sequence.
 pub const FCS_LEN: usize = 3;
 
 /// The generator without its highest term, lowest term first.
 const GENERATOR: u32 = 0x00ad_85dd;
+
+/// From this length on the long way is the shorter one.
+const LONG: usize = 128;
+
+/// The generator times x^8, highest term first, and a register that `update` fills in.
+static WIDE: LazyLock<CrcParams> = LazyLock::new(|| {
+    CrcParams::new("LLC FCS", 32, (GENERATOR.reverse_bits() as u64) & 0xffff_ff00, 0, true, 0, 0)
+});
 
 /// `TABLES[k][octet]`: what `octet` followed by `k` zero octets leaves in the register.
 static TABLES: [[u32; 256]; 8] = tables();
@@ -72,6 +87,11 @@ impl Fcs24 {
     /// Takes in `octets`.
     #[must_use]
     pub fn update(self, octets: &[u8]) -> Self {
+        if octets.len() >= LONG {
+            let params = CrcParams { init: u64::from(self.0), init_algorithm: u64::from(self.0), ..*WIDE };
+            let [a, b, c, ..] = checksum_with_params(params, octets).to_le_bytes();
+            return Self(u32::from_le_bytes([a, b, c, 0]));
+        }
         let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;
         let mut register = self.0;
         let (eights, rest) = octets.as_chunks::<8>();
@@ -125,7 +145,8 @@ mod tests {
 
     #[test]
     fn any_split_gives_the_same() {
-        let octets: Vec<u8> = (0..100).map(|n: u8| n.wrapping_mul(37)).collect();
+        let octets: Vec<u8> =
+            (0..1_000_u32).map(|n| n.wrapping_mul(37).to_le_bytes()[0] ^ n.to_le_bytes()[1]).collect();
         let bitwise = {
             let mut register = 0x00ff_ffff_u32;
             for octet in &octets {

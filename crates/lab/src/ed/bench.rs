@@ -108,7 +108,19 @@ impl<'a> Bench<'a> {
     /// An experiment that has done nothing yet.
     pub fn new(lab: &'a mut dyn Lab, sizes: Sizes, seed: u64) -> Self {
         let (remarks, cells, verdicts, figures, unsound) = (vec![], vec![], vec![], vec![], vec![]);
-        Self { lab, sizes, remarks, cells, verdicts, figures, unsound, seed, steps: 0, repeated: 0, disturbed: 0 }
+        Self {
+            lab,
+            sizes,
+            remarks,
+            cells,
+            verdicts,
+            figures,
+            unsound,
+            seed,
+            steps: 0,
+            repeated: 0,
+            disturbed: 0,
+        }
     }
 
     /// A setup of this size in which each mobile negotiates `kbps`.

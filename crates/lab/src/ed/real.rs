@@ -2,7 +2,8 @@
 
 use super::account::{Delay, GroupCount, Step};
 use super::bed::{
-    Bed, CoreClock, ProcessClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, Receive, SGSN_CORE, signal,
+    Bed, CoreClock, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, LOAD_CORE, ProcessClock, Receive, SGSN_CORE,
+    signal,
 };
 use super::near::{Distance, First};
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
