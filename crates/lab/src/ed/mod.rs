@@ -26,6 +26,7 @@ pub mod precedence;
 pub mod real;
 pub mod scale;
 pub mod search;
+mod shape;
 pub mod stats;
 pub mod step;
 pub mod thesis;

@@ -1,7 +1,7 @@
 //! The SGSNs under test: their configurations, how they are started, and what their counters say.
 
 use super::bed::{Bed, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, SGSN_CORE};
-use super::real::AROUND;
+use super::shape::AROUND;
 use super::{Candidate, Setup};
 use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};

@@ -1,7 +1,8 @@
 //! Mobiles that come and go, change cell and quality of service, and leave as octets and arrive again, while each is offered
 //! far more than the SGSN forwards: whatever becomes of a packet, it never comes to another mobile.
 
-use super::super::real::{RealChain, RealLab, profile};
+use super::super::real::{RealChain, RealLab};
+use super::super::shape::profile;
 use super::super::{Candidate, Chain as _, Setup};
 use super::{WORK_NS, note, offer};
 use crate::load::traffic::Traffic;
