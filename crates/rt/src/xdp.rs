@@ -5,7 +5,7 @@ use crate::netlink::{Link, Netlink};
 use crate::sys;
 use core::fmt;
 use core::net::IpAddr;
-use gannet_demux::device::{BATCH, Device, DeviceConfig, Received};
+use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
 use gannet_demux::{FlowCounters, METADATA_LEN, Metadata, Totals};
@@ -21,6 +21,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// Frames that stay in the pool for the machines when the fill rings are filled.
 const RESERVE: usize = 1024;
+/// Frames taken from the ring of a class in one turn: more than a turn's polls bring in, or the ring would overflow in order of
+/// arrival, which knows neither users nor precedence.
+const TURN: usize = 256;
 /// Devices of one process.
 const DEVICES_MAX: usize = 32;
 /// How often devices that are away are looked for where the kernel does not tell.
@@ -266,7 +269,7 @@ impl Xdp {
 
     // ------------------------------------------------------------------ receiving
 
-    /// Takes up to one batch of each class from each device, the classes in their order. `take` gets the packet's
+    /// Takes up to one turn's share of each class from each device, the classes in their order. `take` gets the packet's
     /// target, its metadata, and the frame with its Ethernet header.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
         let Self { devices, umem, pool, .. } = self;
@@ -275,7 +278,7 @@ impl Xdp {
         for class in 0..Class::ALL.len() {
             for device in devices.iter_mut() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
-                let count = open.receive(umem, class, BATCH, |received| {
+                let count = open.receive(umem, class, TURN, |received| {
                     let at = received.start.checked_sub(METADATA_LEN);
                     let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
                     match octets.and_then(Metadata::from_octets) {
@@ -283,7 +286,7 @@ impl Xdp {
                         None => drop(pool.adopt(received.buffer, 0, 0)),
                     }
                 });
-                more |= count == BATCH;
+                more |= count == TURN;
                 total += count;
             }
         }

@@ -38,7 +38,7 @@ impl Paths {
         let mut ingress = IngressConfig::new(udp);
         ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
         // What is rotated through stays in the cache: a frame that has not been used for long costs as much as its work.
-        (ingress.real_time_ring, ingress.best_effort_ring, ingress.spare) = (256, 512, 256);
+        (ingress.real_time_ring, ingress.best_effort_ring, ingress.spare) = (256, 1024, 256);
         ingress.backend = match service.ingress {
             ops::Ingress::Auto => Backend::Auto,
             ops::Ingress::Fifo => Backend::Fifo,

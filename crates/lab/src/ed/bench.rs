@@ -18,8 +18,9 @@ const BELOW_NEGOTIATED: f64 = 0.995;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// How often a step that is not sound is made again.
 const AGAIN_MAX: u32 = 1;
-/// How often one is made again in which the machine was busy with something else.
-const DISTURBED_MAX: u32 = 4;
+/// How often one is made again in which the machine was busy with something else, and how many of all.
+const DISTURBED_MAX: u32 = 3;
+const REPEATED_MAX: f64 = 0.35;
 
 /// How much of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -193,7 +194,9 @@ impl<'a> Bench<'a> {
             axis.push(("due_pps", json!(offer.due_pps().round())));
             self.cells.push(Cell::new(axis.clone(), [("step".to_owned(), step.json())]));
             // What the machine did to it says nothing, whether its account closes or not; a fault always counts.
-            if disturbed.is_some() && step.fault().is_none() && disturbances < DISTURBED_MAX {
+            #[expect(clippy::cast_precision_loss, reason = "steps of an experiment")]
+            let patient = (self.repeated as f64) < self.steps as f64 * REPEATED_MAX;
+            if disturbed.is_some() && step.fault().is_none() && patient && disturbances < DISTURBED_MAX {
                 disturbances += 1;
                 self.repeated += 1;
                 continue;

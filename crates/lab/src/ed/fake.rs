@@ -106,8 +106,9 @@ impl Chain for FakeChain {
         Ok(())
     }
 
-    fn resident_octets(&mut self) -> Result<u64, String> {
-        Ok((100 << 20) + u64::from(self.setup.users) * 700)
+    fn resident_octets(&mut self) -> Result<(u64, u64), String> {
+        let before = 100 << 20;
+        Ok((before, before + u64::from(self.setup.users) * 700))
     }
 
     fn pause(&mut self) -> Result<(), String> {

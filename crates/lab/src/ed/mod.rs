@@ -282,11 +282,11 @@ pub trait Chain {
     /// As above.
     fn raise(&mut self) -> Result<(), String>;
 
-    /// Resident memory of the SGSN in octets.
+    /// Resident memory of the SGSN in octets: before the first mobile attached, and now.
     ///
     /// # Errors
     /// As above.
-    fn resident_octets(&mut self) -> Result<u64, String>;
+    fn resident_octets(&mut self) -> Result<(u64, u64), String>;
 
     /// Lets another chain have the SGSN's core: this one neither runs nor loses anything.
     ///

@@ -19,8 +19,9 @@ const LOOKS: usize = 3;
 const NEAR: f64 = 1.8;
 /// From one look to the next while they are far.
 const WAIT: Duration = Duration::from_millis(40);
-/// How long to wait for them.
-const WAIT_MAX: Duration = Duration::from_secs(3);
+/// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+const WAITING_MAX: f64 = 0.2;
 /// A look that takes longer is given up: the other core does not run.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
@@ -65,9 +66,17 @@ impl Drop for First {
 }
 
 /// What was seen so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Distance {
     nearest_ns: Option<f64>,
+    since: Instant,
+    waited: Duration,
+}
+
+impl Default for Distance {
+    fn default() -> Self {
+        Self { nearest_ns: None, since: Instant::now(), waited: Duration::ZERO }
+    }
 }
 
 impl Distance {
@@ -97,10 +106,12 @@ impl Distance {
         let begin = Instant::now();
         loop {
             let now = self.look()?;
-            if self.is_near(now) || begin.elapsed() > WAIT_MAX {
+            let spent = self.waited.as_secs_f64() > self.since.elapsed().as_secs_f64() * WAITING_MAX;
+            if self.is_near(now) || spent || begin.elapsed() > WAIT_MAX {
                 return Ok(now);
             }
             std::thread::sleep(WAIT);
+            self.waited += WAIT;
         }
     }
 }

@@ -107,6 +107,7 @@ impl RealLab {
     /// The same with everybody attached, between generator and sink.
     pub(super) fn chain(&mut self, candidate: Candidate, setup: &Setup) -> Result<RealChain, String> {
         let Started { process, mut load, bed, directory } = self.sgsn(candidate, setup)?;
+        let resident_before = resident(&process)?;
         let outcome = attach(&mut load, setup, 0..setup.users, &self.stop)?;
         if outcome.failed > 0 {
             return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
@@ -131,6 +132,7 @@ impl RealLab {
             gannet: self.gannet.clone(),
             vty: peers::vty(candidate),
             bare: None,
+            resident_before,
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
@@ -201,6 +203,7 @@ impl Lab for RealLab {
             gannet: self.gannet.clone(),
             vty: None,
             bare: Some(which),
+            resident_before: 0,
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
@@ -228,6 +231,8 @@ pub(super) struct RealChain {
     pub(super) gannet: PathBuf,
     pub(super) vty: Option<&'static str>,
     bare: Option<Bare>,
+    /// In octets, before the first mobile attached.
+    resident_before: u64,
     lowered_cells: Vec<u32>,
     lowered_mobiles: Vec<u32>,
     stop: Arc<AtomicBool>,
@@ -485,8 +490,8 @@ impl Chain for RealChain {
         load.poll(gannet_proto::time::Duration::from_millis(1100)).map_err(text)
     }
 
-    fn resident_octets(&mut self) -> Result<u64, String> {
-        resident(&self.process)
+    fn resident_octets(&mut self) -> Result<(u64, u64), String> {
+        Ok((self.resident_before, resident(&self.process)?))
     }
 
     fn pause(&mut self) -> Result<(), String> {
