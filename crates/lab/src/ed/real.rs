@@ -5,7 +5,7 @@ use super::bed::{Bed, CoreClock, LOAD_CORE, ProcessClock, Receive, SGSN_CORE, si
 use super::near::{Distance, First};
 use super::shape::{GB_LOAD_PORT, STRANGE, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
-use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, Traffic};
+use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, StepResult, Traffic};
 use crate::load::{Load, pdp_address};
 use crate::testbed::{self, Process, TestbedError};
 use gannet_proto::bssgp::flow_control::BvcParameters;
@@ -353,14 +353,8 @@ impl RealChain {
 pub(super) type Turn<'a> = dyn FnMut(&mut Load, &mut Traffic, Duration) + 'a;
 
 impl RealChain {
-    /// A step in which something else happens at the same time.
-    pub(super) fn step_with(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Step, String> {
-        self.check()?;
-        self.process.check().map_err(text)?;
-        self.configure(offer)?;
-        let distance = self.distance(Distance::wait)?;
-        let before = self.counters()?;
-        let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
+    /// Lets the generator run, and looks when the window begins and when it ends.
+    fn run(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<(StepResult, Mark, Mark), String> {
         let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
         let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
         let (load, stop) = (&mut self.load, &self.stop);
@@ -393,14 +387,28 @@ impl RealChain {
         if let Some(why) = failed {
             return Err(why);
         }
+        let mut marks = marks.into_iter();
+        match (marks.next(), marks.next()) {
+            (Some(start), Some(end)) => Ok((result, start, end)),
+            _ if self.stop.load(Relaxed) => self.check().and(Err("stopped".to_owned())),
+            _ => Err("the step was over before its window".to_owned()),
+        }
+    }
+
+    /// A step in which something else happens at the same time.
+    pub(super) fn step_with(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Step, String> {
+        self.check()?;
+        self.process.check().map_err(text)?;
+        self.configure(offer)?;
+        let distance = self.distance(Distance::wait)?;
+        let before = self.counters()?;
+        let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
+        let (result, start, end) = self.run(offer, also)?;
         self.check()?;
         let away_s = clock.away_s().map_err(text)?;
         let distance = distance.max(self.distance(Distance::look)?);
         self.process.check().map_err(text)?;
         let (after, groups) = self.settle()?;
-        let (Some(start), Some(end)) = (marks.first(), marks.get(1)) else {
-            return Err("the step was over before its window".to_owned());
-        };
         let moved: BTreeMap<String, u64> = after
             .iter()
             .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
@@ -414,7 +422,7 @@ impl RealChain {
                 .groups
                 .iter()
                 .zip(0_u8..)
-                .map(|(g, n)| group_count(g, Group(n), &groups, start, end))
+                .map(|(g, n)| group_count(g, Group(n), &groups, &start, &end))
                 .collect(),
             unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
             // Also that of the load's end of Gb, which the sink has to empty in time.
