@@ -86,7 +86,8 @@ impl MachineInfo {
         let cpuinfo = read("/proc/cpuinfo");
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         Self {
-            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            // Of the machine, not those that this process has pinned itself to.
+            cores: cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(1),
             cpu: cpu.map_or_else(|| "unknown".to_owned(), |(_, name)| name.to_owned()),
             kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
         }

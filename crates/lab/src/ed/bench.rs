@@ -16,11 +16,13 @@ pub const OFFERED_MAX: f64 = 0.75;
 const BELOW_NEGOTIATED: f64 = 0.995;
 /// Packets/s that are offered where only dropping is measured: enough to fill the batches.
 const FULL_DROP_PPS: f64 = 1_500_000.0;
+/// Repetitions of what a quick run only shows.
+pub const BRIEF: u32 = 2;
 /// How often a step that is not sound is made again.
 const AGAIN_MAX: u32 = 1;
 /// How often one is made again in which the machine was busy with something else, and how many of all.
 const DISTURBED_MAX: u32 = 3;
-const REPEATED_MAX: f64 = 0.35;
+const REPEATED_MAX: f64 = 0.25;
 
 /// How much of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,6 +85,8 @@ pub struct Bench<'a> {
     pub lab: &'a mut dyn Lab,
     /// How much of everything.
     pub sizes: Sizes,
+    /// In a quick run those that no bound is for are measured so often only.
+    pub brief: Option<u32>,
     /// What could not be measured, and what else a person should know.
     pub remarks: Vec<String>,
     cells: Vec<Cell>,
@@ -112,6 +116,7 @@ impl<'a> Bench<'a> {
         Self {
             lab,
             sizes,
+            brief: None,
             remarks,
             cells,
             verdicts,
@@ -160,6 +165,13 @@ impl<'a> Bench<'a> {
             runners.push(Runner { candidate, chain });
         }
         Ok(runners)
+    }
+
+    /// True where a quick run has seen enough of a candidate that no bound is for.
+    #[must_use]
+    pub fn has_enough(&self, candidate: Candidate, repetition: u32) -> bool {
+        let shown = self.sizes.quick && matches!(candidate, Candidate::Fifo | Candidate::Reuseport);
+        shown && self.brief.is_some_and(|times| repetition >= times)
     }
 
     /// Gives a runner the core, does something with its chain, and takes the core away again.
@@ -281,6 +293,9 @@ impl<'a> Bench<'a> {
         let mut found = vec![Found::default(); runners.len()];
         for repetition in 0..self.sizes.repetitions {
             for (runner, found) in runners.iter_mut().zip(&mut found) {
+                if self.has_enough(runner.candidate, repetition) {
+                    continue;
+                }
                 let axis: Axis = vec![
                     ("candidate", json!(runner.candidate.name())),
                     ("what", json!("saturation")),

@@ -4,7 +4,7 @@
 //! is from the generator at Gn to the driver of the sink at Gb.
 
 use super::account::Delay;
-use super::bench::{Axis, Bench, cap};
+use super::bench::{Axis, BRIEF, Bench, cap};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Bare, Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
@@ -65,6 +65,7 @@ impl Line {
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    bench.brief = Some(BRIEF);
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     let mut setup = bench.setup(KBPS);
     setup.real_time = REAL_TIME;
@@ -98,6 +99,9 @@ fn measure(
     for repetition in 0..bench.sizes.repetitions {
         for (at, times) in TIMES.iter().copied().enumerate() {
             for ((runner, s0), line) in runners.iter_mut().zip(&s0).zip(&mut lines) {
+                if bench.has_enough(runner.candidate, repetition) {
+                    continue;
+                }
                 let offer = offer(bench, setup, (times * s0).min(cap(drop_pps, 0.0)));
                 let axis = axis(runner.candidate.name(), times, repetition);
                 let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;

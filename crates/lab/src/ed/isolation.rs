@@ -5,7 +5,7 @@
 //! kept its users.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, Bench, Runner, cap, s_f};
+use super::bench::{Axis, BRIEF, Bench, Runner, cap, s_f};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Candidate, Lower, Members, Setup, osmo, thesis};
@@ -37,15 +37,13 @@ struct Scenario {
     points: Vec<(f64, Shares)>,
 }
 
-/// Repetitions of what a quick run only shows.
-const BRIEF: u32 = 2;
-
 /// Measures.
 ///
 /// # Errors
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
+    bench.brief = Some(BRIEF);
     let mut drawn = Vec::new();
     for policing in [true, false] {
         let mut setup = bench.setup(KBPS);
@@ -103,7 +101,7 @@ fn configuration(
                 times,
                 points: fractions
                     .iter()
-                    .filter(|f| !is_brief(bench, runner.candidate) || FRACTIONS_QUICK.contains(f))
+                    .filter(|f| !bench.has_enough(runner.candidate, BRIEF) || FRACTIONS_QUICK.contains(f))
                     .map(|f| (*f, Shares::default()))
                     .collect(),
             }
@@ -113,7 +111,7 @@ fn configuration(
                 for ((runner, s0), scenario) in
                     runners.iter_mut().zip(&s0).zip(scenarios.iter_mut().skip(first))
                 {
-                    let brief = is_brief(bench, runner.candidate) && repetition >= BRIEF;
+                    let brief = bench.has_enough(runner.candidate, repetition);
                     let Some((_, shares)) =
                         scenario.points.iter_mut().find(|(other, _)| (*other - f).abs() < 1e-9 && !brief)
                     else {
@@ -128,11 +126,6 @@ fn configuration(
         }
     }
     Ok(scenarios)
-}
-
-/// True for those of a quick run that no bound is for.
-fn is_brief(bench: &Bench<'_>, candidate: Candidate) -> bool {
-    bench.sizes.quick && matches!(candidate, Candidate::Fifo | Candidate::Reuseport)
 }
 
 fn one(
