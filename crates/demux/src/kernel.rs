@@ -3,7 +3,7 @@
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::layout::{Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
-use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
+use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -158,30 +158,9 @@ impl Classifier {
         Ok(Self { tables, interfaces: Interfaces::new(PROGRAM, config.shards) })
     }
 
-    /// Sets the program on an interface of this thread's network namespace.
-    ///
-    /// # Errors
-    /// [`Error::Attached`]; another program there, no native XDP, no such interface.
-    pub fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error> {
-        self.interfaces.attach(&mut self.tables.maps.object, ifindex, mode)
-    }
-
-    /// Takes the program off an interface, also off one that has vanished.
-    pub fn detach(&mut self, ifindex: u32) {
-        self.interfaces.detach(ifindex);
-    }
-
     /// Where it is attached.
     pub fn interfaces(&self) -> impl Iterator<Item = u32> + '_ {
         self.interfaces.all()
-    }
-
-    /// Gives the frames of a class that arrive on a receive queue to an AF_XDP socket that is bound to that queue.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for a shard that was not asked for; what the kernel says of the socket.
-    pub fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
-        self.interfaces.set_socket(&mut self.tables.maps.object, (shard, class), socket)
     }
 
     /// Takes the socket of a queue and class away: its frames go to the kernel.
@@ -212,6 +191,20 @@ impl Classifier {
     /// What the kernel says of the frame.
     pub fn run(&self, run: TestRun<'_>) -> Result<TestRunResult, Error> {
         Ok(self.tables.maps.object.run(PROGRAM, run)?)
+    }
+}
+
+impl AtDriver for Classifier {
+    fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error> {
+        self.interfaces.attach(&mut self.tables.maps.object, ifindex, mode)
+    }
+
+    fn detach(&mut self, ifindex: u32) {
+        self.interfaces.detach(ifindex);
+    }
+
+    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
+        self.interfaces.set_socket(&mut self.tables.maps.object, (shard, class), socket)
     }
 }
 

@@ -45,5 +45,5 @@ pub mod xsk;
 pub use kernel::{Classifier, Tables};
 pub use layout::{CLASSES, DROPS, FRAME_MAX, METADATA_LEN, Metadata};
 pub use maps::Clock;
-pub use rules::{Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
+pub use rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
 pub use uplink::Uplink;

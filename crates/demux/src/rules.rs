@@ -1,11 +1,12 @@
 //! What a classifier is told and what it tells, whether it is the kernel's program or the model.
 
-use crate::bpf;
+use crate::bpf::{self, XdpMode};
 use crate::layout::{DROPS, OWN_MAX, PLACE_MASK, count};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use std::net::IpAddr;
+use std::os::fd::AsFd;
 
 /// How a classifier of Gn is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -248,6 +249,24 @@ pub trait Classify {
 
     /// The counters of the flow with this name; `None` where no rule has it.
     fn of_flow(&self, name: u32) -> Option<FlowCounters>;
+}
+
+/// Something that classifies at a driver, into AF_XDP sockets.
+pub trait AtDriver: Classify {
+    /// Sets the program on an interface of this thread's network namespace.
+    ///
+    /// # Errors
+    /// [`Error::Attached`]; another program there, no native XDP, no such interface.
+    fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error>;
+
+    /// Takes the program off an interface, also off one that has vanished.
+    fn detach(&mut self, ifindex: u32);
+
+    /// Gives the frames of a class that arrive on a receive queue to an AF_XDP socket that is bound to that queue.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for a shard that was not asked for; what the kernel says of the socket.
+    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error>;
 }
 
 #[cfg(test)]

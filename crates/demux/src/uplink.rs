@@ -3,7 +3,7 @@
 use crate::bpf::{TestRun, TestRunResult, XdpMode, objects};
 use crate::layout::{Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
-use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
+use crate::rules::{AtDriver, Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -83,27 +83,6 @@ impl Uplink {
         Ok(())
     }
 
-    /// Sets the program on an interface of this thread's network namespace.
-    ///
-    /// # Errors
-    /// As [`crate::Classifier::attach`].
-    pub fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error> {
-        self.interfaces.attach(&mut self.maps.object, ifindex, mode)
-    }
-
-    /// Takes the program off an interface, also off one that has vanished.
-    pub fn detach(&mut self, ifindex: u32) {
-        self.interfaces.detach(ifindex);
-    }
-
-    /// Gives the frames of a class that arrive on a receive queue to an AF_XDP socket that is bound to that queue.
-    ///
-    /// # Errors
-    /// As [`crate::Classifier::set_socket`].
-    pub fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
-        self.interfaces.set_socket(&mut self.maps.object, (shard, class), socket)
-    }
-
     /// Takes the socket of a queue and class away: its frames go to the kernel.
     ///
     /// # Errors
@@ -178,6 +157,20 @@ impl Uplink {
             self.lose_a_key(former);
         }
         Ok(())
+    }
+}
+
+impl AtDriver for Uplink {
+    fn attach(&mut self, ifindex: u32, mode: XdpMode) -> Result<(), Error> {
+        self.interfaces.attach(&mut self.maps.object, ifindex, mode)
+    }
+
+    fn detach(&mut self, ifindex: u32) {
+        self.interfaces.detach(ifindex);
+    }
+
+    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
+        self.interfaces.set_socket(&mut self.maps.object, (shard, class), socket)
     }
 }
 

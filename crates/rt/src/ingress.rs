@@ -3,7 +3,7 @@
 use crate::io::{Io, MONITOR, RINGS};
 use crate::netlink::{Link, Monitor, Netlink};
 use crate::output::Output;
-use crate::steering::{KernelProgram, UplinkProgram};
+use crate::steering::XdpProgram;
 use crate::udp::UdpConfig;
 use crate::xdp::{Deliver, Steering, Target, Xdp};
 use core::fmt;
@@ -125,12 +125,12 @@ impl IngressConfig {
             ..gannet_demux::Config::default()
         };
         match self.traffic {
-            Traffic::Gn => Ok((Box::new(KernelProgram::load(&base)?), Deliver::Classified)),
+            Traffic::Gn => Ok((Box::new(XdpProgram::downlink(&base)?), Deliver::Classified)),
             Traffic::Gb => {
                 let (port, tllis) = (address.port(), self.contexts.saturating_mul(3));
                 let config =
                     gannet_demux::UplinkConfig { base, port, tllis, ..gannet_demux::UplinkConfig::default() };
-                Ok((Box::new(UplinkProgram::load(&config)?), Deliver::Datagrams))
+                Ok((Box::new(XdpProgram::uplink(&config)?), Deliver::Datagrams))
             }
         }
     }

@@ -3,68 +3,36 @@
 use crate::netlink::Link;
 use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
-use gannet_demux::{Classifier, Classify, Config, FlowCounters, Totals, Uplink, UplinkConfig};
+use gannet_demux::{AtDriver, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use std::os::fd::BorrowedFd;
 
-/// The XDP program on Gn.
+/// An XDP program: that of Gn or that of Gb.
 #[derive(Debug)]
-pub(crate) struct KernelProgram(Classifier);
+pub(crate) struct XdpProgram<P>(P);
 
-impl KernelProgram {
-    /// Loads it.
+impl XdpProgram<Classifier> {
+    /// Loads the one for Gn.
     ///
     /// # Errors
     /// A sentence: what is missing.
-    pub(crate) fn load(config: &Config) -> Result<Self, String> {
+    pub(crate) fn downlink(config: &Config) -> Result<Self, String> {
         Classifier::load(config).map(Self).map_err(|error| error.to_string())
     }
 }
 
-impl Steering for KernelProgram {
-    fn apply(&mut self, change: &RuleChange) -> Result<(), String> {
-        self.0.apply(change).map_err(|error| error.to_string())
-    }
-
-    fn attach(&mut self, link: &Link) -> Result<(), String> {
-        let index = link.index;
-        self.0.attach(index, XdpMode::Native).map_err(|error| format!("{}: {error}", link.name))
-    }
-
-    fn detach(&mut self, ifindex: u32) {
-        self.0.detach(ifindex);
-    }
-
-    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String> {
-        let shard = u8::try_from(queue).map_err(|_| "more than 256 receive queues".to_owned())?;
-        self.0.set_socket(shard, class, socket).map_err(|error| error.to_string())
-    }
-
-    fn totals(&self) -> Totals {
-        self.0.totals()
-    }
-
-    fn of_flow(&self, name: u32) -> Option<FlowCounters> {
-        self.0.of_flow(name)
-    }
-}
-
-/// The XDP program on Gb.
-#[derive(Debug)]
-pub(crate) struct UplinkProgram(Uplink);
-
-impl UplinkProgram {
-    /// Loads it.
+impl XdpProgram<Uplink> {
+    /// Loads the one for Gb.
     ///
     /// # Errors
     /// A sentence: what is missing.
-    pub(crate) fn load(config: &UplinkConfig) -> Result<Self, String> {
+    pub(crate) fn uplink(config: &UplinkConfig) -> Result<Self, String> {
         Uplink::load(config).map(Self).map_err(|error| error.to_string())
     }
 }
 
-impl Steering for UplinkProgram {
+impl<P: AtDriver> Steering for XdpProgram<P> {
     fn apply(&mut self, change: &RuleChange) -> Result<(), String> {
         self.0.apply(change).map_err(|error| error.to_string())
     }

@@ -5,7 +5,7 @@
 
 use crate::common::frames;
 use gannet_demux::bpf::{Held, XdpMode};
-use gannet_demux::{Classifier, Classify, Config, Totals};
+use gannet_demux::{AtDriver, Classifier, Classify, Config, Totals};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};

@@ -6,7 +6,7 @@ use gannet_demux::bpf::XdpMode;
 use gannet_demux::device::{Device, DeviceConfig};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::Queue;
-use gannet_demux::{Classify, Config, METADATA_LEN, Metadata, Uplink, UplinkConfig};
+use gannet_demux::{AtDriver, Classify, Config, METADATA_LEN, Metadata, Uplink, UplinkConfig};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};

@@ -8,7 +8,7 @@ use gannet_demux::bpf::XdpMode;
 use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::Queue;
-use gannet_demux::{Classifier, Classify, Config, METADATA_LEN, Metadata};
+use gannet_demux::{AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata};
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
