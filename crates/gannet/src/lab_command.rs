@@ -92,6 +92,9 @@ pub struct StepArguments {
     users: u32,
     #[arg(long, default_value_t = 378)]
     octets: u16,
+    /// Real-time mobiles beside, each with a hundred packets/s.
+    #[arg(long, default_value_t = 0)]
+    real_time: u32,
     #[arg(long, default_value_t = 0)]
     work_ns: u32,
     #[arg(long, default_value_t = 200)]
@@ -156,10 +159,31 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
         }
         LabCommand::Step(step) => {
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-            let StepArguments { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps, out } =
-                step;
-            let ask =
-                ed::step::Ask { who, pps, exceeding, users, octets, work_ns, buffer_ms, seconds, steps };
+            let StepArguments {
+                who,
+                pps,
+                exceeding,
+                users,
+                octets,
+                real_time,
+                work_ns,
+                buffer_ms,
+                seconds,
+                steps,
+                out,
+            } = step;
+            let ask = ed::step::Ask {
+                who,
+                pps,
+                exceeding,
+                users,
+                octets,
+                real_time,
+                work_ns,
+                buffer_ms,
+                seconds,
+                steps,
+            };
             ed::step::run(gannet, &ask, &out, &mut |line| println!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -164,6 +164,10 @@ pub trait Machine {
     fn has_work(&self) -> bool {
         false
     }
+    /// True where what arrives these days must not wait for long: the driver then looks at what arrives more often.
+    fn is_in_a_hurry(&self, _now: Instant) -> bool {
+        false
+    }
 }
 
 /// Owns what a [`Context`] lends: for tests, for the simulator and for the real-time driver alike.

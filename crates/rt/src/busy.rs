@@ -54,8 +54,8 @@ impl fmt::Display for BusyPoll {
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
-/// Packets of one poll: no more than one batch of the rings.
-const BUDGET: i32 = 128;
+/// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
+const BUDGET: i32 = 256;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 

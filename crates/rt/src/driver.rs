@@ -40,6 +40,8 @@ pub(crate) trait AnyDriver {
     fn pending(&self) -> bool;
     /// True where its slice ended before its work did.
     fn unfinished(&self) -> bool;
+    /// True where it wants short slices.
+    fn is_in_a_hurry(&self, now: Instant) -> bool;
     /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over.
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration);
     /// To find the machine again by its type.
@@ -91,6 +93,10 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
 
     fn unfinished(&self) -> bool {
         self.unfinished
+    }
+
+    fn is_in_a_hurry(&self, now: Instant) -> bool {
+        self.machine.is_in_a_hurry(now)
     }
 
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration) {

@@ -51,6 +51,8 @@ pub struct LoopConfig {
     pub signals: bool,
     /// How long a machine may work before what arrives is looked at again, and what it said is sent.
     pub slice: Duration,
+    /// The same for a machine in a hurry ([`Machine::is_in_a_hurry`]).
+    pub slice_in_a_hurry: Duration,
     /// Whether the loop polls its devices instead of waiting for interrupts.
     pub busy_poll: BusyPoll,
     /// Frames beside those of `frames` for the rings of AF_XDP sockets; see [`IngressConfig::ring_frames`] and
@@ -70,6 +72,7 @@ impl Default for LoopConfig {
             shutdown_grace: Duration::from_secs(5),
             signals: true,
             slice: Duration::from_micros(40),
+            slice_in_a_hurry: Duration::from_micros(8),
             busy_poll: BusyPoll::Off,
             ring_frames: 0,
         }
@@ -418,7 +421,9 @@ impl EventLoop {
             for (index, driver) in self.drivers.iter_mut().enumerate() {
                 if driver.pending() || (all && pass == 0 && driver.unfinished()) {
                     idle = false;
-                    driver.run(index, &mut self.io, self.config.slice);
+                    let hurry = driver.is_in_a_hurry(self.io.now);
+                    let slice = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };
+                    driver.run(index, &mut self.io, slice);
                 }
             }
             if idle {

@@ -6,10 +6,11 @@ mod common;
 
 use common::{Order, Relay, Told, quiet_loop};
 use gannet_proto::drops::Drop;
-use gannet_proto::machine::{Peer, Port};
-use gannet_proto::time::Duration;
-use gannet_rt::{Access, EventLoop, Hooks, MachineId, NoHooks, Service, Tun, UdpConfig};
-use std::cell::RefCell;
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::time::{Duration, Instant};
+use gannet_rt::log::LogSink;
+use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig, MachineId, NoHooks, Service, Tun, UdpConfig};
+use std::cell::{Cell, RefCell};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::net::UnixDatagram;
@@ -356,4 +357,47 @@ fn a_machine_of_another_type_is_not_found() {
     assert!(other.access().machine(relay).is_none());
     assert!(!other.access().command(relay, Order::Stop));
     assert!(node.access().machine_and_context(relay).is_some());
+}
+
+/// Has so much work, one piece at each call; and how much was done.
+struct Toiler {
+    left: Rc<Cell<u32>>,
+    hurry: bool,
+}
+
+impl Machine for Toiler {
+    type Command = ();
+    type Event = ();
+    fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
+        while inputs.pop().is_some() {}
+    }
+    fn poll_output(&mut self, _: &mut Context<'_>, _: &mut Batch<Output<()>>) {
+        self.left.set(self.left.get().saturating_sub(1));
+    }
+    fn has_work(&self) -> bool {
+        self.left.get() > 0
+    }
+    fn is_in_a_hurry(&self, _: Instant) -> bool {
+        self.hurry
+    }
+}
+
+#[test]
+fn a_machine_in_a_hurry_works_in_short_slices() {
+    let config = LoopConfig {
+        slice: Duration::from_secs(3600),
+        slice_in_a_hurry: Duration::ZERO,
+        signals: false,
+        lock_memory: false,
+        ..LoopConfig::default()
+    };
+    let after_a_turn = |hurry| {
+        let clock = Clock::start();
+        let mut node = EventLoop::new(config.clone(), clock, LogSink::new(clock)).unwrap();
+        let left = Rc::new(Cell::new(10));
+        node.add_machine(Toiler { left: Rc::clone(&left), hurry }, |_, (), _| ());
+        node.turn(Some(Duration::ZERO)).unwrap();
+        left.get()
+    };
+    assert_eq!((after_a_turn(false), after_a_turn(true)), (0, 9));
 }

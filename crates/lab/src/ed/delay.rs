@@ -134,14 +134,19 @@ fn axis(name: &str, times: f64, repetition: u32) -> Axis {
     ]
 }
 
-fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
-    let mut groups = vec![Group {
+/// What the real-time mobiles get.
+pub fn real_time(setup: &Setup) -> Group {
+    Group {
         name: "real time",
         members: Members { first: 0, stride: 1, count: setup.real_time },
         pps_each: REAL_TIME_PPS,
         due_pps_each: REAL_TIME_PPS,
         spacing: Spacing::Fixed,
-    }];
+    }
+}
+
+fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
+    let mut groups = vec![real_time(setup)];
     let rest = load - REAL_TIME_PPS * f64::from(setup.real_time);
     if rest > 0.0 {
         groups.extend(bench.mix(setup, rest, 0.0).groups);

@@ -2,6 +2,7 @@
 
 use super::account::Step;
 use super::bench::{Bench, Sizes, everybody};
+use super::delay::real_time;
 use super::real::RealLab;
 use super::{Bare, Candidate, Lab};
 use crate::report::Size;
@@ -20,6 +21,8 @@ pub struct Ask {
     pub users: u32,
     /// Octets of an N-PDU.
     pub octets: u16,
+    /// Real-time mobiles, each with a hundred packets/s.
+    pub real_time: u32,
     /// Work on each packet in ns.
     pub work_ns: u32,
     /// Buffering in ms of each mobile's rate.
@@ -42,10 +45,12 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let bench = Bench::new(&mut lab, sizes, 1);
     let mut setup = bench.setup(super::throughput::KBPS);
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
+    setup.real_time = ask.real_time;
     let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
-    if bare.is_some() {
+    if bare.is_some_and(|bare| bare != Bare::TwoRings) {
         offer.groups = vec![everybody(&setup, ask.pps)];
     }
+    offer.groups.extend((ask.real_time > 0).then(|| real_time(&setup)));
     let mut chain = match (bare, Candidate::named(&ask.who)) {
         (Some(bare), _) => lab.bare(bare, &setup)?,
         (None, Some(candidate)) => match lab.missing(candidate) {

@@ -362,4 +362,8 @@ impl Machine for Sgsn {
     fn has_work(&self) -> bool {
         self.gb.flow_more || self.has_flow_work() || self.has_uplink_work()
     }
+
+    fn is_in_a_hurry(&self, now: Instant) -> bool {
+        self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(now))
+    }
 }

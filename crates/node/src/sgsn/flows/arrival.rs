@@ -10,9 +10,14 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Batch, Context, Input};
+use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
+use gannet_proto::time::Duration;
 use gannet_wire::id::Teid;
+
+/// How long an arrival of real time is remembered.
+const HURRY: Duration = Duration::from_millis(100);
 
 impl Sgsn {
     /// A T-PDU whose TEID a driver has read. Who sent it is not known, so an unknown TEID has no answer.
@@ -55,6 +60,9 @@ impl Sgsn {
             self.flows_moved(slot);
         }
         let Some(flows) = &mut self.flows else { return Ok(()) };
+        if view.class == Class::RealTime {
+            flows.hurry_until = cx.now + HURRY;
+        }
         let unreachable = flows.mark(slot) & UNREACHABLE != 0;
         if unreachable && !self.may_hold(cx, view.queued.pdus) {
             cx.drop(Drop::HeldFull, self.imsi_of(slot));

@@ -100,6 +100,8 @@ pub struct Flows {
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
+    /// Up to when batches are short, since real time has arrived lately.
+    hurry_until: Instant,
     cells_max: u32,
 }
 
@@ -129,6 +131,7 @@ impl Flows {
             expiries: VecDeque::with_capacity(config.held_max as usize),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
+            hurry_until: Instant::ZERO,
             cells_max,
         }
     }
@@ -143,6 +146,12 @@ impl Flows {
     #[must_use]
     pub const fn held(&self) -> u32 {
         self.held
+    }
+
+    /// Has real time arrived lately?
+    #[must_use]
+    pub fn is_in_a_hurry(&self, now: Instant) -> bool {
+        now < self.hurry_until
     }
 
     /// What an N-PDU costs, as measured.

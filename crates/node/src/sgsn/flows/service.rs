@@ -13,6 +13,8 @@ use gannet_proto::time::Instant;
 /// N-PDUs of one batch: few enough that a driver can look at what arrives in between, enough that the state of their
 /// mobiles can be loaded side by side.
 pub(super) const BATCH: usize = 16;
+/// The same while real time arrives, which waits for the end of one.
+const BATCH_IN_A_HURRY: usize = 8;
 
 /// What an N-PDU costs, measured by the instants of consecutive batches while there was always more to do. Where time
 /// stands still, as in a simulation, the first value stays.
@@ -67,9 +69,11 @@ impl Pace {
         Some(self.cost())
     }
 
-    /// It has ended: `more` where there is still something to do.
-    pub(super) const fn ended(&mut self, began: Instant, expected_ns: u64, more: bool) {
-        self.last = (began, if more { expected_ns } else { 0 });
+    /// It has ended: `more` where there is still something to do. Batches of one instant count as one.
+    pub(super) fn ended(&mut self, began: Instant, expected_ns: u64, more: bool) {
+        let (before, earlier) = self.last;
+        let earlier = if before == began { earlier } else { 0 };
+        self.last = (began, if more { earlier + expected_ns } else { 0 });
     }
 }
 
@@ -89,9 +93,11 @@ impl Sgsn {
         {
             flows.queues.set_cost(cost);
         }
-        self.load_next();
+        let in_a_hurry = self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(cx.now));
+        let batch = if in_a_hurry { BATCH_IN_A_HURRY } else { BATCH };
+        self.load_next(batch);
         let mut expected_ns = 0;
-        for _ in 0..BATCH {
+        for _ in 0..batch {
             let Some(flows) = self.flows.as_mut().filter(|flows| !flows.node_full) else { break };
             let Some(served) = flows.queues.dequeue(cx.now) else { break };
             expected_ns += u64::from(flows.pace.cost.of(served.octets));
@@ -119,11 +125,11 @@ impl Sgsn {
 
     /// Loads what the next batch will touch, all flows side by side: a million mobiles are not in the cache, and each
     /// would be waited for by itself.
-    fn load_next(&self) {
+    fn load_next(&self, batch: usize) {
         let Some(flows) = &self.flows else { return };
-        flows.queues.prefetch_next(BATCH, Frame::touch);
+        let next = flows.queues.prefetch_next(batch, Frame::touch);
         let mut contexts = [None; BATCH];
-        for (context, flow) in contexts.iter_mut().zip(flows.queues.upcoming()) {
+        for (context, flow) in contexts.iter_mut().zip(flows.queues.upcoming()).take(next) {
             *context = self.contexts.at(flow).map(|(_, context)| context);
         }
         self.gb.flow.prefetch(contexts.iter().flatten().map(|context| context.mobile.index));
@@ -171,6 +177,20 @@ mod tests {
         assert_eq!(pace.begins(Instant(1_000_000)), None, "time stands still");
         pace.ended(Instant(1_000_000), 16_000, true);
         assert_eq!(pace.begins(Instant(20_000_000)), None);
+        assert_eq!(pace.cost(), COST);
+    }
+
+    #[test]
+    fn batches_of_one_instant_count_as_one() {
+        let mut pace = Pace::new(COST);
+        let mut now = Instant(5);
+        for _ in 0..2000 {
+            for _ in 0..3 {
+                assert_eq!(pace.begins(now), None);
+                pace.ended(now, 10_000, true);
+            }
+            now = Instant(now.0 + 30_000);
+        }
         assert_eq!(pace.cost(), COST);
     }
 }

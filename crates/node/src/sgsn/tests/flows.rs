@@ -134,7 +134,11 @@ fn real_time_is_served_first() {
     for number in 0..4 {
         bench.offer(0, &[number; 40]);
     }
+    let now = bench.around.now;
+    assert!(!bench.sgsn.is_in_a_hurry(now), "best effort waits for the end of a batch");
     bench.offer(1, &[9; 40]);
+    assert!(bench.sgsn.is_in_a_hurry(now));
+    assert!(!bench.sgsn.is_in_a_hurry(now + Duration::from_millis(100)), "no more of it came");
     bench.collect();
     assert_eq!(bench.numbers(1, 1), [9], "it came last");
     assert_eq!(bench.numbers(0, 4), [0, 1, 2, 3]);

@@ -132,9 +132,14 @@ impl Flow {
 
     /// A visit begins: its quantum, of which at least one packet is served whatever was owed.
     pub(super) fn visit(&mut self, quantum_ns: u32) {
+        self.deficit_ns = self.next_visit(quantum_ns);
+    }
+
+    /// What it may cost in its next visit.
+    pub(super) fn next_visit(&self, quantum_ns: u32) -> i32 {
         let quantum = u64::from(quantum_ns) * u64::from(self.weight);
         let quantum = i32::try_from(quantum.min(COST_MAX_NS)).unwrap_or(i32::MAX);
-        self.deficit_ns = self.deficit_ns.saturating_add(quantum).clamp(1, quantum);
+        self.deficit_ns.saturating_add(quantum).clamp(1, quantum)
     }
 
     /// After something came in: true where the backlog is now above the high watermark and was not before.

@@ -111,6 +111,8 @@ impl Cost {
     }
 }
 
+/// What is loaded side by side, at most.
+const PREFETCH: usize = 32;
 /// No cost and no quantum is above it, so that the sum of two fits an i32.
 const COST_MAX_NS: u64 = (i32::MAX / 2) as u64;
 
@@ -494,24 +496,60 @@ impl<T> FlowQueues<T> {
         self.load(flows);
     }
 
-    /// [`FlowQueues::prefetch`] of the next `turns` flows, 32 at most; `look` loads what their first packets hold, of
-    /// which nothing is left in the cache after the time that a full queue takes.
-    pub fn prefetch_next(&self, turns: usize, look: impl Fn(&T) -> u64) {
-        let first = self.load(self.upcoming().take(turns));
-        let items = first.into_iter().filter_map(|at| self.nodes.item(at));
+    /// Loads what the next `packets` packets to be served will touch, 32 at most, as far as their order is known: the
+    /// state of their flows, their nodes, and by `look` what they hold, of which nothing is left in the cache after the
+    /// time that a full queue takes. Returns of how many flows they are.
+    pub fn prefetch_next(&self, packets: usize, look: impl Fn(&T) -> u64) -> usize {
+        let mut ahead = [(NIL, 0); PREFETCH];
+        let (mut flows, mut left) = (0, packets.min(PREFETCH));
+        for (place, at) in ahead.iter_mut().zip(self.upcoming()) {
+            if left == 0 {
+                break;
+            }
+            let Some(flow) = self.flows.get(at as usize) else { continue };
+            let count = self.in_a_visit(flow).min(left);
+            *place = (flow.head, count);
+            (flows, left) = (flows + 1, left - count);
+        }
+        let mut nodes = [NIL; PREFETCH];
+        let mut found = 0;
+        let mut deepest = 1;
+        let mut depth = 0;
+        while depth < deepest {
+            for (at, count) in ahead.iter_mut().take(flows).filter(|(_, count)| *count > depth) {
+                deepest = deepest.max(*count);
+                if let Some(place) = nodes.get_mut(found) {
+                    (*place, found) = (*at, found + 1);
+                }
+                *at = self.nodes.touch(*at);
+            }
+            depth += 1;
+        }
+        let items = nodes.iter().take(found).filter_map(|at| self.nodes.item(*at));
         core::hint::black_box(items.fold(0_u64, |sum, item| sum.wrapping_add(look(item))));
+        flows
     }
 
-    /// Their first nodes.
-    fn load(&self, flows: impl IntoIterator<Item = u32>) -> [u32; 32] {
-        let mut first = [NIL; 32];
+    /// How many packets of a flow its next visit serves, by the mean of their lengths.
+    fn in_a_visit(&self, flow: &Flow) -> usize {
+        let pdus = u32::from(flow.pdus);
+        if pdus <= 1 {
+            return pdus as usize;
+        }
+        let quantum = self.quantum_ns.get(flow.home() as usize).copied().unwrap_or(1);
+        let budget = flow.next_visit(quantum).unsigned_abs();
+        pdus.min(budget.div_ceil(self.cost.of(flow.octets / pdus))) as usize
+    }
+
+    /// Their first nodes, and those behind them.
+    fn load(&self, flows: impl IntoIterator<Item = u32>) {
+        let mut first = [NIL; PREFETCH];
         for (at, flow) in first.iter_mut().zip(flows) {
             *at = self.flows.get(flow as usize).map_or(NIL, |flow| flow.head);
         }
         let second = first.map(|at| self.nodes.touch(at));
         let sum = second.iter().fold(0_u32, |sum, at| sum.wrapping_add(self.nodes.touch(*at)));
         core::hint::black_box(sum);
-        first
     }
 
     // ---- names of chains

@@ -1,4 +1,5 @@
 use super::*;
+use std::cell::RefCell;
 
 const FLOW: FlowConfig = FlowConfig {
     class: Class::BestEffort,
@@ -151,7 +152,13 @@ fn rounds_go_in_their_order() {
         fill(&mut queues, flow, flow * 10..flow * 10 + 4);
     }
     assert_eq!(queues.upcoming().collect::<Vec<_>>(), [2, 1, 4, 0, 3]);
-    queues.prefetch_next(100, |_| 1);
+    // Those of the turns that come next, side by side: the first packets of all these flows, then the second ones.
+    let looked = RefCell::new(Vec::new());
+    let flows = queues.prefetch_next(7, |item| {
+        looked.borrow_mut().push(*item);
+        1
+    });
+    assert_eq!((flows, looked.into_inner()), (5, vec![20, 10, 40, 0, 30, 1, 31]));
     let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
     // A visit of real time is one packet here, one of best effort two for each unit of weight.
     assert_eq!(order, [20, 21, 22, 23, 10, 40, 11, 41, 12, 42, 13, 43, 0, 1, 30, 31, 32, 33, 2, 3]);
