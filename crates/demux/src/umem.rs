@@ -1,5 +1,10 @@
 //! The memory that this process and the kernel share: chunks of [`FRAME_SIZE`] octets, each the home of one frame.
 //!
+//! The chunks do not stand close to each other: an odd number of cache lines lies from one to the next. At a power of two
+//! the lines that packets use would be the same few in every chunk, and fight for a quarter of the cache's sets while the
+//! others stood empty. The kernel calls such a region unaligned, and then has its own notes on a chunk from a stack
+//! of those used last, instead of a cold table with one for each chunk.
+//!
 //! A chunk belongs to this process, as a [`StaticBuffer`], or to one [`Holder`] in the kernel: the sockets of one device.
 //! [`Umem::give`] and [`Umem::take`] move it. The table of who holds what makes every misuse harmless: an address that
 //! the kernel returns though it does not hold the chunk is refused.
@@ -10,6 +15,11 @@ use core::ptr::NonNull;
 use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
 use std::io;
 
+/// From one chunk to the next, in octets.
+const STRIDE: usize = FRAME_SIZE + 64;
+const _: () = assert!(STRIDE % 128 == 64, "an odd number of lines");
+/// Where an address of the kernel has the offset of the data from the address given to it.
+const OFFSET_SHIFT: u32 = 48;
 /// A huge page, in octets.
 const HUGE_PAGE: usize = 2 << 20;
 
@@ -53,7 +63,7 @@ impl Iterator for Buffers {
         }
         self.next += 1;
         // SAFETY: the chunk lies inside the region, which is never unmapped, and is given out here for the first time.
-        Some(unsafe { &mut *self.base.as_ptr().add(index * FRAME_SIZE).cast::<[u8; FRAME_SIZE]>() })
+        Some(unsafe { &mut *self.base.as_ptr().add(index * STRIDE).cast::<[u8; FRAME_SIZE]>() })
     }
 }
 
@@ -66,7 +76,7 @@ impl Umem {
     pub fn new(chunks: usize) -> io::Result<(Self, Buffers)> {
         let len = chunks
             .max(1)
-            .checked_mul(FRAME_SIZE)
+            .checked_mul(STRIDE)
             .and_then(|len| len.checked_next_multiple_of(HUGE_PAGE))
             .ok_or(io::ErrorKind::OutOfMemory)?;
         let reserved = map(len, libc::MAP_HUGETLB | libc::MAP_POPULATE);
@@ -82,7 +92,7 @@ impl Umem {
     /// The buffer, where it is none of this region.
     pub fn give(&mut self, buffer: StaticBuffer, to: Holder) -> Result<u64, StaticBuffer> {
         let offset = buffer.as_ptr().addr().wrapping_sub(self.base.addr().get());
-        match self.holders.get_mut(offset / FRAME_SIZE) {
+        match self.holders.get_mut(offset / STRIDE) {
             Some(holder) => {
                 *holder = to.0.get();
                 Ok(offset as u64)
@@ -94,8 +104,9 @@ impl Umem {
     /// Takes the buffer that holds `address` back from the kernel, and says where in it the address lies. `None` where
     /// `from` does not hold it.
     pub fn take(&mut self, address: u64, from: Holder) -> Option<(StaticBuffer, usize)> {
-        let address = usize::try_from(address).ok()?;
-        let (index, offset) = (address / FRAME_SIZE, address % FRAME_SIZE);
+        let place = (address & ((1 << OFFSET_SHIFT) - 1)) + (address >> OFFSET_SHIFT);
+        let place = usize::try_from(place).ok()?;
+        let (index, offset) = (place / STRIDE, place % STRIDE);
         let holder = self.holders.get_mut(index)?;
         if *holder != from.0.get() {
             return None;
@@ -121,7 +132,7 @@ impl Umem {
         // SAFETY: the chunk lies inside the region, which is never unmapped. Its buffer was consumed by `give`, which
         // set the holder; both callers have just found and cleared that mark, so that no other reference exists, and
         // the kernel has given the chunk up: it returned its address, or its sockets are closed.
-        unsafe { &mut *self.base.as_ptr().add(index * FRAME_SIZE).cast::<[u8; FRAME_SIZE]>() }
+        unsafe { &mut *self.base.as_ptr().add(index * STRIDE).cast::<[u8; FRAME_SIZE]>() }
     }
 
     /// Chunks that `holder` has.
@@ -144,7 +155,7 @@ impl Umem {
 
     /// Its first octet and its length in octets, to register it with a socket.
     pub(crate) const fn extent(&self) -> (NonNull<u8>, usize) {
-        (self.base, self.holders.len() * FRAME_SIZE)
+        (self.base, self.holders.len() * STRIDE)
     }
 }
 
@@ -206,13 +217,13 @@ mod tests {
         let third = buffers.remove(2);
         third[7] = 9;
         let address = umem.give(third, GN).unwrap();
-        assert_eq!(address, 2 * FRAME_SIZE as u64);
+        assert_eq!(address, 2 * STRIDE as u64);
         assert!(umem.take(address, GB).is_none(), "another's");
         assert_eq!(umem.held(GN), 1);
-        let (third, offset) = umem.take(address + 256, GN).unwrap();
+        let (third, offset) = umem.take(address | 256 << OFFSET_SHIFT, GN).unwrap();
         assert_eq!((offset, third[7]), (256, 9));
         assert!(umem.take(address, GN).is_none(), "only once");
-        assert!(umem.take(u64::MAX, GN).is_none() && umem.take(4 * FRAME_SIZE as u64, GN).is_none());
+        assert!(umem.take(u64::MAX, GN).is_none() && umem.take(4 * STRIDE as u64, GN).is_none());
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Xsk {
             len: len as u64,
             chunk_size: u32::try_from(FRAME_SIZE).unwrap_or(0),
             headroom: 0,
-            flags: 0,
+            flags: libc::XDP_UMEM_UNALIGNED_CHUNK_FLAG,
             tx_metadata_len: 0,
         };
         set_option(&socket, libc::XDP_UMEM_REG, &registration)?;
