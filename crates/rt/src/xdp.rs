@@ -21,9 +21,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// Frames that stay in the pool for the machines when the fill rings are filled.
 const RESERVE: usize = 1024;
-/// Frames taken from the ring of a class in one turn: more than a turn's polls bring in, or the ring would overflow in order of
+/// Frames taken from the ring of a class in one turn: all that it holds, or it would overflow in order of
 /// arrival, which knows neither users nor precedence.
-const TURN: usize = 256;
+const TURN: usize = 1024;
 /// Devices of one process.
 const DEVICES_MAX: usize = 32;
 /// How often devices that are away are looked for where the kernel does not tell.

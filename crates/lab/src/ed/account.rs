@@ -203,8 +203,10 @@ impl Step {
         if let Some(why) = self.fault() {
             return Some(why);
         }
-        if self.offered_pps() < OFFERED_MIN * self.intended_pps {
-            let (offered, intended) = (self.offered_pps() / 1000.0, self.intended_pps / 1000.0);
+        // While its own core was away its schedule waited.
+        let intended = self.intended_pps * (1.0 - (self.paused_s / self.window_s).min(1.0));
+        if self.offered_pps() < OFFERED_MIN * intended {
+            let (offered, intended) = (self.offered_pps() / 1000.0, intended / 1000.0);
             return Some(format!(
                 "the generator offered {offered:.1} kpps where {intended:.1} were intended"
             ));
@@ -213,11 +215,18 @@ impl Step {
         (own > RING_LOSS_MAX).then(|| format!("the rings lost {:.3} %", own * 100.0))
     }
 
+    /// The least share that a group got of what it is entitled to, in the window.
+    #[must_use]
+    pub fn least_share(&self) -> f64 {
+        self.groups.iter().map(|group| group.share(self.window_s)).fold(1.0, f64::min)
+    }
+
     /// True where every group got at least the part `least` of what it is entitled to, in the window.
     #[must_use]
     pub fn is_whole(&self, least: f64) -> bool {
         let least = least * (1.0 - to_f64(self.excused_losses()) / to_f64(self.offered_all().max(1)));
-        self.groups.iter().all(|group| group.offered == 0 || group.share(self.window_s) >= least)
+        let mut entitled = self.groups.iter().filter(|group| group.offered > 0 && group.due_pps > 0.0);
+        entitled.all(|group| group.share(self.window_s) >= least)
     }
 
     /// For the JSON.
@@ -285,6 +294,9 @@ mod tests {
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
         (step.wrong, step.intended_pps) = (0, 160.0);
         assert!(step.unsound().is_some_and(|why| why.starts_with("the generator offered 0.1 kpps")));
+        step.paused_s = 0.05;
+        assert_eq!(step.unsound().as_deref(), None, "its schedule waited for 5 % of the window");
+        step.paused_s = 0.0;
         (step.intended_pps, step.queued, step.nameless) = (150.0, 0, true);
         assert_eq!(step.unsound(), None, "a candidate without names cannot be held to the account");
     }

@@ -48,6 +48,7 @@ pub struct Bed {
     sgsn: Namespace,
     home: NetworkNamespace,
     there: NetworkNamespace,
+    here: NetworkNamespace,
 }
 
 impl Bed {
@@ -69,6 +70,7 @@ impl Bed {
         let bed = Self {
             home: NetworkNamespace::current()?,
             there: NetworkNamespace::named(load.name())?,
+            here: NetworkNamespace::named(sgsn.name())?,
             load,
             sgsn,
         };
@@ -189,44 +191,42 @@ impl Bed {
         Ok(result)
     }
 
-    /// Every counter of all four devices, as `DEVICE.NAME`. What a veth device could not send, `tx_dropped`, is what the ring
-    /// of its peer had no place for.
+    /// The counters of all four devices, as `DEVICE.NAME`, and those of all UDP sockets at the SGSN's end, as `udp.NAME`.
+    /// What a veth device could not send, `tx_dropped`, is what the ring of its peer had no place for.
     ///
     /// # Errors
     /// Where they cannot be read.
-    pub fn device_counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
-        let mut found = Vec::new();
-        for (namespace, device) in
-            [(&self.sgsn, "gn0"), (&self.sgsn, "gb0"), (&self.load, "gn1"), (&self.load, "gb1")]
-        {
-            let text = namespace.output_of("ethtool", &["-S", device])?;
-            for line in text.lines() {
-                if let Some((name, value)) = line.trim().split_once(": ")
-                    && let Ok(value) = value.parse()
-                {
-                    found.push((format!("{device}.{name}"), value));
-                }
-            }
-        }
-        let script =
-            "cd /sys/class/net; for d in g[bn]?; do echo $d.tx_dropped $(cat $d/statistics/tx_dropped); done";
-        for namespace in [&self.sgsn, &self.load] {
-            let text = namespace.output_of("sh", &["-c", script])?;
-            found.extend(text.lines().filter_map(|line| {
-                let (name, value) = line.split_once(' ')?;
-                Some((name.to_owned(), value.parse().ok()?))
-            }));
-        }
-        Ok(found)
+    pub fn counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
+        // This thread's, and no program's: it is read several times in each step.
+        let read = |what: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{what}"));
+        let theirs = self.at_load(|| read("dev"))??;
+        self.here.enter()?;
+        let ours = read("dev").and_then(|dev| Ok((dev, read("snmp")?)));
+        self.home.enter()?;
+        let (ours, snmp) = ours?;
+        Ok([parse_devices(&theirs), parse_devices(&ours), parse_snmp(&snmp)].concat())
     }
+}
 
-    /// The counters of all UDP sockets at the SGSN's end, as `udp.NAME`.
-    ///
-    /// # Errors
-    /// Where they cannot be read.
-    pub fn socket_counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
-        Ok(parse_snmp(&self.sgsn.output_of("cat", &["/proc/net/snmp"])?))
-    }
+/// The counters of devices in `/proc/net/dev`, as `DEVICE.NAME`.
+fn parse_devices(text: &str) -> Vec<(String, u64)> {
+    const COLUMNS: [(usize, &str); 6] = [
+        (1, "rx_packets"),
+        (3, "rx_dropped"),
+        (4, "rx_fifo_errors"),
+        (9, "tx_packets"),
+        (10, "tx_errors"),
+        (11, "tx_dropped"),
+    ];
+    let devices = text.lines().filter_map(|line| line.trim().split_once(':'));
+    let devices = devices.filter(|(name, _)| name.starts_with('g'));
+    devices
+        .flat_map(|(name, values)| {
+            let values: Vec<u64> = values.split_whitespace().map_while(|value| value.parse().ok()).collect();
+            COLUMNS.map(|(at, column)| Some((format!("{name}.{column}"), *values.get(at)?)))
+        })
+        .flatten()
+        .collect()
 }
 
 /// The counters of UDP in `/proc/net/snmp`, as `udp.NAME`.
@@ -368,6 +368,22 @@ mod tests {
         let text = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams RcvbufErrors\nUdp: 10 3\nUdpLite: X\nUdpLite: 9\n";
         let expected = [("udp.InDatagrams".to_owned(), 10), ("udp.RcvbufErrors".to_owned(), 3)];
         assert_eq!(parse_snmp(text), expected);
+    }
+
+    #[test]
+    fn counters_of_devices() {
+        let text = "Inter-|   Receive\n face |bytes packets\n    lo: 1 1 0 0 0 0 0 0 1 1 0 0 0 0 0 0\n   \
+                    gn0: 900 7 0 5 6 0 0 0 800 8 9 10 0 0 0 0\n";
+        let found = parse_devices(text);
+        let expected = [
+            ("gn0.rx_packets", 7),
+            ("gn0.rx_dropped", 5),
+            ("gn0.rx_fifo_errors", 6),
+            ("gn0.tx_packets", 8),
+            ("gn0.tx_errors", 9),
+            ("gn0.tx_dropped", 10),
+        ];
+        assert_eq!(found, expected.map(|(name, value)| (name.to_owned(), value)));
     }
 
     #[test]

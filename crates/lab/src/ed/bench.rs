@@ -16,6 +16,17 @@ pub const OFFERED_MAX: f64 = 0.75;
 const BELOW_NEGOTIATED: f64 = 0.995;
 /// Packets/s that are offered where only dropping is measured: enough to fill the batches.
 const FULL_DROP_PPS: f64 = 1_500_000.0;
+/// Steps of the search for saturation, until it is found for the first time.
+pub const COARSE: f64 = 1.15;
+/// And when it is known about.
+pub const FINE: f64 = 1.025;
+/// The same for bare loops.
+const BARE: f64 = 1.04;
+/// How long a step begins before its window where buckets have to be used up first, of policing or of flow control.
+pub const BUCKETS_S: f64 = 0.4;
+/// Steps of one search at most.
+const SEARCH: u32 = 24;
+const SEARCH_QUICK: u32 = 6;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
 /// How often a step that is not sound is made again.
@@ -52,7 +63,7 @@ impl Sizes {
             cells: 802,
             repetitions: 5,
             window_s: 0.25,
-            warm_up_s: 0.25,
+            warm_up_s: 0.15,
             buffer_ms: 200,
             quick: true,
         };
@@ -244,6 +255,10 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn mix(&self, setup: &Setup, pps: f64, f: f64) -> Offer {
         let k = exceeding_per_good(f);
+        // Who is policed and good keeps to what it has negotiated, packet by packet.
+        let spacing = |exceeds: bool| {
+            if setup.policing && !exceeds { Spacing::Fixed } else { Spacing::Exponential }
+        };
         let half = users_for(pps / 2.0, setup, (setup.users - setup.real_time) / 2);
         let each = pps / 2.0 / f64::from(half);
         let group = |name, offset, pps_each| Group {
@@ -251,7 +266,7 @@ impl<'a> Bench<'a> {
             members: Members { first: setup.real_time + offset, stride: 2, count: half },
             pps_each,
             due_pps_each: each,
-            spacing: Spacing::Exponential,
+            spacing: spacing(pps_each > each),
         };
         self.offer(setup, vec![group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))])
     }
@@ -268,8 +283,10 @@ impl<'a> Bench<'a> {
         mut bracket: Bracket,
         make: &dyn Fn(&Self, f64) -> Offer,
     ) -> Result<(f64, bool), String> {
-        for _ in 0..24 {
-            let Some(load) = bracket.next_load() else { break };
+        for count in 0..SEARCH {
+            // A quick run takes what it has found after a while; but something it has to find.
+            let enough = self.sizes.quick && count >= SEARCH_QUICK && bracket.found() > 0.0;
+            let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step(chain, axis, &offer)?;
             bracket.tell(step.is_whole(WHOLE) && step.wrong == 0);
@@ -296,26 +313,13 @@ impl<'a> Bench<'a> {
                 if self.has_enough(runner.candidate, repetition) {
                     continue;
                 }
-                let axis: Axis = vec![
-                    ("candidate", json!(runner.candidate.name())),
-                    ("what", json!("saturation")),
-                    ("exceeding_percent", json!((f * 100.0).round())),
-                    ("policing", json!(setup.policing)),
-                    ("work_ns", json!(setup.work_ns)),
-                    ("octets", json!(setup.octets)),
-                    ("repetition", json!(repetition)),
-                ];
                 let last = found.pps.median();
                 let bracket = if last.is_finite() && last > 0.0 {
-                    Bracket::new(last, 1.02, 1.021, cap)
+                    Bracket::new(last, FINE, FINE + 0.001, cap)
                 } else {
-                    Bracket::new(guess(runner.candidate), 1.15, 1.021, cap)
+                    Bracket::new(guess(runner.candidate), COARSE, FINE + 0.001, cap)
                 };
-                let make = |bench: &Self, load: f64| bench.mix(setup, load, f);
-                let (pps, capped) =
-                    self.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
-                found.pps.push(pps);
-                found.capped |= capped;
+                self.search(runner, (setup, f, repetition), bracket, found)?;
             }
         }
         for (runner, found) in runners.iter().zip(&found) {
@@ -323,6 +327,34 @@ impl<'a> Bench<'a> {
             self.lab.say(&line);
         }
         Ok(found)
+    }
+
+    /// Searches for saturation once, and adds it to what was `found`.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn search(
+        &mut self,
+        runner: &mut Runner,
+        (setup, f, repetition): (&Setup, f64, u32),
+        bracket: Bracket,
+        found: &mut Found,
+    ) -> Result<(), String> {
+        let axis: Axis = vec![
+            ("candidate", json!(runner.candidate.name())),
+            ("what", json!("saturation")),
+            ("exceeding_percent", json!((f * 100.0).round())),
+            ("policing", json!(setup.policing)),
+            ("work_ns", json!(setup.work_ns)),
+            ("octets", json!(setup.octets)),
+            ("repetition", json!(repetition)),
+        ];
+        let make = |bench: &Self, load: f64| bench.mix(setup, load, f);
+        let (pps, capped) =
+            self.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
+        found.pps.push(pps);
+        found.capped |= capped;
+        Ok(())
     }
 
     /// Packets/s that the machine drops at most where all contexts are blocked: one over the cost d of each.
@@ -333,42 +365,57 @@ impl<'a> Bench<'a> {
         let mut rates = Samples::default();
         let mut chain = self.lab.bare(Bare::Drop, setup)?;
         for repetition in 0..self.sizes.repetitions {
-            let offer = self.offer(setup, vec![everybody(setup, FULL_DROP_PPS)]);
-            let step = chain.step(&offer)?;
-            // The ring overflows while it fills: the book has it, and nobody is held to it.
-            let axis = vec![("bare", json!(Bare::Drop.name())), ("repetition", json!(repetition))];
-            self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
-            rates.push(step.drop_rate());
+            self.drop_step(chain.as_mut(), (setup, repetition), &mut rates)?;
         }
         self.lab.say(&format!("bare drop: {}", rates.kpps()));
         Ok(rates)
     }
 
-    /// Saturation of a bare loop, by the same rule as that of an SGSN.
+    /// The same once.
     ///
     /// # Errors
     /// The chain's.
-    pub fn bare_rate(&mut self, bare: Bare, setup: &Setup, cap: f64) -> Result<Samples, String> {
-        let mut rates = Samples::default();
-        let mut chain = self.lab.bare(bare, setup)?;
-        for repetition in 0..self.sizes.repetitions {
-            let axis: Axis = vec![
-                ("bare", json!(bare.name())),
-                ("octets", json!(setup.octets)),
-                ("repetition", json!(repetition)),
-            ];
-            let last = rates.median();
-            let bracket = if last.is_finite() && last > 0.0 {
-                Bracket::new(last, 1.025, 1.026, cap)
-            } else {
-                Bracket::new(500_000.0, 1.2, 1.03, cap)
-            };
-            let make = |bench: &Self, load: f64| bench.offer(setup, vec![everybody(setup, load)]);
-            let (pps, _) = self.saturation(chain.as_mut(), &axis, bracket, &make)?;
-            rates.push(pps);
-        }
-        self.lab.say(&format!("bare {}: {}", bare.name(), rates.kpps()));
-        Ok(rates)
+    pub fn drop_step(
+        &mut self,
+        chain: &mut dyn Chain,
+        (setup, repetition): (&Setup, u32),
+        rates: &mut Samples,
+    ) -> Result<(), String> {
+        let offer = self.offer(setup, vec![everybody(setup, FULL_DROP_PPS)]);
+        let step = chain.step(&offer)?;
+        // The ring overflows while it fills: the book has it, and nobody is held to it.
+        let axis = vec![("bare", json!(Bare::Drop.name())), ("repetition", json!(repetition))];
+        self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
+        rates.push(step.drop_rate());
+        Ok(())
+    }
+
+    /// Saturation of a bare loop, by the same rule as that of an SGSN, once.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn bare_once(
+        &mut self,
+        (bare, chain): (Bare, &mut dyn Chain),
+        setup: &Setup,
+        (repetition, cap): (u32, f64),
+        rates: &mut Samples,
+    ) -> Result<(), String> {
+        let axis: Axis = vec![
+            ("bare", json!(bare.name())),
+            ("octets", json!(setup.octets)),
+            ("repetition", json!(repetition)),
+        ];
+        let last = rates.median();
+        let bracket = if last.is_finite() && last > 0.0 {
+            Bracket::new(last, BARE, BARE + 0.001, cap)
+        } else {
+            Bracket::new(500_000.0, COARSE, BARE + 0.001, cap)
+        };
+        let make = |bench: &Self, load: f64| bench.offer(setup, bare_groups(bare, setup, load, 0.0));
+        let (pps, _) = self.saturation(chain, &axis, bracket, &make)?;
+        rates.push(pps);
+        Ok(())
     }
 
     /// A claim, as a row of the table.
@@ -454,6 +501,27 @@ pub fn everybody(setup: &Setup, load: f64) -> Group {
         due_pps_each: each,
         spacing: Spacing::Exponential,
     }
+}
+
+/// What a bare loop is offered: packets/s for those whom it serves, and the fraction of all that is for those whom it has
+/// blocked, where there are any.
+#[must_use]
+pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Group> {
+    if bare != Bare::Xsk {
+        return vec![everybody(setup, load)];
+    }
+    let half = setup.users / 2;
+    let group = |name, first, pps: f64, due: f64| Group {
+        name,
+        members: Members { first, stride: 2, count: half },
+        pps_each: pps / f64::from(half),
+        due_pps_each: due / f64::from(half),
+        spacing: Spacing::Exponential,
+    };
+    let others = load * exceeding_per_good(blocked);
+    let mut groups = vec![group("all", 0, load, load)];
+    groups.extend((others > 0.0).then(|| group("blocked", 1, others, 0.0)));
+    groups
 }
 
 /// A saturation that was found.

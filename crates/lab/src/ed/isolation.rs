@@ -5,7 +5,8 @@
 //! kept its users.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, BRIEF, Bench, Runner, cap, s_f};
+use super::bench::{Axis, BRIEF, BUCKETS_S, Bench, COARSE, FINE, Found, Runner, cap, s_f};
+use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Candidate, Lower, Members, Setup, osmo, thesis};
@@ -15,6 +16,8 @@ use serde_json::json;
 const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
 /// Those of a candidate that no bound names, in a quick run.
 const FRACTIONS_QUICK: [f64; 3] = [0.0, 0.5, 0.9];
+/// Loads, as multiples of what could be delivered whole.
+const TIMES: [f64; 2] = [0.8, 1.2];
 /// What a good user gets below saturation.
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.
@@ -31,6 +34,7 @@ pub(super) struct Shares {
 }
 
 /// One candidate at one load: its shares by fraction.
+#[derive(Debug, Clone)]
 struct Scenario {
     candidate: Candidate,
     times: f64,
@@ -84,48 +88,67 @@ fn configuration(
     let fractions: &[f64] = if bench.sizes.quick && is_osmo { &FRACTIONS_QUICK } else { &FRACTIONS };
     let guess = if is_osmo { osmo::GUESS_PPS } else { 350_000.0 };
     let mut runners = bench.start(candidates, setup)?;
-    let found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
-    let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
     if !setup.policing {
         let bad = Members { first: 1, stride: 2, count: setup.users / 2 };
         for runner in &mut runners {
             bench.turn(runner, |_, chain| chain.lower(&Lower::Mobiles(bad, setup.pps_each())))?;
         }
     }
-    let mut scenarios: Vec<Scenario> = Vec::new();
-    for times in [0.8, 1.2] {
-        let first = scenarios.len();
-        scenarios.extend(runners.iter().map(|runner| {
-            Scenario {
-                candidate: runner.candidate,
-                times,
-                points: fractions
-                    .iter()
-                    .filter(|f| !bench.has_enough(runner.candidate, BRIEF) || FRACTIONS_QUICK.contains(f))
-                    .map(|f| (*f, Shares::default()))
-                    .collect(),
+    let sizes = bench.sizes;
+    let mut scenarios = Vec::new();
+    for runner in &mut runners {
+        let points: Vec<(f64, Shares)> = fractions
+            .iter()
+            .filter(|f| !bench.has_enough(runner.candidate, BRIEF) || FRACTIONS_QUICK.contains(f))
+            .map(|f| (*f, Shares::default()))
+            .collect();
+        let candidate = runner.candidate;
+        scenarios.push((
+            Found::default(),
+            TIMES.map(|times| Scenario { candidate, times, points: points.clone() }),
+        ));
+    }
+    for repetition in 0..bench.sizes.repetitions {
+        for (runner, (found, own)) in runners.iter_mut().zip(&mut scenarios) {
+            if bench.has_enough(runner.candidate, repetition) {
+                continue;
             }
-        }));
-        for repetition in 0..bench.sizes.repetitions {
-            for f in fractions.iter().copied() {
-                for ((runner, s0), scenario) in
-                    runners.iter_mut().zip(&s0).zip(scenarios.iter_mut().skip(first))
-                {
-                    let brief = bench.has_enough(runner.candidate, repetition);
-                    let Some((_, shares)) =
-                        scenario.points.iter_mut().find(|(other, _)| (*other - f).abs() < 1e-9 && !brief)
-                    else {
-                        continue;
-                    };
-                    let own = if runner.candidate == Candidate::Xdp { s_f(*s0, drop_pps, f) } else { *s0 };
-                    let load = (times * own).min(cap(drop_pps, f));
-                    let step = one(bench, runner, setup, (times, f, repetition), load)?;
-                    note(shares, &step);
-                }
+            // The machine changes by the minute: what is whole is asked anew.
+            let most = cap(drop_pps, 0.0);
+            let bracket = if found.pps.is_empty() {
+                Bracket::new(guess, COARSE, FINE + 0.001, most)
+            } else {
+                Bracket::new(found.pps.median(), FINE, FINE + 0.001, most)
+            };
+            bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
+            bench.sizes.warm_up_s = sizes.warm_up_s.max(BUCKETS_S);
+            for scenario in own {
+                repeat(bench, runner, setup, (repetition, found.pps.at(repetition), drop_pps), scenario)?;
             }
+            bench.sizes = sizes;
         }
     }
-    Ok(scenarios)
+    for (runner, (found, _)) in runners.iter().zip(&scenarios) {
+        bench.lab.say(&format!("{}: saturation {}", runner.candidate, found.pps.kpps()));
+    }
+    Ok(scenarios.into_iter().flat_map(|(_, own)| own).collect())
+}
+
+/// One repetition of a scenario at all its fractions.
+fn repeat(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    setup: &Setup,
+    (repetition, s0, drop_pps): (u32, f64, f64),
+    scenario: &mut Scenario,
+) -> Result<(), String> {
+    for (f, shares) in &mut scenario.points {
+        let own = if runner.candidate == Candidate::Xdp { s_f(s0, drop_pps, *f) } else { s0 };
+        let load = (scenario.times * own).min(cap(drop_pps, *f));
+        let step = one(bench, runner, setup, (scenario.times, *f, repetition), load)?;
+        note(shares, &step);
+    }
+    Ok(())
 }
 
 fn one(

@@ -96,7 +96,7 @@ impl fmt::Display for Candidate {
 pub enum Bare {
     /// The kernel program parses, finds the context blocked, and drops.
     Drop,
-    /// AF_XDP receives, headers are rewritten in place, AF_XDP sends to Gb.
+    /// AF_XDP receives, headers are rewritten in place, AF_XDP sends to Gb. Every second user is blocked.
     Xsk,
     /// `recvmmsg` with busy polling, then a batch to Gb.
     Socket,

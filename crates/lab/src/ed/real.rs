@@ -340,8 +340,7 @@ impl RealChain {
                 self.bed.sgsn().output_of(&program, &["vty", address, "show counters"]).map_err(text)?;
             all.extend(peers::read_counters(&answer));
         }
-        all.extend(self.bed.device_counters().map_err(text)?);
-        all.extend(self.bed.socket_counters().map_err(text)?);
+        all.extend(self.bed.counters().map_err(text)?);
         if self.bare == Some(Bare::Drop) {
             all.extend(peers::read_counters(self.process.last_words().lines().last().unwrap_or_default()));
         }

@@ -70,6 +70,12 @@ impl Samples {
         Self(self.0.iter().map(|value| value / divisor).collect())
     }
 
+    /// The one of a repetition; not a number where there is none.
+    #[must_use]
+    pub fn at(&self, repetition: u32) -> f64 {
+        self.0.get(repetition as usize).copied().unwrap_or(f64::NAN)
+    }
+
     /// Each with its number from 1, as a figure's x.
     pub fn each(&self) -> impl Iterator<Item = (f64, f64)> {
         self.0.iter().copied().zip(1_u32..).map(|(value, n)| (f64::from(n), value))

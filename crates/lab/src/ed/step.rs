@@ -1,7 +1,7 @@
 //! A load as a person asks for it, offered again and again: to look at one candidate alone, with a profiler beside it.
 
 use super::account::Step;
-use super::bench::{Bench, Sizes, everybody};
+use super::bench::{Bench, Sizes, bare_groups};
 use super::delay::real_time;
 use super::real::RealLab;
 use super::{Bare, Candidate, Lab};
@@ -47,8 +47,8 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     setup.real_time = ask.real_time;
     let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
-    if bare.is_some_and(|bare| bare != Bare::TwoRings) {
-        offer.groups = vec![everybody(&setup, ask.pps)];
+    if let Some(bare) = bare.filter(|bare| *bare != Bare::TwoRings) {
+        offer.groups = bare_groups(bare, &setup, ask.pps, ask.exceeding);
     }
     offer.groups.extend((ask.real_time > 0).then(|| real_time(&setup)));
     let mut chain = match (bare, Candidate::named(&ask.who)) {

@@ -113,7 +113,8 @@ fn ethernet(name: &str) -> Result<[u8; 6], String> {
     super::super::bed::parse_ethernet(&text).ok_or_else(|| format!("{path}: {text}"))
 }
 
-/// A context for each user; all blocked where only dropping is measured.
+/// A context for each user; all blocked where only dropping is measured, and every second one where what exceeds is to be
+/// dropped beside what is forwarded.
 fn classifier(options: &Options) -> Result<Classifier, String> {
     let config = Config {
         addresses: vec![GN_SGSN.parse().map_err(|error| format!("{GN_SGSN}: {error}"))?],
@@ -134,7 +135,8 @@ fn classifier(options: &Options) -> Result<Classifier, String> {
         };
         let mut apply = |change| classifier.apply(&change).map_err(|error| error.to_string());
         apply(RuleChange::Install(rule))?;
-        if options.bare == Bare::Drop {
+        let second = options.bare == Bare::Xsk && user % 2 == 1;
+        if second || options.bare == Bare::Drop {
             apply(RuleChange::Block(rule.key, Block::FlowControl))?;
         }
     }
