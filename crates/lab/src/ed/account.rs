@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 /// What the drivers' rings may lose, before the classifier sees it or before the sink does, of all that is offered.
 pub const RING_LOSS_MAX: f64 = 1e-4;
 
-/// The part of a window for which the machine may take a core away before the step says nothing about the SGSN.
+/// The part of a step for which the machine may take a core away before the step says nothing about the SGSN: on a shared
+/// machine every long one has some of it.
 const AWAY_MAX: f64 = 0.02;
 
 /// What the generator offers at least, of what was intended.
@@ -159,12 +160,20 @@ impl Step {
         i64::try_from(self.offered_all()).unwrap_or(i64::MAX) - i64::try_from(known).unwrap_or(i64::MAX)
     }
 
+    /// Length of the step in s, by what was offered before the window beside it.
+    #[must_use]
+    pub fn whole_s(&self) -> f64 {
+        let sum = |count: &dyn Fn(&GroupCount) -> u64| to_f64(self.groups.iter().map(count).sum());
+        let inside = sum(&|group| group.offered);
+        if inside > 0.0 { self.window_s * sum(&|group| group.offered_all) / inside } else { self.window_s }
+    }
+
     /// Why another step would say more, though this one's account may close: the machine was busy with something else.
     #[must_use]
     pub fn disturbed(&self) -> Option<String> {
         let away = self.away_s.unwrap_or(self.core.stolen_s);
         let worst = away.max(self.paused_s);
-        if worst > AWAY_MAX * self.window_s {
+        if worst > AWAY_MAX * self.whole_s() {
             return Some(format!("the machine took a core away for {:.1} ms", worst * 1e3));
         }
         self.far.then(|| {

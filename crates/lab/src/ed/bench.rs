@@ -447,7 +447,7 @@ impl<'a> Bench<'a> {
         );
         self.remarks.push(format!(
             "{} of {steps} steps were made again since the machine was busy with something else, {} count although it was: \
-             it took a core away for more than 2 % of the window, or moved the two far from each other",
+             it took a core away for more than 2 % of the step, or moved the two far from each other",
             self.repeated, self.disturbed
         ));
         self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));

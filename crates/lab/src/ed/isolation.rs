@@ -5,7 +5,7 @@
 //! kept its users.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, BRIEF, BUCKETS_S, Bench, COARSE, FINE, Found, Runner, cap, s_f};
+use super::bench::{Axis, BUCKETS_S, Bench, COARSE, FINE, Found, Runner, cap, s_f};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
@@ -47,7 +47,8 @@ struct Scenario {
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
-    bench.brief = Some(BRIEF);
+    // The others are only shown.
+    bench.brief = Some(1);
     let mut drawn = Vec::new();
     for policing in [true, false] {
         let mut setup = bench.setup(KBPS);
@@ -99,7 +100,9 @@ fn configuration(
     for runner in &mut runners {
         let points: Vec<(f64, Shares)> = fractions
             .iter()
-            .filter(|f| !bench.has_enough(runner.candidate, BRIEF) || FRACTIONS_QUICK.contains(f))
+            .filter(|f| {
+                !bench.has_enough(runner.candidate, bench.sizes.repetitions) || FRACTIONS_QUICK.contains(f)
+            })
             .map(|f| (*f, Shares::default()))
             .collect();
         let candidate = runner.candidate;

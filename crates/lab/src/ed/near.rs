@@ -16,7 +16,7 @@ const TURNS: u32 = 2_000;
 /// So many looks, of which the median counts.
 const LOOKS: usize = 3;
 /// Cores are near where a round trip takes at most so many times the shortest one that was seen.
-const NEAR: f64 = 1.8;
+const NEAR: f64 = 3.0;
 /// From one look to the next while they are far.
 const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
