@@ -159,32 +159,19 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
         }
         LabCommand::Step(step) => {
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-            let StepArguments {
-                who,
-                pps,
-                exceeding,
-                users,
-                octets,
-                real_time,
-                work_ns,
-                buffer_ms,
-                seconds,
-                steps,
-                out,
-            } = step;
             let ask = ed::step::Ask {
-                who,
-                pps,
-                exceeding,
-                users,
-                octets,
-                real_time,
-                work_ns,
-                buffer_ms,
-                seconds,
-                steps,
+                who: step.who,
+                pps: step.pps,
+                exceeding: step.exceeding,
+                users: step.users,
+                octets: step.octets,
+                real_time: step.real_time,
+                work_ns: step.work_ns,
+                buffer_ms: step.buffer_ms,
+                seconds: step.seconds,
+                steps: step.steps,
             };
-            ed::step::run(gannet, &ask, &out, &mut |line| println!("{line}"))?;
+            ed::step::run(gannet, &ask, &step.out, &mut |line| println!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port } => {

@@ -2,7 +2,8 @@
 
 use super::Setup;
 use super::bed::{Bed, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN};
-use crate::load::traffic::{CellSpec, FlowSpec, Group, Side, Traffic, TrafficConfig};
+use crate::load::run::cells_of;
+use crate::load::traffic::{FlowSpec, Group, Side, Traffic, TrafficConfig};
 use crate::load::{Load, LoadConfig, Order, Outcome, Profile, imsi};
 use core::net::Ipv4Addr;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -106,14 +107,7 @@ pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) 
         Ok(Side { device: device.to_owned(), local: address(local)?, peer: address(peer)?, peer_mac: None })
     };
     let mut config = TrafficConfig::new(side("gn1", GN_LOAD, GN_SGSN)?, side("gb1", GB_LOAD, GB_SGSN)?);
-    let load = load_config(setup)?;
-    config.cells = (0..setup.cells)
-        .map(|cell| CellSpec {
-            bvci: load.bvc_of(cell).1.0,
-            port: load.gb_endpoint(load.nse_of(cell)).port(),
-            identifier: load.cell_id(cell).to_octets(),
-        })
-        .collect();
+    config.cells = cells_of(&load_config(setup)?);
     if setup.uplink {
         for (user, flow) in (0..).zip(&mut flows) {
             *flow = flow.up(crate::load::ggsn_teid(user).0);

@@ -250,6 +250,17 @@ fn side(local: IpAddr, peer: IpAddr) -> Result<Side, String> {
     Ok(Side { device, local, peer, peer_mac: None })
 }
 
+/// What generator and sink have to know of an emulator's cells.
+#[must_use]
+pub fn cells_of(config: &LoadConfig) -> Vec<CellSpec> {
+    let cell = |cell| CellSpec {
+        bvci: config.bvc_of(cell).1.0,
+        port: config.gb_endpoint(config.nse_of(cell)).port(),
+        identifier: config.cell_id(cell).to_octets(),
+    };
+    (0..config.cells).map(cell).collect()
+}
+
 /// What generator and sink have to know of an emulator's users, all of them active.
 ///
 /// # Errors
@@ -267,13 +278,7 @@ pub fn traffic_config(
     traffic.nses = config.nses;
     traffic.seed = config.seed;
     traffic.pacing = options.pacing;
-    traffic.cells = (0..config.cells)
-        .map(|cell| CellSpec {
-            bvci: config.bvc_of(cell).1.0,
-            port: config.gb_endpoint(config.nse_of(cell)).port(),
-            identifier: config.cell_id(cell).to_octets(),
-        })
-        .collect();
+    traffic.cells = cells_of(config);
     let mut shortest = u16::MAX;
     let flows = flows_of(options, users.inspect(|user| shortest = shortest.min(user.n201_u)));
     traffic.flows = flows.into_iter().map(|(_, flow)| flow).collect();

@@ -530,9 +530,9 @@ impl<T> FlowQueues<T> {
         flows
     }
 
-    /// How many packets of a flow its next visit serves, by the mean of their lengths.
+    /// How many packets of a flow its next visit serves, by the mean of their lengths; none of one that is blocked.
     fn in_a_visit(&self, flow: &Flow) -> usize {
-        let pdus = u32::from(flow.pdus);
+        let pdus = if flow.wants() { u32::from(flow.pdus) } else { 0 };
         if pdus <= 1 {
             return pdus as usize;
         }
