@@ -117,9 +117,12 @@ impl RealLab {
             bed.poll_at_sgsn().map_err(text)?;
         }
         let users = load.users();
-        let flows = users.iter().map(|user| FlowSpec {
-            size: setup.octets,
-            ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
+        let flows = users.iter().map(|user| {
+            let down = FlowSpec {
+                size: setup.octets,
+                ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
+            };
+            if setup.uplink { down.up(user.ggsn.0) } else { down }
         });
         let traffic = start_traffic(&bed, setup, flows.collect())?;
         Ok(RealChain {

@@ -108,11 +108,6 @@ pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) 
     };
     let mut config = TrafficConfig::new(side("gn1", GN_LOAD, GN_SGSN)?, side("gb1", GB_LOAD, GB_SGSN)?);
     config.cells = cells_of(&load_config(setup)?);
-    if setup.uplink {
-        for (user, flow) in (0..).zip(&mut flows) {
-            *flow = flow.up(crate::load::ggsn_teid(user).0);
-        }
-    }
     for stranger in 0..STRANGERS {
         let teid = 0xeef0_0000 | stranger;
         let mut flow = FlowSpec::down(teid, Tlli(0xdead_0000 | stranger).0, 0, Ipv4Addr::UNSPECIFIED, 0.0);

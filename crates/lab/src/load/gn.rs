@@ -2,7 +2,7 @@
 
 use super::config::{GTP_C, GTP_U};
 use super::emulator::{Emulator, Event};
-use super::mobile::{NSAPI, Profile, SAPI, ggsn_teid, pdp_address, user_of_imsi, user_of_teid};
+use super::mobile::{Mobile, NSAPI, Profile, SAPI, ggsn_teid, pdp_address, user_of_imsi, user_of_teid};
 use core::net::SocketAddr;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Context, Output, Peer, Port};
@@ -72,15 +72,19 @@ impl Emulator {
             let refused = CreateResponse::refused(Cause::NoResourcesAvailable).into();
             return self.send_gtp(cx, GTP_C, peer, (reply_to, sequence), &refused);
         };
+        if mobile.sgsn_data != request.teid_data.0 {
+            mobile.contexts = mobile.contexts.wrapping_add(1);
+        }
         (mobile.sgsn_data, mobile.sgsn_control) = (request.teid_data.0, reply_to.0);
+        let teid = ggsn_teid(user, mobile.contexts);
         (self.sgsn_user, self.sgsn_control) = (Some(request.sgsn_user), Some(request.sgsn_control));
         let address = self.config.ggsn_local;
         let response = CreateResponse {
             reordering_required: Some(false),
             recovery: Some(self.config.restart_counter),
-            teid_data: Some(ggsn_teid(user)),
-            teid_control: Some(ggsn_teid(user)),
-            charging_id: Some(user.wrapping_add(1)),
+            teid_data: Some(teid),
+            teid_control: Some(teid),
+            charging_id: Some(teid.0),
             end_user_address: Some(EndUserAddress::Ipv4(Some(pdp_address(user)))),
             ggsn_control: Some(address),
             ggsn_user: Some(address),
@@ -88,6 +92,13 @@ impl Emulator {
             ..CreateResponse::refused(Cause::RequestAccepted)
         };
         self.send_gtp(cx, GTP_C, peer, (reply_to, sequence), &response.into());
+    }
+
+    /// The user that has the context with this endpoint of the GGSN.
+    fn context_of(&mut self, teid: Teid) -> Option<(u32, &mut Mobile)> {
+        let user = user_of_teid(teid)?;
+        let mobile = self.mobiles.get_mut(user as usize)?;
+        (mobile.sgsn_data != 0 && ggsn_teid(user, mobile.contexts) == teid).then_some((user, mobile))
     }
 
     /// Update PDP Context Request (29.060 clause 7.3.3).
@@ -98,9 +109,7 @@ impl Emulator {
         (sequence, teid): (u16, Teid),
         request: &UpdateRequest,
     ) {
-        let mobile = user_of_teid(teid).and_then(|user| self.mobiles.get_mut(user as usize));
-        let Some((mobile, update)) = mobile.filter(|m| m.sgsn_data != 0).zip(request.sgsn_initiated().ok())
-        else {
+        let Some(((_, mobile), update)) = self.context_of(teid).zip(request.sgsn_initiated().ok()) else {
             let refused = UpdateResponse::refused(Cause::NonExistent).into();
             return self.send_gtp(cx, GTP_C, peer, (Teid(0), sequence), &refused);
         };
@@ -138,9 +147,8 @@ impl Emulator {
 
     /// Delete PDP Context Request (29.060 clause 7.3.5).
     fn delete(&mut self, cx: &mut Context<'_>, peer: SocketAddr, (sequence, teid): (u16, Teid)) {
-        let mobile = user_of_teid(teid).and_then(|user| self.mobiles.get_mut(user as usize));
-        let (reply_to, cause) = match mobile.filter(|mobile| mobile.sgsn_data != 0) {
-            Some(mobile) => {
+        let (reply_to, cause) = match self.context_of(teid) {
+            Some((_, mobile)) => {
                 mobile.sgsn_data = 0;
                 (Teid(core::mem::take(&mut mobile.sgsn_control)), Cause::RequestAccepted)
             }
@@ -173,9 +181,7 @@ impl Emulator {
         };
         match header.message {
             message_type::G_PDU => {
-                let user = user_of_teid(header.teid);
-                let mobile = user.and_then(|user| Some((user, self.mobiles.get_mut(user as usize)?)));
-                let Some((user, mobile)) = mobile.filter(|(_, mobile)| mobile.sgsn_data != 0) else {
+                let Some((user, mobile)) = self.context_of(header.teid) else {
                     return self.unknown_g_pdu(cx, peer, header.teid);
                 };
                 mobile.g_pdus = mobile.g_pdus.wrapping_add(1);

@@ -1,6 +1,7 @@
 //! What is kept of one mobile: 64 octets, so that a million of them fit where a simulation would keep a thousand.
 //!
-//! What can be worked out is not kept: IMSI, PDP address and the GGSN's endpoint follow from the user's number.
+//! What can be worked out is not kept: IMSI and PDP address follow from the user's number, and the GGSN's endpoint from
+//! that and from which of its contexts it is.
 
 use core::net::Ipv4Addr;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
@@ -89,6 +90,8 @@ pub(super) struct Mobile {
     pub(super) stamp: u8,
     /// Attaches so far: part of the random TLLI, so that none is used twice in a row.
     pub(super) attaches: u8,
+    /// Contexts that the GGSN has made for it so far: part of the GGSN's endpoint.
+    pub(super) contexts: u8,
     /// The last order has failed.
     pub(super) failed: bool,
     /// It waits in the READY queue.
@@ -110,6 +113,8 @@ pub struct User {
     pub sgsn_data: Teid,
     /// The SGSN's endpoint for its tunnel's signalling.
     pub sgsn_control: Teid,
+    /// The GGSN's endpoint, for both planes.
+    pub ggsn: Teid,
     /// Index of its cell.
     pub cell: u32,
     /// N201-U of its data, in octets: an LL-PDU carries at most that much.
@@ -129,6 +134,7 @@ impl Mobile {
             tlli: Tlli(self.tlli),
             sgsn_data: Teid(self.sgsn_data),
             sgsn_control: Teid(self.sgsn_control),
+            ggsn: ggsn_teid(index, self.contexts),
             cell: self.cell,
             n201_u: self.n201_u,
             address: pdp_address(index),
@@ -169,15 +175,16 @@ pub fn pdp_address(user: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0002_u32.wrapping_add(user))
 }
 
-/// The GGSN's endpoint of a user, for both planes; 0 means something else to GTP (29.060 clause 6).
+/// The GGSN's endpoint of a user's context, for both planes; 0 means something else to GTP (29.060 clause 6). A later
+/// context has another one, so that what comes late for an earlier one does not meet it.
 #[must_use]
-pub const fn ggsn_teid(user: u32) -> Teid {
-    Teid(user.wrapping_add(1))
+pub(super) const fn ggsn_teid(user: u32, contexts: u8) -> Teid {
+    Teid((contexts as u32) << 24 | (user + 1))
 }
 
 /// The user of an endpoint of the GGSN.
 pub(super) const fn user_of_teid(teid: Teid) -> Option<u32> {
-    teid.0.checked_sub(1)
+    (teid.0 & 0x00ff_ffff).checked_sub(1)
 }
 
 /// The random TLLI of an attach: number of the user, and which attach it is.
@@ -281,7 +288,8 @@ mod tests {
     fn names_and_numbers_go_both_ways() {
         for user in [0, 1, 9_999, 123_456, USERS_MAX - 1] {
             assert_eq!(user_of_imsi(&imsi(user)), Some(user));
-            assert_eq!(user_of_teid(ggsn_teid(user)), Some(user));
+            assert_eq!(user_of_teid(ggsn_teid(user, 0)), Some(user));
+            assert_eq!(user_of_teid(ggsn_teid(user, 255)), Some(user));
             assert_eq!(user_of_random(random_tlli(user, 200)), user);
             assert_eq!(random_tlli(user, 200).kind(), gannet_wire::id::TlliKind::Random);
         }

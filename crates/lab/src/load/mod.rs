@@ -38,7 +38,7 @@ pub mod traffic;
 
 pub use config::LoadConfig;
 pub use emulator::{Emulator, Event, Order, Stats};
-pub use mobile::{Phase, Profile, USERS_MAX, User, ggsn_teid, imsi, pdp_address};
+pub use mobile::{Phase, Profile, USERS_MAX, User, imsi, pdp_address};
 
 use config::{GTP_C, GTP_U};
 use core::net::SocketAddr;

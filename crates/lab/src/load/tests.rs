@@ -12,7 +12,8 @@ use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::Quiet;
 use gannet_sim::driven::{Driven, Emission};
-use gannet_wire::id::Nsapi;
+use gannet_wire::gtp::v1c::{DeleteRequest, emit_datagram};
+use gannet_wire::id::{Nsapi, Teid};
 use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass};
 use std::collections::VecDeque;
 
@@ -457,4 +458,27 @@ fn g_pdus_for_nobody_are_told_so() {
     world.under_way.push_back((To::Load(LOAD_U, SocketAddr::new(SGSN_GN, 2152)), frame));
     world.deliver();
     assert_eq!(world.stats().g_pdus_unknown, 1);
+}
+
+#[test]
+fn what_comes_late_for_an_earlier_context_does_not_end_the_later() {
+    let mut world = World::new(|load, _| (load.users, load.cells) = (1, 1));
+    world.order(0..1, Order::Activate, Some(&slow));
+    let earlier = world.load.machine.user(0).unwrap();
+    world.order(0..1, Order::Activate, None);
+    let later = world.load.machine.user(0).unwrap();
+    assert_ne!(earlier.ggsn, later.ggsn);
+    let delete = |teid: Teid| {
+        let nsapi = mobile::NSAPI;
+        let request = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None };
+        let mut octets = Vec::new();
+        assert!(emit_datagram(teid, 9, &request.into(), &mut octets));
+        octets
+    };
+    for (teid, sgsn_data) in [(earlier.ggsn, later.sgsn_data), (later.ggsn, Teid(0))] {
+        let frame = world.frames.copy_of(&delete(teid)).unwrap();
+        world.under_way.push_back((To::Load(LOAD_C, SocketAddr::new(SGSN_GN, 2123)), frame));
+        world.deliver();
+        assert_eq!(world.load.machine.user(0).unwrap().sgsn_data, sgsn_data);
+    }
 }

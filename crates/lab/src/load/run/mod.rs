@@ -11,7 +11,7 @@ use super::plan::{Group as Member, Groups, Ramp, Sizes};
 use super::traffic::{
     CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Spacing, StepResult, Traffic, TrafficConfig,
 };
-use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User, ggsn_teid};
+use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User};
 use core::net::{IpAddr, Ipv4Addr};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use gannet_proto::rng::Rng;
@@ -232,7 +232,7 @@ fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<(u32
             nsapi: super::mobile::NSAPI.0,
             ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, options.rate_pps)
         };
-        let up = down.up(ggsn_teid(user.index).0);
+        let up = down.up(user.ggsn.0);
         match options.ways {
             Ways::Downlink => flows.push((user.index, down)),
             Ways::Uplink => flows.push((user.index, up)),

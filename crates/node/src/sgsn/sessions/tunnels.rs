@@ -165,9 +165,11 @@ impl Sgsn {
                     self.take_down(cx, request, peer, &response);
                 }
             }
-            // Nobody wants this tunnel any more.
             (Kind::Create, Ok(Message::CreateResponse(response))) => {
-                self.take_down(cx, request, peer, &response);
+                // Nobody wants this tunnel any more.
+                if !self.is_replaced(slot, nsapi, response.ggsn_control.unwrap_or(peer)) {
+                    self.take_down(cx, request, peer, &response);
+                }
             }
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -188,6 +190,14 @@ impl Sgsn {
             }
             Some((_, false)) | None => {}
         }
+    }
+
+    /// A later context of the mobile is at this GGSN, or on its way there. The GGSN puts it into the place of an earlier
+    /// one (29.060 clause 7.3.1), perhaps under the same endpoints, so deleting the earlier one could end the later.
+    fn is_replaced(&self, slot: Slot, nsapi: Nsapi, ggsn: IpAddr) -> bool {
+        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi));
+        let access_point = context.and_then(|context| self.access_points.get(context.apn()));
+        access_point.is_some_and(|(_, address)| *address == ggsn)
     }
 
     /// A tunnel that the GGSN has made and that is of no use here.
