@@ -163,4 +163,14 @@ static __always_inline __u32 decide(struct context *flow, __u32 octets, int coun
 	return COUNT_REDIRECTED + (flow->class < CLASSES ? flow->class : CLASS_BEST_EFFORT);
 }
 
+/* The ring of a packet. */
+static __always_inline __u32 ring_of(__u32 class, __u8 precedence)
+{
+	if (class == CLASS_SIGNALLING)
+		return RING_SIGNALLING;
+	if (class == CLASS_REAL_TIME)
+		return RING_REAL_TIME;
+	return precedence == PRECEDENCE_HIGH ? RING_HIGH : RING_BEST_EFFORT;
+}
+
 #endif

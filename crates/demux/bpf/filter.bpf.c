@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // Downlink on Gn without XDP: the same decisions at the kernel's UDP sockets. `steer` chooses the socket of the packet's
-// class; `filter`, on each socket, drops what would be dropped later. Not in `steer`: what that drops is answered with
+// ring; `filter`, on each socket, drops what would be dropped later. Not in `steer`: what that drops is answered with
 // a port unreachable.
 //
 // Both see a datagram from its UDP header on, and the kernel has verified it.
@@ -11,10 +11,10 @@
 
 #define UDP_LEN 8
 
-// One UDP socket for each class.
+// One UDP socket for each ring.
 struct {
 	__uint(type, BPF_MAP_TYPE_REUSEPORT_SOCKARRAY);
-	__uint(max_entries, CLASSES);
+	__uint(max_entries, RINGS);
 	__type(key, __u32);
 	__type(value, __u32);
 } sockets SEC(".maps");
@@ -131,8 +131,8 @@ int filter(struct __sk_buff *skb)
 	return what < DROPS ? 0 : -1;
 }
 
-// The class of a datagram; what is no user data goes where signalling goes.
-static __always_inline __u32 class_of(struct sk_reuseport_md *md)
+// The ring of a datagram; what is no user data goes where signalling goes.
+static __always_inline __u32 ring_of_datagram(struct sk_reuseport_md *md)
 {
 	struct context *flow;
 	__u8 gtp[8];
@@ -141,32 +141,32 @@ static __always_inline __u32 class_of(struct sk_reuseport_md *md)
 	__u32 name;
 
 	if (bpf_skb_load_bytes(md, 2, &port, 2) || bpf_skb_load_bytes(md, UDP_LEN, gtp, 8) || gtp[1] != G_PDU)
-		return CLASS_SIGNALLING;
+		return RING_SIGNALLING;
 	name = bpf_ntohl(*(__be32 *)(gtp + 4));
 	if (port == bpf_htons(GTP_V0_PORT)) {
 		__u64 *found;
 
 		if (bpf_skb_load_bytes(md, UDP_LEN + V0_TID, &tid, 8))
-			return CLASS_SIGNALLING;
+			return RING_SIGNALLING;
 		found = bpf_map_lookup_elem(&tids, &tid);
 		if (!found)
-			return CLASS_BEST_EFFORT;
+			return RING_BEST_EFFORT;
 		name = *found;
 	}
 	flow = entry_at(name);
-	if (!flow || !flow->keys || flow->teid != name || flow->class >= CLASSES)
-		return CLASS_BEST_EFFORT;
-	return flow->class;
+	if (!flow || !flow->keys || flow->teid != name)
+		return RING_BEST_EFFORT;
+	return ring_of(flow->class, flow->precedence);
 }
 
 SEC("sk_reuseport")
 int steer(struct sk_reuseport_md *md)
 {
-	__u32 class = class_of(md);
+	__u32 ring = ring_of_datagram(md);
 
-	if (bpf_sk_select_reuseport(md, &sockets, &class, 0)) {
-		class = CLASS_BEST_EFFORT;
-		bpf_sk_select_reuseport(md, &sockets, &class, 0);
+	if (bpf_sk_select_reuseport(md, &sockets, &ring, 0)) {
+		ring = RING_BEST_EFFORT;
+		bpf_sk_select_reuseport(md, &sockets, &ring, 0);
 	}
 	return SK_PASS;
 }

@@ -25,6 +25,25 @@ enum {
 	CLASSES,
 };
 
+/* Precedence classes, proto::qos::class::Precedence. */
+enum {
+	PRECEDENCE_HIGH,
+	PRECEDENCE_NORMAL,
+	PRECEDENCE_LOW,
+};
+
+/*
+ * Where what is classified waits for the node, in the order in which the node takes it. What overflows a ring knows no
+ * precedence, so best effort of high precedence has one of its own.
+ */
+enum {
+	RING_SIGNALLING,
+	RING_REAL_TIME,
+	RING_HIGH,
+	RING_BEST_EFFORT,
+	RINGS,
+};
+
 /* Which keys lead to an entry. An entry without any is empty. */
 enum {
 	BY_TEID = 1,
@@ -108,9 +127,9 @@ struct metadata {
 	__u16 pdu_len;
 	__u8 class;
 	__u8 precedence;
-	/* The receive queue. */
+	/* The receive queue, and which of its rings. */
 	__u8 shard;
-	__u8 reserved;
+	__u8 ring;
 	/* The LL-PDU in an NS PDU, from the start of the Ethernet frame; 0 on Gn. */
 	__u16 llc_offset;
 	__u16 llc_len;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The way to the node past the kernel: metadata in front of the frame, and the socket of its queue and class.
+ * The way to the node past the kernel: metadata in front of the frame, and the socket of its queue and ring.
  */
 #ifndef GANNET_REDIRECT_H
 #define GANNET_REDIRECT_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-#include "layout.h"
+#include "contexts.h"
 
-/* One AF_XDP socket for each receive queue and class, at queue * CLASSES + class. */
+/* One AF_XDP socket for each receive queue and ring, at queue * RINGS + ring. */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
-	__uint(max_entries, CLASSES);
+	__uint(max_entries, RINGS);
 	__type(key, __u32);
 	__type(value, __u32);
 } sockets SEC(".maps");
@@ -28,6 +28,8 @@ static __always_inline int redirect(struct xdp_md *ctx, struct context *flow, __
 				    struct part llc)
 {
 	__u32 queue = ctx->rx_queue_index;
+	__u8 precedence = flow->precedence;
+	__u32 ring = ring_of(class, precedence);
 	struct metadata *meta;
 
 	if (bpf_xdp_adjust_meta(ctx, -(int)sizeof(*meta)))
@@ -39,12 +41,12 @@ static __always_inline int redirect(struct xdp_md *ctx, struct context *flow, __
 	meta->pdu_offset = pdu.at;
 	meta->pdu_len = pdu.len;
 	meta->class = class;
-	meta->precedence = flow->precedence;
+	meta->precedence = precedence;
 	meta->shard = queue;
-	meta->reserved = 0;
+	meta->ring = ring;
 	meta->llc_offset = llc.at;
 	meta->llc_len = llc.len;
-	return bpf_redirect_map(&sockets, queue * CLASSES + class, XDP_PASS);
+	return bpf_redirect_map(&sockets, queue * RINGS + ring, XDP_PASS);
 }
 
 #endif

@@ -4,11 +4,12 @@
 //! leaves through another one without having been copied:
 //!
 //! ```text
-//! pool ──refill──► fill ring ──► kernel ──► RX ring of a class ──receive──► frame ──send──► TX ring of the other device
-//!   ▲                                                                                                │ kick
-//!   └──────────────────────────────────── complete ◄── completion ring ◄── peer has freed it ◄───────┘
+//! pool ──refill──► fill ring ──► kernel ──► RX ring ──receive──► frame ──send──► TX ring of the other device
+//!   ▲                                                                                     │ kick
+//!   └──────────────────────────────── complete ◄── completion ring ◄── peer has freed it ◄┘
 //! ```
 
+use crate::layout::{ByRing, Ring};
 use crate::rings::Descriptor;
 use crate::umem::{Holder, Umem};
 use crate::xsk::{Kick, Queue, Sizes, Statistics, TX_BUDGET, Xsk};
@@ -17,10 +18,10 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// How the sockets of a device are to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DeviceConfig {
-    /// Entries of the RX ring of each class, in the order of the classes; 0 for a class without a socket.
-    pub rx: Vec<u32>,
+    /// Entries of each RX ring; 0 for one that has no socket.
+    pub rx: ByRing<u32>,
     /// Entries of the TX ring; 0 where nothing is to be sent.
     pub tx: u32,
     /// Frames kept in the fill ring beyond the sum of the RX rings, so that a full ring starves no other.
@@ -66,10 +67,10 @@ pub struct Device {
     holder: Holder,
     /// The one with the fill and completion rings.
     first: Xsk,
-    /// The further ones, each with the class that it has.
-    beside: Vec<(usize, Xsk)>,
-    /// The class of the first, where it has an RX ring.
-    first_class: Option<usize>,
+    /// The further ones, each with the ring that it has.
+    beside: Vec<(Ring, Xsk)>,
+    /// That of the first, where it receives.
+    first_ring: Option<Ring>,
     /// Frames for receiving that are with the kernel, and how many are to be.
     filled: u32,
     to_fill: u32,
@@ -87,10 +88,10 @@ impl Device {
         at: Queue,
         config: &DeviceConfig,
     ) -> io::Result<Self> {
-        let mut classes = config.rx.iter().enumerate().filter(|(_, entries)| **entries > 0);
-        let first_class = classes.next();
+        let mut rings = Ring::ALL.into_iter().zip(config.rx).filter(|(_, entries)| *entries > 0);
+        let first_ring = rings.next();
         let sizes = Sizes {
-            rx: first_class.map_or(0, |(_, entries)| entries.next_power_of_two()),
+            rx: first_ring.map_or(0, |(_, entries)| entries.next_power_of_two()),
             tx: if config.tx == 0 { 0 } else { config.tx.next_power_of_two() },
             fill: config.to_fill().max(64).next_power_of_two(),
             completion: config.completion(),
@@ -99,11 +100,11 @@ impl Device {
             Some(other) => Xsk::share(&other.first, at, sizes)?,
             None => Xsk::register(umem, at, sizes)?,
         };
-        let beside = classes
-            .map(|(class, entries)| Ok((class, Xsk::beside(&first, at, entries.next_power_of_two())?)))
+        let beside = rings
+            .map(|(ring, entries)| Ok((ring, Xsk::beside(&first, at, entries.next_power_of_two())?)))
             .collect::<io::Result<Vec<_>>>()?;
-        let first_class = first_class.map(|(class, _)| class);
-        Ok(Self { at, holder, first, beside, first_class, filled: 0, to_fill: config.to_fill() })
+        let first_ring = first_ring.map(|(ring, _)| ring);
+        Ok(Self { at, holder, first, beside, first_ring, filled: 0, to_fill: config.to_fill() })
     }
 
     /// Where it is.
@@ -118,24 +119,24 @@ impl Device {
         self.holder
     }
 
-    fn socket(&self, class: usize) -> Option<&Xsk> {
-        if self.first_class == Some(class) {
+    fn socket(&self, ring: Ring) -> Option<&Xsk> {
+        if self.first_ring == Some(ring) {
             return Some(&self.first);
         }
-        self.beside.iter().find(|(other, _)| *other == class).map(|(_, socket)| socket)
+        self.beside.iter().find(|(other, _)| *other == ring).map(|(_, socket)| socket)
     }
 
-    fn socket_mut(&mut self, class: usize) -> Option<&mut Xsk> {
-        if self.first_class == Some(class) {
+    fn socket_mut(&mut self, ring: Ring) -> Option<&mut Xsk> {
+        if self.first_ring == Some(ring) {
             return Some(&mut self.first);
         }
-        self.beside.iter_mut().find(|(other, _)| *other == class).map(|(_, socket)| socket)
+        self.beside.iter_mut().find(|(other, _)| *other == ring).map(|(_, socket)| socket)
     }
 
-    /// The sockets that receive, each with its class: for the XSKMAP and for the poll.
-    pub fn sockets(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
-        let first = self.first_class.map(|class| (class, self.first.as_fd()));
-        first.into_iter().chain(self.beside.iter().map(|(class, socket)| (*class, socket.as_fd())))
+    /// The sockets that receive: for the XSKMAP and for the poll.
+    #[must_use]
+    pub fn sockets(&self) -> ByRing<Option<BorrowedFd<'_>>> {
+        Ring::ALL.map(|ring| self.socket(ring).map(AsFd::as_fd))
     }
 
     /// The socket that sends, for the poll.
@@ -146,23 +147,23 @@ impl Device {
 
     // ------------------------------------------------------------------ receiving
 
-    /// Frames that wait in the ring of a class.
-    pub fn waiting(&mut self, class: usize) -> u32 {
-        self.socket_mut(class)
+    /// Frames that wait in a ring.
+    pub fn waiting(&mut self, ring: Ring) -> u32 {
+        self.socket_mut(ring)
             .and_then(|socket| socket.rx.as_mut())
             .map_or(0, crate::rings::Consumer::available)
     }
 
-    /// Takes up to `max` frames of a class, in their order, and says how many there were.
+    /// Takes up to `max` frames of a ring, in their order, and says how many there were.
     pub fn receive(
         &mut self,
         umem: &mut Umem,
-        class: usize,
+        ring: Ring,
         max: usize,
         mut take: impl FnMut(Received),
     ) -> usize {
         let holder = self.holder;
-        let Some(rx) = self.socket_mut(class).and_then(|socket| socket.rx.as_mut()) else { return 0 };
+        let Some(rx) = self.socket_mut(ring).and_then(|socket| socket.rx.as_mut()) else { return 0 };
         let mut count = 0;
         while count < max {
             let Some(Descriptor { address, len, .. }) = rx.pop() else { break };
@@ -277,10 +278,10 @@ impl Device {
 
     // ------------------------------------------------------------------ watching
 
-    /// What the kernel counted at the socket of a class; `None` where there is none.
+    /// What the kernel counted at the socket of a ring; `None` where there is none.
     #[must_use]
-    pub fn statistics(&self, class: usize) -> Option<Statistics> {
-        self.socket(class)?.statistics().ok()
+    pub fn statistics(&self, ring: Ring) -> Option<Statistics> {
+        self.socket(ring)?.statistics().ok()
     }
 
     /// What it counted at the socket with the fill, completion and TX rings.

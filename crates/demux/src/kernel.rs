@@ -1,14 +1,13 @@
 //! The classifier of Gn in the kernel: its tables, and the XDP program with what it is attached to.
 
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
-use crate::layout::{Entry, Gcra, block_bit, key};
+use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use std::collections::HashMap;
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 
 /// The maps of a program for Gn, and what leads to them.
 #[derive(Debug)]
@@ -163,14 +162,6 @@ impl Classifier {
         self.interfaces.all()
     }
 
-    /// Takes the socket of a queue and class away: its frames go to the kernel.
-    ///
-    /// # Errors
-    /// [`Error::Config`] for a shard that was not asked for.
-    pub fn clear_socket(&mut self, shard: u8, class: Class) -> Result<(), Error> {
-        self.interfaces.clear_socket(&mut self.tables.maps.object, (shard, class))
-    }
-
     /// The tables.
     #[must_use]
     pub const fn tables(&self) -> &Tables {
@@ -203,8 +194,8 @@ impl AtDriver for Classifier {
         self.interfaces.detach(ifindex);
     }
 
-    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
-        self.interfaces.set_socket(&mut self.tables.maps.object, (shard, class), socket)
+    fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error> {
+        self.interfaces.set_sockets(&mut self.tables.maps.object, shard, sockets)
     }
 }
 

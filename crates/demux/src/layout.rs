@@ -16,10 +16,47 @@ pub const FRAME_MAX: usize = 2048 - 256;
 pub const OWN_MAX: usize = 8;
 /// Extension headers of GTPv1 that are walked; longer chains go to the node.
 pub const EXTENSIONS_MAX: usize = 8;
-/// Classes, and so places for sockets of one receive queue.
-pub const CLASSES: u32 = 3;
+/// Rings, and so places for sockets of one receive queue.
+pub(crate) const RINGS: u32 = Ring::BestEffort as u32 + 1;
 /// Octets of the metadata in front of a redirected frame.
 pub const METADATA_LEN: usize = 16;
+
+/// Where what is classified waits for the node: an AF_XDP socket for each receive queue and ring, or with
+/// [`crate::reuseport`] a UDP socket for each ring. They stand in the order in which the node takes what is in them.
+///
+/// What overflows is lost in order of arrival, which knows no precedence: best effort of high precedence therefore has a
+/// ring of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Ring {
+    /// Of signalling.
+    Signalling = 0,
+    /// Of real time.
+    RealTime = 1,
+    /// Of best effort with high precedence.
+    High = 2,
+    /// Of all other user data.
+    BestEffort = 3,
+}
+
+/// One of something for each ring.
+pub type ByRing<T> = [T; Ring::ALL.len()];
+
+impl Ring {
+    /// All rings in their order.
+    pub const ALL: [Self; RINGS as usize] = [Self::Signalling, Self::RealTime, Self::High, Self::BestEffort];
+
+    /// The ring of a packet.
+    #[must_use]
+    pub const fn of(class: Class, precedence: Precedence) -> Self {
+        match (class, precedence) {
+            (Class::Signalling, _) => Self::Signalling,
+            (Class::RealTime, _) => Self::RealTime,
+            (Class::BestEffort, Precedence::High) => Self::High,
+            (Class::BestEffort, Precedence::Normal | Precedence::Low) => Self::BestEffort,
+        }
+    }
+}
 
 /// Which keys lead to an entry.
 pub(crate) mod key {
@@ -33,12 +70,14 @@ pub(crate) mod key {
 
 /// Positions in [`Counts`].
 pub(crate) mod count {
+    use gannet_proto::qos::class::Class;
+
     /// The first are the drops, as [`super::DROPS`] has them.
     pub(crate) const DROPS: usize = 9;
     /// Given to a ring, by class.
     pub(crate) const REDIRECTED: usize = DROPS;
     /// Unknown contexts that the kernel got.
-    pub(crate) const SAMPLED: usize = REDIRECTED + super::CLASSES as usize;
+    pub(crate) const SAMPLED: usize = REDIRECTED + Class::ALL.len();
     /// For our address and port, and not for the program to judge.
     pub(crate) const TO_KERNEL: usize = SAMPLED + 1;
     /// How many there are room for.
@@ -134,12 +173,14 @@ pub struct Metadata {
     pub pdu_offset: u16,
     /// Its octets.
     pub pdu_len: u16,
-    /// Its ring.
+    /// Signalling, or the flow's.
     pub class: Class,
     /// For the scheduler.
     pub precedence: Precedence,
     /// The receive queue.
     pub shard: u8,
+    /// Where it was to go: what [`Ring::of`] says. Where the ring has no socket it came through another one.
+    pub ring: Ring,
     /// Where on Gb the LL-PDU begins, from the start of the Ethernet frame; 0 on Gn.
     pub llc_offset: u16,
     /// Its octets.
@@ -150,7 +191,7 @@ impl Metadata {
     /// Reads it; `None` where a program of another version wrote it.
     #[must_use]
     pub fn from_octets(octets: &[u8; METADATA_LEN]) -> Option<Self> {
-        let [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, shard, _, a0, a1, b0, b1] = *octets;
+        let [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, shard, ring, a0, a1, b0, b1] = *octets;
         Some(Self {
             name: u32::from_ne_bytes([n0, n1, n2, n3]),
             pdu_offset: u16::from_ne_bytes([o0, o1]),
@@ -158,6 +199,7 @@ impl Metadata {
             class: *Class::ALL.get(usize::from(class))?,
             precedence: *Precedence::ALL.get(usize::from(precedence))?,
             shard,
+            ring: *Ring::ALL.get(usize::from(ring))?,
             llc_offset: u16::from_ne_bytes([a0, a1]),
             llc_len: u16::from_ne_bytes([b0, b1]),
         })
@@ -169,10 +211,10 @@ impl Metadata {
         let [n0, n1, n2, n3] = self.name.to_ne_bytes();
         let [o0, o1] = self.pdu_offset.to_ne_bytes();
         let [l0, l1] = self.pdu_len.to_ne_bytes();
-        let (class, precedence) = (self.class as u8, self.precedence as u8);
+        let (class, precedence, ring) = (self.class as u8, self.precedence as u8, self.ring as u8);
         let [a0, a1] = self.llc_offset.to_ne_bytes();
         let [b0, b1] = self.llc_len.to_ne_bytes();
-        [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, self.shard, 0, a0, a1, b0, b1]
+        [n0, n1, n2, n3, o0, o1, l0, l1, class, precedence, self.shard, ring, a0, a1, b0, b1]
     }
 }
 
@@ -189,6 +231,7 @@ mod tests {
             class: Class::RealTime,
             precedence: Precedence::Low,
             shard: 3,
+            ring: Ring::RealTime,
             llc_offset: 77,
             llc_len: 300,
         };
@@ -196,6 +239,15 @@ mod tests {
         assert_eq!(Metadata::from_octets(&octets), Some(metadata));
         octets[8] = 9;
         assert_eq!(Metadata::from_octets(&octets), None);
+    }
+
+    #[test]
+    fn best_effort_of_high_precedence_has_a_ring() {
+        let rings = |class| Precedence::ALL.map(|precedence| Ring::of(class, precedence));
+        assert_eq!(rings(Class::Signalling), [Ring::Signalling; 3]);
+        assert_eq!(rings(Class::RealTime), [Ring::RealTime; 3]);
+        assert_eq!(rings(Class::BestEffort), [Ring::High, Ring::BestEffort, Ring::BestEffort]);
+        assert_eq!(Ring::ALL.map(|ring| ring as u32), [0, 1, 2, RINGS - 1]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! * [`bpf`] loads programs and maps into the kernel. The programs are C, in `bpf/`, compiled by the build.
 //! * [`Classifier`] is the program for Gn: it finds the PDP context of each G-PDU, drops what would be dropped later,
-//!   and gives the rest to the AF_XDP socket of its receive queue and class.
+//!   and gives the rest to the AF_XDP socket of its receive queue and [`Ring`].
 //! * [`Uplink`] is the program for Gb: it finds the mobile of each LL-PDU.
 //! * [`device`] has those sockets: [`xsk`] with its [`rings`], over one [`umem`] for all interfaces.
 //! * [`reuseport`] decides the same at UDP sockets, for machines without XDP.
@@ -43,7 +43,7 @@ mod uplink;
 pub mod xsk;
 
 pub use kernel::{Classifier, Tables};
-pub use layout::{CLASSES, DROPS, FRAME_MAX, METADATA_LEN, Metadata};
+pub use layout::{ByRing, DROPS, FRAME_MAX, METADATA_LEN, Metadata, Ring};
 pub use maps::Clock;
 pub use rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
 pub use uplink::Uplink;

@@ -1,14 +1,13 @@
 //! What all programs of the kernel have in common: their maps, their variables, and the interfaces they are on.
 
 use crate::bpf::{Attachment, Bytecode, Loader, MappedArray, Object, XdpMode};
-use crate::layout::{CLASSES, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK};
+use crate::layout::{ByRing, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK, RINGS, Ring};
 use crate::rules::{Config, Error, FlowCounters, Totals};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
-use gannet_proto::qos::class::Class;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 
 /// Cells of the map of that name.
 const CELL_TEST_CLOCK: usize = 1;
@@ -43,7 +42,7 @@ impl Maps {
         let mut loader = Loader::new(code)
             .max_entries("contexts", config.contexts)
             .max_entries("totals", possible_cpus())
-            .max_entries("sockets", u32::from(config.shards) * CLASSES);
+            .max_entries("sockets", u32::from(config.shards) * RINGS);
         for (map, entries) in sizes {
             loader = loader.max_entries(map, *entries);
         }
@@ -152,25 +151,27 @@ impl Interfaces {
         self.attachments.keys().copied()
     }
 
-    /// The place of a socket in the map.
-    fn index(&self, (shard, class): (u8, Class)) -> Result<u32, Error> {
-        let index = u32::from(shard) * CLASSES + class as u32;
-        (shard < self.shards)
-            .then_some(index)
-            .ok_or(Error::Config("a socket for a shard that does not exist"))
-    }
-
-    pub(crate) fn set_socket(
+    /// Gives the rings of a queue their sockets; see [`crate::AtDriver::set_sockets`].
+    pub(crate) fn set_sockets(
         &self,
         object: &mut Object,
-        of: (u8, Class),
-        socket: impl AsFd,
+        shard: u8,
+        sockets: ByRing<Option<BorrowedFd<'_>>>,
     ) -> Result<(), Error> {
-        Ok(object.set_socket("sockets", self.index(of)?, socket)?)
-    }
-
-    pub(crate) fn clear_socket(&self, object: &mut Object, of: (u8, Class)) -> Result<(), Error> {
-        Ok(object.clear_socket("sockets", self.index(of)?)?)
+        if shard >= self.shards {
+            return Err(Error::Config("sockets for a shard that does not exist"));
+        }
+        let [.., best_effort] = sockets;
+        for (ring, own) in Ring::ALL.into_iter().zip(sockets) {
+            let index = u32::from(shard) * RINGS + ring as u32;
+            // One socket may stand at two places.
+            let socket = if ring == Ring::High { own.or(best_effort) } else { own };
+            match socket {
+                Some(socket) => object.set_socket("sockets", index, socket)?,
+                None => object.clear_socket("sockets", index)?,
+            }
+        }
+        Ok(())
     }
 }
 

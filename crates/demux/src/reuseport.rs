@@ -1,14 +1,14 @@
 //! The classifier without XDP: a filter on each UDP socket drops what would be dropped later, and a program steers each
-//! datagram to the socket of its class.
+//! datagram to the socket of its ring.
 //!
 //! The tables, rules and counters are those of [`crate::Classifier`], and the model is the same. What it lacks is the
 //! place: a packet has gone through the kernel's stack before it is dropped.
 
 use crate::bpf::{TestRun, TestRunResult, objects};
 use crate::kernel::Tables;
+use crate::layout::Ring;
 use crate::maps::Clock;
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
-use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use std::os::fd::AsFd;
 
@@ -43,16 +43,16 @@ impl Reuseport {
         Ok(Self { tables, has_steering: false })
     }
 
-    /// Makes a bound socket that of a class. All sockets have `SO_REUSEPORT` and the same address. Datagrams of a class
-    /// without socket, and those that are no user data where [`Class::Signalling`] has none, go to that of
-    /// [`Class::BestEffort`].
+    /// Makes a bound socket that of a ring. All sockets have `SO_REUSEPORT` and the same address. Datagrams of a ring
+    /// without socket, and those that are no user data where [`Ring::Signalling`] has none, go to that of
+    /// [`Ring::BestEffort`].
     ///
     /// # Errors
     /// [`Error::Kernel`], also where the socket does not share its port.
-    pub fn set_socket(&mut self, class: Class, socket: impl AsFd) -> Result<(), Error> {
+    pub fn set_socket(&mut self, ring: Ring, socket: impl AsFd) -> Result<(), Error> {
         let object = self.tables.object();
         object.attach_socket_filter(FILTER, &socket)?;
-        object.set_reuseport_socket("sockets", class as u32, &socket)?;
+        object.set_reuseport_socket("sockets", ring as u32, &socket)?;
         if !self.has_steering {
             object.attach_reuseport(STEER, &socket)?;
             self.has_steering = true;

@@ -1,12 +1,12 @@
 //! What a classifier is told and what it tells, whether it is the kernel's program or the model.
 
 use crate::bpf::{self, XdpMode};
-use crate::layout::{DROPS, OWN_MAX, PLACE_MASK, count};
+use crate::layout::{ByRing, DROPS, OWN_MAX, PLACE_MASK, count};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use std::net::IpAddr;
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 
 /// How a classifier of Gn is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl Totals {
         self.drops().find(|(name, _)| *name == drop).map_or(0, |(_, count)| count)
     }
 
-    /// Packets given to the ring of a class.
+    /// Packets of a class that were given to their ring.
     #[must_use]
     pub fn redirected(&self, class: Class) -> u64 {
         self.at(count::REDIRECTED + class as usize)
@@ -262,11 +262,13 @@ pub trait AtDriver: Classify {
     /// Takes the program off an interface, also off one that has vanished.
     fn detach(&mut self, ifindex: u32);
 
-    /// Gives the frames of a class that arrive on a receive queue to an AF_XDP socket that is bound to that queue.
+    /// Gives the frames that arrive on a receive queue to the AF_XDP sockets of their rings, which are bound to that
+    /// queue. High precedence without a socket has that of the other best effort; the frames of every other ring
+    /// without one go to the kernel.
     ///
     /// # Errors
-    /// [`Error::Config`] for a shard that was not asked for; what the kernel says of the socket.
-    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error>;
+    /// [`Error::Config`] for a shard that was not asked for; what the kernel says of a socket.
+    fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error>;
 }
 
 #[cfg(test)]

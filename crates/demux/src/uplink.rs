@@ -1,15 +1,14 @@
 //! The classifier of Gb in the kernel: whose LL-PDU it is.
 
 use crate::bpf::{TestRun, TestRunResult, XdpMode, objects};
-use crate::layout::{Entry, Gcra, block_bit, key};
+use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use gannet_wire::id::Nsei;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::BorrowedFd;
 
 /// The program's name in its object.
 const PROGRAM: &str = "gb";
@@ -81,14 +80,6 @@ impl Uplink {
             None => self.maps.object.hash_remove("peers", octets)?,
         }
         Ok(())
-    }
-
-    /// Takes the socket of a queue and class away: its frames go to the kernel.
-    ///
-    /// # Errors
-    /// As [`crate::Classifier::clear_socket`].
-    pub fn clear_socket(&mut self, shard: u8, class: Class) -> Result<(), Error> {
-        self.interfaces.clear_socket(&mut self.maps.object, (shard, class))
     }
 
     /// Sets the time of a program that was loaded with [`Clock::ByHand`].
@@ -169,8 +160,8 @@ impl AtDriver for Uplink {
         self.interfaces.detach(ifindex);
     }
 
-    fn set_socket(&mut self, shard: u8, class: Class, socket: impl AsFd) -> Result<(), Error> {
-        self.interfaces.set_socket(&mut self.maps.object, (shard, class), socket)
+    fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error> {
+        self.interfaces.set_sockets(&mut self.maps.object, shard, sockets)
     }
 }
 

@@ -7,7 +7,7 @@ mod common;
 use common::frames::{self, OWN_V4, OWN_V6};
 use common::vectors::{self, TEID, TID};
 use gannet_demux::model::{Model, Owner, Parsed, Verdict, parse};
-use gannet_demux::{Classify, Config, Metadata};
+use gannet_demux::{Classify, Config, Metadata, Ring};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
@@ -60,6 +60,7 @@ fn every_vector() {
             class: Class::BestEffort,
             precedence: Precedence::Normal,
             shard: 1,
+            ring: Ring::BestEffort,
             llc_offset: 0,
             llc_len: 0,
         };

@@ -7,7 +7,7 @@ mod common;
 
 use common::frames::{self, OWN_V4, OWN_V6, PEER_V4};
 use gannet_demux::model::{UplinkModel, Verdict};
-use gannet_demux::{Classify, Config, Metadata, UplinkConfig};
+use gannet_demux::{Classify, Config, Metadata, Ring, UplinkConfig};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
@@ -77,6 +77,7 @@ fn a_mobile_is_known_by_each_of_its_names() {
             class: Class::RealTime,
             precedence: Precedence::High,
             shard: 2,
+            ring: Ring::RealTime,
             llc_offset: 42 + 27,
             llc_len: 150,
         };

@@ -10,8 +10,8 @@ use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use gannet_demux::device::DeviceConfig;
 use gannet_demux::reuseport::Reuseport;
+use gannet_demux::{ByRing, Ring};
 use gannet_proto::machine::{Peer, Port};
-use gannet_proto::qos::class::Class;
 use gannet_proto::trace::Level;
 use mio::Interest;
 use mio::unix::SourceFd;
@@ -26,9 +26,9 @@ pub enum Backend {
     Auto,
     /// One UDP socket: first in, first out.
     Fifo,
-    /// One UDP socket for each class, chosen by a program of the kernel that knows the rules.
+    /// One UDP socket for each ring, chosen by a program of the kernel that knows the rules.
     Reuseport,
-    /// An XDP program that knows the rules and drops what has to be dropped, and AF_XDP sockets for each class.
+    /// An XDP program that knows the rules and drops what has to be dropped, and an AF_XDP socket for each ring.
     Xdp,
 }
 
@@ -76,9 +76,11 @@ pub struct IngressConfig {
     pub signalling_ring: u32,
     /// Packets that may wait in the real-time ring, a power of two.
     pub real_time_ring: u32,
+    /// And in that of best effort with high precedence; 0 where that has the ring of other best effort.
+    pub high_ring: u32,
     /// And in the best-effort ring.
     pub best_effort_ring: u32,
-    /// Empty frames with the kernel beyond those that fill both rings.
+    /// Empty frames with the kernel beyond those that fill all rings.
     pub spare: u32,
 }
 
@@ -95,22 +97,23 @@ impl IngressConfig {
             verify_udp_checksum: false,
             signalling_ring: 1024,
             real_time_ring: 4096,
+            high_ring: 4096,
             best_effort_ring: 8192,
             spare: 1024,
         }
     }
 
     fn device(&self) -> DeviceConfig {
-        DeviceConfig { rx: self.rings().to_vec(), tx: 0, spare: self.spare }
+        DeviceConfig { rx: self.rings(), tx: 0, spare: self.spare }
     }
 
-    /// Entries of the rings, by class: on Gn signalling is the kernel's.
-    const fn rings(&self) -> [u32; 3] {
+    /// Entries of the rings: on Gn signalling is the kernel's.
+    const fn rings(&self) -> ByRing<u32> {
         let signalling = match self.traffic {
             Traffic::Gn => 0,
             Traffic::Gb => self.signalling_ring,
         };
-        [signalling, self.real_time_ring, self.best_effort_ring]
+        [signalling, self.real_time_ring, self.high_ring, self.best_effort_ring]
     }
 
     /// The program for the traffic on a device.
@@ -196,7 +199,7 @@ impl OutputConfig {
     /// Frames that its ring may hold: for [`crate::LoopConfig::ring_frames`].
     #[must_use]
     pub fn ring_frames(&self) -> usize {
-        DeviceConfig { rx: Vec::new(), tx: self.ring, spare: 0 }.frames()
+        DeviceConfig { tx: self.ring, ..DeviceConfig::default() }.frames()
     }
 }
 
@@ -256,7 +259,7 @@ impl Io {
         }
     }
 
-    /// Binds one socket for each class to the same address, with the programs that choose among them; returns the address.
+    /// Binds one socket for each ring to the same address, with the programs that choose among them; returns the address.
     fn receive_by_reuseport(
         &mut self,
         machine: usize,
@@ -277,7 +280,7 @@ impl Io {
         .map_err(|error| error.to_string())?;
         // A socket that does not share its address is in the way.
         self.detach(machine, port, Peer::Link);
-        let result = self.bind_classes(machine, port, &config.udp, &mut programs);
+        let result = self.bind_by_ring(machine, port, &config.udp, &mut programs);
         match result {
             Ok(_) => self.filter = Some(programs),
             Err(_) => self.detach(machine, port, Peer::Link),
@@ -285,7 +288,7 @@ impl Io {
         result
     }
 
-    fn bind_classes(
+    fn bind_by_ring(
         &mut self,
         machine: usize,
         port: Port,
@@ -296,14 +299,14 @@ impl Io {
         let mut config = UdpConfig { shared_port: true, ..config.clone() };
         let address = self.bind_udp(machine, port, &config).map_err(sentence)?;
         config.bind = address;
-        for class in [Class::Signalling, Class::RealTime] {
+        for ring in [Ring::Signalling, Ring::RealTime, Ring::High] {
             let index = self.bind_beside(machine, port, &config).map_err(sentence)?;
             let Some(udp) = self.udp_at(index) else { continue };
-            udp.urgent = true;
-            programs.set_socket(class, &udp.socket).map_err(|error| error.to_string())?;
+            udp.ring = ring;
+            programs.set_socket(ring, &udp.socket).map_err(|error| error.to_string())?;
         }
         let Some(udp) = self.udp_of(machine, port) else { return Err("no socket".to_owned()) };
-        programs.set_socket(Class::BestEffort, &udp.socket).map_err(|error| error.to_string())?;
+        programs.set_socket(Ring::BestEffort, &udp.socket).map_err(|error| error.to_string())?;
         Ok(address)
     }
 
@@ -325,7 +328,7 @@ impl Io {
         let program = xdp.programs.len() - 1;
         let record = self.interface(config.udp.record_as.as_deref());
         let target = Target { machine, port, record, program, deliver };
-        let wanted = Some((&config.rings(), config.spare, target));
+        let wanted = Some((config.rings(), config.spare, target));
         self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {
                 xdp.programs.truncate(program);
@@ -396,7 +399,7 @@ impl Io {
     fn want(
         &mut self,
         link: &Link,
-        rx: Option<(&[u32; 3], u32, Target)>,
+        rx: Option<(ByRing<u32>, u32, Target)>,
         tx: u32,
         address: IpAddr,
     ) -> Result<usize, String> {
@@ -441,7 +444,7 @@ mod tests {
     #[test]
     fn the_frames_of_the_rings_are_counted() {
         let udp = UdpConfig::new("192.0.2.1:2152".parse().unwrap());
-        assert_eq!(IngressConfig::new(udp).ring_frames(), 4096 + 8192 + 1024);
+        assert_eq!(IngressConfig::new(udp).ring_frames(), 4096 + 4096 + 8192 + 1024);
         assert_eq!(OutputConfig::default().ring_frames(), 2048);
     }
 

@@ -94,7 +94,7 @@ pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
 pub use busy::BusyPoll;
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
-pub use gannet_demux::FlowCounters;
+pub use gannet_demux::{FlowCounters, Ring};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::NetworkNamespace;

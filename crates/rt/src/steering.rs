@@ -3,8 +3,7 @@
 use crate::netlink::Link;
 use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
-use gannet_demux::{AtDriver, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
-use gannet_proto::qos::class::Class;
+use gannet_demux::{AtDriver, ByRing, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::qos::classifier::RuleChange;
 use std::os::fd::BorrowedFd;
 
@@ -46,9 +45,9 @@ impl<P: AtDriver> Steering for XdpProgram<P> {
         self.0.detach(ifindex);
     }
 
-    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String> {
+    fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String> {
         let shard = u8::try_from(queue).map_err(|_| "more than 256 receive queues".to_owned())?;
-        self.0.set_socket(shard, class, socket).map_err(|error| error.to_string())
+        self.0.set_sockets(shard, sockets).map_err(|error| error.to_string())
     }
 
     fn totals(&self) -> Totals {

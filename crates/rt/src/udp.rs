@@ -3,6 +3,7 @@
 use crate::messages::{BATCH, Messages};
 use crate::output::Output;
 use core::net::{IpAddr, SocketAddr};
+use gannet_demux::Ring;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_trace::pcapng::InterfaceId;
@@ -88,8 +89,9 @@ pub(crate) struct Udp {
     pub(crate) queue: SendQueue,
     /// Longest datagram that may be one segment of several; less than all where the kernel refused one.
     pub(crate) bundle_max: usize,
-    /// Read before the others.
-    pub(crate) urgent: bool,
+    /// What is steered to it: the sockets are read in the order of their rings. One to which nothing is steered has
+    /// the last.
+    pub(crate) ring: Ring,
     /// The last try to receive brought something.
     pub(crate) flowing: bool,
     /// Datagrams received since the sockets to poll were last chosen.
@@ -119,7 +121,7 @@ impl Udp {
             record,
             queue,
             bundle_max: usize::MAX,
-            urgent: false,
+            ring: Ring::BestEffort,
             flowing: true,
             received: 0,
             napi: 0,

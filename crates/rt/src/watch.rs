@@ -7,10 +7,9 @@ use crate::netlink::Monitor;
 use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
-use gannet_demux::{Classify, FlowCounters, Totals, ring_drops};
+use gannet_demux::{Classify, FlowCounters, Ring, Totals, ring_drops};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Port;
-use gannet_proto::qos::class::Class;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::Level;
 
@@ -45,8 +44,8 @@ pub struct DeviceReport {
     pub name: String,
     /// False while it is away.
     pub is_there: bool,
-    /// What the kernel counted at the ring of each class that has one.
-    pub rings: Vec<(Class, Statistics)>,
+    /// What the kernel counted at each ring that it has.
+    pub rings: Vec<(Ring, Statistics)>,
     /// Frames that the kernel holds for it now.
     pub frames_held: usize,
 }
@@ -196,11 +195,7 @@ impl Io {
             let report = |device: &crate::xdp::XdpDevice| DeviceReport {
                 name: device.link.name.clone(),
                 is_there: device.sockets.is_some(),
-                rings: Class::ALL
-                    .into_iter()
-                    .filter(|class| device.config.rx.get(*class as usize).is_some_and(|entries| *entries > 0))
-                    .map(|class| (class, device.statistics(class as usize)))
-                    .collect(),
+                rings: device.statistics(),
                 frames_held: xdp.held_by(device),
             };
             xdp.devices.iter().map(report).collect()

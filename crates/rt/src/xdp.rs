@@ -8,10 +8,9 @@ use core::net::IpAddr;
 use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
-use gannet_demux::{FlowCounters, METADATA_LEN, Metadata, Totals};
+use gannet_demux::{ByRing, FlowCounters, METADATA_LEN, Metadata, Ring, Totals};
 use gannet_proto::frame::{FramePool, StaticBuffer};
 use gannet_proto::machine::Port;
-use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::{Duration, Instant};
 use gannet_trace::pcapng::InterfaceId;
@@ -21,8 +20,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 /// Frames that stay in the pool for the machines when the fill rings are filled.
 const RESERVE: usize = 1024;
-/// Frames taken from the ring of a class in one turn: all that it holds, or it would overflow in order of
-/// arrival, which knows neither users nor precedence.
+/// Frames taken from a ring in one turn: all that it holds, or it would overflow in order of arrival, which knows
+/// neither users nor precedence.
 const TURN: usize = 1024;
 /// Devices of one process.
 const DEVICES_MAX: usize = 32;
@@ -43,11 +42,11 @@ pub(crate) trait Steering {
     fn attach(&mut self, link: &Link) -> Result<(), String>;
     /// Ends it; the device may be gone.
     fn detach(&mut self, ifindex: u32);
-    /// Gives the frames of a queue and class to a socket.
+    /// Gives the rings of a queue their sockets.
     ///
     /// # Errors
     /// A sentence.
-    fn set_socket(&mut self, queue: u32, class: Class, socket: BorrowedFd<'_>) -> Result<(), String>;
+    fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String>;
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
@@ -85,7 +84,7 @@ pub(crate) struct XdpDevice {
     /// `None` while the interface is away.
     pub(crate) sockets: Option<Device>,
     /// What sockets that have been closed had counted.
-    former: [Statistics; 3],
+    former: ByRing<Statistics>,
     /// Something was put that no kick has sent yet.
     unsent: bool,
     /// Frames put less frames come back.
@@ -142,7 +141,7 @@ impl Xdp {
     pub(crate) fn want(
         &mut self,
         link: &Link,
-        rx: Option<(&[u32; 3], u32, Target)>,
+        rx: Option<(ByRing<u32>, u32, Target)>,
         tx: u32,
         address: IpAddr,
     ) -> Result<usize, String> {
@@ -157,7 +156,7 @@ impl Xdp {
         let Some(device) = self.devices.get_mut(place) else { return Err("no device".to_owned()) };
         let before = (device.config.clone(), device.target);
         if let Some((rings, spare, target)) = rx {
-            device.config.rx = rings.to_vec();
+            device.config.rx = rings;
             device.config.spare = spare;
             device.target = Some(target);
         }
@@ -209,12 +208,8 @@ impl Xdp {
         if let Some(target) = device.target
             && let Some(steering) = programs.get_mut(target.program)
         {
-            let sockets = opened.sockets().map(|(class, socket)| (Class::ALL.get(class), socket));
-            let set = sockets.map(|(class, socket)| {
-                class.map_or(Ok(()), |class| steering.set_socket(at.queue, *class, socket))
-            });
-            let result = set.collect::<Result<(), String>>().and_then(|()| steering.attach(&device.link));
-            if let Err(error) = result {
+            let set = steering.set_sockets(at.queue, opened.sockets());
+            if let Err(error) = set.and_then(|()| steering.attach(&device.link)) {
                 device.close(opened, umem, pool);
                 return Err(error);
             }
@@ -226,7 +221,8 @@ impl Xdp {
     /// The descriptors to poll.
     pub(crate) fn descriptors(&self, place: usize) -> Vec<RawFd> {
         let sockets = self.devices.get(place).and_then(|device| device.sockets.as_ref());
-        sockets.map_or_else(Vec::new, |open| open.sockets().map(|(_, socket)| socket.as_raw_fd()).collect())
+        let sockets = sockets.into_iter().flat_map(Device::sockets).flatten();
+        sockets.map(|socket| socket.as_raw_fd()).collect()
     }
 
     // ------------------------------------------------------------------ coming and going
@@ -269,16 +265,16 @@ impl Xdp {
 
     // ------------------------------------------------------------------ receiving
 
-    /// Takes up to one turn's share of each class from each device, the classes in their order. `take` gets the packet's
+    /// Takes up to one turn's share of each ring of each device, the rings in their order. `take` gets the packet's
     /// target, its metadata, and the frame with its Ethernet header.
     pub(crate) fn receive(&mut self, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
         let Self { devices, umem, pool, .. } = self;
         let mut total = 0;
         let mut more = false;
-        for class in 0..Class::ALL.len() {
+        for ring in Ring::ALL {
             for device in devices.iter_mut() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
-                let count = open.receive(umem, class, TURN, |received| {
+                let count = open.receive(umem, ring, TURN, |received| {
                     let at = received.start.checked_sub(METADATA_LEN);
                     let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
                     match octets.and_then(Metadata::from_octets) {
@@ -313,7 +309,7 @@ impl Xdp {
                 .sockets
                 .as_mut()
                 .filter(|_| has_target)
-                .is_some_and(|open| (0..Class::ALL.len()).any(|class| open.waiting(class) > 0))
+                .is_some_and(|open| Ring::ALL.into_iter().any(|ring| open.waiting(ring) > 0))
         })
     }
 
@@ -397,11 +393,11 @@ impl XdpDevice {
             // A name that holds a zero octet is no device's.
             name: CString::new(link.name.as_str()).unwrap_or_default(),
             link,
-            config: DeviceConfig { rx: vec![0; Class::ALL.len()], tx: 0, spare: 0 },
+            config: DeviceConfig::default(),
             target: None,
             holder,
             sockets: None,
-            former: [Statistics::default(); 3],
+            former: ByRing::default(),
             unsent: false,
             in_flight: 0,
             addresses: Vec::new(),
@@ -419,19 +415,23 @@ impl XdpDevice {
     }
 
     fn close(&mut self, open: Device, umem: &mut Umem, pool: &FramePool) {
-        for (class, former) in self.former.iter_mut().enumerate() {
-            *former += open.statistics(class).unwrap_or_default();
+        for (former, ring) in self.former.iter_mut().zip(Ring::ALL) {
+            *former += open.statistics(ring).unwrap_or_default();
         }
         open.close(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
         self.unsent = false;
         self.in_flight = 0;
     }
 
-    /// What the kernel counted at the sockets of a class, former ones included.
-    pub(crate) fn statistics(&self, class: usize) -> Statistics {
-        let mut sum = self.former.get(class).copied().unwrap_or_default();
-        sum += self.sockets.as_ref().and_then(|open| open.statistics(class)).unwrap_or_default();
-        sum
+    /// What the kernel counted at the sockets of each ring that is wanted, former ones included.
+    pub(crate) fn statistics(&self) -> Vec<(Ring, Statistics)> {
+        let rings = Ring::ALL.into_iter().zip(self.config.rx).zip(self.former);
+        let wanted = rings.filter(|((_, entries), _)| *entries > 0);
+        let of = |((ring, _), mut sum): ((Ring, u32), Statistics)| {
+            sum += self.sockets.as_ref().and_then(|open| open.statistics(ring)).unwrap_or_default();
+            (ring, sum)
+        };
+        wanted.map(of).collect()
     }
 }
 

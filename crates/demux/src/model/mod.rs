@@ -11,7 +11,7 @@
 //! 2. A TEID leads to the context at its low 24 bits; a TID by a table to the context's name. A context that is not
 //!    there, or has another generation, is unknown: a limited sample goes to the node, so that it sends an Error
 //!    Indication, and the rest is dropped.
-//! 3. A blocked flow is dropped, then one over its rate. What is left goes to the ring of its class.
+//! 3. A blocked flow is dropped, then one over its rate. What is left goes to its [`Ring`].
 
 mod parse;
 mod uplink;
@@ -19,7 +19,7 @@ mod uplink;
 pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
 pub use uplink::UplinkModel;
 
-use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, block_bit, count};
+use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, Ring, block_bit, count};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -34,7 +34,7 @@ pub enum Verdict {
     Pass,
     /// Nobody does.
     Drop(Drop),
-    /// The socket of its class gets it, with this in front.
+    /// The socket of its ring gets it, with this in front.
     Redirect(Metadata),
 }
 
@@ -248,6 +248,7 @@ impl Flow {
             class: self.class,
             precedence: self.precedence,
             shard: queue,
+            ring: Ring::of(self.class, self.precedence),
             llc_offset: 0,
             llc_len: 0,
         })

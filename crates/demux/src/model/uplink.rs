@@ -11,7 +11,7 @@
 
 use super::parse::datagram;
 use super::{Verdict, conforms, index_of, is_sample};
-use crate::layout::{Gcra, Metadata, PLACE_MASK, block_bit, count};
+use crate::layout::{Gcra, Metadata, PLACE_MASK, Ring, block_bit, count};
 use crate::rules::{Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use crate::uplink::octets_of;
 use gannet_proto::drops::Drop;
@@ -181,6 +181,7 @@ impl UplinkModel {
             class,
             precedence,
             shard: queue,
+            ring: Ring::of(class, precedence),
             llc_offset: narrow(at + pdu.llc_at),
             llc_len: narrow(pdu.llc_len),
         })

@@ -1,5 +1,5 @@
-//! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata,
-//! every counter.
+//! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata with the
+//! ring, every counter.
 
 use crate::common::frames::{Generator, OWN_V4, OWN_V6, PEER_V4, ethernet};
 use fastrand::Rng;
@@ -7,7 +7,7 @@ use gannet_demux::bpf::{TestRun, TestRunResult};
 use gannet_demux::model::{Model, UplinkModel, Verdict};
 use gannet_demux::reuseport::Reuseport;
 use gannet_demux::{
-    Classifier, Classify, Clock, Config, METADATA_LEN, Metadata, Totals, Uplink, UplinkConfig,
+    Classifier, Classify, Clock, Config, METADATA_LEN, Metadata, Ring, Totals, Uplink, UplinkConfig,
 };
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -81,6 +81,14 @@ fn check(
     }
 }
 
+/// The ring that the model names.
+fn ring_of(verdict: Verdict) -> Option<Ring> {
+    match verdict {
+        Verdict::Redirect(metadata) => Some(metadata.ring),
+        Verdict::Pass | Verdict::Drop(_) => None,
+    }
+}
+
 fn by_hand<'a>(frame: &'a [u8], out: Option<&'a mut [u8]>) -> TestRun<'a> {
     TestRun { data: frame, data_out: out, context: None, context_out: None, repeat: 1, live_batch: None }
 }
@@ -95,6 +103,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
     let mut generator = Generator { rng: rng.fork(), teids, tids, tllis: Vec::new() };
     let mut now_ns = 1_000_000_000_u64;
     let mut out = vec![0; 4096];
+    let mut high = 0;
     for number in 0..FRAMES {
         while rng.u32(..12) == 0 {
             let change = change(&mut rng);
@@ -109,6 +118,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
         let result = result.unwrap();
         let context = || format!("seed {seed}, frame {number}: {frame:02x?}");
         check(expected, &result, (&frame, &out), &context);
+        high += u64::from(ring_of(expected) == Some(Ring::High));
         if number % 64 == 0 {
             assert_eq!(kernel.totals(), model.totals(), "{}", context());
         }
@@ -120,7 +130,9 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
         flows += u32::from(model.of_flow(name).is_some());
     }
     assert!(flows > CONTEXTS / 2, "{flows} flows are left at the end");
-    seen(&model.totals())
+    let mut seen = seen(&model.totals());
+    seen.push(("ring of high precedence".to_owned(), high));
+    seen
 }
 
 /// The same for the filter of the UDP sockets.
@@ -198,6 +210,7 @@ fn run_uplink(seed: u64, config: UplinkConfig) {
     let mut generator = Generator { rng: rng.fork(), teids: Vec::new(), tids: Vec::new(), tllis };
     let mut now_ns = 1_000_000_000_u64;
     let mut out = vec![0; 4096];
+    let mut high = 0;
     for number in 0..200_000 {
         while rng.u32(..6) == 0 {
             let change = uplink_change(&mut rng);
@@ -216,6 +229,7 @@ fn run_uplink(seed: u64, config: UplinkConfig) {
         let result = kernel.run(by_hand(&frame, Some(&mut out))).unwrap();
         let context = || format!("seed {seed}, frame {number}: {frame:02x?}");
         check(expected, &result, (&frame, &out), &context);
+        high += u32::from(ring_of(expected) == Some(Ring::High));
         if number % 64 == 0 {
             assert_eq!(kernel.totals(), model.totals(), "{}", context());
         }
@@ -224,6 +238,7 @@ fn run_uplink(seed: u64, config: UplinkConfig) {
     for name in (0..PLACES).flat_map(|place| (0..2).map(move |generation| place | generation << 24)) {
         assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
     }
+    assert!(high >= 100, "{high} for the ring of high precedence");
     let not_of_gb = ["demux_unknown_context", "demux_stale_generation", "demux_bad_udp_checksum"];
     for (name, count) in seen(&model.totals()) {
         assert_eq!(count >= 100, !not_of_gb.contains(&name.as_str()), "{name}: {count}");

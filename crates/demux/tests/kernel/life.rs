@@ -35,6 +35,8 @@ pub fn child() -> Option<ExitCode> {
         ["send", address] => send(address),
         ["rings"] => crate::rings::serve(),
         ["uplink"] => crate::rings::send(),
+        ["rings-gn", high] => crate::rings::serve_gn(high.parse().unwrap()),
+        ["downlink"] => crate::rings::send_on_gn(),
         ["sockets"] => crate::sockets::steer(),
         ["load"] => match Classifier::load(&Config::default()) {
             Ok(_) => println!("loaded"),

@@ -28,8 +28,9 @@ const CASES: &[Case] = &[
     ),
     ("agreement::uplink_program_and_model_agree", KERNEL, agreement::uplink_program_and_model_agree),
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
-    ("rings::uplink_arrives_by_class", KERNEL, rings::uplink_arrives_by_class),
-    ("sockets::steered_by_class", KERNEL, sockets::steered_by_class),
+    ("rings::uplink_arrives_by_ring", KERNEL, rings::uplink_arrives_by_ring),
+    ("rings::downlink_arrives_by_ring", KERNEL, rings::downlink_arrives_by_ring),
+    ("sockets::steered_by_ring", KERNEL, sockets::steered_by_ring),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),
     (

@@ -3,7 +3,7 @@
 use crate::common::frames;
 use crate::life::{start, until};
 use gannet_demux::reuseport::Reuseport;
-use gannet_demux::{Classify, Config};
+use gannet_demux::{Classify, Config, Ring};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -14,7 +14,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 /// Sockets of one port need a network namespace in which nobody else has that port.
-pub fn steered_by_class() {
+pub fn steered_by_ring() {
     let namespace = Netns::new("steer");
     let mut child = start(&namespace, "sockets");
     child.wait_for_line("steered");
@@ -40,47 +40,60 @@ pub fn steer() {
     let address: SocketAddr = "127.0.0.1:2152".parse().unwrap();
     let mut back_end = Reuseport::load(&Config { samples_per_s: 0, ..Config::default() }).unwrap();
     // Teid 4 is blocked, 5 is nobody's.
-    let flows = [(1, Class::Signalling), (2, Class::RealTime), (3, Class::BestEffort), (4, Class::RealTime)];
-    for (teid, class) in flows {
-        let rule = Rule {
-            key: Key::Teid(Teid(teid)),
-            name: teid,
-            class,
-            precedence: Precedence::Low,
-            policer: None,
-        };
+    let flows = [
+        (1, Class::Signalling, Precedence::High),
+        (2, Class::RealTime, Precedence::High),
+        (3, Class::BestEffort, Precedence::Normal),
+        (4, Class::RealTime, Precedence::Low),
+        (6, Class::BestEffort, Precedence::High),
+    ];
+    for (teid, class, precedence) in flows {
+        let rule = Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
         back_end.apply(&RuleChange::Install(rule)).unwrap();
     }
     back_end.apply(&RuleChange::Block(Key::Teid(Teid(4)), Block::FlowControl)).unwrap();
-    let sockets = Class::ALL.map(|class| (class, socket(address)));
-    for (class, socket) in &sockets {
-        back_end.set_socket(*class, socket).unwrap();
+    let sockets = Ring::ALL.map(|ring| (ring, socket(address)));
+    for (ring, socket) in sockets.iter().filter(|(ring, _)| *ring != Ring::High) {
+        back_end.set_socket(*ring, socket).unwrap();
     }
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(address).unwrap();
     let g_pdu = |teid| frames::gtp_v1(255, teid, (Some(1), None), &[], &[0x45; 378]);
     let echo = frames::gtp_v1(1, 0, (Some(1), None), &[], &[]);
-    for (times, datagram) in
-        [(10, g_pdu(1)), (20, g_pdu(2)), (30, g_pdu(3)), (40, g_pdu(4)), (50, g_pdu(5)), (5, echo)]
-    {
+    let [.., (_, high), (_, best_effort)] = &sockets;
+    // High precedence without a socket comes to the others.
+    sender.send(&g_pdu(6)).unwrap();
+    until("a datagram among best effort", || (drain(best_effort) == 1).then_some(()));
+    back_end.set_socket(Ring::High, high).unwrap();
+    for (times, datagram) in [
+        (10, g_pdu(1)),
+        (20, g_pdu(2)),
+        (30, g_pdu(3)),
+        (40, g_pdu(4)),
+        (50, g_pdu(5)),
+        (25, g_pdu(6)),
+        (5, echo),
+    ] {
         for _ in 0..times {
             // A drop is silent: no port unreachable comes back.
             sender.send(&datagram).unwrap();
         }
     }
-    let mut received = [0; 3];
+    let mut received = [0; 4];
     until("what is not dropped", || {
         for (sum, (_, socket)) in received.iter_mut().zip(&sockets) {
             *sum += drain(socket);
         }
-        (received.iter().sum::<usize>() >= 65).then_some(())
+        (received.iter().sum::<usize>() >= 90).then_some(())
     });
-    assert_eq!(received, [15, 20, 30]);
+    assert_eq!(received, [15, 20, 25, 30]);
     std::thread::sleep(Duration::from_millis(20));
     assert!(sockets.iter().all(|(_, socket)| drain(socket) == 0) && sender.take_error().unwrap().is_none());
     let totals = back_end.totals();
     assert_eq!((totals.of(Drop::DemuxBlocked), totals.of(Drop::DemuxUnknownContext)), (40, 50));
-    assert_eq!((totals.redirected(Class::RealTime), totals.to_kernel()), (20, 5));
+    let redirected = |class| totals.redirected(class);
+    assert_eq!((redirected(Class::RealTime), redirected(Class::BestEffort)), (20, 30 + 25 + 1));
+    assert_eq!(totals.to_kernel(), 5);
     assert_eq!(back_end.of_flow(4).unwrap().blocked, 40);
     println!("steered");
 }

@@ -6,11 +6,11 @@ use core::fmt::Write as _;
 use core::net::SocketAddr;
 use gannet_node::sgsn::{GB, GTP_U, Sgsn};
 use gannet_ops::config::sgsn as ops;
-use gannet_proto::qos::class::Class;
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{
     Access, Backend, BusyPoll, EventLoop, FlowCounters, IngressConfig, LoopConfig, MachineId, OutputConfig,
-    OutputWay, Traffic, UdpConfig,
+    OutputWay, Ring, Traffic, UdpConfig,
 };
 use gannet_wire::id::Imsi;
 
@@ -38,7 +38,8 @@ impl Paths {
         let mut ingress = IngressConfig::new(udp);
         ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
         // What is rotated through stays in the cache: a frame that has not been used for long costs as much as its work.
-        (ingress.real_time_ring, ingress.best_effort_ring, ingress.spare) = (256, 1024, 256);
+        (ingress.real_time_ring, ingress.high_ring) = (256, 1024);
+        (ingress.best_effort_ring, ingress.spare) = (1024, 256);
         ingress.backend = match service.ingress {
             ops::Ingress::Auto => Backend::Auto,
             ops::Ingress::Fifo => Backend::Fifo,
@@ -51,6 +52,7 @@ impl Paths {
             traffic: Traffic::Gb,
             contexts: u32::try_from(mobiles).unwrap_or(u32::MAX),
             real_time_ring: 2048,
+            high_ring: 2048,
             ..IngressConfig::new(udp)
         };
         let way = match service.gb_output {
@@ -108,12 +110,18 @@ impl Paths {
     }
 }
 
-const fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Signalling => "signalling",
-        Class::RealTime => "real_time",
-        Class::BestEffort => "best_effort",
+const fn ring_name(ring: Ring) -> &'static str {
+    match ring {
+        Ring::Signalling => "signalling",
+        Ring::RealTime => "real_time",
+        Ring::High => "high",
+        Ring::BestEffort => "best_effort",
     }
+}
+
+/// A class is named as the ring that it has without high precedence.
+const fn class_name(class: Class) -> &'static str {
+    ring_name(Ring::of(class, Precedence::Normal))
 }
 
 /// What was counted before the node, `NAME VALUE` one a line.
@@ -170,14 +178,14 @@ pub fn show(access: &Access<'_>, out: &mut String) {
     for device in &path.devices {
         let state = if device.is_there { "in use" } else { "away" };
         let _ = writeln!(out, "{}: {state}, {} frames with the kernel", device.name, device.frames_held);
-        for (class, ring) in &device.rings {
+        for (ring, counted) in &device.rings {
             let _ = writeln!(
                 out,
                 "  ring of {}: {} lost since it was full, {} since no frame was there, {} otherwise",
-                class_name(*class),
-                ring.rx_ring_full,
-                ring.rx_fill_ring_empty,
-                ring.rx_dropped
+                ring_name(*ring),
+                counted.rx_ring_full,
+                counted.rx_fill_ring_empty,
+                counted.rx_dropped
             );
         }
     }

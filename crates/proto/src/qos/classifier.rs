@@ -46,9 +46,9 @@ pub struct Rule {
     /// What the driver says of its packets to the node: the TEID for a PDP context, the index of the mobile's slot for
     /// the uplink.
     pub name: u32,
-    /// Into which ring they go.
+    /// With the precedence: into which ring they go.
     pub class: Class,
-    /// For the scheduler; the driver itself drops without regard to it.
+    /// For the scheduler as well; the driver itself drops without regard to it.
     pub precedence: Precedence,
     /// What exceeds it is dropped; `None` lets everything pass.
     pub policer: Option<Policer>,

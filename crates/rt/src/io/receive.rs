@@ -1,4 +1,4 @@
-//! Receiving: one batch of each socket and device that has something, then one of each class of the rings.
+//! Receiving: one batch of each socket and device that has something, then what the rings hold.
 
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin};
 use crate::ether;
@@ -6,6 +6,7 @@ use crate::messages::BATCH;
 use crate::sys;
 use crate::udp::{self, Received};
 use crate::xdp::Deliver;
+use gannet_demux::Ring;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::trace::{Level, TraceSink};
@@ -45,7 +46,8 @@ impl Io {
         !self.readable.is_empty() || self.xdp.as_mut().is_some_and(|xdp| xdp.more || xdp.has_waiting())
     }
 
-    /// Gives each readable endpoint one turn of one batch, those of urgent classes first, and then the rings.
+    /// Gives each readable endpoint one turn of one batch, in the order of what is steered to them, and then the
+    /// rings.
     pub(crate) fn receive_round(&mut self) {
         let before = self.arrivals.len();
         if self.busy.is_spinning(self.now) {
@@ -55,10 +57,10 @@ impl Io {
                 }
             }
         }
-        for urgent in [true, false] {
+        for ring in Ring::ALL {
             for _ in 0..self.readable.len() {
                 let Some(index) = self.readable.pop_front() else { break };
-                if self.udp_at(index).is_some_and(|udp| udp.urgent) != urgent {
+                if self.udp_at(index).map_or(Ring::BestEffort, |udp| udp.ring) != ring {
                     self.readable.push_back(index);
                     continue;
                 }

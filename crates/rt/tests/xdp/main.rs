@@ -48,6 +48,11 @@ fn main() -> ExitCode {
         ),
         ("sockets_by_class_where_there_is_no_xdp", NEEDS, by_class),
         (
+            "high_precedence_is_taken_after_real_time_and_before_the_rest",
+            &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing), Need::Program("ethtool")],
+            in_order,
+        ),
+        (
             "uplink_of_known_mobiles_comes_through_rings",
             &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing), Need::Program("ethtool")],
             uplink,
@@ -116,7 +121,7 @@ fn forwarding_testbed(plan: &Plan) -> (Testbed, Background, Peers) {
 fn forwarding() {
     let (_testbed, mut node, mut peers) = forwarding_testbed(&Plan::default());
     peers.introduce();
-    for (index, (teid, _)) in RULES.iter().enumerate() {
+    for (index, (teid, ..)) in RULES.iter().enumerate() {
         peers.send_gpdu(*teid, 20 + index);
         let got = peers.receive();
         assert_eq!(got, node::answer(*teid, 20 + index), "name, then the T-PDU");
@@ -136,8 +141,8 @@ fn forwarding() {
     }
     let report = node::stop(&mut node);
     assert!(report["plain"] >= 1, "the introduction");
-    assert_eq!(report["classified"], 402);
-    assert_eq!(report["by_frame"], 402);
+    assert_eq!(report["classified"], 403);
+    assert_eq!(report["by_frame"], 403);
     assert_eq!(report["missing"], 0, "every frame is back in the pool or with the kernel: {report:?}");
     assert_eq!(report["drops"], 0);
     assert_eq!(report["allocations"], 0, "between the 100th packet and the last");
@@ -330,17 +335,54 @@ fn by_class() {
         node.wait_for_line("ready");
         let mut peers = testbed.peers();
         peers.introduce();
-        for (teid, _) in RULES {
+        for (teid, ..) in RULES {
             peers.send_gpdu(teid, 40);
         }
-        let mut got = [peers.receive(), peers.receive()];
-        // The sockets are read in the order of their classes, not in that of arrival.
-        got.sort();
-        assert!(RULES.iter().all(|(teid, _)| got.contains(&node::answer(*teid, 40))), "{got:?}");
+        let got = RULES.map(|_| peers.receive());
+        // The sockets are read in the order of their rings, not in that of arrival.
+        assert!(RULES.iter().all(|(teid, ..)| got.contains(&node::answer(*teid, 40))), "{got:?}");
         let report = node::stop(&mut node);
         assert!(report["plain"] >= 3);
         assert_eq!((report["classified"], report["missing"]), (0, 0));
     }
+}
+
+/// Best effort, real time and best effort of high precedence wait for a node that stands still.
+fn in_order() {
+    for backend in ["xdp", "reuseport"] {
+        let testbed = Testbed::new();
+        let mut node = testbed.start(&Plan { backend: backend.into(), ..Plan::default() });
+        assert!(node.wait_for_line("ingress").starts_with(&format!("ingress {backend}")));
+        node.wait_for_line("ready");
+        let mut peers = testbed.peers();
+        peers.introduce();
+        node.stand_still();
+        for (teid, ..) in RULES {
+            peers.send_gpdu(teid, 40);
+        }
+        while match backend {
+            "xdp" => redirected_on(&testbed, "gn1"),
+            _ => sockets_with_datagrams(&testbed, 2152),
+        } < 3
+        {
+            std::thread::yield_now();
+        }
+        node.signal("CONT");
+        let [best_effort, real_time, high] = RULES.map(|(teid, ..)| node::answer(teid, 40));
+        let got = RULES.map(|_| peers.receive());
+        assert_eq!(got, [real_time, high, best_effort], "{backend}");
+        assert_eq!(node::stop(&mut node)["missing"], 0);
+    }
+}
+
+/// Sockets of the node on a port in which something waits.
+fn sockets_with_datagrams(testbed: &Testbed, port: u16) -> u64 {
+    let sockets = testbed.node.run("cat", &["/proc/net/udp"]);
+    let waits = |line: &&str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[1].ends_with(&format!(":{port:04X}")) && !words[4].ends_with(":00000000")
+    };
+    sockets.lines().skip(1).filter(waits).count() as u64
 }
 
 /// Frames that the program on a device of the node has given to sockets.

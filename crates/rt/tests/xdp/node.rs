@@ -21,8 +21,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 
 pub const CHILD: &str = "GANNET_TEST_CHILD";
 
-/// TEIDs and their classes; the last octet of the name is the last of the TEID.
-pub const RULES: [(u32, Class); 2] = [(0x0100_0001, Class::BestEffort), (0x0700_0002, Class::RealTime)];
+/// TEIDs with class and precedence.
+pub const RULES: [(u32, Class, Precedence); 3] = [
+    (0x0100_0001, Class::BestEffort, Precedence::Normal),
+    (0x0700_0002, Class::RealTime, Precedence::Normal),
+    (0x0200_0003, Class::BestEffort, Precedence::High),
+];
 
 const GTP_U: Port = Port(0);
 const GB: Port = Port(1);
@@ -159,14 +163,9 @@ impl Machine for Forward {
                     }
                 }
                 Input::Command(()) => {
-                    for (teid, class) in RULES {
-                        let rule = Rule {
-                            key: Key::Teid(Teid(teid)),
-                            name: teid,
-                            class,
-                            precedence: Precedence::Normal,
-                            policer: None,
-                        };
+                    for (teid, class, precedence) in RULES {
+                        let rule =
+                            Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
                         self.out.push(Output::Classify(RuleChange::Install(rule)));
                     }
                     for (key, name) in MOBILES {
@@ -229,6 +228,7 @@ fn of_gb(udp: UdpConfig) -> IngressConfig {
         contexts: 64,
         signalling_ring: 64,
         real_time_ring: 64,
+        high_ring: 64,
         best_effort_ring: 256,
         spare: 64,
         ..IngressConfig::new(udp)
@@ -247,6 +247,7 @@ pub fn node_under_test() -> ExitCode {
     let ingress = IngressConfig {
         contexts: 64,
         real_time_ring: 256,
+        high_ring: 128,
         best_effort_ring: 512,
         spare: 64,
         backend: match of("GANNET_TEST_BACKEND").as_str() {

@@ -8,7 +8,7 @@ use gannet_demux::bpf::XdpMode;
 use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::Queue;
-use gannet_demux::{AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata};
+use gannet_demux::{AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata, Ring};
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -55,10 +55,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
         return Ok(());
     }
     let mut bare = Loop::open(options, gn)?;
-    for (class, socket) in bare.gn.sockets() {
-        let Some(class) = Class::ALL.get(class).copied() else { continue };
-        classifier.set_socket(0, class, socket).map_err(|error| error.to_string())?;
-    }
+    classifier.set_sockets(0, bare.gn.sockets()).map_err(|error| error.to_string())?;
     attach(&mut classifier)?;
     let companion = companion(COMPANION_PORT)?;
     println!("polling");
@@ -152,8 +149,8 @@ impl<'a> Loop<'a> {
             return Err("no holders".to_owned());
         };
         let real_time = if options.bare == Bare::TwoRings { RING } else { 0 };
-        let receive = DeviceConfig { rx: vec![0, real_time, RING], tx: 0, spare: 1024 };
-        let send = DeviceConfig { rx: Vec::new(), tx: RING, spare: 0 };
+        let receive = DeviceConfig { rx: [0, real_time, 0, RING], tx: 0, spare: 1024 };
+        let send = DeviceConfig { tx: RING, ..DeviceConfig::default() };
         let gn = Device::open(&umem, None, gn_holder, at, &receive).map_err(fail("gn0"))?;
         let gb = Device::open(&umem, Some(&gn), gb_holder, interface("gb0")?, &send).map_err(fail("gb0"))?;
         let ends = Ends { from: ethernet("gb0")?, to: options.peer, port: options.port };
@@ -181,10 +178,10 @@ impl<'a> Loop<'a> {
     /// Real time, then a slice of best effort, until both are empty.
     fn turn(&mut self) -> std::io::Result<()> {
         loop {
-            let real_time = self.receive(Class::RealTime, BATCH.unsigned_abs() as usize);
+            let real_time = self.receive(Ring::RealTime, BATCH.unsigned_abs() as usize);
             let slice =
                 if self.options.bare == Bare::TwoRings { SLICE } else { BATCH.unsigned_abs() as usize };
-            let taken = real_time + self.receive(Class::BestEffort, slice);
+            let taken = real_time + self.receive(Ring::BestEffort, slice);
             if taken == 0 {
                 break;
             }
@@ -195,9 +192,9 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    fn receive(&mut self, class: Class, max: usize) -> usize {
+    fn receive(&mut self, ring: Ring, max: usize) -> usize {
         let Self { gn, umem, pool, batch, .. } = self;
-        gn.receive(umem, class as usize, max, |Received { buffer, start, end }| {
+        gn.receive(umem, ring, max, |Received { buffer, start, end }| {
             let metadata = buffer
                 .get(start.wrapping_sub(METADATA_LEN)..start)
                 .and_then(|octets| octets.first_chunk::<METADATA_LEN>())

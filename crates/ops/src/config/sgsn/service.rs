@@ -35,7 +35,7 @@ words! {
         Auto = "auto",
         /// One UDP socket, each N-PDU processed as it arrives.
         Fifo = "fifo",
-        /// A UDP socket for each class, and queues.
+        /// UDP sockets by class and precedence, and queues.
         Reuseport = "reuseport",
         /// XDP and AF_XDP, and queues.
         Xdp = "xdp",
@@ -186,7 +186,7 @@ fn add(
 
 fn install_paths(grammar: &mut Grammar<Sgsn>) {
     let help = "What receives user data, on Gn and, with xdp, on Gb\nThe best that the machine permits\nOne UDP socket, first in, first out\n\
-                A UDP socket for each class\nXDP and AF_XDP";
+                UDP sockets by class and precedence\nXDP and AF_XDP";
     add(grammar, "ingress (auto|fifo|reuseport|xdp)", help, |edit| {
         edit.config.service.ingress = Ingress::of(edit);
         Ok(())
