@@ -37,12 +37,20 @@ pub(crate) struct End {
     pub(crate) port: u16,
 }
 
-/// Sum of the 16-bit words of `octets`, an odd last octet being the high one.
+/// Sum of the 16-bit words of `octets`, an odd last octet being the high one. It is taken in words of 32 bits and in the
+/// machine's order, which changes nothing but the order of the result's octets (RFC 1071 clause 2).
 fn sum_of(octets: &[u8]) -> u32 {
-    let (words, rest) = octets.as_chunks::<2>();
-    let sum = words.iter().fold(0_u64, |sum, word| sum + u64::from(u16::from_be_bytes(*word)));
-    let last = rest.first().map_or(0, |octet| u64::from(*octet) << 8);
-    fold(sum + last)
+    let (words, rest) = octets.as_chunks::<4>();
+    let sum = words.iter().fold(0_u64, |sum, word| sum + u64::from(u32::from_ne_bytes(*word)));
+    let mut last = [0; 4];
+    for (to, from) in last.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    let mut sum = fold(sum + u64::from(u32::from_ne_bytes(last)));
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    u16::from_be_bytes(u16::try_from(sum).unwrap_or(u16::MAX).to_ne_bytes()).into()
 }
 
 /// The same sum with fewer bits.

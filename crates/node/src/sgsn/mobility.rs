@@ -1,6 +1,7 @@
 //! Mobility management: what GMM asks of the node is done here.
 
 use super::directory::Directory;
+use super::mobile::RADIO_CAPABILITY_MAX;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::auth::AuthService;
@@ -15,10 +16,7 @@ use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
-use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, PTmsiSignature};
-
-/// Octets of the longest MS radio access capability that is kept.
-const RADIO_CAPABILITY_MAX: usize = 50;
+use gannet_wire::l3::ie::{DetachTypeMt, GmmCause, Octets, PTmsiSignature};
 
 /// How often a P-TMSI is thrown before the node says that there is none left. With a million mobiles one throw in a
 /// thousand meets a P-TMSI that is taken.
@@ -110,9 +108,10 @@ impl Sgsn {
                 }
             }
             GmmAction::RadioAccessCapability(capability) => {
-                // 04.08 clause 10.5.5.12a allows 50 octets; more would leave no room for what it goes with.
-                if capability.0.len() <= RADIO_CAPABILITY_MAX {
-                    self.radio_capability.insert(slot, capability);
+                if capability.0.len() <= RADIO_CAPABILITY_MAX
+                    && let Some(mobile) = self.mobiles.get_mut(slot)
+                {
+                    mobile.radio_capability = Octets::from_start(&capability.0);
                 }
             }
             GmmAction::Registered => {
@@ -221,7 +220,6 @@ impl Sgsn {
         if let Some((bvc, tlli)) = mobile.foreign {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
-        self.radio_capability.remove(&slot);
         self.reassembler.forget_mobile(cx, slot.index);
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.

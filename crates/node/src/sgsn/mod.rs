@@ -60,7 +60,6 @@ use gannet_proto::sndcp::Reassembler;
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
-use gannet_wire::l3::ie::MsRadioAccessCapability;
 use gb::Gb;
 use held::Held;
 use mobile::Mobile;
@@ -218,8 +217,6 @@ pub struct Sgsn {
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
     pub(crate) reassembler: Reassembler,
-    /// MS radio access capability by mobile: of varying length, told to the BSS, read by nobody here.
-    pub(crate) radio_capability: HashMap<Slot, MsRadioAccessCapability, SeedableRandomState>,
     pub(crate) requests: sessions::Requests,
     pub(crate) updates: sessions::Updates,
     pub(crate) access_points: sessions::AccessPoints,
@@ -259,7 +256,6 @@ impl Sgsn {
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
-            radio_capability: HashMap::with_capacity_and_hasher(config.mobiles_max, state.clone()),
             requests: sessions::Requests::default(),
             updates: sessions::Updates::default(),
             access_points: sessions::AccessPoints::new(&config),

@@ -16,7 +16,7 @@ use gannet_proto::machine::Context;
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
 use gannet_wire::id::{Imsi, Nsapi};
-use gannet_wire::l3::ie::{Apn, MsRadioAccessCapability};
+use gannet_wire::l3::ie::Apn;
 use serde::{Deserialize, Serialize};
 
 /// The addresses of one tunnel's far end, and the name of its access point.
@@ -28,7 +28,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-const LAYOUT: u8 = 3;
+const LAYOUT: u8 = 4;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +37,6 @@ struct Travelling {
     mobile: Mobile,
     endpoints: Vec<Endpoint>,
     apns: Vec<(u16, Apn)>,
-    radio_capability: Option<MsRadioAccessCapability>,
 }
 
 /// Why a mobile could not arrive.
@@ -76,13 +75,8 @@ impl Sgsn {
             let (apn, _) = self.access_points.get(context.apn())?;
             Some((context.apn(), apn.clone()))
         });
-        let travelling = Travelling {
-            slot,
-            endpoints: endpoints.collect(),
-            apns: apns.collect(),
-            radio_capability: self.radio_capability.get(&slot).cloned(),
-            mobile: mobile.clone(),
-        };
+        let travelling =
+            Travelling { slot, endpoints: endpoints.collect(), apns: apns.collect(), mobile: mobile.clone() };
         let mut octets = postcard::to_extend(&travelling, vec![LAYOUT]).ok()?;
         octets.extend(fcs24(&octets));
         Some(octets)
@@ -94,7 +88,7 @@ impl Sgsn {
     /// See [`ImportError`]; nothing has changed then.
     pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Slot, ImportError> {
         let travelling = read(octets).ok_or(ImportError::Unreadable)?;
-        let Travelling { slot: former, mut mobile, endpoints, apns, radio_capability } = travelling;
+        let Travelling { slot: former, mut mobile, endpoints, apns } = travelling;
         let imsi = mobile.imsi().ok_or(ImportError::Unreadable)?;
         let is_taken = |ptmsi: Option<_>| ptmsi.is_some_and(|ptmsi| self.directory.by_ptmsi(ptmsi).is_some());
         let taken = is_taken(mobile.gmm.ptmsi()) || is_taken(mobile.gmm.new_ptmsi());
@@ -116,7 +110,7 @@ impl Sgsn {
         });
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
-        self.name(cx, slot, imsi, radio_capability);
+        self.name(cx, slot, imsi);
         self.flows_follow(slot);
         (5..=15).for_each(|nsapi| self.flow_changed(slot, Nsapi(nsapi)));
         self.settle_contexts(cx, slot);
@@ -175,17 +169,8 @@ impl Sgsn {
         }
     }
 
-    fn name(
-        &mut self,
-        cx: &mut Context<'_>,
-        slot: Slot,
-        imsi: Imsi,
-        capability: Option<MsRadioAccessCapability>,
-    ) {
+    fn name(&mut self, cx: &mut Context<'_>, slot: Slot, imsi: Imsi) {
         self.directory.name_imsi(imsi, slot);
-        if let Some(capability) = capability {
-            self.radio_capability.insert(slot, capability);
-        }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         for (nsapi, bearer) in mobile.bearers() {
             self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi });

@@ -140,7 +140,6 @@ impl Sgsn {
             ),
             ("N-PDUs queued for who is paged", self.flows.as_ref().map_or(0, |flows| flows.held() as usize)),
             ("N-PDUs in reassembly", self.reassembler.len()),
-            ("radio capabilities", self.radio_capability.len()),
             ("requests to GGSNs", self.requests.len()),
             ("updates by GGSNs", self.updates.len()),
             ("paths to GGSNs", self.gtp.paths().len()),

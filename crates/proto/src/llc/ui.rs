@@ -18,7 +18,7 @@ const WINDOW: u16 = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Counters {
     /// OC-UI-tx + V(U).
-    tx: u32,
+    pub(super) tx: u32,
     /// OC-UI-rx + V(UR).
     rx: u32,
     /// Bit n: the frame V(UR) − 1 − n was received.

@@ -411,15 +411,11 @@ impl ImsiValue {
     /// The value part of `imsi`.
     #[must_use]
     pub fn of(imsi: &Imsi) -> Self {
-        let count = imsi.digits().count();
-        let mut halves = imsi.digits().chain(core::iter::repeat(0xf));
-        let mut octets = [0xff; 8];
-        let odd = u8::try_from(count % 2).unwrap_or(0);
-        for (index, octet) in octets.iter_mut().enumerate() {
-            let low = if index == 0 { odd << 3 | 1 } else { halves.next().unwrap_or(0xf) };
-            *octet = halves.next().unwrap_or(0xf) << 4 | low;
-        }
-        Self { octets, len: count / 2 + 1 }
+        // TBCD, moved up by half an octet, with the type of identity and whether the count is odd in the place.
+        let digits = u64::from_le_bytes(imsi.tbcd());
+        let count = 16 - digits.leading_ones() / 4;
+        let octets = (digits << 4 | u64::from(count % 2) << 3 | 1).to_le_bytes();
+        Self { octets, len: count as usize / 2 + 1 }
     }
 
     /// The octets.

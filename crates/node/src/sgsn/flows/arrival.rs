@@ -36,7 +36,8 @@ impl Sgsn {
             _ => None,
         });
         flows.queues.prefetch(places.inspect(|place| {
-            black_box(self.contexts.at(*place));
+            let mark = self.contexts.at(*place).map(|(_, context)| flows.mark(context.mobile));
+            black_box(mark);
         }));
     }
 

@@ -138,10 +138,6 @@ impl Sgsn {
             if let Some(mobile) = self.mobiles.get(context.mobile) {
                 sum = sum.wrapping_add(mobile.touch(context.nsapi));
             }
-            let capability = self.radio_capability.get(&context.mobile);
-            sum = sum.wrapping_add(
-                capability.and_then(|capability| capability.0.first()).map_or(0, |octet| u64::from(*octet)),
-            );
         }
         black_box(sum);
     }

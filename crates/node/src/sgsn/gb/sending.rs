@@ -155,15 +155,12 @@ impl Sgsn {
         };
         let Pdu { meta, mut frame, expires, .. } = pdu;
         let mobile = meta.slot.and_then(|slot| self.mobiles.get(slot));
-        // Some mobiles send an empty one, which says nothing.
-        let capability = meta.slot.and_then(|slot| self.radio_capability.get(&slot));
-        let capability =
-            capability.map(|capability| capability.0.as_slice()).filter(|octets| !octets.is_empty());
+        let capability = mobile.map(|mobile| mobile.radio_capability.as_slice());
         let header = DlUnitdata {
             tlli: meta.tlli,
             qos: meta.qos,
             lifetime: remaining(cx.now, expires),
-            ms_ra_capability: capability,
+            ms_ra_capability: capability.filter(|octets| !octets.is_empty()),
             priority: None,
             drx: mobile.map(|mobile| u16::from_be_bytes(mobile.gmm.drx().to_octets())),
             imsi: meta.imsi,

@@ -151,7 +151,9 @@ impl Sgsn {
 
     fn ra_capability_update(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, tlli: Tlli, tag: u8) {
         let slot = self.directory.by_tlli(bvc, tlli);
-        let capability = slot.and_then(|slot| self.radio_capability.get(&slot)).map(|c| c.0.clone());
+        let mobile = slot.and_then(|slot| self.mobiles.get(slot));
+        let capability = mobile.map(|mobile| mobile.radio_capability.as_slice().to_vec());
+        let capability = capability.filter(|octets| !octets.is_empty());
         let imsi = slot.and_then(|slot| self.imsi_of(slot));
         let cause = match (slot, &capability) {
             (Some(_), Some(_)) => RaCapUpdCause::Ok,
