@@ -26,6 +26,8 @@ pub(crate) struct Driver<M: Machine> {
     pub(crate) touched: bool,
     /// Its slice was over before its work: it goes on in the next turn.
     unfinished: bool,
+    /// It was told to hold back what can wait ([`Machine::hold`]).
+    held: bool,
 }
 
 /// A driver of any machine.
@@ -40,6 +42,8 @@ pub(crate) trait AnyDriver {
     fn pending(&self) -> bool;
     /// True where its slice ended before its work did.
     fn unfinished(&self) -> bool;
+    /// True where it holds back what can wait, and should be asked again as soon as something was sent.
+    fn held(&self) -> bool;
     /// True where it wants short slices.
     fn is_in_a_hurry(&self, now: Instant) -> bool;
     /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over.
@@ -59,6 +63,7 @@ impl<M: Machine> Driver<M> {
             on_event,
             touched: true,
             unfinished: false,
+            held: false,
         }
     }
 
@@ -95,6 +100,10 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
         self.unfinished
     }
 
+    fn held(&self) -> bool {
+        self.held
+    }
+
     fn is_in_a_hurry(&self, now: Instant) -> bool {
         self.machine.is_in_a_hurry(now)
     }
@@ -113,6 +122,11 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             self.machine.handle_input(&mut cx, &mut self.inputs);
         }
         loop {
+            let held = io.is_backed_up(index);
+            if held != self.held {
+                self.held = held;
+                self.machine.hold_back(held);
+            }
             let mut cx = Context {
                 now: io.now,
                 rng: &mut self.rng,

@@ -321,7 +321,8 @@ impl EventLoop {
             self.take_events();
         }
         self.io.keep_house();
-        self.io.receive_round();
+        let now = self.io.now;
+        self.io.receive_round(self.drivers.iter().any(|driver| driver.is_in_a_hurry(now)));
         for driver in &mut self.drivers {
             driver.wake(self.io.now);
         }
@@ -419,7 +420,7 @@ impl EventLoop {
             }
             let mut idle = true;
             for (index, driver) in self.drivers.iter_mut().enumerate() {
-                if driver.pending() || (all && pass == 0 && driver.unfinished()) {
+                if driver.pending() || (all && pass == 0 && (driver.unfinished() || driver.held())) {
                     idle = false;
                     let hurry = driver.is_in_a_hurry(self.io.now);
                     let slice = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };

@@ -252,6 +252,11 @@ impl SendQueue {
         self.waiting.len() >= self.max
     }
 
+    /// True where so much waits that a few more batches would be too many.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.waiting.len() * 2 >= self.max
+    }
+
     /// Puts a datagram at the end, unless the queue is full.
     pub(crate) fn push(&mut self, to: SocketAddr, frame: Frame) -> Result<(), Drop> {
         if self.is_full() {

@@ -23,6 +23,9 @@ const RESERVE: usize = 1024;
 /// Frames taken from a ring in one turn: all that it holds, or it would overflow in order of arrival, which knows
 /// neither users nor precedence.
 const TURN: usize = 1024;
+/// The same of best effort for a machine in a hurry: after a pause what is urgent does not wait for a whole ring of
+/// it. More than is served in a turn, so it is kept up with.
+const TURN_IN_A_HURRY: usize = 64;
 /// Devices of one process.
 const DEVICES_MAX: usize = 32;
 /// How often devices that are away are looked for where the kernel does not tell.
@@ -265,16 +268,18 @@ impl Xdp {
 
     // ------------------------------------------------------------------ receiving
 
-    /// Takes up to one turn's share of each ring of each device, the rings in their order. `take` gets the packet's
-    /// target, its metadata, and the frame with its Ethernet header.
-    pub(crate) fn receive(&mut self, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
+    /// Takes up to one turn's share, which is smaller in a `hurry`, of each ring of each device, the rings in their order.
+    /// `take` gets the packet's target, its metadata, and the frame with its Ethernet header.
+    pub(crate) fn receive(&mut self, hurry: bool, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
         let Self { devices, umem, pool, .. } = self;
         let mut total = 0;
         let mut more = false;
         for ring in Ring::ALL {
+            let waits = matches!(ring, Ring::High | Ring::BestEffort);
+            let most = if hurry && waits { TURN_IN_A_HURRY } else { TURN };
             for device in devices.iter_mut() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
-                let count = open.receive(umem, ring, TURN, |received| {
+                let count = open.receive(umem, ring, most, |received| {
                     let at = received.start.checked_sub(METADATA_LEN);
                     let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
                     match octets.and_then(Metadata::from_octets) {
@@ -282,7 +287,7 @@ impl Xdp {
                         None => drop(pool.adopt(received.buffer, 0, 0)),
                     }
                 });
-                more |= count == TURN;
+                more |= count == most;
                 total += count;
             }
         }

@@ -34,12 +34,14 @@ fn main() -> ExitCode {
         Ok("echo") => return echo_until_stopped(),
         Ok("daemon") => return go_to_the_background(),
         Ok("burst") => return send_burst(),
+        Ok("patient") => return send_patiently(),
         Ok("sink") => return take_burst(),
         _ => {}
     }
     gannet_testkit::main(&[
         ("mobiles_on_tun_devices_are_pinged", &[Need::NetAdmin, Need::Program("ping")], tun),
         ("a_blocked_socket_goes_on_when_it_can", &[Need::NetAdmin], blocked),
+        ("a_machine_holds_back_what_a_blocked_socket_would_lose", &[Need::NetAdmin], held_back),
         ("sigterm_says_goodbye_and_writes_everything_out", &[], sigterm),
         ("a_killed_recorder_leaves_a_readable_file", &[], sigkill),
         ("a_daemon_leaves_its_session", &[], daemon),
@@ -165,16 +167,16 @@ fn tun() {
 // ---------------------------------------------------------------------- a socket that takes nothing more
 
 const BURST: u8 = 40;
+/// The sink's address, which it gets when the socket has been found blocked.
+const NOBODY_YET: &str = "192.0.2.9:9";
 
 /// The child: sends to a host that does not answer ARP, so that the datagrams stay in the socket's small buffer; waits
 /// until all that found room in the queue have left.
 fn send_burst() -> ExitCode {
     let mut node = new_loop();
     let relay = node.add_machine(Relay::new(false, false), |_, _, _| {});
-    let bind = "192.0.2.1:0".parse().unwrap();
-    let config = UdpConfig { buffer_octets: Some(1), send_queue_max: 10, ..UdpConfig::new(bind) };
-    node.bind_udp(relay, Port(0), &config).unwrap();
-    let to = Peer::Udp("192.0.2.9:9".parse().unwrap());
+    node.bind_udp(relay, Port(0), &small_buffer()).unwrap();
+    let to = Peer::Udp(NOBODY_YET.parse().unwrap());
     for number in 0..BURST {
         // Of two sizes in turn, so that the kernel gets each by itself.
         let octets = vec![number; 1 + usize::from(number % 2)];
@@ -190,6 +192,59 @@ fn send_burst() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Has so many datagrams of two sizes in turn to send, one at each call, and holds them back as it is told.
+struct Patient {
+    sent: u8,
+    held: bool,
+}
+
+impl Machine for Patient {
+    type Command = ();
+    type Event = ();
+    fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
+        while inputs.pop().is_some() {}
+    }
+    fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<()>>) {
+        if self.has_work() {
+            let frame = cx.frames.copy_of(&vec![self.sent; 1 + usize::from(self.sent % 2)]).unwrap();
+            outputs.push(Output::Transmit {
+                port: Port(0),
+                peer: NOBODY_YET.parse().map(Peer::Udp).unwrap(),
+                frame,
+            });
+            self.sent += 1;
+        }
+    }
+    fn has_work(&self) -> bool {
+        self.sent < BURST && !self.held
+    }
+    fn hold_back(&mut self, on: bool) {
+        self.held = on;
+    }
+}
+
+/// The child: as before, but by a machine that can wait.
+fn send_patiently() -> ExitCode {
+    let mut node = new_loop();
+    let patient = node.add_machine(Patient { sent: 0, held: false }, |_, (), _| {});
+    node.bind_udp(patient, Port(0), &small_buffer()).unwrap();
+    // More turns than it has datagrams: it has stopped by itself.
+    for _ in 0..2 * BURST {
+        node.turn(Some(Duration::ZERO)).unwrap();
+    }
+    println!("waiting {}", 64 - node.access().frames().free());
+    while node.access().frames().free() < 64 || node.access().machine(patient).unwrap().sent < BURST {
+        node.turn(None).unwrap();
+    }
+    println!("sent, dropped {}", node.access().log().drops().total());
+    ExitCode::SUCCESS
+}
+
+fn small_buffer() -> UdpConfig {
+    let bind = "192.0.2.1:0".parse().unwrap();
+    UdpConfig { buffer_octets: Some(1), send_queue_max: 10, ..UdpConfig::new(bind) }
+}
+
 /// The other child: prints what comes, until the last one that was not dropped.
 fn take_burst() -> ExitCode {
     let socket = UdpSocket::bind("0.0.0.0:9").unwrap();
@@ -201,7 +256,8 @@ fn take_burst() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn blocked() {
+/// A source in the one namespace, which cannot send yet, and a sink in the other; its address comes with [`arrives`].
+fn source_and_sink(part: &str) -> (Background, Background, [Netns; 2]) {
     let (left, right) = (Netns::new("left"), Netns::new("right"));
     left.join(("veth0", "192.0.2.1/24"), &right, ("veth0", "198.51.100.1/24"));
     // Ask as long as it takes: the datagrams of a question given up would be thrown away.
@@ -213,14 +269,33 @@ fn blocked() {
     };
     let mut sink = start(&right, "sink");
     sink.wait_for_line("listening");
-    let mut source = start(&left, "burst");
+    let source = start(&left, part);
+    (source, sink, [left, right])
+}
+
+/// Now the host is there, and answers the next ARP request.
+fn arrives(right: &Netns) {
+    right.ip(&["address", "add", "192.0.2.9/24", "dev", "veth0"]);
+}
+
+fn held_back() {
+    let (mut source, mut sink, [_left, right]) = source_and_sink("patient");
+    assert_eq!(source.wait_for_line("waiting"), "waiting 5");
+    arrives(&right);
+    assert_eq!(source.wait_for_line("sent"), "sent, dropped 0");
+    for number in 0..BURST {
+        assert_eq!(sink.wait_for_line("got"), format!("got {number}"));
+    }
+}
+
+fn blocked() {
+    let (mut source, mut sink, [_left, right]) = source_and_sink("burst");
     let line = source.wait_for_line("waiting");
     let numbers: Vec<u8> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
     let [waiting, dropped] = numbers.as_slice() else { panic!("{line}") };
     assert_eq!(*waiting, 10);
     assert!(*dropped > 0, "{line}");
-    // Now the host is there, and answers the next ARP request.
-    right.ip(&["address", "add", "192.0.2.9/24", "dev", "veth0"]);
+    arrives(&right);
     source.wait_for_line("sent");
     for number in 0..BURST - dropped {
         assert_eq!(sink.wait_for_line("got"), format!("got {number}"));

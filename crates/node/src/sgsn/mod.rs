@@ -359,6 +359,12 @@ impl Machine for Sgsn {
         self.gb.flow_more || self.has_flow_work() || self.has_uplink_work()
     }
 
+    fn hold_back(&mut self, on: bool) {
+        if let Some(flows) = &mut self.flows {
+            flows.hold_back(on);
+        }
+    }
+
     fn is_in_a_hurry(&self, now: Instant) -> bool {
         self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(now))
     }

@@ -48,7 +48,7 @@ impl Io {
 
     /// Gives each readable endpoint one turn of one batch, in the order of what is steered to them, and then the
     /// rings.
-    pub(crate) fn receive_round(&mut self) {
+    pub(crate) fn receive_round(&mut self, hurry: bool) {
         let before = self.arrivals.len();
         if self.busy.is_spinning(self.now) {
             for position in 0..self.busy.pollers.len() {
@@ -72,17 +72,17 @@ impl Io {
                 }
             }
         }
-        self.receive_classified();
+        self.receive_classified(hurry);
         if self.arrivals.len() > before {
             self.busy.traffic(self.now);
         }
     }
 
     /// Empties the rings of AF_XDP sockets, as far as one batch of each goes, and fills them again.
-    fn receive_classified(&mut self) {
+    fn receive_classified(&mut self, hurry: bool) {
         let at_ns = self.clock.unix_ns(self.now);
         let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return };
-        let count = xdp.receive(|target, metadata, received| {
+        let count = xdp.receive(hurry, |target, metadata, received| {
             let start = received.start;
             let packet = received.buffer.get(start..received.end).and_then(ether::ip_packet);
             if let (Some(recorder), Some(interface), Some(packet)) =

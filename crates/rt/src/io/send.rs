@@ -75,6 +75,18 @@ impl Io {
         }
     }
 
+    /// True where so much of a machine's datagrams wait that it had better send no more of what can wait.
+    pub(crate) fn is_backed_up(&self, machine: usize) -> bool {
+        let ports = self.bindings.get(machine).filter(|_| !self.unsent.is_empty());
+        ports.into_iter().flatten().any(|binding| match binding {
+            Binding::Endpoint(index) => match self.endpoints.get(*index) {
+                Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => udp.queue.is_half_full(),
+                _ => false,
+            },
+            Binding::Nothing | Binding::Slots(_) | Binding::Link(_) => false,
+        })
+    }
+
     /// Sends what waits; what the kernel does not take now stays.
     pub(crate) fn flush(&mut self) {
         for position in 0..self.unsent.len() {

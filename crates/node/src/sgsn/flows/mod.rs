@@ -95,6 +95,8 @@ pub struct Flows {
     held: u32,
     /// Flow control has no room for anybody.
     node_full: bool,
+    /// Nor has the driver.
+    driver_full: bool,
     /// Mobiles of which something is held, and when to look for what is too old.
     expiries: VecDeque<(Instant, Slot)>,
     /// What the last arrival has pushed out.
@@ -128,6 +130,7 @@ impl Flows {
             marks: vec![0; config.mobiles_max],
             held: 0,
             node_full: false,
+            driver_full: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
@@ -146,6 +149,16 @@ impl Flows {
     #[must_use]
     pub const fn held(&self) -> u32 {
         self.held
+    }
+
+    /// The driver has no room for what is served, or has it again.
+    pub(super) const fn hold_back(&mut self, on: bool) {
+        self.driver_full = on;
+    }
+
+    /// True where something waits, and there is room for it downstream.
+    const fn may_serve(&self) -> bool {
+        self.queues.has_work() && !self.node_full && !self.driver_full
     }
 
     /// Has real time arrived lately?

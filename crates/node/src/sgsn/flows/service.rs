@@ -1,5 +1,6 @@
 //! The scheduler's batch goes into the protocol stack.
 
+use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
 use core::hint::black_box;
@@ -80,7 +81,7 @@ impl Pace {
 impl Sgsn {
     /// True where the scheduler has something to give.
     pub(in crate::sgsn) fn has_flow_work(&self) -> bool {
-        self.flows.as_ref().is_some_and(|flows| flows.queues.has_work() && !flows.node_full)
+        self.flows.as_ref().is_some_and(Flows::may_serve)
     }
 
     /// One batch of the scheduler through the stack and, as far as it conforms, to the BSSs.

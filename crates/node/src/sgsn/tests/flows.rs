@@ -147,6 +147,20 @@ fn real_time_is_served_first() {
 }
 
 #[test]
+fn what_the_driver_has_no_room_for_waits_in_its_queue() {
+    let mut bench = Bench::attached(true);
+    bench.sgsn.hold_back(true);
+    (0..4).for_each(|number| bench.offer(0, &[number; 40]));
+    bench.collect();
+    assert!(bench.is_silent() && !bench.sgsn.has_work());
+    assert_eq!(bench.sgsn.flows().unwrap().queues().queued().pdus, 4);
+    bench.sgsn.hold_back(false);
+    assert!(bench.sgsn.has_work());
+    bench.collect();
+    assert_eq!((bench.numbers(0, 4), bench.drops()), (vec![0, 1, 2, 3], vec![]));
+}
+
+#[test]
 fn who_sends_too_much_hurts_only_himself() {
     // Big buckets: the processor is what is scarce here, one batch of 16 N-PDUs a round.
     let mut bench = Bench::new(|config| {
