@@ -54,6 +54,8 @@ impl fmt::Display for BusyPoll {
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
+/// A poll that found 100 packets and more took so long.
+const LONG_POLL: Duration = Duration::from_micros(80);
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;
 /// Any value but 0 permits polling; a call that does not block polls once.
@@ -63,6 +65,8 @@ const POLL_US: i32 = 50;
 pub(crate) struct Busy {
     pub(crate) mode: BusyPoll,
     traffic_at: Option<Instant>,
+    /// How long the polls of the last turn took.
+    polled: Duration,
     choose_at: Instant,
     /// Endpoints to ask in each turn.
     pub(crate) pollers: Vec<usize>,
@@ -99,6 +103,7 @@ impl Busy {
         Self {
             mode,
             traffic_at: None,
+            polled: Duration::ZERO,
             choose_at: Instant::ZERO,
             pollers: Vec::with_capacity(16),
             settings: Vec::new(),
@@ -110,6 +115,16 @@ impl Busy {
     /// Something has arrived.
     pub(crate) const fn traffic(&mut self, now: Instant) {
         self.traffic_at = Some(now);
+    }
+
+    /// The polls of a turn took so long.
+    pub(crate) const fn polled(&mut self, time: Duration) {
+        self.polled = time;
+    }
+
+    /// So long that a device's queue may have been half full.
+    pub(crate) fn finds_much(&self) -> bool {
+        self.polled >= LONG_POLL
     }
 
     /// Is the loop not to sleep now?

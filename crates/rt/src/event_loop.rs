@@ -330,6 +330,9 @@ impl EventLoop {
         self.serve_round();
         // The services may have given commands.
         self.work(false);
+        if self.io.has_much_to_send() {
+            self.io.poll_between();
+        }
         self.io.flush();
         self.io.log.flush();
         Ok(())

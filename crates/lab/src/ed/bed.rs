@@ -146,15 +146,15 @@ impl Bed {
         Ok(())
     }
 
-    /// Where a process polls the SGSN's devices and is late, a timer polls them 100 µs later: at 500,000 packets/s that is
-    /// 50 of the ring's 256 places. So a pause of the process, or a socket that it has not emptied yet, costs no
+    /// Where a process polls the SGSN's devices and is late, a timer polls them 300 µs later: at 500,000 packets/s that is
+    /// 150 of the ring's 256 places. So a pause of the process, or a socket that it has not emptied yet, costs no
     /// packets in the ring, and what is too much is dropped where a program or a socket counts it.
     ///
     /// # Errors
     /// Where a device's files cannot be written.
     pub fn poll_at_sgsn(&self) -> Result<(), TestbedError> {
         for device in ["gn0", "gb0"] {
-            let set = format!("echo 100000 > /sys/class/net/{device}/gro_flush_timeout");
+            let set = format!("echo 300000 > /sys/class/net/{device}/gro_flush_timeout");
             self.sgsn.output_of("sh", &["-c", &set])?;
         }
         Ok(())

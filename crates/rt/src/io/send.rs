@@ -12,6 +12,9 @@ use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_trace::pcapng::Direction;
 use mio::Interest;
 
+/// Frames that are sent before what arrives is looked at: some 60 µs of work.
+const PART: usize = 64;
+
 /// Where sending as frames has stopped.
 enum Stopped {
     /// Nothing waits any more.
@@ -20,6 +23,8 @@ enum Stopped {
     Kernel(usize),
     /// The device takes nothing now.
     Full,
+    /// So many have gone that it is time to look at what arrives.
+    Part,
 }
 
 impl Io {
@@ -87,6 +92,14 @@ impl Io {
         })
     }
 
+    /// True where sending what waits takes long.
+    pub(crate) fn has_much_to_send(&self) -> bool {
+        self.unsent.iter().any(|index| match self.endpoints.get(*index) {
+            Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => udp.queue.len() >= PART / 4,
+            _ => false,
+        })
+    }
+
     /// Sends what waits; what the kernel does not take now stays.
     pub(crate) fn flush(&mut self) {
         for position in 0..self.unsent.len() {
@@ -115,6 +128,7 @@ impl Io {
         while self.udp_at(index).is_some_and(|udp| !udp.queue.blocked) {
             match self.flush_as_frames(index) {
                 Stopped::Kernel(count) => self.flush_by_kernel(index, count),
+                Stopped::Part => self.poll_between(),
                 Stopped::Empty | Stopped::Full => return,
             }
         }
@@ -130,8 +144,13 @@ impl Io {
         };
         let Some(output) = &mut udp.output else { return Stopped::Kernel(udp.queue.len()) };
         let place = output.device;
+        let mut left = PART;
         let stopped = loop {
             let Some((to, frame)) = udp.queue.front() else { break Stopped::Empty };
+            if left == 0 {
+                break Stopped::Part;
+            }
+            left -= 1;
             let (to, len) = (*to, frame.len());
             let Some((link, netlink)) = xdp.link_of(place) else { break Stopped::Kernel(udp.queue.len()) };
             let Way::Frame(headers) = output.way(to, len, link, netlink, *now) else {
