@@ -54,7 +54,7 @@ impl fmt::Display for BusyPoll {
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
-/// A poll that found 100 packets and more took so long.
+/// A poll that takes so long has found so much that a device's short queue may not hold what comes within a turn.
 const LONG_POLL: Duration = Duration::from_micros(80);
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;

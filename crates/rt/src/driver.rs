@@ -26,7 +26,7 @@ pub(crate) struct Driver<M: Machine> {
     pub(crate) touched: bool,
     /// Its slice was over before its work: it goes on in the next turn.
     unfinished: bool,
-    /// It was told to hold back what can wait ([`Machine::hold`]).
+    /// It was told to hold back what can wait ([`Machine::hold_back`]).
     held: bool,
 }
 

@@ -46,11 +46,8 @@ fn sum_of(octets: &[u8]) -> u32 {
     for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    let mut sum = fold(sum + u64::from(u32::from_ne_bytes(last)));
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    u16::from_be_bytes(u16::try_from(sum).unwrap_or(u16::MAX).to_ne_bytes()).into()
+    let sum = !checksum(fold(sum + u64::from(u32::from_ne_bytes(last))));
+    u16::from_be_bytes(sum.to_ne_bytes()).into()
 }
 
 /// The same sum with fewer bits.

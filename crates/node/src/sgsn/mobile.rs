@@ -81,7 +81,8 @@ impl Bearer {
 /// Everything about one mobile.
 ///
 /// What a packet touches comes first and in one piece: the MM state with its deadlines, the LLC counters, the
-/// bearers, and what goes with every LL-PDU. An N-PDU of the first NSAPI needs no more than six cache lines; session management and the
+/// bearers, and what goes with every LL-PDU. An N-PDU of the first NSAPI needs no more than six cache lines; session
+/// management and the
 /// names, which only signalling needs, stand behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[repr(C)]

@@ -4,6 +4,7 @@ use super::{Arrival, Binding, Endpoint, Io, Kind, Origin};
 use crate::ether::HEADERS;
 use crate::messages::BATCH;
 use crate::output::Way;
+use crate::udp::SendQueue;
 use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -84,20 +85,21 @@ impl Io {
     pub(crate) fn is_backed_up(&self, machine: usize) -> bool {
         let ports = self.bindings.get(machine).filter(|_| !self.unsent.is_empty());
         ports.into_iter().flatten().any(|binding| match binding {
-            Binding::Endpoint(index) => match self.endpoints.get(*index) {
-                Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => udp.queue.is_half_full(),
-                _ => false,
-            },
+            Binding::Endpoint(index) => self.queue_at(*index).is_some_and(SendQueue::is_half_full),
             Binding::Nothing | Binding::Slots(_) | Binding::Link(_) => false,
         })
     }
 
     /// True where sending what waits takes long.
     pub(crate) fn has_much_to_send(&self) -> bool {
-        self.unsent.iter().any(|index| match self.endpoints.get(*index) {
-            Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => udp.queue.len() >= PART / 4,
-            _ => false,
-        })
+        self.unsent.iter().any(|index| self.queue_at(*index).is_some_and(|queue| queue.len() >= PART / 4))
+    }
+
+    fn queue_at(&self, index: usize) -> Option<&SendQueue> {
+        match self.endpoints.get(index) {
+            Some(Some(Endpoint { kind: Kind::Udp(udp), .. })) => Some(&udp.queue),
+            _ => None,
+        }
     }
 
     /// Sends what waits; what the kernel does not take now stays.
