@@ -1,5 +1,6 @@
 //! A table whose entries are reached by index, never by search, and whose old names are recognised as old.
 
+use gannet_proto::prefetch::Prefetch;
 use serde::{Deserialize, Serialize};
 
 /// The name of an entry: its place, and how often that place was used before.
@@ -120,6 +121,14 @@ impl<T> Slots<T> {
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
         let place = self.places.get_mut(slot.index as usize)?;
         if place.generation == slot.generation { place.value.as_mut() } else { None }
+    }
+
+    /// Asks for what stands at a place.
+    #[inline]
+    pub fn prefetch(&self, index: u32, prefetch: Prefetch) {
+        if let Some(place) = self.places.get(index as usize) {
+            prefetch.value(place);
+        }
     }
 
     /// The full name of what stands at a place now.

@@ -4,6 +4,7 @@
 //! ([`Frame::push`]); the FCS goes to the back ([`Frame::append`]). The code above does not notice where a frame
 //! has its home: on the heap, or in memory that the kernel shares (the UMEM of AF_XDP sockets).
 
+use crate::prefetch::Prefetch;
 use core::cell::{Cell, RefCell};
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -127,9 +128,6 @@ impl fmt::Debug for FramePool {
     }
 }
 
-/// Octets of a cache line.
-const LINE: usize = 64;
-
 /// A buffer with a window of valid octets. Dropping it gives the buffer back to its pool.
 pub struct Frame {
     buffer: Option<Buffer>,
@@ -177,13 +175,10 @@ impl Frame {
         }
     }
 
-    /// Reads an octet of each cache line of the window, and of the one before it, where headers will stand: who is about to
-    /// work on frames that have waited calls this for all of them first. The result means nothing.
-    #[must_use]
-    pub fn touch(&self) -> u64 {
-        let lines = self.octets().get(self.start.saturating_sub(LINE)..self.end).unwrap_or_default();
-        let sum = lines.iter().step_by(LINE).map(|octet| u64::from(*octet)).sum::<u64>();
-        sum + lines.last().map_or(0, |octet| u64::from(*octet))
+    /// Asks for the window, and for the line before it, where headers will stand.
+    #[inline]
+    pub fn prefetch(&self, prefetch: Prefetch) {
+        prefetch.octets_and_before(self);
     }
 
     /// Octets free in front.

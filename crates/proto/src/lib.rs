@@ -18,6 +18,7 @@ pub mod gtp;
 pub mod llc;
 pub mod machine;
 pub mod ns;
+pub mod prefetch;
 pub mod qos;
 pub mod rng;
 pub mod sm;

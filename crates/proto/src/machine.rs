@@ -2,6 +2,7 @@
 
 use crate::drops::Drop;
 use crate::frame::{Frame, FramePool};
+use crate::prefetch::Prefetch;
 use crate::qos::classifier::RuleChange;
 use crate::rng::Rng;
 use crate::time::Instant;
@@ -106,6 +107,11 @@ impl<T> Batch<T> {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+    /// The one with so many before it.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&T> {
+        self.0.get(index)
+    }
     /// Looks at all, first to last.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         self.0.iter()
@@ -124,6 +130,8 @@ pub struct Context<'a> {
     pub timers: &'a mut Timers,
     /// Where frames come from.
     pub frames: &'a FramePool,
+    /// Has memory loaded ahead of its use.
+    pub prefetch: Prefetch,
 }
 
 impl Context<'_> {
@@ -209,6 +217,7 @@ impl<T: TraceSink> Surroundings<T> {
             trace: &mut self.trace,
             timers: &mut self.timers,
             frames: &self.frames,
+            prefetch: Prefetch::NONE,
         }
     }
 }

@@ -143,6 +143,7 @@ impl Access<'_> {
             trace: &mut self.io.log,
             timers: &mut driver.timers,
             frames: &self.io.frames,
+            prefetch: crate::prefetch::PREFETCH,
         };
         Some((&mut driver.machine, context))
     }

@@ -2,6 +2,7 @@
 
 use crate::access::Outside;
 use crate::io::{Arrival, Io, Origin};
+use crate::prefetch::PREFETCH;
 use core::any::Any;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output};
 use gannet_proto::rng::Rng;
@@ -116,6 +117,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             trace: &mut io.log,
             timers: &mut self.timers,
             frames: &io.frames,
+            prefetch: PREFETCH,
         };
         (self.touched, self.unfinished) = (false, false);
         if !self.inputs.is_empty() {
@@ -133,6 +135,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                 trace: &mut io.log,
                 timers: &mut self.timers,
                 frames: &io.frames,
+                prefetch: PREFETCH,
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
             if self.outputs.is_empty() && !self.machine.has_work() {

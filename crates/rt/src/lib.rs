@@ -12,8 +12,8 @@
 //!
 //! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
 //! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
-//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (large tables on huge pages) and [`alloc_count`] (a counting
-//! allocator, for the proof).
+//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (large tables on huge pages), `prefetch`
+//! (the instruction) and [`alloc_count`] (a counting allocator, for the proof).
 //!
 //! # How a node is run
 //!
@@ -81,6 +81,7 @@ mod messages;
 mod netlink;
 mod network_namespace;
 mod output;
+mod prefetch;
 mod signals;
 mod steering;
 mod sys;
@@ -98,6 +99,7 @@ pub use gannet_demux::{FlowCounters, Ring};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::NetworkNamespace;
+pub use prefetch::PREFETCH;
 pub use system::{Clock, daemonize, end_with_parent, lock_memory, pin_to_core, seed, set_niceness};
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;

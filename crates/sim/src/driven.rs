@@ -2,6 +2,7 @@
 
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::rule_book::RuleBook;
 use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
@@ -68,6 +69,7 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             trace: &mut self.trace,
             timers: &mut self.timers,
             frames: &self.frames,
+            prefetch: Prefetch::NONE,
         };
         let result = action(&mut self.machine, &mut cx);
         loop {

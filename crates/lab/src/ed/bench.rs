@@ -27,6 +27,8 @@ pub const BUCKETS_S: f64 = 0.4;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 6;
+/// How often what was found is offered again at most, each time a little less.
+const CONFIRM: u32 = 4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
 /// How often a step that is not sound is made again.
@@ -289,9 +291,19 @@ impl<'a> Bench<'a> {
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step(chain, axis, &offer)?;
-            bracket.tell(step.is_whole(WHOLE) && step.wrong == 0);
+            let part = 1.0 - step.shortfall().unwrap_or(0.0);
+            bracket.tell_of(load * part, is_whole(&step), step.shortfall().is_some());
         }
-        Ok((bracket.found(), bracket.is_capped()))
+        // The highest of many is a lucky one: it counts when it is delivered once more.
+        let mut found = bracket.found();
+        for _ in 0..CONFIRM {
+            let offer = make(self, found);
+            if found == 0.0 || is_whole(&self.step(chain, axis, &offer)?) {
+                break;
+            }
+            found /= FINE;
+        }
+        Ok((found, bracket.is_capped()))
     }
 
     /// Medians of saturation for each runner in turn, `f` being the fraction of exceeding traffic: one wide search, then
@@ -522,6 +534,10 @@ pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Gr
     let mut groups = vec![group("all", 0, load, load)];
     groups.extend((others > 0.0).then(|| group("blocked", 1, others, 0.0)));
     groups
+}
+
+fn is_whole(step: &Step) -> bool {
+    step.is_whole(WHOLE) && step.wrong == 0
 }
 
 /// A saturation that was found.

@@ -27,6 +27,7 @@ pub mod real;
 pub mod scale;
 pub mod search;
 mod shape;
+pub mod slabs;
 pub mod stats;
 pub mod step;
 pub mod thesis;

@@ -4,6 +4,7 @@ use super::account::{Delay, GroupCount, Step};
 use super::bed::{Bed, CoreClock, LOAD_CORE, ProcessClock, Receive, SGSN_CORE, signal};
 use super::near::{Distance, First};
 use super::shape::{GB_LOAD_PORT, STRANGE, STRANGERS, attach, bucket, load_config, refused, start_traffic};
+use super::slabs::Slabs;
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
 use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, StepResult, Traffic};
 use crate::load::{Load, pdp_address};
@@ -34,6 +35,7 @@ pub struct RealLab {
     pub(super) notices_within: Option<gannet_proto::time::Duration>,
     /// Set where this process goes before others.
     first: Option<First>,
+    slabs: Option<Slabs>,
 }
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -55,7 +57,15 @@ impl RealLab {
         let stop = testbed::stop_on_signals().map_err(text)?;
         std::fs::create_dir_all(out).map_err(|error| format!("{}: {error}", out.display()))?;
         testbed::remove_leftovers();
-        Ok(Self { gannet, out: out.to_path_buf(), stop, started: 0, notices_within: None, first: None })
+        Ok(Self {
+            gannet,
+            out: out.to_path_buf(),
+            stop,
+            started: 0,
+            notices_within: None,
+            first: None,
+            slabs: None,
+        })
     }
 
     /// Lets this process and its SGSNs go before everything else that this machine does, and measures while the two cores
@@ -65,6 +75,7 @@ impl RealLab {
     /// Where this process may not go first.
     pub fn go_first(&mut self) -> Result<(), String> {
         self.first = Some(First::new()?);
+        self.slabs = Some(Slabs::keep());
         Ok(())
     }
 

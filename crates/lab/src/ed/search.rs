@@ -40,6 +40,15 @@ impl Bracket {
 
     /// What became of the load that was tried last.
     pub fn tell(&mut self, whole: bool) {
+        self.tell_of(self.at, whole, false);
+    }
+
+    /// The same of a load that was a little less than what was to be tried; `most` where no more can be offered.
+    pub fn tell_of(&mut self, load: f64, whole: bool, most: bool) {
+        self.at = load;
+        if most {
+            self.cap = self.cap.min(load);
+        }
         if whole {
             self.whole = Some(self.at);
         } else {
@@ -107,6 +116,14 @@ mod tests {
         assert!(bracket.is_capped());
         assert_eq!(bracket.found(), 300_000.0);
         assert_eq!(search(1000.0, 1e9, 0.0).0.found(), 0.0);
+    }
+
+    #[test]
+    fn what_the_generator_cannot_offer_ends_it() {
+        let mut bracket = Bracket::new(500.0, 1.25, 1.01, 1e9);
+        bracket.tell(true);
+        bracket.tell_of(580.0, true, true);
+        assert_eq!((bracket.next_load(), bracket.found(), bracket.is_capped()), (None, 580.0, true));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::slots::{Slot, Slots};
 use gannet_proto::gtp::{PLACES, TeidParts};
+use gannet_proto::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Teid};
 
 /// Whose context stands at a place.
@@ -72,6 +73,12 @@ impl Contexts {
         let slot = self.0.at(place)?;
         let Row { index, generation, nsapi } = *self.0.get(slot)?;
         Some((teid_of(slot), ContextRef { mobile: Slot { index, generation }, nsapi }))
+    }
+
+    /// Asks for the row of a place.
+    #[inline]
+    pub fn prefetch(&self, place: u32, prefetch: Prefetch) {
+        self.0.prefetch(place, prefetch);
     }
 
     /// The slot's generation has more bits than the TEID's.

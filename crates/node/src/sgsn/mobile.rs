@@ -150,16 +150,6 @@ impl Mobile {
         self.bearers.remove(nsapi)
     }
 
-    /// Reads something of every line of the cache that an N-PDU of this context touches.
-    #[must_use]
-    pub fn touch(&self, nsapi: Nsapi) -> u64 {
-        let bearer = self.bearer(nsapi).map_or(0, |bearer| bearer.teid.0);
-        let names = self.gmm.tlli().0 ^ u32::from(self.gmm.mm_state() as u8);
-        let links = self.llc.touch(Sapi::DATA3);
-        let capability = u32::from(self.radio_capability.is_empty());
-        (bearer ^ names ^ links ^ capability).into()
-    }
-
     /// All bearers with their NSAPIs.
     pub fn bearers(&self) -> impl Iterator<Item = (Nsapi, &Bearer)> {
         self.bearers.iter()

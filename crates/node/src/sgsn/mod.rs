@@ -48,7 +48,7 @@ use crate::slots::{Slot, Slots};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
-use flows::{Flows, Ingress};
+use flows::{Expected, Flows, Ingress};
 use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
@@ -74,9 +74,6 @@ pub const GB: Port = Port(0);
 pub const GTP_C: Port = Port(1);
 /// The UDP port of GTP-U.
 pub const GTP_U: Port = Port(2);
-
-/// Arrivals whose queues are loaded into the cache side by side.
-const ARRIVALS_LOADED: usize = 16;
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -322,13 +319,9 @@ impl Machine for Sgsn {
     type Event = SgsnEvent;
 
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<SgsnCommand>>) {
-        let mut loaded = 0;
+        let mut expected = Expected::default();
         while !inputs.is_empty() {
-            if loaded == 0 {
-                self.load_arrivals(inputs);
-                loaded = ARRIVALS_LOADED;
-            }
-            loaded -= 1;
+            self.expect_arrivals(cx.prefetch, inputs, &mut expected);
             let Some(input) = inputs.pop() else { break };
             match input {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),

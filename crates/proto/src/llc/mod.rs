@@ -182,15 +182,6 @@ impl LlcContext {
         self.deadlines.arm(key, timers);
     }
 
-    /// Reads something of every line of the cache that a UI frame on this SAPI touches. The result means nothing.
-    #[must_use]
-    pub fn touch(&self, sapi: Sapi) -> u32 {
-        let slot = slot_of(sapi).unwrap_or(0);
-        let counted = self.counters.get(slot).map_or(0, |counters| counters.tx);
-        let negotiated = self.parameters.get(slot).map_or(0, |parameters| u32::from(parameters.n201_u()));
-        counted ^ negotiated ^ self.tlli.0
-    }
-
     /// N201-U of a SAPI: octets of information in a UI frame; 0 for an unknown SAPI.
     #[must_use]
     pub fn n201_u(&self, sapi: Sapi) -> u16 {

@@ -3,13 +3,13 @@
 use super::blocking::UNREACHABLE;
 use super::flow_of;
 use crate::sgsn::contexts::ContextRef;
-use crate::sgsn::{ARRIVALS_LOADED, GTP_U, Sgsn, SgsnCommand};
-use core::hint::black_box;
+use crate::sgsn::{GTP_U, Sgsn, SgsnCommand};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Batch, Context, Input};
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
@@ -19,6 +19,17 @@ use gannet_wire::id::Teid;
 /// How long an arrival of real time is remembered.
 const HURRY: Duration = Duration::from_millis(100);
 
+/// How far ahead what arrives is looked at, in two steps.
+const FAR: usize = 12;
+const NEAR: usize = 6;
+
+/// For how many of the inputs each step was done.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::sgsn) struct Expected {
+    far: usize,
+    near: usize,
+}
+
 impl Sgsn {
     /// A T-PDU whose TEID a driver has read. Who sent it is not known, so an unknown TEID has no answer.
     pub(in crate::sgsn) fn classified(&mut self, cx: &mut Context<'_>, teid: Teid, frame: Frame) {
@@ -27,18 +38,35 @@ impl Sgsn {
         }
     }
 
-    /// Loads the rows and the queues of the next arrivals: a million of them are not in the cache, and each would be
-    /// waited for by itself.
-    pub(in crate::sgsn) fn load_arrivals(&self, inputs: &Batch<Input<SgsnCommand>>) {
+    /// Asks for the rows and the queues of what arrives next.
+    pub(in crate::sgsn) fn expect_arrivals(
+        &self,
+        prefetch: Prefetch,
+        inputs: &Batch<Input<SgsnCommand>>,
+        expected: &mut Expected,
+    ) {
         let Some(flows) = &self.flows else { return };
-        let places = inputs.iter().take(ARRIVALS_LOADED).filter_map(|input| match input {
-            Input::Classified { port: GTP_U, name, .. } => Some(TeidParts::of(Teid(*name)).place),
+        let place = |at: usize| match inputs.get(at) {
+            Some(Input::Classified { port: GTP_U, name, .. }) => Some(TeidParts::of(Teid(*name)).place),
             _ => None,
-        });
-        flows.queues.prefetch(places.inspect(|place| {
-            let mark = self.contexts.at(*place).map(|(_, context)| flows.mark(context.mobile));
-            black_box(mark);
-        }));
+        };
+        let all = inputs.len();
+        for at in expected.far..FAR.min(all) {
+            if let Some(place) = place(at) {
+                self.contexts.prefetch(place, prefetch);
+                flows.queues.expect(place, prefetch);
+            }
+        }
+        for at in expected.near..NEAR.min(all) {
+            if let Some(place) = place(at) {
+                flows.queues.expect_end(place, prefetch);
+                if let Some((_, context)) = self.contexts.at(place) {
+                    flows.expect_mark(context.mobile, prefetch);
+                }
+            }
+        }
+        // One of them is taken now.
+        *expected = Expected { far: FAR.min(all) - 1, near: NEAR.min(all) - 1 };
     }
 
     /// A T-PDU for one of our endpoints.

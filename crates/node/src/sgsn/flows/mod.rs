@@ -15,6 +15,8 @@ mod arrival;
 mod blocking;
 mod service;
 
+pub(super) use arrival::Expected;
+
 use super::contexts::ContextRef;
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
@@ -23,6 +25,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Context, Output};
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
@@ -180,6 +183,12 @@ impl Flows {
             Some(_) | None => self.cells_max,
         };
         cell * 2 + matches!(class, Class::RealTime) as u32
+    }
+
+    fn expect_mark(&self, slot: Slot, prefetch: Prefetch) {
+        if let Some(mark) = self.marks.get(slot.index as usize) {
+            prefetch.value(mark);
+        }
     }
 
     fn mark(&self, slot: Slot) -> u8 {

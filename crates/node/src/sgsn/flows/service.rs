@@ -3,12 +3,12 @@
 use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
-use core::hint::black_box;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
-use gannet_proto::qos::flow_queues::{Cost, Served};
+use gannet_proto::qos::flow_queues::{Coming, Cost, Served};
 use gannet_proto::time::Instant;
 
 /// N-PDUs of one batch: few enough that a driver can look at what arrives in between, enough that the state of their
@@ -96,9 +96,9 @@ impl Sgsn {
         }
         let in_a_hurry = self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(cx.now));
         let batch = if in_a_hurry { BATCH_IN_A_HURRY } else { BATCH };
-        self.load_next(batch);
         let mut expected_ns = 0;
         for _ in 0..batch {
+            self.look_ahead(cx.prefetch);
             let Some(flows) = self.flows.as_mut().filter(|flows| !flows.node_full) else { break };
             let Some(served) = flows.queues.dequeue(cx.now) else { break };
             expected_ns += u64::from(flows.pace.cost.of(served.octets));
@@ -124,23 +124,24 @@ impl Sgsn {
         self.send_n_pdu(cx, mobile, nsapi, served.item);
     }
 
-    /// Loads what the next batch will touch, all flows side by side: a million mobiles are not in the cache, and each
-    /// would be waited for by itself.
-    fn load_next(&self, batch: usize) {
-        let Some(flows) = &self.flows else { return };
-        let next = flows.queues.prefetch_next(batch, Frame::touch);
-        let mut contexts = [None; BATCH];
-        for (context, flow) in contexts.iter_mut().zip(flows.queues.upcoming()).take(next) {
-            *context = self.contexts.at(flow).map(|(_, context)| context);
-        }
-        self.gb.flow.prefetch(contexts.iter().flatten().map(|context| context.mobile.index));
-        let mut sum = 0_u64;
-        for context in contexts.into_iter().flatten() {
-            if let Some(mobile) = self.mobiles.get(context.mobile) {
-                sum = sum.wrapping_add(mobile.touch(context.nsapi));
+    /// Asks for what the next turns will touch, while others are served.
+    fn look_ahead(&mut self, prefetch: Prefetch) {
+        let Self { flows: Some(flows), contexts, mobiles, gb, .. } = self else { return };
+        flows.queues.look_ahead(prefetch, |coming| match coming {
+            Coming::Far(flow) => contexts.prefetch(flow, prefetch),
+            Coming::Nearer(flow) => {
+                if let Some((_, context)) = contexts.at(flow) {
+                    mobiles.prefetch(context.mobile.index, prefetch);
+                    gb.flow.expect(context.mobile.index, prefetch);
+                }
             }
-        }
-        black_box(sum);
+            Coming::Near(flow, frame) => {
+                frame.prefetch(prefetch);
+                if let Some((_, context)) = contexts.at(flow) {
+                    gb.flow.expect_offer(context.mobile.index, prefetch);
+                }
+            }
+        });
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which place of the table of mobiles a name has, and what the owner was told of the name: four octets for each.
 
+use crate::prefetch::Prefetch;
+
 use crate::qos::class::Class;
 
 /// The place, where the name has one.
@@ -19,6 +21,13 @@ impl Directory {
     #[inline]
     pub(super) fn find(&self, name: u32) -> Option<u32> {
         self.0.get(name as usize).map(|entry| entry & PLACE).filter(|place| *place != PLACE)
+    }
+
+    #[inline]
+    pub(super) fn prefetch(&self, name: u32, prefetch: Prefetch) {
+        if let Some(entry) = self.0.get(name as usize) {
+            prefetch.value(entry);
+        }
     }
 
     #[inline]

@@ -4,8 +4,9 @@ use super::state::{ByClass, Ms, NEVER, Place, Queue, Rank};
 use super::{Amount, Bucket, FlowControl, Pdu, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
+use crate::prefetch::Prefetch;
 use crate::qos::class::Class;
-use crate::qos::links::{Links, List, NIL};
+use crate::qos::links::{Links, List};
 use crate::time::Instant;
 
 /// Where more mobiles than this are known, and few of them at the same time, their places go round: what is touched
@@ -106,17 +107,18 @@ impl<T: PduMeta> FlowControl<T> {
         self.pdus.get(self.queue(at, class).list.first()?)
     }
 
-    /// Loads what [`FlowControl::offer`] will need of these mobiles, all at the same time, where a batch is at hand: at
-    /// most 32 of them.
-    pub fn prefetch(&self, names: impl IntoIterator<Item = u32>) {
-        let mut places = [NIL; 32];
-        for (place, name) in places.iter_mut().zip(names) {
-            *place = self.find(name).unwrap_or(NIL);
+    /// Asks for where a mobile's state is found by its name.
+    #[inline]
+    pub fn expect(&self, ms: u32, prefetch: Prefetch) {
+        self.directory.prefetch(ms, prefetch);
+    }
+
+    /// Asks for what [`FlowControl::offer`] will need of a mobile; after [`FlowControl::expect`].
+    #[inline]
+    pub fn expect_offer(&self, ms: u32, prefetch: Prefetch) {
+        if let Some(state) = self.find(ms).and_then(|at| self.mobiles.get(at as usize)) {
+            prefetch.value(state);
         }
-        // One load from each of the two cache lines of each mobile.
-        let known = places.iter().filter_map(|place| self.mobiles.get(*place as usize));
-        let octets = known.map(|ms| ms.bucket.bmax_octets() ^ u64::from(ms.queues[Class::BestEffort].octets));
-        core::hint::black_box(octets.fold(0, |sum, octets| sum ^ octets));
     }
 
     /// One more place in the table of mobiles, which has room for it.

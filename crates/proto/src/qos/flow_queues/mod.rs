@@ -28,11 +28,12 @@
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
 //!
 //! **Memory.** Everything is allocated at the start: 96 octets for a flow, one line of the cache of them hot, and for a
-//! packet that is a frame another line. [`FlowQueues::prefetch_next`] loads those of the next turns at once, and
-//! [`FlowQueues::prefetch`] those of a batch of arrivals: with a million flows each would be waited for by itself.
+//! packet that is a frame another line. [`FlowQueues::look_ahead`] asks for those of the next turns while others are
+//! served, and [`FlowQueues::expect`] for those of what arrives: with a million flows each would be waited for by itself.
 //! Amortised: a flow that has been blocked or drained since its turn was noted costs one step when it is met.
 
 mod admit;
+mod ahead;
 mod cell;
 mod chains;
 mod expire;
@@ -44,6 +45,7 @@ mod serve;
 mod tests;
 
 pub use admit::{Dropped, Enqueued};
+pub use ahead::Coming;
 pub use cell::{CellConfig, CellView};
 pub use serve::Served;
 
@@ -111,8 +113,6 @@ impl Cost {
     }
 }
 
-/// What is loaded side by side, at most.
-const PREFETCH: usize = 32;
 /// No cost and no quantum is above it, so that the sum of two fits an i32.
 const COST_MAX_NS: u64 = (i32::MAX / 2) as u64;
 
@@ -482,74 +482,6 @@ impl<T> FlowQueues<T> {
     #[must_use]
     pub fn cell(&self, cell: u32) -> Option<CellView> {
         self.cells.get(cell as usize).map(Cell::view)
-    }
-
-    /// The flows whose turns are next, as far as it is known: some may be blocked or empty, and what arrives may come
-    /// before them. A flow may be named twice.
-    pub fn upcoming(&self) -> impl Iterator<Item = u32> + '_ {
-        self.rings.iter().flat_map(Ring::flows)
-    }
-
-    /// Loads the state of these flows, 32 at most, and the nodes of their first two packets into the cache, with the
-    /// misses beside each other.
-    pub fn prefetch(&self, flows: impl IntoIterator<Item = u32>) {
-        self.load(flows);
-    }
-
-    /// Loads what the next `packets` packets to be served will touch, 32 at most, as far as their order is known: the
-    /// state of their flows, their nodes, and by `look` what they hold, of which nothing is left in the cache after the
-    /// time that a full queue takes. Returns of how many flows they are.
-    pub fn prefetch_next(&self, packets: usize, look: impl Fn(&T) -> u64) -> usize {
-        let mut ahead = [(NIL, 0); PREFETCH];
-        let (mut flows, mut left) = (0, packets.min(PREFETCH));
-        for (place, at) in ahead.iter_mut().zip(self.upcoming()) {
-            if left == 0 {
-                break;
-            }
-            let Some(flow) = self.flows.get(at as usize) else { continue };
-            let count = self.in_a_visit(flow).min(left);
-            *place = (flow.head, count);
-            (flows, left) = (flows + 1, left - count);
-        }
-        let mut nodes = [NIL; PREFETCH];
-        let mut found = 0;
-        let mut deepest = 1;
-        let mut depth = 0;
-        while depth < deepest {
-            for (at, count) in ahead.iter_mut().take(flows).filter(|(_, count)| *count > depth) {
-                deepest = deepest.max(*count);
-                if let Some(place) = nodes.get_mut(found) {
-                    (*place, found) = (*at, found + 1);
-                }
-                *at = self.nodes.touch(*at);
-            }
-            depth += 1;
-        }
-        let items = nodes.iter().take(found).filter_map(|at| self.nodes.item(*at));
-        core::hint::black_box(items.fold(0_u64, |sum, item| sum.wrapping_add(look(item))));
-        flows
-    }
-
-    /// How many packets of a flow its next visit serves, by the mean of their lengths; none of one that is blocked.
-    fn in_a_visit(&self, flow: &Flow) -> usize {
-        let pdus = if flow.wants() { u32::from(flow.pdus) } else { 0 };
-        if pdus <= 1 {
-            return pdus as usize;
-        }
-        let quantum = self.quantum_ns.get(flow.home() as usize).copied().unwrap_or(1);
-        let budget = flow.next_visit(quantum).unsigned_abs();
-        pdus.min(budget.div_ceil(self.cost.of(flow.octets / pdus))) as usize
-    }
-
-    /// Their first nodes, and those behind them.
-    fn load(&self, flows: impl IntoIterator<Item = u32>) {
-        let mut first = [NIL; PREFETCH];
-        for (at, flow) in first.iter_mut().zip(flows) {
-            *at = self.flows.get(flow as usize).map_or(NIL, |flow| flow.head);
-        }
-        let second = first.map(|at| self.nodes.touch(at));
-        let sum = second.iter().fold(0_u32, |sum, at| sum.wrapping_add(self.nodes.touch(*at)));
-        core::hint::black_box(sum);
     }
 
     // ---- names of chains

@@ -1,6 +1,7 @@
 //! What is queued: one table of nodes for all flows, with a list through it for each.
 
 use super::flow::{Flow, NIL};
+use crate::prefetch::Prefetch;
 use crate::time::Instant;
 
 /// A queued item.
@@ -40,14 +41,19 @@ impl<T> Nodes<T> {
         self.free.len()
     }
 
-    /// Loads a node's line; the node behind it.
-    pub(super) fn touch(&self, at: u32) -> u32 {
-        self.nodes.get(at as usize).map_or(NIL, |node| node.next)
+    /// Asks for a node's line.
+    #[inline]
+    pub(super) fn prefetch(&self, at: u32, prefetch: Prefetch) {
+        if let Some(node) = self.nodes.get(at as usize) {
+            prefetch.value(node);
+        }
     }
 
-    /// What a node holds.
-    pub(super) fn item(&self, at: u32) -> Option<&T> {
-        self.nodes.get(at as usize)?.item.as_ref()
+    /// What a node holds, and the node behind it.
+    #[inline]
+    pub(super) fn first(&self, at: u32) -> Option<(&T, u32)> {
+        let node = self.nodes.get(at as usize)?;
+        node.item.as_ref().map(|item| (item, node.next))
     }
 
     /// Puts an item at the end of the flow's queue; gives it back where no node is free.

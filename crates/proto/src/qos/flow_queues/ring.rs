@@ -5,6 +5,9 @@
 //! A flow is in a ring once at most (the flow's mark says so) and leaves it at its front only: one that is blocked
 //! stays until it is met.
 
+/// Steps in which what comes is looked at ahead of its turn.
+pub(super) const STEPS: usize = 3;
+
 /// A ring.
 #[derive(Debug)]
 pub(super) struct Ring {
@@ -13,6 +16,8 @@ pub(super) struct Ring {
     /// Where the first stands; counts on for ever.
     head: u32,
     tail: u32,
+    /// Up to where each step has looked ahead.
+    looked: [u32; STEPS],
     /// The first has been given its quantum and is being served.
     pub(super) open: bool,
 }
@@ -21,7 +26,7 @@ impl Ring {
     /// A ring for `flows` flows, allocated now.
     pub(super) fn new(flows: u32) -> Self {
         let places = vec![0; (flows.max(1) as usize).next_power_of_two()];
-        Self { places, head: 0, tail: 0, open: false }
+        Self { places, head: 0, tail: 0, looked: [0; STEPS], open: false }
     }
 
     const fn place(&self, position: u32) -> usize {
@@ -51,6 +56,23 @@ impl Ring {
         self.tail.wrapping_sub(self.head)
     }
 
+    /// The next flow that a step has not looked at yet, at most `far` places from the front.
+    #[inline]
+    pub(super) fn look(&mut self, step: usize, far: u32) -> Option<u32> {
+        let (head, len) = (self.head, self.len());
+        let looked = self.looked.get_mut(step)?;
+        if looked.wrapping_sub(head) > len {
+            // Turns went faster than it looked.
+            *looked = head;
+        }
+        if looked.wrapping_sub(head) >= far.min(len) {
+            return None;
+        }
+        let position = *looked;
+        *looked = position.wrapping_add(1);
+        self.get(position)
+    }
+
     /// Puts a flow that is not in it at the end.
     pub(super) fn push(&mut self, flow: u32) {
         let at = self.place(self.tail);
@@ -69,7 +91,8 @@ impl Ring {
     }
 
     /// The flows in the order of their turns.
-    pub(super) fn flows(&self) -> impl Iterator<Item = u32> + '_ {
+    #[cfg(test)]
+    fn flows(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.len()).filter_map(|ahead| self.get(self.head.wrapping_add(ahead)))
     }
 }
@@ -77,6 +100,23 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_step_looks_at_each_flow_once_before_its_turn() {
+        let mut ring = Ring::new(8);
+        for flow in [7, 8, 9] {
+            ring.push(flow);
+        }
+        let looked = |ring: &mut Ring, step| core::iter::from_fn(|| ring.look(step, 2)).collect::<Vec<_>>();
+        assert_eq!(looked(&mut ring, 0), [7, 8]);
+        ring.pop();
+        assert_eq!((looked(&mut ring, 0), looked(&mut ring, 1)), (vec![9], vec![8, 9]));
+        // Turns that were over before it looked are behind it.
+        ring.pop();
+        ring.pop();
+        ring.push(3);
+        assert_eq!((looked(&mut ring, 2), looked(&mut ring, 0)), (vec![3], vec![3]));
+    }
 
     #[test]
     fn turns_go_round_over_the_end_of_the_array_and_of_the_counter() {

@@ -1,5 +1,5 @@
 use super::*;
-use std::cell::RefCell;
+use crate::prefetch::Prefetch;
 
 const FLOW: FlowConfig = FlowConfig {
     class: Class::BestEffort,
@@ -151,18 +151,33 @@ fn rounds_go_in_their_order() {
     for flow in 0..5 {
         fill(&mut queues, flow, flow * 10..flow * 10 + 4);
     }
-    assert_eq!(queues.upcoming().collect::<Vec<_>>(), [2, 1, 4, 0, 3]);
-    // Those of the turns that come next, side by side: the first packets of all these flows, then the second ones.
-    let looked = RefCell::new(Vec::new());
-    let flows = queues.prefetch_next(7, |item| {
-        looked.borrow_mut().push(*item);
-        1
-    });
-    assert_eq!((flows, looked.into_inner()), (5, vec![20, 10, 40, 0, 30, 1, 31]));
     let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
     // A visit of real time is one packet here, one of best effort two for each unit of weight.
     assert_eq!(order, [20, 21, 22, 23, 10, 40, 11, 41, 12, 42, 13, 43, 0, 1, 30, 31, 32, 33, 2, 3]);
     assert_eq!((queues.has_work(), queues.totals().served), (false, [4, 8, 0, 8]));
+}
+
+#[test]
+fn what_comes_is_told_before_it_is_served() {
+    let mut queues = queues(Config { flows_max: 20, nodes_max: 64, ..CONFIG }, &[FLOW; 20]);
+    for flow in 0..20 {
+        fill(&mut queues, flow, flow * 10..flow * 10 + 3);
+    }
+    let look = |queues: &mut FlowQueues<u32>| {
+        let (mut far, mut nearer, mut near) = (Vec::new(), Vec::new(), Vec::new());
+        queues.look_ahead(Prefetch::NONE, |coming| match coming {
+            Coming::Far(flow) => far.push(flow),
+            Coming::Nearer(flow) => nearer.push(flow),
+            Coming::Near(_, item) => near.push(*item),
+        });
+        (far, nearer, near)
+    };
+    assert_eq!(look(&mut queues), ((0..12).collect(), (0..8).collect(), vec![0, 10, 20, 30]));
+    // A visit is two packets: what is behind in the same queue, then what comes after the turn.
+    queues.dequeue(Instant::ZERO);
+    assert_eq!(look(&mut queues), (vec![], vec![], vec![1]));
+    queues.dequeue(Instant::ZERO);
+    assert_eq!(look(&mut queues), (vec![12], vec![8], vec![40]));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use gannet_proto::machine::Surroundings;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
+use gannet_rt::PREFETCH;
 use gannet_wire::id::Imsi;
 use std::hint::black_box;
 
@@ -83,7 +84,8 @@ impl World {
     fn batch(&mut self) {
         self.around.now += Duration(u64::from(BATCH) * 1_000_000_000 / PDUS_PER_S);
         if self.offered {
-            self.control.prefetch((0..BATCH).map(|ahead| self.mobile(ahead)));
+            (0..BATCH).for_each(|ahead| self.control.expect(self.mobile(ahead), PREFETCH));
+            (0..BATCH).for_each(|ahead| self.control.expect_offer(self.mobile(ahead), PREFETCH));
         }
         let expires = self.around.now + Duration::from_secs(10);
         for _ in 0..BATCH {

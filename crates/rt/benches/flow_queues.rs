@@ -1,9 +1,9 @@
 //! What a packet costs in the input queues, enqueued and dequeued, by the number of flows that have a backlog, in ns.
 //!
-//! `cargo bench -p gannet-proto --bench flow_queues`. Each measure is of 16 packets that arrive for random flows, and 16
+//! `cargo bench -p gannet-rt --bench flow_queues`. Each measure is of 16 packets that arrive for random flows, and 16
 //! that are served. "few wait": the node keeps up, and 64 packets are queued. "all wait": every flow has a backlog, so
 //! beyond the caches each packet costs a miss for its flow and for its place in the table when it comes and when it
-//! goes. "ahead": the arrivals' flows and the next turns are loaded by batch, as the SGSN does it.
+//! goes. "ahead": the arrivals' flows and the next turns are asked for ahead, as the SGSN does it.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 
@@ -11,6 +11,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
 use gannet_proto::time::Instant;
+use gannet_rt::PREFETCH;
 use std::hint::black_box;
 use std::num::NonZeroU64;
 
@@ -58,15 +59,16 @@ fn put(queues: &mut FlowQueues<Item>, flow: u32) {
 /// A batch of arrivals for random flows, then as many packets served.
 fn batch(queues: &mut FlowQueues<Item>, arrivals: &[u32], ahead: bool) {
     if ahead {
-        queues.prefetch(arrivals.iter().copied());
+        arrivals.iter().for_each(|flow| queues.expect(*flow, PREFETCH));
+        arrivals.iter().for_each(|flow| queues.expect_end(*flow, PREFETCH));
     }
     for flow in arrivals {
         put(queues, *flow);
     }
-    if ahead {
-        queues.prefetch_next(BATCH, |_| 0);
-    }
     for _ in 0..BATCH {
+        if ahead {
+            queues.look_ahead(PREFETCH, |_| ());
+        }
         black_box(queues.dequeue(Instant(9)));
     }
 }

@@ -1,0 +1,46 @@
+//! Memory that will be needed, asked for before it is: where a million mobiles are known, hardly anything of the next one
+//! is in the cache, and a processor that waits for one line could have worked on another packet meanwhile.
+//!
+//! A hint: it changes nothing but the time that things take, and who drives the machines gives what its processor has.
+
+use core::fmt;
+
+/// Octets of a cache line.
+const LINE: usize = 64;
+
+/// What a driver does to have the lines from an address on, so many octets, loaded without waiting for them. The address
+/// is never read through.
+pub type Load = fn(*const u8, usize);
+
+/// Asks for memory.
+#[derive(Clone, Copy)]
+pub struct Prefetch(Load);
+
+impl Prefetch {
+    /// Does nothing, as in a simulation.
+    pub const NONE: Self = Self(|_, _| {});
+
+    /// As the driver can.
+    #[must_use]
+    pub const fn new(load: Load) -> Self {
+        Self(load)
+    }
+
+    /// Asks for a whole value.
+    #[inline]
+    pub fn value<T: ?Sized>(self, value: &T) {
+        (self.0)(core::ptr::from_ref(value).cast(), size_of_val(value));
+    }
+
+    /// Asks for octets and for the line in front of them.
+    #[inline]
+    pub fn octets_and_before(self, octets: &[u8]) {
+        (self.0)(octets.as_ptr().wrapping_sub(LINE), octets.len() + LINE);
+    }
+}
+
+impl fmt::Debug for Prefetch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prefetch")
+    }
+}

@@ -1,0 +1,36 @@
+//! How this processor loads memory ahead of its use.
+#![expect(unsafe_code, reason = "the instruction takes an address")]
+
+use gannet_proto::prefetch::Prefetch;
+
+/// By the processor's own instruction, where Rust has it; otherwise not at all.
+pub const PREFETCH: Prefetch = Prefetch::new(load);
+
+/// Octets of a cache line.
+const LINE: usize = 64;
+
+#[cfg(target_arch = "x86_64")]
+fn load(at: *const u8, octets: usize) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    let before = at.addr() % LINE;
+    let first = at.wrapping_sub(before);
+    for line in 0..(before + octets).div_ceil(LINE) {
+        // SAFETY: the instruction is a hint, which no address makes fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(line * LINE).cast()) };
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+const fn load(_: *const u8, _: usize) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_address_may_be_asked_for() {
+        load(core::ptr::null(), 1000);
+        PREFETCH.value(&[0_u8; 300]);
+        PREFETCH.octets_and_before(&[]);
+    }
+}
