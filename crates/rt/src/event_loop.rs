@@ -301,7 +301,7 @@ impl EventLoop {
     /// # Errors
     /// Where the recorder has lost its file.
     pub fn finish(&mut self) -> io::Result<()> {
-        self.work(true);
+        self.work(true, None);
         self.io.flush();
         let result = self.io.recorder.as_mut().map_or(Ok(()), Recorder::flush);
         if let Some(lost) = self.io.recorder.as_ref().map(Recorder::lost).filter(|lost| *lost > 0) {
@@ -322,14 +322,21 @@ impl EventLoop {
         }
         self.io.keep_house();
         let now = self.io.now;
-        self.io.receive_round(self.drivers.iter().any(|driver| driver.is_in_a_hurry(now)));
+        let urgent = self.io.receive_first();
+        let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
+        if urgent && hurry {
+            // It leaves before the rest is looked at.
+            self.work(false, Some(Duration::ZERO));
+            self.io.flush();
+        }
+        self.io.receive_rest(hurry);
         for driver in &mut self.drivers {
             driver.wake(self.io.now);
         }
-        self.work(true);
+        self.work(true, None);
         self.serve_round();
         // The services may have given commands.
-        self.work(false);
+        self.work(false, None);
         if self.io.has_much_to_send() {
             self.io.poll_between();
         }
@@ -413,8 +420,8 @@ impl EventLoop {
     }
 
     /// Lets the machines work until they have nothing more for each other, or until it is time for the rest. Those whose
-    /// slice was over go on where `all` do.
-    fn work(&mut self, all: bool) {
+    /// slice was over go on where `all` do. A `slice` of one's own may be shorter than what is configured.
+    fn work(&mut self, all: bool, slice: Option<Duration>) {
         for pass in 0..PASSES_PER_ROUND {
             while let Some(arrival) = self.io.arrivals.pop_front() {
                 if let Some(driver) = self.drivers.get_mut(arrival.machine) {
@@ -425,9 +432,10 @@ impl EventLoop {
             for (index, driver) in self.drivers.iter_mut().enumerate() {
                 if driver.pending() || (all && pass == 0 && (driver.unfinished() || driver.held())) {
                     idle = false;
-                    let hurry = driver.is_in_a_hurry(self.io.now);
-                    let slice = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };
-                    driver.run(index, &mut self.io, slice);
+                    // Where much arrives a device's short queue would not hold it for a long slice.
+                    let hurry = driver.is_in_a_hurry(self.io.now) || self.io.busy.finds_much();
+                    let usual = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };
+                    driver.run(index, &mut self.io, slice.unwrap_or(usual));
                 }
             }
             if idle {

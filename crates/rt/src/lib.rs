@@ -100,7 +100,9 @@ pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::NetworkNamespace;
 pub use prefetch::PREFETCH;
-pub use system::{Clock, daemonize, end_with_parent, lock_memory, pin_to_core, seed, set_niceness};
+pub use system::{
+    Clock, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed, set_niceness,
+};
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;
 pub use watch::{ClassifierReport, DeviceReport, KernelPath, SocketReport};

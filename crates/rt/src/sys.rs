@@ -263,6 +263,22 @@ pub(crate) fn pin_to_core(core: usize) -> io::Result<()> {
 }
 
 /// What the command starts gets SIGKILL when the thread that starts it ends.
+/// What a process has had of all cores.
+pub(crate) fn cpu_time_of(pid: u32) -> io::Result<std::time::Duration> {
+    let pid = libc::pid_t::try_from(pid).map_err(io::Error::other)?;
+    let mut clock: libc::clockid_t = 0;
+    // SAFETY: writes one clock's name.
+    let error = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
+    if error != 0 {
+        return Err(io::Error::from_raw_os_error(error));
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one `timespec`.
+    check(unsafe { libc::clock_gettime(clock, &raw mut time) })?;
+    let (seconds, ns) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Ok(std::time::Duration::new(seconds.map_err(io::Error::other)?, ns.map_err(io::Error::other)?))
+}
+
 pub(crate) fn end_with_parent(command: &mut std::process::Command) {
     use std::os::unix::process::CommandExt as _;
     let ask = || {

@@ -71,6 +71,14 @@ pub fn end_with_parent(command: &mut std::process::Command) {
     sys::end_with_parent(command);
 }
 
+/// What a process has had of all cores so far, to the nanosecond.
+///
+/// # Errors
+/// Where there is no such process.
+pub fn cpu_time_of(pid: u32) -> io::Result<std::time::Duration> {
+    sys::cpu_time_of(pid)
+}
+
 /// Lets this process and those that it starts from now on go before others on their cores, or after them: -20 to 19.
 ///
 /// # Errors
@@ -102,6 +110,16 @@ mod tests {
         assert!(clock.now() >= first);
         assert_eq!(clock.unix_ns(Instant(5)) - clock.unix_ns(Instant::ZERO), 5);
         assert_ne!(seed().unwrap(), seed().unwrap());
+    }
+
+    #[test]
+    fn a_process_that_works_has_had_the_core() {
+        let (pid, begin) = (std::process::id(), std::time::Instant::now());
+        let before = cpu_time_of(pid).unwrap();
+        while cpu_time_of(pid).unwrap() - before < std::time::Duration::from_millis(2) {
+            assert!(begin.elapsed().as_secs() < 60);
+        }
+        assert!(cpu_time_of(u32::MAX).is_err());
     }
 
     #[test]

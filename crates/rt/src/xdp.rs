@@ -108,7 +108,7 @@ pub(crate) struct Xdp {
     pub(crate) netlink: Netlink,
     /// The programs that classify, one for each device that has a target.
     pub(crate) programs: Vec<Box<dyn Steering>>,
-    /// A ring still has something.
+    /// A ring had more than its turn's share.
     pub(crate) more: bool,
     look_at: Instant,
 }
@@ -268,13 +268,18 @@ impl Xdp {
 
     // ------------------------------------------------------------------ receiving
 
-    /// Takes up to one turn's share, which is smaller in a `hurry`, of each ring of each device, the rings in their order.
-    /// `take` gets the packet's target, its metadata, and the frame with its Ethernet header.
-    pub(crate) fn receive(&mut self, hurry: bool, mut take: impl FnMut(Target, Metadata, Received)) -> usize {
+    /// Takes up to one turn's share, which is smaller in a `hurry`, of each of these rings of each device. `take` gets the
+    /// packet's target, its metadata, and the frame with its Ethernet header.
+    pub(crate) fn receive(
+        &mut self,
+        rings: &[Ring],
+        hurry: bool,
+        mut take: impl FnMut(Target, Metadata, Received),
+    ) -> usize {
         let Self { devices, umem, pool, .. } = self;
         let mut total = 0;
         let mut more = false;
-        for ring in Ring::ALL {
+        for ring in rings.iter().copied() {
             let waits = matches!(ring, Ring::High | Ring::BestEffort);
             let most = if hurry && waits { TURN_IN_A_HURRY } else { TURN };
             for device in devices.iter_mut() {
@@ -291,7 +296,7 @@ impl Xdp {
                 total += count;
             }
         }
-        self.more = more;
+        self.more |= more;
         total
     }
 

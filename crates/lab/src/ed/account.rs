@@ -10,6 +10,9 @@ pub const RING_LOSS_MAX: f64 = 1e-4;
 /// machine every long one has some of it.
 const AWAY_MAX: f64 = 0.02;
 
+/// The part of a window that is excused at most while the machine had the SGSN's core.
+const EXCUSED_MAX: f64 = 0.05;
+
 /// What the generator offers at least, of what was intended.
 const OFFERED_MIN: f64 = 0.97;
 
@@ -96,6 +99,8 @@ pub struct Step {
     pub core: CoreTime,
     /// The machine had taken the core away from the SGSN for so long, in s of the whole step; unknown for one that sleeps.
     pub away_s: Option<f64>,
+    /// The same within the window; 0 where it is unknown.
+    pub away_in_window_s: f64,
     /// The same of the generator, whose schedule waited.
     pub paused_s: f64,
     /// A cache line from the SGSN's core to the generator's and back, before or after, whichever took longer.
@@ -225,18 +230,25 @@ impl Step {
         (own > RING_LOSS_MAX).then(|| format!("the rings lost {:.3} %", own * 100.0))
     }
 
+    /// The share of what a group is entitled to, in that part of the window in which the SGSN had its core: what came in
+    /// the rest nobody could have delivered in time. A rest of more than a twentieth is not believed.
+    #[must_use]
+    pub fn share(&self, group: &GroupCount) -> f64 {
+        let away_s = self.away_in_window_s.min(self.window_s * EXCUSED_MAX);
+        group.share(self.window_s) * self.window_s / (self.window_s - away_s)
+    }
+
     /// The least share that a group got of what it is entitled to, in the window.
     #[must_use]
     pub fn least_share(&self) -> f64 {
-        self.groups.iter().map(|group| group.share(self.window_s)).fold(1.0, f64::min)
+        let entitled = self.groups.iter().filter(|group| group.offered > 0 && group.due_pps > 0.0);
+        entitled.map(|group| self.share(group)).fold(1.0, f64::min)
     }
 
     /// True where every group got at least the part `least` of what it is entitled to, in the window.
     #[must_use]
     pub fn is_whole(&self, least: f64) -> bool {
-        let least = least * (1.0 - to_f64(self.excused_losses()) / to_f64(self.offered_all().max(1)));
-        let mut entitled = self.groups.iter().filter(|group| group.offered > 0 && group.due_pps > 0.0);
-        entitled.all(|group| group.share(self.window_s) >= least)
+        self.least_share() >= least
     }
 
     /// For the JSON.
@@ -258,7 +270,8 @@ impl Step {
             "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
             "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
             "core_busy_s": self.core.busy_s, "core_interrupts_s": self.core.interrupts_s,
-            "round_trip_ns": self.round_trip_ns, "far": self.far, "away_s": self.away_s, "paused_s": self.paused_s,
+            "round_trip_ns": self.round_trip_ns, "far": self.far, "away_s": self.away_s,
+            "away_in_window_s": self.away_in_window_s, "paused_s": self.paused_s,
             "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
             "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
             "sound": self.unsound().is_none(), "raw": self.raw,
@@ -309,6 +322,16 @@ mod tests {
         step.paused_s = 0.0;
         (step.intended_pps, step.queued, step.nameless) = (150.0, 0, true);
         assert_eq!(step.unsound(), None, "a candidate without names cannot be held to the account");
+    }
+
+    #[test]
+    fn what_came_while_the_core_was_away_is_not_owed() {
+        let mut step = step();
+        assert!(!step.is_whole(0.995));
+        step.away_in_window_s = 0.01;
+        assert!(step.is_whole(0.995) && (step.least_share() - 1.0).abs() < 1e-9);
+        (step.away_in_window_s, step.groups[0].delivered) = (0.5, 94);
+        assert!(!step.is_whole(0.995), "no more than a twentieth");
     }
 
     #[test]

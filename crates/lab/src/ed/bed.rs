@@ -314,8 +314,8 @@ impl CoreClock {
 /// How long a process had run at an instant.
 #[derive(Debug, Clone)]
 pub struct ProcessClock {
-    path: String,
-    ran_ns: u64,
+    pid: u32,
+    ran: Duration,
     at: Instant,
 }
 
@@ -323,28 +323,24 @@ impl ProcessClock {
     /// Reads it.
     ///
     /// # Errors
-    /// Where there is no such process, or the kernel keeps no such account.
+    /// Where there is no such process.
     pub fn read(pid: u32) -> Result<Self, TestbedError> {
-        let path = format!("/proc/{pid}/schedstat");
-        let (ran_ns, at) = Self::look(&path)?;
-        Ok(Self { path, ran_ns, at })
+        Ok(Self { pid, ran: gannet_rt::cpu_time_of(pid)?, at: Instant::now() })
     }
 
-    fn look(path: &str) -> Result<(u64, Instant), TestbedError> {
-        let text = std::fs::read_to_string(path)?;
-        let ran = text.split_whitespace().next().and_then(|first| first.parse().ok());
-        let ran = ran.ok_or_else(|| TestbedError::Failed { command: path.to_owned(), message: text })?;
-        Ok((ran, Instant::now()))
+    /// For how long it did not run since `earlier`: it waited for the core, or the core itself did not run.
+    #[must_use]
+    pub fn away_s(&self, earlier: &Self) -> f64 {
+        let ran = self.ran.saturating_sub(earlier.ran);
+        self.at.duration_since(earlier.at).saturating_sub(ran).as_secs_f64()
     }
 
-    /// For how long it did not run since then: it waited for the core, or the core itself did not run.
+    /// The same up to now.
     ///
     /// # Errors
     /// Where the process has gone.
-    pub fn away_s(&self) -> Result<f64, TestbedError> {
-        let (ran_ns, at) = Self::look(&self.path)?;
-        let ran = Duration::from_nanos(ran_ns.saturating_sub(self.ran_ns));
-        Ok(at.duration_since(self.at).saturating_sub(ran).as_secs_f64())
+    pub fn away_since_s(&self) -> Result<f64, TestbedError> {
+        Ok(Self::read(self.pid)?.away_s(self))
     }
 }
 

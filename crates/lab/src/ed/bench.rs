@@ -257,6 +257,8 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn mix(&self, setup: &Setup, pps: f64, f: f64) -> Offer {
         let k = exceeding_per_good(f);
+        // Who exceeds has first to use up what policing and flow control allow at once.
+        let warm_up_s = if k > 0.0 { self.sizes.warm_up_s.max(BUCKETS_S) } else { self.sizes.warm_up_s };
         // Who is policed and good keeps to what it has negotiated, packet by packet.
         let spacing = |exceeds: bool| {
             if setup.policing && !exceeds { Spacing::Fixed } else { Spacing::Exponential }
@@ -270,7 +272,8 @@ impl<'a> Bench<'a> {
             due_pps_each: each,
             spacing: spacing(pps_each > each),
         };
-        self.offer(setup, vec![group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))])
+        let groups = vec![group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))];
+        Offer { warm_up_s, ..self.offer(setup, groups) }
     }
 
     /// The highest load that is delivered whole, with this fraction of exceeding traffic; `(0, _)` where none is. True
@@ -291,8 +294,7 @@ impl<'a> Bench<'a> {
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step(chain, axis, &offer)?;
-            let part = 1.0 - step.shortfall().unwrap_or(0.0);
-            bracket.tell_of(load * part, is_whole(&step), step.shortfall().is_some());
+            bracket.tell_of(load * (1.0 - step.shortfall().unwrap_or(0.0)), is_whole(&step));
         }
         // The highest of many is a lucky one: it counts when it is delivered once more.
         let mut found = bracket.found();

@@ -46,7 +46,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 ];
                 let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))?;
                 if let Some(kept) = kept.get_mut(at) {
-                    let share = step.groups.iter().map(|group| group.share(step.window_s));
+                    let share = step.groups.iter().map(|group| step.share(group));
                     kept.share.push(share.fold(f64::INFINITY, f64::min));
                     kept.p99.push(step.groups.iter().map(|group| group.delay.p99_us).fold(0.0, f64::max));
                 }

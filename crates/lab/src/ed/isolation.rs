@@ -177,7 +177,7 @@ fn one(
 pub(super) fn note(shares: &mut Shares, step: &Step) {
     let get = |name: &str| step.group(name).cloned().unwrap_or_default();
     let (good, bad) = (get("good"), get("bad"));
-    let (g, b) = (good.share(step.window_s), bad.share(step.window_s));
+    let (g, b) = (step.share(&good), step.share(&bad));
     shares.good.push(g);
     shares.bad.push(b);
     shares.apart.push((g - b) / f64::midpoint(g, b));

@@ -262,6 +262,7 @@ struct Mark {
     at_s: f64,
     groups: Vec<GroupResult>,
     core: CoreClock,
+    process: ProcessClock,
 }
 
 impl RealChain {
@@ -370,7 +371,7 @@ impl RealChain {
     fn run(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<(StepResult, Mark, Mark), String> {
         let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
         let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
-        let (load, stop) = (&mut self.load, &self.stop);
+        let (load, stop, pid) = (&mut self.load, &self.stop, self.process.pid());
         let mut turn = |traffic: &mut Traffic, elapsed: Duration| {
             if let Some(load) = load {
                 match load.poll_once() {
@@ -388,9 +389,11 @@ impl RealChain {
                 _ => false,
             };
             if due {
-                match CoreClock::read(SGSN_CORE) {
-                    Ok(core) => marks.push(Mark { at_s, groups: traffic.so_far(), core }),
-                    Err(error) => failed = Some(error.to_string()),
+                match (CoreClock::read(SGSN_CORE), ProcessClock::read(pid)) {
+                    (Ok(core), Ok(process)) => {
+                        marks.push(Mark { at_s, groups: traffic.so_far(), core, process });
+                    }
+                    (Err(error), _) | (_, Err(error)) => failed = Some(error.to_string()),
                 }
             }
         };
@@ -418,7 +421,7 @@ impl RealChain {
         let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
         let (result, start, end) = self.run(offer, also)?;
         self.check()?;
-        let away_s = clock.away_s().map_err(text)?;
+        let away_s = clock.away_since_s().map_err(text)?;
         let distance = distance.max(self.distance(Distance::look)?);
         self.process.check().map_err(text)?;
         let (after, groups) = self.settle()?;
@@ -442,7 +445,8 @@ impl RealChain {
             ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
             wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
-            away_s: (self.polls).then_some(away_s),
+            away_s: self.polls.then_some(away_s),
+            away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
             paused_s: result.paused.as_secs_f64(),
             round_trip_ns: distance,
             far: self.distance.as_ref().is_some_and(|seen| !seen.borrow().is_near(distance)),

@@ -7,6 +7,9 @@
 /// Of what a group is entitled to, and what was offered to it.
 pub const WHOLE: f64 = 0.995;
 
+/// So often what was to be tried could not be offered, and then no more can.
+const SHORT_MAX: u32 = 3;
+
 /// A bracket that closes: loads go up while they are whole and down while they are not, then between.
 #[derive(Debug, Clone)]
 pub struct Bracket {
@@ -16,6 +19,8 @@ pub struct Bracket {
     stride: f64,
     resolution: f64,
     cap: f64,
+    /// How often less could be offered than what was to be tried.
+    short: u32,
 }
 
 impl Bracket {
@@ -23,15 +28,16 @@ impl Bracket {
     /// is 1 %). No load above `cap` is tried.
     #[must_use]
     pub fn new(guess: f64, stride: f64, resolution: f64, cap: f64) -> Self {
-        Self { at: guess.min(cap), whole: None, broken: None, stride, resolution, cap }
+        Self { at: guess.min(cap), whole: None, broken: None, stride, resolution, cap, short: 0 }
     }
 
     /// The load to try; `None` when it is known well enough.
     #[must_use]
     pub fn next_load(&self) -> Option<f64> {
         let done = match (self.whole, self.broken) {
+            (Some(whole), _) if whole >= self.cap => true,
             (Some(whole), Some(broken)) => broken / whole <= self.resolution,
-            (Some(whole), None) => whole >= self.cap,
+            (Some(_), None) => false,
             (None, Some(broken)) => broken < 1.0,
             (None, None) => false,
         };
@@ -40,15 +46,22 @@ impl Bracket {
 
     /// What became of the load that was tried last.
     pub fn tell(&mut self, whole: bool) {
-        self.tell_of(self.at, whole, false);
+        self.tell_of(self.at, whole);
     }
 
-    /// The same of a load that was a little less than what was to be tried; `most` where no more can be offered.
-    pub fn tell_of(&mut self, load: f64, whole: bool, most: bool) {
-        self.at = load;
-        if most {
-            self.cap = self.cap.min(load);
+    /// The same of the load that was offered indeed. Where less than what was known to be whole could be offered, it says
+    /// nothing new, and after a while the search ends there.
+    pub fn tell_of(&mut self, load: f64, whole: bool) {
+        if load < self.at {
+            self.short += 1;
         }
+        if self.short >= SHORT_MAX {
+            self.cap = self.cap.min(self.found().max(load));
+        }
+        if whole && load <= self.found() {
+            return;
+        }
+        self.at = load;
         if whole {
             self.whole = Some(self.at);
         } else {
@@ -122,8 +135,13 @@ mod tests {
     fn what_the_generator_cannot_offer_ends_it() {
         let mut bracket = Bracket::new(500.0, 1.25, 1.01, 1e9);
         bracket.tell(true);
-        bracket.tell_of(580.0, true, true);
-        assert_eq!((bracket.next_load(), bracket.found(), bracket.is_capped()), (None, 580.0, true));
+        let mut tries = 0;
+        while let Some(load) = bracket.next_load() {
+            bracket.tell_of(load.min(580.0), true);
+            tries += 1;
+            assert!(tries < 10, "it ends");
+        }
+        assert_eq!((bracket.found(), bracket.is_capped()), (580.0, true));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! one core forwards.
 
 use super::account::Step;
-use super::bench::{Axis, BRIEF, BUCKETS_S, Bench, COARSE, FINE, Found, Runner, bare_groups, cap, s_f};
+use super::bench::{Axis, BRIEF, Bench, COARSE, FINE, Found, Runner, bare_groups, cap, s_f};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Bare, Candidate, Chain, Lower, Members, Setup, lengths, osmo, thesis};
@@ -178,14 +178,15 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     draw(bench, &panels)
 }
 
-/// A quick run searches where a bound or the figure needs it: without exceeding traffic, and with half of it.
+/// A quick run searches where a bound or the figure needs it: without exceeding traffic, and with half of it; of xdp the
+/// figure has what it delivered at its bounds.
 fn is_wanted(bench: &Bench<'_>, setup: &Setup, candidate: Candidate, f: f64, repetition: u32) -> bool {
     if !bench.sizes.quick {
         return true;
     }
     let half = (f - 0.5).abs() < 1e-9;
     if candidate == Candidate::Xdp {
-        return f == 0.0 || (half && repetition < BRIEF);
+        return f == 0.0;
     }
     // That it is honest is a bound too.
     let honest = candidate == Candidate::Fifo && f == 0.0 && setup.work_ns == 0;
@@ -199,10 +200,7 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup) -> Result<Curves, String> 
         _ => &[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport],
     };
     let mut runners = bench.start(candidates, &setup)?;
-    let sizes = bench.sizes;
     if !setup.policing {
-        // Until the buckets of flow control are used up.
-        bench.sizes.warm_up_s = bench.sizes.warm_up_s.max(BUCKETS_S);
         let bad = Members { first: 1, stride: 2, count: setup.users / 2 };
         for runner in &mut runners {
             bench.turn(runner, |_, chain| chain.lower(&Lower::Mobiles(bad, setup.pps_each())))?;
@@ -239,7 +237,6 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup) -> Result<Curves, String> 
     } else if !curves.setup.policing {
         lowered_cells(bench, &mut runners, &curves)?;
     }
-    bench.sizes = sizes;
     Ok(curves)
 }
 

@@ -14,6 +14,10 @@ use gannet_trace::pcapng::Direction;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 
+/// Rings that are emptied first, and those that wait for them.
+const URGENT: [Ring; 2] = [Ring::Signalling, Ring::RealTime];
+const PATIENT: [Ring; 2] = [Ring::High, Ring::BestEffort];
+
 impl Io {
     /// The poll said that endpoint `index` may be read or written.
     pub(crate) fn ready(&mut self, index: usize, readable: bool, writable: bool) {
@@ -46,9 +50,9 @@ impl Io {
         !self.readable.is_empty() || self.xdp.as_mut().is_some_and(|xdp| xdp.more || xdp.has_waiting())
     }
 
-    /// Gives each readable endpoint one turn of one batch, in the order of what is steered to them, and then the
-    /// rings.
-    pub(crate) fn receive_round(&mut self, hurry: bool) {
+    /// Gives each readable endpoint one turn of one batch, in the order of what is steered to them, and then takes what the
+    /// rings have that is urgent; says whether there was something of that.
+    pub(crate) fn receive_first(&mut self) -> bool {
         let before = self.arrivals.len();
         let began = self.clock.now();
         if self.busy.is_spinning(self.now) {
@@ -74,9 +78,23 @@ impl Io {
             }
         }
         self.busy.polled(self.clock.now().since(began));
-        self.receive_classified(hurry);
+        if let Some(xdp) = &mut self.xdp {
+            xdp.more = false;
+        }
+        let urgent = self.receive_classified(&URGENT, false);
         if self.arrivals.len() > before {
             self.busy.traffic(self.now);
+        }
+        urgent > 0
+    }
+
+    /// Takes what the rings have besides.
+    pub(crate) fn receive_rest(&mut self, hurry: bool) {
+        if self.receive_classified(&PATIENT, hurry) > 0 {
+            self.busy.traffic(self.now);
+        }
+        if let Some(xdp) = &mut self.xdp {
+            xdp.refill();
         }
     }
 
@@ -96,11 +114,11 @@ impl Io {
         }
     }
 
-    /// Empties the rings of AF_XDP sockets, as far as one batch of each goes, and fills them again.
-    fn receive_classified(&mut self, hurry: bool) {
+    /// Empties some of the rings of AF_XDP sockets, as far as one batch of each goes, and says how much that was.
+    fn receive_classified(&mut self, rings: &[Ring], hurry: bool) -> usize {
         let at_ns = self.clock.unix_ns(self.now);
-        let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return };
-        let count = xdp.receive(hurry, |target, metadata, received| {
+        let Self { xdp: Some(xdp), frames, recorder, arrivals, log, .. } = self else { return 0 };
+        xdp.receive(rings, hurry, |target, metadata, received| {
             let start = received.start;
             let packet = received.buffer.get(start..received.end).and_then(ether::ip_packet);
             if let (Some(recorder), Some(interface), Some(packet)) =
@@ -123,10 +141,7 @@ impl Io {
                 return;
             };
             arrivals.push_back(Arrival { machine: target.machine, port: target.port, origin, frame });
-        });
-        if count > 0 {
-            xdp.refill();
-        }
+        })
     }
 
     /// Takes as many frames to receive into as one batch needs, where there are so many.

@@ -26,7 +26,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::Class;
+use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
 use gannet_proto::qos::token_bucket::Rate;
@@ -212,6 +212,8 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
     let octets = treatment.octets_in(buffer).max(QUEUE_N_PDUS_MIN * N_PDU_OCTETS_MAX);
     let pdus = (octets / OCTETS_PER_PLACE).max(QUEUE_N_PDUS_MIN);
     let weight = (treatment.rate_octets_per_s / RATE_OF_WEIGHT_1).clamp(1, WEIGHT_MAX.into());
+    // Of high precedence a flow is lifted above the low one: while there is still room for what comes meanwhile.
+    let low = if treatment.precedence == Precedence::High { 8 } else { 2 };
     FlowConfig {
         class: treatment.class,
         precedence: treatment.precedence,
@@ -220,7 +222,7 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
         limit: Limit { pdus, octets },
         // Some room above it, for what is already on its way when a driver is told to send no more.
         high: Limit { pdus: pdus - pdus / 8, octets: octets - octets / 8 },
-        low: Limit { pdus: pdus / 2, octets: octets / 2 },
+        low: Limit { pdus: pdus / low, octets: octets / low },
     }
 }
 
