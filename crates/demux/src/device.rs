@@ -278,16 +278,13 @@ impl Device {
 
     // ------------------------------------------------------------------ watching
 
-    /// What the kernel counted at the socket of a ring; `None` where there is none.
+    /// What the kernel counted at the socket of a ring; `None` where there is none. The fill ring is one for all of them, and
+    /// the kernel says with each what it lacked: here that stands with the first ring alone.
     #[must_use]
     pub fn statistics(&self, ring: Ring) -> Option<Statistics> {
-        self.socket(ring)?.statistics().ok()
-    }
-
-    /// What it counted at the socket with the fill, completion and TX rings.
-    #[must_use]
-    pub fn statistics_of_first(&self) -> Statistics {
-        self.first.statistics().unwrap_or_default()
+        let counted = self.socket(ring)?.statistics().ok()?;
+        let lacked = if self.first_ring == Some(ring) { counted.rx_fill_ring_empty } else { 0 };
+        Some(Statistics { rx_fill_ring_empty: lacked, ..counted })
     }
 
     /// Has the device gone?

@@ -268,6 +268,7 @@ impl World {
             Turn::Signalling => assert_eq!(config.class, Class::Signalling),
             Turn::RealTime => assert_eq!(config.class, Class::RealTime),
             Turn::Lifted => assert!(lifted(&self.flows[served.flow as usize])),
+            Turn::Fresh => assert_eq!(config.class, Class::BestEffort),
             Turn::BestEffort => assert_ne!(config.class, Class::Signalling),
         }
         if self.settling > 0 {

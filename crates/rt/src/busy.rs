@@ -54,9 +54,12 @@ impl fmt::Display for BusyPoll {
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
-/// A poll that takes so long has found so much that a device's short queue may not hold what comes within a turn: half of
-/// 256 packets, where most are dropped at once.
-const LONG_POLL: Duration = Duration::from_micros(50);
+/// A poll that takes so long has found so much that a device's short queue may not hold what comes within a turn.
+const LONG_POLL: Duration = Duration::from_micros(80);
+/// The same where most of what comes is dropped at once, which takes less: half of 256 packets.
+const LONG_POLL_OF_DROPS: Duration = Duration::from_micros(50);
+/// Most is dropped where so much time goes by for each packet that is not.
+const DROPS: Duration = Duration(1_500);
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;
 /// Any value but 0 permits polling; a call that does not block polls once.
@@ -68,6 +71,8 @@ pub(crate) struct Busy {
     traffic_at: Option<Instant>,
     /// How long the polls of the last turn took.
     polled: Duration,
+    /// How many packets they left in the rings.
+    found: usize,
     choose_at: Instant,
     /// Endpoints to ask in each turn.
     pub(crate) pollers: Vec<usize>,
@@ -105,6 +110,7 @@ impl Busy {
             mode,
             traffic_at: None,
             polled: Duration::ZERO,
+            found: 0,
             choose_at: Instant::ZERO,
             pollers: Vec::with_capacity(16),
             settings: Vec::new(),
@@ -121,6 +127,16 @@ impl Busy {
     /// The polls of a turn took so long.
     pub(crate) const fn polled(&mut self, time: Duration) {
         self.polled = time;
+    }
+
+    /// And left so many packets in the rings.
+    pub(crate) const fn found(&mut self, packets: usize) {
+        self.found = packets;
+    }
+
+    /// So much comes, most of it to be dropped, that a device's queue may not hold what comes within a long turn.
+    pub(crate) fn drops_much(&self) -> bool {
+        self.polled >= LONG_POLL_OF_DROPS && self.polled.0 >= DROPS.0 * self.found as u64
     }
 
     /// So long that a device's queue may have been half full.
@@ -271,6 +287,18 @@ mod tests {
         assert!(Busy::new(BusyPoll::Always).is_spinning(at));
         busy.mode = BusyPoll::Off;
         assert!(!busy.is_spinning(at));
+    }
+
+    #[test]
+    fn many_drops_are_told_from_many_packets() {
+        let mut busy = Busy::new(BusyPoll::Always);
+        busy.polled(Duration::from_micros(60));
+        busy.found(80);
+        assert!(!busy.drops_much() && !busy.finds_much());
+        busy.found(20);
+        assert!(busy.drops_much());
+        busy.polled(Duration::from_micros(90));
+        assert!(busy.finds_much());
     }
 
     #[test]

@@ -433,7 +433,7 @@ impl EventLoop {
                 if driver.pending() || (all && pass == 0 && (driver.unfinished() || driver.held())) {
                     idle = false;
                     // Where much arrives a device's short queue would not hold it for a long slice.
-                    let hurry = driver.is_in_a_hurry(self.io.now) || self.io.busy.finds_much();
+                    let hurry = driver.is_in_a_hurry(self.io.now) || self.io.busy.drops_much();
                     let usual = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };
                     driver.run(index, &mut self.io, slice.unwrap_or(usual));
                 }

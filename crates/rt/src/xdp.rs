@@ -433,7 +433,7 @@ impl XdpDevice {
         self.in_flight = 0;
     }
 
-    /// What the kernel counted at the sockets of each ring that is wanted, former ones included.
+    /// What the kernel counted at the sockets of each ring that is wanted, former ones included; see [`Device::statistics`].
     pub(crate) fn statistics(&self) -> Vec<(Ring, Statistics)> {
         let rings = Ring::ALL.into_iter().zip(self.config.rx).zip(self.former);
         let wanted = rings.filter(|((_, entries), _)| *entries > 0);

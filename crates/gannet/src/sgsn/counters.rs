@@ -50,6 +50,7 @@ const fn read_name(turn: Turn) -> &'static str {
         Turn::Signalling => "read_signalling",
         Turn::RealTime => "read_real_time",
         Turn::Lifted => "read_lifted",
+        Turn::Fresh => "read_fresh",
         Turn::BestEffort => "read_best_effort",
     }
 }
@@ -71,11 +72,11 @@ pub fn scheduler(sgsn: &Sgsn, out: &mut String) {
         queues.ready(),
         flows.held()
     );
-    let [signalling, real_time, lifted, best_effort] = totals.served;
+    let [signalling, real_time, lifted, fresh, best_effort] = totals.served;
     let _ = writeln!(
         out,
-        "  served: {real_time} real time, {lifted} high precedence ahead of others, {best_effort} best effort, \
-         {signalling} signalling"
+        "  served: {real_time} real time, {lifted} high precedence ahead of others, {fresh} of flows that \
+         had nothing waiting, {best_effort} other best effort, {signalling} signalling"
     );
     let _ = writeln!(out, "  offered {}, given back {}", totals.offered, totals.drained);
     for (drop, count) in totals.drops.raised() {

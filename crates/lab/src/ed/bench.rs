@@ -27,6 +27,8 @@ pub const BUCKETS_S: f64 = 0.4;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 6;
+/// The same where it is known about.
+const SEARCH_AGAIN: u32 = 4;
 /// How often what was found is offered again at most, each time a little less.
 const CONFIRM: u32 = 4;
 /// Repetitions of what a quick run only shows.
@@ -288,9 +290,10 @@ impl<'a> Bench<'a> {
         mut bracket: Bracket,
         make: &dyn Fn(&Self, f64) -> Offer,
     ) -> Result<(f64, bool), String> {
+        let few = if bracket.is_wide() { SEARCH_QUICK } else { SEARCH_AGAIN };
         for count in 0..SEARCH {
             // A quick run takes what it has found after a while; but something it has to find.
-            let enough = self.sizes.quick && count >= SEARCH_QUICK && bracket.found() > 0.0;
+            let enough = self.sizes.quick && count >= few && bracket.found() > 0.0;
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step(chain, axis, &offer)?;

@@ -31,6 +31,12 @@ impl Bracket {
         Self { at: guess.min(cap), whole: None, broken: None, stride, resolution, cap, short: 0 }
     }
 
+    /// True where its steps are large, since little is known.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.stride > 1.1
+    }
+
     /// The load to try; `None` when it is known well enough.
     #[must_use]
     pub fn next_load(&self) -> Option<f64> {

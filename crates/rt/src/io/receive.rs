@@ -17,6 +17,8 @@ use mio::{Interest, Token};
 /// Rings that are emptied first, and those that wait for them.
 const URGENT: [Ring; 2] = [Ring::Signalling, Ring::RealTime];
 const PATIENT: [Ring; 2] = [Ring::High, Ring::BestEffort];
+/// Those that must not overflow in a long turn: what else is too much may be lost where it has no precedence.
+const PRECIOUS: [Ring; 3] = [Ring::Signalling, Ring::RealTime, Ring::High];
 
 impl Io {
     /// The poll said that endpoint `index` may be read or written.
@@ -90,17 +92,19 @@ impl Io {
 
     /// Takes what the rings have besides.
     pub(crate) fn receive_rest(&mut self, hurry: bool) {
-        if self.receive_classified(&PATIENT, hurry) > 0 {
+        let count = self.receive_classified(&PATIENT, hurry);
+        if count > 0 {
             self.busy.traffic(self.now);
         }
+        self.busy.found(count);
         if let Some(xdp) = &mut self.xdp {
             xdp.refill();
         }
     }
 
     /// Polls the devices between two parts of a turn where so much arrives that their short queues would not hold it for a
-    /// turn. Otherwise a poll is left to the next turn: the fewer they are, and the more each finds, the less a packet
-    /// costs.
+    /// turn, and takes what is precious out of the rings. Otherwise a poll is left to the next turn: the fewer they are, and
+    /// the more each finds, the less a packet costs.
     pub(crate) fn poll_between(&mut self) {
         if !self.busy.is_spinning(self.now) || !self.busy.finds_much() {
             return;
@@ -111,6 +115,10 @@ impl Io {
             {
                 self.ready(index, true, false);
             }
+        }
+        self.receive_classified(&PRECIOUS, false);
+        if let Some(xdp) = &mut self.xdp {
+            xdp.refill();
         }
     }
 

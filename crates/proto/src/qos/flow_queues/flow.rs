@@ -7,22 +7,22 @@ use crate::qos::class::{Class, Precedence};
 pub(super) const NIL: u32 = u32::MAX;
 
 /// The low bits of a flow's marks: in which rings it is, by [`Turn`].
-const IN_RINGS: u16 = 0b1111;
+const IN_RINGS: u16 = 0b1_1111;
 /// It is configured.
-pub(super) const EXISTS: u16 = 1 << 4;
+pub(super) const EXISTS: u16 = 1 << 5;
 /// Its owner blocked it.
-pub(super) const BLOCKED: u16 = 1 << 5;
+pub(super) const BLOCKED: u16 = 1 << 6;
 /// Its backlog went above its high watermark and has not come down to the low one.
-pub(super) const ABOVE: u16 = 1 << 6;
+pub(super) const ABOVE: u16 = 1 << 7;
 /// It is in a chain of turns: parked, limited or returning.
-pub(super) const LINKED: u16 = 1 << 7;
+pub(super) const LINKED: u16 = 1 << 8;
 /// That chain is, or was before its cell was unblocked, that of its cell's real-time limiter.
-pub(super) const LIMITED: u16 = 1 << 8;
+pub(super) const LIMITED: u16 = 1 << 9;
 /// It is in its cell's chain of flows that may have a backlog.
-pub(super) const MEMBER: u16 = 1 << 9;
+pub(super) const MEMBER: u16 = 1 << 10;
 
 /// It is lifted: its precedence is high, and its backlog went above its low watermark and is not down to half of it.
-pub(super) const LIFTED: u16 = 1 << 10;
+pub(super) const LIFTED: u16 = 1 << 11;
 
 /// A flow. All that enqueueing and dequeueing need of it is here: one miss of the cache each, however many there are.
 #[derive(Debug, Clone)]
@@ -49,6 +49,9 @@ pub(super) struct Flow {
     pub(super) served: u64,
     /// PDUs dropped since then, by any name.
     pub(super) dropped: u32,
+    /// The end of the ring of best effort when it got its last quantum: when that place is reached, all others have had
+    /// theirs.
+    pub(super) again: u32,
 }
 
 impl Flow {
@@ -72,6 +75,7 @@ impl Flow {
         precedence: Precedence::Normal,
         served: 0,
         dropped: 0,
+        again: 0,
     };
 
     /// Takes the values of `config`, but not its cell.

@@ -3,10 +3,12 @@
 //! What is scarce before the protocol stack is processing, so that is what is shared out: the cost of a packet is
 //! counted in nanoseconds ([`Cost`]), and a flow that sends more than its share fills its own queue and no other.
 //!
-//! **Rounds.** Four rounds, one ahead of the other ([`Turn`]): signalling; real time; flows of high precedence that are
-//! lifted; all other user data. A flow of high precedence is lifted when its backlog comes above its *low* watermark,
+//! **Rounds.** Rounds, one ahead of the other ([`Turn`]): signalling; real time; flows of high precedence that are
+//! lifted; flows that had nothing waiting; all other user data. A flow of high precedence is lifted when its backlog comes above its *low* watermark,
 //! until it is down to half of that: at the high one a driver is told to drop, and it shall not come to that while
-//! others could wait instead. Within a round turns
+//! others could wait instead. A flow that had nothing waiting is served ahead of those that have as far as its quantum goes,
+//! once while all others go round: who sends less than its share does not wait behind the backlog of those who send more,
+//! and what is served is what has just come, which is still in the cache. Within a round turns
 //! go round: a flow at its turn is served until its quantum is used up, and what the last packet cost too much is
 //! taken off its next turn (surplus round robin, which never looks at a packet before it serves it). The quantum is
 //! the cost of a few of the longest packets times the flow's weight, so every turn serves at least one and every
@@ -70,13 +72,16 @@ pub enum Turn {
     RealTime = 1,
     /// High precedence with a backlog, lifted ahead of the others.
     Lifted = 2,
+    /// Best effort of a flow that had nothing waiting, within the quantum of a round.
+    Fresh = 3,
     /// Everything else, and real time beyond its limits.
-    BestEffort = 3,
+    BestEffort = 4,
 }
 
 impl Turn {
     /// All rounds in the order of service.
-    pub const ALL: [Self; 4] = [Self::Signalling, Self::RealTime, Self::Lifted, Self::BestEffort];
+    pub const ALL: [Self; 5] =
+        [Self::Signalling, Self::RealTime, Self::Lifted, Self::Fresh, Self::BestEffort];
 }
 
 /// A limit or a watermark: packets and octets, either of which counts.
@@ -203,7 +208,7 @@ pub struct Totals {
     /// Given to [`FlowQueues::enqueue`].
     pub offered: u64,
     /// Served, by [`Turn`].
-    pub served: [u64; 4],
+    pub served: [u64; 5],
     /// Given back by [`FlowQueues::remove`].
     pub drained: u64,
     /// Dropped, by name.
@@ -242,7 +247,7 @@ pub struct FlowQueues<T> {
     cells: Vec<Cell>,
     nodes: Nodes<T>,
     /// By [`Turn`].
-    rings: [Ring; 4],
+    rings: [Ring; 5],
     /// Flows that are parked, limited or returning; see [`FlowQueues::parked`] and its like.
     turns: Chains,
     /// Flows by cell and precedence that may have a backlog.
@@ -257,7 +262,7 @@ pub struct FlowQueues<T> {
     cost: Cost,
     config: Config,
     /// By [`Turn`], in ns at weight 1.
-    quantum_ns: [u32; 4],
+    quantum_ns: [u32; 5],
     /// Packets of flows that are not blocked, in cells that are not.
     ready: u32,
     queued: Amount,
@@ -273,7 +278,7 @@ impl<T> FlowQueues<T> {
             flows: vec![Flow::ABSENT; flows as usize],
             cells: (0..cells).map(|_| Cell::new(Instant::ZERO, config.cell)).collect(),
             nodes: Nodes::new(config.nodes_max),
-            rings: [(); 4].map(|()| Ring::new(flows)),
+            rings: [(); 5].map(|()| Ring::new(flows)),
             turns: Chains::new(flows, cells.saturating_mul(2).saturating_add(1)),
             members: Chains::new(flows, cells.saturating_mul(3)),
             limited: DeadlineHeap::new(cells as usize),
@@ -281,7 +286,7 @@ impl<T> FlowQueues<T> {
             spilled: 0,
             returning: false,
             cost: config.cost,
-            quantum_ns: [1; 4],
+            quantum_ns: [1; 5],
             ready: 0,
             queued: Amount::default(),
             totals: Totals::default(),
@@ -299,7 +304,7 @@ impl<T> FlowQueues<T> {
             u32::try_from((longest * u64::from(visit.max(1))).min(COST_MAX_NS)).unwrap_or(u32::MAX)
         };
         let (short, long) = (of(self.config.visit_real_time), of(self.config.visit_best_effort));
-        self.quantum_ns = [short, short, long, long];
+        self.quantum_ns = [short, short, long, long, long];
     }
 
     /// A new limit of the node's real time.

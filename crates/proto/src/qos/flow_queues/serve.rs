@@ -66,11 +66,18 @@ impl<T> FlowQueues<T> {
                 flow.deficit_ns = flow.deficit_ns.saturating_sub(cost.cast_signed());
                 if flow.pdus == 0 {
                     flow.mark_in(ring, false);
-                    flow.deficit_ns = flow.deficit_ns.min(0);
                     ring_of.pop();
+                    if ring != Turn::Fresh {
+                        flow.deficit_ns = flow.deficit_ns.min(0);
+                    }
                 } else if flow.deficit_ns <= 0 {
                     ring_of.pop();
-                    ring_of.push(at);
+                    if ring == Turn::Fresh {
+                        flow.mark_in(ring, false);
+                        self.note(at, Turn::BestEffort);
+                    } else {
+                        ring_of.push(at);
+                    }
                 }
             }
             None => self.limit(at, now),
@@ -105,7 +112,7 @@ impl<T> FlowQueues<T> {
                     return Some(Choice { flow, ring: Some(Turn::RealTime), turn: Turn::RealTime });
                 }
             }
-            for turn in [Turn::Lifted, Turn::BestEffort] {
+            for turn in [Turn::Lifted, Turn::Fresh, Turn::BestEffort] {
                 if let Some(flow) = self.turn(turn, now) {
                     return Some(Choice { flow, ring: Some(turn), turn });
                 }
@@ -143,12 +150,40 @@ impl<T> FlowQueues<T> {
             return;
         }
         let home = flow.home();
+        if home == Turn::BestEffort {
+            self.list_best_effort(at);
+            return;
+        }
         let noted = flow.is_in(home);
         self.note(at, home);
         if noted && home == Turn::RealTime {
             // Its place may be one that was spilled before.
             self.note(at, Turn::BestEffort);
         }
+    }
+
+    /// Best effort that is in neither ring: it is fresh with what it has left of its quantum, or with a new one where all
+    /// others have had theirs since it got that.
+    fn list_best_effort(&mut self, at: u32) {
+        let (head, end) = self.best_effort_ring();
+        let quantum = self.quantum_ns.get(Turn::Fresh as usize).copied().unwrap_or(1);
+        let Some(flow) = self.flows.get_mut(at as usize) else { return };
+        if flow.is_in(Turn::Fresh) || flow.is_in(Turn::BestEffort) {
+            return;
+        }
+        if head.wrapping_sub(flow.again).cast_signed() >= 0 {
+            flow.again = end;
+            flow.visit(quantum);
+        }
+        let fresh = flow.deficit_ns > 0;
+        self.note(at, if fresh { Turn::Fresh } else { Turn::BestEffort });
+    }
+
+    /// Where the ring of best effort begins and ends.
+    #[inline]
+    fn best_effort_ring(&self) -> (u32, u32) {
+        let ring = self.rings.get(Turn::BestEffort as usize);
+        ring.map_or((0, 0), |ring| (ring.head(), ring.head().wrapping_add(ring.len())))
     }
 
     /// Puts a flow into a ring, unless it is there.
@@ -244,6 +279,7 @@ impl<T> FlowQueues<T> {
     /// The first flow of a round that has something to be served in it, its quantum given.
     #[inline]
     fn turn(&mut self, turn: Turn, now: Instant) -> Option<u32> {
+        let (_, ring_ends) = self.best_effort_ring();
         loop {
             let ring = self.rings.get_mut(turn as usize)?;
             let at = ring.front()?;
@@ -255,13 +291,19 @@ impl<T> FlowQueues<T> {
                     !bucket.conforms(now) || self.turns.first(Self::limited_of(flow.cell)).is_some()
                 });
             // It is not lifted any more, or has another class now.
-            let elsewhere = turn != Turn::BestEffort && flow.home() != turn;
+            let elsewhere = match turn {
+                Turn::Fresh => flow.home() != Turn::BestEffort,
+                Turn::BestEffort => false,
+                other => flow.home() != other,
+            };
             if flow.wants() && !blocked && !limited && !elsewhere {
-                if !ring.open {
-                    ring.open = true;
+                // Who is fresh has got its quantum already.
+                if !ring.open && turn != Turn::Fresh {
                     let quantum = self.quantum_ns.get(turn as usize).copied().unwrap_or(1);
                     flow.visit(quantum);
+                    flow.again = ring_ends;
                 }
+                ring.open = true;
                 return Some(at);
             }
             ring.pop();

@@ -154,7 +154,7 @@ fn rounds_go_in_their_order() {
     let order: Vec<u32> = served(&mut queues, Instant::ZERO).iter().map(|(_, item, _)| *item).collect();
     // A visit of real time is one packet here, one of best effort two for each unit of weight.
     assert_eq!(order, [20, 21, 22, 23, 10, 40, 11, 41, 12, 42, 13, 43, 0, 1, 30, 31, 32, 33, 2, 3]);
-    assert_eq!((queues.has_work(), queues.totals().served), (false, [4, 8, 0, 8]));
+    assert_eq!((queues.has_work(), queues.totals().served), (false, [4, 8, 0, 6, 2]));
 }
 
 #[test]
@@ -177,7 +177,31 @@ fn what_comes_is_told_before_it_is_served() {
     queues.dequeue(Instant::ZERO);
     assert_eq!(look(&mut queues), (vec![], vec![], vec![1]));
     queues.dequeue(Instant::ZERO);
-    assert_eq!(look(&mut queues), (vec![12], vec![8], vec![40]));
+    // The first goes on behind those that had nothing waiting.
+    assert_eq!(look(&mut queues), (vec![12, 0], vec![8, 0], vec![40, 2]));
+}
+
+#[test]
+fn who_sends_less_than_its_share_waits_behind_nobody() {
+    // A visit of best effort is two packets here.
+    let mut queues = queues(CONFIG, &[FLOW; 4]);
+    fill(&mut queues, 0, 0..8);
+    fill(&mut queues, 1, 10..18);
+    let next = |queues: &mut FlowQueues<u32>| queues.dequeue(Instant::ZERO).map(|it| (it.item, it.turn));
+    let fresh: Vec<_> = (0..4).filter_map(|_| next(&mut queues)).collect();
+    assert_eq!(fresh, [0, 1, 10, 11].map(|item| (item, Turn::Fresh)), "nobody had anything waiting");
+    assert_eq!(next(&mut queues), Some((2, Turn::BestEffort)));
+    fill(&mut queues, 2, 20..21);
+    assert_eq!(next(&mut queues), Some((20, Turn::Fresh)));
+    // What is left of its quantum, and no more before the others have gone round.
+    fill(&mut queues, 2, 21..22);
+    assert_eq!(next(&mut queues), Some((21, Turn::Fresh)));
+    fill(&mut queues, 2, 22..23);
+    let rest: Vec<u32> = core::iter::from_fn(|| next(&mut queues)).map(|(item, _)| item).take(8).collect();
+    assert_eq!(rest, [3, 12, 13, 22, 4, 5, 14, 15]);
+    // Now they have.
+    fill(&mut queues, 2, 23..24);
+    assert_eq!(next(&mut queues), Some((23, Turn::Fresh)));
 }
 
 #[test]
@@ -218,8 +242,7 @@ fn a_cell_limits_its_real_time_and_no_other() {
     let flows: Vec<u32> = ahead(true).iter().map(|it| it.1).collect();
     assert_eq!(flows, [0, 1, 0, 1, 0, 1]);
     // What is beyond the limit has its share of best effort, and nothing waits while there is something to do.
-    let best_effort =
-        |flow| order.iter().take(35).filter(|it| it.1 == flow && it.2 == Turn::BestEffort).count();
+    let best_effort = |flow| order.iter().take(35).filter(|it| it.1 == flow && it.2 >= Turn::Fresh).count();
     assert_eq!([0, 1, 3].map(best_effort), [5, 6, 6]);
 }
 
@@ -244,7 +267,7 @@ fn the_node_limits_all_real_time_together() {
     for flow in 0..64 {
         fill(&mut queues, flow, flow * 200..flow * 200 + 200);
     }
-    let mut counts = [[0_u32; 4]; 2];
+    let mut counts = [[0_u32; 5]; 2];
     let mut last = [None; 64];
     for step in 0..6400_u64 {
         let it = queues.dequeue(Instant(step * 1000)).unwrap();
@@ -254,7 +277,7 @@ fn the_node_limits_all_real_time_together() {
     let ahead = counts[0][Turn::RealTime as usize];
     assert!((1918..=1922).contains(&ahead), "three tenths are served ahead: {counts:?}");
     // The rest is shared by all 64 flows alike.
-    let shared = counts.map(|of| of[Turn::BestEffort as usize]);
+    let shared = counts.map(|of| of[Turn::Fresh as usize] + of[Turn::BestEffort as usize]);
     assert!(shared[0].abs_diff(shared[1]) <= 2 * 64, "{counts:?}");
     // Alone it is not held back, and owes nothing for that later.
     let mut alone = 0;
@@ -289,10 +312,11 @@ fn high_precedence_is_lifted_before_it_comes_to_drops() {
         .map(|it| (it.flow, it.turn, it.crossed_low))
         .collect();
     let lifted = |crossed_low| (1, Turn::Lifted, crossed_low);
+    let fresh = |flow| (flow, Turn::Fresh, false);
     let other = |flow, crossed_low| (flow, Turn::BestEffort, crossed_low);
     assert_eq!(order[0], (2, Turn::RealTime, false));
     assert_eq!(order[1..6], [lifted(false), lifted(false), lifted(false), lifted(true), lifted(false)]);
-    assert_eq!(order[6..10], [other(0, false), other(0, false), other(1, false), other(0, false)]);
+    assert_eq!(order[6..10], [fresh(0), fresh(0), fresh(1), other(0, false)]);
     assert_eq!(order[10..], [other(0, true), other(0, false), other(0, false)]);
     // And again, now told by octets.
     let config =
@@ -364,7 +388,7 @@ fn a_blocked_cell_comes_back_whole() {
     // Blocked, moved and unblocked again: still out of service, and in another cell in service.
     assert!(queues.move_cell(3, 1) && queues.move_cell(0, 1));
     queues.set_cell(much_later, 0, CellConfig { limit: Limit::NONE, real_time: rate });
-    assert_eq!(served(&mut queues, much_later), [(0, 1, Turn::RealTime), (3, 31, Turn::BestEffort)]);
+    assert_eq!(served(&mut queues, much_later), [(0, 1, Turn::RealTime), (3, 31, Turn::Fresh)]);
     queues.block(4);
     queues.unblock_cell(0);
     queues.block_cell(0);
