@@ -4,13 +4,23 @@
 //! thirty LL-PDUs for each cell; it has no counters of its drops. So it gets a chain of its own with few mobiles, each of
 //! which may have much.
 
-use super::bench::{Bench, Sizes};
+use super::account::Step;
+use super::bench::{Axis, Bench, Sizes};
+use super::stats::Samples;
+use super::throughput::KBPS as KBPS_OF_XDP;
 use super::{Candidate, Setup};
+use serde_json::json;
 
 /// Mobiles and cells.
 const SIZE: (u32, u32) = (100, 20);
 /// What each mobile negotiates: together some 50,000 packets/s of 378 octets, about what it forwards.
 const KBPS: u32 = 1_600;
+/// Packets of the burst in which osmo-sgsn is compared.
+const BURST: f64 = 8_000.0;
+/// How much faster than saturation the burst comes towards gannet-xdp.
+const BURST_ABOVE: f64 = 1.5;
+/// Packets/s of that burst towards osmo-sgsn: what it takes without filling its socket or its queues of 30 PDUs a cell.
+const OSMO_PPS: f64 = 40_000.0;
 
 /// What it can bear.
 #[must_use]
@@ -48,4 +58,75 @@ pub fn alone<R>(
 /// It has no part in an experiment, for this reason.
 pub fn absent(bench: &mut Bench<'_>, why: &str) {
     bench.remarks.push(format!("osmo-sgsn has no part in this: {why}"));
+}
+
+/// Packets for each second that the core was busy, of gannet-xdp and osmo-sgsn, in bursts of the same size.
+///
+/// osmo-sgsn sleeps between packets, so that its busy time is known from the kernel; gannet-xdp polls, so that all of the
+/// time counts as busy in which any of the burst is under way, and the burst comes faster than it goes.
+///
+/// # Errors
+/// Where a chain does not start or fails.
+pub fn burst(bench: &mut Bench<'_>, s0: f64) -> Result<(), String> {
+    let its = setup(bench);
+    let own = Setup { users: bench.sizes.users.min(1000), kbps: KBPS_OF_XDP * 10, ..its.clone() };
+    let setups = [(Candidate::Xdp, own), (Candidate::Osmo, its)];
+    let mut runners = Vec::new();
+    for (candidate, setup) in &setups {
+        runners.extend(bench.start(&[*candidate], setup)?);
+    }
+    if runners.len() < 2 {
+        return Ok(());
+    }
+    let (mut rates, mut sustained) = ([Samples::default(), Samples::default()], Samples::default());
+    for repetition in 0..bench.sizes.repetitions {
+        for ((runner, rates), (candidate, setup)) in runners.iter_mut().zip(&mut rates).zip(&setups) {
+            let is_osmo = *candidate == Candidate::Osmo;
+            let pps = if is_osmo { OSMO_PPS } else { BURST_ABOVE * s0 };
+            let axis = |what: &str| -> Axis {
+                vec![
+                    ("candidate", json!(candidate.name())),
+                    ("what", json!(what)),
+                    ("repetition", json!(repetition)),
+                ]
+            };
+            let mut offer = bench.mix(setup, pps, 0.0);
+            (offer.warm_up_s, offer.window_s) = (0.0, BURST / pps);
+            let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis("burst"), &offer))?;
+            rates.push(if is_osmo {
+                step.delivered_pps() * step.window_s / step.core.busy_s
+            } else {
+                bursts_pps(&step)
+            });
+            if is_osmo {
+                let offer = bench.mix(setup, pps, 0.0);
+                let step =
+                    bench.turn(runner, |bench, chain| bench.step(chain, &axis("sustained"), &offer))?;
+                sustained.push(step.delivered_pps() * step.window_s / step.core.busy_s);
+            }
+        }
+    }
+    let [xdp, osmo] = rates;
+    let ratio = xdp.median() / osmo.median();
+    bench.claim(
+        "packets for each CPU-second in a burst of the same size",
+        None,
+        format!(
+            "{ratio:.1} times osmo-sgsn's ({} / {}; osmo-sgsn sustained {})",
+            xdp.kpps(),
+            osmo.kpps(),
+            sustained.kpps()
+        ),
+        "at least 6 times".to_owned(),
+        ratio >= 6.0,
+    );
+    Ok(())
+}
+
+/// Packets/s from the first of a burst to the last that was delivered.
+fn bursts_pps(step: &Step) -> f64 {
+    let last_us = step.groups.iter().map(|group| group.delay.max_us).fold(0.0, f64::max);
+    #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+    let delivered = step.delivered_all() as f64;
+    delivered / (step.window_s + last_us * 1e-6)
 }

@@ -28,12 +28,6 @@ const FALL_WITH_WORK: f64 = 0.049;
 pub const KBPS: u32 = 448;
 /// With work.
 pub const KBPS_WITH_WORK: u32 = 184;
-/// Packets of the burst in which osmo-sgsn is compared.
-const BURST: f64 = 8_000.0;
-/// How much faster than saturation the burst comes towards gannet-xdp.
-const BURST_ABOVE: f64 = 1.5;
-/// Packets/s of that burst towards osmo-sgsn: what it takes without filling its socket or its queues of 30 PDUs a cell.
-const OSMO_PPS: f64 = 40_000.0;
 
 /// What the machine itself can do, in packets/s: one of each for each repetition, since it changes by the minute.
 #[derive(Debug, Clone, Default)]
@@ -176,7 +170,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     judge_core(bench, plain);
     let (drop_pps, s0) = (plain.limits.drop.median(), plain.at(Candidate::Xdp, 0.0));
     lengths::measure(bench, drop_pps, s0)?;
-    osmo(bench, s0)?;
+    osmo::burst(bench, s0)?;
     draw(bench, &panels)
 }
 
@@ -459,74 +453,6 @@ fn judge_core(bench: &mut Bench<'_>, plain: &Curves) {
             part.median() >= 0.7,
         );
     }
-}
-
-/// Packets for each second that the core was busy, of gannet-xdp and osmo-sgsn, in bursts of the same size.
-///
-/// osmo-sgsn sleeps between packets, so that its busy time is known from the kernel; gannet-xdp polls, so that all of the
-/// time counts as busy in which any of the burst is under way, and the burst comes faster than it goes.
-fn osmo(bench: &mut Bench<'_>, s0: f64) -> Result<(), String> {
-    let its = osmo::setup(bench);
-    let own = Setup { users: bench.sizes.users.min(1000), kbps: KBPS * 10, ..its.clone() };
-    let setups = [(Candidate::Xdp, own), (Candidate::Osmo, its)];
-    let mut runners = Vec::new();
-    for (candidate, setup) in &setups {
-        runners.extend(bench.start(&[*candidate], setup)?);
-    }
-    if runners.len() < 2 {
-        return Ok(());
-    }
-    let (mut rates, mut sustained) = ([Samples::default(), Samples::default()], Samples::default());
-    for repetition in 0..bench.sizes.repetitions {
-        for ((runner, rates), (candidate, setup)) in runners.iter_mut().zip(&mut rates).zip(&setups) {
-            let is_osmo = *candidate == Candidate::Osmo;
-            let pps = if is_osmo { OSMO_PPS } else { BURST_ABOVE * s0 };
-            let axis = |what: &str| -> Axis {
-                vec![
-                    ("candidate", json!(candidate.name())),
-                    ("what", json!(what)),
-                    ("repetition", json!(repetition)),
-                ]
-            };
-            let mut offer = bench.mix(setup, pps, 0.0);
-            (offer.warm_up_s, offer.window_s) = (0.0, BURST / pps);
-            let step = bench.turn(runner, |bench, chain| bench.step(chain, &axis("burst"), &offer))?;
-            rates.push(if is_osmo {
-                step.delivered_pps() * step.window_s / step.core.busy_s
-            } else {
-                bursts_pps(&step)
-            });
-            if is_osmo {
-                let offer = bench.mix(setup, pps, 0.0);
-                let step =
-                    bench.turn(runner, |bench, chain| bench.step(chain, &axis("sustained"), &offer))?;
-                sustained.push(step.delivered_pps() * step.window_s / step.core.busy_s);
-            }
-        }
-    }
-    let [xdp, osmo] = rates;
-    let ratio = xdp.median() / osmo.median();
-    bench.claim(
-        "packets for each CPU-second in a burst of the same size",
-        None,
-        format!(
-            "{ratio:.1} times osmo-sgsn's ({} / {}; osmo-sgsn sustained {})",
-            xdp.kpps(),
-            osmo.kpps(),
-            sustained.kpps()
-        ),
-        "at least 6 times".to_owned(),
-        ratio >= 6.0,
-    );
-    Ok(())
-}
-
-/// Packets/s from the first of a burst to the last that was delivered.
-fn bursts_pps(step: &Step) -> f64 {
-    let last_us = step.groups.iter().map(|group| group.delay.max_us).fold(0.0, f64::max);
-    #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
-    let delivered = step.delivered_all() as f64;
-    delivered / (step.window_s + last_us * 1e-6)
 }
 
 fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
