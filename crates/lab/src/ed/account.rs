@@ -273,7 +273,7 @@ impl Step {
             "round_trip_ns": self.round_trip_ns, "far": self.far, "away_s": self.away_s,
             "away_in_window_s": self.away_in_window_s, "paused_s": self.paused_s,
             "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
-            "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
+            "shortfall": self.shortfall(), "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
             "sound": self.unsound().is_none(), "raw": self.raw,
         })
     }

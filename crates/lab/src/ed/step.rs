@@ -92,6 +92,9 @@ fn line(step: &Step) -> String {
             group.delay.max_us
         ));
     }
+    if let Some(part) = step.shortfall() {
+        text.push_str(&format!("\n  the generator offered {:.0} % less than intended", part * 100.0));
+    }
     if let Some(why) = step.unsound() {
         text.push_str(&format!("\n  not sound: {why}"));
     }
