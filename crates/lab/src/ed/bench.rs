@@ -292,8 +292,8 @@ impl<'a> Bench<'a> {
     ) -> Result<(f64, bool), String> {
         let few = if bracket.is_wide() { SEARCH_QUICK } else { SEARCH_AGAIN };
         for count in 0..SEARCH {
-            // A quick run takes what it has found after a while; but something it has to find.
-            let enough = self.sizes.quick && count >= few && bracket.found() > 0.0;
+            // A quick run takes what it has found after a while; but something has to be too much first.
+            let enough = self.sizes.quick && count >= few && bracket.is_closed();
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step(chain, axis, &offer)?;
@@ -308,7 +308,7 @@ impl<'a> Bench<'a> {
             }
             found /= FINE;
         }
-        Ok((found, bracket.is_capped()))
+        Ok((found, bracket.is_capped() || !bracket.is_closed()))
     }
 
     /// Medians of saturation for each runner in turn, `f` being the fraction of exceeding traffic: one wide search, then
@@ -407,7 +407,8 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Saturation of a bare loop, by the same rule as that of an SGSN, once.
+    /// Saturation of a bare loop, by the same rule as that of an SGSN, once; true where something else ended the search, so
+    /// that it forwards more than that.
     ///
     /// # Errors
     /// The chain's.
@@ -417,7 +418,7 @@ impl<'a> Bench<'a> {
         setup: &Setup,
         (repetition, cap): (u32, f64),
         rates: &mut Samples,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let axis: Axis = vec![
             ("bare", json!(bare.name())),
             ("octets", json!(setup.octets)),
@@ -430,9 +431,9 @@ impl<'a> Bench<'a> {
             Bracket::new(500_000.0, COARSE, BARE + 0.001, cap)
         };
         let make = |bench: &Self, load: f64| bench.offer(setup, bare_groups(bare, setup, load, 0.0));
-        let (pps, _) = self.saturation(chain, &axis, bracket, &make)?;
+        let (pps, capped) = self.saturation(chain, &axis, bracket, &make)?;
         rates.push(pps);
-        Ok(())
+        Ok(capped)
     }
 
     /// A claim, as a row of the table.

@@ -19,7 +19,7 @@ pub struct Bracket {
     stride: f64,
     resolution: f64,
     cap: f64,
-    /// How often less could be offered than what was to be tried.
+    /// How often in a row less could be offered than what was to be tried.
     short: u32,
 }
 
@@ -35,6 +35,13 @@ impl Bracket {
     #[must_use]
     pub fn is_wide(&self) -> bool {
         self.stride > 1.1
+    }
+
+    /// True where both sides are known: a load that was whole, and one that was not. Before that what was found is but a
+    /// load that is not too high.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.whole.is_some() && self.broken.is_some()
     }
 
     /// The load to try; `None` when it is known well enough.
@@ -58,9 +65,7 @@ impl Bracket {
     /// The same of the load that was offered indeed. Where less than what was known to be whole could be offered, it says
     /// nothing new, and after a while the search ends there.
     pub fn tell_of(&mut self, load: f64, whole: bool) {
-        if load < self.at {
-            self.short += 1;
-        }
+        self.short = if load < self.at { self.short + 1 } else { 0 };
         if self.short >= SHORT_MAX {
             self.cap = self.cap.min(self.found().max(load));
         }
@@ -141,6 +146,7 @@ mod tests {
     fn what_the_generator_cannot_offer_ends_it() {
         let mut bracket = Bracket::new(500.0, 1.25, 1.01, 1e9);
         bracket.tell(true);
+        assert!(!bracket.is_closed(), "nothing was too much yet");
         let mut tries = 0;
         while let Some(load) = bracket.next_load() {
             bracket.tell_of(load.min(580.0), true);
