@@ -20,8 +20,6 @@ use std::time::{Duration, Instant};
 
 /// For what is queued at leak rates that were lowered.
 const SETTLE_MAX: Duration = Duration::from_secs(20);
-/// Of the usual bucket, what a BSS grants whose rate it lowers: it is used up before a window begins.
-const LOWERED: u32 = 4;
 /// For a chain that was asleep, to catch up with its timers.
 const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(30);
 
@@ -480,7 +478,7 @@ impl Chain for RealChain {
         let Some(load) = &mut self.load else { return Err("a bare loop has no flow control".to_owned()) };
         match lower {
             Lower::Mobiles(members, pps) => {
-                let bucket = bucket(&self.setup, *pps * 1.005, self.setup.buffer_ms / LOWERED);
+                let bucket = bucket(&self.setup, *pps * 1.005);
                 for user in members.iter() {
                     load.set_ms_flow(user, bucket);
                     self.lowered_mobiles.push(user);
@@ -490,16 +488,9 @@ impl Chain for RealChain {
                 }
             }
             Lower::Cells(cells) => {
-                let own = self.setup.pps_each() * self.setup.ms_rate;
-                let default_ms = bucket(&self.setup, own, self.setup.buffer_ms);
+                let default_ms = bucket(&self.setup, self.setup.pps_each() * self.setup.ms_rate);
                 for (cell, pps) in cells {
-                    load.set_cell_flow(
-                        *cell,
-                        BvcParameters {
-                            bvc: bucket(&self.setup, *pps, self.setup.buffer_ms / LOWERED),
-                            default_ms,
-                        },
-                    );
+                    load.set_cell_flow(*cell, BvcParameters { bvc: bucket(&self.setup, *pps), default_ms });
                     self.lowered_cells.push(*cell);
                 }
             }

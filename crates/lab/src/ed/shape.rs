@@ -69,8 +69,9 @@ pub(super) fn refused(load: &mut Load, outcome: &Outcome) -> String {
     )
 }
 
-/// A leak rate that lets `pps` N-PDUs a second through, and a bucket of so many ms of it.
-pub(super) fn bucket(setup: &Setup, pps: f64, bucket_ms: u32) -> Bucket {
+/// A leak rate that lets `pps` N-PDUs a second through, and the buffering of the setup in the bucket: with less of it chance
+/// alone takes one packet in a hundred from who is offered just that rate.
+pub(super) fn bucket(setup: &Setup, pps: f64) -> Bucket {
     let bits = pps * f64::from(setup.octets + AROUND) * 8.0;
     #[expect(
         clippy::cast_possible_truncation,
@@ -84,7 +85,7 @@ pub(super) fn bucket(setup: &Setup, pps: f64, bucket_ms: u32) -> Bucket {
         reason = "clamped to what R99 can say"
     )]
     let bmax_octets =
-        (bits / 800.0 * f64::from(bucket_ms) / 1000.0).ceil().clamp(40.0, 65_535.0) as u64 * 100;
+        (bits / 800.0 * f64::from(setup.buffer_ms) / 1000.0).ceil().clamp(40.0, 65_535.0) as u64 * 100;
     Bucket { bmax_octets, rate_bit_per_s }
 }
 
@@ -97,10 +98,7 @@ pub(super) fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     // A message that a full socket lost is soon sent again.
     (config.retry, config.tries, config.rounds) = (gannet_proto::time::Duration::from_secs(1), 10, ROUNDS);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
-    config.flow = BvcParameters {
-        bvc: most,
-        default_ms: bucket(setup, setup.pps_each() * setup.ms_rate, setup.buffer_ms),
-    };
+    config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
     Ok(config)
 }
 
