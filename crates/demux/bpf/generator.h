@@ -21,6 +21,7 @@
 #define LOWER 42 // Ethernet, IPv4, UDP
 #define DOWN_HEADER (LOWER + 8) // and GTP-U
 #define EXACT_NS 1024 // a window of exact pacing
+#define AT_ONCE 32 // N-PDUs that the line takes at once after a pause
 #define LOOK_AHEAD 32 // empty slots that one call passes
 
 static __always_inline __u64 roll(struct flow *flow)
@@ -234,7 +235,7 @@ static __always_inline int generate(struct xdp_md *ctx)
 	struct group *group;
 	struct flow *flow;
 	_Bool is_long;
-	__u64 clock, now, slip;
+	__u64 clock, now, slip, at_once;
 
 	if (!plan || !tables || data + ROOM + N_PDU_MIN > end)
 		return XDP_ABORTED;
@@ -252,7 +253,11 @@ static __always_inline int generate(struct xdp_md *ctx)
 	if (!flow)
 		return XDP_DROP;
 	slip = now > flow->due ? now - flow->due : 0;
-	plan->free_at = now + plan->line_ns;
+	// So many at once, and then at the line's rate.
+	at_once = plan->line_ns * AT_ONCE;
+	if (plan->free_at + at_once < now)
+		plan->free_at = now - at_once;
+	plan->free_at += plan->line_ns;
 
 	if (plan->has_uplink)
 		mend(data, end, tables);

@@ -116,7 +116,7 @@ struct plan {
 	__u64 window_ns; // N-PDUs that are due in one window leave at its beginning
 	__u64 slots_mask; // slots of a window, less one: more than one shuffle the users of a burst
 	__u64 line_ns; // from one N-PDU to the next, at the least
-	__u64 free_at; // when the line is free again
+	__u64 free_at; // when the line would be free again if it took nothing at once
 	__u64 stretch; // factor of all gaps, 16.16
 	__u64 last; // when the generator last looked at the clock
 	__u64 pause_ns; // it was away from its core, where it looks after a longer time: the schedule waits for it

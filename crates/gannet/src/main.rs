@@ -7,7 +7,6 @@ mod lab_command;
 mod load_command;
 mod node;
 mod sgsn;
-mod vty_client;
 
 use clap::{Parser, Subcommand};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -73,7 +72,8 @@ fn vty(address: &str, command: &str) -> Result<ExitCode, String> {
         .map_err(|error| format!("{address}: {error}"))?
         .next()
         .ok_or_else(|| format!("{address}: no address"))?;
-    let answer = vty_client::run(address, command).map_err(|error| format!("VTY at {address}: {error}"))?;
+    let answer = gannet_ops::vty::client::run(address, command)
+        .map_err(|error| format!("VTY at {address}: {error}"))?;
     println!("{answer}");
     // As the VTY marks what it refuses.
     Ok(if answer.starts_with('%') { ExitCode::FAILURE } else { ExitCode::SUCCESS })

@@ -7,6 +7,7 @@
 //! made. A second one ends this process at once: the programs that it has started end with it, and the next run removes the
 //! namespaces.
 
+use gannet_rt::ProcessSignal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::File;
@@ -246,8 +247,9 @@ pub fn remove_leftovers() {
         if pid.is_some_and(|pid| !is_ours(pid)) {
             let pids = command("ip").args(["netns", "pids", &name]).output();
             let pids = pids.map(|output| output.stdout).unwrap_or_default();
-            for pid in String::from_utf8_lossy(&pids).split_whitespace() {
-                signal("KILL", pid);
+            let pids = String::from_utf8_lossy(&pids).into_owned();
+            for pid in pids.split_whitespace().filter_map(|pid| pid.parse().ok()) {
+                signal(ProcessSignal::Kill, pid);
             }
             let _ = ip(&["netns", "del", &name]);
         }
@@ -263,10 +265,10 @@ fn is_ours(pid: u32) -> bool {
     name.is_some_and(|name| command.split('\0').next().is_some_and(|program| program.ends_with(&name)))
 }
 
-/// Sends a signal with the shell's own `kill`: a small Debian has no program of that name.
-pub(crate) fn signal(name: &str, pid: &str) {
-    let kill = ["-c", "kill -\"$0\" \"$1\"", name, pid];
-    let _ = command("sh").args(kill).stderr(Stdio::null()).status();
+/// Tells a process, where it is still there.
+pub(crate) fn signal(signal: ProcessSignal, pid: u32) {
+    // One that has ended needs no telling.
+    let _ = gannet_rt::send_signal(pid, signal);
 }
 
 /// A program that runs beside us and ends with this value: SIGTERM first, SIGKILL after three seconds.
@@ -334,11 +336,16 @@ impl Process {
         self.child.wait().map(drop)
     }
 
+    /// Tells it.
+    pub fn signal(&self, what: ProcessSignal) {
+        signal(what, self.child.id());
+    }
+
     /// Asks it to end and waits. One that was stopped goes on, so that it can.
     pub fn stop(&mut self) {
-        let pid = self.child.id().to_string();
-        signal("TERM", &pid);
-        signal("CONT", &pid);
+        for each in [ProcessSignal::Terminate, ProcessSignal::Continue] {
+            signal(each, self.child.id());
+        }
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             if !matches!(self.child.try_wait(), Ok(None)) {

@@ -101,7 +101,8 @@ pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputRep
 pub use network_namespace::NetworkNamespace;
 pub use prefetch::PREFETCH;
 pub use system::{
-    Clock, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed, set_niceness,
+    Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed,
+    send_signal, set_niceness, set_preempting,
 };
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;

@@ -296,6 +296,24 @@ pub(crate) fn set_niceness(niceness: i32) -> io::Result<()> {
     check(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, niceness) }).map(drop)
 }
 
+/// Sends a process a signal.
+pub(crate) fn kill(pid: u32, signal: libc::c_int) -> io::Result<()> {
+    // 0 and what is negative would name groups of processes.
+    let pid = libc::pid_t::try_from(pid).ok().filter(|pid| *pid > 0);
+    let pid = pid.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // SAFETY: touches no memory.
+    check(unsafe { libc::kill(pid, signal) }).map(drop)
+}
+
+/// Lets a process's first thread, or with 0 the calling thread, preempt all that take turns; or take turns again.
+pub(crate) fn set_preempting(pid: u32, on: bool) -> io::Result<()> {
+    let (policy, sched_priority) = if on { (libc::SCHED_FIFO, 1) } else { (libc::SCHED_OTHER, 0) };
+    let pid = libc::pid_t::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let parameters = libc::sched_param { sched_priority };
+    // SAFETY: the kernel reads the parameters during the call.
+    check(unsafe { libc::sched_setscheduler(pid, policy, &raw const parameters) }).map(drop)
+}
+
 /// Moves the calling thread into the network namespace that this file stands for.
 pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
     // SAFETY: changes what the calling thread may reach, and touches no memory.

@@ -87,6 +87,45 @@ pub fn set_niceness(niceness: i32) -> io::Result<()> {
     sys::set_niceness(niceness)
 }
 
+/// What a process can be told from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessSignal {
+    /// To stand still (SIGSTOP).
+    Stop,
+    /// To go on (SIGCONT).
+    Continue,
+    /// To end in order (SIGTERM).
+    Terminate,
+    /// Nothing: the kernel ends it (SIGKILL).
+    Kill,
+}
+
+/// Tells a process.
+///
+/// # Errors
+/// Where there is no such process, or this one may not.
+pub fn send_signal(pid: u32, signal: ProcessSignal) -> io::Result<()> {
+    sys::kill(
+        pid,
+        match signal {
+            ProcessSignal::Stop => libc::SIGSTOP,
+            ProcessSignal::Continue => libc::SIGCONT,
+            ProcessSignal::Terminate => libc::SIGTERM,
+            ProcessSignal::Kill => libc::SIGKILL,
+        },
+    )
+}
+
+/// Lets a process's first thread, or the calling thread where none is named, run whenever it can, before all that take turns
+/// (`SCHED_FIFO`); or take turns again. What never sleeps keeps others off its core by that, but for the part that the kernel
+/// reserves for them.
+///
+/// # Errors
+/// Where this process may not do that, or there is no such process.
+pub fn set_preempting(pid: Option<u32>, on: bool) -> io::Result<()> {
+    sys::set_preempting(pid.unwrap_or(0), on)
+}
+
 /// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and
 /// error are `/dev/null`, the working directory stays. To be called before any loop, recorder or thread is made.
 ///

@@ -10,7 +10,7 @@
 //! at that end polls, or a kernel thread on its core.
 
 use super::account::CoreTime;
-use crate::testbed::{self, Namespace, Process, TestbedError};
+use crate::testbed::{self, Namespace, TestbedError};
 use gannet_rt::NetworkNamespace;
 use std::path::Path;
 use std::process::Command;
@@ -191,6 +191,17 @@ impl Bed {
         Ok(result)
     }
 
+    /// The same at the SGSN's end.
+    ///
+    /// # Errors
+    /// As for [`Bed::at_load`].
+    pub fn at_sgsn<R>(&self, action: impl FnOnce() -> R) -> Result<R, TestbedError> {
+        self.here.enter()?;
+        let result = action();
+        self.home.enter()?;
+        Ok(result)
+    }
+
     /// The counters of all four devices, as `DEVICE.NAME`, and those of all UDP sockets at the SGSN's end, as `udp.NAME`.
     /// What a veth device could not send, `tx_dropped`, is what the ring of its peer had no place for.
     ///
@@ -200,10 +211,7 @@ impl Bed {
         // This thread's, and no program's: it is read several times in each step.
         let read = |what: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{what}"));
         let theirs = self.at_load(|| read("dev"))??;
-        self.here.enter()?;
-        let ours = read("dev").and_then(|dev| Ok((dev, read("snmp")?)));
-        self.home.enter()?;
-        let (ours, snmp) = ours?;
+        let (ours, snmp) = self.at_sgsn(|| read("dev").and_then(|dev| Ok((dev, read("snmp")?))))??;
         Ok([parse_devices(&theirs), parse_devices(&ours), parse_snmp(&snmp)].concat())
     }
 }
@@ -261,11 +269,6 @@ fn pin_napi_threads() -> Result<(), TestbedError> {
         }
     }
     Ok(())
-}
-
-/// Sends a process a signal, by the signal's name.
-pub fn signal(name: &str, process: &Process) {
-    testbed::signal(name, &process.pid().to_string());
 }
 
 /// A core's clock at an instant.

@@ -1,15 +1,17 @@
 //! Chains of processes and network namespaces: the SGSN under test on one core, this process on the other.
 
 use super::account::{Delay, GroupCount, Step};
-use super::bed::{Bed, CoreClock, LOAD_CORE, ProcessClock, Receive, SGSN_CORE, signal};
-use super::near::{Distance, First};
+use super::bed::{Bed, CoreClock, LOAD_CORE, ProcessClock, Receive, SGSN_CORE};
+use super::near::{Distance, First, Preempting};
 use super::shape::{GB_LOAD_PORT, STRANGE, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::slabs::Slabs;
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
 use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, StepResult, Traffic};
 use crate::load::{Load, pdp_address};
 use crate::testbed::{self, Process, TestbedError};
+use gannet_ops::vty;
 use gannet_proto::bssgp::flow_control::BvcParameters;
+use gannet_rt::ProcessSignal;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,6 +39,12 @@ pub struct RealLab {
     first: Option<First>,
     slabs: Option<Slabs>,
 }
+
+/// What is late, since the generator's core had something else to do, is made up for at so many times the load: at the speed
+/// of the generator some tenths of a millisecond would be a burst that no ring of 256 places holds.
+const MAKES_UP: f64 = 2.0;
+/// And never faster.
+const LINE_PPS: f64 = 3_500_000.0;
 
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -300,6 +308,8 @@ impl RealChain {
         let strange = offer.unknown_pps / f64::from(STRANGERS);
         self.traffic
             .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, _)| *pps), 1.0));
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far below a u32")]
+        self.traffic.set_line((offer.pps() * MAKES_UP).clamp(1e4, LINE_PPS) as u32);
         self.traffic.set_pacing(match offer.burst_ms {
             0 => Pacing::Exact,
             ms => Pacing::Burst(Duration::from_millis(u64::from(ms))),
@@ -341,18 +351,18 @@ impl RealChain {
     /// Has the SGSN's core to itself for a look at how far it is; NaN where this process does not go first.
     fn distance(&self, look: impl FnOnce(&mut Distance) -> Result<f64, String>) -> Result<f64, String> {
         let Some(distance) = &self.distance else { return Ok(f64::NAN) };
-        signal("STOP", &self.process);
+        self.process.signal(ProcessSignal::Stop);
         let result = look(&mut distance.borrow_mut());
-        signal("CONT", &self.process);
+        self.process.signal(ProcessSignal::Continue);
         result
     }
 
     fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let mut all = BTreeMap::new();
         if let Some(address) = self.vty {
-            let program = self.gannet.to_string_lossy().into_owned();
-            let answer =
-                self.bed.sgsn().output_of(&program, &["vty", address, "show counters"]).map_err(text)?;
+            let address = address.parse().map_err(text)?;
+            let answer = self.bed.at_sgsn(|| vty::client::run(address, "show counters"));
+            let answer = answer.map_err(text)?.map_err(|error| format!("VTY at {address}: {error}"))?;
             all.extend(peers::read_counters(&answer));
         }
         all.extend(self.bed.counters().map_err(text)?);
@@ -398,8 +408,11 @@ impl RealChain {
             }
         };
         let duration = Duration::from_secs_f64(to);
+        let first = self.polls && self.distance.is_some();
+        let preempting = first.then(|| Preempting::new(pid)).transpose()?;
         let traffic = &mut self.traffic;
         let result = self.bed.at_load(|| traffic.run(duration, &mut turn)).map_err(text)?.map_err(text)?;
+        drop(preempting);
         if let Some(why) = failed {
             return Err(why);
         }
@@ -520,12 +533,12 @@ impl Chain for RealChain {
     }
 
     fn pause(&mut self) -> Result<(), String> {
-        signal("STOP", &self.process);
+        self.process.signal(ProcessSignal::Stop);
         Ok(())
     }
 
     fn resume(&mut self) -> Result<(), String> {
-        signal("CONT", &self.process);
+        self.process.signal(ProcessSignal::Continue);
         match &mut self.load {
             Some(load) => load.poll(WAKE_UP).map_err(text),
             None => Ok(()),

@@ -1,9 +1,10 @@
 //! The VTY: commands in Osmocom's style, and the telnet sessions that run them.
 //!
 //! [`grammar`] knows the commands and finds the one that a line means; [`session`] is one telnet session without any
-//! socket, octets in and octets out; [`server`] owns the sockets and is polled by an event loop; [`reference`] writes
-//! `docs/vty.md`.
+//! socket, octets in and octets out; [`server`] owns the sockets and is polled by an event loop; [`client`] asks a VTY, ours
+//! or Osmocom's; [`reference`] writes `docs/vty.md`.
 
+pub mod client;
 pub(crate) mod common;
 pub mod grammar;
 pub mod line_editor;

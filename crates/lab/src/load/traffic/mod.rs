@@ -188,7 +188,7 @@ impl Traffic {
         plan.ports.store(config.nses, Relaxed);
         plan.port_first.store(config.gb_port, Relaxed);
         plan.gtp_port.store(config.gtp_port, Relaxed);
-        plan.line_ns.store(1_000_000_000 / u64::from(config.line_pps.max(1)), Relaxed);
+        plan.line_ns.store(line_ns(config.line_pps), Relaxed);
         plan.stretch.store(1 << 16, Relaxed);
         plan.server.store(u32::from_ne_bytes(SERVER.octets()), Relaxed);
         let lower = |side: &Side, from_port: u16, to_port: u16| {
@@ -298,6 +298,12 @@ impl Traffic {
     /// Sets the pacing, for the next step.
     pub const fn set_pacing(&mut self, pacing: Pacing) {
         self.config.pacing = pacing;
+    }
+
+    /// Sets the rate at which what is late is made up for; see [`TrafficConfig::line_pps`].
+    pub fn set_line(&mut self, pps: u32) {
+        self.config.line_pps = pps;
+        self.calendar.memory.plan().line_ns.store(line_ns(pps), Relaxed);
     }
 
     /// Multiplies all rates, from now on: a ramp calls this between turns.
@@ -554,6 +560,11 @@ fn store(to: &[AtomicU8], from: &[u8]) {
     for (to, from) in to.iter().zip(from) {
         to.store(*from, Relaxed);
     }
+}
+
+/// From one N-PDU to the next at such a rate, at the least.
+fn line_ns(pps: u32) -> u64 {
+    1_000_000_000 / u64::from(pps.max(1))
 }
 
 fn nanos(duration: Duration) -> u64 {

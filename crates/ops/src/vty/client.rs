@@ -1,4 +1,4 @@
-//! `gannet vty`: runs commands in the VTY of a node, ours or Osmocom's, and prints what it answers.
+//! Runs a command in the VTY of a node, ours or Osmocom's.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
