@@ -82,6 +82,7 @@ impl FramePool {
             self.0.free.borrow_mut().push(buffer);
             return None;
         }
+        let (start, end) = (position(start), position(end));
         Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end })
     }
 
@@ -93,7 +94,8 @@ impl FramePool {
             self.0.exhausted.set(self.0.exhausted.get() + 1);
             return None;
         };
-        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: HEADROOM, end: HEADROOM })
+        let at = position(HEADROOM);
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: at, end: at })
     }
 
     /// A frame that holds a copy of `octets`; `None` when none is free or they do not fit.
@@ -129,11 +131,22 @@ impl fmt::Debug for FramePool {
 }
 
 /// A buffer with a window of valid octets. Dropping it gives the buffer back to its pool.
+///
+/// It is moved through a dozen queues on its way, so that its size counts.
 pub struct Frame {
     buffer: Option<Buffer>,
     pool: Rc<Shared>,
-    start: usize,
-    end: usize,
+    start: u16,
+    end: u16,
+}
+
+const _: () = assert!(size_of::<Frame>() == 32 && size_of::<Option<Frame>>() == 32);
+
+/// A position in a buffer; no buffer has one beyond [`FRAME_SIZE`].
+#[expect(clippy::cast_possible_truncation, reason = "at most 2048")]
+const fn position(at: usize) -> u16 {
+    debug_assert!(at <= FRAME_SIZE);
+    at as u16
 }
 
 impl Frame {
@@ -147,11 +160,17 @@ impl Frame {
         self.buffer.as_mut().map_or(&mut [], |buffer| buffer.octets_mut())
     }
 
+    /// Where the window begins and ends.
+    #[inline]
+    const fn window(&self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
+    }
+
     /// Octets in the window.
     #[must_use]
     #[inline]
     pub const fn len(&self) -> usize {
-        self.end - self.start
+        (self.end - self.start) as usize
     }
 
     /// True where the window has no octet.
@@ -167,7 +186,7 @@ impl Frame {
     /// The frame, where its home is the heap.
     pub fn into_static(mut self) -> Result<(StaticBuffer, usize, usize), Self> {
         match self.buffer.take() {
-            Some(Buffer::Static(buffer)) => Ok((buffer, self.start, self.end)),
+            Some(Buffer::Static(buffer)) => Ok((buffer, self.start.into(), self.end.into())),
             other => {
                 self.buffer = other;
                 Err(self)
@@ -185,14 +204,14 @@ impl Frame {
     #[must_use]
     #[inline]
     pub const fn headroom(&self) -> usize {
-        self.start
+        self.window().0
     }
 
     /// Octets free behind.
     #[must_use]
     #[inline]
     pub const fn tailroom(&self) -> usize {
-        FRAME_SIZE - self.end
+        FRAME_SIZE - self.window().1
     }
 
     /// Opens `n` octets at the front and returns them for writing; `None` where the headroom is too small.
@@ -200,8 +219,8 @@ impl Frame {
     #[must_use]
     #[inline]
     pub fn push(&mut self, n: usize) -> Option<&mut [u8]> {
-        self.start = self.start.checked_sub(n)?;
-        let start = self.start;
+        let start = self.window().0.checked_sub(n)?;
+        self.start = position(start);
         self.octets_mut().get_mut(start..start + n)
     }
 
@@ -219,10 +238,10 @@ impl Frame {
     #[must_use]
     #[inline]
     pub const fn pull(&mut self, n: usize) -> bool {
-        if n > self.end - self.start {
+        if n > self.len() {
             return false;
         }
-        self.start += n;
+        self.start += position(n);
         true
     }
 
@@ -230,11 +249,12 @@ impl Frame {
     #[must_use]
     #[inline]
     pub fn append(&mut self, octets: &[u8]) -> bool {
-        let (end, new_end) = (self.end, self.end + octets.len());
+        let (_, end) = self.window();
+        let new_end = end + octets.len();
         match self.octets_mut().get_mut(end..new_end) {
             Some(room) => {
                 room.copy_from_slice(octets);
-                self.end = new_end;
+                self.end = position(new_end);
                 true
             }
             None => false,
@@ -244,8 +264,8 @@ impl Frame {
     /// Keeps the first `n` octets; nothing changes where there are fewer.
     #[inline]
     pub const fn truncate(&mut self, n: usize) {
-        if n < self.end - self.start {
-            self.end = self.start + n;
+        if n < self.len() {
+            self.end = self.start + position(n);
         }
     }
 
@@ -253,18 +273,18 @@ impl Frame {
     #[must_use]
     #[inline]
     pub const fn narrow(&mut self, from: usize, to: usize) -> bool {
-        if from > to || to > self.end - self.start {
+        if from > to || to > self.len() {
             return false;
         }
-        self.end = self.start + to;
-        self.start += from;
+        self.end = self.start + position(to);
+        self.start += position(from);
         true
     }
 
     /// The whole free space behind the front mark, for a driver that receives into it; [`Frame::set_len`] then says
     /// how much was filled.
     pub fn spare_mut(&mut self) -> &mut [u8] {
-        let start = self.start;
+        let (start, _) = self.window();
         self.octets_mut().get_mut(start..).unwrap_or_default()
     }
 
@@ -272,10 +292,10 @@ impl Frame {
     #[must_use]
     #[inline]
     pub const fn set_len(&mut self, n: usize) -> bool {
-        if n > FRAME_SIZE - self.start {
+        if n > FRAME_SIZE - self.window().0 {
             return false;
         }
-        self.end = self.start + n;
+        self.end = self.start + position(n);
         true
     }
 }
@@ -284,14 +304,15 @@ impl Deref for Frame {
     type Target = [u8];
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.octets().get(self.start..self.end).unwrap_or_default()
+        let (start, end) = self.window();
+        self.octets().get(start..end).unwrap_or_default()
     }
 }
 
 impl DerefMut for Frame {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        let (start, end) = (self.start, self.end);
+        let (start, end) = self.window();
         self.octets_mut().get_mut(start..end).unwrap_or_default()
     }
 }

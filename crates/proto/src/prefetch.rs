@@ -32,6 +32,12 @@ impl Prefetch {
         (self.0)(core::ptr::from_ref(value).cast(), size_of_val(value));
     }
 
+    /// Asks for the beginning of a value: at least so many octets.
+    #[inline]
+    pub fn beginning<T>(self, value: &T, octets: usize) {
+        (self.0)(core::ptr::from_ref(value).cast(), octets.min(size_of::<T>()));
+    }
+
     /// Asks for octets and for the line in front of them.
     #[inline]
     pub fn octets_and_before(self, octets: &[u8]) {

@@ -60,7 +60,7 @@ fn put(queues: &mut FlowQueues<Item>, flow: u32) {
 fn batch(queues: &mut FlowQueues<Item>, arrivals: &[u32], ahead: bool) {
     if ahead {
         arrivals.iter().for_each(|flow| queues.expect(*flow, PREFETCH));
-        arrivals.iter().for_each(|flow| queues.expect_end(*flow, PREFETCH));
+        (0..).zip(arrivals).for_each(|(before, flow)| queues.expect_end(*flow, before, PREFETCH));
     }
     for flow in arrivals {
         put(queues, *flow);

@@ -59,7 +59,7 @@ impl Sgsn {
         }
         for at in expected.near..NEAR.min(all) {
             if let Some(place) = place(at) {
-                flows.queues.expect_end(place, prefetch);
+                flows.queues.expect_end(place, at, prefetch);
                 if let Some((_, context)) = self.contexts.at(place) {
                     flows.expect_mark(context.mobile, prefetch);
                 }

@@ -185,6 +185,11 @@ impl Flows {
         cell * 2 + matches!(class, Class::RealTime) as u32
     }
 
+    /// The radio cell of a cell of the queues.
+    const fn radio_cell_of(cell: u32) -> u32 {
+        cell / 2
+    }
+
     fn expect_mark(&self, slot: Slot, prefetch: Prefetch) {
         if let Some(mark) = self.marks.get(slot.index as usize) {
             prefetch.value(mark);

@@ -129,7 +129,8 @@ impl Sgsn {
         let Self { flows: Some(flows), contexts, mobiles, gb, .. } = self else { return };
         flows.queues.look_ahead(prefetch, |coming| match coming {
             Coming::Far(flow) => contexts.prefetch(flow, prefetch),
-            Coming::Nearer(flow) => {
+            Coming::Nearer(flow, cell) => {
+                gb.flow.expect_cell(Flows::radio_cell_of(cell), prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
                     mobiles.prefetch(context.mobile.index, prefetch);
                     gb.flow.expect(context.mobile.index, prefetch);

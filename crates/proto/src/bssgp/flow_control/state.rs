@@ -85,6 +85,9 @@ pub(super) struct Ms {
 const _: () = assert!(size_of::<Ms>() == 128);
 
 impl Ms {
+    /// Octets of the line that a PDU touches which passes.
+    pub(super) const HOT: usize = 64;
+
     pub(super) const UNUSED: Self = Self {
         bucket: LeakyBucket::OPEN,
         specific_until: NEVER,
@@ -133,12 +136,11 @@ impl Rank {
     }
 }
 
-/// A cell.
+/// A cell: what a PDU touches which passes in the first two lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Cell {
     pub(super) bucket: LeakyBucket,
-    /// What real time may take while best effort waits.
-    pub(super) real_time: LeakyBucket,
     /// Mobiles whose first PDU conforms to their bucket, by the class of that PDU.
     pub(super) ready: ByClass<List>,
     /// False while its BVC is blocked.
@@ -151,6 +153,8 @@ pub(super) struct Cell {
     pub(super) full: ByClass<bool>,
     pub(super) told: ByClass<bool>,
     pub(super) listed: ByClass<bool>,
+    /// What real time may take while best effort waits.
+    pub(super) real_time: LeakyBucket,
     /// Everything queued.
     pub(super) queued: ByClass<Amount>,
     /// What mobiles that are ready have queued: it waits for the cell's bucket only.
@@ -162,7 +166,12 @@ pub(super) struct Cell {
     pub(super) members: List,
 }
 
+const _: () = assert!(core::mem::offset_of!(Cell, real_time) <= Cell::HOT);
+
 impl Cell {
+    /// Octets of the lines that a PDU touches which passes.
+    pub(super) const HOT: usize = 128;
+
     pub(super) fn new(initial: &BvcParameters, real_time: &RealTimeShare) -> Self {
         Self {
             bucket: initial.bvc.empty(),

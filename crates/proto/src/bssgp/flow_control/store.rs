@@ -1,6 +1,6 @@
 //! What is queued, and who is known: PDUs in a table with lists through it, mobiles in a table with a directory.
 
-use super::state::{ByClass, Ms, NEVER, Place, Queue, Rank};
+use super::state::{ByClass, Cell, Ms, NEVER, Place, Queue, Rank};
 use super::{Amount, Bucket, FlowControl, Pdu, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
@@ -117,7 +117,15 @@ impl<T: PduMeta> FlowControl<T> {
     #[inline]
     pub fn expect_offer(&self, ms: u32, prefetch: Prefetch) {
         if let Some(state) = self.find(ms).and_then(|at| self.mobiles.get(at as usize)) {
-            prefetch.value(state);
+            prefetch.beginning(state, Ms::HOT);
+        }
+    }
+
+    /// Asks for what [`FlowControl::offer`] will need of a cell.
+    #[inline]
+    pub fn expect_cell(&self, cell: u32, prefetch: Prefetch) {
+        if let Some(state) = self.cells.get(cell as usize) {
+            prefetch.beginning(state, Cell::HOT);
         }
     }
 

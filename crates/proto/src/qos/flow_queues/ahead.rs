@@ -5,6 +5,7 @@
 //! by what was served since the last, so that never more is asked for at once than the processor can keep track of.
 
 use super::FlowQueues;
+use super::cell::Cell;
 use super::nodes::Nodes;
 use super::ring::{Ring, STEPS};
 use crate::prefetch::Prefetch;
@@ -17,8 +18,8 @@ const AHEAD: [u32; STEPS] = [12, 8, 4];
 pub enum Coming<'a, T> {
     /// Not soon: time to ask for what is found by the flow's name.
     Far(u32),
-    /// Sooner: for what is found through that.
-    Nearer(u32),
+    /// Sooner: for what is found through that, and for what is known of its cell.
+    Nearer(u32, u32),
     /// Soon: for what the packet refers to.
     Near(u32, &'a T),
 }
@@ -27,7 +28,7 @@ impl<T> FlowQueues<T> {
     /// Asks for what the next turns will touch, and tells of them, so that others ask for what is theirs. To be called
     /// before each [`FlowQueues::dequeue`].
     pub fn look_ahead(&mut self, prefetch: Prefetch, mut coming: impl FnMut(Coming<'_, T>)) {
-        let Self { flows, nodes, rings, .. } = self;
+        let Self { flows, cells, nodes, rings, .. } = self;
         for ring in rings.iter_mut().filter(|ring| ring.len() > 0) {
             if ring.open
                 && let Some(at) = ring.front()
@@ -42,10 +43,10 @@ impl<T> FlowQueues<T> {
                 coming(Coming::Far(at));
             }
             while let Some(at) = next(ring, 1) {
-                if let Some(flow) = flows.get(at as usize) {
-                    nodes.prefetch(flow.head, prefetch);
-                }
-                coming(Coming::Nearer(at));
+                let Some(flow) = flows.get(at as usize) else { continue };
+                nodes.prefetch(flow.head, prefetch);
+                expect_cell(cells, flow.cell, prefetch);
+                coming(Coming::Nearer(at, flow.cell));
             }
             while let Some(at) = next(ring, 2) {
                 near(nodes, prefetch, (at, flows.get(at as usize).map(|flow| flow.head)), &mut coming);
@@ -61,12 +62,21 @@ impl<T> FlowQueues<T> {
         }
     }
 
-    /// Asks for the end of its queue, where the packet goes; after [`FlowQueues::expect`].
+    /// Asks for the end of its queue, where the packet goes, the place that it gets, and its cell; after
+    /// [`FlowQueues::expect`]. So many packets go before it.
     #[inline]
-    pub fn expect_end(&self, flow: u32, prefetch: Prefetch) {
+    pub fn expect_end(&self, flow: u32, before: usize, prefetch: Prefetch) {
         if let Some(flow) = self.flows.get(flow as usize) {
             self.nodes.prefetch(flow.tail, prefetch);
+            expect_cell(&self.cells, flow.cell, prefetch);
         }
+        self.nodes.prefetch_free(before, prefetch);
+    }
+}
+
+fn expect_cell(cells: &[Cell], cell: u32, prefetch: Prefetch) {
+    if let Some(cell) = cells.get(cell as usize) {
+        prefetch.beginning(cell, Cell::HOT);
     }
 }
 

@@ -31,31 +31,37 @@ pub(super) struct Longest {
     pdus: u16,
 }
 
-/// A cell.
+/// A cell: what each packet touches in the first two lines of the cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Cell {
+    /// All that waits.
+    held: Amount,
     pub(super) limit: Limit,
-    pub(super) real_time: Option<TokenBucket>,
-    pub(super) blocked: bool,
     /// Packets of its flows that are not blocked.
     pub(super) ready: u32,
-    /// By precedence.
-    queued: [Amount; 3],
-    /// All of it.
-    held: Amount,
+    pub(super) blocked: bool,
     longest: [Longest; 3],
+    /// What waits, by precedence.
+    queued: [Amount; 3],
+    pub(super) real_time: Option<TokenBucket>,
 }
 
+const _: () = assert!(core::mem::offset_of!(Cell, real_time) <= Cell::HOT);
+
 impl Cell {
+    /// Octets of the lines that each packet touches.
+    pub(super) const HOT: usize = 128;
+
     pub(super) fn new(now: Instant, config: CellConfig) -> Self {
         Self {
-            limit: config.limit,
-            real_time: config.real_time.map(|rate| TokenBucket::new(now, rate)),
-            blocked: false,
-            ready: 0,
-            queued: [Amount::default(); 3],
             held: Amount::default(),
+            limit: config.limit,
+            ready: 0,
+            blocked: false,
             longest: [Longest { flow: NIL, pdus: 0 }; 3],
+            queued: [Amount::default(); 3],
+            real_time: config.real_time.map(|rate| TokenBucket::new(now, rate)),
         }
     }
 

@@ -49,6 +49,15 @@ impl<T> Nodes<T> {
         }
     }
 
+    /// Asks for the node that the packet after so many others gets.
+    #[inline]
+    pub(super) fn prefetch_free(&self, before: usize, prefetch: Prefetch) {
+        let place = self.free.len().checked_sub(before + 1);
+        if let Some(at) = place.and_then(|place| self.free.get(place)) {
+            self.prefetch(*at, prefetch);
+        }
+    }
+
     /// What a node holds, and the node behind it.
     #[inline]
     pub(super) fn first(&self, at: u32) -> Option<(&T, u32)> {

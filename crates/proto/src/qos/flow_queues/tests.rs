@@ -159,7 +159,8 @@ fn rounds_go_in_their_order() {
 
 #[test]
 fn what_comes_is_told_before_it_is_served() {
-    let mut queues = queues(Config { flows_max: 20, nodes_max: 64, ..CONFIG }, &[FLOW; 20]);
+    let flows: Vec<FlowConfig> = (0..20).map(|flow| FlowConfig { cell: flow % 2, ..FLOW }).collect();
+    let mut queues = queues(Config { flows_max: 20, nodes_max: 64, ..CONFIG }, &flows);
     for flow in 0..20 {
         fill(&mut queues, flow, flow * 10..flow * 10 + 3);
     }
@@ -167,7 +168,10 @@ fn what_comes_is_told_before_it_is_served() {
         let (mut far, mut nearer, mut near) = (Vec::new(), Vec::new(), Vec::new());
         queues.look_ahead(Prefetch::NONE, |coming| match coming {
             Coming::Far(flow) => far.push(flow),
-            Coming::Nearer(flow) => nearer.push(flow),
+            Coming::Nearer(flow, cell) => {
+                assert_eq!(cell, flow % 2, "its own");
+                nearer.push(flow);
+            }
             Coming::Near(_, item) => near.push(*item),
         });
         (far, nearer, near)
