@@ -22,8 +22,9 @@ pub const COARSE: f64 = 1.15;
 pub const FINE: f64 = 1.025;
 /// The same for bare loops.
 const BARE: f64 = 1.04;
-/// How long a step begins before its window where buckets have to be used up first, of policing or of flow control.
-pub const BUCKETS_S: f64 = 0.4;
+/// How long it takes until who exceeds has used up his buckets, of policing or of flow control, as a multiple of what they
+/// hold of his rate.
+const BUCKETS: f64 = 1.25;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 6;
@@ -259,8 +260,9 @@ impl<'a> Bench<'a> {
     #[must_use]
     pub fn mix(&self, setup: &Setup, pps: f64, f: f64) -> Offer {
         let k = exceeding_per_good(f);
-        // Who exceeds has first to use up what policing and flow control allow at once.
-        let warm_up_s = if k > 0.0 { self.sizes.warm_up_s.max(BUCKETS_S) } else { self.sizes.warm_up_s };
+        // Who exceeds has first to use up what policing and flow control allow at once, which is his by right: beside a load
+        // that leaves hardly anything over it would take seconds and be taken from the good, so that those begin after.
+        let alone_s = if k > 0.0 { BUCKETS * f64::from(setup.buffer_ms) / 1e3 } else { 0.0 };
         // Who is policed and good keeps to what it has negotiated, packet by packet.
         let spacing = |exceeds: bool| {
             if setup.policing && !exceeds { Spacing::Fixed } else { Spacing::Exponential }
@@ -273,9 +275,11 @@ impl<'a> Bench<'a> {
             pps_each,
             due_pps_each: each,
             spacing: spacing(pps_each > each),
+            begins_s: if pps_each > each { 0.0 } else { alone_s },
         };
         let groups = vec![group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))];
-        Offer { warm_up_s, ..self.offer(setup, groups) }
+        let offer = self.offer(setup, groups);
+        Offer { warm_up_s: alone_s + offer.warm_up_s, ..offer }
     }
 
     /// The highest load that is delivered whole, with this fraction of exceeding traffic; `(0, _)` where none is. True
@@ -421,6 +425,7 @@ impl<'a> Bench<'a> {
     ) -> Result<bool, String> {
         let axis: Axis = vec![
             ("bare", json!(bare.name())),
+            ("users", json!(setup.users)),
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),
         ];
@@ -518,6 +523,7 @@ pub fn everybody(setup: &Setup, load: f64) -> Group {
         pps_each: each,
         due_pps_each: each,
         spacing: Spacing::Exponential,
+        begins_s: 0.0,
     }
 }
 
@@ -535,6 +541,7 @@ pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Gr
         pps_each: pps / f64::from(half),
         due_pps_each: due / f64::from(half),
         spacing: Spacing::Exponential,
+        begins_s: 0.0,
     };
     let others = load * exceeding_per_good(blocked);
     let mut groups = vec![group("all", 0, load, load)];

@@ -142,6 +142,7 @@ pub fn real_time(setup: &Setup) -> Group {
         pps_each: REAL_TIME_PPS,
         due_pps_each: REAL_TIME_PPS,
         spacing: Spacing::Fixed,
+        begins_s: 0.0,
     }
 }
 

@@ -5,7 +5,7 @@
 //! kept its users.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, BUCKETS_S, Bench, COARSE, FINE, Found, Runner, cap, s_f};
+use super::bench::{Axis, Bench, COARSE, FINE, Found, Runner, cap, s_f};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
@@ -18,6 +18,8 @@ const FRACTIONS: [f64; 5] = [0.0, 0.33, 0.5, 0.75, 0.9];
 const FRACTIONS_QUICK: [f64; 3] = [0.0, 0.5, 0.9];
 /// Loads, as multiples of what could be delivered whole.
 const TIMES: [f64; 2] = [0.8, 1.2];
+/// Above saturation queues fill before a window begins, in s.
+const QUEUES_S: f64 = 0.25;
 /// What a good user gets below saturation.
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.
@@ -124,7 +126,7 @@ fn configuration(
                 Bracket::new(found.pps.median(), FINE, FINE + 0.001, most)
             };
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
-            bench.sizes.warm_up_s = sizes.warm_up_s.max(BUCKETS_S);
+            bench.sizes.warm_up_s = sizes.warm_up_s.max(QUEUES_S);
             for scenario in own {
                 repeat(bench, runner, setup, (repetition, found.pps.at(repetition), drop_pps), scenario)?;
             }

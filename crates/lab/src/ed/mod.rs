@@ -205,6 +205,8 @@ pub struct Group {
     pub due_pps_each: f64,
     /// How they are spaced.
     pub spacing: Spacing,
+    /// How long after the step's beginning they begin, in s.
+    pub begins_s: f64,
 }
 
 impl Group {

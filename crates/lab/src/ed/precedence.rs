@@ -94,6 +94,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
         due_pps_each: each,
         // Who is policed keeps to what it has negotiated, packet by packet.
         spacing: if setup.policing { Spacing::Fixed } else { Spacing::Exponential },
+        begins_s: 0.0,
     };
     offer.groups = (0..EVERY).map(group).collect();
     offer

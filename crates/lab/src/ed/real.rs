@@ -280,34 +280,35 @@ impl RealChain {
 
     /// Who is offered what, from now on.
     pub(super) fn configure(&mut self, offer: &Offer) -> Result<(), String> {
-        let mut wanted: Vec<(u8, f64, traffic::Spacing)> =
-            vec![(0, 0.0, traffic::Spacing::Fixed); self.setup.users as usize];
+        let silent = (0, 0.0, traffic::Spacing::Fixed, Duration::ZERO);
+        let mut wanted: Vec<(u8, f64, traffic::Spacing, Duration)> = vec![silent; self.setup.users as usize];
         for (group, number) in offer.groups.iter().zip(0_u8..) {
             let spacing = match group.spacing {
                 Spacing::Fixed => traffic::Spacing::Fixed,
                 Spacing::Exponential => traffic::Spacing::Exponential,
             };
+            let begins = Duration::from_secs_f64(group.begins_s);
             for user in group.members.iter() {
                 if let Some(wanted) = wanted.get_mut(user as usize) {
-                    *wanted = (number, group.pps_each, spacing);
+                    *wanted = (number, group.pps_each, spacing, begins);
                 }
             }
         }
-        for (number, (group, _, spacing)) in (0_u32..).zip(&wanted) {
-            let differs = self
-                .traffic
-                .config()
-                .flows
-                .get(number as usize)
-                .is_some_and(|flow| flow.group.0 != *group || flow.spacing != *spacing);
+        for (number, (group, _, spacing, begins)) in (0_u32..).zip(&wanted) {
+            let differs =
+                self.traffic.config().flows.get(number as usize).is_some_and(|flow| {
+                    (flow.group.0, flow.spacing, flow.begins) != (*group, *spacing, *begins)
+                });
             if differs {
-                let change = |flow: &mut FlowSpec| (flow.group, flow.spacing) = (Group(*group), *spacing);
+                let change = |flow: &mut FlowSpec| {
+                    (flow.group, flow.spacing, flow.begins) = (Group(*group), *spacing, *begins);
+                };
                 self.traffic.set_flow(number, change).map_err(text)?;
             }
         }
         let strange = offer.unknown_pps / f64::from(STRANGERS);
         self.traffic
-            .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, _)| *pps), 1.0));
+            .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, ..)| *pps), 1.0));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far below a u32")]
         self.traffic.set_line((offer.pps() * MAKES_UP).clamp(1e4, LINE_PPS) as u32);
         self.traffic.set_pacing(match offer.burst_ms {

@@ -4,7 +4,7 @@ use super::bench::{Axis, Bench, cap, everybody};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Candidate, osmo};
+use super::{Bare, Candidate, Chain, Setup, osmo};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
 
@@ -20,6 +20,35 @@ struct Level {
     pps: Samples,
     /// Resident memory before the first mobile attached, and after the last.
     resident: (u64, u64),
+}
+
+/// A bare AF_XDP loop over so many contexts, half of which it serves: what of the fall is the driver's own table, the
+/// generator's and the machine's.
+struct BareLevel {
+    chain: Box<dyn Chain>,
+    setup: Setup,
+    pps: Samples,
+}
+
+impl BareLevel {
+    fn start(bench: &mut Bench<'_>, contexts: u32) -> Result<Self, String> {
+        let mut setup = bench.setup(KBPS);
+        setup.users = contexts;
+        let mut chain = bench.lab.bare(Bare::Xsk, &setup)?;
+        chain.pause()?;
+        Ok(Self { chain, setup, pps: Samples::default() })
+    }
+
+    fn measure(&mut self, bench: &mut Bench<'_>, at: (u32, f64)) -> Result<(), String> {
+        self.chain.resume()?;
+        bench.bare_once((Bare::Xsk, self.chain.as_mut()), &self.setup, at, &mut self.pps)?;
+        self.chain.pause()
+    }
+}
+
+/// What is left of a throughput, in each repetition.
+fn kept(few: &Samples, many: &Samples) -> Samples {
+    (0..).zip(many.each()).map(|(repetition, (_, many))| many / few.at(repetition)).collect()
 }
 
 /// Measures.
@@ -48,7 +77,14 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         levels.push(Level { contexts, pps: Samples::default(), resident });
         runners.push((runner, setup));
     }
+    let ends = [levels.first(), levels.last()].into_iter().flatten().map(|level| level.contexts);
+    let ends: Vec<u32> = ends.collect();
+    let mut bares =
+        ends.into_iter().map(|contexts| BareLevel::start(bench, contexts)).collect::<Result<Vec<_>, _>>()?;
     for repetition in 0..bench.sizes.repetitions {
+        for bare in &mut bares {
+            bare.measure(bench, (repetition, cap(drop_pps, 0.0)))?;
+        }
         for ((runner, setup), level) in runners.iter_mut().zip(&mut levels) {
             let axis: Axis = vec![
                 ("candidate", json!(Candidate::Xdp.name())),
@@ -69,17 +105,26 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         }
     }
     drop(runners);
-    judge(bench, &levels)
+    judge(bench, &levels, &bares)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]
-fn judge(bench: &mut Bench<'_>, levels: &[Level]) -> Result<(), String> {
+fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result<(), String> {
     let (Some(few), Some(many)) = (levels.first(), levels.last()) else { return Ok(()) };
-    let part = many.pps.median() / few.pps.median();
+    let part = kept(&few.pps, &many.pps).median();
+    let bare = match bares {
+        [few, .., many] => format!(
+            "; the bare loop {:.0} % ({} / {})",
+            kept(&few.pps, &many.pps).median() * 100.0,
+            many.pps.kpps(),
+            few.pps.kpps()
+        ),
+        _ => String::new(),
+    };
     bench.claim(
         &format!("throughput at {} contexts against that at {}", many.contexts, few.contexts),
         None,
-        format!("{:.0} % ({} / {})", part * 100.0, many.pps.kpps(), few.pps.kpps()),
+        format!("{:.0} % ({} / {}){bare}", part * 100.0, many.pps.kpps(), few.pps.kpps()),
         "at least 80 %".to_owned(),
         part >= KEPT,
     );

@@ -160,7 +160,8 @@ impl<M: Memory> Calendar<M> {
                     u64::try_from((u128::from(gap) * u128::from(roll(flow))) >> 31).unwrap_or(0)
                 }
             };
-            flow.due.store(first, Relaxed);
+            let begins = u64::try_from(spec.begins.as_nanos()).unwrap_or(u64::MAX / 2);
+            flow.due.store(begins.saturating_add(first), Relaxed);
             self.enter(flow, number);
         }
     }

@@ -89,6 +89,8 @@ pub struct FlowSpec {
     pub group: Group,
     /// Its spacing.
     pub spacing: Spacing,
+    /// So long after a step's beginning its first N-PDU may leave.
+    pub begins: Duration,
     /// SAPI of its LL-PDUs, for the uplink.
     pub sapi: u8,
     /// NSAPI of its context, for the uplink.
@@ -110,6 +112,7 @@ impl FlowSpec {
             size: 378,
             group: Group::GOOD,
             spacing: Spacing::Fixed,
+            begins: Duration::ZERO,
             sapi: 3,
             nsapi: 5,
         }
