@@ -56,10 +56,15 @@ const SPIN: Duration = Duration::from_millis(1);
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
 /// A poll that takes so long has found so much that a device's short queue may not hold what comes within a turn.
 const LONG_POLL: Duration = Duration::from_micros(80);
-/// The same where most of what comes is dropped at once, which takes less: half of 256 packets.
-const LONG_POLL_OF_DROPS: Duration = Duration::from_micros(50);
-/// Most is dropped where so much time goes by for each packet that is not.
-const DROPS: Duration = Duration(1_500);
+/// What a packet takes of a poll that ends in a ring, and one that is dropped, in ns: how many there were is not told.
+const FOUND_NS: u64 = 800;
+const DROPPED_NS: u64 = 400;
+/// Packets that may come between two polls: a quarter of what a veth's queue holds, since they come in bursts too.
+const BETWEEN_POLLS: u64 = 64;
+/// From one packet to the next, where there is little to do.
+const GAP_MAX_NS: u64 = 1_000_000;
+/// What sending a frame takes, in ns.
+const SENT_NS: u64 = 800;
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;
 /// Any value but 0 permits polling; a call that does not block polls once.
@@ -69,10 +74,15 @@ const POLL_US: i32 = 50;
 pub(crate) struct Busy {
     pub(crate) mode: BusyPoll,
     traffic_at: Option<Instant>,
-    /// How long the polls of the last turn took.
+    /// How long the polls took since the last turn's packets were counted, and the first of them.
+    polling: Duration,
     polled: Duration,
-    /// How many packets they left in the rings.
-    found: usize,
+    /// And how many packets they found that were not dropped.
+    found: u64,
+    /// When they were counted.
+    counted_at: Instant,
+    /// From one packet to the next, in ns, as it was lately.
+    gap_ns: u64,
     choose_at: Instant,
     /// Endpoints to ask in each turn.
     pub(crate) pollers: Vec<usize>,
@@ -109,8 +119,11 @@ impl Busy {
         Self {
             mode,
             traffic_at: None,
+            polling: Duration::ZERO,
             polled: Duration::ZERO,
             found: 0,
+            counted_at: Instant::ZERO,
+            gap_ns: GAP_MAX_NS,
             choose_at: Instant::ZERO,
             pollers: Vec::with_capacity(16),
             settings: Vec::new(),
@@ -124,24 +137,56 @@ impl Busy {
         self.traffic_at = Some(now);
     }
 
-    /// The polls of a turn took so long.
-    pub(crate) const fn polled(&mut self, time: Duration) {
+    /// The polls at the beginning of a turn took so long.
+    pub(crate) fn polled(&mut self, time: Duration) {
         self.polled = time;
+        self.polled_between(time);
     }
 
-    /// And left so many packets in the rings.
+    /// So did those within it.
+    pub(crate) fn polled_between(&mut self, time: Duration) {
+        self.polling = Duration(self.polling.0 + time.0);
+    }
+
+    /// They found so many packets that were not dropped.
     pub(crate) const fn found(&mut self, packets: usize) {
-        self.found = packets;
+        self.found += packets as u64;
     }
 
-    /// So much comes, most of it to be dropped, that a device's queue may not hold what comes within a long turn.
-    pub(crate) fn drops_much(&self) -> bool {
-        self.polled >= LONG_POLL_OF_DROPS && self.polled.0 >= DROPS.0 * self.found as u64
+    /// All that the polls of a turn have found is known: how often does a packet come?
+    pub(crate) fn reckon(&mut self, now: Instant) {
+        let found = core::mem::take(&mut self.found);
+        if self.mode == BusyPoll::Off {
+            return;
+        }
+        let dropped = self.polling.0.saturating_sub(found * FOUND_NS) / DROPPED_NS;
+        let span = now.since(self.counted_at).0;
+        let gap = (span / (found + dropped).max(1)).min(GAP_MAX_NS);
+        // Soon for more traffic, and slowly for less.
+        self.gap_ns =
+            if gap < self.gap_ns { u64::midpoint(gap, self.gap_ns) } else { (gap + 7 * self.gap_ns) / 8 };
+        (self.polling, self.counted_at) = (Duration::ZERO, now);
     }
 
-    /// So long that a device's queue may have been half full.
+    /// How long the loop may do something else than to poll.
+    pub(crate) const fn leisure(&self) -> Duration {
+        Duration(self.gap_ns * BETWEEN_POLLS)
+    }
+
+    /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then.
+    pub(crate) fn slice(&self, usual: Duration, least: Duration) -> Duration {
+        Duration((self.leisure().0 / 2).clamp(least.0.min(usual.0), usual.0))
+    }
+
+    /// How many frames may be sent at once, of so many at the most.
+    pub(crate) fn part(&self, most: usize) -> usize {
+        let frames = usize::try_from(self.leisure().0 / 2 / SENT_NS).unwrap_or(most);
+        frames.clamp(most / 4, most)
+    }
+
+    /// So much that a device's queue may have been half full, or would be soon.
     pub(crate) fn finds_much(&self) -> bool {
-        self.polled >= LONG_POLL
+        self.polled >= LONG_POLL || self.leisure() < LONG_POLL
     }
 
     /// Is the loop not to sleep now?
@@ -290,13 +335,30 @@ mod tests {
     }
 
     #[test]
-    fn many_drops_are_told_from_many_packets() {
+    fn the_more_comes_the_sooner_it_is_polled_again() {
+        let (usual, least) = (Duration::from_micros(40), Duration::from_micros(8));
         let mut busy = Busy::new(BusyPoll::Always);
-        busy.polled(Duration::from_micros(60));
-        busy.found(80);
-        assert!(!busy.drops_much() && !busy.finds_much());
-        busy.found(20);
-        assert!(busy.drops_much());
+        assert_eq!((busy.slice(usual, least), busy.part(64), busy.finds_much()), (usual, 64, false));
+        let turns = |busy: &mut Busy, polled_us: u64, found: usize, span_us: u64| {
+            for _ in 0..100 {
+                busy.polled(Duration::from_micros(polled_us));
+                busy.found(found);
+                busy.reckon(busy.counted_at + Duration::from_micros(span_us));
+            }
+        };
+        // At half a million packets/s, none of them dropped, all is as usual.
+        turns(&mut busy, 60, 75, 150);
+        assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
+        // Two million, nine of ten dropped.
+        turns(&mut busy, 60, 12, 63);
+        assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);
+        assert_eq!((busy.slice(usual, least).0 / 1000, busy.part(64)), (14, 18));
+        assert!(busy.finds_much() && !Busy::new(BusyPoll::Always).finds_much());
+        // However much it is, something is done; and after a pause it is as before.
+        turns(&mut busy, 100, 0, 10);
+        assert_eq!((busy.slice(usual, least), busy.part(64)), (least, 16));
+        turns(&mut busy, 1, 0, 1000);
+        assert_eq!((busy.slice(usual, least), busy.part(64), busy.finds_much()), (usual, 64, false));
         busy.polled(Duration::from_micros(90));
         assert!(busy.finds_much());
     }

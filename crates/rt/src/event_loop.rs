@@ -433,8 +433,9 @@ impl EventLoop {
                 if driver.pending() || (all && pass == 0 && (driver.unfinished() || driver.held())) {
                     idle = false;
                     // Where much arrives a device's short queue would not hold it for a long slice.
-                    let hurry = driver.is_in_a_hurry(self.io.now) || self.io.busy.drops_much();
-                    let usual = if hurry { self.config.slice_in_a_hurry } else { self.config.slice };
+                    let least = self.config.slice_in_a_hurry;
+                    let hurry = driver.is_in_a_hurry(self.io.now);
+                    let usual = if hurry { least } else { self.io.busy.slice(self.config.slice, least) };
                     driver.run(index, &mut self.io, slice.unwrap_or(usual));
                 }
             }

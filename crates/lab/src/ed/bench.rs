@@ -18,7 +18,9 @@ const BELOW_NEGOTIATED: f64 = 0.995;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// Steps of the search for saturation, until it is found for the first time.
 pub const COARSE: f64 = 1.15;
-/// And when it is known about.
+/// And when it is known about: the machine may be a third faster or slower by now.
+pub const ROUGH: f64 = 1.05;
+/// How near the two sides of a bracket come.
 pub const FINE: f64 = 1.025;
 /// The same for bare loops.
 const BARE: f64 = 1.04;
@@ -336,7 +338,7 @@ impl<'a> Bench<'a> {
                 }
                 let last = found.pps.median();
                 let bracket = if last.is_finite() && last > 0.0 {
-                    Bracket::new(last, FINE, FINE + 0.001, cap)
+                    Bracket::new(last, ROUGH, FINE + 0.001, cap)
                 } else {
                     Bracket::new(guess(runner.candidate), COARSE, FINE + 0.001, cap)
                 };

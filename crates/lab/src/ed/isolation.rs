@@ -5,7 +5,7 @@
 //! kept its users.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, Bench, COARSE, FINE, Found, Runner, cap, s_f};
+use super::bench::{Axis, Bench, COARSE, FINE, Found, ROUGH, Runner, cap, s_f};
 use super::search::Bracket;
 use super::stats::Samples;
 use super::throughput::KBPS;
@@ -123,7 +123,7 @@ fn configuration(
             let bracket = if found.pps.is_empty() {
                 Bracket::new(guess, COARSE, FINE + 0.001, most)
             } else {
-                Bracket::new(found.pps.median(), FINE, FINE + 0.001, most)
+                Bracket::new(found.pps.median(), ROUGH, FINE + 0.001, most)
             };
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
             bench.sizes.warm_up_s = sizes.warm_up_s.max(QUEUES_S);

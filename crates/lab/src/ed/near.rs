@@ -21,7 +21,7 @@ const NEAR: f64 = 3.0;
 const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
 const WAIT_MAX: Duration = Duration::from_secs(1);
-const WAITING_MAX: f64 = 0.2;
+const WAITING_MAX: f64 = 0.1;
 /// A look that takes longer is given up: the other core does not run.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 

@@ -40,11 +40,15 @@ pub struct RealLab {
     slabs: Option<Slabs>,
 }
 
-/// What is late, since the generator's core had something else to do, is made up for at so many times the load: at the speed
-/// of the generator some tenths of a millisecond would be a burst that no ring of 256 places holds.
-const MAKES_UP: f64 = 2.0;
-/// And never faster.
-const LINE_PPS: f64 = 3_500_000.0;
+/// What is late, since the generator's core had something else to do, is made up for at twice the load: at the speed of the
+/// generator some tenths of a millisecond would be a burst that no ring of 256 places holds. Where most is for dropping, and
+/// the generator's core has little to receive, a quarter more does, so that it is no faster than this if it need not be.
+fn line_pps(load: f64) -> u32 {
+    const USUAL: f64 = 1_200_000.0;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between these limits")]
+    let line = (2.0 * load).min(USUAL.max(1.25 * load)).clamp(1e4, 3.5e6) as u32;
+    line
+}
 
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -309,8 +313,7 @@ impl RealChain {
         let strange = offer.unknown_pps / f64::from(STRANGERS);
         self.traffic
             .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, ..)| *pps), 1.0));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "far below a u32")]
-        self.traffic.set_line((offer.pps() * MAKES_UP).clamp(1e4, LINE_PPS) as u32);
+        self.traffic.set_line(line_pps(offer.pps()));
         self.traffic.set_pacing(match offer.burst_ms {
             0 => Pacing::Exact,
             ms => Pacing::Burst(Duration::from_millis(u64::from(ms))),

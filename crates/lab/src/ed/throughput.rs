@@ -2,7 +2,7 @@
 //! one core forwards.
 
 use super::account::Step;
-use super::bench::{Axis, BRIEF, Bench, COARSE, FINE, Found, Runner, bare_groups, cap, s_f};
+use super::bench::{Axis, BRIEF, Bench, COARSE, FINE, Found, ROUGH, Runner, bare_groups, cap, s_f};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Bare, Candidate, Chain, Lower, Members, Setup, lengths, osmo, thesis};
@@ -17,9 +17,8 @@ const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
 pub const WORK_NS: u32 = 7_500;
 /// Of the best possible saturation.
 const OF_BEST: f64 = 0.97;
-/// Where the search with exceeding traffic begins, of the best possible, and its steps.
+/// Where the search with exceeding traffic begins, of the best possible.
 const ABOVE_BOUND: f64 = 0.98;
-const ROUGH: f64 = 1.05;
 /// Packets/s where the first search of all begins.
 const GUESS_PPS: f64 = 360_000.0;
 /// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
@@ -303,8 +302,8 @@ fn point(
         let guess = 1.0 / (1.0 / own + f64::from(setup.work_ns) * 1.05e-9);
         Bracket::new(guess, COARSE, FINE + 0.001, most)
     } else {
-        let stride = if candidate == Candidate::Xdp { FINE } else { ROUGH };
-        Bracket::new(s0.median(), stride, stride + 0.001, most)
+        let resolution = if candidate == Candidate::Xdp { FINE } else { ROUGH };
+        Bracket::new(s0.median(), ROUGH, resolution + 0.001, most)
     };
     bench.search(runner, (setup, *f, repetition), bracket, found)
 }

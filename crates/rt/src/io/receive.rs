@@ -84,7 +84,9 @@ impl Io {
             xdp.more = false;
         }
         let urgent = self.receive_classified(&URGENT, false);
-        if self.arrivals.len() > before {
+        let arrived = self.arrivals.len().saturating_sub(before);
+        self.busy.found(arrived);
+        if arrived > 0 {
             self.busy.traffic(self.now);
         }
         urgent > 0
@@ -97,6 +99,7 @@ impl Io {
             self.busy.traffic(self.now);
         }
         self.busy.found(count);
+        self.busy.reckon(self.clock.now());
         if let Some(xdp) = &mut self.xdp {
             xdp.refill();
         }
@@ -109,6 +112,7 @@ impl Io {
         if !self.busy.is_spinning(self.now) || !self.busy.finds_much() {
             return;
         }
+        let began = self.clock.now();
         for position in 0..self.busy.pollers.len() {
             if let Some(index) = self.busy.pollers.get(position).copied()
                 && self.receive(index)
@@ -116,6 +120,7 @@ impl Io {
                 self.ready(index, true, false);
             }
         }
+        self.busy.polled_between(self.clock.now().since(began));
         self.receive_classified(&PRECIOUS, false);
         if let Some(xdp) = &mut self.xdp {
             xdp.refill();
