@@ -230,9 +230,9 @@ pub struct Plan {
     pub window_ns: AtomicU64,
     /// Slots of a window, less one; a power of two less one.
     pub slots_mask: AtomicU64,
-    /// Least time between two N-PDUs, ns.
+    /// Time that an N-PDU takes of the line, ns; after a pause it takes some at once.
     pub line_ns: AtomicU64,
-    /// When the next one may leave.
+    /// When the line would be free again if it took nothing at once.
     pub free_at: AtomicU64,
     /// Factor of all gaps, 16.16.
     pub stretch: AtomicU64,

@@ -247,7 +247,7 @@ pub fn remove_leftovers() {
         if pid.is_some_and(|pid| !is_ours(pid)) {
             let pids = command("ip").args(["netns", "pids", &name]).output();
             let pids = pids.map(|output| output.stdout).unwrap_or_default();
-            let pids = String::from_utf8_lossy(&pids).into_owned();
+            let pids = String::from_utf8_lossy(&pids);
             for pid in pids.split_whitespace().filter_map(|pid| pid.parse().ok()) {
                 signal(ProcessSignal::Kill, pid);
             }

@@ -156,16 +156,17 @@ impl Busy {
     /// All that the polls of a turn have found is known: how often does a packet come?
     pub(crate) fn reckon(&mut self, now: Instant) {
         let found = core::mem::take(&mut self.found);
+        let polling = core::mem::replace(&mut self.polling, Duration::ZERO);
         if self.mode == BusyPoll::Off {
             return;
         }
-        let dropped = self.polling.0.saturating_sub(found * FOUND_NS) / DROPPED_NS;
+        let dropped = polling.0.saturating_sub(found * FOUND_NS) / DROPPED_NS;
         let span = now.since(self.counted_at).0;
         let gap = (span / (found + dropped).max(1)).min(GAP_MAX_NS);
         // Soon for more traffic, and slowly for less.
         self.gap_ns =
             if gap < self.gap_ns { u64::midpoint(gap, self.gap_ns) } else { (gap + 7 * self.gap_ns) / 8 };
-        (self.polling, self.counted_at) = (Duration::ZERO, now);
+        self.counted_at = now;
     }
 
     /// How long the loop may do something else than to poll.
