@@ -13,6 +13,7 @@ pub struct Slot {
 }
 
 #[derive(Debug)]
+#[repr(C)]
 struct Place<T> {
     generation: u16,
     /// It stands in the queue of free places; where a value came back to it meanwhile, it is passed over there.
@@ -123,11 +124,11 @@ impl<T> Slots<T> {
         if place.generation == slot.generation { place.value.as_mut() } else { None }
     }
 
-    /// Asks for what stands at a place.
+    /// Asks for the first `octets` of what stands at a place.
     #[inline]
-    pub fn prefetch(&self, index: u32, prefetch: Prefetch) {
+    pub fn prefetch(&self, index: u32, octets: usize, prefetch: Prefetch) {
         if let Some(place) = self.places.get(index as usize) {
-            prefetch.value(place);
+            prefetch.beginning(place, core::mem::offset_of!(Place<T>, value) + octets);
         }
     }
 

@@ -102,6 +102,9 @@ pub struct Mobile {
 }
 
 impl Mobile {
+    /// Octets that an N-PDU touches.
+    pub const HOT: usize = core::mem::offset_of!(Self, radio_capability) + core::mem::size_of::<usize>();
+
     /// A mobile that nothing is known of yet.
     #[must_use]
     pub fn new(gmm: GmmContext, llc: Option<LlcContext>) -> Self {

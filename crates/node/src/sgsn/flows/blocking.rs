@@ -2,12 +2,14 @@
 //! full. What waits for a mobile that cannot be reached is bounded, for each and in all, and not kept for ever.
 
 use super::{Flows, flow_of};
+use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Feedback, Whose};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::machine::Context;
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::time::Instant;
@@ -22,6 +24,9 @@ pub(super) const FULL_BEST_EFFORT: u8 = 1 << 2;
 /// The mobile is among the expiries.
 const NOTED: u8 = 1 << 3;
 
+/// Mobiles of which is told at once.
+const AT_ONCE: usize = 8;
+
 /// The mark of a full output queue.
 const fn full_mark(class: Class) -> u8 {
     match class {
@@ -34,18 +39,15 @@ impl Sgsn {
     /// Brings a context's flow in line with its mobile's marks.
     pub(super) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
-        let Some(bearer) = mobile.bearer(nsapi) else { return };
-        let flow = flow_of(bearer.teid);
-        if flows.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
-            flows.queues.block(flow);
-        } else {
-            flows.queues.unblock(flow);
+        if let Some(bearer) = mobile.bearer(nsapi) {
+            flows.set_blocked(slot, bearer);
         }
     }
 
     fn set_all_blocked(&mut self, slot: Slot) {
-        for nsapi in (5..=15).map(Nsapi) {
-            self.set_blocked(slot, nsapi);
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        for (_, bearer) in mobile.bearers() {
+            flows.set_blocked(slot, bearer);
         }
     }
 
@@ -78,16 +80,40 @@ impl Sgsn {
 
     /// Does what flow control has told since it was asked last. To be called after everything that fills or empties its
     /// queues, and before the next N-PDU goes into them.
-    pub(in crate::sgsn) fn follow_feedback(&mut self) {
-        while let Some(Feedback { whose, blocked }) = self.gb.flow.take_feedback() {
-            match whose {
-                Whose::Ms(index, class) => self.mobile_full(index, class, blocked),
-                Whose::Cell(cell, class) => self.cell_full(cell, class, blocked),
-                Whose::Node => {
-                    if let Some(flows) = &mut self.flows {
-                        flows.node_full = blocked;
+    pub(in crate::sgsn) fn follow_feedback(&mut self, prefetch: Prefetch) {
+        while let Some(first) = self.gb.flow.take_feedback() {
+            // Many mobiles may go on at the same instant: what is known of some is asked for before the first is looked at.
+            let mut some = [None; AT_ONCE];
+            let mut next = Some(first);
+            for place in &mut some {
+                *place = next.take().or_else(|| self.gb.flow.take_feedback());
+                let Some(Feedback { whose: Whose::Ms(index, _), .. }) = *place else { continue };
+                self.mobiles.prefetch(index, Mobile::HOT, prefetch);
+            }
+            self.expect_flows(&some, prefetch);
+            for Feedback { whose, blocked } in some.into_iter().flatten() {
+                match whose {
+                    Whose::Ms(index, class) => self.mobile_full(index, class, blocked),
+                    Whose::Cell(cell, class) => self.cell_full(cell, class, blocked),
+                    Whose::Node => {
+                        if let Some(flows) = &mut self.flows {
+                            flows.node_full = blocked;
+                        }
                     }
                 }
+            }
+        }
+    }
+
+    /// Asks for the flows of mobiles that are told of, where that is more than one.
+    fn expect_flows(&self, some: &[Option<Feedback>; AT_ONCE], prefetch: Prefetch) {
+        let [_, Some(_), ..] = some else { return };
+        let Some(flows) = &self.flows else { return };
+        for Feedback { whose, .. } in some.iter().flatten() {
+            let Whose::Ms(index, _) = whose else { continue };
+            let mobile = self.mobiles.at(*index).and_then(|slot| self.mobiles.get(slot));
+            for (_, bearer) in mobile.into_iter().flat_map(Mobile::bearers) {
+                flows.queues.expect(flow_of(bearer.teid), prefetch);
             }
         }
     }
@@ -195,6 +221,16 @@ impl Sgsn {
 }
 
 impl Flows {
+    /// Brings the flow of a bearer in line with its mobile's marks.
+    fn set_blocked(&mut self, slot: Slot, bearer: &Bearer) {
+        let flow = flow_of(bearer.teid);
+        if self.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
+            self.queues.block(flow);
+        } else {
+            self.queues.unblock(flow);
+        }
+    }
+
     /// The next mobile of which something may be too old.
     fn due(&mut self, now: Instant) -> Option<Slot> {
         self.expiries.front().filter(|(due, _)| *due <= now)?;

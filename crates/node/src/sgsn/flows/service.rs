@@ -3,6 +3,7 @@
 use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::mobile::Mobile;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
@@ -103,7 +104,7 @@ impl Sgsn {
             let Some(served) = flows.queues.dequeue(cx.now) else { break };
             expected_ns += u64::from(flows.pace.cost.of(served.octets));
             self.serve(cx, served);
-            self.follow_feedback();
+            self.follow_feedback(cx.prefetch);
         }
         self.send_some(cx);
         let more = self.has_flow_work();
@@ -132,7 +133,7 @@ impl Sgsn {
             Coming::Nearer(flow, cell) => {
                 gb.flow.expect_cell(Flows::radio_cell_of(cell), prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
-                    mobiles.prefetch(context.mobile.index, prefetch);
+                    mobiles.prefetch(context.mobile.index, Mobile::HOT, prefetch);
                     gb.flow.expect(context.mobile.index, prefetch);
                 }
             }

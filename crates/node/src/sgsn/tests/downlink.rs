@@ -93,7 +93,8 @@ fn both_tllis_are_told_while_the_new_one_is_not_confirmed() {
 
 #[test]
 fn the_lifetime_of_what_was_queued_is_shorter() {
-    let mut bench = Bench::attached(true);
+    // With queues at the input they would wait there.
+    let mut bench = Bench::attached_with(true, Ingress::Fifo);
     let tlli = bench.phones[0].tlli;
     // The second conforms after one second and more, the third after seven, the fourth after thirteen.
     let slow = gannet_proto::bssgp::flow_control::Bucket { bmax_octets: 600, rate_bit_per_s: 400 };

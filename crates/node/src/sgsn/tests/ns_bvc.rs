@@ -138,7 +138,13 @@ fn messages_out_of_place_are_answered_with_status() {
 
 #[test]
 fn flow_control_of_a_cell() {
-    let mut bench = Bench::attached(true);
+    for ingress in [Ingress::Fifo, Ingress::Queued] {
+        flow_control_of_a_cell_with(ingress);
+    }
+}
+
+fn flow_control_of_a_cell_with(ingress: Ingress) {
+    let mut bench = Bench::attached_with(true, ingress);
     let parameters = BvcParameters { bvc: bucket(5000, 80_000), default_ms: bucket(1000, 8000) };
     bench.bssgp(NSE, CELL, &Message::FlowControlBvc(parameters.to_message(77)));
     let ack = Message::FlowControlBvcAck { tag: 77 };
@@ -151,7 +157,13 @@ fn flow_control_of_a_cell() {
         bench.downlink(0, NSAPI, &[1; 480]);
     }
     assert_eq!(bench.sent.len(), 2);
-    assert_eq!(bench.sgsn.gb().flow.queued_pdus(), 1);
+    let at_input = bench.sgsn.flows().map_or(0, |flows| flows.queues().queued().pdus);
+    let waiting = (bench.sgsn.gb().flow.queued_pdus(), at_input);
+    assert_eq!(
+        waiting,
+        if ingress == Ingress::Fifo { (1, 0) } else { (0, 1) },
+        "who rests waits at the input"
+    );
     bench.pass(gannet_proto::time::Duration::from_millis(400));
     assert_eq!(bench.sent.len(), 2, "490 octets take 470 ms and more");
     bench.pass(gannet_proto::time::Duration::from_millis(100));

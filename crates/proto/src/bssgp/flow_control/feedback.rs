@@ -109,14 +109,17 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    fn mark_ms(&mut self, at: u32, class: Class) {
+    pub(super) fn mark_ms(&mut self, at: u32, class: Class) {
         let Some(marks) = self.config.feedback.filter(|_| self.is_mobile(at)) else { return };
         let (free, eighth) = (self.pdus.free(), self.config.pdus_max / 8);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let (amount, was) = (ms.queues[class].amount(), ms.full[class]);
         // The fuller the table of PDUs, the less is enough: so it never fills for the many who wait for their own
         // buckets, and the others go on.
-        let full = if free < eighth * 3 {
+        let rests = class == Class::BestEffort && ms.rests_for != 0;
+        let full = if rests {
+            true
+        } else if free < eighth * 3 {
             amount.pdus > 0
         } else {
             marks.ms.is_full(amount, was || free < eighth * 4)
@@ -141,7 +144,8 @@ impl<T: PduMeta> FlowControl<T> {
         };
         for class in [Class::RealTime, Class::BestEffort] {
             let was = state.full[class];
-            if !was && state.queued[class].pdus == 0 {
+            let rests = class == Class::BestEffort && state.rests;
+            if !was && !rests && state.queued[class].pdus == 0 {
                 continue;
             }
             // Real time pushes best effort out where the limit is reached.
@@ -150,7 +154,7 @@ impl<T: PduMeta> FlowControl<T> {
                 Class::BestEffort => state.limited(class),
             };
             let near = self.config.data.cell.is_near(limited, if was { 2 } else { 1 });
-            let full = near || marks.cell.is_full(state.standing[class], was);
+            let full = rests || near || marks.cell.is_full(state.standing[class], was);
             if full != was {
                 state.full[class] = full;
                 if !core::mem::replace(&mut state.listed[class], true) {

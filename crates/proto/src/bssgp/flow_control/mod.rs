@@ -25,6 +25,7 @@
 mod config;
 mod directory;
 mod feedback;
+mod rest;
 mod schedule;
 mod state;
 mod store;
@@ -212,6 +213,13 @@ impl<T: PduMeta> FlowControl<T> {
             return false;
         }
         state.count(now, pdu.class, octets);
+        match pdu.class {
+            Class::BestEffort if !(ms.bucket.conforms(now, octets) && state.bucket.conforms(now, octets)) => {
+                self.rest(now, (cell, at), octets);
+            }
+            Class::RealTime if state.rests => self.end_rest_of_cell(cell),
+            Class::Signalling | Class::RealTime | Class::BestEffort => {}
+        }
         true
     }
 
@@ -314,6 +322,7 @@ impl<T: PduMeta> FlowControl<T> {
                 control.refresh(cx, at);
             });
         }
+        self.end_rest_of_cell(cell);
         self.stir(cell);
     }
 
@@ -354,6 +363,7 @@ impl<T: PduMeta> FlowControl<T> {
             }
             self.refresh(cx, at);
         }
+        self.end_rest_of_cell(cell);
         self.stir(cell);
     }
 
@@ -396,6 +406,7 @@ impl<T: PduMeta> FlowControl<T> {
             state.default_ms = default_ms;
             state.open = true;
         }
+        self.end_rest_of_cell(cell);
         self.stir(cell);
         flushed
     }

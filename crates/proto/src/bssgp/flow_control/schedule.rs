@@ -52,11 +52,13 @@ impl<T: PduMeta> FlowControl<T> {
         core::hint::black_box(expiries);
         for member in due.into_iter().take_while(|member| *member != NIL) {
             match self.cell_of_member(member) {
+                None if self.has_rested(cx.now, member) => {}
                 None => self.refresh(cx, member),
                 Some(cell) => {
                     if let Some(state) = self.cells.get_mut(cell as usize) {
                         state.waiting = false;
                     }
+                    self.end_rest_of_cell(cell);
                     self.stir(cell);
                 }
             }
@@ -67,7 +69,7 @@ impl<T: PduMeta> FlowControl<T> {
     fn send(&mut self, cx: &mut Context<'_>, cell: u32) -> Option<Dequeue<T>> {
         let now = cx.now;
         let Some((class, at)) = self.turn(now, cell) else {
-            self.rest(cx, cell);
+            self.pause(cx, cell);
             return None;
         };
         self.settle(now, at);
@@ -81,7 +83,7 @@ impl<T: PduMeta> FlowControl<T> {
             return None;
         };
         if !(state.open && state.bucket.conforms(now, octets)) {
-            self.rest(cx, cell);
+            self.pause(cx, cell);
             return None;
         }
         if !ms.bucket.admit(now, octets) {
@@ -121,7 +123,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Nothing can go out of a cell now: it waits for its bucket, for the real time's share or for the end of a
     /// lifetime, or for nothing.
-    fn rest(&mut self, cx: &mut Context<'_>, cell: u32) {
+    fn pause(&mut self, cx: &mut Context<'_>, cell: u32) {
         for class in Class::ALL {
             if let Some(at) = self.first_ready(cell, class)
                 && self.purge(cx, at)
@@ -138,11 +140,18 @@ impl<T: PduMeta> FlowControl<T> {
             self.cell_turns.remove(&mut self.sending, cell);
         }
         let waits = wake != NEVER;
+        if state.rests && !waits {
+            return;
+        }
         let waited = core::mem::replace(&mut state.waiting, waits);
+        let rested = core::mem::replace(&mut state.rests, false);
         if waits {
             self.waiting.set(member, wake);
         } else if waited {
             self.waiting.remove(member);
+        }
+        if rested {
+            self.mark_cell(cell);
         }
     }
 
@@ -289,6 +298,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Puts a mobile where it belongs now; one that was ready and still is keeps its turn.
     pub(super) fn place(&mut self, now: Instant, at: u32) {
+        self.end_rest(at);
         let (place, wake) = self.judge(now, at);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let former = core::mem::replace(&mut ms.place, place);
@@ -352,7 +362,7 @@ impl<T: PduMeta> FlowControl<T> {
         if state.is_quiet() {
             state.sending = false;
             self.cell_turns.remove(&mut self.sending, cell);
-            if core::mem::replace(&mut state.waiting, false) {
+            if !state.rests && core::mem::replace(&mut state.waiting, false) {
                 self.waiting.remove(member);
             }
         } else if self.sending.len() > 1 {
@@ -386,7 +396,7 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// The heap's name of a cell.
-    const fn member_of_cell(&self, cell: u32) -> u32 {
+    pub(super) const fn member_of_cell(&self, cell: u32) -> u32 {
         self.config.cells_max + self.config.active_ms_max + cell
     }
 

@@ -77,6 +77,8 @@ pub(super) struct Ms {
     pub(super) name: u32,
     pub(super) cell: u32,
     pub(super) place: Place,
+    /// It rests until a PDU of so many octets conforms; 0 where it does not rest. Nothing of it is queued then.
+    pub(super) rests_for: u32,
     /// Above its watermark, by class.
     pub(super) full: ByClass<bool>,
     pub(super) queues: ByClass<Queue>,
@@ -94,6 +96,7 @@ impl Ms {
         name: NIL,
         cell: NIL,
         place: Place::Idle,
+        rests_for: 0,
         full: ByClass([false; 3]),
         queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; 3]),
     };
@@ -149,6 +152,8 @@ pub(super) struct Cell {
     pub(super) sending: bool,
     /// It is in the heap.
     pub(super) waiting: bool,
+    /// It is in the heap since best effort rests.
+    pub(super) rests: bool,
     /// Above its watermark, as the owner was last told, and to be told, by class.
     pub(super) full: ByClass<bool>,
     pub(super) told: ByClass<bool>,
@@ -180,6 +185,7 @@ impl Cell {
             open: true,
             sending: false,
             waiting: false,
+            rests: false,
             full: ByClass::default(),
             told: ByClass::default(),
             listed: ByClass::default(),

@@ -187,7 +187,7 @@ impl<T: PduMeta> FlowControl<T> {
             }
             self.settle(now, at);
             let state = self.mobiles.get(at as usize)?;
-            let idle = self.is_mobile(at) && state.place == Place::Idle;
+            let idle = self.is_mobile(at) && state.place == Place::Idle && state.rests_for == 0;
             if idle && state.specific_until == NEVER && state.bucket.is_empty(now) {
                 self.release(at);
                 return self.free_mobiles.pop();

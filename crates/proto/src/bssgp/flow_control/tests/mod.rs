@@ -3,6 +3,7 @@
 mod classes;
 mod feedback;
 mod model;
+mod resting;
 mod waiting;
 
 use super::*;

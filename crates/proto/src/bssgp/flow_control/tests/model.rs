@@ -365,8 +365,10 @@ impl FlowControl<Tag> {
             });
             let ranked: u32 = cell.ranks.iter().map(List::len).sum();
             assert_eq!(ranked, data.into_iter().sum::<u32>());
-            let idle = here.iter().filter(|(_, ms)| ms.head_class().is_none());
-            assert!(idle.clone().all(|(_, ms)| ms.place == Place::Idle && !ms.full.0.contains(&true)));
+            let mut idle = here.iter().filter(|(_, ms)| ms.head_class().is_none());
+            let full = |ms: &Ms| ms.full.0 == [false, false, ms.rests_for != 0];
+            assert!(idle.all(|(_, ms)| ms.place == Place::Idle && full(ms)));
+            assert!(here.iter().all(|(_, ms)| ms.rests_for == 0 || ms.head_class().is_none()));
         }
     }
 }
