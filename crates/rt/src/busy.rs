@@ -54,42 +54,70 @@ impl fmt::Display for BusyPoll {
 const SPIN: Duration = Duration::from_millis(1);
 /// How often the sockets to poll are chosen.
 const CHOOSE_EVERY: Duration = Duration::from_millis(100);
-/// A poll that takes so long has found so much that a device's short queue may not hold what comes within a turn.
-const LONG_POLL: Duration = Duration::from_micros(80);
-/// What a packet takes of a poll that ends in a ring, and one that is dropped, in ns: how many there were is not told.
+/// What a packet takes of a poll that is found, and one that is dropped, in ns, where nobody tells how many there were.
 const FOUND_NS: u64 = 800;
 const DROPPED_NS: u64 = 400;
 /// Packets that may come between two polls: a quarter of what a veth's queue holds, since they come in bursts too.
 const BETWEEN_POLLS: u64 = 64;
+/// What a poll takes that finds nothing is the least that one took within [`CHOOSE_EVERY`], but no more than this, in ns.
+const EMPTY_MAX_NS: u64 = 6_000;
+/// A poll that took so much more found something, in ns.
+const FOUND_MIN_NS: u64 = 400;
+/// A device at which so many polls in a row have found nothing is polled only so often while packets come elsewhere at
+/// no more than this distance: a poll costs as much as some packets.
+const IDLE_POLLS: u32 = 8;
+const IDLE_EVERY: Duration = Duration::from_micros(50);
+const BUSY_GAP_NS: u64 = 10_000;
 /// From one packet to the next, where there is little to do.
 const GAP_MAX_NS: u64 = 1_000_000;
 /// What sending a frame takes, in ns.
 const SENT_NS: u64 = 800;
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;
+/// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many.
+const BUDGET_IN_A_HURRY: i32 = 64;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 
 /// What is polled, and what was changed for it.
 pub(crate) struct Busy {
     pub(crate) mode: BusyPoll,
+    /// A machine is in a hurry.
+    hurry: bool,
     traffic_at: Option<Instant>,
-    /// How long the polls took since the last turn's packets were counted, and the first of them.
+    /// How long the polls took since the last turn's packets were counted, and when the last one ended.
     polling: Duration,
-    polled: Duration,
+    polled_at: Instant,
+    /// How many polls these were.
+    polls: u64,
+    /// What a poll takes that finds nothing, and the least that one took since that was found out, in ns.
+    empty_ns: u64,
+    least_ns: u64,
     /// And how many packets they found that were not dropped.
     found: u64,
+    /// What the programs at the drivers had dropped until then.
+    dropped: u64,
     /// When they were counted.
     counted_at: Instant,
     /// From one packet to the next, in ns, as it was lately.
     gap_ns: u64,
     choose_at: Instant,
     /// Endpoints to ask in each turn.
-    pub(crate) pollers: Vec<usize>,
+    pub(crate) pollers: Vec<Poller>,
     settings: Vec<Setting>,
     netlink: Option<Netlink>,
     /// What is missing has been said.
     said: bool,
+}
+
+/// An endpoint that polls a device.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Poller {
+    pub(crate) index: usize,
+    /// How many polls in a row have found nothing.
+    idle: u32,
+    /// When it was polled last.
+    polled_at: Instant,
 }
 
 /// A value below `/sys/class/net` that is put back when this is dropped.
@@ -118,10 +146,15 @@ impl Busy {
     pub(crate) fn new(mode: BusyPoll) -> Self {
         Self {
             mode,
+            hurry: false,
             traffic_at: None,
             polling: Duration::ZERO,
-            polled: Duration::ZERO,
+            polled_at: Instant::ZERO,
+            polls: 0,
+            empty_ns: 0,
+            least_ns: u64::MAX,
             found: 0,
+            dropped: 0,
             counted_at: Instant::ZERO,
             gap_ns: GAP_MAX_NS,
             choose_at: Instant::ZERO,
@@ -132,20 +165,48 @@ impl Busy {
         }
     }
 
+    /// Packets that one poll takes.
+    const fn budget(&self) -> i32 {
+        if self.hurry { BUDGET_IN_A_HURRY } else { BUDGET }
+    }
+
     /// Something has arrived.
     pub(crate) const fn traffic(&mut self, now: Instant) {
         self.traffic_at = Some(now);
     }
 
-    /// The polls at the beginning of a turn took so long.
-    pub(crate) fn polled(&mut self, time: Duration) {
-        self.polled = time;
-        self.polled_between(time);
+    /// All devices have been polled.
+    pub(crate) fn polled(&mut self, began: Instant, ended: Instant) {
+        self.polling = Duration(self.polling.0 + ended.since(began).0);
+        self.polled_at = ended;
     }
 
-    /// So did those within it.
-    pub(crate) fn polled_between(&mut self, time: Duration) {
-        self.polling = Duration(self.polling.0 + time.0);
+    /// A poll through this endpoint, at which nothing waited, took so long.
+    pub(crate) fn poll_took(&mut self, now: Instant, index: usize, time: Duration) {
+        self.polls += 1;
+        self.least_ns = self.least_ns.min(time.0);
+        self.asked(now, index, time.0 >= self.empty_ns + FOUND_MIN_NS);
+    }
+
+    /// An endpoint was asked; it or its poll had something, or may have.
+    pub(crate) fn asked(&mut self, now: Instant, index: usize, found: bool) {
+        if let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) {
+            poller.idle = if found { 0 } else { poller.idle.saturating_add(1) };
+            poller.polled_at = now;
+        }
+    }
+
+    /// Is this one not to be polled now?
+    pub(crate) fn is_idle(&self, now: Instant, poller: &Poller) -> bool {
+        poller.idle >= IDLE_POLLS && self.gap_ns <= BUSY_GAP_NS && now < poller.polled_at + IDLE_EVERY
+    }
+
+    /// What an empty poll takes is asked anew.
+    fn forget_polls(&mut self) {
+        let least_ns = core::mem::replace(&mut self.least_ns, u64::MAX);
+        if least_ns != u64::MAX {
+            self.empty_ns = least_ns.min(EMPTY_MAX_NS);
+        }
     }
 
     /// They found so many packets that were not dropped.
@@ -153,14 +214,19 @@ impl Busy {
         self.found += packets as u64;
     }
 
-    /// All that the polls of a turn have found is known: how often does a packet come?
-    pub(crate) fn reckon(&mut self, now: Instant) {
+    /// All that the polls of a turn have found is known, and what programs at the drivers have dropped so far, where there
+    /// are such: how often does a packet come?
+    pub(crate) fn reckon(&mut self, now: Instant, dropped: Option<u64>) {
         let found = core::mem::take(&mut self.found);
         let polling = core::mem::replace(&mut self.polling, Duration::ZERO);
         if self.mode == BusyPoll::Off {
             return;
         }
-        let dropped = polling.0.saturating_sub(found * FOUND_NS) / DROPPED_NS;
+        let fixed_ns = core::mem::take(&mut self.polls) * self.empty_ns;
+        let dropped = match dropped {
+            Some(all) => all.saturating_sub(core::mem::replace(&mut self.dropped, all)),
+            None => polling.0.saturating_sub(fixed_ns + found * FOUND_NS) / DROPPED_NS,
+        };
         let span = now.since(self.counted_at).0;
         let gap = (span / (found + dropped).max(1)).min(GAP_MAX_NS);
         // Soon for more traffic, and slowly for less.
@@ -185,9 +251,9 @@ impl Busy {
         frames.clamp(most / 4, most)
     }
 
-    /// So much that a device's queue may have been half full, or would be soon.
-    pub(crate) fn finds_much(&self) -> bool {
-        self.polled >= LONG_POLL || self.leisure() < LONG_POLL
+    /// Is it time to poll again, in the middle of something else?
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        now.since(self.polled_at).0 >= self.leisure().0 / 2
     }
 
     /// Is the loop not to sleep now?
@@ -220,12 +286,28 @@ impl Busy {
 }
 
 impl Io {
+    /// A machine is in a hurry now, or no longer.
+    pub(crate) fn set_hurry(&mut self, hurry: bool) {
+        if core::mem::replace(&mut self.busy.hurry, hurry) == hurry || self.busy.mode == BusyPoll::Off {
+            return;
+        }
+        let budget = self.busy.budget();
+        for index in 0..self.endpoints.len() {
+            if let Some(udp) = udp_at(&mut self.endpoints, index).filter(|udp| udp.pollable) {
+                // Where the kernel refuses, polls stay as long as they were.
+                let _ =
+                    sys::set_socket_option(&udp.socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL_BUDGET, budget);
+            }
+        }
+    }
+
     /// Chooses the sockets to poll: of each NAPI the one that received most.
     pub(crate) fn choose_pollers(&mut self) {
         if self.busy.mode == BusyPoll::Off || self.now < self.busy.choose_at {
             return;
         }
         self.busy.choose_at = self.now + CHOOSE_EVERY;
+        self.busy.forget_polls();
         self.find_napis();
         let Self { endpoints, busy, .. } = self;
         busy.pollers.clear();
@@ -242,7 +324,7 @@ impl Io {
             let Some(udp) = udp_at(endpoints, index) else { continue };
             udp.polls = napi != 0 && udp.pollable && (best || udp.config.shared_port);
             if udp.polls {
-                busy.pollers.push(index);
+                busy.pollers.push(Poller { index, idle: 0, polled_at: Instant::ZERO });
             }
         }
         for index in 0..endpoints.len() {
@@ -264,7 +346,7 @@ impl Io {
             let options = [
                 (libc::SO_BUSY_POLL, POLL_US),
                 (libc::SO_PREFER_BUSY_POLL, 1),
-                (libc::SO_BUSY_POLL_BUDGET, BUDGET),
+                (libc::SO_BUSY_POLL_BUDGET, self.busy.budget()),
             ];
             let set = options.map(|(name, value)| sys::set_socket_option(&udp.socket, level, name, value));
             let address = udp.local.bound().ip();
@@ -335,33 +417,78 @@ mod tests {
         assert!(!busy.is_spinning(at));
     }
 
+    /// A hundred turns in which polls take so long and find so many packets.
+    fn turns(busy: &mut Busy, polled_us: u64, found: usize, span_us: u64) {
+        for _ in 0..100 {
+            let at = busy.counted_at;
+            busy.polled(at, at + Duration::from_micros(polled_us));
+            busy.found(found);
+            busy.reckon(at + Duration::from_micros(span_us), None);
+        }
+    }
+
     #[test]
     fn the_more_comes_the_sooner_it_is_polled_again() {
         let (usual, least) = (Duration::from_micros(40), Duration::from_micros(8));
         let mut busy = Busy::new(BusyPoll::Always);
-        assert_eq!((busy.slice(usual, least), busy.part(64), busy.finds_much()), (usual, 64, false));
-        let turns = |busy: &mut Busy, polled_us: u64, found: usize, span_us: u64| {
-            for _ in 0..100 {
-                busy.polled(Duration::from_micros(polled_us));
-                busy.found(found);
-                busy.reckon(busy.counted_at + Duration::from_micros(span_us));
-            }
+        assert_eq!((busy.slice(usual, least), busy.part(64)), (usual, 64));
+        let due_after = |busy: &Busy| {
+            (0..100).find(|us| busy.is_due(busy.polled_at + Duration::from_micros(*us))).unwrap_or(100)
         };
         // At half a million packets/s, none of them dropped, all is as usual.
         turns(&mut busy, 60, 75, 150);
         assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
+        assert_eq!(due_after(&busy), 64);
         // Two million, nine of ten dropped.
         turns(&mut busy, 60, 12, 63);
         assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);
-        assert_eq!((busy.slice(usual, least).0 / 1000, busy.part(64)), (14, 18));
-        assert!(busy.finds_much() && !Busy::new(BusyPoll::Always).finds_much());
+        assert_eq!((busy.slice(usual, least).0 / 1000, busy.part(64), due_after(&busy)), (14, 18, 15));
         // However much it is, something is done; and after a pause it is as before.
         turns(&mut busy, 100, 0, 10);
         assert_eq!((busy.slice(usual, least), busy.part(64)), (least, 16));
         turns(&mut busy, 1, 0, 1000);
-        assert_eq!((busy.slice(usual, least), busy.part(64), busy.finds_much()), (usual, 64, false));
-        busy.polled(Duration::from_micros(90));
-        assert!(busy.finds_much());
+        assert_eq!((busy.slice(usual, least), busy.part(64), due_after(&busy)), (usual, 64, 100));
+    }
+
+    #[test]
+    fn what_a_poll_costs_by_itself_is_no_packet() {
+        let mut busy = Busy::new(BusyPoll::Always);
+        for round in 1..=200_u64 {
+            let at = busy.counted_at;
+            for us in [4, 5] {
+                busy.poll_took(at, 0, Duration::from_micros(us));
+            }
+            busy.polled(at, at + Duration::from_micros(9));
+            busy.found(1);
+            busy.reckon(at + Duration::from_micros(20), None);
+            if round == 100 {
+                assert!(busy.gap_ns < 2_000, "taken for packets that were dropped: {}", busy.gap_ns);
+                busy.forget_polls();
+            }
+        }
+        assert!(busy.gap_ns > 9_000, "{}", busy.gap_ns);
+        // Programs at the driver say it exactly.
+        for round in 1..=100 {
+            busy.found(1);
+            busy.reckon(busy.counted_at + Duration::from_micros(20), Some(round * 19));
+        }
+        assert_eq!(busy.gap_ns, 1000);
+    }
+
+    #[test]
+    fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
+        let mut busy = Busy::new(BusyPoll::Always);
+        busy.pollers.push(Poller { index: 3, idle: 0, polled_at: Instant::ZERO });
+        let (now, empty) = (Instant(1_000_000), Duration::from_micros(4));
+        busy.poll_took(now, 3, empty);
+        busy.forget_polls();
+        (0..IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, empty));
+        let poller = busy.pollers[0];
+        assert!(!busy.is_idle(now, &poller), "there is nothing else to do");
+        turns(&mut busy, 60, 75, 150);
+        assert!(busy.is_idle(now, &poller) && !busy.is_idle(now + IDLE_EVERY, &poller));
+        busy.poll_took(now, 3, Duration::from_micros(5));
+        assert!(!busy.is_idle(now, &busy.pollers[0]), "something came");
     }
 
     #[test]

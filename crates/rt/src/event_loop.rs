@@ -324,6 +324,7 @@ impl EventLoop {
         let now = self.io.now;
         let urgent = self.io.receive_first();
         let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
+        self.io.set_hurry(hurry);
         if urgent && hurry {
             // It leaves before the rest is looked at.
             self.work(false, Some(Duration::ZERO));

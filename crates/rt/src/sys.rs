@@ -305,9 +305,10 @@ pub(crate) fn kill(pid: u32, signal: libc::c_int) -> io::Result<()> {
     check(unsafe { libc::kill(pid, signal) }).map(drop)
 }
 
-/// Lets a process's first thread, or with 0 the calling thread, preempt all that take turns; or take turns again.
-pub(crate) fn set_preempting(pid: u32, on: bool) -> io::Result<()> {
-    let (policy, sched_priority) = if on { (libc::SCHED_FIFO, 1) } else { (libc::SCHED_OTHER, 0) };
+/// Lets a process's first thread, or with 0 the calling thread, preempt all of lower rank; with rank 0 it takes turns again.
+pub(crate) fn set_preempting(pid: u32, rank: u8) -> io::Result<()> {
+    let policy = if rank > 0 { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+    let sched_priority = rank.into();
     let pid = libc::pid_t::try_from(pid).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let parameters = libc::sched_param { sched_priority };
     // SAFETY: the kernel reads the parameters during the call.

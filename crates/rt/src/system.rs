@@ -117,13 +117,13 @@ pub fn send_signal(pid: u32, signal: ProcessSignal) -> io::Result<()> {
 }
 
 /// Lets a process's first thread, or the calling thread where none is named, run whenever it can, before all that take turns
-/// (`SCHED_FIFO`); or take turns again. What never sleeps keeps others off its core by that, but for the part that the kernel
+/// (`SCHED_FIFO`) and those of lower `rank`; with rank 0 it takes turns again. What never sleeps keeps others off its core by that, but for the part that the kernel
 /// reserves for them.
 ///
 /// # Errors
 /// Where this process may not do that, or there is no such process.
-pub fn set_preempting(pid: Option<u32>, on: bool) -> io::Result<()> {
-    sys::set_preempting(pid.unwrap_or(0), on)
+pub fn set_preempting(pid: Option<u32>, rank: u8) -> io::Result<()> {
+    sys::set_preempting(pid.unwrap_or(0), rank)
 }
 
 /// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and

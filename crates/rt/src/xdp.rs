@@ -311,6 +311,12 @@ impl Xdp {
         }
     }
 
+    /// What the programs have dropped so far.
+    pub(crate) fn dropped(&self) -> u64 {
+        let of = |totals: Totals| totals.drops().map(|(_, count)| count).sum::<u64>();
+        self.programs.iter().map(|program| of(program.totals())).sum()
+    }
+
     /// Does a ring hold something that came since the last look?
     pub(crate) fn has_waiting(&mut self) -> bool {
         self.devices.iter_mut().any(|device| {

@@ -1,11 +1,12 @@
 //! Receiving: one batch of each socket and device that has something, then what the rings hold.
 
 use super::{Arrival, ENDPOINT_TOKENS, Endpoint, Io, Kind, Origin};
+use crate::busy::BusyPoll;
 use crate::ether;
 use crate::messages::BATCH;
 use crate::sys;
 use crate::udp::{self, Received};
-use crate::xdp::Deliver;
+use crate::xdp::{Deliver, Xdp};
 use gannet_demux::Ring;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
@@ -59,8 +60,9 @@ impl Io {
         let began = self.clock.now();
         if self.busy.is_spinning(self.now) {
             for position in 0..self.busy.pollers.len() {
-                if let Some(index) = self.busy.pollers.get(position).copied() {
-                    self.ready(index, true, false);
+                let poller = self.busy.pollers.get(position).copied();
+                if let Some(poller) = poller.filter(|poller| !self.busy.is_idle(self.now, poller)) {
+                    self.ready(poller.index, true, false);
                 }
             }
         }
@@ -79,7 +81,7 @@ impl Io {
                 }
             }
         }
-        self.busy.polled(self.clock.now().since(began));
+        self.busy.polled(began, self.clock.now());
         if let Some(xdp) = &mut self.xdp {
             xdp.more = false;
         }
@@ -99,7 +101,8 @@ impl Io {
             self.busy.traffic(self.now);
         }
         self.busy.found(count);
-        self.busy.reckon(self.clock.now());
+        let dropped = self.xdp.as_ref().filter(|_| self.busy.mode != BusyPoll::Off).map(Xdp::dropped);
+        self.busy.reckon(self.clock.now(), dropped);
         if let Some(xdp) = &mut self.xdp {
             xdp.refill();
         }
@@ -109,18 +112,19 @@ impl Io {
     /// turn, and takes what is precious out of the rings. Otherwise a poll is left to the next turn: the fewer they are, and
     /// the more each finds, the less a packet costs.
     pub(crate) fn poll_between(&mut self) {
-        if !self.busy.is_spinning(self.now) || !self.busy.finds_much() {
+        let began = self.clock.now();
+        if !self.busy.is_spinning(self.now) || !self.busy.is_due(began) {
             return;
         }
-        let began = self.clock.now();
         for position in 0..self.busy.pollers.len() {
-            if let Some(index) = self.busy.pollers.get(position).copied()
-                && self.receive(index)
+            let poller = self.busy.pollers.get(position).copied();
+            if let Some(poller) = poller.filter(|poller| !self.busy.is_idle(self.now, poller))
+                && self.receive(poller.index)
             {
-                self.ready(index, true, false);
+                self.ready(poller.index, true, false);
             }
         }
-        self.busy.polled_between(self.clock.now().since(began));
+        self.busy.polled(began, self.clock.now());
         self.receive_classified(&PRECIOUS, false);
         if let Some(xdp) = &mut self.xdp {
             xdp.refill();
@@ -179,8 +183,19 @@ impl Io {
             return false;
         };
         // Asking costs less than preparing a batch for nothing.
-        if udp.polls && !udp.flowing && !sys::has_datagram(&udp.socket) {
-            return false;
+        if udp.polls && !udp.flowing {
+            let began = self.clock.now();
+            let has_one = sys::has_datagram(&udp.socket);
+            if !has_one {
+                self.busy.poll_took(self.now, index, self.clock.now().since(began));
+            }
+            if has_one || udp.config.shared_port {
+                // What comes to one of those that share a port may have been brought by the poll of another.
+                self.busy.asked(self.now, index, true);
+            }
+            if !has_one {
+                return false;
+            }
         }
         if self.spare.is_empty() {
             let Received::Some(count) = udp::discard(&udp.socket) else { return false };
