@@ -99,6 +99,9 @@ pub struct StepArguments {
     work_ns: u32,
     #[arg(long, default_value_t = 200)]
     buffer_ms: u32,
+    /// Policing off: the BSS lowers R of every second mobile instead
+    #[arg(long)]
+    lowered: bool,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -168,6 +171,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 real_time: step.real_time,
                 work_ns: step.work_ns,
                 buffer_ms: step.buffer_ms,
+                lowered: step.lowered,
                 seconds: step.seconds,
                 steps: step.steps,
             };

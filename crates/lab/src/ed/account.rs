@@ -10,6 +10,9 @@ pub const RING_LOSS_MAX: f64 = 1e-4;
 /// machine every long one has some of it.
 const AWAY_MAX: f64 = 0.02;
 
+/// A core that is slower than this part of its highest speed says what the machine is, and not what the SGSN is.
+pub const SLOW: f64 = 0.94;
+
 /// The part of a window that is excused at most while the machine had the SGSN's core.
 const EXCUSED_MAX: f64 = 0.05;
 
@@ -107,6 +110,10 @@ pub struct Step {
     pub round_trip_ns: f64,
     /// The machine had put the cores far from each other.
     pub far: bool,
+    /// How fast the SGSN's core was, as a part of the fastest it was seen; unknown where nobody has looked.
+    pub speed: Option<f64>,
+    /// It ended early for that.
+    pub given_up: bool,
     /// Every counter that was read, for the JSON.
     pub raw: BTreeMap<String, u64>,
     /// The candidate has no names for its drops: the account is not expected to close.
@@ -190,9 +197,14 @@ impl Step {
         if worst > AWAY_MAX * self.whole_s() {
             return Some(format!("the machine took a core away for {:.1} ms", worst * 1e3));
         }
-        self.far.then(|| {
-            format!("the cores were far from each other: {:.0} ns for a round trip", self.round_trip_ns)
-        })
+        if self.far {
+            return Some(format!(
+                "the cores were far from each other: {:.0} ns for a round trip",
+                self.round_trip_ns
+            ));
+        }
+        let slow = self.speed.filter(|speed| *speed < SLOW || self.given_up)?;
+        Some(format!("the core ran at {:.0} % of the speed that it had before", slow * 100.0))
     }
 
     /// Of what rings lost, what came while the machine had taken the SGSN's core away: nobody could have taken it.
@@ -270,7 +282,7 @@ impl Step {
             "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
             "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
             "core_busy_s": self.core.busy_s, "core_interrupts_s": self.core.interrupts_s,
-            "round_trip_ns": self.round_trip_ns, "far": self.far, "away_s": self.away_s,
+            "round_trip_ns": self.round_trip_ns, "far": self.far, "speed": self.speed, "given_up": self.given_up, "away_s": self.away_s,
             "away_in_window_s": self.away_in_window_s, "paused_s": self.paused_s,
             "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
             "shortfall": self.shortfall(), "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
@@ -313,6 +325,13 @@ mod tests {
         assert_eq!((step.excused_losses(), step.disturbed()), (1, None));
         step.far = true;
         assert!(step.disturbed().is_some_and(|why| why.contains("far")));
+        (step.far, step.speed) = (false, Some(0.95));
+        assert_eq!(step.disturbed(), None);
+        step.given_up = true;
+        assert!(step.disturbed().is_some_and(|why| why.contains("95 %")));
+        (step.given_up, step.speed) = (false, Some(0.8));
+        assert!(step.disturbed().is_some_and(|why| why.contains("80 %")));
+        step.speed = None;
         (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
         (step.wrong, step.intended_pps) = (0, 160.0);

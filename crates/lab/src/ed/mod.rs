@@ -19,10 +19,12 @@ pub mod flood;
 pub mod isolation;
 pub mod lengths;
 pub mod near;
+mod one_step;
 pub mod osmo;
 pub mod overhead;
 pub mod peers;
 pub mod precedence;
+pub mod pulse;
 pub mod real;
 pub mod scale;
 pub mod search;
@@ -158,6 +160,18 @@ impl Setup {
         f64::from(self.kbps) * 125.0 / f64::from(self.octets)
     }
 
+    /// Excess arises by flow control alone: nobody is policed, and the BSS gives each mobile more than it negotiated until
+    /// it lowers R for who exceeds ([`Setup::who_exceeds`]).
+    pub const fn leave_to_flow_control(&mut self) {
+        (self.policing, self.ms_rate) = (false, 4.0);
+    }
+
+    /// R of what they negotiated for those who exceed in [`bench::Bench::mix`].
+    #[must_use]
+    pub fn who_exceeds(&self) -> Lower {
+        Lower::Mobiles(Members { first: 1, stride: 2, count: self.users / 2 }, self.pps_each())
+    }
+
     /// True for a user of high precedence.
     #[must_use]
     pub const fn is_high(&self, user: u32) -> bool {
@@ -238,6 +252,8 @@ pub struct Offer {
     pub window_s: f64,
     /// Users in a burst every 10 ms, as in the thesis, or paced exactly.
     pub burst_ms: u32,
+    /// It ends early where the machine is slow, since it would be made again.
+    pub gives_up: bool,
     /// Of the dice.
     pub seed: u64,
 }

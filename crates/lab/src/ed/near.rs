@@ -1,10 +1,13 @@
-//! How far the two cores are from each other, which on a shared machine changes from second to second.
+//! How far the two cores are from each other and how fast the SGSN's is, which on a shared machine changes from second to
+//! second.
 //!
 //! A virtual machine's cores run wherever the machine below puts them. Where they share a cache, a line goes from one to
 //! the other and back in about 0.1 µs, and where they don't, in five times that; each packet takes several lines across, so
-//! that the same program forwards half as much. A step is made while they are near.
+//! that the same program forwards half as much. A step is made while they are near, and the SGSN's is fast ([`super::pulse`]).
 
+use super::account::SLOW;
 use super::bed::{LOAD_CORE, SGSN_CORE};
+use super::pulse::{Fastest, look_alone};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,7 +24,7 @@ const NEAR: f64 = 3.0;
 const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
 const WAIT_MAX: Duration = Duration::from_secs(1);
-const WAITING_MAX: f64 = 0.1;
+const WAITING_MAX: f64 = 0.15;
 /// A look that takes longer is given up: the other core does not run.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
@@ -29,7 +32,7 @@ const LOOK_MAX: Duration = Duration::from_millis(50);
 /// stranger's process takes away from a core for some milliseconds, the driver's ring of 256 places loses.
 #[derive(Debug)]
 pub struct First {
-    distance: Rc<RefCell<Distance>>,
+    cores: Rc<RefCell<Cores>>,
     group_before: Option<String>,
 }
 
@@ -46,13 +49,13 @@ impl First {
         let group = std::fs::read_to_string(AUTO_GROUP).ok();
         let before = group.and_then(|text| text.split_whitespace().last().map(str::to_owned));
         let group_before = before.filter(|_| std::fs::write(AUTO_GROUP, "-20").is_ok());
-        Ok(Self { distance: Rc::default(), group_before })
+        Ok(Self { cores: Rc::default(), group_before })
     }
 
     /// What was seen of the cores so far.
     #[must_use]
-    pub fn distance(&self) -> Rc<RefCell<Distance>> {
-        Rc::clone(&self.distance)
+    pub fn cores(&self) -> Rc<RefCell<Cores>> {
+        Rc::clone(&self.cores)
     }
 }
 
@@ -89,7 +92,7 @@ impl Preempting {
         let kept_before = before.filter(|_| std::fs::write(KEPT, "-1").is_ok());
         let this = Self { pid, kept_before };
         for who in [Some(pid), None] {
-            gannet_rt::set_preempting(who, true).map_err(|error| format!("SCHED_FIFO: {error}"))?;
+            gannet_rt::set_preempting(who, 1).map_err(|error| format!("SCHED_FIFO: {error}"))?;
         }
         Ok(this)
     }
@@ -98,39 +101,61 @@ impl Preempting {
 impl Drop for Preempting {
     fn drop(&mut self) {
         // The process may have ended.
-        let _ = gannet_rt::set_preempting(Some(self.pid), false);
-        let _ = gannet_rt::set_preempting(None, false);
+        let _ = gannet_rt::set_preempting(Some(self.pid), 0);
+        let _ = gannet_rt::set_preempting(None, 0);
         if let Some(before) = &self.kept_before {
             let _ = std::fs::write(KEPT, before);
         }
     }
 }
 
-/// What was seen so far.
+/// What was seen of the two cores so far, known to all that measure on them.
 #[derive(Debug, Clone)]
-pub struct Distance {
+pub struct Cores {
     nearest_ns: Option<f64>,
+    fastest: Fastest,
+    /// The SGSN's, when it was looked at last.
+    speed: Option<f64>,
     since: Instant,
     waited: Duration,
 }
 
-impl Default for Distance {
+impl Default for Cores {
     fn default() -> Self {
-        Self { nearest_ns: None, since: Instant::now(), waited: Duration::ZERO }
+        Self {
+            nearest_ns: None,
+            fastest: Fastest::default(),
+            speed: None,
+            since: Instant::now(),
+            waited: Duration::ZERO,
+        }
     }
 }
 
-impl Distance {
+impl Cores {
     /// A round trip between the SGSN's core, which nothing else may use meanwhile, and the calling thread's, in ns.
     ///
     /// # Errors
     /// Where no thread can be made, or the core cannot be had.
     pub fn look(&mut self) -> Result<f64, String> {
-        let mut looks = (0..LOOKS).map(|_| round_trip_ns()).collect::<Result<Vec<f64>, String>>()?;
-        looks.sort_by(f64::total_cmp);
-        let median = looks.get(LOOKS / 2).copied().unwrap_or(f64::INFINITY);
+        let looks = (0..LOOKS).map(|_| look()).collect::<Result<Vec<_>, String>>()?;
+        let (mut trips, times): (Vec<f64>, Vec<Duration>) = looks.into_iter().unzip();
+        self.speed = self.speed(&times);
+        trips.sort_by(f64::total_cmp);
+        let median = trips.get(LOOKS / 2).copied().unwrap_or(f64::INFINITY);
         self.nearest_ns = Some(self.nearest_ns.map_or(median, |nearest| nearest.min(median)));
         Ok(median)
+    }
+
+    /// What a look at the SGSN's core takes where that is fastest.
+    #[must_use]
+    pub const fn fastest(&self) -> Option<Duration> {
+        self.fastest.look()
+    }
+
+    /// How fast the SGSN's core was by some looks, as a part of the highest speed that was seen.
+    pub fn speed(&mut self, looks: &[Duration]) -> Option<f64> {
+        self.fastest.speed(looks)
     }
 
     /// True where a round trip says that the cores are near.
@@ -139,16 +164,17 @@ impl Distance {
         self.nearest_ns.is_none_or(|nearest| round_trip_ns <= nearest * NEAR)
     }
 
-    /// Waits until they are near, but not for ever, and says what a round trip takes.
+    /// Waits until they are near and the SGSN's is fast, but not for ever, and says what a round trip takes.
     ///
     /// # Errors
-    /// As for [`Distance::look`].
+    /// As for [`Cores::look`].
     pub fn wait(&mut self) -> Result<f64, String> {
         let begin = Instant::now();
         loop {
             let now = self.look()?;
             let spent = self.waited.as_secs_f64() > self.since.elapsed().as_secs_f64() * WAITING_MAX;
-            if self.is_near(now) || spent || begin.elapsed() > WAIT_MAX {
+            let is_fast = self.speed.is_none_or(|speed| speed >= SLOW);
+            if (self.is_near(now) && is_fast) || spent || begin.elapsed() > WAIT_MAX {
                 return Ok(now);
             }
             std::thread::sleep(WAIT);
@@ -157,11 +183,12 @@ impl Distance {
     }
 }
 
-fn round_trip_ns() -> Result<f64, String> {
+/// A round trip in ns, and then how long the SGSN's core takes for a look while the other one is busy as well.
+fn look() -> Result<(f64, Duration), String> {
     let ball = Arc::new(AtomicU32::new(0));
     let theirs = Arc::clone(&ball);
     let other = std::thread::Builder::new()
-        .spawn(move || -> Result<(), String> {
+        .spawn(move || -> Result<Duration, String> {
             gannet_rt::pin_to_core(SGSN_CORE).map_err(|error| format!("core {SGSN_CORE}: {error}"))?;
             let begin = Instant::now();
             for turn in 0..TURNS {
@@ -170,7 +197,7 @@ fn round_trip_ns() -> Result<f64, String> {
                 }
                 theirs.store(2 * turn + 2, Ordering::Release);
             }
-            Ok(())
+            Ok(look_alone())
         })
         .map_err(|error| format!("a thread on core {SGSN_CORE}: {error}"))?;
     let mut begin = Instant::now();
@@ -187,8 +214,10 @@ fn round_trip_ns() -> Result<f64, String> {
     let took = begin.elapsed();
     let done = ball.load(Ordering::Acquire) == 2 * TURNS;
     // Whoever gave up leaves the other one to its own clock.
-    other.join().map_err(|_| format!("the thread on core {SGSN_CORE} has ended"))??;
-    Ok(if done { took.as_secs_f64() * 1e9 / f64::from(TURNS - 1) } else { f64::INFINITY })
+    let _ = look_alone();
+    let alone = other.join().map_err(|_| format!("the thread on core {SGSN_CORE} has ended"))??;
+    let trip_ns = if done { took.as_secs_f64() * 1e9 / f64::from(TURNS - 1) } else { f64::INFINITY };
+    Ok((trip_ns, alone))
 }
 
 /// Waits for a value; false where it takes too long.
@@ -213,7 +242,7 @@ mod tests {
 
     #[test]
     fn near_is_relative_to_the_nearest_seen() {
-        let mut distance = Distance::default();
+        let mut distance = Cores::default();
         assert!(distance.is_near(1e9), "nothing is known yet");
         distance.nearest_ns = Some(100.0);
         assert!(distance.is_near(150.0) && !distance.is_near(500.0) && !distance.is_near(f64::INFINITY));
@@ -227,7 +256,7 @@ mod tests {
         }
         let there = Arc::new(AtomicU32::new(0));
         assert!(!wait_for(&there, 1, Instant::now()), "nobody answers");
-        let mut distance = Distance::default();
+        let mut distance = Cores::default();
         let looked = distance.look().expect("two cores");
         assert!(looked > 0.0);
         assert_eq!(distance.nearest_ns, Some(looked));

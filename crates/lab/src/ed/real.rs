@@ -1,12 +1,13 @@
 //! Chains of processes and network namespaces: the SGSN under test on one core, this process on the other.
 
-use super::account::{Delay, GroupCount, Step};
-use super::bed::{Bed, CoreClock, LOAD_CORE, ProcessClock, Receive, SGSN_CORE};
-use super::near::{Distance, First, Preempting};
-use super::shape::{GB_LOAD_PORT, STRANGE, STRANGERS, attach, bucket, load_config, refused, start_traffic};
+use super::account::Step;
+use super::bed::{Bed, LOAD_CORE, Receive};
+use super::near::{Cores, First};
+use super::one_step::total;
+use super::shape::{GB_LOAD_PORT, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::slabs::Slabs;
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
-use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, StepResult, Traffic};
+use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, Traffic};
 use crate::load::{Load, pdp_address};
 use crate::testbed::{self, Process, TestbedError};
 use gannet_ops::vty;
@@ -162,7 +163,7 @@ impl RealLab {
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
-            distance: self.first.as_ref().map(First::distance),
+            cores: self.first.as_ref().map(First::cores),
             nameless: candidate == Candidate::Osmo,
             polls: candidate != Candidate::Osmo,
         })
@@ -233,7 +234,7 @@ impl Lab for RealLab {
             lowered_cells: Vec::new(),
             lowered_mobiles: Vec::new(),
             stop: Arc::clone(&self.stop),
-            distance: self.first.as_ref().map(First::distance),
+            cores: self.first.as_ref().map(First::cores),
             nameless: true,
             polls: true,
         };
@@ -256,29 +257,20 @@ pub(super) struct RealChain {
     pub(super) setup: Setup,
     pub(super) gannet: PathBuf,
     pub(super) vty: Option<&'static str>,
-    bare: Option<Bare>,
+    pub(super) bare: Option<Bare>,
     /// In octets, before the first mobile attached.
     resident_before: u64,
     lowered_cells: Vec<u32>,
     lowered_mobiles: Vec<u32>,
-    stop: Arc<AtomicBool>,
-    distance: Option<Rc<RefCell<Distance>>>,
-    nameless: bool,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) cores: Option<Rc<RefCell<Cores>>>,
+    pub(super) nameless: bool,
     /// The process never sleeps: when it does not run, its core was taken away.
-    polls: bool,
-}
-
-/// What is looked at when the window begins, and when it ends.
-#[derive(Debug)]
-struct Mark {
-    at_s: f64,
-    groups: Vec<GroupResult>,
-    core: CoreClock,
-    process: ProcessClock,
+    pub(super) polls: bool,
 }
 
 impl RealChain {
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         if self.stop.load(Relaxed) { Err(TestbedError::Interrupted.to_string()) } else { Ok(()) }
     }
 
@@ -322,7 +314,7 @@ impl RealChain {
     }
 
     /// Who was read: only those who exceed are dropped by flow control after the stack has worked on them.
-    fn note_reads(&self, step: &mut Step) {
+    pub(super) fn note_reads(&self, step: &mut Step) {
         if self.nameless || !step.groups.iter().any(|group| group.name == "bad") {
             return;
         }
@@ -335,7 +327,7 @@ impl RealChain {
 
     /// Waits until nothing is queued any more, or as long as anybody may be waited for, and reads both sides at a moment
     /// at which nothing moves between them.
-    fn settle(&mut self) -> Result<(BTreeMap<String, u64>, Vec<GroupResult>), String> {
+    pub(super) fn settle(&mut self) -> Result<(BTreeMap<String, u64>, Vec<GroupResult>), String> {
         let until = Instant::now() + SETTLE_MAX;
         loop {
             self.check()?;
@@ -353,15 +345,18 @@ impl RealChain {
     }
 
     /// Has the SGSN's core to itself for a look at how far it is; NaN where this process does not go first.
-    fn distance(&self, look: impl FnOnce(&mut Distance) -> Result<f64, String>) -> Result<f64, String> {
-        let Some(distance) = &self.distance else { return Ok(f64::NAN) };
+    pub(super) fn distance(
+        &self,
+        look: impl FnOnce(&mut Cores) -> Result<f64, String>,
+    ) -> Result<f64, String> {
+        let Some(cores) = &self.cores else { return Ok(f64::NAN) };
         self.process.signal(ProcessSignal::Stop);
-        let result = look(&mut distance.borrow_mut());
+        let result = look(&mut cores.borrow_mut());
         self.process.signal(ProcessSignal::Continue);
         result
     }
 
-    fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
+    pub(super) fn counters(&self) -> Result<BTreeMap<String, u64>, String> {
         let mut all = BTreeMap::new();
         if let Some(address) = self.vty {
             let address = address.parse().map_err(text)?;
@@ -374,115 +369,6 @@ impl RealChain {
             all.extend(peers::read_counters(self.process.last_words().lines().last().unwrap_or_default()));
         }
         Ok(all)
-    }
-}
-
-/// Has a turn again and again while a step runs, and while it is waited for what is under way.
-pub(super) type Turn<'a> = dyn FnMut(&mut Load, &mut Traffic, Duration) + 'a;
-
-impl RealChain {
-    /// Lets the generator run, and looks when the window begins and when it ends.
-    fn run(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<(StepResult, Mark, Mark), String> {
-        let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
-        let (mut marks, mut failed) = (Vec::<Mark>::new(), None);
-        let (load, stop, pid) = (&mut self.load, &self.stop, self.process.pid());
-        let mut turn = |traffic: &mut Traffic, elapsed: Duration| {
-            if let Some(load) = load {
-                match load.poll_once() {
-                    Ok(()) => also(load, traffic, elapsed),
-                    Err(error) => drop(failed.get_or_insert(error.to_string())),
-                }
-            }
-            if stop.load(Relaxed) {
-                traffic.stop();
-            }
-            let at_s = elapsed.as_secs_f64();
-            let due = match marks.len() {
-                0 => at_s >= from,
-                1 => at_s >= to,
-                _ => false,
-            };
-            if due {
-                match (CoreClock::read(SGSN_CORE), ProcessClock::read(pid)) {
-                    (Ok(core), Ok(process)) => {
-                        marks.push(Mark { at_s, groups: traffic.so_far(), core, process });
-                    }
-                    (Err(error), _) | (_, Err(error)) => failed = Some(error.to_string()),
-                }
-            }
-        };
-        let duration = Duration::from_secs_f64(to);
-        let first = self.polls && self.distance.is_some();
-        let preempting = first.then(|| Preempting::new(pid)).transpose()?;
-        let traffic = &mut self.traffic;
-        let result = self.bed.at_load(|| traffic.run(duration, &mut turn)).map_err(text)?.map_err(text)?;
-        drop(preempting);
-        if let Some(why) = failed {
-            return Err(why);
-        }
-        let mut marks = marks.into_iter();
-        match (marks.next(), marks.next()) {
-            (Some(start), Some(end)) => Ok((result, start, end)),
-            _ if self.stop.load(Relaxed) => self.check().and(Err("stopped".to_owned())),
-            _ => Err("the step was over before its window".to_owned()),
-        }
-    }
-
-    /// A step in which something else happens at the same time.
-    pub(super) fn step_with(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Step, String> {
-        self.check()?;
-        self.process.check().map_err(text)?;
-        self.configure(offer)?;
-        let distance = self.distance(Distance::wait)?;
-        let before = self.counters()?;
-        let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
-        let (result, start, end) = self.run(offer, also)?;
-        self.check()?;
-        let away_s = clock.away_since_s().map_err(text)?;
-        let distance = distance.max(self.distance(Distance::look)?);
-        self.process.check().map_err(text)?;
-        let (after, groups) = self.settle()?;
-        let moved: BTreeMap<String, u64> = after
-            .iter()
-            .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
-            .collect();
-        let mut step = Step {
-            window_s: end.at_s - start.at_s,
-            // The window ends a little after the generator: what waits at its end still has a chance to come.
-            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>() * offer.window_s
-                / (end.at_s - start.at_s),
-            groups: offer
-                .groups
-                .iter()
-                .zip(0_u8..)
-                .map(|(g, n)| group_count(g, Group(n), &groups, &start, &end))
-                .collect(),
-            unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
-            // Also that of the load's end of Gb, which the sink has to empty in time.
-            ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
-            wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
-            core: end.core.since(&start.core),
-            away_s: self.polls.then_some(away_s),
-            away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
-            paused_s: result.paused.as_secs_f64(),
-            round_trip_ns: distance,
-            far: self.distance.as_ref().is_some_and(|seen| !seen.borrow().is_near(distance)),
-            drops: peers::drops(&moved),
-            queued: peers::queued(&after),
-            nameless: self.nameless,
-            ..Step::default()
-        };
-        if self.setup.uplink {
-            super::uplink::note_lost(&mut step, &moved);
-        }
-        self.note_reads(&mut step);
-        step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
-        step.raw.insert("refused_gn".to_owned(), result.gn.refused);
-        step.raw.insert("refused_gb".to_owned(), result.gb.refused);
-        step.raw.insert("unmarked".to_owned(), result.unmarked);
-        step.raw.insert("other_step".to_owned(), total(&groups, |g| g.other_step));
-        step.raw.insert("reordered".to_owned(), total(&groups, |g| g.reordered));
-        Ok(step)
     }
 }
 
@@ -557,46 +443,4 @@ pub(super) fn resident(process: &Process) -> Result<u64, String> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
     kib.map(|kib| kib * 1024).ok_or_else(|| format!("{path}: no VmRSS"))
-}
-
-fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {
-    groups.iter().map(what).sum()
-}
-
-fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
-    groups.iter().find(|result| result.group == group.0)
-}
-
-fn group_count(
-    group: &super::Group,
-    number: Group,
-    all: &[GroupResult],
-    start: &Mark,
-    end: &Mark,
-) -> GroupCount {
-    let (Some(all), Some(first), Some(last)) =
-        (find(all, number), find(&start.groups, number), find(&end.groups, number))
-    else {
-        return GroupCount { name: group.name, due_pps: group.due_pps(), ..GroupCount::default() };
-    };
-    let latency = &all.latency;
-    #[expect(clippy::cast_precision_loss, reason = "ns of a delay")]
-    let us = |ns: u64| ns as f64 / 1000.0;
-    GroupCount {
-        name: group.name,
-        due_pps: group.due_pps(),
-        offered: last.offered - first.offered,
-        delivered: last.delivered - first.delivered,
-        read: None,
-        offered_all: all.offered,
-        delivered_all: all.delivered,
-        delay: Delay {
-            count: latency.count(),
-            mean_us: us(latency.mean_ns()),
-            p50_us: us(latency.quantile_ns(0.5)),
-            p90_us: us(latency.quantile_ns(0.9)),
-            p99_us: us(latency.quantile_ns(0.99)),
-            max_us: us(latency.max_ns()),
-        },
-    }
 }

@@ -27,6 +27,8 @@ pub struct Ask {
     pub work_ns: u32,
     /// Buffering in ms of each mobile's rate.
     pub buffer_ms: u32,
+    /// No policing, but FLOW-CONTROL-MS for every second mobile.
+    pub lowered: bool,
     /// Length of each step in s.
     pub seconds: f64,
     /// How many steps.
@@ -46,6 +48,9 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let mut setup = bench.setup(super::throughput::KBPS);
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     setup.real_time = ask.real_time;
+    if ask.lowered {
+        setup.leave_to_flow_control();
+    }
     let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
     if let Some(bare) = bare.filter(|bare| *bare != Bare::TwoRings) {
         offer.groups = bare_groups(bare, &setup, ask.pps, ask.exceeding);
@@ -59,6 +64,9 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
         },
         (None, None) => return Err(format!("'{}' is neither a candidate nor a bare loop", ask.who)),
     };
+    if ask.lowered {
+        chain.lower(&setup.who_exceeds())?;
+    }
     for seed in 0..ask.steps {
         offer.seed = u64::from(seed);
         say(&line(&chain.step(&offer)?));
@@ -68,7 +76,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
 
 fn line(step: &Step) -> String {
     let mut text = format!(
-        "offered {:.1} kpps, delivered {:.1} kpps, core busy {:.0} % (interrupts {:.0} %, stolen {:.0} %; away {:.1} ms, generator {:.1} ms; round trip {:.0} ns), ring {}, waiting {}, drops {:?}",
+        "offered {:.1} kpps, delivered {:.1} kpps, core busy {:.0} % (interrupts {:.0} %, stolen {:.0} %; away {:.1} ms, generator {:.1} ms; round trip {:.0} ns, speed {:.2}), ring {}, waiting {}, drops {:?}",
         step.offered_pps() / 1e3,
         step.delivered_pps() / 1e3,
         step.core.busy_s / step.core.wall_s * 100.0,
@@ -77,6 +85,7 @@ fn line(step: &Step) -> String {
         step.away_s.unwrap_or(f64::NAN) * 1e3,
         step.paused_s * 1e3,
         step.round_trip_ns,
+        step.speed.unwrap_or(f64::NAN),
         step.ring_losses,
         step.queued,
         step.drops

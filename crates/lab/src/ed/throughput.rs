@@ -5,7 +5,7 @@ use super::account::Step;
 use super::bench::{Axis, BRIEF, Bench, COARSE, FINE, Found, ROUGH, Runner, bare_groups, cap, s_f};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
-use super::{Bare, Candidate, Chain, Lower, Members, Setup, lengths, osmo, thesis};
+use super::{Bare, Candidate, Chain, Lower, Setup, lengths, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -163,7 +163,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             (setup.work_ns, setup.policing) = (work_ns, policing);
             if !policing {
                 // Until the BSS lowers it for half of the users.
-                setup.ms_rate = 4.0;
+                setup.leave_to_flow_control();
             }
             panels.push(configuration(bench, setup)?);
         }
@@ -201,9 +201,8 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup) -> Result<Curves, String> 
     };
     let mut runners = bench.start(candidates, &setup)?;
     if !setup.policing {
-        let bad = Members { first: 1, stride: 2, count: setup.users / 2 };
         for runner in &mut runners {
-            bench.turn(runner, |_, chain| chain.lower(&Lower::Mobiles(bad, setup.pps_each())))?;
+            bench.turn(runner, |_, chain| chain.lower(&setup.who_exceeds()))?;
         }
     }
     let with_work: &[f64] = &FRACTIONS_WITH_WORK;

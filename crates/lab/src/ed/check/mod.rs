@@ -93,6 +93,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
     let members = Members { first: 0, stride: 1, count: setup.users };
     let (pps_each, spacing) = (due_pps_each * times, Spacing::Exponential);
     Offer {
+        gives_up: false,
         groups: vec![super::Group { name: "all", members, pps_each, due_pps_each, spacing, begins_s: 0.0 }],
         unknown_pps: 0.0,
         octets: setup.octets,

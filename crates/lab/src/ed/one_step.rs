@@ -1,0 +1,207 @@
+//! One step of a real chain: the generator runs, both sides are read when the window begins and when it ends, and the account
+//! is drawn up when nothing is under way any more.
+
+use super::account::{Delay, GroupCount, Step};
+use super::bed::{CoreClock, ProcessClock, SGSN_CORE};
+use super::near::{Cores, Preempting};
+use super::pulse::Pulse;
+use super::real::RealChain;
+use super::shape::STRANGE;
+use super::{Offer, peers};
+use crate::load::Load;
+use crate::load::traffic::{Group, GroupResult, StepResult, Traffic};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// What is looked at when the window begins, and when it ends.
+#[derive(Debug)]
+struct Mark {
+    at_s: f64,
+    groups: Vec<GroupResult>,
+    core: CoreClock,
+    process: ProcessClock,
+}
+
+/// Has a turn again and again while a step runs, and while it is waited for what is under way.
+pub(super) type Turn<'a> = dyn FnMut(&mut Load, &mut Traffic, Duration) + 'a;
+
+/// What the generator and the looks at the window's ends have given.
+struct Ran {
+    result: StepResult,
+    start: Mark,
+    end: Mark,
+    speed: Option<f64>,
+    given_up: bool,
+}
+
+impl Mark {
+    fn take(at_s: f64, groups: Vec<GroupResult>, pid: u32) -> Result<Self, String> {
+        let core = CoreClock::read(SGSN_CORE).map_err(text)?;
+        let process = ProcessClock::read(pid).map_err(text)?;
+        Ok(Self { at_s, groups, core, process })
+    }
+}
+
+impl RealChain {
+    /// Lets the generator run, and looks when the window begins and when it ends. Where the step is given up, all of it is the
+    /// window.
+    fn run(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Ran, String> {
+        let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
+        let (load, stop, pid) = (&mut self.load, &self.stop, self.process.pid());
+        let first = self.polls && self.cores.is_some();
+        let fastest = self.cores.as_ref().and_then(|cores| cores.borrow().fastest());
+        let pulse = first.then(|| Pulse::start(fastest)).transpose()?;
+        let preempting = first.then(|| Preempting::new(pid)).transpose()?;
+        // Nothing of this step has been counted yet.
+        let mut marks = vec![Mark::take(0.0, Vec::new(), pid)?];
+        let (mut failed, mut given_up) = (None, false);
+        let mut turn = |traffic: &mut Traffic, elapsed: Duration| {
+            if let Some(load) = load {
+                match load.poll_once() {
+                    Ok(()) => also(load, traffic, elapsed),
+                    Err(error) => drop(failed.get_or_insert(error.to_string())),
+                }
+            }
+            let at_s = elapsed.as_secs_f64();
+            given_up |= offer.gives_up && at_s < to && pulse.as_ref().is_some_and(Pulse::is_slow);
+            if given_up || stop.load(Relaxed) {
+                traffic.stop();
+            }
+            let due = match marks.len() {
+                1 => at_s >= from,
+                2 => at_s >= to,
+                _ => false,
+            };
+            if due || (given_up && marks.len() < 3) {
+                if given_up {
+                    marks.truncate(1);
+                }
+                match Mark::take(at_s, traffic.so_far(), pid) {
+                    Ok(mark) => marks.push(mark),
+                    Err(error) => drop(failed.get_or_insert(error)),
+                }
+            }
+        };
+        let duration = Duration::from_secs_f64(to);
+        let traffic = &mut self.traffic;
+        let result = self.bed.at_load(|| traffic.run(duration, &mut turn)).map_err(text)?.map_err(text)?;
+        let looks = pulse.map(Pulse::end).unwrap_or_default();
+        drop(preempting);
+        let speed = self.cores.as_ref().and_then(|cores| cores.borrow_mut().speed(&looks));
+        if let Some(why) = failed {
+            return Err(why);
+        }
+        self.check()?;
+        match (marks.pop(), marks.pop(), marks.is_empty() == given_up) {
+            (Some(end), Some(start), true) => Ok(Ran { result, start, end, speed, given_up }),
+            _ => Err("the step was over before its window".to_owned()),
+        }
+    }
+
+    /// A step in which something else happens at the same time.
+    pub(super) fn step_with(&mut self, offer: &Offer, also: &mut Turn<'_>) -> Result<Step, String> {
+        self.check()?;
+        self.process.check().map_err(text)?;
+        self.configure(offer)?;
+        let distance = self.distance(Cores::wait)?;
+        let before = self.counters()?;
+        let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
+        let Ran { result, start, end, speed, given_up } = self.run(offer, also)?;
+        self.check()?;
+        let away_s = clock.away_since_s().map_err(text)?;
+        let distance = distance.max(self.distance(Cores::look)?);
+        self.process.check().map_err(text)?;
+        let (after, groups) = self.settle()?;
+        let moved: BTreeMap<String, u64> = after
+            .iter()
+            .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
+            .collect();
+        let mut step = Step {
+            window_s: end.at_s - start.at_s,
+            // The window ends a little after the generator: what waits at its end still has a chance to come.
+            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>() * offer.window_s
+                / (end.at_s - start.at_s),
+            groups: offer
+                .groups
+                .iter()
+                .zip(0_u8..)
+                .map(|(g, n)| group_count(g, Group(n), &groups, &start, &end))
+                .collect(),
+            unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
+            // Also that of the load's end of Gb, which the sink has to empty in time.
+            ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
+            wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
+            core: end.core.since(&start.core),
+            away_s: self.polls.then_some(away_s),
+            away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
+            paused_s: result.paused.as_secs_f64(),
+            round_trip_ns: distance,
+            far: self.cores.as_ref().is_some_and(|cores| !cores.borrow().is_near(distance)),
+            speed,
+            given_up,
+            drops: peers::drops(&moved),
+            queued: peers::queued(&after),
+            nameless: self.nameless,
+            ..Step::default()
+        };
+        if self.setup.uplink {
+            super::uplink::note_lost(&mut step, &moved);
+        }
+        self.note_reads(&mut step);
+        step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
+        step.raw.insert("refused_gn".to_owned(), result.gn.refused);
+        step.raw.insert("refused_gb".to_owned(), result.gb.refused);
+        step.raw.insert("unmarked".to_owned(), result.unmarked);
+        step.raw.insert("other_step".to_owned(), total(&groups, |g| g.other_step));
+        step.raw.insert("reordered".to_owned(), total(&groups, |g| g.reordered));
+        Ok(step)
+    }
+}
+
+/// Of all groups.
+pub(super) fn total(groups: &[GroupResult], what: impl Fn(&GroupResult) -> u64) -> u64 {
+    groups.iter().map(what).sum()
+}
+
+fn find(groups: &[GroupResult], group: Group) -> Option<&GroupResult> {
+    groups.iter().find(|result| result.group == group.0)
+}
+
+fn group_count(
+    group: &super::Group,
+    number: Group,
+    all: &[GroupResult],
+    start: &Mark,
+    end: &Mark,
+) -> GroupCount {
+    let (Some(all), Some(last)) = (find(all, number), find(&end.groups, number)) else {
+        return GroupCount { name: group.name, due_pps: group.due_pps(), ..GroupCount::default() };
+    };
+    let (offered, delivered) =
+        find(&start.groups, number).map_or((0, 0), |first| (first.offered, first.delivered));
+    let latency = &all.latency;
+    #[expect(clippy::cast_precision_loss, reason = "ns of a delay")]
+    let us = |ns: u64| ns as f64 / 1000.0;
+    GroupCount {
+        name: group.name,
+        due_pps: group.due_pps(),
+        offered: last.offered - offered,
+        delivered: last.delivered - delivered,
+        read: None,
+        offered_all: all.offered,
+        delivered_all: all.delivered,
+        delay: Delay {
+            count: latency.count(),
+            mean_us: us(latency.mean_ns()),
+            p50_us: us(latency.quantile_ns(0.5)),
+            p90_us: us(latency.quantile_ns(0.9)),
+            p99_us: us(latency.quantile_ns(0.99)),
+            max_us: us(latency.max_ns()),
+        },
+    }
+}
