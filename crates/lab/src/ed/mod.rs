@@ -169,7 +169,8 @@ impl Setup {
     /// R of what they negotiated for those who exceed in [`bench::Bench::mix`].
     #[must_use]
     pub fn who_exceeds(&self) -> Lower {
-        Lower::Mobiles(Members { first: 1, stride: 2, count: self.users / 2 }, self.pps_each())
+        let (first, count) = (self.real_time + 1, (self.users - self.real_time) / 2);
+        Lower::Mobiles(Members { first, stride: 2, count }, self.pps_each())
     }
 
     /// True for a user of high precedence.
