@@ -57,8 +57,11 @@ const CHOOSE_EVERY: Duration = Duration::from_millis(100);
 /// What a packet takes of a poll that is found, and one that is dropped, in ns, where nobody tells how many there were.
 const FOUND_NS: u64 = 800;
 const DROPPED_NS: u64 = 400;
-/// Packets that may come between two polls: a quarter of what a veth's queue holds, since they come in bursts too.
+/// Packets that may come between two polls in any case: a quarter of what a veth's queue holds.
 const BETWEEN_POLLS: u64 = 64;
+/// Where they come slowly all that the queue holds may come, but for those of so many ns: the loop itself may be late.
+const QUEUE: u64 = 256;
+const KEPT_NS: u64 = 100_000;
 /// What a poll takes that finds nothing is the least that one took within [`CHOOSE_EVERY`], but no more than this, in ns.
 const EMPTY_MAX_NS: u64 = 6_000;
 /// A poll that took so much more found something, in ns.
@@ -66,7 +69,7 @@ const FOUND_MIN_NS: u64 = 400;
 /// A device at which so many polls in a row have found nothing is polled only so often while packets come elsewhere at
 /// no more than this distance: a poll costs as much as some packets.
 const IDLE_POLLS: u32 = 8;
-const IDLE_EVERY: Duration = Duration::from_micros(50);
+const IDLE_EVERY: Duration = Duration::from_micros(100);
 const BUSY_GAP_NS: u64 = 10_000;
 /// From one packet to the next, where there is little to do.
 const GAP_MAX_NS: u64 = 1_000_000;
@@ -227,17 +230,23 @@ impl Busy {
             Some(all) => all.saturating_sub(core::mem::replace(&mut self.dropped, all)),
             None => polling.0.saturating_sub(fixed_ns + found * FOUND_NS) / DROPPED_NS,
         };
-        let span = now.since(self.counted_at).0;
-        let gap = (span / (found + dropped).max(1)).min(GAP_MAX_NS);
+        let span = now.since(self.counted_at).0.min(GAP_MAX_NS);
+        if found + dropped == 0 {
+            // The next one is still to come: it will not have come sooner than this.
+            self.gap_ns = self.gap_ns.max(span);
+            return;
+        }
+        let gap = span / (found + dropped);
         // Soon for more traffic, and slowly for less.
         self.gap_ns =
             if gap < self.gap_ns { u64::midpoint(gap, self.gap_ns) } else { (gap + 7 * self.gap_ns) / 8 };
         self.counted_at = now;
     }
 
-    /// How long the loop may do something else than to poll.
-    pub(crate) const fn leisure(&self) -> Duration {
-        Duration(self.gap_ns * BETWEEN_POLLS)
+    /// How long the loop may do something else than to poll. What is urgent does not wait behind a whole queue.
+    pub(crate) fn leisure(&self) -> Duration {
+        let slack_ns = (self.gap_ns * QUEUE).saturating_sub(KEPT_NS);
+        Duration(if self.hurry { 0 } else { slack_ns }.max(self.gap_ns * BETWEEN_POLLS))
     }
 
     /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then.
@@ -435,10 +444,13 @@ mod tests {
         let due_after = |busy: &Busy| {
             (0..100).find(|us| busy.is_due(busy.polled_at + Duration::from_micros(*us))).unwrap_or(100)
         };
-        // At half a million packets/s, none of them dropped, all is as usual.
+        // At half a million packets/s, none of them dropped, all is as usual, and half a queue with room may come.
         turns(&mut busy, 60, 75, 150);
         assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
-        assert_eq!(due_after(&busy), 64);
+        assert_eq!(due_after(&busy), 100);
+        busy.hurry = true;
+        assert_eq!(due_after(&busy), 64, "what is urgent waits behind less");
+        busy.hurry = false;
         // Two million, nine of ten dropped.
         turns(&mut busy, 60, 12, 63);
         assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);
@@ -448,6 +460,18 @@ mod tests {
         assert_eq!((busy.slice(usual, least), busy.part(64)), (least, 16));
         turns(&mut busy, 1, 0, 1000);
         assert_eq!((busy.slice(usual, least), busy.part(64), due_after(&busy)), (usual, 64, 100));
+    }
+
+    #[test]
+    fn a_turn_in_which_nothing_comes_is_no_packet() {
+        let mut busy = Busy::new(BusyPoll::Always);
+        turns(&mut busy, 60, 75, 150);
+        // A packet each millisecond, turns of 5 µs.
+        for turn in 1..=4000_u64 {
+            busy.found(usize::from(turn.is_multiple_of(200)));
+            busy.reckon(Instant(15_000_000 + turn * 5_000), Some(0));
+        }
+        assert!(busy.gap_ns >= 900_000, "{}", busy.gap_ns);
     }
 
     #[test]
