@@ -64,6 +64,9 @@ pub enum LabCommand {
         /// UDP port of the BSS
         #[arg(long)]
         port: u16,
+        /// How long it works on each packet that it forwards
+        #[arg(long, default_value_t = 0)]
+        work_ns: u32,
     },
     /// A host for downloads: one file of octets over HTTP
     #[command(hide = true)]
@@ -178,10 +181,10 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             ed::step::run(gannet, &ask, &step.out, &mut |line| println!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Bare { name, users, real_time, cells, peer, port } => {
+        LabCommand::Bare { name, users, real_time, cells, peer, port, work_ns } => {
             let bare = ed::Bare::named(&name).ok_or_else(|| format!("there is no bare loop '{name}'"))?;
             let peer = ed::bed::parse_ethernet(&peer).ok_or_else(|| format!("'{peer}' is no address"))?;
-            ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port })?;
+            ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Serve { bind, octets, seed } => {

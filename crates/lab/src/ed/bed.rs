@@ -304,12 +304,13 @@ impl CoreClock {
             at(self).saturating_sub(at(earlier)) as f64 / TICKS_PER_S
         };
         // user nice system idle iowait irq softirq steal
-        let interrupts_s = ticks(5) + ticks(6);
+        let wall_s = self.at.duration_since(earlier.at).as_secs_f64();
         CoreTime {
-            busy_s: ticks(0) + ticks(1) + ticks(2) + interrupts_s,
-            interrupts_s,
+            // The kernel takes the time of a pause, and guesses by its ticks what a core was busy with.
+            busy_s: (wall_s - ticks(3) - ticks(4) - ticks(7)).max(0.0),
+            interrupts_s: ticks(5) + ticks(6),
             stolen_s: ticks(7),
-            wall_s: self.at.duration_since(earlier.at).as_secs_f64(),
+            wall_s,
         }
     }
 }
@@ -396,9 +397,12 @@ mod tests {
     fn a_core_is_busy_with_softirq_as_well_and_not_with_what_is_stolen() {
         let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 50 1000 7 1 40 5 0 0\ncpu1 1 2 3 4 5 6 7 8 0 0\n";
         let earlier = CoreClock { ticks: parse(text, 0).unwrap(), at: Instant::now() };
-        let later = CoreClock { ticks: [150, 0, 60, 1020, 7, 2, 80, 9], at: earlier.at };
+        let later = CoreClock {
+            ticks: [150, 0, 60, 1020, 7, 2, 80, 9],
+            at: earlier.at + Duration::from_millis(1260),
+        };
         let time = later.since(&earlier);
-        assert!((time.busy_s - 1.01).abs() < 1e-9, "{time:?}");
+        assert!((time.busy_s - 1.02).abs() < 1e-9, "{time:?}");
         assert!((time.interrupts_s - 0.41).abs() < 1e-9 && (time.stolen_s - 0.04).abs() < 1e-9);
         assert_eq!(parse(text, 1).unwrap()[7], 8);
         assert!(parse(text, 2).is_none());

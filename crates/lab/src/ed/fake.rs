@@ -1,7 +1,8 @@
 //! A laboratory that is arithmetic: what the experiments conclude from a machine that is known.
 
 use super::account::{CoreTime, Delay, GroupCount, Step};
-use super::bench::{Bench, Sizes};
+use super::bench::{Again, Bench, Sizes};
+use super::conditions::Conditions;
 use super::{Bare, Candidate, Chain, Group, Lab, Lower, Offer, Setup};
 use crate::report::{Options, Report, Size};
 use std::collections::BTreeMap;
@@ -142,7 +143,7 @@ impl Lab for FakeLab {
 
     fn bare(&mut self, bare: Bare, setup: &Setup) -> Result<Box<dyn Chain>, String> {
         Ok(Box::new(FakeChain {
-            forward_s: if bare == Bare::Drop { 1.0 } else { 1.5e-6 },
+            forward_s: if bare == Bare::Drop { 1.0 } else { 1.5e-6 + f64::from(setup.work_ns) * 1e-9 },
             drop_s: Some(0.0),
             bare_drop: bare == Bare::Drop,
             leaks: false,
@@ -199,6 +200,102 @@ fn a_machine_that_serves_in_order_of_arrival_does_not() {
         let report = run(FakeLab { is_broken: true, leaks: false }, name, experiment);
         assert!(name == "ed-overhead" || !report.holds(), "{}", report.table());
     }
+}
+
+/// A chain whose steps are known.
+struct Script(Vec<Step>);
+
+impl Chain for Script {
+    fn step(&mut self, offer: &Offer) -> Result<Step, String> {
+        let mut step = self.0.remove(0);
+        step.given_up &= offer.gives_up;
+        Ok(step)
+    }
+    fn lower(&mut self, _: &Lower) -> Result<(), String> {
+        Ok(())
+    }
+    fn raise(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    fn resident_octets(&mut self) -> Result<(u64, u64), String> {
+        Ok((0, 0))
+    }
+    fn pause(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    fn resume(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A step at such a speed, which delivered so much of 1000 packets; what is missing was dropped.
+fn step_of(speed: f64, delivered: u64) -> Step {
+    let group = GroupCount {
+        name: "good",
+        due_pps: 1000.0,
+        offered: 1000,
+        delivered,
+        offered_all: 1000,
+        delivered_all: delivered,
+        ..GroupCount::default()
+    };
+    let drops = BTreeMap::from([("over_rate".to_owned(), 1000 - delivered)]);
+    Step {
+        window_s: 1.0,
+        intended_pps: 1000.0,
+        groups: vec![group],
+        drops,
+        speed: Some(speed),
+        round_trip_ns: 100.0,
+        ..Step::default()
+    }
+}
+
+/// Which of these steps counts, and whether the run is sound.
+fn which(again: Again<'_>, mut steps: Vec<Step>) -> (usize, bool) {
+    let count = steps.len();
+    let mut lab = FakeLab { is_broken: false, leaks: false };
+    let mut bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
+    let offer = Offer { is_patient: true, ..bench.offer(&bench.setup(448), Vec::new()) };
+    // Whatever comes after them is not asked for.
+    steps.push(step_of(1.0, 0));
+    let mut script = Script(steps);
+    bench.step_again(&mut script, &Vec::new(), &offer, again).unwrap();
+    let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
+    (count - script.0.len(), bench.report("x", &options).holds())
+}
+
+#[test]
+fn a_step_that_says_nothing_is_made_again() {
+    let (slow, good, bad) = (step_of(0.8, 1000), step_of(1.0, 1000), step_of(1.0, 900));
+    assert_eq!(which(Again::Disturbed, vec![slow.clone(), good.clone()]), (1, true));
+    // Who delivers although the machine is slow has delivered.
+    assert_eq!(which(Again::Missed(0.99), vec![slow.clone(), good.clone()]), (0, true));
+    assert_eq!(which(Again::Missed(0.99), vec![step_of(0.8, 900), bad.clone(), good.clone()]), (1, true));
+    assert_eq!(which(Again::Lost("good"), vec![step_of(0.8, 900), slow.clone(), good.clone()]), (1, true));
+    // Beside a slow one a fast one that delivers says nothing, and a slow one that does not does.
+    let at = Conditions::of(&slow);
+    assert_eq!(which(Again::Beside(&at, 0.99), vec![good.clone(), slow.clone()]), (1, true));
+    assert_eq!(which(Again::Beside(&at, 0.99), vec![bad.clone(), slow.clone()]), (0, true));
+    assert_eq!(which(Again::Unlike(&at), vec![good.clone(), bad.clone(), slow.clone()]), (2, true));
+    // Not for ever.
+    assert_eq!(which(Again::Disturbed, vec![slow; 6]), (3, true));
+}
+
+#[test]
+fn what_a_ring_lost_is_asked_about_again_and_a_fault_is_not() {
+    let lossy = |ring_losses, delivered| {
+        let drops = BTreeMap::new();
+        Step { ring_losses, drops, ..step_of(1.0, delivered) }
+    };
+    let good = step_of(1.0, 1000);
+    assert_eq!(which(Again::Disturbed, vec![lossy(2, 998), good.clone()]), (1, true));
+    assert_eq!(which(Again::Disturbed, vec![lossy(2, 998); 6]), (3, false));
+    // Of a loop that takes in order of arrival, and gets too much, the ring is where it loses.
+    assert_eq!(which(Again::Disturbed, vec![lossy(100, 900)]), (0, true));
+    let mut fault = good.clone();
+    fault.wrong = 1;
+    assert_eq!(which(Again::Disturbed, vec![fault, good]), (0, false));
 }
 
 #[test]

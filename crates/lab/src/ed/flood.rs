@@ -1,6 +1,7 @@
 //! `ed-flood`: packets for nobody, a quarter of what the machine could drop at all, beside good traffic at half load.
 
-use super::bench::{Axis, Bench, cap};
+use super::bench::{Axis, Bench};
+use super::saturation::cap;
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Candidate, osmo};

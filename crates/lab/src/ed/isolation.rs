@@ -9,8 +9,8 @@
 //! everything.
 
 use super::account::{GroupCount, Step};
-use super::bench::{Axis, Bench, COARSE, FINE, Found, ROUGH, Runner, cap, s_f};
-use super::search::Bracket;
+use super::bench::{Again, Axis, Bench, Runner};
+use super::saturation::{FINE, Found, cap, s_f};
 use super::stats::Samples;
 use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Setup, osmo, thesis};
@@ -132,17 +132,12 @@ fn configuration(
                 continue;
             }
             // The machine changes by the minute: what is whole is asked anew.
-            let most = cap(drop_pps, 0.0);
-            let bracket = if found.pps.is_empty() {
-                Bracket::new(guess, COARSE, FINE + 0.001, most)
-            } else {
-                Bracket::new(found.pps.median(), ROUGH, FINE + 0.001, most)
-            };
+            let bracket = found.bracket(guess, FINE, cap(drop_pps, 0.0));
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
             let queues_s = if setup.work_ns > 0 { QUEUES_WITH_WORK_S } else { QUEUES_S };
             bench.sizes.warm_up_s = sizes.warm_up_s.max(queues_s);
             for scenario in own {
-                repeat(bench, runner, setup, (repetition, found.pps.at(repetition), drop_pps), scenario)?;
+                repeat(bench, (runner, found), setup, (repetition, drop_pps), scenario)?;
             }
             bench.sizes = sizes;
         }
@@ -156,11 +151,12 @@ fn configuration(
 /// One repetition of a scenario at all its fractions.
 fn repeat(
     bench: &mut Bench<'_>,
-    runner: &mut Runner,
+    (runner, found): (&mut Runner, &Found),
     setup: &Setup,
-    (repetition, s0, drop_pps): (u32, f64, f64),
+    (repetition, drop_pps): (u32, f64),
     scenario: &mut Scenario,
 ) -> Result<(), String> {
+    let s0 = found.pps.last();
     for (f, shares) in &mut scenario.points {
         if bench.sizes.quick && repetition >= 2 && shares.apart.is_empty() {
             // The generator does not offer it.
@@ -168,7 +164,13 @@ fn repeat(
         }
         let own = if runner.candidate == Candidate::Xdp { s_f(s0, drop_pps, *f) } else { s0 };
         let load = (scenario.times * own).min(cap(drop_pps, *f));
-        let step = one(bench, runner, setup, (scenario.times, *f, repetition), load)?;
+        // Only what has to hold waits for the machine: beside S0 and under the conditions of that.
+        let again = match (&found.conditions, runner.candidate == Candidate::Xdp) {
+            (Some(at), true) if scenario.times < 1.0 => Again::Beside(at, SHARE),
+            (_, true) => Again::Disturbed,
+            _ => Again::Missed(0.0),
+        };
+        let step = one(bench, runner, setup, (scenario.times, *f, repetition), (load, again))?;
         note(shares, &step);
     }
     Ok(())
@@ -179,7 +181,7 @@ fn one(
     runner: &mut Runner,
     setup: &Setup,
     (times, f, repetition): (f64, f64, u32),
-    load: f64,
+    (load, again): (f64, Again<'_>),
 ) -> Result<Step, String> {
     let axis: Axis = vec![
         ("candidate", json!(runner.candidate.name())),
@@ -191,7 +193,7 @@ fn one(
         ("repetition", json!(repetition)),
     ];
     let offer = bench.mix(setup, load, f);
-    bench.turn(runner, |bench, chain| bench.step(chain, &axis, &offer))
+    bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
@@ -251,10 +253,10 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
         let (good, bad) = (s.good.median() * 100.0, s.bad.median() * 100.0);
         format!(" (gannet-fifo at 90 %: good {good:.0} %, bad {bad:.0} %)")
     });
-    for (work, beside) in [(false, beside), (true, String::new())] {
-        if let Some(xdp) = with(Candidate::Xdp, 1.2, work) {
-            judge_apart(bench, policing, xdp, &beside);
-        }
+    let above: Vec<&Scenario> =
+        [false, true].into_iter().filter_map(|work| with(Candidate::Xdp, 1.2, work)).collect();
+    if !above.is_empty() {
+        judge_apart(bench, policing, &above, &beside);
     }
     for scenario in scenarios {
         for (f, shares) in &scenario.points {
@@ -278,30 +280,40 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
     }
 }
 
-/// By how much good and bad differ above saturation, where the generator offered it.
-fn judge_apart(bench: &mut Bench<'_>, policing: &str, xdp: &Scenario, beside: &str) {
+/// By how much good and bad differ above saturation: each fraction has to be said something of, with or without work.
+fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], beside: &str) {
     // Most of the steps have to say something.
-    let (said, silent): (Vec<_>, Vec<_>) =
-        xdp.points.iter().partition(|(_, shares)| shares.apart.len() * 2 > bench.sizes.repetitions as usize);
-    let worst = said.iter().map(|(_, shares)| shares.apart.median().abs()).fold(0.0, f64::max);
-    let percents = |points: &[&(f64, Shares)]| {
-        let all: Vec<String> = points.iter().map(|(f, _)| format!("{:.0}", f * 100.0)).collect();
-        all.join(", ")
-    };
-    let mut ours = Vec::new();
-    if !said.is_empty() {
-        ours.push(format!("at most {:.2} % apart at {} % exceeding{beside}", worst * 100.0, percents(&said)));
+    let enough = bench.sizes.repetitions as usize / 2;
+    let (mut ours, mut worst, mut said_of) = (Vec::new(), 0.0_f64, Vec::<f64>::new());
+    for scenario in above {
+        let (said, silent): (Vec<_>, Vec<_>) =
+            scenario.points.iter().partition(|(_, shares)| shares.apart.len() > enough);
+        let percents = |points: &[&(f64, Shares)]| {
+            let all: Vec<String> = points.iter().map(|(f, _)| format!("{:.0}", f * 100.0)).collect();
+            all.join(", ")
+        };
+        let work = if scenario.work_ns > 0 { "with 7.5 µs of work" } else { "without work" };
+        let most = said.iter().map(|(_, shares)| shares.apart.median().abs()).fold(0.0, f64::max);
+        if !said.is_empty() {
+            ours.push(format!(
+                "{work} at most {:.2} % apart at {} % exceeding",
+                most * 100.0,
+                percents(&said)
+            ));
+        }
+        if !silent.is_empty() {
+            ours.push(format!("{work} at {} % the generator could not offer that", percents(&silent)));
+        }
+        worst = worst.max(most);
+        said_of.extend(said.iter().map(|(f, _)| *f));
     }
-    if !silent.is_empty() {
-        ours.push(format!("at {} % the generator could not offer that", percents(&silent)));
-    }
-    let work = if xdp.work_ns > 0 { ", 7.5 µs of work" } else { "" };
+    let is_complete = FRACTIONS.iter().all(|f| said_of.iter().any(|other| (other - f).abs() < 1e-9));
     bench.claim(
-        &format!("shares at 1.2 times saturation{work}, {policing}"),
+        &format!("shares at 1.2 times saturation, {policing}"),
         Some("bad far above good / equal"),
-        ours.join("; "),
-        "within 2 %".to_owned(),
-        !said.is_empty() && worst <= APART,
+        format!("{}{beside}", ours.join("; ")),
+        "within 2 % at each fraction".to_owned(),
+        is_complete && worst <= APART,
     );
 }
 

@@ -1,7 +1,8 @@
 //! Short and long N-PDUs beside those of 378 octets: what one core forwards of each.
 
-use super::bench::{Bench, cap};
+use super::bench::Bench;
 use super::peers::bssgp_octets;
+use super::saturation::cap;
 use super::throughput::KBPS;
 use super::{Candidate, Setup};
 use serde_json::json;

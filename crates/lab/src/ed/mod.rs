@@ -14,6 +14,7 @@ pub mod bare;
 pub mod bed;
 pub mod bench;
 pub mod check;
+pub mod conditions;
 pub mod delay;
 pub mod flood;
 pub mod isolation;
@@ -26,6 +27,7 @@ pub mod peers;
 pub mod precedence;
 pub mod pulse;
 pub mod real;
+pub mod saturation;
 pub mod scale;
 pub mod search;
 mod shape;
@@ -222,6 +224,8 @@ pub struct Group {
     pub spacing: Spacing,
     /// How long after the step's beginning they begin, in s.
     pub begins_s: f64,
+    /// They begin one after the other within so many s.
+    pub within_s: f64,
 }
 
 impl Group {
@@ -255,6 +259,8 @@ pub struct Offer {
     pub burst_ms: u32,
     /// It ends early where the machine is slow, since it would be made again.
     pub gives_up: bool,
+    /// It waits longer for a machine that is fast.
+    pub is_patient: bool,
     /// Of the dice.
     pub seed: u64,
 }

@@ -23,8 +23,9 @@ const NEAR: f64 = 3.0;
 /// From one look to the next while they are far.
 const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
-const WAIT_MAX: Duration = Duration::from_secs(1);
-const WAITING_MAX: f64 = 0.15;
+const USUAL: Patience = Patience { at_once: Duration::from_millis(400), of_all: 0.05 };
+/// The same of who is patient.
+const PATIENT: Patience = Patience { at_once: Duration::from_secs(8), of_all: 0.4 };
 /// A look that takes longer is given up: the other core does not run.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
@@ -109,11 +110,19 @@ impl Drop for Preempting {
     }
 }
 
+/// How long to wait.
+struct Patience {
+    at_once: Duration,
+    of_all: f64,
+}
+
 /// What was seen of the two cores so far, known to all that measure on them.
 #[derive(Debug, Clone)]
 pub struct Cores {
     nearest_ns: Option<f64>,
+    /// By looks at a core on which nothing else runs, and by those at one that is busy: its caches are another's then.
     fastest: Fastest,
+    fastest_busy: Fastest,
     /// The SGSN's, when it was looked at last.
     speed: Option<f64>,
     since: Instant,
@@ -125,6 +134,7 @@ impl Default for Cores {
         Self {
             nearest_ns: None,
             fastest: Fastest::default(),
+            fastest_busy: Fastest::default(),
             speed: None,
             since: Instant::now(),
             waited: Duration::ZERO,
@@ -140,22 +150,22 @@ impl Cores {
     pub fn look(&mut self) -> Result<f64, String> {
         let looks = (0..LOOKS).map(|_| look()).collect::<Result<Vec<_>, String>>()?;
         let (mut trips, times): (Vec<f64>, Vec<Duration>) = looks.into_iter().unzip();
-        self.speed = self.speed(&times);
+        self.speed = self.fastest.speed(&times);
         trips.sort_by(f64::total_cmp);
         let median = trips.get(LOOKS / 2).copied().unwrap_or(f64::INFINITY);
         self.nearest_ns = Some(self.nearest_ns.map_or(median, |nearest| nearest.min(median)));
         Ok(median)
     }
 
-    /// What a look at the SGSN's core takes where that is fastest.
+    /// What a look at the SGSN's core takes while a step runs, where that is fastest.
     #[must_use]
     pub const fn fastest(&self) -> Option<Duration> {
-        self.fastest.look()
+        self.fastest_busy.look()
     }
 
-    /// How fast the SGSN's core was by some looks, as a part of the highest speed that was seen.
+    /// How fast the SGSN's core was by some looks while a step ran, as a part of the highest speed that was seen.
     pub fn speed(&mut self, looks: &[Duration]) -> Option<f64> {
-        self.fastest.speed(looks)
+        self.fastest_busy.speed(looks)
     }
 
     /// True where a round trip says that the cores are near.
@@ -168,13 +178,14 @@ impl Cores {
     ///
     /// # Errors
     /// As for [`Cores::look`].
-    pub fn wait(&mut self) -> Result<f64, String> {
+    pub fn wait(&mut self, is_patient: bool) -> Result<f64, String> {
+        let patience = if is_patient { PATIENT } else { USUAL };
         let begin = Instant::now();
         loop {
             let now = self.look()?;
-            let spent = self.waited.as_secs_f64() > self.since.elapsed().as_secs_f64() * WAITING_MAX;
+            let spent = self.waited.as_secs_f64() > self.since.elapsed().as_secs_f64() * patience.of_all;
             let is_fast = self.speed.is_none_or(|speed| speed >= SLOW);
-            if (self.is_near(now) && is_fast) || spent || begin.elapsed() > WAIT_MAX {
+            if (self.is_near(now) && is_fast) || spent || begin.elapsed() > patience.at_once {
                 return Ok(now);
             }
             std::thread::sleep(WAIT);

@@ -108,7 +108,7 @@ impl RealChain {
         self.check()?;
         self.process.check().map_err(text)?;
         self.configure(offer)?;
-        let distance = self.distance(Cores::wait)?;
+        let distance = self.distance(|cores| cores.wait(offer.is_patient))?;
         let before = self.counters()?;
         let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
         let Ran { result, start, end, speed, given_up } = self.run(offer, also)?;
@@ -182,9 +182,10 @@ fn group_count(
     let (Some(all), Some(last)) = (find(all, number), find(&end.groups, number)) else {
         return GroupCount { name: group.name, due_pps: group.due_pps(), ..GroupCount::default() };
     };
-    let (offered, delivered) =
-        find(&start.groups, number).map_or((0, 0), |first| (first.offered, first.delivered));
-    let latency = &all.latency;
+    let first = find(&start.groups, number);
+    let (offered, delivered) = first.map_or((0, 0), |first| (first.offered, first.delivered));
+    // What arrives after the window was offered within it for the most part.
+    let latency = first.map_or_else(|| all.latency.clone(), |first| all.latency.since(&first.latency));
     #[expect(clippy::cast_precision_loss, reason = "ns of a delay")]
     let us = |ns: u64| ns as f64 / 1000.0;
     GroupCount {

@@ -15,7 +15,7 @@ const SIZE: (u32, u32) = (100, 20);
 /// What each mobile negotiates: together some 50,000 packets/s of 378 octets, about what it forwards.
 const KBPS: u32 = 1_600;
 /// Packets of the burst in which osmo-sgsn is compared.
-const BURST: f64 = 8_000.0;
+const BURST: f64 = 24_000.0;
 /// Of saturation, how fast the burst comes towards gannet-xdp: faster than it is taken, since time in which it finds nothing
 /// would count as busy too.
 const OF_S0: f64 = 1.25;

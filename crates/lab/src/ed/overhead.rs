@@ -34,6 +34,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 due_pps_each: PPS,
                 spacing: Spacing::Fixed,
                 begins_s: 0.0,
+                within_s: 0.0,
             };
             let mut offer = bench.offer(&setup, vec![group]);
             offer.window_s *= 2.0;

@@ -200,13 +200,15 @@ impl Lab for RealLab {
         command.args(["lab", "bare", which.name(), "--peer", peer.trim()]);
         command.args(["--users", &setup.users.to_string(), "--cells", &setup.cells.to_string()]);
         command.args(["--real-time", &setup.real_time.to_string(), "--port", &GB_LOAD_PORT.to_string()]);
+        command.args(["--work-ns", &setup.work_ns.to_string()]);
         let log = self.out.join(format!("{label}.log"));
         let mut process = Process::start(which.name(), &mut command, &log).map_err(text)?;
         let port = match which {
             Bare::Socket => gannet_wire::gtp::PORT_USER,
             Bare::Drop | Bare::Xsk | Bare::TwoRings => bare::COMPANION_PORT,
         };
-        bed.at_load(|| bare::greet(port)).map_err(text)?.map_err(text)?;
+        let polls = || process.last_words().contains(bare::READY);
+        bed.at_load(|| bare::greet(port, &polls)).map_err(text)?.map_err(text)?;
         process.check().map_err(text)?;
         let flows = (0..setup.users).map(|user| FlowSpec {
             size: setup.octets,
@@ -283,8 +285,9 @@ impl RealChain {
                 Spacing::Fixed => traffic::Spacing::Fixed,
                 Spacing::Exponential => traffic::Spacing::Exponential,
             };
-            let begins = Duration::from_secs_f64(group.begins_s);
-            for user in group.members.iter() {
+            let apart_s = group.within_s / f64::from(group.members.count.max(1));
+            for (user, order) in group.members.iter().zip(0_u32..) {
+                let begins = Duration::from_secs_f64(group.begins_s + apart_s * f64::from(order));
                 if let Some(wanted) = wanted.get_mut(user as usize) {
                     *wanted = (number, group.pps_each, spacing, begins);
                 }

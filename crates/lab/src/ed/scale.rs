@@ -1,7 +1,7 @@
 //! `ed-scale`: the same traffic over a thousand and over a million contexts, and what a mobile costs in memory.
 
-use super::bench::{Axis, Bench, cap, everybody};
-use super::search::Bracket;
+use super::bench::{Axis, Bench, everybody};
+use super::saturation::{Found, cap, with_bare_work, without_bare_work};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Bare, Candidate, Chain, Setup, osmo};
@@ -12,12 +12,14 @@ use serde_json::json;
 const CONTEXTS: [u32; 4] = [1_000, 10_000, 100_000, 1_000_000];
 /// Throughput at the most against that at the fewest.
 const KEPT: f64 = 0.8;
+/// How near the two sides of a search come.
+const RESOLUTION: f64 = 1.02;
 /// Octets of memory for a mobile with one context.
 const OCTETS: f64 = 1024.0;
 
 struct Level {
     contexts: u32,
-    pps: Samples,
+    found: Found,
     /// Resident memory before the first mobile attached, and after the last.
     resident: (u64, u64),
 }
@@ -32,7 +34,7 @@ struct BareLevel {
 
 impl BareLevel {
     fn start(bench: &mut Bench<'_>, contexts: u32) -> Result<Self, String> {
-        let mut setup = bench.setup(KBPS);
+        let mut setup = with_bare_work(&bench.setup(KBPS));
         setup.users = contexts;
         let mut chain = bench.lab.bare(Bare::Xsk, &setup)?;
         chain.pause()?;
@@ -74,7 +76,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             resident.1 >> 20,
             resident.0 >> 20
         ));
-        levels.push(Level { contexts, pps: Samples::default(), resident });
+        levels.push(Level { contexts, found: Found::default(), resident });
         runners.push((runner, setup));
     }
     let ends = [levels.first(), levels.last()].into_iter().flatten().map(|level| level.contexts);
@@ -92,16 +94,11 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 ("contexts", json!(level.contexts)),
                 ("repetition", json!(repetition)),
             ];
-            let last = level.pps.median();
-            let bracket = if last.is_finite() && last > 0.0 {
-                Bracket::new(last, 1.02, 1.021, cap(drop_pps, 0.0))
-            } else {
-                Bracket::new(350_000.0, 1.15, 1.021, cap(drop_pps, 0.0))
-            };
+            let bracket = level.found.bracket(350_000.0, RESOLUTION, cap(drop_pps, 0.0));
             let make = |bench: &Bench<'_>, load: f64| bench.offer(setup, vec![everybody(setup, load)]);
-            let (pps, _) =
+            let saturation =
                 bench.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
-            level.pps.push(pps);
+            level.found.add(&saturation);
         }
     }
     drop(runners);
@@ -111,20 +108,19 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
 #[expect(clippy::cast_precision_loss, reason = "octets of memory stay far below 2^52")]
 fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result<(), String> {
     let (Some(few), Some(many)) = (levels.first(), levels.last()) else { return Ok(()) };
-    let part = kept(&few.pps, &many.pps).median();
+    let part = kept(&few.found.pps, &many.found.pps).median();
     let bare = match bares {
-        [few, .., many] => format!(
-            "; the bare loop {:.0} % ({} / {})",
-            kept(&few.pps, &many.pps).median() * 100.0,
-            many.pps.kpps(),
-            few.pps.kpps()
-        ),
+        [few, .., many] => {
+            let [few, many] = [&few.pps, &many.pps].map(without_bare_work);
+            let part = kept(&few, &many).median() * 100.0;
+            format!("; the bare loop {part:.0} % ({} / {})", many.kpps(), few.kpps())
+        }
         _ => String::new(),
     };
     bench.claim(
         &format!("throughput at {} contexts against that at {}", many.contexts, few.contexts),
         None,
-        format!("{:.0} % ({} / {}){bare}", part * 100.0, many.pps.kpps(), few.pps.kpps()),
+        format!("{:.0} % ({} / {}){bare}", part * 100.0, many.found.pps.kpps(), few.found.pps.kpps()),
         "at least 80 %".to_owned(),
         part >= KEPT,
     );
@@ -142,7 +138,7 @@ fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result
         bench.cell(
             vec![("what", json!("median saturation")), ("contexts", json!(level.contexts))],
             vec![
-                ("pps".to_owned(), level.pps.json()),
+                ("pps".to_owned(), level.found.pps.json()),
                 ("resident_before_octets".to_owned(), json!(level.resident.0)),
                 ("resident_octets".to_owned(), json!(level.resident.1)),
             ],
@@ -163,7 +159,7 @@ fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result
         curves,
     };
     let throughput =
-        levels.iter().map(|level| level.pps.over(1000.0).point(f64::from(level.contexts))).collect();
+        levels.iter().map(|level| level.found.pps.over(1000.0).point(f64::from(level.contexts))).collect();
     let memory = levels
         .iter()
         .map(|level| Point::new(f64::from(level.contexts), level.resident.1 as f64 / f64::from(1 << 20)));

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 pub struct Samples(Vec<f64>);
 
 impl Samples {
+    /// No repetition yet.
+    pub const NONE: Self = Self(Vec::new());
+
     /// One more; what is not a number is not one.
     pub fn push(&mut self, value: f64) {
         if value.is_finite() {
@@ -76,6 +79,18 @@ impl Samples {
         self.0.get(repetition as usize).copied().unwrap_or(f64::NAN)
     }
 
+    /// The last one; not a number where there is none.
+    #[must_use]
+    pub fn last(&self) -> f64 {
+        self.0.last().copied().unwrap_or(f64::NAN)
+    }
+
+    /// Each less that of the same repetition of others.
+    #[must_use]
+    pub fn minus(&self, others: &Self) -> Self {
+        Self(self.0.iter().zip(&others.0).map(|(value, other)| value - other).collect())
+    }
+
     /// Each with its number from 1, as a figure's x.
     pub fn each(&self) -> impl Iterator<Item = (f64, f64)> {
         self.0.iter().copied().zip(1_u32..).map(|(value, n)| (f64::from(n), value))
@@ -128,6 +143,7 @@ mod tests {
         assert_eq!((even.len(), even.median()), (4, 2.5));
         assert!(Samples::default().median().is_nan() && Samples::default().is_empty());
         assert_eq!(odd.over(2.0).max(), 1.5);
+        assert_eq!((odd.minus(&even).json()["all"].clone(), odd.last()), (json!([-1.0, 0.0, 0.0]), 2.0));
         assert_eq!(odd.point(7.0), Point { x: 7.0, y: 2.0, spread: (1.0, 3.0) });
     }
 

@@ -1,9 +1,9 @@
 //! A load as a person asks for it, offered again and again: to look at one candidate alone, with a profiler beside it.
 
 use super::account::Step;
-use super::bench::{Bench, Sizes, bare_groups};
-use super::delay::real_time;
+use super::bench::{Bench, Sizes};
 use super::real::RealLab;
+use super::saturation::bare_groups;
 use super::{Bare, Candidate, Lab};
 use crate::report::Size;
 use std::path::{Path, PathBuf};
@@ -51,11 +51,11 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     if ask.lowered {
         setup.leave_to_flow_control();
     }
+    // The bare loop with two rings gets real time as an SGSN does.
     let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
     if let Some(bare) = bare.filter(|bare| *bare != Bare::TwoRings) {
         offer.groups = bare_groups(bare, &setup, ask.pps, ask.exceeding);
     }
-    offer.groups.extend((ask.real_time > 0).then(|| real_time(&setup)));
     let mut chain = match (bare, Candidate::named(&ask.who)) {
         (Some(bare), _) => lab.bare(bare, &setup)?,
         (None, Some(candidate)) => match lab.missing(candidate) {

@@ -6,8 +6,9 @@
 //! mobile is found there by hash and not by place.
 
 use super::account::Step;
-use super::bench::{Axis, Bench, Runner, cap, s_f};
+use super::bench::{Axis, Bench, Runner};
 use super::isolation::{Shares, curves, note};
+use super::saturation::{cap, s_f};
 use super::throughput::KBPS;
 use super::{Candidate, Setup};
 use crate::figure::{self, Panel};

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 
 /// Packets of one poll of a device, and of one batch.
 const BATCH: i32 = 128;
+/// How long a loop may take until it polls: a million contexts are installed first.
+const GREETING_MAX: Duration = Duration::from_secs(30);
 /// Turns between two looks at whether it is time to end.
 const TURNS: u32 = 1024;
 
@@ -36,6 +38,8 @@ pub struct Options {
     pub peer: [u8; 6],
     /// UDP port of the BSS.
     pub port: u16,
+    /// How long it works on each packet that it forwards, in ns.
+    pub work_ns: u32,
 }
 
 /// The TEID of a user.
@@ -108,16 +112,39 @@ fn companion(port: u16) -> Result<Companion, String> {
 /// The port to which the load sends a datagram, so that the bare loop learns its device.
 pub const COMPANION_PORT: u16 = 2999;
 
-/// Sends that datagram, from the load's end of Gn, until the loop has had time to see it.
+/// What a loop prints when it polls.
+pub const READY: &str = "polling";
+
+/// Sends that datagram, from the load's end of Gn, again and again until the loop polls, or has had the time to end.
 ///
 /// # Errors
-/// Where it cannot be sent.
-pub fn greet(port: u16) -> std::io::Result<()> {
+/// Where there is no socket to send from.
+pub fn greet(port: u16, polls: &dyn Fn() -> bool) -> std::io::Result<()> {
     let socket = std::net::UdpSocket::bind((GN_LOAD, 0))?;
-    for _ in 0..20 {
+    let until = Instant::now() + GREETING_MAX;
+    while !polls() && Instant::now() < until {
         // Nobody may listen yet.
         let _ = socket.send_to(b"hello", (GN_SGSN, port));
-        std::thread::sleep(Duration::from_millis(25));
+        std::thread::sleep(Duration::from_millis(10));
     }
     Ok(())
+}
+
+/// Work on a packet that takes so long, however fast the core is: what is reckoned back from it does not depend on that.
+#[derive(Debug, Clone, Copy)]
+struct Toil(Duration);
+
+impl Toil {
+    const fn of(options: &Options) -> Self {
+        Self(Duration::from_nanos(options.work_ns as u64))
+    }
+
+    fn spend(self) {
+        if self.0 > Duration::ZERO {
+            let begin = Instant::now();
+            while begin.elapsed() < self.0 {
+                core::hint::spin_loop();
+            }
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::super::bed::{GB_LOAD, GB_PORT, GB_SGSN, GN_SGSN};
 use super::template::Template;
-use super::{BATCH, Options, TURNS, bvci, tlli, user_of};
+use super::{BATCH, Options, READY, TURNS, Toil, bvci, tlli, user_of};
 use core::net::SocketAddr;
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_rt::{Companion, Datagrams};
@@ -27,7 +27,8 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     let mut datagrams = Datagrams::default();
     let mut waiting = VecDeque::with_capacity(FRAMES);
     let mut templates: HashMap<usize, Template> = HashMap::new();
-    println!("polling");
+    println!("{READY}");
+    let toil = Toil::of(options);
     while going() {
         for _ in 0..TURNS {
             while frames.len() < FRAMES
@@ -45,6 +46,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
                 let len = frame.len();
                 let template = templates.entry(len).or_insert_with(|| Template::new(len, None));
                 let user = user_of(header.teid.0);
+                toil.spend();
                 if template.put(&mut frame, tlli(user), bvci(user, options.cells)) {
                     waiting.push_back((to, frame));
                 }

@@ -3,7 +3,7 @@
 use super::super::Bare;
 use super::super::bed::GN_SGSN;
 use super::template::{Ends, Template};
-use super::{BATCH, COMPANION_PORT, Options, TURNS, bvci, companion, teid, tlli, user_of};
+use super::{BATCH, COMPANION_PORT, Options, READY, TURNS, Toil, bvci, companion, teid, tlli, user_of};
 use gannet_demux::bpf::XdpMode;
 use gannet_demux::device::{Device, DeviceConfig, Received};
 use gannet_demux::umem::{Holder, Umem};
@@ -50,7 +50,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     if options.bare == Bare::Drop {
         attach(&mut classifier)?;
         let companion = companion(COMPANION_PORT)?;
-        println!("polling");
+        println!("{READY}");
         only_drop(&classifier, &companion, going);
         return Ok(());
     }
@@ -58,7 +58,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     classifier.set_sockets(0, bare.gn.sockets()).map_err(|error| error.to_string())?;
     attach(&mut classifier)?;
     let companion = companion(COMPANION_PORT)?;
-    println!("polling");
+    println!("{READY}");
     while going() {
         for _ in 0..TURNS {
             let _ = companion.poll();
@@ -215,6 +215,7 @@ impl<'a> Loop<'a> {
 
     fn send(&mut self) -> std::io::Result<()> {
         let Self { gb, umem, templates, ends, batch, options, pool, .. } = self;
+        let toil = Toil::of(options);
         for mut frame in batch.drain(..) {
             let Some(name) = frame.first_chunk().map(|octets| u32::from_ne_bytes(*octets)) else { continue };
             if !frame.pull(4) {
@@ -223,6 +224,7 @@ impl<'a> Loop<'a> {
             let len = frame.len();
             let template = templates.entry(len).or_insert_with(|| Template::new(len, Some(*ends)));
             let user = user_of(name);
+            toil.spend();
             if !template.put(&mut frame, tlli(user), bvci(user, options.cells)) {
                 continue;
             }

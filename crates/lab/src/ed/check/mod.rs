@@ -94,7 +94,16 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
     let (pps_each, spacing) = (due_pps_each * times, Spacing::Exponential);
     Offer {
         gives_up: false,
-        groups: vec![super::Group { name: "all", members, pps_each, due_pps_each, spacing, begins_s: 0.0 }],
+        is_patient: false,
+        groups: vec![super::Group {
+            name: "all",
+            members,
+            pps_each,
+            due_pps_each,
+            spacing,
+            begins_s: 0.0,
+            within_s: 0.0,
+        }],
         unknown_pps: 0.0,
         octets: setup.octets,
         warm_up_s: 0.2,

@@ -51,6 +51,15 @@ impl Latency {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Those that came since an earlier look at the same ones; of the longest only its bucket is known, where it came since.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let counts: Vec<u64> =
+            self.counts.iter().zip(&earlier.counts).map(|(now, then)| now.saturating_sub(*then)).collect();
+        let longest = counts.iter().rposition(|count| *count > 0).map_or(0, |at| bucket_range(at).1 - 1);
+        Self { counts, sum_ns: self.sum_ns.saturating_sub(earlier.sum_ns), max_ns: longest.min(self.max_ns) }
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -313,6 +322,13 @@ mod tests {
             let found = latency.quantile_ns(share);
             assert!(found >= exact && found <= exact + exact / 60, "{share}: {found}");
         }
+        let earlier = latency.clone();
+        latency.record(7_000_000);
+        latency.record(3_000_000);
+        let since = latency.since(&earlier);
+        assert_eq!((since.count(), since.mean_ns(), since.max_ns()), (2, 5_000_000, 7_000_000));
+        assert_eq!(earlier.since(&earlier), Latency::default());
+        let latency = earlier;
         let mut twice = latency.clone();
         twice.merge(&latency);
         assert_eq!((twice.count(), twice.mean_ns()), (2000, latency.mean_ns()));

@@ -1,0 +1,291 @@
+//! Saturation, and what the machine itself can do: searches over steps, for SGSNs and for bare loops.
+
+use super::account::Step;
+use super::bench::{Again, Axis, Bench, Runner, everybody};
+use super::conditions::Conditions;
+use super::search::{Bracket, WHOLE};
+use super::stats::{Samples, best_saturation, exceeding_per_good};
+use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing};
+use crate::report::Cell;
+use serde_json::json;
+
+/// Of the bare drop rate, what may be offered in total.
+pub const OFFERED_MAX: f64 = 0.75;
+/// Packets/s that are offered where only dropping is measured: enough to fill the batches.
+const FULL_DROP_PPS: f64 = 1_500_000.0;
+/// Steps of the search for saturation, until it is found for the first time.
+pub const COARSE: f64 = 1.15;
+/// And when it is known about: the machine may be a third faster or slower by now.
+pub const ROUGH: f64 = 1.05;
+/// How near the two sides of a bracket come.
+pub const FINE: f64 = 1.025;
+/// The same for bare loops.
+const BARE: f64 = 1.04;
+/// Work of a bare loop that forwards, on each packet, in ns: without it the generator's core is full before the loop's is.
+const BARE_WORK_NS: u32 = 1_000;
+/// Steps of one search at most.
+const SEARCH: u32 = 24;
+const SEARCH_QUICK: u32 = 8;
+/// The same where it is known about.
+const SEARCH_AGAIN: u32 = 4;
+/// How often what was found is offered again at most, each time a little less.
+const CONFIRM: u32 = 4;
+
+impl Bench<'_> {
+    /// The highest load that is delivered whole, with this fraction of exceeding traffic; 0 where none is.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn saturation(
+        &mut self,
+        chain: &mut dyn Chain,
+        axis: &Axis,
+        mut bracket: Bracket,
+        make: &dyn Fn(&Self, f64) -> Offer,
+    ) -> Result<Saturation, String> {
+        let few = if bracket.is_wide() { SEARCH_QUICK } else { SEARCH_AGAIN };
+        for count in 0..SEARCH {
+            // A quick run takes what it has found after a while; but something has to be too much first.
+            let enough = self.sizes.quick && count >= few && bracket.is_closed();
+            let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
+            let offer = make(self, load);
+            let step = self.step_again(chain, axis, &offer, Again::Missed(WHOLE))?;
+            bracket.tell_of(load * (1.0 - step.shortfall().unwrap_or(0.0)), is_whole(&step));
+        }
+        // The highest of many is a lucky one: it counts when it is delivered once more.
+        let mut found = Saturation {
+            pps: bracket.found(),
+            capped: bracket.is_capped() || !bracket.is_closed(),
+            conditions: None,
+        };
+        for _ in 0..CONFIRM {
+            if found.pps == 0.0 {
+                break;
+            }
+            let offer = make(self, found.pps);
+            let step = self.step_again(chain, axis, &offer, Again::Missed(WHOLE))?;
+            found.conditions = Some(Conditions::of(&step));
+            if is_whole(&step) {
+                break;
+            }
+            found.pps /= FINE;
+        }
+        Ok(found)
+    }
+
+    /// Medians of saturation for each runner in turn, `f` being the fraction of exceeding traffic: one wide search, then
+    /// narrow ones around what was found. `guess` is for the first.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn saturations(
+        &mut self,
+        runners: &mut [Runner],
+        setup: &Setup,
+        f: f64,
+        guess: &dyn Fn(Candidate) -> f64,
+        cap: f64,
+    ) -> Result<Vec<Found>, String> {
+        let mut found = vec![Found::default(); runners.len()];
+        for repetition in 0..self.sizes.repetitions {
+            for (runner, found) in runners.iter_mut().zip(&mut found) {
+                if self.has_enough(runner.candidate, repetition) {
+                    continue;
+                }
+                let bracket = found.bracket(guess(runner.candidate), FINE, cap);
+                self.search(runner, (setup, f, repetition), bracket, found)?;
+            }
+        }
+        for (runner, found) in runners.iter().zip(&found) {
+            let line = format!("{}: saturation at {:.0} % {}", runner.candidate, f * 100.0, found.pps.kpps());
+            self.lab.say(&line);
+        }
+        Ok(found)
+    }
+
+    /// Searches for saturation once, and adds it to what was `found`.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn search(
+        &mut self,
+        runner: &mut Runner,
+        (setup, f, repetition): (&Setup, f64, u32),
+        bracket: Bracket,
+        found: &mut Found,
+    ) -> Result<(), String> {
+        let axis: Axis = vec![
+            ("candidate", json!(runner.candidate.name())),
+            ("what", json!("saturation")),
+            ("exceeding_percent", json!((f * 100.0).round())),
+            ("policing", json!(setup.policing)),
+            ("work_ns", json!(setup.work_ns)),
+            ("octets", json!(setup.octets)),
+            ("repetition", json!(repetition)),
+        ];
+        let make = |bench: &Self, load: f64| bench.mix(setup, load, f);
+        let saturation = self.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
+        found.add(&saturation);
+        Ok(())
+    }
+
+    /// Packets/s that the machine drops at most where all contexts are blocked: one over the cost d of each.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn drop_rate(&mut self, setup: &Setup) -> Result<Samples, String> {
+        let mut rates = Samples::default();
+        let mut chain = self.lab.bare(Bare::Drop, setup)?;
+        for repetition in 0..self.sizes.repetitions {
+            self.drop_step(chain.as_mut(), (setup, repetition), &mut rates)?;
+        }
+        self.lab.say(&format!("bare drop: {}", rates.kpps()));
+        Ok(rates)
+    }
+
+    /// The same once.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn drop_step(
+        &mut self,
+        chain: &mut dyn Chain,
+        (setup, repetition): (&Setup, u32),
+        rates: &mut Samples,
+    ) -> Result<(), String> {
+        let offer = self.offer(setup, vec![everybody(setup, FULL_DROP_PPS)]);
+        let step = chain.step(&offer)?;
+        // The ring overflows while it fills: the book has it, and nobody is held to it.
+        let axis = vec![("bare", json!(Bare::Drop.name())), ("repetition", json!(repetition))];
+        self.cells.push(Cell::new(axis, [("step".to_owned(), step.json())]));
+        rates.push(step.drop_rate());
+        Ok(())
+    }
+
+    /// Saturation of a bare loop, by the same rule as that of an SGSN, once; true where something else ended the search, so
+    /// that it forwards more than that.
+    ///
+    /// # Errors
+    /// The chain's.
+    pub fn bare_once(
+        &mut self,
+        (bare, chain): (Bare, &mut dyn Chain),
+        setup: &Setup,
+        (repetition, cap): (u32, f64),
+        rates: &mut Samples,
+    ) -> Result<bool, String> {
+        let axis: Axis = vec![
+            ("bare", json!(bare.name())),
+            ("work_ns", json!(setup.work_ns)),
+            ("users", json!(setup.users)),
+            ("octets", json!(setup.octets)),
+            ("repetition", json!(repetition)),
+        ];
+        let last = rates.median();
+        let bracket = if last.is_finite() && last > 0.0 {
+            Bracket::new(last, BARE, BARE + 0.001, cap)
+        } else {
+            Bracket::new(500_000.0, COARSE, BARE + 0.001, cap)
+        };
+        let make = |bench: &Self, load: f64| bench.offer(setup, bare_groups(bare, setup, load, 0.0));
+        let found = self.saturation(chain, &axis, bracket, &make)?;
+        rates.push(found.pps);
+        Ok(found.capped)
+    }
+}
+
+/// What a bare loop is offered: packets/s for those whom it serves, and the fraction of all that is for those whom it has
+/// blocked, where there are any.
+#[must_use]
+pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Group> {
+    if bare != Bare::Xsk {
+        return vec![everybody(setup, load)];
+    }
+    let half = setup.users / 2;
+    let group = |name, first, pps: f64, due: f64| Group {
+        name,
+        members: Members { first, stride: 2, count: half },
+        pps_each: pps / f64::from(half),
+        due_pps_each: due / f64::from(half),
+        spacing: Spacing::Exponential,
+        begins_s: 0.0,
+        within_s: 0.0,
+    };
+    let others = load * exceeding_per_good(blocked);
+    let mut groups = vec![group("all", 0, load, load)];
+    groups.extend((others > 0.0).then(|| group("blocked", 1, others, 0.0)));
+    groups
+}
+
+/// True where everybody got what he is entitled to.
+#[must_use]
+pub fn is_whole(step: &Step) -> bool {
+    step.is_whole(WHOLE) && step.wrong == 0
+}
+
+/// One saturation.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Saturation {
+    /// In packets/s; 0 where no load was whole.
+    pub pps: f64,
+    /// The limit of the offered load ended the search, or the generator did.
+    pub capped: bool,
+    /// Those under which it was delivered once more.
+    pub conditions: Option<Conditions>,
+}
+
+/// A saturation that was found again and again.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// In packets/s, one for each repetition.
+    pub pps: Samples,
+    /// The limit of the offered load ended a search, not the SGSN.
+    pub capped: bool,
+    /// Conditions of the last one.
+    pub conditions: Option<Conditions>,
+}
+
+impl Found {
+    /// One more.
+    pub fn add(&mut self, saturation: &Saturation) {
+        self.pps.push(saturation.pps);
+        self.capped |= saturation.capped;
+        self.conditions = saturation.conditions;
+    }
+
+    /// Where to search for it once more; `guess` is for the first time.
+    #[must_use]
+    pub fn bracket(&self, guess: f64, resolution: f64, cap: f64) -> Bracket {
+        let last = self.pps.median();
+        if last.is_finite() && last > 0.0 {
+            Bracket::new(last, ROUGH, resolution + 0.001, cap)
+        } else {
+            Bracket::new(guess, COARSE, resolution + 0.001, cap)
+        }
+    }
+}
+
+/// A setup in which a bare loop spends so much on each packet that the generator has more than it takes.
+#[must_use]
+pub fn with_bare_work(setup: &Setup) -> Setup {
+    Setup { work_ns: BARE_WORK_NS, ..setup.clone() }
+}
+
+/// What a bare loop would forward without that.
+#[must_use]
+pub fn without_bare_work(rates: &Samples) -> Samples {
+    let own_s = |pps: f64| 1.0 / pps - f64::from(BARE_WORK_NS) * 1e-9;
+    rates.each().map(|(_, pps)| 1.0 / own_s(pps)).collect()
+}
+
+/// The good load that may be offered where `f` of all traffic exceeds and the machine drops `drop_pps` at most.
+#[must_use]
+pub fn cap(drop_pps: f64, f: f64) -> f64 {
+    OFFERED_MAX * drop_pps / (1.0 + exceeding_per_good(f))
+}
+
+/// S_f from S0 and the bare drop rate.
+#[must_use]
+pub fn s_f(s0: f64, drop_pps: f64, f: f64) -> f64 {
+    best_saturation(1.0 / s0, 1.0 / drop_pps, exceeding_per_good(f))
+}
