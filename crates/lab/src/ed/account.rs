@@ -10,7 +10,7 @@ pub const RING_LOSS_MAX: f64 = 1e-4;
 /// machine every long one has some of it.
 const AWAY_MAX: f64 = 0.02;
 
-/// A core that is slower than this part of its highest speed says what the machine is, and not what the SGSN is.
+/// A core that is slower than this part of its usual speed says what the machine is, and not what the SGSN is.
 pub const SLOW: f64 = 0.92;
 
 /// The part of a window that is excused at most while the machine had the SGSN's core.
@@ -108,10 +108,12 @@ pub struct Step {
     pub paused_s: f64,
     /// A cache line from the SGSN's core to the generator's and back, before or after, whichever took longer.
     pub round_trip_ns: f64,
-    /// The machine had put the cores far from each other.
+    /// The machine had put the cores farther from each other than usual.
     pub far: bool,
     /// How fast the SGSN's core was, as a part of the fastest it was seen; unknown where nobody has looked.
     pub speed: Option<f64>,
+    /// That was less than usual.
+    pub slow: bool,
     /// It ended early for that.
     pub given_up: bool,
     /// Every counter that was read, for the JSON.
@@ -208,8 +210,8 @@ impl Step {
                 self.round_trip_ns
             ));
         }
-        let slow = self.speed.filter(|speed| *speed < SLOW || self.given_up)?;
-        Some(format!("the core ran at {:.0} % of the speed that it had before", slow * 100.0))
+        let slow = self.speed.filter(|_| self.slow || self.given_up)?;
+        Some(format!("the core ran at {:.0} % of its highest speed, less than usual", slow * 100.0))
     }
 
     /// Of what rings lost, what came while the machine had taken the SGSN's core away: nobody could have taken it.
@@ -296,7 +298,7 @@ impl Step {
             "unknown": self.unknown, "drops": self.drops, "ring_losses": self.ring_losses,
             "queued": self.queued, "wrong": self.wrong, "unaccounted": self.unaccounted(),
             "core_busy_s": self.core.busy_s, "core_interrupts_s": self.core.interrupts_s,
-            "round_trip_ns": self.round_trip_ns, "far": self.far, "speed": self.speed, "given_up": self.given_up, "away_s": self.away_s,
+            "round_trip_ns": self.round_trip_ns, "far": self.far, "speed": self.speed, "slow": self.slow, "given_up": self.given_up, "away_s": self.away_s,
             "away_in_window_s": self.away_in_window_s, "paused_s": self.paused_s,
             "core_stolen_s": self.core.stolen_s, "core_wall_s": self.core.wall_s,
             "shortfall": self.shortfall(), "excused_losses": self.excused_losses(), "disturbed": self.disturbed(),
@@ -347,9 +349,9 @@ mod tests {
         assert_eq!(step.disturbed(), None);
         step.given_up = true;
         assert!(step.disturbed().is_some_and(|why| why.contains("95 %")));
-        (step.given_up, step.speed) = (false, Some(0.8));
+        (step.given_up, step.slow, step.speed) = (false, true, Some(0.8));
         assert!(step.disturbed().is_some_and(|why| why.contains("80 %")));
-        step.speed = None;
+        (step.slow, step.speed) = (false, None);
         (step.ring_losses, step.queued, step.wrong) = (0, 10, 1);
         assert!(step.unsound().is_some_and(|why| why.starts_with("1 packets at the wrong mobile")));
         (step.wrong, step.intended_pps) = (0, 160.0);

@@ -91,10 +91,10 @@ pub enum Again<'a> {
     Missed(f64),
     /// The same, where packets of this group were lost.
     Lost(&'static str),
-    /// Conditions other than these, which may be why this share was delivered, or not.
-    Beside(&'a Conditions, f64),
     /// Conditions other than these.
     Unlike(&'a Conditions),
+    /// Nothing does.
+    Nothing,
 }
 
 impl Again<'_> {
@@ -107,17 +107,14 @@ impl Again<'_> {
                 Self::Disturbed => is_disturbed,
                 Self::Missed(least) => is_disturbed && share < least,
                 Self::Lost(name) => is_disturbed && step.lost_of(name) > 0,
-                Self::Beside(others, least) => conditions.beside(others).may_explain(share >= least),
                 Self::Unlike(others) => !conditions.beside(others).is_alike(),
+                Self::Nothing => false,
             }
     }
 
-    /// May it be given up when the machine is slow? Not where it is compared with what was slow as well.
+    /// May it be given up when the machine is slow? Not where it is compared with what may have been slow as well.
     const fn gives_up(self) -> bool {
-        match self {
-            Self::Disturbed | Self::Missed(_) | Self::Lost(_) => true,
-            Self::Beside(others, _) | Self::Unlike(others) => others.pace.is_nan() || others.pace >= SLOW,
-        }
+        matches!(self, Self::Disturbed | Self::Missed(_) | Self::Lost(_))
     }
 }
 
@@ -386,7 +383,7 @@ impl<'a> Bench<'a> {
         self.remarks.push(format!(
             "{} of {steps} steps were made again since the machine was busy with something else or unlike what they are compared \
              with, {} since a ring had lost more than 0.01 %; {} count although the machine took a core away for more than 2 % \
-             of the step, moved the two far from each other, or ran the SGSN's at less than {:.0} % of its speed",
+             of the step, moved the two farther from each other than usual, or ran the SGSN's at less than {:.0} % of its usual speed",
             self.repeated, self.lost, self.disturbed, SLOW * 100.0
         ));
         self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));

@@ -140,7 +140,7 @@ fn one(
     let axis = axis(runner.candidate.name(), times, repetition);
     // The others are only shown.
     let is_xdp = runner.candidate == Candidate::Xdp;
-    let again = if is_xdp { Again::Disturbed } else { Again::Missed(0.0) };
+    let again = if is_xdp { Again::Disturbed } else { Again::Nothing };
     let offer = Offer { is_patient: is_xdp, ..offer.clone() };
     let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
     line.push(at, &step);

@@ -164,11 +164,11 @@ fn repeat(
         }
         let own = if runner.candidate == Candidate::Xdp { s_f(s0, drop_pps, *f) } else { s0 };
         let load = (scenario.times * own).min(cap(drop_pps, *f));
-        // Only what has to hold waits for the machine: beside S0 and under the conditions of that.
-        let again = match (&found.conditions, runner.candidate == Candidate::Xdp) {
-            (Some(at), true) if scenario.times < 1.0 => Again::Beside(at, SHARE),
-            (_, true) => Again::Disturbed,
-            _ => Again::Missed(0.0),
+        // Of the others nothing has to hold.
+        let again = match runner.candidate {
+            Candidate::Xdp if scenario.times < 1.0 => Again::Missed(SHARE),
+            Candidate::Xdp => Again::Disturbed,
+            _ => Again::Nothing,
         };
         let step = one(bench, runner, setup, (scenario.times, *f, repetition), (load, again))?;
         note(shares, &step);

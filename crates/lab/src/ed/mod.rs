@@ -13,6 +13,7 @@ pub mod account;
 pub mod bare;
 pub mod bed;
 pub mod bench;
+mod bounds;
 pub mod check;
 pub mod conditions;
 pub mod delay;

@@ -3,13 +3,15 @@
 //!
 //! A virtual machine's cores run wherever the machine below puts them. Where they share a cache, a line goes from one to
 //! the other and back in about 0.1 µs, and where they don't, in five times that; each packet takes several lines across, so
-//! that the same program forwards half as much. A step is made while they are near, and the SGSN's is fast ([`super::pulse`]).
+//! that the same program forwards half as much. A step is made while they are as near and the SGSN's is as fast
+//! ([`super::pulse`]) as they usually are: what is rare would have to be waited for too long.
 
 use super::account::SLOW;
 use super::bed::{LOAD_CORE, SGSN_CORE};
 use super::pulse::{Fastest, look_alone};
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,8 +20,10 @@ use std::time::{Duration, Instant};
 const TURNS: u32 = 2_000;
 /// So many looks, of which the median counts.
 const LOOKS: usize = 3;
-/// Cores are near where a round trip takes at most so many times the shortest one that was seen.
+/// Cores are near where a round trip takes at most so many times as long as usual.
 const NEAR: f64 = 3.0;
+/// Usual is the median of so many that were seen last.
+const LATELY: usize = 64;
 /// From one look to the next while they are far.
 const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
@@ -110,6 +114,38 @@ impl Drop for Preempting {
     }
 }
 
+/// What was seen lately.
+#[derive(Debug, Clone, Default)]
+struct Usual(VecDeque<f64>);
+
+impl Usual {
+    fn add(&mut self, value: f64) {
+        if self.0.len() == LATELY {
+            self.0.pop_front();
+        }
+        self.0.push_back(value);
+    }
+
+    /// The median.
+    fn get(&self) -> Option<f64> {
+        let mut sorted: Vec<f64> = self.0.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied()
+    }
+
+    /// True where this is less than a part of what is usual.
+    fn is_below(&self, part: f64, value: f64) -> bool {
+        self.get().is_some_and(|usual| value < usual * part)
+    }
+}
+
+/// The highest speed of the SGSN's core, and what is usual.
+#[derive(Debug, Clone, Default)]
+struct Speeds {
+    fastest: Fastest,
+    usual: Usual,
+}
+
 /// How long to wait.
 struct Patience {
     at_once: Duration,
@@ -119,10 +155,10 @@ struct Patience {
 /// What was seen of the two cores so far, known to all that measure on them.
 #[derive(Debug, Clone)]
 pub struct Cores {
-    nearest_ns: Option<f64>,
+    trips_ns: Usual,
     /// By looks at a core on which nothing else runs, and by those at one that is busy: its caches are another's then.
-    fastest: Fastest,
-    fastest_busy: Fastest,
+    alone: Speeds,
+    busy: Speeds,
     /// The SGSN's, when it was looked at last.
     speed: Option<f64>,
     since: Instant,
@@ -132,9 +168,9 @@ pub struct Cores {
 impl Default for Cores {
     fn default() -> Self {
         Self {
-            nearest_ns: None,
-            fastest: Fastest::default(),
-            fastest_busy: Fastest::default(),
+            trips_ns: Usual::default(),
+            alone: Speeds::default(),
+            busy: Speeds::default(),
             speed: None,
             since: Instant::now(),
             waited: Duration::ZERO,
@@ -150,46 +186,51 @@ impl Cores {
     pub fn look(&mut self) -> Result<f64, String> {
         let looks = (0..LOOKS).map(|_| look()).collect::<Result<Vec<_>, String>>()?;
         let (mut trips, times): (Vec<f64>, Vec<Duration>) = looks.into_iter().unzip();
-        self.speed = self.fastest.speed(&times);
+        self.speed = self.alone.fastest.speed(&times);
         trips.sort_by(f64::total_cmp);
-        let median = trips.get(LOOKS / 2).copied().unwrap_or(f64::INFINITY);
-        self.nearest_ns = Some(self.nearest_ns.map_or(median, |nearest| nearest.min(median)));
-        Ok(median)
+        Ok(trips.get(LOOKS / 2).copied().unwrap_or(f64::INFINITY))
     }
 
-    /// What a look at the SGSN's core takes while a step runs, where that is fastest.
+    /// What a look at the SGSN's core takes while a step runs, where it is as fast as usual.
     #[must_use]
-    pub const fn fastest(&self) -> Option<Duration> {
-        self.fastest_busy.look()
+    pub fn usual_look(&self) -> Option<Duration> {
+        Some(self.busy.fastest.look()?.div_f64(self.busy.usual.get()?))
     }
 
-    /// How fast the SGSN's core was by some looks while a step ran, as a part of the highest speed that was seen.
-    pub fn speed(&mut self, looks: &[Duration]) -> Option<f64> {
-        self.fastest_busy.speed(looks)
+    /// How fast the SGSN's core was by some looks while a step ran, as a part of the highest speed that was seen, and whether
+    /// that is less than usual.
+    pub fn speed(&mut self, looks: &[Duration]) -> Option<(f64, bool)> {
+        let speed = self.busy.fastest.speed(looks)?;
+        self.busy.usual.add(speed);
+        Some((speed, self.busy.usual.is_below(SLOW, speed)))
     }
 
-    /// True where a round trip says that the cores are near.
+    /// True where a round trip says that the cores are as near as usual.
     #[must_use]
     pub fn is_near(&self, round_trip_ns: f64) -> bool {
-        self.nearest_ns.is_none_or(|nearest| round_trip_ns <= nearest * NEAR)
+        self.trips_ns.get().is_none_or(|usual| round_trip_ns <= usual * NEAR)
     }
 
-    /// Waits until they are near and the SGSN's is fast, but not for ever, and says what a round trip takes.
+    /// Waits until they are as near and the SGSN's is as fast as usual, but not for ever, and says what a round trip takes.
     ///
     /// # Errors
     /// As for [`Cores::look`].
     pub fn wait(&mut self, is_patient: bool) -> Result<f64, String> {
         let patience = if is_patient { PATIENT } else { USUAL };
         let begin = Instant::now();
+        let mut now = self.look()?;
+        // Once for each step, however long it waits: else what is waited for would be taken for usual.
+        self.trips_ns.add(now);
+        self.speed.into_iter().for_each(|speed| self.alone.usual.add(speed));
         loop {
-            let now = self.look()?;
             let spent = self.waited.as_secs_f64() > self.since.elapsed().as_secs_f64() * patience.of_all;
-            let is_fast = self.speed.is_none_or(|speed| speed >= SLOW);
+            let is_fast = self.speed.is_none_or(|speed| !self.alone.usual.is_below(SLOW, speed));
             if (self.is_near(now) && is_fast) || spent || begin.elapsed() > patience.at_once {
                 return Ok(now);
             }
             std::thread::sleep(WAIT);
             self.waited += WAIT;
+            now = self.look()?;
         }
     }
 }
@@ -252,11 +293,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_is_relative_to_the_nearest_seen() {
-        let mut distance = Cores::default();
-        assert!(distance.is_near(1e9), "nothing is known yet");
-        distance.nearest_ns = Some(100.0);
-        assert!(distance.is_near(150.0) && !distance.is_near(500.0) && !distance.is_near(f64::INFINITY));
+    fn near_and_fast_are_relative_to_what_is_usual() {
+        let mut cores = Cores::default();
+        assert!(cores.is_near(1e9), "nothing is known yet");
+        [100.0, 550.0, 120.0].into_iter().for_each(|trip| cores.trips_ns.add(trip));
+        assert!(cores.is_near(150.0) && !cores.is_near(500.0) && !cores.is_near(f64::INFINITY));
+        (0..LATELY).for_each(|_| cores.trips_ns.add(550.0));
+        assert!(cores.is_near(650.0), "far is usual by now");
+        let looks = |us: u64| [Duration::from_micros(us); 3];
+        assert_eq!((cores.usual_look(), cores.speed(&[])), (None, None));
+        for (us, speed) in [(10, (1.0, false)), (20, (0.5, true)), (20, (0.5, false))] {
+            assert_eq!(cores.speed(&looks(us)), Some(speed));
+        }
+        assert_eq!(cores.usual_look(), Some(Duration::from_micros(20)));
     }
 
     #[test]
@@ -270,6 +319,6 @@ mod tests {
         let mut distance = Cores::default();
         let looked = distance.look().expect("two cores");
         assert!(looked > 0.0);
-        assert_eq!(distance.nearest_ns, Some(looked));
+        assert!(distance.speed.is_some_and(|speed| speed > 0.0));
     }
 }

@@ -36,6 +36,7 @@ struct Ran {
     start: Mark,
     end: Mark,
     speed: Option<f64>,
+    slow: bool,
     given_up: bool,
 }
 
@@ -54,8 +55,8 @@ impl RealChain {
         let (from, to) = (offer.warm_up_s, offer.warm_up_s + offer.window_s);
         let (load, stop, pid) = (&mut self.load, &self.stop, self.process.pid());
         let first = self.polls && self.cores.is_some();
-        let fastest = self.cores.as_ref().and_then(|cores| cores.borrow().fastest());
-        let pulse = first.then(|| Pulse::start(fastest)).transpose()?;
+        let usual = self.cores.as_ref().and_then(|cores| cores.borrow().usual_look());
+        let pulse = first.then(|| Pulse::start(usual)).transpose()?;
         let preempting = first.then(|| Preempting::new(pid)).transpose()?;
         // Nothing of this step has been counted yet.
         let mut marks = vec![Mark::take(0.0, Vec::new(), pid)?];
@@ -93,12 +94,13 @@ impl RealChain {
         let looks = pulse.map(Pulse::end).unwrap_or_default();
         drop(preempting);
         let speed = self.cores.as_ref().and_then(|cores| cores.borrow_mut().speed(&looks));
+        let (speed, slow) = speed.map_or((None, false), |(speed, slow)| (Some(speed), slow));
         if let Some(why) = failed {
             return Err(why);
         }
         self.check()?;
         match (marks.pop(), marks.pop(), marks.is_empty() == given_up) {
-            (Some(end), Some(start), true) => Ok(Ran { result, start, end, speed, given_up }),
+            (Some(end), Some(start), true) => Ok(Ran { result, start, end, speed, slow, given_up }),
             _ => Err("the step was over before its window".to_owned()),
         }
     }
@@ -111,7 +113,7 @@ impl RealChain {
         let distance = self.distance(|cores| cores.wait(offer.is_patient))?;
         let before = self.counters()?;
         let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
-        let Ran { result, start, end, speed, given_up } = self.run(offer, also)?;
+        let Ran { result, start, end, speed, slow, given_up } = self.run(offer, also)?;
         self.check()?;
         let away_s = clock.away_since_s().map_err(text)?;
         let distance = distance.max(self.distance(Cores::look)?);
@@ -143,6 +145,7 @@ impl RealChain {
             round_trip_ns: distance,
             far: self.cores.as_ref().is_some_and(|cores| !cores.borrow().is_near(distance)),
             speed,
+            slow,
             given_up,
             drops: peers::drops(&moved),
             queued: peers::queued(&after),

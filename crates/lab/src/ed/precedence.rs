@@ -125,7 +125,7 @@ fn one(
     ];
     let offer = offer(bench, setup, load);
     // Who loses nothing has not been disturbed, and of the others nothing has to hold.
-    let again = if runner.candidate == Candidate::Xdp { Again::Lost("high") } else { Again::Missed(0.0) };
+    let again = if runner.candidate == Candidate::Xdp { Again::Lost("high") } else { Again::Nothing };
     let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
     let sum = |name: &str| {
         let groups = step.groups.iter().filter(|group| group.name == name);

@@ -24,7 +24,7 @@ const RANK: u8 = 2;
 /// Of so many looks one may seem faster than the machine is.
 const LUCKY: usize = 10;
 
-/// So many looks in a row at less than this part of the highest speed: the core is slow.
+/// So many looks in a row at less than this part of the usual speed: the core is slow.
 const IN_A_ROW: u32 = 3;
 const SLOW: f64 = 0.9;
 
@@ -79,8 +79,8 @@ impl Pulse {
     ///
     /// # Errors
     /// Where no thread can be made.
-    pub fn start(fastest: Option<Duration>) -> Result<Self, String> {
-        let longest = fastest.map_or(Duration::MAX, |fastest| fastest.div_f64(SLOW));
+    pub fn start(usual: Option<Duration>) -> Result<Self, String> {
+        let longest = usual.map_or(Duration::MAX, |usual| usual.div_f64(SLOW));
         let state = Arc::new(State { ends: AtomicBool::new(false), slow: AtomicU32::new(0), longest });
         let theirs = Arc::clone(&state);
         let (tell, told) = mpsc::channel::<()>();

@@ -50,7 +50,8 @@ impl Bench<'_> {
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = make(self, load);
             let step = self.step_again(chain, axis, &offer, Again::Missed(WHOLE))?;
-            bracket.tell_of(load * (1.0 - step.shortfall().unwrap_or(0.0)), is_whole(&step));
+            let offered = load * (1.0 - step.shortfall().unwrap_or(0.0));
+            bracket.tell_of(offered, is_whole(&step), step.delivered_pps());
         }
         // The highest of many is a lucky one: it counts when it is delivered once more.
         let mut found = Saturation {

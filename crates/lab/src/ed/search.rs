@@ -10,6 +10,12 @@ pub const WHOLE: f64 = 0.995;
 /// So often what was to be tried could not be offered, and then no more can.
 const SHORT_MAX: u32 = 3;
 
+/// Of what was delivered of too much, what is tried below it, and above it.
+const BELOW: f64 = 0.99;
+const ABOVE: f64 = 1.015;
+/// A load that differs by less has been tried.
+const NEW: f64 = 1.004;
+
 /// A bracket that closes: loads go up while they are whole and down while they are not, then between.
 #[derive(Debug, Clone)]
 pub struct Bracket {
@@ -19,6 +25,8 @@ pub struct Bracket {
     stride: f64,
     resolution: f64,
     cap: f64,
+    /// The most that was delivered of a load that was not whole.
+    delivered: f64,
     /// How often in a row less could be offered than what was to be tried.
     short: u32,
 }
@@ -28,7 +36,16 @@ impl Bracket {
     /// is 1 %). No load above `cap` is tried.
     #[must_use]
     pub fn new(guess: f64, stride: f64, resolution: f64, cap: f64) -> Self {
-        Self { at: guess.min(cap), whole: None, broken: None, stride, resolution, cap, short: 0 }
+        Self {
+            at: guess.min(cap),
+            whole: None,
+            broken: None,
+            stride,
+            resolution,
+            cap,
+            delivered: 0.0,
+            short: 0,
+        }
     }
 
     /// True where its steps are large, since little is known.
@@ -59,12 +76,13 @@ impl Bracket {
 
     /// What became of the load that was tried last.
     pub fn tell(&mut self, whole: bool) {
-        self.tell_of(self.at, whole);
+        self.tell_of(self.at, whole, 0.0);
     }
 
-    /// The same of the load that was offered indeed. Where less than what was known to be whole could be offered, it says
+    /// The same of the load that was offered indeed, and how much of it was delivered: who is offered too much delivers about
+    /// what is whole, or less, so that the next load is tried there and not halfway. Where less than what was known to be whole could be offered, it says
     /// nothing new, and after a while the search ends there.
-    pub fn tell_of(&mut self, load: f64, whole: bool) {
+    pub fn tell_of(&mut self, load: f64, whole: bool, delivered: f64) {
         self.short = if load < self.at { self.short + 1 } else { 0 };
         if self.short >= SHORT_MAX {
             self.cap = self.cap.min(self.found().max(load));
@@ -77,21 +95,26 @@ impl Bracket {
             self.whole = Some(self.at);
         } else {
             self.broken = Some(self.at);
+            self.delivered = self.delivered.max(delivered);
         }
+        let (below, above) = (self.delivered * BELOW, self.delivered * ABOVE);
         self.at = match (self.whole, self.broken) {
-            (Some(whole), Some(broken)) if whole < broken => (whole * broken).sqrt(),
+            (Some(whole), Some(broken)) if whole < broken => {
+                let is_between = above > whole * NEW && above * NEW < broken;
+                if is_between { above } else { (whole * broken).sqrt() }
+            }
             // The machine has changed its mind: what was whole is not, or the other way round.
             (Some(_), Some(_)) => {
                 if whole {
-                    self.broken = None;
+                    (self.broken, self.delivered) = (None, 0.0);
                     self.at * self.stride
                 } else {
-                    self.whole = None;
-                    self.at / self.stride
+                    (self.whole, self.delivered) = (None, delivered);
+                    (self.at / self.stride).max(delivered * BELOW).min(self.at / NEW)
                 }
             }
             (Some(whole), None) => whole * self.stride,
-            (None, Some(broken)) => broken / self.stride,
+            (None, Some(broken)) => (broken / self.stride).max(below).min(broken / NEW),
             (None, None) => self.at,
         }
         .min(self.cap);
@@ -135,6 +158,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_delivered_of_too_much_shows_the_way() {
+        for (truth, guess) in [(431_000.0, 350_000.0), (431_000.0, 800_000.0)] {
+            let mut bracket = Bracket::new(guess, 1.15, 1.026, 1e9);
+            let mut steps = 0;
+            while let Some(load) = bracket.next_load() {
+                // What is too much costs a little more.
+                bracket.tell_of(load, load <= truth, truth - 0.1 * (load - truth));
+                steps += 1;
+            }
+            assert!(bracket.found() <= truth && bracket.found() * 1.026 >= truth, "{bracket:?}");
+            assert!(steps <= 6, "{steps}");
+        }
+    }
+
+    #[test]
     fn it_stops_at_the_cap_and_at_nothing() {
         let (bracket, _) = search(100_000.0, 300_000.0, 431_000.0);
         assert!(bracket.is_capped());
@@ -149,7 +187,7 @@ mod tests {
         assert!(!bracket.is_closed(), "nothing was too much yet");
         let mut tries = 0;
         while let Some(load) = bracket.next_load() {
-            bracket.tell_of(load.min(580.0), true);
+            bracket.tell_of(load.min(580.0), true, 0.0);
             tries += 1;
             assert!(tries < 10, "it ends");
         }

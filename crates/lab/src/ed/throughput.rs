@@ -3,10 +3,8 @@
 
 use super::account::Step;
 use super::bench::{Again, Axis, BRIEF, Bench, Runner};
-use super::conditions::Conditions;
-use super::saturation::{
-    FINE, Found, ROUGH, bare_groups, cap, is_whole, s_f, with_bare_work, without_bare_work,
-};
+use super::bounds::{AT_BOUND, AtBound, FALL_WITH_WORK, OF_BEST, axis, try_bounds};
+use super::saturation::{FINE, Found, ROUGH, bare_groups, cap, s_f, with_bare_work, without_bare_work};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Bare, Candidate, Chain, Lower, Setup, lengths, osmo, thesis};
@@ -19,16 +17,10 @@ const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
 const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
 /// Stands for GEA3.
 pub const WORK_NS: u32 = 7_500;
-/// Of the best possible saturation.
-const OF_BEST: f64 = 0.97;
 /// Where the search with exceeding traffic begins, of the best possible.
 const ABOVE_BOUND: f64 = 0.98;
 /// Packets/s where the first search of all begins.
 const GUESS_PPS: f64 = 450_000.0;
-/// How often S0 is asked anew where the machine has become another one since.
-const SEARCHES: u32 = 2;
-/// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
-const FALL_WITH_WORK: f64 = 0.049;
 /// Ten thousand mobiles of 448 kbit/s are 1.48 million packets/s, more than any candidate forwards.
 pub const KBPS: u32 = 448;
 /// With work.
@@ -117,31 +109,10 @@ impl Limits {
             let best = s_f(self.xsk.at(repetition), self.drop.at(repetition), f);
             let load = (OF_BEST * best).min(cap(self.drop.at(repetition), f));
             let offer = bench.offer(setup, bare_groups(Bare::Xsk, setup, load, f));
-            let axis = at_bound(Bare::Xsk.name(), f, setup, repetition);
+            let axis = axis(Bare::Xsk.name(), AT_BOUND, f, (setup, repetition));
             shares.push(bench.step_again(chain, &axis, &offer, Again::Missed(WHOLE))?.least_share());
         }
         Ok(())
-    }
-}
-
-/// What xdp delivers of what is good at one fraction of exceeding traffic, at 0.97·S_f by S0 and d of the same repetition.
-struct AtBound {
-    f: f64,
-    shares: Samples,
-    loads: Samples,
-    /// S0 under the conditions under which that was measured.
-    s0: Samples,
-}
-
-impl AtBound {
-    const fn new(f: f64) -> Self {
-        Self { f, shares: Samples::NONE, loads: Samples::NONE, s0: Samples::NONE }
-    }
-
-    /// By how much saturation has fallen at most: what was delivered at the bound's load is a saturation from below.
-    fn fall(&self) -> Samples {
-        let each = self.shares.each().zip(self.loads.each()).zip(self.s0.each());
-        each.map(|(((_, share), (_, load)), (_, s0))| 1.0 - share * load / s0).collect()
     }
 }
 
@@ -251,8 +222,11 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup) -> Result<Curves, String> 
                 let drop_pps = curves.limits.drop.at(repetition);
                 point(bench, (&curves.setup, repetition, drop_pps), runner, at, points)?;
             }
-            if let Some(runner) = runners.first_mut().filter(|_| at == 0) {
-                curves.try_bounds(bench, runner, repetition)?;
+            let first = curves.by_candidate.first().and_then(|(_, points)| points.first());
+            let found = first.filter(|_| at == 0).map(|(_, found)| found.clone());
+            if let (Some(runner), Some(found)) = (runners.first_mut(), found) {
+                let at = (&curves.setup, repetition, curves.limits.drop.at(repetition));
+                try_bounds(bench, runner, at, found, &mut curves.at_bound)?;
             }
         }
     }
@@ -268,60 +242,6 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup) -> Result<Curves, String> 
         lowered_cells(bench, &mut runners, &curves)?;
     }
     Ok(curves)
-}
-
-impl Curves {
-    /// Offers xdp what it has to deliver at each fraction, once. Where the machine has become another one meanwhile, so that
-    /// this may be why it is delivered or not, S0 is asked anew.
-    fn try_bounds(
-        &mut self,
-        bench: &mut Bench<'_>,
-        runner: &mut Runner,
-        repetition: u32,
-    ) -> Result<(), String> {
-        let drop_pps = self.limits.drop.at(repetition);
-        let first = self.by_candidate.first().and_then(|(_, points)| points.first());
-        let Some((_, mut found)) = first.cloned() else { return Ok(()) };
-        for bound in &mut self.at_bound {
-            for search in 0..=SEARCHES {
-                let s0 = found.pps.last();
-                let mut load = OF_BEST * s_f(s0, drop_pps, bound.f);
-                if self.setup.work_ns != 0 && (bound.f - 0.5).abs() < 1e-9 {
-                    // There is another bound for this one, which may be above.
-                    load = load.max(s0 * (1.0 - FALL_WITH_WORK));
-                }
-                let load = load.min(cap(drop_pps, bound.f));
-                let offer = bench.mix(&self.setup, load, bound.f);
-                let axis = at_bound(runner.candidate.name(), bound.f, &self.setup, repetition);
-                let conditions = found.conditions;
-                let again = conditions.as_ref().map_or(Again::Disturbed, |at| Again::Beside(at, WHOLE));
-                let step =
-                    bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
-                let beside = conditions.map(|at| Conditions::of(&step).beside(&at));
-                if search < SEARCHES && beside.is_some_and(|at| at.may_explain(is_whole(&step))) {
-                    let bracket = found.bracket(s0, FINE, cap(drop_pps, 0.0));
-                    bench.search(runner, (&self.setup, 0.0, repetition), bracket, &mut found)?;
-                    continue;
-                }
-                bound.shares.push(step.least_share());
-                bound.loads.push(load);
-                bound.s0.push(s0);
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn at_bound(name: &str, f: f64, setup: &Setup, repetition: u32) -> Axis {
-    vec![
-        ("candidate", json!(name)),
-        ("what", json!("0.97·S_f")),
-        ("exceeding_percent", json!((f * 100.0).round())),
-        ("policing", json!(setup.policing)),
-        ("work_ns", json!(setup.work_ns)),
-        ("repetition", json!(repetition)),
-    ]
 }
 
 /// One more search at one fraction. Where S0 of the same repetition is known, it begins just above the bound.
@@ -369,7 +289,7 @@ fn good_packets(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) 
             ];
             let offer = bench.mix(&curves.setup, load, 0.9);
             // The machine may disturb who has no chance anyway.
-            let again = Again::Missed(if candidate == Candidate::Xdp { WHOLE } else { 0.0 });
+            let again = if candidate == Candidate::Xdp { Again::Missed(WHOLE) } else { Again::Nothing };
             let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
             good.push(good_pps(&step));
         }

@@ -1,0 +1,141 @@
+//! The bounds of `ed-throughput`: 0.97·S_f, offered instead of searched for.
+//!
+//! S_f follows from S0, which was found some seconds before, and on a shared machine it may have become another one since. What
+//! conditions may explain is not believed: S0 is asked at once whether it is still the same.
+
+use super::Setup;
+use super::bench::{Again, Axis, Bench, Runner};
+use super::conditions::Conditions;
+use super::saturation::{FINE, Found, Saturation, cap, is_whole, s_f};
+use super::stats::Samples;
+use serde_json::json;
+
+/// Of the best possible saturation.
+pub(super) const OF_BEST: f64 = 0.97;
+/// How often a bound is tried before S0 is searched anew, since the machine has become another one.
+const TRIES: u32 = 3;
+/// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
+pub(super) const FALL_WITH_WORK: f64 = 0.049;
+
+/// A step at a bound.
+pub(super) const AT_BOUND: &str = "0.97·S_f";
+
+/// The axes of a step at a bound or beside one.
+pub(super) fn axis(name: &str, what: &str, f: f64, (setup, repetition): (&Setup, u32)) -> Axis {
+    vec![
+        ("candidate", json!(name)),
+        ("what", json!(what)),
+        ("exceeding_percent", json!((f * 100.0).round())),
+        ("policing", json!(setup.policing)),
+        ("work_ns", json!(setup.work_ns)),
+        ("repetition", json!(repetition)),
+    ]
+}
+
+/// What xdp delivers of what is good at one fraction of exceeding traffic, at 0.97·S_f by S0 and d of the same repetition.
+pub(super) struct AtBound {
+    /// That fraction.
+    pub(super) f: f64,
+    /// The least share that anybody got of what he is entitled to, for each repetition.
+    pub(super) shares: Samples,
+    /// What was offered to the good, in packets/s.
+    pub(super) loads: Samples,
+    /// S0 under the conditions under which that was measured.
+    s0: Samples,
+}
+
+impl AtBound {
+    /// Nothing yet.
+    pub(super) const fn new(f: f64) -> Self {
+        Self { f, shares: Samples::NONE, loads: Samples::NONE, s0: Samples::NONE }
+    }
+
+    /// By how much saturation has fallen at most: what was delivered at the bound's load is a saturation from below.
+    pub(super) fn fall(&self) -> Samples {
+        let each = self.shares.each().zip(self.loads.each()).zip(self.s0.each());
+        each.map(|(((_, share), (_, load)), (_, s0))| 1.0 - share * load / s0).collect()
+    }
+}
+
+/// Offers xdp what it has to deliver at each fraction, once. `found` is what was found of S0 so far.
+///
+/// # Errors
+/// The chain's.
+pub(super) fn try_bounds(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    (setup, repetition, drop_pps): (&Setup, u32, f64),
+    mut found: Found,
+    bounds: &mut [AtBound],
+) -> Result<(), String> {
+    for bound in bounds {
+        let at = (setup, repetition, drop_pps);
+        let mut tried = bound.try_out(bench, runner, at, &mut found)?;
+        if tried.is_open {
+            let bracket = found.bracket(found.pps.last(), FINE, cap(drop_pps, 0.0));
+            bench.search(runner, (setup, 0.0, repetition), bracket, &mut found)?;
+            tried = bound.try_out(bench, runner, at, &mut found)?;
+        }
+        bound.shares.push(tried.share);
+        bound.loads.push(tried.load);
+        bound.s0.push(tried.s0);
+    }
+    Ok(())
+}
+
+/// What became of a bound's load.
+struct Tried {
+    share: f64,
+    load: f64,
+    s0: f64,
+    /// The machine has become another one since S0 was found, which may be why.
+    is_open: bool,
+}
+
+impl AtBound {
+    /// Offers it until it says something. Where conditions differ from those of S0 so that they may be why it was delivered or
+    /// not, S0 is offered at once, and a little more where they are better: is it still the same?
+    fn try_out(
+        &self,
+        bench: &mut Bench<'_>,
+        runner: &mut Runner,
+        (setup, repetition, drop_pps): (&Setup, u32, f64),
+        found: &mut Found,
+    ) -> Result<Tried, String> {
+        let mut left = TRIES;
+        loop {
+            let s0 = found.pps.last();
+            let mut load = OF_BEST * s_f(s0, drop_pps, self.f);
+            if setup.work_ns != 0 && (self.f - 0.5).abs() < 1e-9 {
+                // There is another bound for this one, which may be above.
+                load = load.max(s0 * (1.0 - FALL_WITH_WORK));
+            }
+            let load = load.min(cap(drop_pps, self.f));
+            let mut one = |bench: &mut Bench<'_>, what: &'static str, load: f64, f: f64| {
+                let offer = bench.mix(setup, load, f);
+                let axis = axis(runner.candidate.name(), what, f, (setup, repetition));
+                bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Nothing))
+            };
+            let step = one(bench, AT_BOUND, load, self.f)?;
+            let (is_met, share) = (is_whole(&step), step.least_share());
+            let beside = found.conditions.map(|at| Conditions::of(&step).beside(&at));
+            let done = |is_open| Ok(Tried { share, load, s0, is_open });
+            if !beside.is_some_and(|beside| beside.may_explain(is_met)) {
+                return done(false);
+            }
+            left -= 1;
+            let check = one(bench, "S0 once more", if is_met { s0 * FINE } else { s0 }, 0.0)?;
+            if is_whole(&check) != is_met {
+                // It cannot do more than S0 now, or can still do that.
+                return done(false);
+            }
+            if left == 0 {
+                return done(true);
+            }
+            if is_met {
+                let conditions = Some(Conditions::of(&check));
+                found.add(&Saturation { pps: s0 * FINE, capped: false, conditions });
+            }
+        }
+    }
+}
