@@ -23,7 +23,7 @@ pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much.
 const LOST_MAX: u32 = 3;
 /// How often one is made again in which the machine was busy with something else, and how many of all.
-const DISTURBED_MAX: u32 = 3;
+const DISTURBED_MAX: u32 = 2;
 const REPEATED_MAX: f64 = 0.35;
 
 /// How much of everything.

@@ -41,13 +41,12 @@ pub struct RealLab {
     slabs: Option<Slabs>,
 }
 
-/// What is late, since the generator's core had something else to do, is made up for at twice the load: at the speed of the
-/// generator some tenths of a millisecond would be a burst that no ring of 256 places holds. Where most is for dropping, and
-/// the generator's core has little to receive, a quarter more does, so that it is no faster than this if it need not be.
+/// What is late, since the generator's core had something else to do, is made up for at a third more than the load: at the
+/// speed of the generator some tenths of a millisecond would be a burst that no ring of 256 places holds, and at twice the
+/// load one that a loop which polls at the rate of before finds too late.
 fn line_pps(load: f64) -> u32 {
-    const USUAL: f64 = 1_200_000.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between these limits")]
-    let line = (2.0 * load).min(USUAL.max(1.25 * load)).clamp(1e4, 3.5e6) as u32;
+    let line = (1.3 * load).clamp(1e4, 3.5e6) as u32;
     line
 }
 
@@ -90,6 +89,12 @@ impl RealLab {
         self.first = Some(First::new()?);
         self.slabs = Some(Slabs::keep());
         Ok(())
+    }
+
+    /// How long a call of the generator lasts: where nobody attaches meanwhile there are few, since what it is late after each
+    /// has to be made up for.
+    fn turn(&self) -> Option<Duration> {
+        self.first.as_ref().map(|_| Duration::from_millis(20))
     }
 
     fn label(&mut self, name: &str) -> String {
@@ -148,7 +153,7 @@ impl RealLab {
             };
             if setup.uplink { down.up(user.ggsn.0) } else { down }
         });
-        let traffic = start_traffic(&bed, setup, flows.collect())?;
+        let traffic = start_traffic(&bed, setup, flows.collect(), self.turn())?;
         Ok(RealChain {
             process,
             traffic,
@@ -220,7 +225,7 @@ impl Lab for RealLab {
                 0.0,
             )
         });
-        let traffic = start_traffic(&bed, setup, flows.collect())?;
+        let traffic = start_traffic(&bed, setup, flows.collect(), self.turn())?;
         process.check().map_err(text)?;
         let chain = RealChain {
             process,
