@@ -12,5 +12,6 @@ pub mod http;
 pub mod load;
 pub mod losses;
 pub mod report;
+mod settings;
 pub mod testbed;
 pub mod world;

@@ -238,8 +238,10 @@ pub fn join(
     Ok(())
 }
 
-/// Ends what runs whose process is gone have left behind: the programs in their namespaces, and the namespaces.
+/// Ends what runs whose process is gone have left behind: the programs in their namespaces, the namespaces, and settings of the
+/// kernel.
 pub fn remove_leftovers() {
+    crate::settings::put_back_leftovers();
     let Ok(entries) = std::fs::read_dir("/run/netns") else { return };
     for entry in entries.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -257,7 +259,7 @@ pub fn remove_leftovers() {
 }
 
 /// Does a process of this program have this number? One that was killed and not yet waited for has no command line.
-fn is_ours(pid: u32) -> bool {
+pub(crate) fn is_ours(pid: u32) -> bool {
     let name = std::env::args_os().next().map(PathBuf::from);
     let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

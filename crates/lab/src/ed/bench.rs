@@ -236,6 +236,12 @@ impl<'a> Bench<'a> {
         result.map_err(|error| format!("{}: {error}", runner.candidate))
     }
 
+    /// Who has the core, where it is not a bare loop.
+    #[must_use]
+    pub const fn holder(&self) -> Option<Candidate> {
+        self.turn
+    }
+
     /// One step, written into the book; one in which the machine was busy with something else is made again.
     ///
     /// # Errors

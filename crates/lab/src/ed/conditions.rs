@@ -1,8 +1,7 @@
-//! What the machine was like while a step ran, and whether that may be why one step did better than another.
+//! What the machine was like while a step ran, beside another.
 //!
 //! On a shared machine both cores change their place and their speed from second to second. What is compared is measured
-//! under the same conditions; where those differ, only a result that they cannot explain says something: who holds a bound
-//! under worse conditions holds it, and who misses it under better ones misses it.
+//! under the same conditions, or at once one after the other.
 
 use super::account::Step;
 
@@ -38,12 +37,6 @@ impl Beside {
     #[must_use]
     pub const fn is_alike(self) -> bool {
         !self.worse && !self.better
-    }
-
-    /// True where the difference may be why a bound was met, or missed.
-    #[must_use]
-    pub const fn may_explain(self, is_met: bool) -> bool {
-        if is_met { self.better } else { self.worse }
     }
 }
 
@@ -92,15 +85,5 @@ mod tests {
         }
         let unknown = Conditions { round_trip_ns: f64::NAN, pace: f64::NAN, away: 0.0 };
         assert!(unknown.beside(&USUAL).is_alike() && USUAL.beside(&unknown).is_alike());
-    }
-
-    #[test]
-    fn only_what_they_cannot_explain_says_something() {
-        let worse = Beside { worse: true, better: false };
-        assert!(worse.may_explain(false) && !worse.may_explain(true));
-        let better = Beside { worse: false, better: true };
-        assert!(!better.may_explain(false) && better.may_explain(true));
-        let both = Beside { worse: true, better: true };
-        assert!(both.may_explain(false) && both.may_explain(true) && !both.is_alike());
     }
 }

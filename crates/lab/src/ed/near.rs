@@ -9,9 +9,11 @@
 use super::account::SLOW;
 use super::bed::{LOAD_CORE, SGSN_CORE};
 use super::pulse::{Fastest, look_alone};
+use crate::settings::Changed;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -38,7 +40,7 @@ const LOOK_MAX: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct First {
     cores: Rc<RefCell<Cores>>,
-    group_before: Option<String>,
+    _group: Option<Changed>,
 }
 
 /// Where the scheduler groups processes by session, nice values count within the group only.
@@ -53,23 +55,14 @@ impl First {
         gannet_rt::set_niceness(-20).map_err(|error| format!("nice -20: {error}"))?;
         let group = std::fs::read_to_string(AUTO_GROUP).ok();
         let before = group.and_then(|text| text.split_whitespace().last().map(str::to_owned));
-        let group_before = before.filter(|_| std::fs::write(AUTO_GROUP, "-20").is_ok());
-        Ok(Self { cores: Rc::default(), group_before })
+        let group = before.and_then(|nice| Changed::make_worded(Path::new(AUTO_GROUP), &nice, "-20"));
+        Ok(Self { cores: Rc::default(), _group: group })
     }
 
     /// What was seen of the cores so far.
     #[must_use]
     pub fn cores(&self) -> Rc<RefCell<Cores>> {
         Rc::clone(&self.cores)
-    }
-}
-
-impl Drop for First {
-    fn drop(&mut self) {
-        if let Some(before) = &self.group_before {
-            // It stays as it is where the kernel refuses: there is nobody left to tell.
-            let _ = std::fs::write(AUTO_GROUP, before);
-        }
     }
 }
 
@@ -81,7 +74,7 @@ impl Drop for First {
 #[derive(Debug)]
 pub struct Preempting {
     pid: u32,
-    kept_before: Option<String>,
+    _kept: Option<Changed>,
 }
 
 /// What of each second those that preempt all others may have, in µs; -1 for all of it.
@@ -93,9 +86,7 @@ impl Preempting {
     /// # Errors
     /// Where this process may not.
     pub fn new(pid: u32) -> Result<Self, String> {
-        let before = std::fs::read_to_string(KEPT).ok().map(|text| text.trim().to_owned());
-        let kept_before = before.filter(|_| std::fs::write(KEPT, "-1").is_ok());
-        let this = Self { pid, kept_before };
+        let this = Self { pid, _kept: Changed::make(Path::new(KEPT), "-1") };
         for who in [Some(pid), None] {
             gannet_rt::set_preempting(who, 1).map_err(|error| format!("SCHED_FIFO: {error}"))?;
         }
@@ -108,9 +99,6 @@ impl Drop for Preempting {
         // The process may have ended.
         let _ = gannet_rt::set_preempting(Some(self.pid), 0);
         let _ = gannet_rt::set_preempting(None, 0);
-        if let Some(before) = &self.kept_before {
-            let _ = std::fs::write(KEPT, before);
-        }
     }
 }
 

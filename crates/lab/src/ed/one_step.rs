@@ -125,8 +125,10 @@ impl RealChain {
             .collect();
         let mut step = Step {
             window_s: end.at_s - start.at_s,
-            // The window ends a little after the generator: what waits at its end still has a chance to come.
-            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>() * offer.window_s
+            // The window ends a little after the generator: what waits at its end still has a chance to come. It begins when
+            // a call of the generator has ended.
+            intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>()
+                * (offer.warm_up_s + offer.window_s - start.at_s)
                 / (end.at_s - start.at_s),
             groups: offer
                 .groups

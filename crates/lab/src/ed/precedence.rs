@@ -5,7 +5,8 @@
 //! saturation would be all that can be forwarded.
 
 use super::bench::{Again, Axis, BRIEF, Bench, Runner};
-use super::saturation::cap;
+use super::conditions::Conditions;
+use super::saturation::{FINE, Found, cap};
 use super::stats::Samples;
 use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
@@ -16,6 +17,9 @@ use serde_json::json;
 const EVERY: u32 = 7;
 const TIMES: [f64; 4] = [0.75, 1.0, 1.5, 2.0];
 const TIMES_WITH_WORK: [f64; 4] = [1.0, 1.5, 2.0, 5.0];
+
+/// How often S0 is searched anew at one load.
+const SEARCHES: u32 = 2;
 
 /// What was lost at one load.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +67,7 @@ fn configuration(
 ) -> Result<Vec<Line>, String> {
     let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], setup)?;
     let guess = if setup.work_ns == 0 { 350_000.0 } else { 95_000.0 };
-    let found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
+    let mut found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
     let mut lines: Vec<Line> = runners
         .iter()
         .map(|runner| Line {
@@ -73,13 +77,12 @@ fn configuration(
         .collect();
     for repetition in 0..bench.sizes.repetitions {
         for (at, times) in loads.iter().copied().enumerate() {
-            for ((runner, found), line) in runners.iter_mut().zip(&found).zip(&mut lines) {
+            for ((runner, found), line) in runners.iter_mut().zip(&mut found).zip(&mut lines) {
                 if bench.has_enough(runner.candidate, repetition) {
                     continue;
                 }
-                let load = (times * found.pps.median()).min(cap(drop_pps, 0.0));
                 if let Some((_, losses)) = line.points.get_mut(at) {
-                    one(bench, runner, setup, (times, repetition), load, losses)?;
+                    one(bench, (runner, found), setup, (times, repetition, drop_pps), losses)?;
                 }
             }
         }
@@ -107,13 +110,14 @@ fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
     offer
 }
 
+/// Offers so many times S0. Where something was lost and conditions were worse than those under which S0 was found, it may
+/// have been more times what it is now: then S0 is searched anew.
 #[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
 fn one(
     bench: &mut Bench<'_>,
-    runner: &mut Runner,
+    (runner, found): (&mut Runner, &mut Found),
     setup: &Setup,
-    (times, repetition): (f64, u32),
-    load: f64,
+    (times, repetition, drop_pps): (f64, u32, f64),
     losses: &mut Losses,
 ) -> Result<(), String> {
     let axis: Axis = vec![
@@ -123,10 +127,24 @@ fn one(
         ("work_ns", json!(setup.work_ns)),
         ("repetition", json!(repetition)),
     ];
-    let offer = offer(bench, setup, load);
     // Who loses nothing has not been disturbed, and of the others nothing has to hold.
-    let again = if runner.candidate == Candidate::Xdp { Again::Lost("high") } else { Again::Nothing };
-    let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
+    let is_xdp = runner.candidate == Candidate::Xdp;
+    let again = if is_xdp { Again::Lost("high") } else { Again::Nothing };
+    let most = cap(drop_pps, 0.0);
+    let mut s0 = found.pps.median();
+    let mut left = SEARCHES;
+    let step = loop {
+        let offer = offer(bench, setup, (times * s0).min(most));
+        let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, again))?;
+        let is_worse = found.conditions.is_some_and(|at| Conditions::of(&step).beside(&at).worse);
+        if !(is_xdp && left > 0 && is_worse && step.lost_of("high") > 0) {
+            break step;
+        }
+        left -= 1;
+        let bracket = found.bracket(s0, FINE, most);
+        bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
+        s0 = found.pps.last();
+    };
     let sum = |name: &str| {
         let groups = step.groups.iter().filter(|group| group.name == name);
         groups.fold((0, 0), |(o, d), group| (o + group.offered_all, d + group.delivered_all))

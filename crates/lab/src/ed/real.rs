@@ -41,14 +41,22 @@ pub struct RealLab {
     slabs: Option<Slabs>,
 }
 
-/// What is late, since the generator's core had something else to do, is made up for at a third more than the load: at the
+/// What is late, since the generator's core had something else to do, is made up for at half as much again as the load: at the
 /// speed of the generator some tenths of a millisecond would be a burst that no ring of 256 places holds, and at twice the
-/// load one that a loop which polls at the rate of before finds too late.
+/// load one that a loop which polls at the rate of before finds too late. With less the generator would offer less.
 fn line_pps(load: f64) -> u32 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between these limits")]
-    let line = (1.3 * load).clamp(1e4, 3.5e6) as u32;
+    let line = (1.6 * load).min(FAST.max(1.25 * load)).clamp(1e4, 3.5e6) as u32;
     line
 }
+
+/// Calls of the generator in a window, and how long one lasts, in s: what it is late after each has to be made up for, so that
+/// there are few where nobody attaches meanwhile; but a window begins and ends with one.
+const CALLS: f64 = 16.0;
+const TURN_S: (f64, f64) = (0.001, 0.02);
+
+/// Where most is for dropping, and the generator's core has little to receive, a quarter more does from here on.
+const FAST: f64 = 1_200_000.0;
 
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -89,12 +97,6 @@ impl RealLab {
         self.first = Some(First::new()?);
         self.slabs = Some(Slabs::keep());
         Ok(())
-    }
-
-    /// How long a call of the generator lasts: where nobody attaches meanwhile there are few, since what it is late after each
-    /// has to be made up for.
-    fn turn(&self) -> Option<Duration> {
-        self.first.as_ref().map(|_| Duration::from_millis(20))
     }
 
     fn label(&mut self, name: &str) -> String {
@@ -153,7 +155,7 @@ impl RealLab {
             };
             if setup.uplink { down.up(user.ggsn.0) } else { down }
         });
-        let traffic = start_traffic(&bed, setup, flows.collect(), self.turn())?;
+        let traffic = start_traffic(&bed, setup, flows.collect())?;
         Ok(RealChain {
             process,
             traffic,
@@ -225,7 +227,7 @@ impl Lab for RealLab {
                 0.0,
             )
         });
-        let traffic = start_traffic(&bed, setup, flows.collect(), self.turn())?;
+        let traffic = start_traffic(&bed, setup, flows.collect())?;
         process.check().map_err(text)?;
         let chain = RealChain {
             process,
@@ -314,6 +316,10 @@ impl RealChain {
         self.traffic
             .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, ..)| *pps), 1.0));
         self.traffic.set_line(line_pps(offer.pps()));
+        if self.cores.is_some() {
+            let turn = (offer.window_s / CALLS).clamp(TURN_S.0, TURN_S.1);
+            self.traffic.set_turn(Duration::from_secs_f64(turn));
+        }
         self.traffic.set_pacing(match offer.burst_ms {
             0 => Pacing::Exact,
             ms => Pacing::Burst(Duration::from_millis(u64::from(ms))),

@@ -102,12 +102,7 @@ pub(super) fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     Ok(config)
 }
 
-pub(super) fn start_traffic(
-    bed: &Bed,
-    setup: &Setup,
-    mut flows: Vec<FlowSpec>,
-    turn: Option<Duration>,
-) -> Result<Traffic, String> {
+pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) -> Result<Traffic, String> {
     let side = |device: &str, local: &str, peer: &str| -> Result<Side, String> {
         let address = |text: &str| text.parse::<Ipv4Addr>().map_err(|error| format!("{text}: {error}"));
         Ok(Side { device: device.to_owned(), local: address(local)?, peer: address(peer)?, peer_mac: None })
@@ -122,7 +117,6 @@ pub(super) fn start_traffic(
     }
     config.flows = flows;
     config.drain = DRAIN;
-    config.turn = turn.unwrap_or(config.turn);
     bed.poll_at_load().map_err(text)?;
     bed.at_load(|| Traffic::new(config)).map_err(text)?.map_err(text)
 }

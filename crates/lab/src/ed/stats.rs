@@ -26,7 +26,7 @@ impl Samples {
 
     /// True where there is none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

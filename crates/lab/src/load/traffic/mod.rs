@@ -300,6 +300,11 @@ impl Traffic {
         self.config.pacing = pacing;
     }
 
+    /// Sets how long the control plane waits for its turn; see [`TrafficConfig::turn`].
+    pub const fn set_turn(&mut self, turn: Duration) {
+        self.config.turn = turn;
+    }
+
     /// Sets the rate at which what is late is made up for; see [`TrafficConfig::line_pps`].
     pub fn set_line(&mut self, pps: u32) {
         self.config.line_pps = pps;
