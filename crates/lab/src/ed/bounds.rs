@@ -12,6 +12,8 @@ use serde_json::json;
 
 /// Of the best possible saturation.
 pub(super) const OF_BEST: f64 = 0.97;
+/// A bound's window, and that of S0 once more, is longer than others by this.
+pub(super) const LONGER: f64 = 2.0;
 /// How often a bound is tried before S0 is searched anew, since the machine has become another one.
 const TRIES: u32 = 3;
 /// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
@@ -113,7 +115,9 @@ impl AtBound {
             }
             let load = load.min(cap(drop_pps, self.f));
             let mut one = |bench: &mut Bench<'_>, what: &'static str, load: f64, f: f64| {
-                let offer = bench.mix(setup, load, f);
+                let mut offer = bench.mix(setup, load, f);
+                // A pause of a millisecond is made up for slowly so near to saturation.
+                offer.window_s *= LONGER;
                 let axis = axis(runner.candidate.name(), what, f, (setup, repetition));
                 bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Nothing))
             };

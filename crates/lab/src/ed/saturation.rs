@@ -15,7 +15,7 @@ pub const OFFERED_MAX: f64 = 0.75;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// Steps of the search for saturation, until it is found for the first time.
 pub const COARSE: f64 = 1.15;
-/// And when it is known about: the machine may be a third faster or slower by now.
+/// How near the two sides of a bracket come where nothing has to hold to a hair.
 pub const ROUGH: f64 = 1.05;
 /// How near the two sides of a bracket come.
 pub const FINE: f64 = 1.025;
@@ -262,7 +262,7 @@ impl Found {
     pub fn bracket(&self, guess: f64, resolution: f64, cap: f64) -> Bracket {
         let last = self.pps.median();
         if last.is_finite() && last > 0.0 {
-            Bracket::new(last, ROUGH, resolution + 0.001, cap)
+            Bracket::new(last, resolution, resolution + 0.001, cap)
         } else {
             Bracket::new(guess, COARSE, resolution + 0.001, cap)
         }

@@ -10,6 +10,8 @@ pub const WHOLE: f64 = 0.995;
 /// So often what was to be tried could not be offered, and then no more can.
 const SHORT_MAX: u32 = 3;
 
+/// Steps upwards grow to this.
+const STRIDE_MAX: f64 = 1.15;
 /// Of what was delivered of too much, what is tried below it, and above it.
 const BELOW: f64 = 0.99;
 const ABOVE: f64 = 1.015;
@@ -113,7 +115,12 @@ impl Bracket {
                     (self.at / self.stride).max(delivered * BELOW).min(self.at / NEW)
                 }
             }
-            (Some(whole), None) => whole * self.stride,
+            (Some(whole), None) => {
+                let next = whole * self.stride;
+                // The longer it goes up the less is known.
+                self.stride = (self.stride * self.stride).min(STRIDE_MAX.max(self.stride));
+                next
+            }
             (None, Some(broken)) => (broken / self.stride).max(below).min(broken / NEW),
             (None, None) => self.at,
         }

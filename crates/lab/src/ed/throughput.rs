@@ -2,8 +2,8 @@
 //! one core forwards.
 
 use super::account::Step;
-use super::bench::{Again, Axis, BRIEF, Bench, Runner};
-use super::bounds::{AT_BOUND, AtBound, FALL_WITH_WORK, OF_BEST, axis, try_bounds};
+use super::bench::{Again, Axis, Bench, Runner};
+use super::bounds::{AT_BOUND, AtBound, FALL_WITH_WORK, LONGER, OF_BEST, axis, try_bounds};
 use super::saturation::{FINE, Found, ROUGH, bare_groups, cap, s_f, with_bare_work, without_bare_work};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
@@ -200,7 +200,7 @@ fn is_wanted(bench: &Bench<'_>, setup: &Setup, candidate: Candidate, f: f64, rep
     // That it is honest is a bound too.
     let honest = candidate == Candidate::Fifo && f == 0.0 && setup.work_ns == 0;
     // With work the good packets at nine tenths say it.
-    setup.policing && (honest || (setup.work_ns == 0 && (f == 0.0 || half) && repetition < BRIEF))
+    setup.policing && (honest || (setup.work_ns == 0 && half && repetition == 0))
 }
 
 fn configuration(bench: &mut Bench<'_>, setup: Setup, guess_pps: f64) -> Result<Curves, String> {
@@ -330,7 +330,8 @@ fn lowered_cells(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves)
     let Some(runner) = runners.iter_mut().find(|runner| runner.candidate == Candidate::Xdp) else {
         return Ok(());
     };
-    let offer = bench.mix(&curves.setup, load, f);
+    let mut offer = bench.mix(&curves.setup, load, f);
+    offer.window_s *= LONGER;
     let mut rates = std::collections::BTreeMap::<u32, f64>::new();
     for group in offer.groups.iter().filter(|group| group.name == "bad") {
         for user in group.members.iter() {
