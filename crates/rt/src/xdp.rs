@@ -23,6 +23,9 @@ const RESERVE: usize = 1024;
 /// Frames taken from a ring in one turn: all that it holds, or it would overflow in order of arrival, which knows
 /// neither users nor precedence.
 const TURN: usize = 1024;
+/// The same of best effort of normal precedence: what is more than a device's queue holds would keep the loop from polling
+/// until that overflows, and with it what is urgent or precious.
+const TURN_OF_BEST_EFFORT: usize = 256;
 /// The same of best effort for a machine in a hurry: after a pause what is urgent does not wait for a whole ring of
 /// it. More than is served in a turn, so it is kept up with.
 const TURN_IN_A_HURRY: usize = 64;
@@ -280,8 +283,11 @@ impl Xdp {
         let mut total = 0;
         let mut more = false;
         for ring in rings.iter().copied() {
-            let waits = matches!(ring, Ring::High | Ring::BestEffort);
-            let most = if hurry && waits { TURN_IN_A_HURRY } else { TURN };
+            let most = match ring {
+                Ring::High | Ring::BestEffort if hurry => TURN_IN_A_HURRY,
+                Ring::BestEffort => TURN_OF_BEST_EFFORT,
+                Ring::Signalling | Ring::RealTime | Ring::High => TURN,
+            };
             for device in devices.iter_mut() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
                 let count = open.receive(umem, ring, most, |received| {
