@@ -333,7 +333,10 @@ fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], besid
             ));
         }
         if !silent.is_empty() {
-            ours.push(format!("{work} at {} % the generator could not offer that", percents(&silent)));
+            let percents = percents(&silent);
+            ours.push(format!(
+                "{work} at {percents} % nobody had to share, or the generator could not offer it"
+            ));
         }
         worst = worst.max(most);
         said_of.extend(said.iter().map(|(f, _)| *f));
