@@ -309,6 +309,7 @@ static __always_inline int generate(struct xdp_md *ctx)
 	if (group) {
 		group->offered++;
 		group->offered_octets += flow->size;
+		group->offered_inside += is_inside(plan, now);
 		group->slip_sum += slip;
 		if (slip > group->slip_max)
 			group->slip_max = slip;

@@ -120,7 +120,7 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 	struct mark *mark;
 	struct group *group;
 	struct seen *seen;
-	__u64 latency;
+	__u64 now, latency;
 	__u32 key;
 
 	if (from->len < N_PDU_MIN || p + N_PDU_MIN > end || n_pdu->mark.magic != MARK_MAGIC) {
@@ -163,11 +163,13 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 		seen->open_segment = 1;
 		group->segmented++;
 	}
-	latency = bpf_ktime_get_ns() - mark->stamp;
+	now = bpf_ktime_get_ns();
+	latency = now - mark->stamp;
 	seen->delivered++;
 	seen->octets += bpf_ntohs(n_pdu->len);
 	group->delivered++;
 	group->delivered_octets += bpf_ntohs(n_pdu->len);
+	group->delivered_inside += is_inside(plan, now - plan->begin);
 	group->latency_sum += latency;
 	if (latency > group->latency_max)
 		group->latency_max = latency;

@@ -94,6 +94,8 @@ struct group {
 	__u64 other_step; // left in an earlier step; counted nowhere else
 	__u64 segmented; // delivered by the first of several segments
 	__u64 completed; // of these: all segments came, in their order
+	__u64 offered_inside; // within the window that is counted apart
+	__u64 delivered_inside; // came within it
 	__u64 latency_sum;
 	__u64 latency_max;
 	__u64 latency[BUCKETS];
@@ -121,6 +123,8 @@ struct plan {
 	__u64 last; // when the generator last looked at the clock
 	__u64 pause_ns; // it was away from its core, where it looks after a longer time: the schedule waits for it
 	__u64 paused; // ns in all, by which begin has moved
+	__u64 inside_from; // what leaves and what comes from then on is counted apart as well, ns since begin
+	__u64 inside_to; // up to then
 	__u64 unmarked; // user data at the sink without our mark, or for no flow of ours
 	__u64 passed; // frames for the control plane
 	__u32 has_uplink;
@@ -134,6 +138,11 @@ struct plan {
 	__u8 down[48]; // Ethernet, IPv4, UDP header towards the SGSN on Gn; 42 are used
 	__u8 up[48]; // the same on Gb
 };
+
+static __always_inline _Bool is_inside(const struct plan *plan, __u64 now)
+{
+	return now >= plan->inside_from && now < plan->inside_to;
+}
 
 // Constant tables that user space writes once.
 struct tables {

@@ -123,6 +123,10 @@ pub struct Group {
     pub segmented: AtomicU64,
     /// Of these, those whose segments all came, in their order.
     pub completed: AtomicU64,
+    /// N-PDUs that were offered within the window ([`Plan::inside_from`]).
+    pub offered_inside: AtomicU64,
+    /// N-PDUs that were delivered within it.
+    pub delivered_inside: AtomicU64,
     /// Time from generator to sink, ns.
     pub latency_sum: AtomicU64,
     /// The longest.
@@ -148,6 +152,8 @@ impl Plan {
             last: AtomicU64::new(0),
             pause_ns: AtomicU64::new(0),
             paused: AtomicU64::new(0),
+            inside_from: AtomicU64::new(0),
+            inside_to: AtomicU64::new(0),
             unmarked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             has_uplink: AtomicU32::new(0),
@@ -194,6 +200,8 @@ impl Group {
             &self.other_step,
             &self.segmented,
             &self.completed,
+            &self.offered_inside,
+            &self.delivered_inside,
             &self.latency_sum,
             &self.latency_max,
         ];
@@ -242,6 +250,10 @@ pub struct Plan {
     pub pause_ns: AtomicU64,
     /// The sum of such times, by which `begin` has moved; ns.
     pub paused: AtomicU64,
+    /// A window within the step that is counted apart as well begins then, ns since the beginning.
+    pub inside_from: AtomicU64,
+    /// It ends then.
+    pub inside_to: AtomicU64,
     /// User data at the sink without our mark.
     pub unmarked: AtomicU64,
     /// Frames that went to the control plane.
@@ -294,8 +306,8 @@ unsafe impl Shared for Plan {}
 unsafe impl Shared for Tables {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 14 * 8 + 4 + 8 + 12 + 96);
-const _: () = assert!(size_of::<Group>() == (16 + BUCKETS) * 8);
+const _: () = assert!(size_of::<Plan>() == 16 * 8 + 4 + 8 + 12 + 96);
+const _: () = assert!(size_of::<Group>() == (18 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.
 #[must_use]

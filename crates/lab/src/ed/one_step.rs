@@ -90,6 +90,7 @@ impl RealChain {
         };
         let duration = Duration::from_secs_f64(to);
         let traffic = &mut self.traffic;
+        traffic.set_window(Duration::from_secs_f64(from), duration);
         let result = self.bed.at_load(|| traffic.run(duration, &mut turn)).map_err(text)?.map_err(text)?;
         let looks = pulse.map(Pulse::end).unwrap_or_default();
         drop(preempting);
@@ -115,6 +116,9 @@ impl RealChain {
         let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
         let Ran { result, start, end, speed, slow, given_up } = self.run(offer, also)?;
         self.check()?;
+        let to_s = offer.warm_up_s + offer.window_s;
+        // Who sleeps is held to the core's time, which is known between two looks alone.
+        let is_exact = self.polls && !given_up && end.at_s >= to_s;
         let away_s = clock.away_since_s().map_err(text)?;
         let distance = distance.max(self.distance(Cores::look)?);
         self.process.check().map_err(text)?;
@@ -124,17 +128,15 @@ impl RealChain {
             .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
             .collect();
         let mut step = Step {
-            window_s: end.at_s - start.at_s,
-            // The window ends a little after the generator: what waits at its end still has a chance to come. It begins when
-            // a call of the generator has ended.
+            window_s: if is_exact { offer.window_s } else { end.at_s - start.at_s },
+            // Between two looks a little more time passes than there is traffic.
             intended_pps: offer.groups.iter().map(super::Group::pps).sum::<f64>()
-                * (offer.warm_up_s + offer.window_s - start.at_s)
-                / (end.at_s - start.at_s),
+                * if is_exact { 1.0 } else { (to_s - start.at_s) / (end.at_s - start.at_s) },
             groups: offer
                 .groups
                 .iter()
                 .zip(0_u8..)
-                .map(|(g, n)| group_count(g, Group(n), &groups, &start, &end))
+                .map(|(g, n)| group_count(g, Group(n), &groups, (&start, &end), is_exact))
                 .collect(),
             unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
             // Also that of the load's end of Gb, which the sink has to empty in time.
@@ -181,14 +183,19 @@ fn group_count(
     group: &super::Group,
     number: Group,
     all: &[GroupResult],
-    start: &Mark,
-    end: &Mark,
+    (start, end): (&Mark, &Mark),
+    is_exact: bool,
 ) -> GroupCount {
     let (Some(all), Some(last)) = (find(all, number), find(&end.groups, number)) else {
         return GroupCount { name: group.name, due_pps: group.due_pps(), ..GroupCount::default() };
     };
     let first = find(&start.groups, number);
     let (offered, delivered) = first.map_or((0, 0), |first| (first.offered, first.delivered));
+    let (offered, delivered) = if is_exact {
+        (all.offered_inside, all.delivered_inside)
+    } else {
+        (last.offered - offered, last.delivered - delivered)
+    };
     // What arrives after the window was offered within it for the most part.
     let latency = first.map_or_else(|| all.latency.clone(), |first| all.latency.since(&first.latency));
     #[expect(clippy::cast_precision_loss, reason = "ns of a delay")]
@@ -196,8 +203,8 @@ fn group_count(
     GroupCount {
         name: group.name,
         due_pps: group.due_pps(),
-        offered: last.offered - offered,
-        delivered: last.delivered - delivered,
+        offered,
+        delivered,
         read: None,
         offered_all: all.offered,
         delivered_all: all.delivered,

@@ -144,8 +144,8 @@ impl RealLab {
             return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
         }
         self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
-        if candidate != Candidate::Osmo {
-            bed.poll_at_sgsn().map_err(text)?;
+        if matches!(candidate, Candidate::Fifo | Candidate::Reuseport) {
+            bed.poll_late_at_sgsn().map_err(text)?;
         }
         let users = load.users();
         let flows = users.iter().map(|user| {

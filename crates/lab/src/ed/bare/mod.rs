@@ -8,7 +8,7 @@ mod template;
 mod xsk;
 
 use super::Bare;
-use super::bed::{GN_LOAD, GN_SGSN};
+use super::bed::{GN_LOAD, GN_SGSN, LATE_NS};
 use crate::testbed;
 use core::net::SocketAddr;
 use gannet_rt::Companion;
@@ -75,7 +75,7 @@ pub fn run(options: &Options) -> Result<(), String> {
     let stop = testbed::stop_on_signals().map_err(|error| error.to_string())?;
     let going = || !stop.load(Ordering::Relaxed);
     for device in ["gn0", "gb0"] {
-        defer_interrupts(device)?;
+        defer_interrupts(device, options.bare)?;
     }
     match options.bare {
         Bare::Socket => socket::run(options, &going),
@@ -83,11 +83,15 @@ pub fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Lets this process be the only one that polls a device.
-fn defer_interrupts(device: &str) -> Result<(), String> {
-    for (name, value) in [("napi_defer_hard_irqs", "100"), ("gro_flush_timeout", "100000")] {
+/// Lets this process be the only one that polls a device, as the SGSN that it stands beside does.
+fn defer_interrupts(device: &str, bare: Bare) -> Result<(), String> {
+    let timeout_ns = match bare {
+        Bare::Socket => LATE_NS,
+        Bare::Drop | Bare::Xsk | Bare::TwoRings => gannet_rt::DEFERRAL_NS,
+    };
+    for (name, value) in [("napi_defer_hard_irqs", 100), ("gro_flush_timeout", timeout_ns)] {
         let path = format!("/sys/class/net/{device}/{name}");
-        std::fs::write(&path, value).map_err(|error| format!("{path}: {error}"))?;
+        std::fs::write(&path, value.to_string()).map_err(|error| format!("{path}: {error}"))?;
     }
     Ok(())
 }

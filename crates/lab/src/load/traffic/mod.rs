@@ -311,6 +311,14 @@ impl Traffic {
         self.calendar.memory.plan().line_ns.store(line_ns(pps), Relaxed);
     }
 
+    /// Sets a window within the steps to come, which is counted apart to the microsecond: what a turn sees is as old as the
+    /// call of the generator before it.
+    pub fn set_window(&self, from: Duration, to: Duration) {
+        let plan = self.calendar.memory.plan();
+        plan.inside_from.store(nanos(from), Relaxed);
+        plan.inside_to.store(nanos(to), Relaxed);
+    }
+
     /// Multiplies all rates, from now on: a ramp calls this between turns.
     #[expect(
         clippy::cast_possible_truncation,

@@ -186,6 +186,10 @@ pub struct GroupResult {
     pub segmented: u64,
     /// Of these, those whose segments all came, in their order.
     pub completed: u64,
+    /// N-PDUs that left within the window ([`super::Traffic::set_window`]).
+    pub offered_inside: u64,
+    /// N-PDUs that came within it as they should.
+    pub delivered_inside: u64,
     /// From generator to sink.
     pub latency: Latency,
 }
@@ -211,6 +215,8 @@ impl GroupResult {
             other_step: load(&group.other_step),
             segmented: load(&group.segmented),
             completed: load(&group.completed),
+            offered_inside: load(&group.offered_inside),
+            delivered_inside: load(&group.delivered_inside),
             latency: Latency::of(group),
         }
     }
