@@ -23,6 +23,7 @@
 #define EXACT_NS 1024 // a window of exact pacing
 #define AT_ONCE 32 // N-PDUs that the line takes at once after a pause
 #define LOOK_AHEAD 32 // empty slots that one call passes
+#define WAIT_LOOKS 256 // at the clock meanwhile, at the most
 
 static __always_inline __u64 roll(struct flow *flow)
 {
@@ -225,6 +226,18 @@ static __always_inline void mend(__u8 *data, __u8 *end, struct tables *tables)
 	}
 }
 
+// A frame that goes back unused takes the lock under which the receiver's core returns its own: so it does not go back at
+// once, or the generator would slow down whoever it offers little to.
+static __always_inline int unused(struct plan *plan, __u64 since)
+{
+#pragma clang loop unroll(disable)
+	for (int i = 0; i < WAIT_LOOKS; i++) {
+		if (bpf_ktime_get_ns() - since >= plan->wait_ns)
+			break;
+	}
+	return XDP_DROP;
+}
+
 static __always_inline int generate(struct xdp_md *ctx)
 {
 	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
@@ -248,10 +261,10 @@ static __always_inline int generate(struct xdp_md *ctx)
 	plan->last = clock;
 	now = clock - plan->begin;
 	if (now >= plan->stop || now < plan->free_at)
-		return XDP_DROP;
+		return unused(plan, clock);
 	flow = next_due(plan, now, &number);
 	if (!flow)
-		return XDP_DROP;
+		return unused(plan, clock);
 	slip = now > flow->due ? now - flow->due : 0;
 	// So many at once, and then at the line's rate.
 	at_once = plan->line_ns * AT_ONCE;

@@ -154,6 +154,7 @@ impl Plan {
             paused: AtomicU64::new(0),
             inside_from: AtomicU64::new(0),
             inside_to: AtomicU64::new(0),
+            wait_ns: AtomicU64::new(0),
             unmarked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             has_uplink: AtomicU32::new(0),
@@ -254,6 +255,8 @@ pub struct Plan {
     pub inside_from: AtomicU64,
     /// It ends then.
     pub inside_to: AtomicU64,
+    /// Where nothing is due a frame goes back unused after so long, ns.
+    pub wait_ns: AtomicU64,
     /// User data at the sink without our mark.
     pub unmarked: AtomicU64,
     /// Frames that went to the control plane.
@@ -306,7 +309,7 @@ unsafe impl Shared for Plan {}
 unsafe impl Shared for Tables {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 16 * 8 + 4 + 8 + 12 + 96);
+const _: () = assert!(size_of::<Plan>() == 17 * 8 + 4 + 8 + 12 + 96);
 const _: () = assert!(size_of::<Group>() == (18 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.

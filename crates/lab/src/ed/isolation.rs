@@ -34,7 +34,7 @@ const ROUNDS_S: f64 = 0.6;
 const MORE: u32 = 2;
 const FASTER: f64 = 1.15;
 /// Whoever gets less than this of what he is entitled to had to share; at 1.2 times saturation it is 0.83.
-const SHARED: f64 = 0.93;
+const SHARED: f64 = 0.88;
 /// What a good user gets below saturation.
 const SHARE: f64 = 0.995;
 /// By how much good and bad may differ above it.

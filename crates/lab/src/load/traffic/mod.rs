@@ -14,6 +14,7 @@
 //! | [`result`] | what a step came to |
 //! | [`companion`] | whose core receives |
 //! | `neighbour` | MAC addresses |
+//! | `rhythm` | how many frames at once, and how often the sink looks |
 //!
 //! # What a mark says
 //!
@@ -26,6 +27,7 @@ pub mod companion;
 pub mod config;
 mod neighbour;
 pub mod result;
+mod rhythm;
 
 pub use config::{CellSpec, Direction, FlowSpec, Group, Pacing, Side, Spacing, TrafficConfig};
 pub use result::{FlowResult, GroupResult, Latency, Ring, StepResult};
@@ -33,12 +35,13 @@ pub use result::{FlowResult, GroupResult, Latency, Ring, StepResult};
 use calendar::{Calendar, Mapped, Memory, exponential_table};
 use companion::Companion;
 use core::net::Ipv4Addr;
-use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use gannet_demux::bpf::{
     Attachment, Error as BpfError, Loader, MappedArray, Object, TestRun, XdpMode, objects,
 };
 use gannet_demux::link;
 use gannet_demux::traffic::{self as layout, FLOW_UPLINK, GROUPS, PATTERN_LEN, ROOM, be16, be32};
+use rhythm::Rhythm;
 use std::io;
 use std::time::Duration;
 
@@ -90,9 +93,9 @@ pub struct Traffic {
     _attachments: Vec<Attachment>,
     /// What the generator is called with.
     frame: Vec<u8>,
-    /// Frames of one call, and of one batch within it.
+    /// Frames of one call.
     per_call: u32,
-    batch: u32,
+    rhythm: Rhythm,
     step: u16,
     /// The flows' sequence numbers at the beginning of the step.
     first: Vec<u32>,
@@ -156,7 +159,7 @@ impl Traffic {
             _attachments: Vec::new(),
             frame: Vec::new(),
             per_call: 4096,
-            batch: 16,
+            rhythm: Rhythm::of(&config),
             step: 0,
             first: vec![0; config.flows.len()],
             stopping: false,
@@ -358,6 +361,7 @@ impl Traffic {
             self.call()?;
             ended = link::monotonic_ns();
             calls += 1;
+            self.hurry();
             self.adapt(ended - started);
             self.companions.iter().for_each(Companion::poll);
             turn(self, Duration::from_nanos(ended - begin));
@@ -401,9 +405,8 @@ impl Traffic {
                 seen.octets.store(0, Relaxed);
             }
         }
-        let (batch, interval) = rhythm_for(&self.config);
-        self.batch = batch;
-        self.companions.iter().for_each(|companion| companion.set_interval(interval));
+        self.rhythm = Rhythm::of(&self.config);
+        self.companions.iter().for_each(|companion| companion.set_interval(self.rhythm.interval));
         let config = &self.config;
         self.calendar.begin(&config.flows, config.seed, self.step, config.pacing);
         let plan = self.calendar.memory.plan();
@@ -415,6 +418,7 @@ impl Traffic {
         plan.last.store(now, Relaxed);
         plan.pause_ns.store(u64::MAX, Relaxed);
         plan.paused.store(0, Relaxed);
+        plan.wait_ns.store(self.rhythm.wait_ns, Relaxed);
     }
 
     /// Makes one frame and sends it nowhere: true where an N-PDU was due, which then is in `frame`.
@@ -460,7 +464,7 @@ impl Traffic {
             context: None,
             context_out: None,
             repeat: self.per_call,
-            live_batch: Some(self.batch),
+            live_batch: Some(self.rhythm.batch),
         };
         match self.object.run("gn", run) {
             // A signal ended the call.
@@ -476,6 +480,16 @@ impl Traffic {
         // Half the way: a turn with much to do is no reason for a much shorter one.
         let next = u64::midpoint(u64::from(self.per_call), wanted).clamp(256, 1 << 17);
         self.per_call = u32::try_from(next).unwrap_or(4096);
+    }
+
+    /// Where what leaves is late, there is no time for short batches any more.
+    fn hurry(&mut self) {
+        let sum = |what: fn(&layout::Group) -> &AtomicU64| {
+            self.groups.iter().map(|group| what(group).load(Relaxed)).sum::<u64>()
+        };
+        let (offered, slip_ns) = (sum(|group| &group.offered), sum(|group| &group.slip_sum));
+        self.rhythm.look(offered, slip_ns);
+        self.calendar.memory.plan().wait_ns.store(self.rhythm.wait_ns, Relaxed);
     }
 
     fn drain(&mut self, duration: Duration, turn: &mut dyn FnMut(&mut Self, Duration)) -> Duration {
@@ -546,18 +560,6 @@ impl Traffic {
             },
         )
     }
-}
-
-/// Frames of a batch, and how often the sink looks at its device; see [`TrafficConfig::batch`].
-fn rhythm_for(config: &TrafficConfig) -> (u32, Duration) {
-    let pps: f64 = config.flows.iter().map(|flow| flow.rate_pps * flow.excess).sum();
-    let (batch, interval_us) = match pps {
-        pps if pps < 200_000.0 => (16, 10),
-        pps if pps < 600_000.0 => (64, 30),
-        _ => (256, 60),
-    };
-    let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));
-    (config.batch.unwrap_or(batch).clamp(1, 256), interval)
 }
 
 /// Whom the mobiles talk to.
