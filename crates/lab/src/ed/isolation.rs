@@ -180,8 +180,9 @@ fn repeat(
     scenario: &mut Scenario,
 ) -> Result<(), String> {
     let s0 = found.pps.last();
+    let is_above = scenario.times > 1.0;
     for (f, shares) in &mut scenario.points {
-        if bench.sizes.quick && repetition >= 1 && shares.is_silent() {
+        if bench.sizes.quick && repetition >= 1 && is_above && shares.is_silent() {
             // The generator does not offer it.
             continue;
         }
@@ -189,7 +190,6 @@ fn repeat(
         let most = cap(drop_pps, *f);
         let mut load = (scenario.times * own).min(most);
         // Whoever has too little to share shares it equally; and of the others nothing has to hold.
-        let is_above = scenario.times > 1.0;
         let has_to_hold = runner.candidate == Candidate::Xdp && !is_above;
         let again = if has_to_hold { Again::Missed(SHARE) } else { Again::Nothing };
         let mut step = one(bench, runner, setup, (scenario.times, *f, repetition), (load, again))?;

@@ -31,7 +31,7 @@ const WAIT: Duration = Duration::from_millis(40);
 /// How long to wait for them at once, and in all as a part of the time that has gone: they may stay far for minutes.
 const USUAL: Patience = Patience { at_once: Duration::from_millis(400), of_all: 0.05 };
 /// The same of who is patient.
-const PATIENT: Patience = Patience { at_once: Duration::from_secs(8), of_all: 0.4 };
+const PATIENT: Patience = Patience { at_once: Duration::from_secs(8), of_all: 0.25 };
 /// A look that takes longer is given up: the other core does not run.
 const LOOK_MAX: Duration = Duration::from_millis(50);
 
