@@ -243,6 +243,26 @@ pub fn each_defect_has_its_counter() {
     });
 }
 
+/// What leaves or comes within the window is counted apart, and nothing that does so before or after it.
+pub fn what_is_inside_the_window_is_counted_apart() {
+    unattached(config(4, 1_000.0), |traffic| {
+        let exchange = |traffic: &Traffic| {
+            let right = right_frames(&n_pdu_of(traffic), N201_U).remove(0);
+            traffic.sink(&right).unwrap();
+            let now = result(traffic);
+            (now.offered_inside, now.delivered_inside)
+        };
+        traffic.set_window(LONG, 2 * LONG);
+        assert_eq!(exchange(traffic), (0, 0), "not begun");
+        traffic.set_window(Duration::ZERO, LONG);
+        assert_eq!(exchange(traffic), (1, 1));
+        assert_eq!(exchange(traffic), (2, 2));
+        traffic.set_window(Duration::ZERO, Duration::from_nanos(1));
+        assert_eq!(exchange(traffic), (2, 2), "over");
+        assert_eq!((result(traffic).offered, result(traffic).delivered), (4, 4));
+    });
+}
+
 /// An N-PDU in three segments: counted with the first, complete with the last; one whose middle is lost is not.
 pub fn segments_are_put_together() {
     let mut config = config(4, 1_000.0);

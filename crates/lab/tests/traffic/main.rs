@@ -24,6 +24,11 @@ const CASES: &[Case] = &[
     ("frames::g_pdus_are_right", KERNEL, frames::g_pdus_are_right),
     ("frames::uplink_is_right", KERNEL, frames::uplink_is_right),
     ("frames::each_defect_has_its_counter", KERNEL, frames::each_defect_has_its_counter),
+    (
+        "frames::what_is_inside_the_window_is_counted_apart",
+        KERNEL,
+        frames::what_is_inside_the_window_is_counted_apart,
+    ),
     ("frames::segments_are_put_together", KERNEL, frames::segments_are_put_together),
     ("frames::what_is_not_ours_passes", KERNEL, frames::what_is_not_ours_passes),
     ("ends::both_directions_between_namespaces", KERNEL, ends::both_directions_between_namespaces),
