@@ -25,6 +25,12 @@
 #define LOOK_AHEAD 32 // empty slots that one call passes
 #define WAIT_LOOKS 256 // at the clock meanwhile, at the most
 
+// In the window that is counted apart; `now` in ns since the step began.
+static __always_inline _Bool is_inside(const struct plan *plan, __u64 now)
+{
+	return now >= plan->inside_from && now < plan->inside_to;
+}
+
 static __always_inline __u64 roll(struct flow *flow)
 {
 	flow->dice = flow->dice * 6364136223846793005ULL + 1442695040888963407ULL;

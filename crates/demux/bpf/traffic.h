@@ -140,11 +140,6 @@ struct plan {
 	__u8 up[48]; // the same on Gb
 };
 
-static __always_inline _Bool is_inside(const struct plan *plan, __u64 now)
-{
-	return now >= plan->inside_from && now < plan->inside_to;
-}
-
 // Constant tables that user space writes once.
 struct tables {
 	__u32 exponential[4096]; // -ln(1 - u) in 16.16, mean 1

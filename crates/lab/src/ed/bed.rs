@@ -32,7 +32,7 @@ pub const GN_LOAD: &str = "192.0.2.6";
 /// Where the SGSN hears NS.
 pub const GB_PORT: u16 = 23_000;
 /// How late a timer polls the SGSN's devices for a process that does not; see [`Bed::poll_late_at_sgsn`].
-pub const LATE_NS: u32 = 300_000;
+pub const POLLED_LATE_NS: u32 = 300_000;
 
 /// Who takes packets off the SGSN's devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,15 +149,15 @@ impl Bed {
     }
 
     /// A process that receives by sockets polls a device only when a socket of it is empty: where it is not, a timer polls
-    /// [`LATE_NS`] after the last time, at 500,000 packets/s 150 of the ring's 256 places. So what is too much is dropped where
-    /// a program or a socket counts it. Who has but AF_XDP sockets polls in each turn and is left alone: a timer that is
-    /// due sooner than the kernel's own has to be set anew with each poll, which a virtual machine pays for dearly.
+    /// [`POLLED_LATE_NS`] after the last time, at 500,000 packets/s 150 of the ring's 256 places. So what is too much is dropped
+    /// where a program or a socket counts it. Who has but AF_XDP sockets polls in each turn and is left alone: a timer that
+    /// is due sooner than the kernel's own has to be set anew with each poll, which a virtual machine pays for dearly.
     ///
     /// # Errors
     /// Where a device's files cannot be written.
     pub fn poll_late_at_sgsn(&self) -> Result<(), TestbedError> {
         for device in ["gn0", "gb0"] {
-            let set = format!("echo {LATE_NS} > /sys/class/net/{device}/gro_flush_timeout");
+            let set = format!("echo {POLLED_LATE_NS} > /sys/class/net/{device}/gro_flush_timeout");
             self.sgsn.output_of("sh", &["-c", &set])?;
         }
         Ok(())

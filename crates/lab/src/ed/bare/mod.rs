@@ -8,7 +8,7 @@ mod template;
 mod xsk;
 
 use super::Bare;
-use super::bed::{GN_LOAD, GN_SGSN, LATE_NS};
+use super::bed::{GN_LOAD, GN_SGSN, POLLED_LATE_NS};
 use crate::testbed;
 use core::net::SocketAddr;
 use gannet_rt::Companion;
@@ -83,10 +83,10 @@ pub fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Lets this process be the only one that polls a device, as the SGSN that it stands beside does.
+/// Lets this process be the only one that polls a device, with the timer of the SGSN that it stands beside.
 fn defer_interrupts(device: &str, bare: Bare) -> Result<(), String> {
     let timeout_ns = match bare {
-        Bare::Socket => LATE_NS,
+        Bare::Socket => POLLED_LATE_NS,
         Bare::Drop | Bare::Xsk | Bare::TwoRings => gannet_rt::DEFERRAL_NS,
     };
     for (name, value) in [("napi_defer_hard_irqs", 100), ("gro_flush_timeout", timeout_ns)] {

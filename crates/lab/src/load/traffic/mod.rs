@@ -361,7 +361,7 @@ impl Traffic {
             self.call()?;
             ended = link::monotonic_ns();
             calls += 1;
-            self.hurry();
+            self.keep_up();
             self.adapt(ended - started);
             self.companions.iter().for_each(Companion::poll);
             turn(self, Duration::from_nanos(ended - begin));
@@ -482,8 +482,8 @@ impl Traffic {
         self.per_call = u32::try_from(next).unwrap_or(4096);
     }
 
-    /// Where what leaves is late, there is no time for short batches any more.
-    fn hurry(&mut self) {
+    /// Looks how late the last call was: who is late has no time for short batches any more.
+    fn keep_up(&mut self) {
         let sum = |what: fn(&layout::Group) -> &AtomicU64| {
             self.groups.iter().map(|group| what(group).load(Relaxed)).sum::<u64>()
         };
