@@ -12,7 +12,10 @@ use crate::load::Load;
 use crate::load::traffic::{Group, GroupResult, StepResult, Traffic};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// For what is under way though nothing moves and nothing is queued in the SGSN.
+const CLOSE_MAX: Duration = Duration::from_secs(3);
 
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
@@ -114,15 +117,40 @@ impl RealChain {
         let distance = self.distance(|cores| cores.wait(offer.is_patient))?;
         let before = self.counters()?;
         let clock = ProcessClock::read(self.process.pid()).map_err(text)?;
-        let Ran { result, start, end, speed, slow, given_up } = self.run(offer, also)?;
+        let ran = self.run(offer, also)?;
         self.check()?;
-        let to_s = offer.warm_up_s + offer.window_s;
-        // Who sleeps is held to the core's time, which is known between two looks alone.
-        let is_exact = self.polls && !given_up && end.at_s >= to_s;
         let away_s = clock.away_since_s().map_err(text)?;
         let distance = distance.max(self.distance(Cores::look)?);
         self.process.check().map_err(text)?;
-        let (after, groups) = self.settle()?;
+        let mut step = self.close(offer, &ran, &before)?;
+        (step.away_s, step.round_trip_ns) = (self.polls.then_some(away_s), distance);
+        step.far = self.cores.as_ref().is_some_and(|cores| !cores.borrow().is_near(distance));
+        Ok(step)
+    }
+
+    /// The account, when nothing is under way any more. A look at both sides does not see what lies in a socket's buffer or in
+    /// a queue of the kernel while others have the core: an account that does not close yet is drawn up again.
+    fn close(&mut self, offer: &Offer, ran: &Ran, before: &BTreeMap<String, u64>) -> Result<Step, String> {
+        let until = Instant::now() + CLOSE_MAX;
+        loop {
+            let (after, groups) = self.settle()?;
+            let step = self.account(offer, ran, (before, &after), &groups);
+            if step.unaccounted() == 0 || self.nameless || Instant::now() > until {
+                return Ok(step);
+            }
+        }
+    }
+
+    fn account(
+        &self,
+        offer: &Offer,
+        Ran { result, start, end, speed, slow, given_up }: &Ran,
+        (before, after): (&BTreeMap<String, u64>, &BTreeMap<String, u64>),
+        groups: &[GroupResult],
+    ) -> Step {
+        let to_s = offer.warm_up_s + offer.window_s;
+        // Who sleeps is held to the core's time, which is known between two looks alone.
+        let is_exact = self.polls && !given_up && end.at_s >= to_s;
         let moved: BTreeMap<String, u64> = after
             .iter()
             .map(|(name, value)| (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0))))
@@ -136,23 +164,20 @@ impl RealChain {
                 .groups
                 .iter()
                 .zip(0_u8..)
-                .map(|(g, n)| group_count(g, Group(n), &groups, (&start, &end), is_exact))
+                .map(|(g, n)| group_count(g, Group(n), groups, (start, end), is_exact))
                 .collect(),
-            unknown: find(&groups, STRANGE).map_or(0, |group| group.offered),
+            unknown: find(groups, STRANGE).map_or(0, |group| group.offered),
             // Also that of the load's end of Gb, which the sink has to empty in time.
             ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
-            wrong: total(&groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
+            wrong: total(groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
-            away_s: self.polls.then_some(away_s),
             away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
             paused_s: result.paused.as_secs_f64(),
-            round_trip_ns: distance,
-            far: self.cores.as_ref().is_some_and(|cores| !cores.borrow().is_near(distance)),
-            speed,
-            slow,
-            given_up,
+            speed: *speed,
+            slow: *slow,
+            given_up: *given_up,
             drops: peers::drops(&moved),
-            queued: peers::queued(&after),
+            queued: peers::queued(after),
             nameless: self.nameless,
             ..Step::default()
         };
@@ -164,9 +189,9 @@ impl RealChain {
         step.raw.insert("refused_gn".to_owned(), result.gn.refused);
         step.raw.insert("refused_gb".to_owned(), result.gb.refused);
         step.raw.insert("unmarked".to_owned(), result.unmarked);
-        step.raw.insert("other_step".to_owned(), total(&groups, |g| g.other_step));
-        step.raw.insert("reordered".to_owned(), total(&groups, |g| g.reordered));
-        Ok(step)
+        step.raw.insert("other_step".to_owned(), total(groups, |g| g.other_step));
+        step.raw.insert("reordered".to_owned(), total(groups, |g| g.reordered));
+        step
     }
 }
 

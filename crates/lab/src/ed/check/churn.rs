@@ -3,7 +3,7 @@
 
 use super::super::real::{RealChain, RealLab};
 use super::super::shape::profile;
-use super::super::{Candidate, Chain as _, Setup};
+use super::super::{Candidate, Setup};
 use super::{WORK_NS, note, offer};
 use crate::load::traffic::Traffic;
 use crate::load::{Load, Order, Phase, Profile, imsi};
@@ -24,7 +24,7 @@ const FULL_LOAD: f64 = 1.5;
 /// Of each kind of change, how many there have to be.
 const CHANGES: u64 = 20;
 /// Steps at the most, until there were as many, and full load in one of them.
-const STEPS_MAX: u32 = 8;
+const STEPS_MAX: u32 = 24;
 /// For procedures that are under way at the end of a step.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -47,14 +47,31 @@ pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
         let relocated = relocating.join().map_err(|_| "relocation has panicked".to_owned())?;
         result.and_then(|said| relocated.map(|()| said))
     })?;
-    // Everybody is there, and gets what is for it.
-    let step = chain.step(&offer(&setup, 0.3, 0.5))?;
-    note(&mut said, "at rest", &step);
-    let silent = chain.traffic.flow_results().take(USERS as usize).filter(|flow| flow.delivered == 0).count();
-    match step.fault() {
-        Some(why) => Err(format!("at rest: {why}\n{said}{:?}", step.raw)),
-        None if silent > 0 => Err(format!("at rest {silent} mobiles get nothing\n{said}")),
-        None => Ok(said),
+    at_rest(&mut chain, &mut churn, &mut said)?;
+    Ok(said)
+}
+
+/// Everybody is there, and gets what is for it. Of who was relocated last the GGSN may hear only when a lost request has been
+/// repeated.
+fn at_rest(chain: &mut RealChain, churn: &mut Churn, said: &mut String) -> Result<(), String> {
+    let offer = offer(&chain.setup, 0.3, 0.5);
+    let until = Instant::now() + PATIENCE;
+    loop {
+        churn.come_to_rest(chain)?;
+        let step = chain.step_with(&offer, &mut |load, traffic, _| churn.follow(load, traffic))?;
+        note(said, "at rest", &step);
+        if let Some(why) = churn.failed.take().or_else(|| step.fault()) {
+            return Err(format!("at rest: {why}\n{said}{:?}", step.raw));
+        }
+        let flows = chain.traffic.flow_results().take(USERS as usize).zip(0_u32..);
+        let silent: Vec<_> =
+            flows.filter(|(flow, _)| flow.offered > 0 && flow.delivered == 0).map(|(_, user)| user).collect();
+        if silent.is_empty() {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            return Err(format!("at rest mobiles get nothing: {silent:?}\n{said}"));
+        }
     }
 }
 
@@ -180,8 +197,12 @@ impl Churn {
             load.poll(Span::from_millis(10)).map_err(text)?;
             self.follow(load, &mut chain.traffic);
             if Instant::now() > until {
-                let missing = load.users().iter().filter(|user| !is_back(user)).count();
-                return Err(format!("{missing} mobiles do not come back: {:?}", load.stats()));
+                let missing: Vec<_> = load.users().into_iter().filter(|user| !is_back(user)).collect();
+                let unfinished = load.unfinished();
+                return Err(format!(
+                    "mobiles do not come back: {missing:?}, {unfinished} unfinished, {:?}",
+                    load.stats()
+                ));
             }
         }
         self.follow(load, &mut chain.traffic);

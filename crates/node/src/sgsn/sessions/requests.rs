@@ -1,7 +1,8 @@
 //! Requests to GGSNs that wait for their answers, and which of them still means something to a context.
 
 use crate::slots::Slot;
-use gannet_wire::id::Nsapi;
+use core::net::IpAddr;
+use gannet_wire::id::{Imsi, Nsapi};
 use std::collections::BTreeMap;
 
 /// What was asked.
@@ -33,6 +34,19 @@ pub struct Requests {
     next: u64,
     waiting: BTreeMap<u64, Request>,
     current: BTreeMap<(Slot, Nsapi), u64>,
+    /// The last Create for each subscriber and NSAPI that has no answer yet, whatever has become of the mobile.
+    creating: BTreeMap<(Imsi, Nsapi), Creating>,
+}
+
+/// A Create on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Creating {
+    /// The key of its request.
+    pub key: u64,
+    /// Its sequence number.
+    pub sequence: u16,
+    /// Who was asked.
+    pub ggsn: IpAddr,
 }
 
 impl Requests {
@@ -54,6 +68,9 @@ impl Requests {
     /// The answer to a request is there: what it was, and whether its context still waits for it.
     pub fn end(&mut self, key: u64) -> Option<(Request, bool)> {
         let request = self.waiting.remove(&key)?;
+        if request.kind == Kind::Create {
+            self.creating.retain(|_, creating| creating.key != key);
+        }
         let place = (request.slot, request.nsapi);
         let is_current = self.current.get(&place) == Some(&key);
         if is_current {
@@ -65,6 +82,13 @@ impl Requests {
     /// The context does not wait for its answer any more. True where it did.
     pub fn abandon(&mut self, slot: Slot, nsapi: Nsapi) -> bool {
         self.current.remove(&(slot, nsapi)).is_some()
+    }
+
+    /// A Create has been sent. Gives the one before it to the same GGSN that has no answer yet, which is to be forgotten: were
+    /// it repeated, the GGSN would put its context into the place of this one (29.060 clause 7.3.1).
+    pub fn created(&mut self, imsi: Imsi, nsapi: Nsapi, creating: Creating) -> Option<Creating> {
+        let former = self.creating.insert((imsi, nsapi), creating)?;
+        (former.ggsn == creating.ggsn && self.waiting.remove(&former.key).is_some()).then_some(former)
     }
 
     /// Requests without an answer.
@@ -89,5 +113,28 @@ mod tests {
         assert_eq!(requests.end(create), None);
         assert_eq!(requests.end(delete), Some((request(Kind::Delete), true)));
         assert!(requests.len() == 0 && !requests.abandon(slot, Nsapi(5)));
+    }
+
+    #[test]
+    fn a_later_create_of_a_subscriber_ends_the_one_before_it() {
+        let imsi = Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).unwrap();
+        let mut requests = Requests::default();
+        // The mobile may have another slot meanwhile.
+        let mut create = |index, ggsn: [u8; 4]| {
+            let slot = Slot { index, generation: 0 };
+            let key = requests.begin(Request { slot, nsapi: Nsapi(5), kind: Kind::Create });
+            let creating = Creating { key, sequence: 100, ggsn: ggsn.into() };
+            (key, requests.created(imsi, Nsapi(5), creating))
+        };
+        let (first, none) = create(1, [192, 0, 2, 1]);
+        let (second, former) = create(2, [192, 0, 2, 1]);
+        let former = former.map(|former| (former.key, former.sequence));
+        assert_eq!((none, former), (None, Some((first, 100))));
+        // Another GGSN has no context in whose place it could put that of the earlier one.
+        let (third, none) = create(3, [192, 0, 2, 2]);
+        assert_eq!(none, None);
+        assert_eq!(requests.end(first), None, "forgotten");
+        assert!(requests.end(second).is_some_and(|(_, is_current)| is_current));
+        assert!(requests.end(third).is_some() && requests.creating.is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Tunnels to the GGSNs: made, taken down, and lost.
 
-use super::requests::{Kind, Request};
+use super::requests::{Creating, Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::sgsn::SgsnEvent;
 use crate::slots::Slot;
@@ -129,8 +129,14 @@ impl Sgsn {
             imeisv: None,
             private_extension: None,
         };
+        let imsi = mobile.imsi();
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create });
-        self.request(cx, key, ggsn, Teid(0), &request.into())
+        let sequence = self.request(cx, key, ggsn, Teid(0), &request.into())?;
+        let creating = Creating { key, sequence, ggsn };
+        if let Some(former) = imsi.and_then(|imsi| self.requests.created(imsi, nsapi, creating)) {
+            self.gtp.cancel(former.sequence, former.key);
+        }
+        Some(())
     }
 
     fn request(
@@ -140,14 +146,14 @@ impl Sgsn {
         to: IpAddr,
         teid: Teid,
         message: &Message,
-    ) -> Option<()> {
+    ) -> Option<u16> {
         let mut outputs = Batch::default();
         let sent = self.gtp.request(cx, key, to, teid, message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
         if sent.is_none() {
             self.requests.end(key);
         }
-        sent.map(drop)
+        sent
     }
 
     fn ggsn_answered(
@@ -165,11 +171,9 @@ impl Sgsn {
                     self.take_down(cx, request, peer, &response);
                 }
             }
+            // Nobody wants this tunnel any more, and no later one has taken its place.
             (Kind::Create, Ok(Message::CreateResponse(response))) => {
-                // Nobody wants this tunnel any more.
-                if !self.is_replaced(slot, nsapi, response.ggsn_control.unwrap_or(peer)) {
-                    self.take_down(cx, request, peer, &response);
-                }
+                self.take_down(cx, request, peer, &response);
             }
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -190,14 +194,6 @@ impl Sgsn {
             }
             Some((_, false)) | None => {}
         }
-    }
-
-    /// A later context of the mobile is at this GGSN, or on its way there. The GGSN puts it into the place of an earlier
-    /// one (29.060 clause 7.3.1), perhaps under the same endpoints, so deleting the earlier one could end the later.
-    fn is_replaced(&self, slot: Slot, nsapi: Nsapi, ggsn: IpAddr) -> bool {
-        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi));
-        let access_point = context.and_then(|context| self.access_points.get(context.apn()));
-        access_point.is_some_and(|(_, address)| *address == ggsn)
     }
 
     /// A tunnel that the GGSN has made and that is of no use here.

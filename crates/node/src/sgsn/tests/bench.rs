@@ -85,7 +85,7 @@ pub struct Phone {
 }
 
 impl Phone {
-    fn new(index: usize) -> Self {
+    pub fn new(index: usize) -> Self {
         let tlli = Tlli::random(u32::try_from(index).unwrap());
         let mut phone =
             Self { llc: LlcContext::new(LlcRole::Ms), tlli, cell: 0, ptmsi: None, signature: None };

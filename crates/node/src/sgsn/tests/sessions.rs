@@ -311,7 +311,33 @@ fn an_activation_that_the_operator_ends_before_the_ggsn_has_answered() {
     assert!(bench.is_silent());
     bench.create_answer(from, again, &second, Cause::RequestAccepted);
     assert!(matches!(bench.hear_sm(0), SmMessage::ActivateAccept(_)));
-    assert_eq!(bench.drops(), [(Drop::SmRejected, 1)]);
+    assert_eq!(bench.drops(), [(Drop::SmRejected, 1), (Drop::GtpUnexpectedResponse, 1)]);
+}
+
+/// The GGSN that hears the first request late, since it was lost at first, would put the context of the first into the place
+/// of the second.
+#[test]
+fn a_request_for_a_context_that_was_given_up_is_not_repeated_after_another() {
+    for has_left in [false, true] {
+        let mut bench = Bench::attached(false);
+        bench.sm(0, 0, activate_request(NSAPI));
+        bench.next_create();
+        if has_left {
+            detach(&mut bench);
+            bench.phones[0] = Phone::new(0);
+            bench.attach(0);
+        } else {
+            bench.order(SgsnCommand::Deactivate { imsi: imsi(0), nsapi: NSAPI });
+            assert_eq!(cause_of_reject(&mut bench), SmCause::RegularDeactivation);
+        }
+        bench.activate(0, NSAPI);
+        for _ in 0..6 {
+            bench.pass_secs(5);
+            assert!(bench.is_silent(), "has left: {has_left}");
+        }
+        bench.downlink(0, NSAPI, b"down");
+        assert_eq!(bench.hear(0).1[4..], *b"down");
+    }
 }
 
 #[test]
