@@ -17,6 +17,8 @@ use gannet_wire::l3::ie::GprsTimer;
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
 const LL_PDU_OCTETS_MAX: u64 = 1600;
+/// So much longer than `send-delay` a mobile rests at the most that has used up its bucket.
+const RESTS: u64 = 10;
 
 /// The node's configuration.
 ///
@@ -190,6 +192,10 @@ fn flow(config: &ops::SgsnConfig) -> flow_control::Config {
             delay_max: Duration::from_millis(bssgp.send_delay_ms.into()),
             ..defaults.wait_quantum
         },
+        rest_quantum: WaitQuantum {
+            delay_max: Duration::from_millis(RESTS * u64::from(bssgp.send_delay_ms)),
+            ..defaults.rest_quantum
+        },
         ..defaults
     }
 }
@@ -269,6 +275,7 @@ mod tests {
         let defaults = flow_control::Config::default();
         assert_eq!(config.feedback, Some(Watermarks::default()), "what nobody has written");
         assert_eq!((config.real_time, config.wait_quantum), (defaults.real_time, defaults.wait_quantum));
+        assert_eq!(config.rest_quantum, defaults.rest_quantum);
     }
 
     #[test]

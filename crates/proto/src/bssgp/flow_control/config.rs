@@ -137,6 +137,9 @@ pub struct Config {
     pub real_time: RealTimeShare,
     /// How long best effort waits.
     pub wait_quantum: WaitQuantum,
+    /// How long a mobile rests that has used up what its bucket takes at once. What it is offered meanwhile waits where it
+    /// arrived, or is dropped there: the longer it rests, the less often others have to be told.
+    pub rest_quantum: WaitQuantum,
     /// When [`take_feedback`](super::FlowControl::take_feedback) tells something; `None` for never.
     pub feedback: Option<Watermarks>,
 }
@@ -164,6 +167,8 @@ impl Default for Config {
             },
             real_time: RealTimeShare { percent: 80, burst: Duration::from_millis(250) },
             wait_quantum: WaitQuantum { bmax_divisor: 8, delay_max: Duration::from_millis(50) },
+            // The BSS has the other half to send meanwhile.
+            rest_quantum: WaitQuantum { bmax_divisor: 2, delay_max: Duration::from_millis(500) },
             feedback: None,
         }
     }

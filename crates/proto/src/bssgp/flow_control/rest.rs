@@ -22,7 +22,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     fn rest_ms(&mut self, now: Instant, at: u32, octets: u64) {
         let is_mobile = self.is_mobile(at);
-        let quantum = self.config.wait_quantum;
+        let quantum = self.config.rest_quantum;
         let Some(ms) = self.mobiles.get_mut(at as usize).filter(|_| is_mobile) else { return };
         let Some(first) = ms.bucket.next_conforming(now, octets).filter(|first| *first > now) else { return };
         let wake = quantum.wake(now, &ms.bucket, (first, octets, NEVER), u64::MAX).min(ms.specific_until);

@@ -8,6 +8,7 @@ fn watched() -> Bench {
     Bench::with(|config| {
         config.initial = BvcParameters { bvc: bucket(8000, 1000), default_ms: bucket(800, 100) };
         config.wait_quantum = WaitQuantum { bmax_divisor: 4, delay_max: Duration::from_secs(60) };
+        config.rest_quantum = config.wait_quantum;
         config.feedback = Some(Watermarks::default());
         config.active_ms_max = 8;
         config.pdus_max = 64;
