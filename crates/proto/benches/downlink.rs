@@ -13,7 +13,6 @@ use gannet_proto::sndcp::SndcpNsapi;
 use gannet_proto::trace::Quiet;
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};
 use gannet_wire::bssgp::unitdata::DlUnitdata;
-use gannet_wire::fcs24::fcs24;
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::id::{Bvci, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::ns;
@@ -145,11 +144,6 @@ fn whole(criterion: &mut Criterion) {
         );
     }
     group.finish();
-
-    let octets: Vec<u8> = (0..=250).cycle().take(N_PDU + 7).collect();
-    criterion.bench_function("FCS-24 alone, 407 octets", |bencher| {
-        bencher.iter(|| fcs24(black_box(&octets)));
-    });
 }
 
 criterion_group!(benches, layers, whole);

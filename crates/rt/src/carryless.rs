@@ -1,0 +1,113 @@
+//! How this processor multiplies without carries, for the FCS of LLC over long frames.
+
+/// Lets everything in this process that works out an FCS use what the processor has.
+pub fn use_it() {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("pclmulqdq") && std::arch::is_x86_feature_detected!("sse4.1") {
+        gannet_wire::fcs24::fold_with(x86_64::fold);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64 {
+    #![expect(unsafe_code, reason = "the instruction is not in every processor of this kind")]
+
+    use core::arch::x86_64::{
+        __m128i, _mm_clmulepi64_si128, _mm_cvtsi32_si128, _mm_extract_epi64, _mm_set_epi64x, _mm_xor_si128,
+    };
+    use gannet_wire::fcs24::fold_keys;
+
+    /// Bits of sixteen octets.
+    const LANE: u32 = 128;
+    /// Four lanes side by side: the processor begins the next multiplication before the last has ended.
+    const LANES: usize = 4;
+    /// Over so many lanes.
+    const FAR: [u64; 2] = fold_keys(LANE * 4);
+    /// To the next lane.
+    const NEAR: [u64; 2] = fold_keys(LANE);
+
+    /// As [`gannet_wire::fcs24::Fold`] says.
+    pub(super) fn fold(register: u32, octets: &[u8]) -> ([u8; 16], usize) {
+        // SAFETY: nobody calls it before `use_it` has found what it needs.
+        unsafe { folded(register, octets) }
+    }
+
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn folded(register: u32, octets: &[u8]) -> ([u8; 16], usize) {
+        let (sixteens, _) = octets.as_chunks::<16>();
+        let taken = sixteens.len() * 16;
+        let (fours, rest) = sixteens.as_chunks::<LANES>();
+        let (far, near) = (keys(FAR), keys(NEAR));
+        let Some((first, fours)) = fours.split_first() else { return ([0; 16], 0) };
+        let [mut a, mut b, mut c, mut d] = lanes(first);
+        a = _mm_xor_si128(a, _mm_cvtsi32_si128(register.cast_signed()));
+        for four in fours {
+            let [next_a, next_b, next_c, next_d] = lanes(four);
+            a = _mm_xor_si128(times(a, far), next_a);
+            b = _mm_xor_si128(times(b, far), next_b);
+            c = _mm_xor_si128(times(c, far), next_c);
+            d = _mm_xor_si128(times(d, far), next_d);
+        }
+        let mut sum = a;
+        for next in [b, c, d] {
+            sum = _mm_xor_si128(times(sum, near), next);
+        }
+        for sixteen in rest {
+            sum = _mm_xor_si128(times(sum, near), lane(sixteen));
+        }
+        let mut out = [0; 16];
+        let (low, high) = out.split_at_mut(8);
+        low.copy_from_slice(&_mm_extract_epi64::<0>(sum).to_le_bytes());
+        high.copy_from_slice(&_mm_extract_epi64::<1>(sum).to_le_bytes());
+        (out, taken)
+    }
+
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn times(lane: __m128i, keys: __m128i) -> __m128i {
+        _mm_xor_si128(_mm_clmulepi64_si128::<0x00>(lane, keys), _mm_clmulepi64_si128::<0x11>(lane, keys))
+    }
+
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn lanes([a, b, c, d]: &[[u8; 16]; LANES]) -> [__m128i; LANES] {
+        [lane(a), lane(b), lane(c), lane(d)]
+    }
+
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn lane(octets: &[u8; 16]) -> __m128i {
+        let halves = octets.as_chunks::<8>().0;
+        let half = |at: usize| halves.get(at).map_or(0, |half| u64::from_le_bytes(*half));
+        keys([half(0), half(1)])
+    }
+
+    #[inline]
+    #[target_feature(enable = "pclmulqdq,sse4.1")]
+    fn keys([low, high]: [u64; 2]) -> __m128i {
+        _mm_set_epi64x(high.cast_signed(), low.cast_signed())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gannet_wire::fcs24::{FOLDED_MIN, Fcs24, fcs24};
+
+    /// In pieces so short that none is folded.
+    fn by_tables(octets: &[u8]) -> [u8; 3] {
+        octets.chunks(FOLDED_MIN - 1).fold(Fcs24::new(), Fcs24::update).finish()
+    }
+
+    #[test]
+    fn what_is_folded_leaves_the_same() {
+        super::use_it();
+        let mut rng = fastrand::Rng::with_seed(1);
+        for len in (0..700).chain([1503, 1520, 1560]) {
+            let octets: Vec<u8> = core::iter::repeat_with(|| rng.u8(..)).take(len).collect();
+            assert_eq!(fcs24(&octets), by_tables(&octets), "{len} octets");
+            // With something in the register before.
+            let (front, back) = octets.split_at(rng.usize(0..=len));
+            assert_eq!(Fcs24::new().update(front).update(back).finish(), by_tables(&octets), "{len} octets");
+        }
+    }
+}
