@@ -97,6 +97,14 @@ impl<T> Batch<T> {
     pub fn pop(&mut self) -> Option<T> {
         self.0.pop_front()
     }
+    /// Puts all of another batch at the end, in its order: at no cost where nothing is here yet.
+    pub fn append(&mut self, other: &mut Self) {
+        if self.0.is_empty() {
+            core::mem::swap(&mut self.0, &mut other.0);
+        } else {
+            self.0.append(&mut other.0);
+        }
+    }
     /// How many are there.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -558,8 +558,6 @@ impl Machine for Emulator {
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {
-        while let Some(output) = self.out.pop() {
-            outputs.push(output);
-        }
+        outputs.append(&mut self.out);
     }
 }

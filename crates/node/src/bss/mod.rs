@@ -367,8 +367,6 @@ impl Machine for Bss {
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<Event>>) {
-        while let Some(output) = self.outputs.pop() {
-            outputs.push(output);
-        }
+        outputs.append(&mut self.outputs);
     }
 }

@@ -358,9 +358,7 @@ impl Machine for Ggsn {
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<GgsnEvent>>) {
-        while let Some(output) = self.outputs.pop() {
-            outputs.push(output);
-        }
+        outputs.append(&mut self.outputs);
     }
 }
 

@@ -412,8 +412,6 @@ impl Machine for Ms {
     }
 
     fn poll_output(&mut self, _: &mut Context<'_>, outputs: &mut Batch<Output<MsEvent>>) {
-        while let Some(output) = self.out.pop() {
-            outputs.push(output);
-        }
+        outputs.append(&mut self.out);
     }
 }

@@ -343,9 +343,7 @@ impl Machine for Sgsn {
         self.tell_peers();
         self.serve_uplink(cx);
         self.serve_flows(cx);
-        while let Some(output) = self.out.pop() {
-            outputs.push(output);
-        }
+        outputs.append(&mut self.out);
     }
 
     fn has_work(&self) -> bool {
