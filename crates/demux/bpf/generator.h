@@ -23,6 +23,7 @@
 #define EXACT_NS 1024 // a window of exact pacing
 #define AT_ONCE 32 // N-PDUs that the line takes at once after a pause
 #define LOOK_AHEAD 32 // empty slots that one call passes
+#define WAIT_ROUNDS 3 // that a frame waits for something that is due, each of plan->wait_ns
 #define WAIT_LOOKS 256 // at the clock meanwhile, at the most
 
 // In the window that is counted apart; `now` in ns since the step began.
@@ -232,16 +233,42 @@ static __always_inline void mend(__u8 *data, __u8 *end, struct tables *tables)
 	}
 }
 
+// The flow that is due now and may take the line, its number in *number and the time in *clock.
+static __noinline struct flow *look(struct plan *plan, __u32 *number, __u64 *clock)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	*clock = now;
+	// What was not sent while the core was away is not made up for: a burst of it would say nothing about the receiver.
+	if (now - plan->last > plan->pause_ns) {
+		plan->begin += now - plan->last;
+		plan->paused += now - plan->last;
+	}
+	plan->last = now;
+	now -= plan->begin;
+	if (now >= plan->stop || now < plan->free_at)
+		return 0;
+	return next_due(plan, now, number);
+}
+
 // A frame that goes back unused takes the lock under which the receiver's core returns its own: so it does not go back at
 // once, or the generator would slow down whoever it offers little to.
-static __always_inline int unused(struct plan *plan, __u64 since)
+static __always_inline struct flow *wait(struct plan *plan, __u32 *number, __u64 *clock)
 {
+	struct flow *flow = look(plan, number, clock);
+
 #pragma clang loop unroll(disable)
-	for (int i = 0; i < WAIT_LOOKS; i++) {
-		if (bpf_ktime_get_ns() - since >= plan->wait_ns)
-			break;
+	for (int round = 0; round < WAIT_ROUNDS && !flow; round++) {
+		__u64 since = *clock;
+
+#pragma clang loop unroll(disable)
+		for (int i = 0; i < WAIT_LOOKS; i++) {
+			if (bpf_ktime_get_ns() - since >= plan->wait_ns)
+				break;
+		}
+		flow = look(plan, number, clock);
 	}
-	return XDP_DROP;
+	return flow;
 }
 
 static __always_inline int generate(struct xdp_md *ctx)
@@ -258,19 +285,10 @@ static __always_inline int generate(struct xdp_md *ctx)
 
 	if (!plan || !tables || data + ROOM + N_PDU_MIN > end)
 		return XDP_ABORTED;
-	clock = bpf_ktime_get_ns();
-	// What was not sent while the core was away is not made up for: a burst of it would say nothing about the receiver.
-	if (clock - plan->last > plan->pause_ns) {
-		plan->begin += clock - plan->last;
-		plan->paused += clock - plan->last;
-	}
-	plan->last = clock;
-	now = clock - plan->begin;
-	if (now >= plan->stop || now < plan->free_at)
-		return unused(plan, clock);
-	flow = next_due(plan, now, &number);
+	flow = wait(plan, &number, &clock);
 	if (!flow)
-		return unused(plan, clock);
+		return XDP_DROP;
+	now = clock - plan->begin;
 	slip = now > flow->due ? now - flow->due : 0;
 	// So many at once, and then at the line's rate.
 	at_once = plan->line_ns * AT_ONCE;

@@ -37,6 +37,7 @@ impl Rhythm {
         let pps: f64 = config.flows.iter().map(|flow| flow.rate_pps * flow.excess).sum();
         let (batch, long, interval_us) = match pps {
             pps if pps < 200_000.0 => (2, 16, 10),
+            pps if pps < 350_000.0 => (8, 64, 30),
             pps if pps < 600_000.0 => (16, 64, 30),
             _ => (64, 256, 60),
         };
