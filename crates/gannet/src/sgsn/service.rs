@@ -2,7 +2,7 @@
 
 use gannet_node::sgsn::flows::{Ingress, QueueConfig};
 use gannet_node::sgsn::quality::Ceilings;
-use gannet_node::sgsn::work::Work;
+use gannet_node::sgsn::work::{LL_PDU_OCTETS, Work};
 use gannet_node::sgsn::{Policing, SgsnConfig};
 use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::token_bucket::Rate;
@@ -24,8 +24,6 @@ const QUEUE_FRAMES_MIN: usize = 4096;
 const UPLINK_FRAMES_PER_MOBILE: usize = 4;
 /// And all together at most, 16 MiB: each has its share of what is left of them.
 const UPLINK_FRAMES_MAX: usize = 1 << 13;
-/// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
-const LL_PDU_OCTETS: usize = 388;
 
 /// Puts what an operator wrote about ingress, queues and quality into the node's configuration.
 pub fn apply(config: &ops::SgsnConfig, node: &mut SgsnConfig, remarks: &mut Vec<String>) {

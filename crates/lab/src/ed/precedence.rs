@@ -6,7 +6,7 @@
 
 use super::bench::{Again, Axis, BRIEF, Bench, Runner};
 use super::conditions::Conditions;
-use super::saturation::{FINE, Found, cap};
+use super::saturation::{FINE, Found, cap, really_offered};
 use super::stats::Samples;
 use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
@@ -20,8 +20,6 @@ const TIMES_WITH_WORK: [f64; 4] = [1.0, 1.5, 2.0, 5.0];
 
 /// How often S0 is searched anew at one load.
 const SEARCHES: u32 = 2;
-/// Of a load, what has to be offered indeed.
-const OFFERED: f64 = 0.97;
 
 /// What was lost at one load.
 #[derive(Debug, Clone, Default)]
@@ -170,16 +168,11 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) {
     for (at, (times, losses)) in xdp.points.iter().enumerate().filter(|(_, (times, _))| *times >= 1.0) {
         let fifo = of(Candidate::Fifo).and_then(|line| line.points.get(at));
         let fifo = fifo.map_or(f64::NAN, |(_, losses)| losses.high_percent.median());
-        let offered = losses.times.median();
-        let is_offered = offered >= OFFERED * times;
-        let short = if is_offered { "" } else { ", all that the generator could offer" };
+        let (is_offered, offered) = really_offered(losses.times.median(), *times);
         bench.claim(
             &format!("high-precedence drops at {times} times saturation, {work}"),
             ((*times - 2.0).abs() < 1e-9).then_some("45 % / 0 at 1.8 times"),
-            format!(
-                "{} of {} at {offered:.2} times{short} (gannet-fifo {fifo:.0} %)",
-                losses.high, losses.of
-            ),
+            format!("{} of {} {offered} (gannet-fifo {fifo:.0} %)", losses.high, losses.of),
             "0 after the driver's ring".to_owned(),
             losses.high == 0 && losses.of > 0 && is_offered,
         );

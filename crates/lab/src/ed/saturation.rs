@@ -15,19 +15,24 @@ pub const OFFERED_MAX: f64 = 0.75;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// Steps of the search for saturation, until it is found for the first time.
 pub const COARSE: f64 = 1.15;
+/// Where the first search of a bare loop begins, in packets/s.
+const BARE_GUESS_PPS: f64 = 500_000.0;
 /// How near the two sides of a bracket come where nothing has to hold to a hair.
 pub const ROUGH: f64 = 1.05;
 /// How near the two sides of a bracket come.
 pub const FINE: f64 = 1.025;
 /// The same for bare loops.
-const BARE: f64 = 1.05;
-/// Work of a bare loop that forwards, on each packet, in ns: without it the generator's core is full before the loop's is.
+pub const BARE: f64 = 1.05;
+/// Work of who is compared by what a core can forward, on each packet, in ns: without it the generator's core is full before
+/// his is.
 const BARE_WORK_NS: u32 = 1_000;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 8;
 /// The same where it is known about.
 const SEARCH_AGAIN: u32 = 4;
+/// Of a multiple of saturation, what has to be offered indeed.
+const REALLY: f64 = 0.95;
 /// How often what was found is offered again at most, each time a little less.
 const CONFIRM: u32 = 4;
 
@@ -166,8 +171,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Saturation of a bare loop, by the same rule as that of an SGSN, once; true where something else ended the search, so
-    /// that it forwards more than that.
+    /// Saturation of a bare loop, by the same rule as that of an SGSN, once.
     ///
     /// # Errors
     /// The chain's.
@@ -176,8 +180,8 @@ impl Bench<'_> {
         (bare, chain): (Bare, &mut dyn Chain),
         setup: &Setup,
         (repetition, cap): (u32, f64),
-        rates: &mut Samples,
-    ) -> Result<bool, String> {
+        found: &mut Found,
+    ) -> Result<(), String> {
         let axis: Axis = vec![
             ("bare", json!(bare.name())),
             ("work_ns", json!(setup.work_ns)),
@@ -185,16 +189,10 @@ impl Bench<'_> {
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),
         ];
-        let last = rates.median();
-        let bracket = if last.is_finite() && last > 0.0 {
-            Bracket::new(last, BARE, BARE + 0.001, cap)
-        } else {
-            Bracket::new(500_000.0, COARSE, BARE + 0.001, cap)
-        };
+        let bracket = found.bracket(BARE_GUESS_PPS, BARE, cap);
         let make = |bench: &Self, load: f64| bench.offer(setup, bare_groups(bare, setup, load, 0.0));
-        let found = self.saturation(chain, &axis, bracket, &make)?;
-        rates.push(found.pps);
-        Ok(found.capped)
+        found.add(&self.saturation(chain, &axis, bracket, &make)?);
+        Ok(())
     }
 }
 
@@ -247,6 +245,8 @@ pub struct Found {
     pub capped: bool,
     /// Conditions of the last one.
     pub conditions: Option<Conditions>,
+    /// The speed of the core each time, of the highest that was seen.
+    pub paces: Samples,
 }
 
 impl Found {
@@ -255,6 +255,7 @@ impl Found {
         self.pps.push(saturation.pps);
         self.capped |= saturation.capped;
         self.conditions = saturation.conditions;
+        self.paces.push(saturation.conditions.map_or(f64::NAN, |conditions| conditions.pace));
     }
 
     /// Where to search for it once more; `guess` is for the first time.
@@ -269,17 +270,30 @@ impl Found {
     }
 }
 
-/// A setup in which a bare loop spends so much on each packet that the generator has more than it takes.
+/// A setup in which who forwards spends so much on each packet that the generator has more than he takes.
 #[must_use]
 pub fn with_bare_work(setup: &Setup) -> Setup {
     Setup { work_ns: BARE_WORK_NS, ..setup.clone() }
 }
 
-/// What a bare loop would forward without that.
+/// Whether so many times saturation were offered indeed, and how that is said: the generator receives as well, and may be full
+/// before.
 #[must_use]
-pub fn without_bare_work(rates: &Samples) -> Samples {
-    let own_s = |pps: f64| 1.0 / pps - f64::from(BARE_WORK_NS) * 1e-9;
-    rates.each().map(|(_, pps)| 1.0 / own_s(pps)).collect()
+pub fn really_offered(offered: f64, times: f64) -> (bool, String) {
+    let is_offered = offered >= REALLY * times;
+    let short = if is_offered { "" } else { ", all that the generator could offer" };
+    (is_offered, format!("at {offered:.2} times{short}"))
+}
+
+/// What he would forward without that: work takes the longer the slower the core is.
+#[must_use]
+pub fn without_bare_work(found: &Found) -> Samples {
+    let own = |(repetition, (_, pps)): (u32, (f64, f64))| {
+        let pace = found.paces.at(repetition);
+        let work_s = f64::from(BARE_WORK_NS) * 1e-9 / if pace > 0.0 { pace } else { 1.0 };
+        1.0 / (1.0 / pps - work_s)
+    };
+    (0..).zip(found.pps.each()).map(own).collect()
 }
 
 /// The good load that may be offered where `f` of all traffic exceeds and the machine drops `drop_pps` at most.

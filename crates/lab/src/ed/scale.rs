@@ -29,7 +29,7 @@ struct Level {
 struct BareLevel {
     chain: Box<dyn Chain>,
     setup: Setup,
-    pps: Samples,
+    found: Found,
 }
 
 impl BareLevel {
@@ -38,12 +38,12 @@ impl BareLevel {
         setup.users = contexts;
         let mut chain = bench.lab.bare(Bare::Xsk, &setup)?;
         chain.pause()?;
-        Ok(Self { chain, setup, pps: Samples::default() })
+        Ok(Self { chain, setup, found: Found::default() })
     }
 
     fn measure(&mut self, bench: &mut Bench<'_>, at: (u32, f64)) -> Result<(), String> {
         self.chain.resume()?;
-        bench.bare_once((Bare::Xsk, self.chain.as_mut()), &self.setup, at, &mut self.pps)?;
+        bench.bare_once((Bare::Xsk, self.chain.as_mut()), &self.setup, at, &mut self.found)?;
         self.chain.pause()
     }
 }
@@ -111,7 +111,7 @@ fn judge(bench: &mut Bench<'_>, levels: &[Level], bares: &[BareLevel]) -> Result
     let part = kept(&few.found.pps, &many.found.pps).median();
     let bare = match bares {
         [few, .., many] => {
-            let [few, many] = [&few.pps, &many.pps].map(without_bare_work);
+            let [few, many] = [&few.found, &many.found].map(without_bare_work);
             let part = kept(&few, &many).median() * 100.0;
             format!("; the bare loop {part:.0} % ({} / {})", many.kpps(), few.kpps())
         }

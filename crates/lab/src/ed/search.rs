@@ -8,7 +8,7 @@
 pub const WHOLE: f64 = 0.995;
 
 /// So often what was to be tried could not be offered, and then no more can.
-const SHORT_MAX: u32 = 3;
+const SHORT_MAX: u32 = 2;
 
 /// Steps upwards grow to this.
 const STRIDE_MAX: f64 = 1.15;

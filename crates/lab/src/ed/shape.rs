@@ -23,6 +23,10 @@ pub(super) const STRANGE: Group = Group(7);
 pub(super) const GB_LOAD_PORT: u16 = 22_000;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
+/// Frames of the generator's longest batch where delays are measured.
+const LONGEST_WITH_REAL_TIME: u32 = 64;
+/// And from one look of the sink to the next, at any load.
+const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(20);
 /// After a step: at most so long, and until nothing has come for so long.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(30));
 
@@ -108,6 +112,12 @@ pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) 
         Ok(Side { device: device.to_owned(), local: address(local)?, peer: address(peer)?, peer_mac: None })
     };
     let mut config = TrafficConfig::new(side("gn1", GN_LOAD, GN_SGSN)?, side("gb1", GB_LOAD, GB_SGSN)?);
+    if setup.real_time > 0 {
+        // What a packet waits for the end of its batch, and for a look of the sink, is no delay of the SGSN's, and should not
+        // grow with the load.
+        config.longest_batch = LONGEST_WITH_REAL_TIME;
+        config.sink_interval = Some(LOOKS_WITH_REAL_TIME);
+    }
     config.cells = cells_of(&load_config(setup)?);
     for stranger in 0..STRANGERS {
         let teid = 0xeef0_0000 | stranger;

@@ -4,7 +4,7 @@
 use super::account::Step;
 use super::bench::{Again, Axis, Bench, Runner};
 use super::bounds::{AT_BOUND, AtBound, FALL_WITH_WORK, LONGER, OF_BEST, axis, try_bounds};
-use super::saturation::{FINE, Found, ROUGH, bare_groups, cap, s_f, with_bare_work, without_bare_work};
+use super::saturation::{BARE, FINE, Found, ROUGH, bare_groups, cap, s_f, with_bare_work, without_bare_work};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Bare, Candidate, Chain, Lower, Setup, lengths, osmo, thesis};
@@ -22,6 +22,8 @@ const ABOVE_BOUND: f64 = 0.98;
 /// Packets/s where the first search of all begins, and seconds that a nanosecond of work costs there.
 const GUESS_PPS: f64 = 450_000.0;
 const WITH_WORK: f64 = 1.05e-9;
+/// The same with the work of the bare loops.
+const GUESS_WITH_BARE_WORK_PPS: f64 = 400_000.0;
 /// Ten thousand mobiles of 448 kbit/s are 1.48 million packets/s, more than any candidate forwards.
 pub const KBPS: u32 = 448;
 /// With work.
@@ -33,11 +35,9 @@ struct Limits {
     /// Dropping what is blocked.
     drop: Samples,
     /// AF_XDP, receive and send, with a little work ([`with_bare_work`]).
-    xsk: Samples,
+    xsk: Found,
     /// `recvmmsg` and send, the same.
-    socket: Samples,
-    /// The generator, and no loop, ended a search for one of these two.
-    capped: [bool; 2],
+    socket: Found,
     /// What the AF_XDP loop delivers of what is not blocked, at the bound that its own saturation gives, by the fraction of
     /// what is: how far the formula of the bound holds on this machine, whatever forwards.
     control: Vec<(f64, Samples)>,
@@ -47,6 +47,34 @@ struct Limits {
 struct Bares {
     setup: Setup,
     all: Vec<(Bare, Box<dyn Chain>)>,
+}
+
+/// gannet-xdp with as much work as the bare loops have: where the generator's core is full before its own is, that says what
+/// it can forward.
+struct Core {
+    setup: Setup,
+    runner: Option<Runner>,
+}
+
+impl Core {
+    fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
+        let plain = setup.work_ns == 0 && setup.policing;
+        let setup = with_bare_work(setup);
+        let runner = if plain { bench.start(&[Candidate::Xdp], &setup)?.pop() } else { None };
+        Ok(Self { setup, runner })
+    }
+
+    /// Measures once more.
+    fn measure(
+        &mut self,
+        bench: &mut Bench<'_>,
+        (repetition, drop_pps): (u32, f64),
+        found: &mut Found,
+    ) -> Result<(), String> {
+        let Some(runner) = &mut self.runner else { return Ok(()) };
+        let bracket = found.bracket(GUESS_WITH_BARE_WORK_PPS, BARE, cap(drop_pps, 0.0));
+        bench.search(runner, (&self.setup, 0.0, repetition), bracket, found)
+    }
 }
 
 /// Repetitions of what the AF_XDP loop does beside exceeding traffic, in a quick run.
@@ -76,15 +104,13 @@ impl Bares {
             let at = (repetition, cap(limits.drop.median(), 0.0));
             match bare {
                 Bare::Xsk => {
-                    limits.capped[0] |=
-                        bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.xsk)?;
+                    bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.xsk)?;
                     if !bench.sizes.quick || repetition < CONTROLS {
                         limits.control(bench, chain.as_mut(), setup, repetition)?;
                     }
                 }
                 Bare::Socket => {
-                    limits.capped[1] |=
-                        bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.socket)?;
+                    bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.socket)?;
                 }
                 Bare::Drop | Bare::TwoRings => {
                     bench.drop_step(chain.as_mut(), (setup, repetition), &mut limits.drop)?;
@@ -107,7 +133,7 @@ impl Limits {
         self.control.resize(FRACTIONS.len(), (f64::NAN, Samples::default()));
         for (f, (at, shares)) in FRACTIONS.into_iter().zip(&mut self.control) {
             *at = f;
-            let best = s_f(self.xsk.at(repetition), self.drop.at(repetition), f);
+            let best = s_f(self.xsk.pps.at(repetition), self.drop.at(repetition), f);
             let load = (OF_BEST * best).min(cap(self.drop.at(repetition), f));
             let offer = bench.offer(setup, bare_groups(Bare::Xsk, setup, load, f));
             let axis = axis(Bare::Xsk.name(), AT_BOUND, f, (setup, repetition));
@@ -123,6 +149,8 @@ struct Curves {
     /// Where the search for S0 of gannet-xdp begins.
     guess_pps: f64,
     limits: Limits,
+    /// gannet-xdp with the work of the bare loops.
+    core: Found,
     at_bound: Vec<AtBound>,
     by_candidate: Vec<(Candidate, Vec<(f64, Found)>)>,
 }
@@ -140,12 +168,6 @@ impl Curves {
 
     fn at(&self, candidate: Candidate, f: f64) -> f64 {
         self.samples(candidate, f).median()
-    }
-
-    /// What a candidate forwards of what a bare loop did in the same repetition.
-    fn part_of_bare(&self, candidate: Candidate, bare: &Samples) -> Samples {
-        let own = self.samples(candidate, 0.0);
-        (0..).zip(own.each()).map(|(repetition, (_, own))| own / bare.at(repetition)).collect()
     }
 
     fn name(&self) -> String {
@@ -221,10 +243,13 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup, guess_pps: f64) -> Result<
         core::iter::once(&0.0).chain(fractions).map(|f| (*f, Found::default())).collect();
     let by_candidate = runners.iter().map(|runner| (runner.candidate, empty.clone())).collect();
     let at_bound = fractions.iter().copied().map(AtBound::new).collect();
-    let mut curves = Curves { setup, guess_pps, limits: Limits::default(), at_bound, by_candidate };
+    let (limits, core) = (Limits::default(), Found::default());
+    let mut curves = Curves { setup, guess_pps, limits, core, at_bound, by_candidate };
     let mut bares = Bares::start(bench, &curves.setup)?;
+    let mut core = Core::start(bench, &curves.setup)?;
     for repetition in 0..bench.sizes.repetitions {
         bares.measure(bench, repetition, &mut curves.limits)?;
+        core.measure(bench, (repetition, curves.limits.drop.at(repetition)), &mut curves.core)?;
         for at in 0..empty.len() {
             for (runner, (_, points)) in runners.iter_mut().zip(&mut curves.by_candidate) {
                 let drop_pps = curves.limits.drop.at(repetition);
@@ -417,31 +442,44 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
 
 fn judge_core(bench: &mut Bench<'_>, plain: &Curves) {
     let limits = &plain.limits;
+    let fifo = plain.samples(Candidate::Fifo, 0.0);
     let rows = [
         (
             "throughput of one core, no work: gannet-xdp",
-            Candidate::Xdp,
-            (&limits.xsk, limits.capped[0]),
+            (&without_bare_work(&plain.core), plain.core.capped),
+            &limits.xsk,
             "AF_XDP",
+            format!("both reckoned from their rates with 1 µs of work; the generator ended at {}", {
+                plain.samples(Candidate::Xdp, 0.0).kpps()
+            }),
         ),
-        ("gannet-fifo is honest", Candidate::Fifo, (&limits.socket, limits.capped[1]), "recvmmsg-and-send"),
+        (
+            "gannet-fifo is honest",
+            (&fifo, false),
+            &limits.socket,
+            "recvmmsg-and-send",
+            "the loop's reckoned from its rate with 1 µs of work".to_owned(),
+        ),
     ];
-    for (name, candidate, (bare, capped), what) in rows {
-        // A loop whose limit was not found says nothing for us.
-        let least = if capped { "at least " } else { "" };
-        let bare = &without_bare_work(bare);
-        let (own, part) = (plain.at(candidate, 0.0), plain.part_of_bare(candidate, bare));
+    for (name, (own, own_capped), bare, what, how) in rows {
+        let (bare, bare_capped) = (&without_bare_work(bare), bare.capped);
+        let part: Samples =
+            (0..).zip(own.each()).map(|(repetition, (_, own))| own / bare.at(repetition)).collect();
+        // A limit that was not found is no limit: ours would be more, and a loop's says nothing for us.
+        let least = |capped| if capped { "at least " } else { "" };
         bench.claim(
             name,
             None,
             format!(
-                "{:.0} % ({:.0} of {least}{}, reckoned from its rate with 1 µs of work)",
+                "{}{:.0} % ({} of {}{}; {how})",
+                least(own_capped),
                 part.median() * 100.0,
-                own / 1000.0,
+                own.kpps(),
+                least(bare_capped),
                 bare.kpps()
             ),
             format!("at least 70 % of a bare {what} loop"),
-            part.median() >= 0.7 && !capped,
+            part.median() >= 0.7 && !bare_capped,
         );
     }
 }

@@ -4,6 +4,11 @@
 
 use core::hint::black_box;
 
+/// Octets of the LL-PDU with which work is calibrated: an N-PDU of 378 octets and its headers.
+pub const LL_PDU_OCTETS: usize = 388;
+/// Measurements of a calibration: some 30 ms.
+const PROBES: usize = 1000;
+
 /// How much work an LL-PDU costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
@@ -27,14 +32,14 @@ impl Work {
         black_box(scratch)
     }
 
-    /// The work that takes about `ns`: `measure` gives the time that a certain work took, in ns. The median of several
-    /// measurements counts, so that a disturbance of one of them does not.
+    /// The work that takes about `ns`: `measure` gives the time that a certain work took, in ns. Of many measurements a fast
+    /// one counts: whatever disturbs the processor meanwhile, for milliseconds even, only makes them slower.
     pub fn calibrated(ns: u64, mut measure: impl FnMut(Self) -> u64) -> Self {
-        const PROBE: u32 = 1 << 16;
-        let mut times: Vec<u64> = (0..9).map(|_| measure(Self { steps: PROBE })).collect();
+        const PROBE: u32 = 1 << 14;
+        let mut times: Vec<u64> = (0..PROBES).map(|_| measure(Self { steps: PROBE })).collect();
         times.sort_unstable();
-        let median = times.get(times.len() / 2).copied().unwrap_or(1).max(1);
-        let steps = ns.saturating_mul(PROBE.into()).div_ceil(median);
+        let fast = times.get(times.len() / 20).copied().unwrap_or(1).max(1);
+        let steps = ns.saturating_mul(PROBE.into()).div_ceil(fast);
         Self { steps: u32::try_from(steps).unwrap_or(u32::MAX) }
     }
 }
@@ -58,13 +63,14 @@ mod tests {
     }
 
     #[test]
-    fn calibration_takes_the_median() {
-        let mut times =
-            [9, 1, 65_536 * 2, 1 << 40, 65_536 * 2, 1 << 50, 3, 65_536 * 2, 65_536 * 2].into_iter();
+    fn a_disturbed_calibration_is_as_good() {
+        // Two thirds of it pass while the processor does something else.
+        let mut count = 0;
         let work = Work::calibrated(7500, |probe| {
-            assert_eq!(probe.steps, 65_536);
-            times.next().unwrap()
+            assert_eq!(probe.steps, 16_384);
+            count += 1;
+            if count % 3 == 0 { 16_384 * 2 } else { 1 << 40 }
         });
-        assert_eq!(work.steps, 3750);
+        assert_eq!((work.steps, count), (3750, PROBES));
     }
 }

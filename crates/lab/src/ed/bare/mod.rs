@@ -10,7 +10,9 @@ mod xsk;
 use super::Bare;
 use super::bed::{GN_LOAD, GN_SGSN, POLLED_LATE_NS};
 use crate::testbed;
+use core::hint::black_box;
 use core::net::SocketAddr;
+use gannet_node::sgsn::work::{LL_PDU_OCTETS, Work};
 use gannet_rt::Companion;
 use gannet_wire::id::{Bvci, Teid, Tlli};
 use std::sync::atomic::Ordering;
@@ -134,21 +136,24 @@ pub fn greet(port: u16, polls: &dyn Fn() -> bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Work on a packet that takes so long, however fast the core is: what is reckoned back from it does not depend on that.
+/// The same work on each packet as an SGSN has in the laboratory, so that both can be reckoned without it.
 #[derive(Debug, Clone, Copy)]
-struct Toil(Duration);
+struct Toil(Option<Work>);
 
 impl Toil {
-    const fn of(options: &Options) -> Self {
-        Self(Duration::from_nanos(options.work_ns as u64))
+    fn of(options: &Options) -> Self {
+        let octets = [0x5a; LL_PDU_OCTETS];
+        let measure = |probe: Work| {
+            let begin = Instant::now();
+            black_box(probe.spend(black_box(&octets)));
+            u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        };
+        Self((options.work_ns > 0).then(|| Work::calibrated(options.work_ns.into(), measure)))
     }
 
-    fn spend(self) {
-        if self.0 > Duration::ZERO {
-            let begin = Instant::now();
-            while begin.elapsed() < self.0 {
-                core::hint::spin_loop();
-            }
+    fn spend(self, octets: &[u8]) {
+        if let Some(work) = self.0 {
+            work.spend(octets);
         }
     }
 }

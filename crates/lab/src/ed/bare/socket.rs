@@ -46,7 +46,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
                 let len = frame.len();
                 let template = templates.entry(len).or_insert_with(|| Template::new(len, None));
                 let user = user_of(header.teid.0);
-                toil.spend();
+                toil.spend(&frame);
                 if template.put(&mut frame, tlli(user), bvci(user, options.cells)) {
                     waiting.push_back((to, frame));
                 }

@@ -39,6 +39,7 @@ struct Loop<'a> {
     templates: HashMap<usize, Template>,
     ends: Ends,
     batch: Vec<Frame>,
+    toil: Toil,
 }
 
 pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), String> {
@@ -163,6 +164,7 @@ impl<'a> Loop<'a> {
             templates: HashMap::new(),
             ends,
             batch: Vec::with_capacity(RING as usize),
+            toil: Toil::of(options),
         };
         this.refill();
         Ok(this)
@@ -214,8 +216,7 @@ impl<'a> Loop<'a> {
     }
 
     fn send(&mut self) -> std::io::Result<()> {
-        let Self { gb, umem, templates, ends, batch, options, pool, .. } = self;
-        let toil = Toil::of(options);
+        let Self { gb, umem, templates, ends, batch, options, pool, toil, .. } = self;
         for mut frame in batch.drain(..) {
             let Some(name) = frame.first_chunk().map(|octets| u32::from_ne_bytes(*octets)) else { continue };
             if !frame.pull(4) {
@@ -224,7 +225,7 @@ impl<'a> Loop<'a> {
             let len = frame.len();
             let template = templates.entry(len).or_insert_with(|| Template::new(len, Some(*ends)));
             let user = user_of(name);
-            toil.spend();
+            toil.spend(&frame);
             if !template.put(&mut frame, tlli(user), bvci(user, options.cells)) {
                 continue;
             }

@@ -42,7 +42,7 @@ impl Rhythm {
             _ => (64, 256, 60),
         };
         let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));
-        let of = |frames: u32| config.batch.unwrap_or(frames).clamp(1, 256);
+        let of = |frames: u32| config.batch.unwrap_or(frames).clamp(1, config.longest_batch);
         Self { batch: of(batch), long: of(long), wait_ns: WAIT_NS, interval, offered: 0, slip_ns: 0 }
     }
 
