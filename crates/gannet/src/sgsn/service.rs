@@ -2,14 +2,13 @@
 
 use gannet_node::sgsn::flows::{Ingress, QueueConfig};
 use gannet_node::sgsn::quality::Ceilings;
-use gannet_node::sgsn::work::{LL_PDU_OCTETS, Work};
+use gannet_node::sgsn::work::Work;
 use gannet_node::sgsn::{Policing, SgsnConfig};
 use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::Duration;
 use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass};
 use gannet_wire::sndcp::SEGMENTS_MAX;
-use std::hint::black_box;
 
 /// Frames at the input for each PDP context, as long as there are not too many of them.
 const FRAMES_PER_CONTEXT: usize = 16;
@@ -117,12 +116,8 @@ pub fn work(ns: u64, remarks: &mut Vec<String>) -> Option<Work> {
     if ns == 0 {
         return None;
     }
-    let octets = [0x5a; LL_PDU_OCTETS];
-    let work = Work::calibrated(ns, |probe| {
-        let start = std::time::Instant::now();
-        black_box(probe.spend(black_box(&octets)));
-        u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
-    });
+    let start = std::time::Instant::now();
+    let work = Work::calibrated(ns, || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
     remarks.push(format!("each downlink LL-PDU costs {ns} ns more: {} steps over its octets", work.steps));
     Some(work)
 }

@@ -10,9 +10,8 @@ mod xsk;
 use super::Bare;
 use super::bed::{GN_LOAD, GN_SGSN, POLLED_LATE_NS};
 use crate::testbed;
-use core::hint::black_box;
 use core::net::SocketAddr;
-use gannet_node::sgsn::work::{LL_PDU_OCTETS, Work};
+use gannet_node::sgsn::work::Work;
 use gannet_rt::Companion;
 use gannet_wire::id::{Bvci, Teid, Tlli};
 use std::sync::atomic::Ordering;
@@ -142,13 +141,9 @@ struct Toil(Option<Work>);
 
 impl Toil {
     fn of(options: &Options) -> Self {
-        let octets = [0x5a; LL_PDU_OCTETS];
-        let measure = |probe: Work| {
-            let begin = Instant::now();
-            black_box(probe.spend(black_box(&octets)));
-            u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
-        };
-        Self((options.work_ns > 0).then(|| Work::calibrated(options.work_ns.into(), measure)))
+        let start = Instant::now();
+        let clock_ns = || u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Self((options.work_ns > 0).then(|| Work::calibrated(options.work_ns.into(), clock_ns)))
     }
 
     fn spend(self, octets: &[u8]) {
