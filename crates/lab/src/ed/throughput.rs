@@ -442,16 +442,14 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
 
 fn judge_core(bench: &mut Bench<'_>, plain: &Curves) {
     let limits = &plain.limits;
-    let fifo = plain.samples(Candidate::Fifo, 0.0);
+    let (fifo, ended) = (plain.samples(Candidate::Fifo, 0.0), plain.samples(Candidate::Xdp, 0.0).kpps());
     let rows = [
         (
             "throughput of one core, no work: gannet-xdp",
             (&without_bare_work(&plain.core), plain.core.capped),
             &limits.xsk,
             "AF_XDP",
-            format!("both reckoned from their rates with 1 µs of work; the generator ended at {}", {
-                plain.samples(Candidate::Xdp, 0.0).kpps()
-            }),
+            format!("both reckoned from their rates with 1 µs of work; the generator ended at {ended}"),
         ),
         (
             "gannet-fifo is honest",

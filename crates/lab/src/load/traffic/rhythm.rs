@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// So much later than it is due leaves what is late, on the average of a call, ns.
 const LATE_NS: u64 = 100_000;
-/// How long a frame is held, ns.
+/// After so long it is looked again whether something is due for a frame, ns; three times, and then it goes back.
 const WAIT_NS: u64 = 3_000;
 /// The same while what leaves is late.
 const WAIT_LATE_NS: u64 = 500;
@@ -22,7 +22,7 @@ pub(super) struct Rhythm {
     pub(super) batch: u32,
     /// The same as soon as what leaves is late.
     long: u32,
-    /// How long a frame for which nothing is due is held, ns.
+    /// After how long it is looked again whether something is due for a frame, ns.
     pub(super) wait_ns: u64,
     /// How often the sink looks at its device.
     pub(super) interval: Duration,

@@ -4,6 +4,7 @@ use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_wire::id::{Imsi, Nsapi};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Request {
     pub nsapi: Nsapi,
     /// What was asked.
     pub kind: Kind,
+    /// For whom, where that is known.
+    pub subscriber: Option<Imsi>,
 }
 
 /// Requests by the key that GTP gives back with the answer.
@@ -68,8 +71,11 @@ impl Requests {
     /// The answer to a request is there: what it was, and whether its context still waits for it.
     pub fn end(&mut self, key: u64) -> Option<(Request, bool)> {
         let request = self.waiting.remove(&key)?;
-        if request.kind == Kind::Create {
-            self.creating.retain(|_, creating| creating.key != key);
+        if let Some(imsi) = request.subscriber
+            && let Entry::Occupied(creating) = self.creating.entry((imsi, request.nsapi))
+            && creating.get().key == key
+        {
+            creating.remove();
         }
         let place = (request.slot, request.nsapi);
         let is_current = self.current.get(&place) == Some(&key);
@@ -86,7 +92,7 @@ impl Requests {
 
     /// A Create has been sent. Gives the one before it to the same GGSN that has no answer yet, which is to be forgotten: were
     /// it repeated, the GGSN would put its context into the place of this one (29.060 clause 7.3.1).
-    pub fn created(&mut self, imsi: Imsi, nsapi: Nsapi, creating: Creating) -> Option<Creating> {
+    pub fn create_sent(&mut self, imsi: Imsi, nsapi: Nsapi, creating: Creating) -> Option<Creating> {
         let former = self.creating.insert((imsi, nsapi), creating)?;
         (former.ggsn == creating.ggsn && self.waiting.remove(&former.key).is_some()).then_some(former)
     }
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn a_later_request_of_a_context_makes_the_earlier_one_nobodys() {
         let slot = Slot { index: 1, generation: 0 };
-        let request = |kind| Request { slot, nsapi: Nsapi(5), kind };
+        let request = |kind| Request { slot, nsapi: Nsapi(5), kind, subscriber: None };
         let mut requests = Requests::default();
         let create = requests.begin(request(Kind::Create));
         let delete = requests.begin(request(Kind::Delete));
@@ -122,9 +128,10 @@ mod tests {
         // The mobile may have another slot meanwhile.
         let mut create = |index, ggsn: [u8; 4]| {
             let slot = Slot { index, generation: 0 };
-            let key = requests.begin(Request { slot, nsapi: Nsapi(5), kind: Kind::Create });
+            let key =
+                requests.begin(Request { slot, nsapi: Nsapi(5), kind: Kind::Create, subscriber: Some(imsi) });
             let creating = Creating { key, sequence: 100, ggsn: ggsn.into() };
-            (key, requests.created(imsi, Nsapi(5), creating))
+            (key, requests.create_sent(imsi, Nsapi(5), creating))
         };
         let (first, none) = create(1, [192, 0, 2, 1]);
         let (second, former) = create(2, [192, 0, 2, 1]);

@@ -129,11 +129,11 @@ impl Sgsn {
             imeisv: None,
             private_extension: None,
         };
-        let imsi = mobile.imsi();
-        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create });
+        let subscriber = mobile.imsi();
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber });
         let sequence = self.request(cx, key, ggsn, Teid(0), &request.into())?;
         let creating = Creating { key, sequence, ggsn };
-        if let Some(former) = imsi.and_then(|imsi| self.requests.created(imsi, nsapi, creating)) {
+        if let Some(former) = subscriber.and_then(|imsi| self.requests.create_sent(imsi, nsapi, creating)) {
             self.gtp.cancel(former.sequence, former.key);
         }
         Some(())
@@ -164,7 +164,7 @@ impl Sgsn {
         message: Result<Box<Message>, DecodeError>,
     ) {
         let Some((request, is_current)) = self.requests.end(key) else { return };
-        let Request { slot, nsapi, kind } = request;
+        let Request { slot, nsapi, kind, .. } = request;
         match (kind, message.map(|message| *message)) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
                 if !self.created(cx, slot, nsapi, &response) {
@@ -186,10 +186,10 @@ impl Sgsn {
     /// N3-REQUESTS repetitions had no answer (29.060 clause 7.6).
     fn ggsn_silent(&mut self, cx: &mut Context<'_>, key: u64) {
         match self.requests.end(key) {
-            Some((Request { slot, nsapi, kind: Kind::Create }, true)) => {
+            Some((Request { slot, nsapi, kind: Kind::Create, .. }, true)) => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
-            Some((Request { slot, nsapi, kind: Kind::Delete }, true)) => {
+            Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
                 self.tunnel_deleted(cx, slot, nsapi);
             }
             Some((_, false)) | None => {}
@@ -273,7 +273,7 @@ impl Sgsn {
         };
         let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
         self.close_tunnel(slot, nsapi, tunnel);
-        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete });
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete, subscriber: None });
         let message =
             DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
         let sent = to.and_then(|to| self.request(cx, key, to, tunnel.peer_control, &message));
