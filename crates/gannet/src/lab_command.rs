@@ -105,6 +105,12 @@ pub struct StepArguments {
     /// Policing off: the BSS lowers R of every second mobile instead
     #[arg(long)]
     lowered: bool,
+    /// What each mobile negotiates, kbit/s
+    #[arg(long, default_value_t = ed::throughput::KBPS)]
+    kbps: u32,
+    /// From the mobiles to the GGSN; with --lowered just without policing, since nothing lowers R on the way up
+    #[arg(long)]
+    uplink: bool,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -175,6 +181,8 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 work_ns: step.work_ns,
                 buffer_ms: step.buffer_ms,
                 lowered: step.lowered,
+                uplink: step.uplink,
+                kbps: step.kbps,
                 seconds: step.seconds,
                 steps: step.steps,
             };

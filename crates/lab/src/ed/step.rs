@@ -29,6 +29,10 @@ pub struct Ask {
     pub buffer_ms: u32,
     /// No policing, but FLOW-CONTROL-MS for every second mobile.
     pub lowered: bool,
+    /// What each mobile negotiates, in kbit/s.
+    pub kbps: u32,
+    /// From the mobiles to the GGSN, where nothing lowers R.
+    pub uplink: bool,
     /// Length of each step in s.
     pub seconds: f64,
     /// How many steps.
@@ -45,10 +49,13 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let sizes =
         Sizes { users: ask.users, window_s: ask.seconds, repetitions: ask.steps, ..Sizes::of(Size::Quick) };
     let bench = Bench::new(&mut lab, sizes, 1);
-    let mut setup = bench.setup(super::throughput::KBPS);
+    let mut setup = bench.setup(ask.kbps);
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     setup.real_time = ask.real_time;
-    if ask.lowered {
+    setup.uplink = ask.uplink;
+    if ask.uplink {
+        setup.policing = !ask.lowered;
+    } else if ask.lowered {
         setup.leave_to_flow_control();
     }
     // The bare loop with two rings gets real time as an SGSN does.
@@ -64,7 +71,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
         },
         (None, None) => return Err(format!("'{}' is neither a candidate nor a bare loop", ask.who)),
     };
-    if ask.lowered {
+    if ask.lowered && !ask.uplink {
         chain.lower(&setup.who_exceeds())?;
     }
     for seed in 0..ask.steps {

@@ -68,7 +68,7 @@ impl Sgsn {
     /// Something waits in a queue of a mobile.
     pub(in crate::sgsn) fn has_queued(&self, slot: Slot) -> bool {
         let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return false };
-        mobile.bearers().any(|(_, bearer)| flows.queues.backlog(flow_of(bearer.teid)).pdus > 0)
+        mobile.bearers().any(|(_, bearer)| flows.has_queued(bearer.teid))
     }
 
     /// A mobile is gone: nothing that was known of it holds for the next one in its slot.

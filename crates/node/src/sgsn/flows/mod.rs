@@ -190,6 +190,11 @@ impl Flows {
         cell / 2
     }
 
+    /// Something waits in the queue of a context.
+    pub(super) fn has_queued(&self, teid: Teid) -> bool {
+        self.queues.backlog(flow_of(teid)).pdus > 0
+    }
+
     fn expect_mark(&self, slot: Slot, prefetch: Prefetch) {
         if let Some(mark) = self.marks.get(slot.index as usize) {
             prefetch.value(mark);

@@ -61,13 +61,13 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
         let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING };
-        self.enqueue(cx, cell, FIRST, meta, frame);
+        self.enqueue(cx, cell, meta, frame);
     }
 
     /// An LL-PDU for a mobile that has no place in the table.
     pub(in super::super) fn send_to_stranger(&mut self, cx: &mut Context<'_>, to: Uplink, frame: Frame) {
         let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING };
-        self.enqueue(cx, to.cell, FIRST, meta, frame);
+        self.enqueue(cx, to.cell, meta, frame);
     }
 
     /// An LL-PDU with user data.
@@ -89,30 +89,35 @@ impl Sgsn {
             imsi,
             qos: QosProfile::from_octets(bearer.radio_qos),
         };
-        self.enqueue(cx, cell, (class, precedence), meta, frame);
+        let more = self.flows.as_ref().is_some_and(|flows| flows.has_queued(bearer.teid));
+        let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return };
+        if let Offered::Passes(pdu) = self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu, more) {
+            self.send_pdu(cx, cell, pdu);
+        }
     }
 
-    fn enqueue(
-        &mut self,
+    /// Signalling goes when all that its procedure does has been done.
+    fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, meta: Meta, frame: Frame) {
+        if let Some((cell, pdu)) = self.pdu(cx, cell, FIRST, meta, frame) {
+            self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
+        }
+    }
+
+    /// An LL-PDU as flow control takes it, with the name of its cell there.
+    fn pdu(
+        &self,
         cx: &mut Context<'_>,
         cell: Cell,
         (class, precedence): (Class, Precedence),
         meta: Meta,
         frame: Frame,
-    ) {
+    ) -> Option<(u32, Pdu<Meta>)> {
         let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
-            return;
+            return None;
         };
         let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
-        let pdu = Pdu { class, precedence, expires, meta, frame };
-        let name = meta.slot.map(|slot| slot.index);
-        if class == Class::Signalling {
-            // It goes when all that its procedure does has been done.
-            self.gb.flow.enqueue(cx, cell, name, pdu);
-        } else if let Offered::Passes(pdu) = self.gb.flow.offer(cx, cell, name, pdu) {
-            self.send_pdu(cx, cell, pdu);
-        }
+        Some((cell, Pdu { class, precedence, expires, meta, frame }))
     }
 
     /// Sends all that conforms now, and asks to be woken when more will.

@@ -3,6 +3,7 @@
 
 use super::bench::*;
 use crate::sgsn::*;
+use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -15,7 +16,7 @@ use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
-use gannet_wire::id::{Bvci, Sapi};
+use gannet_wire::id::{Bvci, Nsei, Sapi};
 use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, SmMessage};
@@ -144,6 +145,28 @@ fn real_time_is_served_first() {
     assert_eq!(bench.numbers(0, 4), [0, 1, 2, 3]);
     let served = bench.sgsn.flows().unwrap().queues().totals().served;
     assert_eq!((served, bench.drops()), ([0, 1, 0, 4, 0], vec![]));
+}
+
+#[test]
+fn who_has_used_up_his_bucket_rests_at_the_input() {
+    let mut bench = Bench::attached(true);
+    let bucket = |bmax_octets, rate_bit_per_s| Bucket { bmax_octets, rate_bit_per_s };
+    let parameters = BvcParameters { bvc: bucket(50_000, 800_000), default_ms: bucket(1000, 8000) };
+    bench.bssgp(Nsei(1), Bvci(2), &Message::FlowControlBvc(parameters.to_message(77)));
+    bench.pass_secs(10);
+    bench.sent.clear();
+    let waiting = |bench: &Bench| {
+        let at_input = bench.sgsn.flows().unwrap().queues().queued().pdus;
+        (bench.sent.len(), at_input, bench.sgsn.gb().flow.queued_pdus())
+    };
+    (0..5).for_each(|number| bench.offer(0, &[number; 480]));
+    bench.collect();
+    assert_eq!(waiting(&bench), (2, 3, 0), "1000 octets are two of them");
+    // Half of the bucket leaks in half a second, and a rest is over then.
+    bench.pass(Duration::from_millis(400));
+    assert_eq!(waiting(&bench), (2, 3, 0));
+    bench.pass(Duration::from_millis(100));
+    assert_eq!(waiting(&bench), (3, 2, 0));
 }
 
 #[test]

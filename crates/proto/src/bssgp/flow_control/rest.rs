@@ -11,11 +11,14 @@ use super::{Class, FlowControl, PduMeta, Place};
 use crate::time::Instant;
 
 impl<T: PduMeta> FlowControl<T> {
-    /// A PDU of best effort of `octets` has gone out, and another like it would not conform.
+    /// A PDU of best effort of `octets` has gone out, and another like it would not conform. A mobile of which no `more`
+    /// waits has no reason to rest: what comes next comes later, and may conform then.
     #[cold]
-    pub(super) fn rest(&mut self, now: Instant, (cell, at): (u32, u32), octets: u64) {
+    pub(super) fn rest(&mut self, now: Instant, (cell, at): (u32, u32), octets: u64, more: bool) {
         if self.config.feedback.is_some() {
-            self.rest_ms(now, at, octets);
+            if more {
+                self.rest_ms(now, at, octets);
+            }
             self.rest_cell(now, cell, octets);
         }
     }

@@ -63,8 +63,9 @@ impl<T> FlowQueues<T> {
             state.mark(MEMBER, true);
             self.members.push_front(Self::members_of(state.cell, state.precedence), flow);
         }
-        if state.pdus == 1 || lifted {
-            self.list(flow);
+        let was_empty = state.pdus == 1;
+        if was_empty || lifted {
+            self.list(flow, was_empty);
         }
         Enqueued { accepted: true, crossed_high }
     }

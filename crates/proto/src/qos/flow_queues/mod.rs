@@ -394,7 +394,7 @@ impl<T> FlowQueues<T> {
             flow.marks |= MEMBER;
             self.members.push_front(Self::members_of(cell, flow.precedence), at);
         }
-        self.list(at);
+        self.list(at, false);
     }
 
     /// Serves nothing of this flow until it is unblocked.
@@ -405,7 +405,7 @@ impl<T> FlowQueues<T> {
     /// Serves it again.
     pub fn unblock(&mut self, flow: u32) {
         self.set_blocked(flow, false);
-        self.list(flow);
+        self.list(flow, false);
     }
 
     fn set_blocked(&mut self, at: u32, blocked: bool) {

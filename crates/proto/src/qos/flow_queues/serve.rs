@@ -133,8 +133,9 @@ impl<T> FlowQueues<T> {
         self.rings.get(turn as usize).is_some_and(|ring| ring.len() > 0)
     }
 
-    /// Notes the turn of a flow that has something to be served, where that is not noted yet.
-    pub(super) fn list(&mut self, at: u32) {
+    /// Notes the turn of a flow that has something to be served, where that is not noted yet. Only who had nothing waiting
+    /// (`was_empty`) may be fresh: who comes back to a backlog goes to its end, as everybody does who has one.
+    pub(super) fn list(&mut self, at: u32, was_empty: bool) {
         let Some(flow) = self.flows.get_mut(at as usize).filter(|flow| flow.wants()) else { return };
         let blocked = self.cells.get(flow.cell as usize).is_some_and(|cell| cell.blocked);
         if flow.is(LINKED) {
@@ -151,7 +152,7 @@ impl<T> FlowQueues<T> {
         }
         let home = flow.home();
         if home == Turn::BestEffort {
-            self.list_best_effort(at);
+            self.list_best_effort(at, was_empty);
             return;
         }
         let noted = flow.is_in(home);
@@ -162,16 +163,18 @@ impl<T> FlowQueues<T> {
         }
     }
 
-    /// Best effort that is in neither ring: it is fresh with what it has left of its quantum, or with a new one where all
-    /// others have had theirs since it got that.
-    fn list_best_effort(&mut self, at: u32) {
+    /// Best effort that is in neither ring: where it had nothing waiting it is fresh with what it has left of its quantum, or
+    /// with a new one where all others have had theirs since it got that.
+    fn list_best_effort(&mut self, at: u32, was_empty: bool) {
         let (head, end) = self.best_effort_ring();
         let quantum = self.quantum_ns.get(Turn::Fresh as usize).copied().unwrap_or(1);
         let Some(flow) = self.flows.get_mut(at as usize) else { return };
         if flow.is_in(Turn::Fresh) || flow.is_in(Turn::BestEffort) {
             return;
         }
-        if head.wrapping_sub(flow.again).cast_signed() >= 0 {
+        if !was_empty {
+            flow.deficit_ns = flow.deficit_ns.min(0);
+        } else if head.wrapping_sub(flow.again).cast_signed() >= 0 {
             flow.again = end;
             flow.visit(quantum);
         }
@@ -207,7 +210,7 @@ impl<T> FlowQueues<T> {
             if let Some(flow) = self.flows.get_mut(at as usize) {
                 flow.marks &= !(LINKED | LIMITED);
             }
-            self.list(at);
+            self.list(at, false);
         }
     }
 
@@ -312,7 +315,7 @@ impl<T> FlowQueues<T> {
             if limited && flow.wants() && !blocked && !elsewhere {
                 self.limit(at, now);
             } else {
-                self.list(at);
+                self.list(at, false);
             }
         }
     }

@@ -209,6 +209,23 @@ fn who_sends_less_than_its_share_waits_behind_nobody() {
 }
 
 #[test]
+fn who_comes_back_to_a_backlog_goes_to_its_end() {
+    let mut queues = queues(CONFIG, &[FLOW; 2]);
+    let next = |queues: &mut FlowQueues<u32>| queues.dequeue(Instant::ZERO).map(|it| (it.item, it.turn));
+    fill(&mut queues, 0, 0..6);
+    fill(&mut queues, 1, 10..16);
+    let fresh: Vec<_> = (0..4).filter_map(|_| next(&mut queues)).map(|(item, _)| item).collect();
+    assert_eq!(fresh, [0, 1, 10, 11]);
+    queues.block(1);
+    let alone: Vec<_> = (0..3).filter_map(|_| next(&mut queues)).map(|(item, _)| item).collect();
+    assert_eq!(alone, [2, 3, 4]);
+    // The other had its turns meanwhile, but what waits is no news.
+    queues.unblock(1);
+    let rest: Vec<_> = core::iter::from_fn(|| next(&mut queues)).collect();
+    assert_eq!(rest, [5, 12, 13, 14, 15].map(|item| (item, Turn::BestEffort)));
+}
+
+#[test]
 fn real_time_arrives_ahead_of_a_visit_that_goes_on() {
     let mut queues = queues(CONFIG, &[FLOW, FlowConfig { class: Class::RealTime, ..FLOW }]);
     fill(&mut queues, 0, 0..3);
@@ -392,7 +409,7 @@ fn a_blocked_cell_comes_back_whole() {
     // Blocked, moved and unblocked again: still out of service, and in another cell in service.
     assert!(queues.move_cell(3, 1) && queues.move_cell(0, 1));
     queues.set_cell(much_later, 0, CellConfig { limit: Limit::NONE, real_time: rate });
-    assert_eq!(served(&mut queues, much_later), [(0, 1, Turn::RealTime), (3, 31, Turn::Fresh)]);
+    assert_eq!(served(&mut queues, much_later), [(0, 1, Turn::RealTime), (3, 31, Turn::BestEffort)]);
     queues.block(4);
     queues.unblock_cell(0);
     queues.block_cell(0);

@@ -253,7 +253,9 @@ impl World {
         let cx = &mut self.around.context();
         if !offer {
             self.control.enqueue(cx, cell, Some(ms), pdu);
-        } else if let Offered::Passes(pdu) = self.control.offer(cx, cell, Some(ms), pdu) {
+        } else if let Offered::Passes(pdu) =
+            self.control.offer(cx, (cell, Some(ms)), pdu, octets.is_multiple_of(2))
+        {
             self.sent(cell, &pdu);
         }
     }
