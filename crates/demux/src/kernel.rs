@@ -47,7 +47,7 @@ impl Tables {
         let (name, bit) = match key {
             Key::Teid(teid) => (teid.0, key::TEID),
             Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, key::TID),
-            Key::LocalTlli(_) | Key::CellTlli { .. } => return None,
+            Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return None,
         };
         let entry = self.maps.entry(name).ok()?;
         (entry.keys.load(Relaxed) & bit != 0 && entry.teid.load(Relaxed) == name).then_some(entry)
@@ -57,7 +57,7 @@ impl Tables {
         let (name, bit) = match rule.key {
             Key::Teid(teid) => (teid.0, key::TEID),
             Key::Tid(_) => (rule.name, key::TID),
-            Key::LocalTlli(_) | Key::CellTlli { .. } => return Ok(()),
+            Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return Ok(()),
         };
         let entry = self.maps.entry(name)?;
         let gcra = Gcra::of(rule.policer);

@@ -14,14 +14,14 @@ use std::os::fd::BorrowedFd;
 const PROGRAM: &str = "gb";
 
 /// The octets by which a mobile is found: a local TLLI alone, or with NSEI and BVCI before it. No PTP BVC has BVCI 0,
-/// so that the two never meet. `None` for the keys of Gn.
+/// so that the two never meet. `None` for names, and for the keys of Gn.
 pub(crate) fn octets_of(key: &Key) -> Option<u64> {
     match key {
         Key::LocalTlli(tlli) => Some(tlli.0.into()),
         Key::CellTlli { nsei, bvci, tlli } => {
             Some(u64::from(nsei.0) << 48 | u64::from(bvci.0) << 32 | u64::from(tlli.0))
         }
-        Key::Teid(_) | Key::Tid(_) => None,
+        Key::Teid(_) | Key::Tid(_) | Key::Name(_) => None,
     }
 }
 
@@ -100,6 +100,21 @@ impl Uplink {
         Ok(self.maps.object.hash_get("tllis", octets)?.and_then(|name| u32::try_from(name).ok()))
     }
 
+    /// The name of the mobile that a key means.
+    fn meant_by(&mut self, key: &Key) -> Result<Option<u32>, Error> {
+        match (key, octets_of(key)) {
+            (Key::Name(name), _) => Ok(Some(*name)),
+            (_, Some(octets)) => self.name_of(octets),
+            (_, None) => Ok(None),
+        }
+    }
+
+    fn remove(&mut self, octets: u64) -> Result<(), Error> {
+        let Some(name) = self.name_of(octets)? else { return Ok(()) };
+        self.lose_a_key(name);
+        Ok(self.maps.object.hash_remove("tllis", octets)?)
+    }
+
     /// The entry of a mobile, where no other one has its place.
     fn entry(&self, name: u32) -> Option<&Entry> {
         let is_its =
@@ -167,33 +182,23 @@ impl AtDriver for Uplink {
 
 impl Classify for Uplink {
     fn apply(&mut self, change: &RuleChange) -> Result<(), Error> {
-        let key = match change {
-            RuleChange::Install(Rule { key, .. })
-            | RuleChange::Remove(key)
-            | RuleChange::Block(key, _)
-            | RuleChange::Unblock(key, _) => key,
-            RuleChange::Peer { address, nsei } => return self.set_peer(*address, *nsei),
-        };
-        let Some(octets) = octets_of(key) else { return Ok(()) };
-        if let RuleChange::Install(rule) = change {
-            return self.install(rule, octets);
+        match change {
+            RuleChange::Install(rule) => {
+                octets_of(&rule.key).map_or(Ok(()), |octets| self.install(rule, octets))
+            }
+            RuleChange::Remove(key) => octets_of(key).map_or(Ok(()), |octets| self.remove(octets)),
+            RuleChange::Block(key, reason) | RuleChange::Unblock(key, reason) => {
+                let name = self.meant_by(key)?;
+                if let Some(entry) = name.and_then(|name| self.entry(name)) {
+                    match change {
+                        RuleChange::Block(..) => entry.blocked.fetch_or(block_bit(*reason), Relaxed),
+                        _ => entry.blocked.fetch_and(!block_bit(*reason), Relaxed),
+                    };
+                }
+                Ok(())
+            }
+            RuleChange::Peer { address, nsei } => self.set_peer(*address, *nsei),
         }
-        let Some(name) = self.name_of(octets)? else { return Ok(()) };
-        match (change, self.entry(name)) {
-            (RuleChange::Remove(_), _) => {
-                self.lose_a_key(name);
-                self.maps.object.hash_remove("tllis", octets)?;
-            }
-            (RuleChange::Block(_, reason), Some(entry)) => {
-                entry.blocked.fetch_or(block_bit(*reason), Relaxed);
-            }
-            (RuleChange::Unblock(_, reason), Some(entry)) => {
-                entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
-            }
-            (RuleChange::Block(..) | RuleChange::Unblock(..), None)
-            | (RuleChange::Install(_) | RuleChange::Peer { .. }, _) => {}
-        }
-        Ok(())
     }
 
     fn totals(&self) -> Totals {

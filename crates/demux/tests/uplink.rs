@@ -153,7 +153,7 @@ fn a_storm_of_data_leaves_signalling_whole() {
     }
     assert_eq!(verdicts, [Some(Class::RealTime), Some(Class::RealTime), None, None]);
     // 140 octets of N-PDU each. Neither the storm nor a block stands in the way of signalling, which has a limit of its own.
-    model.apply(&RuleChange::Block(Key::LocalTlli(Tlli(LOCAL)), Block::QueueFull)).unwrap();
+    model.apply(&RuleChange::Block(Key::Name(9), Block::QueueFull)).unwrap();
     let mut sent = |now_ns| ring(model.classify(&signalling, 0, now_ns));
     assert_eq!([sent(5_000_000_000), sent(5_000_000_000)], [Some(Class::Signalling); 2]);
     assert_eq!([sent(5_000_000_000), sent(5_099_999_999)], [None; 2]);

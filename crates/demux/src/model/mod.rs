@@ -143,7 +143,7 @@ impl Model {
         let (name, access) = match key {
             Key::Teid(teid) => (teid.0, Access::Teid),
             Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, Access::Tid),
-            Key::LocalTlli(_) | Key::CellTlli { .. } => return None,
+            Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return None,
         };
         let flow = self.flows.get_mut(&(name & PLACE_MASK))?;
         (flow.access == access && flow.teid == name).then_some(flow)
@@ -153,7 +153,7 @@ impl Model {
         let (teid, access) = match rule.key {
             Key::Teid(teid) => (teid.0, Access::Teid),
             Key::Tid(_) => (rule.name, Access::Tid),
-            Key::LocalTlli(_) | Key::CellTlli { .. } => return Ok(()),
+            Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return Ok(()),
         };
         let place = teid & PLACE_MASK;
         if place >= self.config.contexts {

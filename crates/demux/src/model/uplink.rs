@@ -198,7 +198,10 @@ impl UplinkModel {
     }
 
     fn find(&mut self, key: &Key) -> Option<&mut Mobile> {
-        let name = *self.tllis.get(&octets_of(key)?)?;
+        let name = match key {
+            Key::Name(name) => *name,
+            key => *self.tllis.get(&octets_of(key)?)?,
+        };
         self.mobiles.get_mut(&(name & PLACE_MASK)).filter(|mobile| mobile.name == name)
     }
 

@@ -189,15 +189,14 @@ fn uplink_change(rng: &mut Rng) -> RuleChange {
         TlliKind::Local if rng.u32(..4) > 0 => Key::LocalTlli(tlli),
         _ => Key::CellTlli { nsei: Nsei(rng.u16(7..9)), bvci: Bvci(2 + rng.u16(..BVCIS)), tlli },
     };
+    // Few names, so that mobiles have several TLLIs and change places.
+    let name = rng.u32(..PLACES) | rng.u32(..2) << 24;
+    let meant = if rng.bool() { Key::Name(name) } else { key };
     match change(rng) {
-        RuleChange::Install(rule) => {
-            // Few names, so that mobiles have several TLLIs and change places.
-            let name = rng.u32(..PLACES) | rng.u32(..2) << 24;
-            RuleChange::Install(Rule { key, name, ..rule })
-        }
+        RuleChange::Install(rule) => RuleChange::Install(Rule { key, name, ..rule }),
         RuleChange::Remove(_) => RuleChange::Remove(key),
-        RuleChange::Block(_, reason) => RuleChange::Block(key, reason),
-        RuleChange::Unblock(_, reason) => RuleChange::Unblock(key, reason),
+        RuleChange::Block(_, reason) => RuleChange::Block(meant, reason),
+        RuleChange::Unblock(_, reason) => RuleChange::Unblock(meant, reason),
         other @ RuleChange::Peer { .. } => other,
     }
 }

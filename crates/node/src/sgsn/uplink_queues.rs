@@ -248,7 +248,7 @@ impl Sgsn {
             policer: self.config.policing.map(|policing| policed.policer(policing.burst)),
         }));
         if is_blocked {
-            self.classify(RuleChange::Block(key, Block::QueueFull));
+            self.classify(RuleChange::Block(Key::Name(slot.index), Block::QueueFull));
         }
     }
 
@@ -261,9 +261,9 @@ impl Sgsn {
 
     fn uplink_full(&mut self, slot: Slot) {
         if self.uplink.as_mut().is_some_and(|uplink| uplink.set_blocked(slot, true))
-            && let Some(key) = self.uplink_key(slot)
+            && self.uplink_key(slot).is_some()
         {
-            self.classify(RuleChange::Block(key, Block::QueueFull));
+            self.classify(RuleChange::Block(Key::Name(slot.index), Block::QueueFull));
         }
     }
 
@@ -272,8 +272,8 @@ impl Sgsn {
         let Some(uplink) = &mut self.uplink else { return };
         if uplink.is_blocked(slot) && uplink.has_room_again(slot) {
             uplink.set_blocked(slot, false);
-            if let Some(key) = self.uplink_key(slot) {
-                self.classify(RuleChange::Unblock(key, Block::QueueFull));
+            if self.uplink_key(slot).is_some() {
+                self.classify(RuleChange::Unblock(Key::Name(slot.index), Block::QueueFull));
             }
         }
     }

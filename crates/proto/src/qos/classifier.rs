@@ -27,6 +27,9 @@ pub enum Key {
         /// The TLLI.
         tlli: Tlli,
     },
+    /// A mobile of the uplink by its rules' name, whichever TLLI it uses: for blocking and unblocking, which concern all of
+    /// them, and then without a search for one.
+    Name(u32),
 }
 
 /// The token bucket of a flow.

@@ -93,13 +93,21 @@ impl RuleBook {
     }
 
     fn owner_mut(&mut self, key: Key) -> Option<&mut Owner> {
-        self.owners.get_mut(self.names.get(&key)?)
+        let name = self.meant_by(key)?;
+        self.owners.get_mut(&name)
+    }
+
+    fn meant_by(&self, key: Key) -> Option<u32> {
+        match key {
+            Key::Name(name) => Some(name),
+            key => self.names.get(&key).copied(),
+        }
     }
 
     /// Whose packets carry this key.
     #[must_use]
     pub fn owner(&self, key: Key) -> Option<&Owner> {
-        self.owners.get(self.names.get(&key)?)
+        self.owners.get(&self.meant_by(key)?)
     }
 
     /// All keys with the names of their owners, in their order.
@@ -140,6 +148,9 @@ mod tests {
             assert_eq!(book.apply(change), Ok(()));
         }
         assert_eq!(book.owner(FOREIGN).map(|owner| (owner.keys, owner.blocked.len())), Some((2, 1)));
+        assert_eq!(book.owner(Key::Name(5)), book.owner(FOREIGN));
+        assert_eq!(book.apply(RuleChange::Unblock(Key::Name(5), Block::QueueFull)), Ok(()));
+        assert_eq!(book.apply(RuleChange::Block(Key::Name(5), Block::QueueFull)), Ok(()));
         assert_eq!(book.apply(install(FOREIGN, 5)), Ok(()));
         assert_eq!(book.owner(LOCAL).map(|owner| (owner.keys, owner.blocked.len())), Some((2, 0)));
         // Another mobile comes with the same TLLI: the name is its own now.
