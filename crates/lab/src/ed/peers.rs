@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// What a socket had no room for, by name; the kernel's own count, of all that came to it.
+pub(super) const FULL_SOCKET: &str = "udp_receive_buffer_full";
+
 /// N-PDUs at the input at the most: half a gibibyte of frames. Only under overload do more than a few wait.
 const WAITING_MAX: u32 = 200_000;
 /// What the kernel reckons for an N-PDU of 378 octets that waits at a socket: its page and its descriptor.
@@ -138,7 +141,7 @@ pub fn drops(moved: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
         .collect();
     // The kernel's own count, of all sockets of the namespace.
     if let Some(full) = moved.get("udp.RcvbufErrors").filter(|full| **full > 0) {
-        drops.insert("udp_receive_buffer_full".to_owned(), *full);
+        drops.insert(FULL_SOCKET.to_owned(), *full);
     }
     drops
 }
