@@ -100,13 +100,14 @@ impl Uplink {
         Ok(self.maps.object.hash_get("tllis", octets)?.and_then(|name| u32::try_from(name).ok()))
     }
 
-    /// The name of the mobile that a key means.
-    fn meant_by(&mut self, key: &Key) -> Result<Option<u32>, Error> {
-        match (key, octets_of(key)) {
-            (Key::Name(name), _) => Ok(Some(*name)),
-            (_, Some(octets)) => self.name_of(octets),
-            (_, None) => Ok(None),
-        }
+    /// The entry of the mobile that a key means.
+    fn find(&mut self, key: &Key) -> Result<Option<&Entry>, Error> {
+        let name = match (key, octets_of(key)) {
+            (Key::Name(name), _) => Some(*name),
+            (_, Some(octets)) => self.name_of(octets)?,
+            (_, None) => None,
+        };
+        Ok(name.and_then(|name| self.entry(name)))
     }
 
     fn remove(&mut self, octets: u64) -> Result<(), Error> {
@@ -187,13 +188,15 @@ impl Classify for Uplink {
                 octets_of(&rule.key).map_or(Ok(()), |octets| self.install(rule, octets))
             }
             RuleChange::Remove(key) => octets_of(key).map_or(Ok(()), |octets| self.remove(octets)),
-            RuleChange::Block(key, reason) | RuleChange::Unblock(key, reason) => {
-                let name = self.meant_by(key)?;
-                if let Some(entry) = name.and_then(|name| self.entry(name)) {
-                    match change {
-                        RuleChange::Block(..) => entry.blocked.fetch_or(block_bit(*reason), Relaxed),
-                        _ => entry.blocked.fetch_and(!block_bit(*reason), Relaxed),
-                    };
+            RuleChange::Block(key, reason) => {
+                if let Some(entry) = self.find(key)? {
+                    entry.blocked.fetch_or(block_bit(*reason), Relaxed);
+                }
+                Ok(())
+            }
+            RuleChange::Unblock(key, reason) => {
+                if let Some(entry) = self.find(key)? {
+                    entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
                 }
                 Ok(())
             }

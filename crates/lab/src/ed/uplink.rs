@@ -88,7 +88,7 @@ fn one(
     Ok(())
 }
 
-/// What is lost on the way up alone, in the sink's ring, and where hundreds of a mobile's LL-PDUs in a row have been lost, so
+/// What is lost on the way up alone: in the sink's ring, and where hundreds of a mobile's LL-PDUs in a row have been lost, so
 /// that LLC takes a later one, by its number, for one that was there before. A full socket of `fifo` also loses what the BSS
 /// says itself, which nobody has offered: what it sent beside user data and the node has not got.
 pub(super) fn note_lost(step: &mut Step, moved: &BTreeMap<String, u64>) {

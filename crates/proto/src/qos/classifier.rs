@@ -7,7 +7,7 @@ use super::class::{Class, Precedence};
 use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
 
-/// How a packet names its owner.
+/// How a packet names its owner, and how a node does that speaks of all its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
     /// A G-PDU of GTPv1, by our TEID. The low 24 bits are the place of the context in a table, the high 8 bits how
@@ -27,8 +27,8 @@ pub enum Key {
         /// The TLLI.
         tlli: Tlli,
     },
-    /// A mobile of the uplink by its rules' name, whichever TLLI it uses: for blocking and unblocking, which concern all of
-    /// them, and then without a search for one.
+    /// A mobile of the uplink by its rules' name, whichever TLLI it uses: for [`RuleChange::Block`] and
+    /// [`RuleChange::Unblock`] only, which concern all of them and then need not search for one.
     Name(u32),
 }
 

@@ -1,5 +1,5 @@
-//! Who has used up what its bucket takes at once rests: the owner is told to wait before it spends anything on a PDU that
-//! could not go, and told to go on when there is room for several.
+//! Who has used up what its bucket takes at once, and has more waiting, rests: the owner is told to wait before it spends
+//! anything on a PDU that could not go, and told to go on when there is room for several.
 //!
 //! So what exceeds a leak rate waits where it arrived. In the queue here it would stand behind all that has been done
 //! to it already, to be looked for a second time. Best effort only: real time and signalling are not to wait for room that
