@@ -190,6 +190,12 @@ impl Totals {
         self.at(count::SAMPLED)
     }
 
+    /// All that was counted. One that is dropped and told of all the same stands in it twice.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
     /// Datagrams for our address and port that are no user data, or are more than the program understands.
     #[must_use]
     pub fn to_kernel(&self) -> u64 {

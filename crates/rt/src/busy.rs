@@ -69,13 +69,14 @@ const QUEUE: u64 = 256;
 const KEPT_NS: u64 = 100_000;
 /// What a poll takes that finds nothing is the least that one took within [`CHOOSE_EVERY`], but no more than this, in ns.
 const EMPTY_MAX_NS: u64 = 6_000;
-/// A poll that took so much more found something, in ns.
+/// A poll that took so much more found something, in ns, where no program at the driver counts.
 const FOUND_MIN_NS: u64 = 400;
-/// A device at which so many polls in a row have found nothing is polled only so often while packets come elsewhere at
-/// no more than this distance: a poll costs as much as some packets.
+/// A device at which so many polls in a row have found nothing is polled only so often while packets come elsewhere: a poll
+/// costs as much as some packets.
 const IDLE_POLLS: u32 = 8;
-const IDLE_EVERY: Duration = Duration::from_micros(100);
-const BUSY_GAP_NS: u64 = 10_000;
+const IDLE_EVERY: Duration = Duration::from_micros(200);
+/// Packets come as long as the last one is no older than this, and through all of the turn that follows it.
+const LATELY: Duration = Duration::from_micros(50);
 /// From one packet to the next, where there is little to do.
 const GAP_MAX_NS: u64 = 1_000_000;
 /// What sending a frame takes, in ns.
@@ -107,6 +108,8 @@ pub(crate) struct Busy {
     dropped: u64,
     /// When they were counted.
     counted_at: Instant,
+    /// The last turn had some.
+    had_some: bool,
     /// From one packet to the next, in ns, as it was lately.
     gap_ns: u64,
     choose_at: Instant,
@@ -122,6 +125,9 @@ pub(crate) struct Busy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Poller {
     pub(crate) index: usize,
+    /// The place of the program at the driver of that device, and how many packets it had seen after the last poll.
+    pub(crate) program: Option<usize>,
+    seen: u64,
     /// How many polls in a row have found nothing.
     idle: u32,
     /// When it was polled last.
@@ -164,6 +170,7 @@ impl Busy {
             found: 0,
             dropped: 0,
             counted_at: Instant::ZERO,
+            had_some: false,
             gap_ns: GAP_MAX_NS,
             choose_at: Instant::ZERO,
             pollers: Vec::with_capacity(16),
@@ -189,24 +196,35 @@ impl Busy {
         self.polled_at = ended;
     }
 
-    /// A poll through this endpoint, at which nothing waited, took so long.
-    pub(crate) fn poll_took(&mut self, now: Instant, index: usize, time: Duration) {
-        self.polls += 1;
-        self.least_ns = self.least_ns.min(time.0);
-        self.asked(now, index, time.0 >= self.empty_ns + FOUND_MIN_NS);
+    /// The poller that this endpoint is.
+    pub(crate) fn poller(&self, index: usize) -> Option<&Poller> {
+        self.pollers.iter().find(|poller| poller.index == index)
     }
 
-    /// An endpoint was asked; it or its poll had something, or may have.
-    pub(crate) fn asked(&mut self, now: Instant, index: usize, found: bool) {
+    /// A poll through this endpoint, at which nothing waited, took so long; the program at the driver, where there is one,
+    /// has seen so many packets by now.
+    pub(crate) fn poll_took(&mut self, now: Instant, index: usize, time: Duration, seen: Option<u64>) {
+        self.polls += 1;
+        self.least_ns = self.least_ns.min(time.0);
+        let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) else { return };
+        let found = match seen {
+            Some(seen) => core::mem::replace(&mut poller.seen, seen) != seen,
+            None => time.0 >= self.empty_ns + FOUND_MIN_NS,
+        };
+        poller.asked(now, found);
+    }
+
+    /// An endpoint that was asked had something, or may have.
+    pub(crate) fn had_one(&mut self, now: Instant, index: usize) {
         if let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) {
-            poller.idle = if found { 0 } else { poller.idle.saturating_add(1) };
-            poller.polled_at = now;
+            poller.asked(now, true);
         }
     }
 
     /// Is this one not to be polled now?
     pub(crate) fn is_idle(&self, now: Instant, poller: &Poller) -> bool {
-        poller.idle >= IDLE_POLLS && self.gap_ns <= BUSY_GAP_NS && now < poller.polled_at + IDLE_EVERY
+        let come = self.had_some || now < self.counted_at + LATELY;
+        poller.idle >= IDLE_POLLS && come && now < poller.polled_at + IDLE_EVERY
     }
 
     /// What an empty poll takes is asked anew.
@@ -236,7 +254,8 @@ impl Busy {
             None => polling.0.saturating_sub(fixed_ns + found * FOUND_NS) / DROPPED_NS,
         };
         let span = now.since(self.counted_at).0.min(GAP_MAX_NS);
-        if found + dropped == 0 {
+        self.had_some = found + dropped > 0;
+        if !self.had_some {
             // The next one is still to come: it will not have come sooner than this.
             self.gap_ns = self.gap_ns.max(span);
             return;
@@ -299,6 +318,17 @@ impl Busy {
     }
 }
 
+impl Poller {
+    const fn new(index: usize, program: Option<usize>) -> Self {
+        Self { index, program, seen: 0, idle: 0, polled_at: Instant::ZERO }
+    }
+
+    fn asked(&mut self, now: Instant, found: bool) {
+        self.idle = if found { 0 } else { self.idle.saturating_add(1) };
+        self.polled_at = now;
+    }
+}
+
 impl Io {
     /// A machine is in a hurry now, or no longer.
     pub(crate) fn set_hurry(&mut self, hurry: bool) {
@@ -323,7 +353,7 @@ impl Io {
         self.busy.choose_at = self.now + CHOOSE_EVERY;
         self.busy.forget_polls();
         self.find_napis();
-        let Self { endpoints, busy, .. } = self;
+        let Self { endpoints, busy, xdp, .. } = self;
         busy.pollers.clear();
         for index in 0..endpoints.len() {
             let Some((napi, received)) = udp_at(endpoints, index).map(|udp| (udp.napi, udp.received)) else {
@@ -338,7 +368,9 @@ impl Io {
             let Some(udp) = udp_at(endpoints, index) else { continue };
             udp.polls = napi != 0 && udp.pollable && (best || udp.config.shared_port);
             if udp.polls {
-                busy.pollers.push(Poller { index, idle: 0, polled_at: Instant::ZERO });
+                let address = udp.local.bound().ip();
+                let program = xdp.as_ref().and_then(|xdp| xdp.program_at(address));
+                busy.pollers.push(Poller::new(index, program));
             }
         }
         for index in 0..endpoints.len() {
@@ -485,7 +517,7 @@ mod tests {
         for round in 1..=200_u64 {
             let at = busy.counted_at;
             for us in [4, 5] {
-                busy.poll_took(at, 0, Duration::from_micros(us));
+                busy.poll_took(at, 0, Duration::from_micros(us), None);
             }
             busy.polled(at, at + Duration::from_micros(9));
             busy.found(1);
@@ -507,17 +539,28 @@ mod tests {
     #[test]
     fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
         let mut busy = Busy::new(BusyPoll::Always);
-        busy.pollers.push(Poller { index: 3, idle: 0, polled_at: Instant::ZERO });
-        let (now, empty) = (Instant(1_000_000), Duration::from_micros(4));
-        busy.poll_took(now, 3, empty);
+        busy.pollers.push(Poller::new(3, None));
+        let (mut now, empty) = (Instant(1_000_000), Duration::from_micros(4));
+        busy.poll_took(now, 3, empty, None);
         busy.forget_polls();
-        (0..IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, empty));
-        let poller = busy.pollers[0];
-        assert!(!busy.is_idle(now, &poller), "there is nothing else to do");
+        (0..IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, empty, None));
+        assert!(!busy.is_idle(now, &busy.pollers[0]), "there is nothing else to do");
         turns(&mut busy, 60, 75, 150);
-        assert!(busy.is_idle(now, &poller) && !busy.is_idle(now + IDLE_EVERY, &poller));
-        busy.poll_took(now, 3, Duration::from_micros(5));
+        assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + IDLE_EVERY, &busy.pollers[0]));
+        busy.poll_took(now, 3, Duration::from_micros(5), None);
         assert!(!busy.is_idle(now, &busy.pollers[0]), "something came");
+        // However long it takes: programs at the driver say it exactly.
+        let slow = Duration::from_micros(9);
+        (0..=IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, slow, Some(17)));
+        assert!(busy.is_idle(now, &busy.pollers[0]));
+        busy.poll_took(now, 3, empty, Some(18));
+        assert!(!busy.is_idle(now, &busy.pollers[0]), "one more has come");
+        // A turn without packets between two with some does not end the business, a pause does.
+        (0..=IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, slow, Some(18)));
+        now = busy.counted_at;
+        busy.pollers[0].polled_at = now;
+        busy.reckon(now, None);
+        assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + LATELY, &busy.pollers[0]));
     }
 
     #[test]

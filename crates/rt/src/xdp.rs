@@ -323,6 +323,17 @@ impl Xdp {
         self.programs.iter().map(|program| of(program.totals())).sum()
     }
 
+    /// The place of the program at the device that has this address of ours.
+    pub(crate) fn program_at(&self, address: IpAddr) -> Option<usize> {
+        let device = self.devices.iter().find(|device| device.addresses.contains(&address))?;
+        device.target.map(|target| target.program)
+    }
+
+    /// How many packets a program has counted so far, whatever became of them.
+    pub(crate) fn seen_by(&self, program: usize) -> Option<u64> {
+        self.programs.get(program).map(|program| program.totals().all())
+    }
+
     /// Does a ring hold something that came since the last look?
     pub(crate) fn has_waiting(&mut self) -> bool {
         self.devices.iter_mut().any(|device| {

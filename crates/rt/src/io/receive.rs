@@ -187,11 +187,14 @@ impl Io {
             let began = self.clock.now();
             let has_one = sys::has_datagram(&udp.socket);
             if !has_one {
-                self.busy.poll_took(self.now, index, self.clock.now().since(began));
+                let took = self.clock.now().since(began);
+                let program = self.busy.poller(index).and_then(|poller| poller.program);
+                let seen = program.and_then(|place| self.xdp.as_ref()?.seen_by(place));
+                self.busy.poll_took(self.now, index, took, seen);
             }
             if has_one || udp.config.shared_port {
                 // What comes to one of those that share a port may have been brought by the poll of another.
-                self.busy.asked(self.now, index, true);
+                self.busy.had_one(self.now, index);
             }
             if !has_one {
                 return false;
