@@ -24,22 +24,23 @@ pub struct DeviceConfig {
     pub rx: ByRing<u32>,
     /// Entries of the TX ring; 0 where nothing is to be sent.
     pub tx: u32,
-    /// Frames kept in the fill ring beyond the sum of the RX rings, so that a full ring starves no other.
-    pub spare: u32,
+    /// Empty frames that the kernel has at hand, whatever waits in the RX rings, so that a full ring starves no other.
+    /// They are taken in turn: the fewer they are, the sooner each is in the cache again when it is written to.
+    pub empty: u32,
 }
 
 impl DeviceConfig {
-    /// Frames that the kernel may hold: those of all RX rings, the spare ones, and those that are being sent.
+    /// Frames that the kernel may hold: those of all RX rings, the empty ones, and those that are being sent.
     #[must_use]
     pub fn frames(&self) -> usize {
         let sent = if self.tx > 0 { self.completion() } else { 0 };
-        self.to_fill() as usize + sent as usize
+        let waiting: u32 = self.rx.iter().sum();
+        (waiting + self.empty() + sent) as usize
     }
 
-    /// Frames to keep with the kernel for receiving.
-    fn to_fill(&self) -> u32 {
-        let rx: u32 = self.rx.iter().sum();
-        if rx == 0 { 0 } else { rx + self.spare }
+    /// Empty frames to keep with the kernel: none where nothing is received.
+    fn empty(&self) -> u32 {
+        if self.rx.iter().all(|entries| *entries == 0) { 0 } else { self.empty }
     }
 
     /// A peer frees what it was sent when it has worked on it: as many may be under way as wait to be sent.
@@ -71,9 +72,10 @@ pub struct Device {
     beside: Vec<(Ring, Xsk)>,
     /// That of the first, where it receives.
     first_ring: Option<Ring>,
-    /// Frames for receiving that are with the kernel, and how many are to be.
+    /// Frames for receiving that are with the kernel, those in the RX rings among them.
     filled: u32,
-    to_fill: u32,
+    /// How many empty ones it is to have.
+    empty: u32,
 }
 
 impl Device {
@@ -93,7 +95,7 @@ impl Device {
         let sizes = Sizes {
             rx: first_ring.map_or(0, |(_, entries)| entries.next_power_of_two()),
             tx: if config.tx == 0 { 0 } else { config.tx.next_power_of_two() },
-            fill: config.to_fill().max(64).next_power_of_two(),
+            fill: config.empty().max(64).next_power_of_two(),
             completion: config.completion(),
         };
         let first = match other {
@@ -104,7 +106,7 @@ impl Device {
             .map(|(ring, entries)| Ok((ring, Xsk::beside(&first, at, entries.next_power_of_two())?)))
             .collect::<io::Result<Vec<_>>>()?;
         let first_ring = first_ring.map(|(ring, _)| ring);
-        Ok(Self { at, holder, first, beside, first_ring, filled: 0, to_fill: config.to_fill() })
+        Ok(Self { at, holder, first, beside, first_ring, filled: 0, empty: config.empty() })
     }
 
     /// Where it is.
@@ -181,9 +183,9 @@ impl Device {
     }
 
     /// Frames that the fill ring lacks.
-    #[must_use]
-    pub const fn lacking(&self) -> u32 {
-        self.to_fill.saturating_sub(self.filled)
+    pub fn lacking(&mut self) -> u32 {
+        let waiting: u32 = Ring::ALL.into_iter().map(|ring| self.waiting(ring)).sum();
+        (self.empty + waiting).saturating_sub(self.filled)
     }
 
     /// Gives empty frames to the fill ring until it has enough or there are no more.

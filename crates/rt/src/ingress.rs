@@ -80,8 +80,9 @@ pub struct IngressConfig {
     pub high_ring: u32,
     /// And in the best-effort ring.
     pub best_effort_ring: u32,
-    /// Empty frames with the kernel beyond those that fill all rings.
-    pub spare: u32,
+    /// Empty frames that the kernel has at hand. A loop that always polls gives it new ones after each poll, and needs
+    /// no more than two polls find; otherwise as much may come as interrupts bring before the loop runs.
+    pub empty: u32,
 }
 
 impl IngressConfig {
@@ -99,12 +100,12 @@ impl IngressConfig {
             real_time_ring: 4096,
             high_ring: 4096,
             best_effort_ring: 8192,
-            spare: 1024,
+            empty: 4096,
         }
     }
 
     fn device(&self) -> DeviceConfig {
-        DeviceConfig { rx: self.rings(), tx: 0, spare: self.spare }
+        DeviceConfig { rx: self.rings(), tx: 0, empty: self.empty }
     }
 
     /// Entries of the rings: on Gn signalling is the kernel's.
@@ -328,7 +329,7 @@ impl Io {
         let program = xdp.programs.len() - 1;
         let record = self.interface(config.udp.record_as.as_deref());
         let target = Target { machine, port, record, program, deliver };
-        let wanted = Some((config.rings(), config.spare, target));
+        let wanted = Some((config.rings(), config.empty, target));
         self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {
                 xdp.programs.truncate(program);

@@ -161,9 +161,9 @@ impl Xdp {
         self.release(place);
         let Some(device) = self.devices.get_mut(place) else { return Err("no device".to_owned()) };
         let before = (device.config.clone(), device.target);
-        if let Some((rings, spare, target)) = rx {
+        if let Some((rings, empty, target)) = rx {
             device.config.rx = rings;
-            device.config.spare = spare;
+            device.config.empty = empty;
             device.target = Some(target);
         }
         device.config.tx = device.config.tx.max(tx);

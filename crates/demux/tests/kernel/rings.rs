@@ -83,7 +83,7 @@ fn program() -> Uplink {
 fn open(rx: ByRing<u32>) -> (Umem, Device) {
     let (mut umem, mut buffers) = Umem::new(512).unwrap();
     let at = Queue { ifindex: ifindex("gn").unwrap(), queue: 0 };
-    let config = DeviceConfig { rx, tx: 0, spare: 64 };
+    let config = DeviceConfig { rx, tx: 0, empty: 320 };
     let mut device = Device::open(&umem, None, Holder::new(1).unwrap(), at, &config).unwrap();
     device.refill(&mut umem, || buffers.next());
     (umem, device)

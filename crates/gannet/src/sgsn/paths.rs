@@ -14,6 +14,10 @@ use gannet_rt::{
 };
 use gannet_wire::id::Imsi;
 
+/// Empty frames that the kernel has at hand where the loop always polls: what two polls find. What is rotated through stays
+/// in the cache; a frame that has not been used for long costs as much as its work.
+const EMPTY_WHERE_POLLED: u32 = 512;
+
 /// The kernel's path as configured.
 #[derive(Debug)]
 pub struct Paths {
@@ -37,9 +41,7 @@ impl Paths {
         udp.buffer_octets = Some(service.socket_buffer_kib as usize * 1024);
         let mut ingress = IngressConfig::new(udp);
         ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
-        // What is rotated through stays in the cache: a frame that has not been used for long costs as much as its work.
-        (ingress.real_time_ring, ingress.high_ring) = (256, 1024);
-        (ingress.best_effort_ring, ingress.spare) = (1024, 256);
+        (ingress.real_time_ring, ingress.high_ring, ingress.best_effort_ring) = (256, 1024, 1024);
         ingress.backend = match service.ingress {
             ops::Ingress::Auto => Backend::Auto,
             ops::Ingress::Fifo => Backend::Fifo,
@@ -48,7 +50,7 @@ impl Paths {
         };
         let mut udp = UdpConfig::new(gb).record_as("Gb");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
-        let uplink = IngressConfig {
+        let mut uplink = IngressConfig {
             traffic: Traffic::Gb,
             contexts: u32::try_from(mobiles).unwrap_or(u32::MAX),
             real_time_ring: 2048,
@@ -66,6 +68,9 @@ impl Paths {
             ops::BusyPoll::Adaptive => BusyPoll::Adaptive,
             ops::BusyPoll::Always => BusyPoll::Always,
         };
+        if busy_poll == BusyPoll::Always {
+            (ingress.empty, uplink.empty) = (EMPTY_WHERE_POLLED, EMPTY_WHERE_POLLED);
+        }
         Self { ingress, uplink, output, busy_poll, core: service.core.map(usize::from) }
     }
 

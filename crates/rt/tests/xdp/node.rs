@@ -230,7 +230,7 @@ fn of_gb(udp: UdpConfig) -> IngressConfig {
         real_time_ring: 64,
         high_ring: 64,
         best_effort_ring: 256,
-        spare: 64,
+        empty: 256,
         ..IngressConfig::new(udp)
     }
 }
@@ -249,7 +249,7 @@ pub fn node_under_test() -> ExitCode {
         real_time_ring: 256,
         high_ring: 128,
         best_effort_ring: 512,
-        spare: 64,
+        empty: 512,
         backend: match of("GANNET_TEST_BACKEND").as_str() {
             "reuseport" => Backend::Reuseport,
             _ => Backend::Auto,
