@@ -21,7 +21,6 @@
 #define LOWER 42 // Ethernet, IPv4, UDP
 #define DOWN_HEADER (LOWER + 8) // and GTP-U
 #define EXACT_NS 1024 // a window of exact pacing
-#define AT_ONCE 32 // N-PDUs that the line takes at once after a pause
 #define LOOK_AHEAD 32 // empty slots that one call passes
 #define WAIT_ROUNDS 3 // that a frame waits for something that is due, each of plan->wait_ns
 #define WAIT_LOOKS 256 // at the clock meanwhile, at the most
@@ -291,7 +290,7 @@ static __always_inline int generate(struct xdp_md *ctx)
 	now = clock - plan->begin;
 	slip = now > flow->due ? now - flow->due : 0;
 	// So many at once, and then at the line's rate.
-	at_once = plan->line_ns * AT_ONCE;
+	at_once = plan->line_ns * plan->at_once;
 	if (plan->free_at + at_once < now)
 		plan->free_at = now - at_once;
 	plan->free_at += plan->line_ns;

@@ -125,6 +125,7 @@ struct plan {
 	__u64 paused; // ns in all, by which begin has moved
 	__u64 inside_from; // what leaves and what comes from then on is counted apart as well, ns since begin
 	__u64 inside_to; // up to then
+	__u64 at_once; // N-PDUs that the line takes at once after a pause
 	__u64 wait_ns; // before a frame goes back unused
 	__u64 unmarked; // user data at the sink without our mark, or for no flow of ours
 	__u64 passed; // frames for the control plane

@@ -154,6 +154,7 @@ impl Plan {
             paused: AtomicU64::new(0),
             inside_from: AtomicU64::new(0),
             inside_to: AtomicU64::new(0),
+            at_once: AtomicU64::new(0),
             wait_ns: AtomicU64::new(0),
             unmarked: AtomicU64::new(0),
             passed: AtomicU64::new(0),
@@ -239,7 +240,7 @@ pub struct Plan {
     pub window_ns: AtomicU64,
     /// Slots of a window, less one; a power of two less one.
     pub slots_mask: AtomicU64,
-    /// Time that an N-PDU takes of the line, ns; after a pause it takes some at once.
+    /// Time that an N-PDU takes of the line, ns; after a pause it takes [`Plan::at_once`].
     pub line_ns: AtomicU64,
     /// When the line would be free again if it took nothing at once.
     pub free_at: AtomicU64,
@@ -255,6 +256,8 @@ pub struct Plan {
     pub inside_from: AtomicU64,
     /// It ends then.
     pub inside_to: AtomicU64,
+    /// N-PDUs that the line takes at once after a pause.
+    pub at_once: AtomicU64,
     /// Where nothing is due a frame goes back unused after so long, ns.
     pub wait_ns: AtomicU64,
     /// User data at the sink without our mark.
@@ -309,7 +312,7 @@ unsafe impl Shared for Plan {}
 unsafe impl Shared for Tables {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 17 * 8 + 4 + 8 + 12 + 96);
+const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 12 + 96);
 const _: () = assert!(size_of::<Group>() == (18 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.

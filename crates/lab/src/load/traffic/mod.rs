@@ -418,6 +418,7 @@ impl Traffic {
         plan.last.store(now, Relaxed);
         plan.pause_ns.store(u64::MAX, Relaxed);
         plan.paused.store(0, Relaxed);
+        plan.at_once.store(self.rhythm.at_once, Relaxed);
         plan.wait_ns.store(self.rhythm.wait_ns, Relaxed);
     }
 

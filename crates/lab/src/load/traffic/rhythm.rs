@@ -15,6 +15,16 @@ const WAIT_NS: u64 = 3_000;
 /// The same while what leaves is late.
 const WAIT_LATE_NS: u64 = 500;
 
+/// Where so much is offered at the least, and no more than [`FOR_DROPPING`], the sink has as much to do as the generator, and
+/// has its turn behind each batch: long ones would find its device's 256 places full, and an SGSN could not send. So they
+/// are shorter, and leave as fast as they can be made.
+const FOR_THE_SINK: f64 = 600_000.0;
+/// From here on most of it is to be dropped by the SGSN.
+const FOR_DROPPING: f64 = 1_200_000.0;
+/// N-PDUs that the line takes at once after a pause.
+const AT_ONCE: u64 = 32;
+const AT_ONCE_FOR_THE_SINK: u64 = 128;
+
 /// The rhythm of a step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rhythm {
@@ -24,6 +34,8 @@ pub(super) struct Rhythm {
     long: u32,
     /// After how long it is looked again whether something is due for a frame, ns.
     pub(super) wait_ns: u64,
+    /// N-PDUs that the line takes at once after a pause.
+    pub(super) at_once: u64,
     /// How often the sink looks at its device.
     pub(super) interval: Duration,
     /// N-PDUs that had been offered at the last look, and their delays.
@@ -35,15 +47,17 @@ impl Rhythm {
     /// That of a step with these rates.
     pub(super) fn of(config: &TrafficConfig) -> Self {
         let pps: f64 = config.flows.iter().map(|flow| flow.rate_pps * flow.excess).sum();
-        let (batch, long, interval_us) = match pps {
-            pps if pps < 200_000.0 => (2, 16, 10),
-            pps if pps < 350_000.0 => (8, 64, 30),
-            pps if pps < 600_000.0 => (16, 64, 30),
-            _ => (64, 256, 60),
+        let (batch, long, interval_us, at_once) = match pps {
+            pps if pps < 200_000.0 => (2, 16, 10, AT_ONCE),
+            pps if pps < 350_000.0 => (8, 64, 30, AT_ONCE),
+            pps if pps < FOR_THE_SINK => (16, 64, 30, AT_ONCE),
+            pps if pps < FOR_DROPPING => (64, 128, 30, AT_ONCE_FOR_THE_SINK),
+            _ => (64, 256, 60, AT_ONCE),
         };
         let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));
         let of = |frames: u32| config.batch.unwrap_or(frames).clamp(1, config.longest_batch);
-        Self { batch: of(batch), long: of(long), wait_ns: WAIT_NS, interval, offered: 0, slip_ns: 0 }
+        let (batch, long) = (of(batch), of(long));
+        Self { batch, long, wait_ns: WAIT_NS, at_once, interval, offered: 0, slip_ns: 0 }
     }
 
     /// A call of the generator has ended: so much was offered in the step so far, and so late all together.
@@ -63,7 +77,8 @@ mod tests {
     #[test]
     fn who_is_late_hurries_to_the_end_of_the_step() {
         let interval = Duration::from_micros(10);
-        let mut rhythm = Rhythm { batch: 2, long: 16, wait_ns: WAIT_NS, interval, offered: 0, slip_ns: 0 };
+        let mut rhythm =
+            Rhythm { batch: 2, long: 16, wait_ns: WAIT_NS, at_once: AT_ONCE, interval, offered: 0, slip_ns: 0 };
         rhythm.look(0, 0);
         rhythm.look(1000, 1000 * LATE_NS);
         assert_eq!((rhythm.batch, rhythm.wait_ns), (2, WAIT_NS));
