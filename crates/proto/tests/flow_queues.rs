@@ -132,6 +132,7 @@ impl World {
             flows_max: FLOWS,
             cells_max: CELLS,
             nodes_max: NODES,
+            room_part: 0,
             cell: CellConfig { limit: CELL, real_time: None },
             node_real_time: node_limited.then_some(NODE_RATE),
             cost: COST,

@@ -77,8 +77,15 @@ mod tests {
     #[test]
     fn who_is_late_hurries_to_the_end_of_the_step() {
         let interval = Duration::from_micros(10);
-        let mut rhythm =
-            Rhythm { batch: 2, long: 16, wait_ns: WAIT_NS, at_once: AT_ONCE, interval, offered: 0, slip_ns: 0 };
+        let mut rhythm = Rhythm {
+            batch: 2,
+            long: 16,
+            wait_ns: WAIT_NS,
+            at_once: AT_ONCE,
+            interval,
+            offered: 0,
+            slip_ns: 0,
+        };
         rhythm.look(0, 0);
         rhythm.look(1000, 1000 * LATE_NS);
         assert_eq!((rhythm.batch, rhythm.wait_ns), (2, WAIT_NS));

@@ -1,6 +1,6 @@
 //! What comes in, and what gives way to it.
 
-use super::flow::{BLOCKED, MEMBER};
+use super::flow::{BLOCKED, MEMBER, Share};
 use super::nodes::Taken;
 use super::{FlowQueues, NIL};
 use crate::drops::Drop;
@@ -18,7 +18,7 @@ pub struct Dropped<T> {
     pub octets: u32,
     /// Why.
     pub reason: Drop,
-    /// By this its flow has come down to its low watermark.
+    /// By this its flow has come down to its low watermark, and to half of its share of the room.
     pub crossed_low: bool,
 }
 
@@ -27,7 +27,8 @@ pub struct Dropped<T> {
 pub struct Enqueued {
     /// It is queued.
     pub accepted: bool,
-    /// By it the flow's backlog has come above its high watermark.
+    /// By it the flow's backlog has come above its high watermark, or above its share of the room that is left; or it was
+    /// dropped for want of room, and more of the flow waits than half of that share.
     pub crossed_high: bool,
 }
 
@@ -52,7 +53,8 @@ impl<T> FlowQueues<T> {
             return self.refuse(flow, octets, back.item, Drop::FlowQueueNodeFull, dropped);
         }
         self.queued.add(octets);
-        let (crossed_high, lifted) = (state.rises(), state.lifts());
+        let share = Share::of(self.nodes.free(), self.config.room_part);
+        let (crossed_high, lifted) = (state.rises(share), state.lifts());
         if let Some(cell) = self.cells.get_mut(state.cell as usize) {
             cell.came(flow, state, octets);
             if state.wants() && !cell.blocked {
@@ -79,8 +81,11 @@ impl<T> FlowQueues<T> {
         dropped: &mut impl FnMut(Dropped<T>),
     ) -> Enqueued {
         self.count_drop(flow, reason);
+        let share = Share::of(self.nodes.free(), self.config.room_part);
+        let state = self.flows.get_mut(flow as usize).filter(|_| reason == Drop::FlowQueueNodeFull);
+        let crossed_high = state.is_some_and(|state| state.is_over(share) && state.rises(Share::NONE));
         dropped(Dropped { flow, item, octets, reason, crossed_low: false });
-        Enqueued { accepted: false, crossed_high: false }
+        Enqueued { accepted: false, crossed_high }
     }
 
     /// Drops what has to give way to a packet of `octets` for `flow`, or says why that packet has to.
@@ -131,7 +136,7 @@ impl<T> FlowQueues<T> {
                 self.ready -= 1;
             }
         }
-        let crossed_low = flow.falls();
+        let crossed_low = flow.falls(Share::of(self.nodes.free(), self.config.room_part));
         let reason = Drop::FlowQueuePushedOut;
         self.count_drop(victim, reason);
         dropped(Dropped { flow: victim, item: taken.item, octets: taken.octets, reason, crossed_low });

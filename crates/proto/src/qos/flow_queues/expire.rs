@@ -1,5 +1,6 @@
 //! What has waited too long.
 
+use super::flow::Share;
 use super::{Amount, FlowQueues};
 use crate::time::Instant;
 
@@ -20,7 +21,7 @@ impl<T> FlowQueues<T> {
                     self.ready -= 1;
                 }
             }
-            crossed_low |= state.falls();
+            crossed_low |= state.falls(Share::of(self.nodes.free(), self.config.room_part));
             drained(taken.item, taken.octets);
         }
         crossed_low

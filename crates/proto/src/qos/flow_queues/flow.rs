@@ -24,6 +24,23 @@ pub(super) const MEMBER: u16 = 1 << 10;
 /// It is lifted: its precedence is high, and its backlog went above its low watermark and is not down to half of it.
 pub(super) const LIFTED: u16 = 1 << 11;
 
+/// How much a flow may have waiting before a driver is told, for the room that is left in all queues together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Share(u32);
+
+impl Share {
+    /// The least: with less a flow could not have one packet served while the next one comes.
+    const LEAST: u32 = 2;
+    /// Of no room at all.
+    pub(super) const NONE: Self = Self(0);
+
+    /// One in `part` of so many free nodes; of none there is no limit.
+    pub(super) fn of(free: usize, part: u32) -> Self {
+        let part = (free as u64).checked_div(part.into()).unwrap_or(u64::MAX);
+        Self(u32::try_from(part).unwrap_or(u32::MAX).max(Self::LEAST))
+    }
+}
+
 /// A flow. All that enqueueing and dequeueing need of it is here: one miss of the cache each, however many there are.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
@@ -146,9 +163,23 @@ impl Flow {
         self.deficit_ns.saturating_add(quantum).clamp(1, quantum)
     }
 
-    /// After something came in: true where the backlog is now above the high watermark and was not before.
-    pub(super) const fn rises(&mut self) -> bool {
-        let above = self.pdus >= self.high_pdus || self.octets >= self.high_octets;
+    /// Whether it has to be content with an equal share of the room that is left: what is urgent, or pushes others out, has
+    /// its own limits alone.
+    fn shares(&self) -> bool {
+        self.class == Class::BestEffort && self.precedence != Precedence::High
+    }
+
+    /// More waits than the share lets come back to: it will be told of when that has left.
+    pub(super) fn is_over(&self, share: Share) -> bool {
+        u32::from(self.pdus) > share.0 / 2
+    }
+
+    /// After something came in: true where the backlog is now above the high watermark, or above its `share` of the room,
+    /// and was not before.
+    pub(super) fn rises(&mut self, share: Share) -> bool {
+        let above = self.pdus >= self.high_pdus
+            || self.octets >= self.high_octets
+            || (self.shares() && u32::from(self.pdus) >= share.0);
         let crossed = above && !self.is(ABOVE);
         if crossed {
             self.marks |= ABOVE;
@@ -167,13 +198,16 @@ impl Flow {
         lifted
     }
 
-    /// After something went out: true where the backlog has come down to the low watermark. A lifted flow comes down
-    /// at half of that.
-    pub(super) const fn falls(&mut self) -> bool {
+    /// After something went out: true where the backlog has come down to the low watermark, and to half of its `share` of the
+    /// room. A lifted flow comes down at half of its low watermark.
+    pub(super) fn falls(&mut self, share: Share) -> bool {
         if self.is(LIFTED) && self.pdus <= self.low_pdus / 2 && self.octets <= self.low_octets / 2 {
             self.marks &= !LIFTED;
         }
-        let crossed = self.is(ABOVE) && self.pdus <= self.low_pdus && self.octets <= self.low_octets;
+        let crossed = self.is(ABOVE)
+            && self.pdus <= self.low_pdus
+            && self.octets <= self.low_octets
+            && (!self.shares() || !self.is_over(share));
         if crossed {
             self.marks &= !ABOVE;
         }

@@ -26,6 +26,11 @@
 //! dropped had the other come first. Without one, the packet that arrives is dropped, as is one of a flow that is
 //! blocked.
 //!
+//! What is dropped here has been processed in vain, so the driver is told of a flow before it comes to that: at its own high
+//! watermark, and as soon as it has a sixteenth of the room that is left ([`Config::room_part`]). However many flows have a
+//! backlog, and however long their limits let it be, that leaves some room to everybody else: with n of them each has
+//! 1 / (16 + n) of it.
+//!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
 //!
@@ -130,6 +135,9 @@ pub struct Config {
     pub cells_max: u32,
     /// Packets in all queues together.
     pub nodes_max: u32,
+    /// What of the room that is left in all queues together a flow of best effort may fill before a driver is told to drop
+    /// what it sends: one in so many; 0: all of it. High precedence, which pushes others out, has no such limit.
+    pub room_part: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
     /// What of the node's time real time may take ahead of others, in ns of cost per second; `None`: all.
@@ -151,6 +159,7 @@ impl Default for Config {
             flows_max: 16_384,
             cells_max: 512,
             nodes_max: 65_536,
+            room_part: 16,
             cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
             node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
             cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
@@ -174,7 +183,7 @@ pub struct FlowConfig {
     pub cell: u32,
     /// Its queue.
     pub limit: Limit,
-    /// The backlog from which [`Enqueued::crossed_high`] is told.
+    /// The backlog from which [`Enqueued::crossed_high`] is told, where [`Config::room_part`] does not say so before.
     pub high: Limit,
     /// The backlog at which [`Served::crossed_low`] is told, both packets and octets; below `high`. One of high
     /// precedence is lifted above it.

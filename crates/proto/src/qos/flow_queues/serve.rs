@@ -1,6 +1,6 @@
 //! What is served next.
 
-use super::flow::{Flow, LIMITED, LINKED};
+use super::flow::{Flow, LIMITED, LINKED, Share};
 use super::{FlowQueues, Turn};
 use crate::time::Instant;
 
@@ -21,7 +21,7 @@ pub struct Served<T> {
     pub since: Instant,
     /// In which round.
     pub turn: Turn,
-    /// By this its flow has come down to its low watermark.
+    /// By this its flow has come down to its low watermark, and to half of its share of the room.
     pub crossed_low: bool,
 }
 
@@ -43,7 +43,7 @@ impl<T> FlowQueues<T> {
         let flow = self.flows.get_mut(at as usize)?;
         let taken = self.nodes.pop_front(flow)?;
         flow.served += 1;
-        let crossed_low = flow.falls();
+        let crossed_low = flow.falls(Share::of(self.nodes.free(), self.config.room_part));
         let cost = self.cost.of(taken.octets);
         self.queued.sub(taken.octets);
         self.ready -= 1;

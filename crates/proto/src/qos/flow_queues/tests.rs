@@ -15,6 +15,7 @@ const CONFIG: Config = Config {
     flows_max: 8,
     cells_max: 2,
     nodes_max: 64,
+    room_part: 0,
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,
     cost: Cost { per_pdu_ns: 1000, per_1024_octets_ns: 0 },
@@ -347,6 +348,55 @@ fn high_precedence_is_lifted_before_it_comes_to_drops() {
     assert!(offer(&mut queues, 0, 2).0.crossed_high && queues.view(0).unwrap().above);
     let crossed: Vec<bool> = (0..2).map(|_| queues.dequeue(Instant::ZERO).unwrap().crossed_low).collect();
     assert_eq!(crossed, [false, true]);
+}
+
+#[test]
+fn a_driver_is_told_before_all_room_is_taken() {
+    let config = Config { room_part: 4, ..CONFIG };
+    let high = FlowConfig { precedence: Precedence::High, ..FLOW };
+    let flows = [FLOW, FLOW, FLOW, high, FlowConfig { class: Class::RealTime, ..FLOW }];
+    let mut queues = queues(config, &flows);
+    // Who is told of sends no more; the others go on until they are told of as well.
+    let mut told = Vec::new();
+    for item in 0..13 {
+        for name in (0..3).filter(|name| !told.contains(name)).collect::<Vec<u32>>() {
+            if offer(&mut queues, name, item).0.crossed_high {
+                told.push(name);
+            }
+        }
+    }
+    assert_eq!(told, [0, 1, 2]);
+    assert_eq!([0, 1, 2].map(|name| queues.backlog(name).pdus), [9, 9, 9], "a quarter of what is left");
+    // Who has other limits is not told of.
+    for name in [3, 4] {
+        assert!(!(0..15).any(|item| offer(&mut queues, name, item).0.crossed_high));
+    }
+    // As it comes down to half of a share the driver is told; the more room there is the sooner.
+    let mut left = Vec::new();
+    while let Some(served) = queues.dequeue(Instant::ZERO) {
+        left.extend(served.crossed_low.then(|| (served.flow, queues.backlog(served.flow).pdus)));
+    }
+    left.sort_unstable();
+    assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
+    assert!(left.iter().all(|(_, pdus)| (1..9).contains(pdus)), "{left:?}");
+}
+
+#[test]
+fn a_driver_is_told_where_no_room_is_left() {
+    let high = FlowConfig { precedence: Precedence::High, ..FLOW };
+    let config = Config { nodes_max: 16, room_part: 4, ..CONFIG };
+    let mut queues = queues(config, &[high, high, FLOW]);
+    fill(&mut queues, 0, 0..14);
+    fill(&mut queues, 1, 0..2);
+    // From now on they share what is left as well.
+    assert!(queues.configure(0, &FLOW) && queues.configure(1, &FLOW));
+    let mut told = |name| {
+        let (enqueued, dropped) = offer(&mut queues, name, 99);
+        assert_eq!((enqueued.accepted, dropped), (false, vec![(name, 99, Drop::FlowQueueNodeFull)]));
+        enqueued.crossed_high
+    };
+    assert_eq!([told(0), told(0), told(1)], [true, false, true], "told once");
+    assert!(!told(2), "one that has nothing waiting would never be told of again");
 }
 
 #[test]
