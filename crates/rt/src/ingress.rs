@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn the_frames_of_the_rings_are_counted() {
         let udp = UdpConfig::new("192.0.2.1:2152".parse().unwrap());
-        assert_eq!(IngressConfig::new(udp).ring_frames(), 4096 + 4096 + 8192 + 1024);
+        assert_eq!(IngressConfig::new(udp).ring_frames(), 4096 + 4096 + 8192 + 4096);
         assert_eq!(OutputConfig::default().ring_frames(), 2048);
     }
 

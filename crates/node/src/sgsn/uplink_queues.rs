@@ -5,9 +5,7 @@
 //! all user data that is queued. The LL-PDUs of one mobile's user data keep their order.
 //!
 //! A driver knows mobiles by the names of the [`directory`](super::directory): a rule comes and goes with each, and says
-//! what all PDP contexts of the mobile together have bought. A mobile is blocked there while its queue is full. How much
-//! that is depends on what the others have left: nobody takes more than a quarter of it, so that who sends little finds
-//! room whatever the others do.
+//! what all PDP contexts of the mobile together have bought. A mobile is blocked there while its queue is full.
 
 use super::flows::QueueConfig;
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
@@ -33,7 +31,7 @@ const BATCH: usize = 16;
 /// storm fills before it is blocked has to pass the driver's rings, so it is short.
 const BUFFER: Duration = Duration::from_millis(100);
 /// A mobile's backlog is at most what is left for all, divided by this.
-const SHARE_OF_FREE: u32 = 4;
+const ROOM_PART: u32 = 4;
 /// What a mobile without PDP context may send: the lowest peak throughput class. None of it has anywhere to go.
 const RATE_MIN: u32 = 1000;
 
@@ -56,7 +54,6 @@ pub struct UplinkQueues {
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Waiting>>,
     cells_max: u32,
-    pdus_max: u32,
     /// The addresses that were told, and what the network service's number was then.
     peers: (BTreeMap<SocketAddr, Nsei>, u64),
 }
@@ -72,6 +69,7 @@ impl UplinkQueues {
                 // One more for mobiles whose cell is not known.
                 cells_max: config.cells_max + 1,
                 nodes_max: pdus_max,
+                room_part: ROOM_PART,
                 cell: CellConfig { limit: Limit { pdus: pdus_max, octets: u32::MAX }, real_time: None },
                 node_real_time: config.queue.node_real_time,
                 cost,
@@ -81,7 +79,6 @@ impl UplinkQueues {
             blocked: vec![false; config.mobiles_max],
             dropped: Vec::with_capacity(16),
             cells_max: config.cells_max,
-            pdus_max,
             peers: (BTreeMap::new(), 0),
         }
     }
@@ -110,21 +107,9 @@ impl UplinkQueues {
         place.is_some_and(|blocked| core::mem::replace(blocked, on) != on)
     }
 
-    const fn free(&self) -> u32 {
-        self.pdus_max.saturating_sub(self.queued())
-    }
-
-    /// A mobile has its share of what room there is.
-    fn has_its_share(&self, slot: Slot) -> bool {
-        self.view(slot).is_some_and(|view| view.queued.pdus > self.free() / SHARE_OF_FREE)
-    }
-
     /// What made a mobile's queue full is served for the most part.
     fn has_room_again(&self, slot: Slot) -> bool {
-        self.view(slot).is_none_or(|view| {
-            let few = view.queued.pdus == 0 || view.queued.pdus <= self.free() / SHARE_OF_FREE / 2;
-            few && !view.above
-        })
+        self.view(slot).is_none_or(|view| !view.above)
     }
 }
 
@@ -150,11 +135,6 @@ impl Sgsn {
         }
         self.uplink_heard_in(slot, &from.cell);
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
-        if uplink.has_its_share(slot) {
-            cx.drop(Drop::FlowQueueNodeFull, self.imsi_of(slot));
-            self.uplink_full(slot);
-            return None;
-        }
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
         let waiting = Waiting { slot, from, frame };

@@ -16,14 +16,14 @@ const WAIT_NS: u64 = 3_000;
 const WAIT_LATE_NS: u64 = 500;
 
 /// Where so much is offered at the least, and no more than [`FOR_DROPPING`], the sink has as much to do as the generator, and
-/// has its turn behind each batch: long ones would find its device's 256 places full, and an SGSN could not send. So they
-/// are shorter, and leave as fast as they can be made.
+/// has its turn behind each batch: long ones would find its device's 256 places full, and an SGSN could not send; and the
+/// SGSN's own. So they are short, and leave as fast as they can be made.
 const FOR_THE_SINK: f64 = 600_000.0;
 /// From here on most of it is to be dropped by the SGSN.
 const FOR_DROPPING: f64 = 1_200_000.0;
 /// N-PDUs that the line takes at once after a pause.
 const AT_ONCE: u64 = 32;
-const AT_ONCE_FOR_THE_SINK: u64 = 128;
+const AT_ONCE_FOR_THE_SINK: u64 = 64;
 
 /// The rhythm of a step.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ impl Rhythm {
             pps if pps < 200_000.0 => (2, 16, 10, AT_ONCE),
             pps if pps < 350_000.0 => (8, 64, 30, AT_ONCE),
             pps if pps < FOR_THE_SINK => (16, 64, 30, AT_ONCE),
-            pps if pps < FOR_DROPPING => (64, 128, 30, AT_ONCE_FOR_THE_SINK),
+            pps if pps < FOR_DROPPING => (64, 64, 30, AT_ONCE_FOR_THE_SINK),
             _ => (64, 256, 60, AT_ONCE),
         };
         let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));

@@ -3,6 +3,7 @@
 use super::blocking::UNREACHABLE;
 use super::flow_of;
 use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::mobile::Mobile;
 use crate::sgsn::{GTP_U, Sgsn, SgsnCommand};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -14,20 +15,33 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
+use gannet_wire::gtp;
 use gannet_wire::id::Teid;
 
 /// How long an arrival of real time is remembered.
 const HURRY: Duration = Duration::from_millis(100);
 
-/// How far ahead what arrives is looked at, in two steps.
+/// How far ahead what arrives is looked at, in two steps, and in a third where it does not wait in queues.
 const FAR: usize = 12;
 const NEAR: usize = 6;
+const NEXT: usize = 3;
 
 /// For how many of the inputs each step was done.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::sgsn) struct Expected {
     far: usize,
     near: usize,
+    next: usize,
+}
+
+/// The place of the context for which something arrives, as far as its first octets say.
+fn place_of(input: &Input<SgsnCommand>) -> Option<u32> {
+    let teid = match input {
+        Input::Classified { port: GTP_U, name, .. } => Teid(*name),
+        Input::Datagram { port: GTP_U, frame, .. } => gtp::Header::glance(frame)?,
+        _ => return None,
+    };
+    Some(TeidParts::of(teid).place)
 }
 
 impl Sgsn {
@@ -38,35 +52,48 @@ impl Sgsn {
         }
     }
 
-    /// Asks for the rows and the queues of what arrives next.
+    /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
+    /// queues, their mobiles.
     pub(in crate::sgsn) fn expect_arrivals(
         &self,
         prefetch: Prefetch,
         inputs: &Batch<Input<SgsnCommand>>,
         expected: &mut Expected,
     ) {
-        let Some(flows) = &self.flows else { return };
-        let place = |at: usize| match inputs.get(at) {
-            Some(Input::Classified { port: GTP_U, name, .. }) => Some(TeidParts::of(Teid(*name)).place),
-            _ => None,
-        };
         let all = inputs.len();
-        for at in expected.far..FAR.min(all) {
-            if let Some(place) = place(at) {
-                self.contexts.prefetch(place, prefetch);
+        let places = |from: usize, to: usize| {
+            (from..to.min(all)).filter_map(|at| Some((at, place_of(inputs.get(at)?)?)))
+        };
+        for (_, place) in places(expected.far, FAR) {
+            self.contexts.prefetch(place, prefetch);
+            if let Some(flows) = &self.flows {
                 flows.queues.expect(place, prefetch);
             }
         }
-        for at in expected.near..NEAR.min(all) {
-            if let Some(place) = place(at) {
-                flows.queues.expect_end(place, at, prefetch);
+        for (at, place) in places(expected.near, NEAR) {
+            let mobile = self.contexts.at(place).map(|(_, context)| context.mobile);
+            match (&self.flows, mobile) {
+                (Some(flows), mobile) => {
+                    flows.queues.expect_end(place, at, prefetch);
+                    mobile.into_iter().for_each(|mobile| flows.expect_mark(mobile, prefetch));
+                }
+                (None, Some(mobile)) => {
+                    self.mobiles.prefetch(mobile.index, Mobile::HOT, prefetch);
+                    self.gb.flow.expect(mobile.index, prefetch);
+                }
+                (None, None) => {}
+            }
+        }
+        if self.flows.is_none() {
+            for (_, place) in places(expected.next, NEXT) {
                 if let Some((_, context)) = self.contexts.at(place) {
-                    flows.expect_mark(context.mobile, prefetch);
+                    self.gb.flow.expect_offer(context.mobile.index, prefetch);
                 }
             }
         }
         // One of them is taken now.
-        *expected = Expected { far: FAR.min(all) - 1, near: NEAR.min(all) - 1 };
+        let done = |step: usize| step.min(all) - 1;
+        *expected = Expected { far: done(FAR), near: done(NEAR), next: done(NEXT) };
     }
 
     /// A T-PDU for one of our endpoints.

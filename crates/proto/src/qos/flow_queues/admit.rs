@@ -27,8 +27,8 @@ pub struct Dropped<T> {
 pub struct Enqueued {
     /// It is queued.
     pub accepted: bool,
-    /// By it the flow's backlog has come above its high watermark, or above its share of the room that is left; or it was
-    /// dropped for want of room, and more of the flow waits than half of that share.
+    /// The flow's backlog has come above its high watermark, or has its share of the room that is left: by it, or since there
+    /// is less room.
     pub crossed_high: bool,
 }
 
@@ -82,8 +82,9 @@ impl<T> FlowQueues<T> {
     ) -> Enqueued {
         self.count_drop(flow, reason);
         let share = Share::of(self.nodes.free(), self.config.room_part);
-        let state = self.flows.get_mut(flow as usize).filter(|_| reason == Drop::FlowQueueNodeFull);
-        let crossed_high = state.is_some_and(|state| state.is_over(share) && state.rises(Share::NONE));
+        // Of one that has nothing waiting nobody would be told that it may go on.
+        let state = self.flows.get_mut(flow as usize).filter(|state| state.pdus > 0);
+        let crossed_high = state.is_some_and(|state| state.rises(share));
         dropped(Dropped { flow, item, octets, reason, crossed_low: false });
         Enqueued { accepted: false, crossed_high }
     }
@@ -98,6 +99,9 @@ impl<T> FlowQueues<T> {
         let state = self.flows.get(flow as usize).ok_or(Drop::FlowQueueFull)?;
         if state.pdus >= state.limit_pdus || octets > state.limit_octets.saturating_sub(state.octets) {
             return Err(Drop::FlowQueueFull);
+        }
+        if state.has_its(Share::of(self.nodes.free(), self.config.room_part)) {
+            return Err(Drop::FlowQueueNodeFull);
         }
         let cell_at = state.cell;
         let cell = self.cells.get(cell_at as usize).ok_or(Drop::FlowQueueFull)?;

@@ -24,20 +24,18 @@ pub(super) const MEMBER: u16 = 1 << 10;
 /// It is lifted: its precedence is high, and its backlog went above its low watermark and is not down to half of it.
 pub(super) const LIFTED: u16 = 1 << 11;
 
-/// How much a flow may have waiting before a driver is told, for the room that is left in all queues together.
+/// How much a flow may have waiting for the room that is left in all queues together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share(u32);
 
 impl Share {
     /// The least: with less a flow could not have one packet served while the next one comes.
     const LEAST: u32 = 2;
-    /// Of no room at all.
-    pub(super) const NONE: Self = Self(0);
 
     /// One in `part` of so many free nodes; of none there is no limit.
     pub(super) fn of(free: usize, part: u32) -> Self {
-        let part = (free as u64).checked_div(part.into()).unwrap_or(u64::MAX);
-        Self(u32::try_from(part).unwrap_or(u32::MAX).max(Self::LEAST))
+        let free = u32::try_from(free).unwrap_or(u32::MAX);
+        Self(free.checked_div(part).unwrap_or(u32::MAX).max(Self::LEAST))
     }
 }
 
@@ -169,17 +167,15 @@ impl Flow {
         self.class == Class::BestEffort && self.precedence != Precedence::High
     }
 
-    /// More waits than the share lets come back to: it will be told of when that has left.
-    pub(super) fn is_over(&self, share: Share) -> bool {
-        u32::from(self.pdus) > share.0 / 2
+    /// Nothing more goes into it, whatever its own limits are.
+    pub(super) fn has_its(&self, share: Share) -> bool {
+        self.shares() && u32::from(self.pdus) >= share.0
     }
 
     /// After something came in: true where the backlog is now above the high watermark, or above its `share` of the room,
     /// and was not before.
     pub(super) fn rises(&mut self, share: Share) -> bool {
-        let above = self.pdus >= self.high_pdus
-            || self.octets >= self.high_octets
-            || (self.shares() && u32::from(self.pdus) >= share.0);
+        let above = self.pdus >= self.high_pdus || self.octets >= self.high_octets || self.has_its(share);
         let crossed = above && !self.is(ABOVE);
         if crossed {
             self.marks |= ABOVE;
@@ -207,7 +203,7 @@ impl Flow {
         let crossed = self.is(ABOVE)
             && self.pdus <= self.low_pdus
             && self.octets <= self.low_octets
-            && (!self.shares() || !self.is_over(share));
+            && (!self.shares() || u32::from(self.pdus) <= share.0 / 2);
         if crossed {
             self.marks &= !ABOVE;
         }

@@ -26,10 +26,10 @@
 //! dropped had the other come first. Without one, the packet that arrives is dropped, as is one of a flow that is
 //! blocked.
 //!
-//! What is dropped here has been processed in vain, so the driver is told of a flow before it comes to that: at its own high
-//! watermark, and as soon as it has a sixteenth of the room that is left ([`Config::room_part`]). However many flows have a
-//! backlog, and however long their limits let it be, that leaves some room to everybody else: with n of them each has
-//! 1 / (16 + n) of it.
+//! However many flows have a backlog, and however long their limits let it be, some room is left to everybody else: a flow of
+//! best effort gets no more than a part of what is left, say a sixteenth ([`Config::room_part`]), so that with n of them each
+//! has 1 / (16 + n) of all. What is dropped here has been processed in vain: a driver is told of a flow that has come to its
+//! high watermark, or has its part.
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
@@ -135,8 +135,8 @@ pub struct Config {
     pub cells_max: u32,
     /// Packets in all queues together.
     pub nodes_max: u32,
-    /// What of the room that is left in all queues together a flow of best effort may fill before a driver is told to drop
-    /// what it sends: one in so many; 0: all of it. High precedence, which pushes others out, has no such limit.
+    /// What of the room that is left in all queues together a flow of best effort may fill: one in so many; 0: all of it.
+    /// High precedence, which pushes others out, has no such limit.
     pub room_part: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
@@ -183,7 +183,7 @@ pub struct FlowConfig {
     pub cell: u32,
     /// Its queue.
     pub limit: Limit,
-    /// The backlog from which [`Enqueued::crossed_high`] is told, where [`Config::room_part`] does not say so before.
+    /// The backlog from which [`Enqueued::crossed_high`] is told, where [`Config::room_part`] does not have it told before.
     pub high: Limit,
     /// The backlog at which [`Served::crossed_low`] is told, both packets and octets; below `high`. One of high
     /// precedence is lifted above it.

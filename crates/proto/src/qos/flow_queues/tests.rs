@@ -351,7 +351,7 @@ fn high_precedence_is_lifted_before_it_comes_to_drops() {
 }
 
 #[test]
-fn a_driver_is_told_before_all_room_is_taken() {
+fn some_room_is_left_for_others() {
     let config = Config { room_part: 4, ..CONFIG };
     let high = FlowConfig { precedence: Precedence::High, ..FLOW };
     let flows = [FLOW, FLOW, FLOW, high, FlowConfig { class: Class::RealTime, ..FLOW }];
@@ -367,6 +367,9 @@ fn a_driver_is_told_before_all_room_is_taken() {
     }
     assert_eq!(told, [0, 1, 2]);
     assert_eq!([0, 1, 2].map(|name| queues.backlog(name).pdus), [9, 9, 9], "a quarter of what is left");
+    // Where nobody listens it is dropped, and told of once.
+    let refused = Enqueued { accepted: false, crossed_high: false };
+    assert_eq!(offer(&mut queues, 0, 99), (refused, vec![(0, 99, Drop::FlowQueueNodeFull)]));
     // Who has other limits is not told of.
     for name in [3, 4] {
         assert!(!(0..15).any(|item| offer(&mut queues, name, item).0.crossed_high));
@@ -379,24 +382,6 @@ fn a_driver_is_told_before_all_room_is_taken() {
     left.sort_unstable();
     assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
     assert!(left.iter().all(|(_, pdus)| (1..9).contains(pdus)), "{left:?}");
-}
-
-#[test]
-fn a_driver_is_told_where_no_room_is_left() {
-    let high = FlowConfig { precedence: Precedence::High, ..FLOW };
-    let config = Config { nodes_max: 16, room_part: 4, ..CONFIG };
-    let mut queues = queues(config, &[high, high, FLOW]);
-    fill(&mut queues, 0, 0..14);
-    fill(&mut queues, 1, 0..2);
-    // From now on they share what is left as well.
-    assert!(queues.configure(0, &FLOW) && queues.configure(1, &FLOW));
-    let mut told = |name| {
-        let (enqueued, dropped) = offer(&mut queues, name, 99);
-        assert_eq!((enqueued.accepted, dropped), (false, vec![(name, 99, Drop::FlowQueueNodeFull)]));
-        enqueued.crossed_high
-    };
-    assert_eq!([told(0), told(0), told(1)], [true, false, true], "told once");
-    assert!(!told(2), "one that has nothing waiting would never be told of again");
 }
 
 #[test]
