@@ -41,6 +41,7 @@ impl Input {
             flows_max: users,
             cells_max: CELLS,
             nodes_max: users * QUEUE,
+            room_part: 0,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost: Cost { per_pdu_ns: 500_000, per_1024_octets_ns: 0 },
             ..Config::default()

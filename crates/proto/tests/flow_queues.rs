@@ -405,6 +405,7 @@ proptest! {
         let mut queues = FlowQueues::new(Config {
             flows_max: 16,
             nodes_max: 64,
+            room_part: 0,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost,
             ..Config::default()

@@ -84,7 +84,7 @@ impl<T> FlowQueues<T> {
         let share = Share::of(self.nodes.free(), self.config.room_part);
         // Of one that has nothing waiting nobody would be told that it may go on.
         let state = self.flows.get_mut(flow as usize).filter(|state| state.pdus > 0);
-        let crossed_high = state.is_some_and(|state| state.rises(share));
+        let crossed_high = state.is_some_and(|state| state.has_its(share) && state.rises(share));
         dropped(Dropped { flow, item, octets, reason, crossed_low: false });
         Enqueued { accepted: false, crossed_high }
     }
