@@ -83,6 +83,9 @@ const GAP_MAX_NS: u64 = 1_000_000;
 const SENT_NS: u64 = 800;
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
 const BUDGET: i32 = 256;
+/// Empty frames that the kernel has at hand where a loop always polls: what two polls find. What is rotated through stays in
+/// the cache; a frame that has not been used for long costs as much as its work.
+pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
 /// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many.
 const BUDGET_IN_A_HURRY: i32 = 64;
 /// Any value but 0 permits polling; a call that does not block polls once.

@@ -81,7 +81,7 @@ pub struct IngressConfig {
     /// And in the best-effort ring.
     pub best_effort_ring: u32,
     /// Empty frames that the kernel has at hand. A loop that always polls gives it new ones after each poll, and needs
-    /// no more than two polls find; otherwise as much may come as interrupts bring before the loop runs.
+    /// no more than [`crate::EMPTY_WHERE_POLLED`]; otherwise as much may come as interrupts bring before the loop runs.
     pub empty: u32,
 }
 

@@ -93,7 +93,7 @@ mod watch;
 mod xdp;
 
 pub use access::{Access, Hooks, MachineId, NoHooks, Outside, Service};
-pub use busy::{BusyPoll, DEFERRAL_NS};
+pub use busy::{BusyPoll, DEFERRAL_NS, EMPTY_WHERE_POLLED};
 pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};

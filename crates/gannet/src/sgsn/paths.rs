@@ -9,14 +9,10 @@ use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{
-    Access, Backend, BusyPoll, EventLoop, FlowCounters, IngressConfig, LoopConfig, MachineId, OutputConfig,
-    OutputWay, Ring, Traffic, UdpConfig,
+    Access, Backend, BusyPoll, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig,
+    MachineId, OutputConfig, OutputWay, Ring, Traffic, UdpConfig,
 };
 use gannet_wire::id::Imsi;
-
-/// Empty frames that the kernel has at hand where the loop always polls: what two polls find. What is rotated through stays
-/// in the cache; a frame that has not been used for long costs as much as its work.
-const EMPTY_WHERE_POLLED: u32 = 512;
 
 /// The kernel's path as configured.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ const BATCH: usize = 16;
 /// How much of its rate a mobile may have waiting: nothing but processing is waited for, since Gn takes what comes. What a
 /// storm fills before it is blocked has to pass the driver's rings, so it is short.
 const BUFFER: Duration = Duration::from_millis(100);
-/// A mobile's backlog is at most what is left for all, divided by this.
+/// A mobile's backlog of best effort is at most what is left for all, divided by this.
 const ROOM_PART: u32 = 4;
 /// What a mobile without PDP context may send: the lowest peak throughput class. None of it has anywhere to go.
 const RATE_MIN: u32 = 1000;

@@ -12,7 +12,7 @@ use gannet_demux::{AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadat
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
-use gannet_rt::Companion;
+use gannet_rt::{Companion, EMPTY_WHERE_POLLED};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,6 @@ use std::time::{Duration, Instant};
 const FRAMES: usize = 16_384;
 /// Entries of each ring.
 const RING: u32 = 2048;
-/// Empty frames that the kernel has at hand: as many as an SGSN that always polls gives it.
-const EMPTY: u32 = 512;
 /// Frames of best effort that are taken before real time is looked at again.
 const SLICE: usize = 16;
 
@@ -152,7 +150,7 @@ impl<'a> Loop<'a> {
             return Err("no holders".to_owned());
         };
         let real_time = if options.bare == Bare::TwoRings { RING } else { 0 };
-        let receive = DeviceConfig { rx: [0, real_time, 0, RING], tx: 0, empty: EMPTY };
+        let receive = DeviceConfig { rx: [0, real_time, 0, RING], tx: 0, empty: EMPTY_WHERE_POLLED };
         let send = DeviceConfig { tx: RING, ..DeviceConfig::default() };
         let gn = Device::open(&umem, None, gn_holder, at, &receive).map_err(fail("gn0"))?;
         let gb = Device::open(&umem, Some(&gn), gb_holder, interface("gb0")?, &send).map_err(fail("gb0"))?;

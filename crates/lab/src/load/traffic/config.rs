@@ -189,8 +189,8 @@ pub struct TrafficConfig {
     pub line_pps: u32,
     /// How long the control plane waits for its turn.
     pub turn: Duration,
-    /// Frames of one batch of the generator, at most 256; `None` chooses by the rate: 2, 8, 16 or 64, and 16, 64
-    /// or 256 once it is late. What was made in a batch is handed to the driver at its end at the latest, so that a short one holds a packet
+    /// Frames of one batch of the generator, at most 256; `None` chooses by the rate: 2, 8, 16 or 64, and 16, 64 or 256 once
+    /// it is late. What was made in a batch is handed to the driver at its end at the latest, so that a short one holds a packet
     /// back for less; and the kernel keeps as many frames for use again, so that a long one saves making new ones.
     pub batch: Option<u32>,
     /// Frames of the longest batch, however late it is.
