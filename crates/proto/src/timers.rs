@@ -3,11 +3,17 @@
 //! A deadline belongs to the state that it concerns ([`Deadlines`], plain data that moves with its mobile). The
 //! node asks the driver only for a wake-up ([`Timers::wake`]); a wake-up that comes too early, because the deadline
 //! was moved since, costs one look. So restarting the READY timer with every uplink frame is one store.
+//!
+//! Wake-ups that are far away stand in slots, unordered, until their time comes near: a heap of all of them, which is a
+//! READY timer and a periodic one for each of a million mobiles, costs twenty cold cache lines for each one that is due.
 
 use crate::time::Instant;
 use core::cmp::Reverse;
 use serde::{Deserialize, Serialize};
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Length of a slot, a power of two of nanoseconds: 67 ms.
+const SLOT_SHIFT: u32 = 26;
 
 /// Who wants to be woken: chosen by the node, meaningless to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,47 +29,78 @@ pub struct TimerKey {
 /// The wake-ups of one node, ordered by time, then by the order of asking.
 #[derive(Debug, Default)]
 pub struct Timers {
-    heap: BinaryHeap<Reverse<(Instant, u64, TimerKey)>>,
+    /// Those of the slot that is open, and of earlier ones.
+    near: BinaryHeap<Reverse<Wake>>,
+    /// Those of later slots.
+    far: BTreeMap<u64, Slot>,
+    open: u64,
+    waiting: usize,
     sequence: u64,
 }
 
-impl Timers {
-    /// Room for `capacity` wake-ups, allocated now.
-    #[must_use]
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self { heap: BinaryHeap::with_capacity(capacity), sequence: 0 }
-    }
+/// When, the how manieth that was asked for, and who.
+type Wake = (Instant, u64, TimerKey);
 
+#[derive(Debug)]
+struct Slot {
+    earliest: Instant,
+    wakes: Vec<Wake>,
+}
+
+const fn slot_of(at: Instant) -> u64 {
+    at.0 >> SLOT_SHIFT
+}
+
+impl Timers {
     /// Asks for `Input::Timeout(key)` at `at` or as soon after as the driver can.
     pub fn wake(&mut self, key: TimerKey, at: Instant) {
         self.sequence += 1;
-        self.heap.push(Reverse((at, self.sequence, key)));
+        self.waiting += 1;
+        let wake = (at, self.sequence, key);
+        if slot_of(at) <= self.open {
+            self.near.push(Reverse(wake));
+            return;
+        }
+        let slot = self.far.entry(slot_of(at)).or_insert(Slot { earliest: at, wakes: Vec::new() });
+        slot.earliest = slot.earliest.min(at);
+        slot.wakes.push(wake);
     }
 
     /// When the next wake-up is due.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+        let near = self.near.peek().map(|Reverse((at, ..))| *at);
+        near.or_else(|| self.far.first_key_value().map(|(_, slot)| slot.earliest))
     }
 
     /// Takes one wake-up that is due at `now`.
     pub fn pop_due(&mut self, now: Instant) -> Option<TimerKey> {
-        if self.next()? > now {
-            return None;
+        if slot_of(now) > self.open {
+            self.open_until(slot_of(now));
         }
-        self.heap.pop().map(|Reverse((_, _, key))| key)
+        let due = self.near.peek().is_some_and(|Reverse((at, ..))| *at <= now);
+        let Reverse((_, _, key)) = due.then(|| self.near.pop())??;
+        self.waiting -= 1;
+        Some(key)
+    }
+
+    fn open_until(&mut self, last: u64) {
+        self.open = last;
+        while let Some(first) = self.far.first_entry().filter(|first| *first.key() <= last) {
+            self.near.extend(first.remove().wakes.into_iter().map(Reverse));
+        }
     }
 
     /// Wake-ups asked for and not yet taken.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.heap.len()
+    pub const fn len(&self) -> usize {
+        self.waiting
     }
 
     /// True when nobody waits.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.waiting == 0
     }
 }
 
@@ -203,6 +240,40 @@ mod tests {
         assert_eq!(timers.pop_due(Instant(20)), Some(KEY));
         assert_eq!(deadlines.pop_due(Instant(20)), Some(0));
         assert_eq!(deadlines.next(), None);
+    }
+
+    #[test]
+    fn near_and_far_come_as_one_queue() {
+        let mut timers = Timers::default();
+        let mut expected = std::collections::BTreeSet::new();
+        let mut rng = fastrand::Rng::with_seed(7);
+        let (mut now, mut slot) = (0, 0);
+        // From a nanosecond to an hour.
+        let some_time = |rng: &mut fastrand::Rng, most: u32| {
+            let bits = rng.u32(1..most);
+            rng.u64(..1 << bits)
+        };
+        for _ in 0..20_000 {
+            if rng.bool() {
+                slot += 1;
+                let at = now + some_time(&mut rng, 42);
+                timers.wake(TimerKey { slot, ..KEY }, Instant(at));
+                expected.insert((at, slot));
+            } else {
+                now = match timers.next() {
+                    Some(Instant(at)) if rng.bool() => now.max(at),
+                    _ => now + some_time(&mut rng, 30),
+                };
+            }
+            assert_eq!(timers.next().map(|at| at.0), expected.first().map(|(at, _)| *at));
+            if rng.u8(..4) > 0 {
+                let due = expected.first().copied().filter(|(at, _)| *at <= now);
+                assert_eq!(timers.pop_due(Instant(now)).map(|key| key.slot), due.map(|(_, slot)| slot));
+                due.map(|due| expected.remove(&due));
+            }
+            assert_eq!(timers.len(), expected.len());
+        }
+        assert!(slot > 9_000 && timers.len() > 100);
     }
 
     #[test]

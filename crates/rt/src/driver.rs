@@ -54,11 +54,11 @@ pub(crate) trait AnyDriver {
 }
 
 impl<M: Machine> Driver<M> {
-    pub(crate) fn new(machine: M, rng: Rng, timers: usize, on_event: OnEvent<M>) -> Self {
+    pub(crate) fn new(machine: M, rng: Rng, on_event: OnEvent<M>) -> Self {
         Self {
             machine,
             rng,
-            timers: Timers::with_capacity(timers),
+            timers: Timers::default(),
             inputs: Batch::with_capacity(256),
             outputs: Batch::with_capacity(256),
             on_event,

@@ -169,7 +169,6 @@ impl Load {
         let clock = Clock::start();
         let loop_config = LoopConfig {
             frames: 4096,
-            timers: 1024,
             lock_memory: false,
             core: None,
             seed: Some(config.seed),
