@@ -12,7 +12,7 @@
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::flow_queues::{CellConfig, Config, Cost, FlowConfig, FlowQueues, Limit};
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -42,6 +42,7 @@ impl Input {
             cells_max: CELLS,
             nodes_max: users * QUEUE,
             room_part: 0,
+            behind: Duration(u64::MAX),
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost: Cost { per_pdu_ns: 500_000, per_1024_octets_ns: 0 },
             ..Config::default()

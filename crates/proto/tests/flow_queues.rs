@@ -9,7 +9,7 @@ use gannet_proto::qos::flow_queues::{
     CellConfig, Config, Cost, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
 };
 use gannet_proto::qos::token_bucket::{Rate, TokenBucket};
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
@@ -133,6 +133,7 @@ impl World {
             cells_max: CELLS,
             nodes_max: NODES,
             room_part: 0,
+            behind: Duration(u64::MAX),
             cell: CellConfig { limit: CELL, real_time: None },
             node_real_time: node_limited.then_some(NODE_RATE),
             cost: COST,
@@ -406,6 +407,7 @@ proptest! {
             flows_max: 16,
             nodes_max: 64,
             room_part: 0,
+            behind: Duration(u64::MAX),
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost,
             ..Config::default()

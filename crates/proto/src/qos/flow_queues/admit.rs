@@ -1,6 +1,6 @@
 //! What comes in, and what gives way to it.
 
-use super::flow::{BLOCKED, MEMBER, Share};
+use super::flow::{BLOCKED, MEMBER};
 use super::nodes::Taken;
 use super::{FlowQueues, NIL};
 use crate::drops::Drop;
@@ -46,6 +46,7 @@ impl<T> FlowQueues<T> {
         if let Err(reason) = self.make_room(flow, octets, dropped) {
             return self.refuse(flow, octets, item, reason, dropped);
         }
+        let share = self.share();
         let Some(state) = self.flows.get_mut(flow as usize) else {
             return self.refuse(flow, octets, item, Drop::FlowQueueFull, dropped);
         };
@@ -53,7 +54,6 @@ impl<T> FlowQueues<T> {
             return self.refuse(flow, octets, back.item, Drop::FlowQueueNodeFull, dropped);
         }
         self.queued.add(octets);
-        let share = Share::of(self.nodes.free(), self.config.room_part);
         let (crossed_high, lifted) = (state.rises(share), state.lifts());
         if let Some(cell) = self.cells.get_mut(state.cell as usize) {
             cell.came(flow, state, octets);
@@ -81,7 +81,7 @@ impl<T> FlowQueues<T> {
         dropped: &mut impl FnMut(Dropped<T>),
     ) -> Enqueued {
         self.count_drop(flow, reason);
-        let share = Share::of(self.nodes.free(), self.config.room_part);
+        let share = self.share();
         // Of one that has nothing waiting nobody would be told that it may go on.
         let state = self.flows.get_mut(flow as usize).filter(|state| state.pdus > 0);
         let crossed_high = state.is_some_and(|state| state.has_its(share) && state.rises(share));
@@ -96,11 +96,12 @@ impl<T> FlowQueues<T> {
         octets: u32,
         dropped: &mut impl FnMut(Dropped<T>),
     ) -> Result<(), Drop> {
+        let share = self.share();
         let state = self.flows.get(flow as usize).ok_or(Drop::FlowQueueFull)?;
         if state.pdus >= state.limit_pdus || octets > state.limit_octets.saturating_sub(state.octets) {
             return Err(Drop::FlowQueueFull);
         }
-        if state.has_its(Share::of(self.nodes.free(), self.config.room_part)) {
+        if state.has_its(share) {
             return Err(Drop::FlowQueueNodeFull);
         }
         let cell_at = state.cell;
@@ -130,6 +131,7 @@ impl<T> FlowQueues<T> {
             return false;
         };
         let Some(victim) = self.victim(cell, level) else { return false };
+        let share = self.share();
         let Some(flow) = self.flows.get_mut(victim as usize) else { return false };
         let was_ready = flow.wants();
         let Some(taken) = self.nodes.pop_back(flow) else { return false };
@@ -140,7 +142,7 @@ impl<T> FlowQueues<T> {
                 self.ready -= 1;
             }
         }
-        let crossed_low = flow.falls(Share::of(self.nodes.free(), self.config.room_part));
+        let crossed_low = flow.falls(share);
         let reason = Drop::FlowQueuePushedOut;
         self.count_drop(victim, reason);
         dropped(Dropped { flow: victim, item: taken.item, octets: taken.octets, reason, crossed_low });

@@ -1,6 +1,5 @@
 //! What has waited too long.
 
-use super::flow::Share;
 use super::{Amount, FlowQueues};
 use crate::time::Instant;
 
@@ -8,6 +7,7 @@ impl<T> FlowQueues<T> {
     /// Takes what was queued before an instant out of a flow, blocked or not, and gives it to `drained`, oldest first,
     /// with its octets. True where by this the flow has come down to its low watermark.
     pub fn expire(&mut self, flow: u32, before: Instant, mut drained: impl FnMut(T, u32)) -> bool {
+        let share = self.share();
         let Some(state) = self.flows.get_mut(flow as usize) else { return false };
         let mut crossed_low = false;
         while self.nodes.oldest(state).is_some_and(|since| since < before) {
@@ -21,7 +21,7 @@ impl<T> FlowQueues<T> {
                     self.ready -= 1;
                 }
             }
-            crossed_low |= state.falls(Share::of(self.nodes.free(), self.config.room_part));
+            crossed_low |= state.falls(share);
             drained(taken.item, taken.octets);
         }
         crossed_low

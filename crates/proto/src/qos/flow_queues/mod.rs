@@ -31,6 +31,10 @@
 //! has 1 / (16 + n) of all. What is dropped here has been processed in vain: a driver is told of a flow that has come to its
 //! high watermark, or has its part.
 //!
+//! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
+//! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
+//! what could be served at once would take longer than [`Config::behind`].
+//!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
 //!
@@ -60,10 +64,10 @@ use super::class::{Class, Precedence};
 use super::deadline_heap::DeadlineHeap;
 use super::token_bucket::{Rate, TokenBucket};
 use crate::drops::{Drop, DropCounters};
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use cell::Cell;
 use chains::Chains;
-use flow::{ABOVE, BLOCKED, EXISTS, Flow, LIMITED, LINKED, MEMBER, NIL};
+use flow::{ABOVE, BLOCKED, EXISTS, Flow, LIMITED, LINKED, MEMBER, NIL, Share};
 use nodes::Nodes;
 use ring::Ring;
 
@@ -138,6 +142,8 @@ pub struct Config {
     /// What of the room that is left in all queues together a flow of best effort may fill: one in so many; 0: all of it.
     /// High precedence, which pushes others out, has no such limit.
     pub room_part: u32,
+    /// How far the processor may be behind: no more room is left than for what it does in so long.
+    pub behind: Duration,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
     /// What of the node's time real time may take ahead of others, in ns of cost per second; `None`: all.
@@ -160,6 +166,7 @@ impl Default for Config {
             cells_max: 512,
             nodes_max: 65_536,
             room_part: 16,
+            behind: Duration::from_millis(10),
             cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
             node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
             cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
@@ -274,6 +281,8 @@ pub struct FlowQueues<T> {
     quantum_ns: [u32; 5],
     /// Packets of flows that are not blocked, in cells that are not.
     ready: u32,
+    /// How many of them the processor serves while it is as far behind as it may be.
+    ready_max: u32,
     queued: Amount,
     totals: Totals,
 }
@@ -297,6 +306,7 @@ impl<T> FlowQueues<T> {
             cost: config.cost,
             quantum_ns: [1; 5],
             ready: 0,
+            ready_max: u32::MAX,
             queued: Amount::default(),
             totals: Totals::default(),
             config,
@@ -305,10 +315,17 @@ impl<T> FlowQueues<T> {
         queues
     }
 
+    /// What a flow of best effort may have waiting now.
+    fn share(&self) -> Share {
+        let ahead = self.ready_max.saturating_sub(self.ready) as usize;
+        Share::of(self.nodes.free().min(ahead), self.config.room_part)
+    }
+
     /// A new cost of packets, from now on.
     pub fn set_cost(&mut self, cost: Cost) {
         self.cost = cost;
         let longest = u64::from(cost.of(self.config.octets_max));
+        self.ready_max = u32::try_from(self.config.behind.0 / longest).unwrap_or(u32::MAX);
         let of = |visit: u32| {
             u32::try_from((longest * u64::from(visit.max(1))).min(COST_MAX_NS)).unwrap_or(u32::MAX)
         };

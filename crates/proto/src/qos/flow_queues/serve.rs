@@ -1,6 +1,6 @@
 //! What is served next.
 
-use super::flow::{Flow, LIMITED, LINKED, Share};
+use super::flow::{Flow, LIMITED, LINKED};
 use super::{FlowQueues, Turn};
 use crate::time::Instant;
 
@@ -40,10 +40,11 @@ impl<T> FlowQueues<T> {
     /// wait for but arrivals and unblocking: what no limit of real time lets go ahead goes as best effort.
     pub fn dequeue(&mut self, now: Instant) -> Option<Served<T>> {
         let Choice { flow: at, ring, turn } = self.choose(now)?;
+        let share = self.share();
         let flow = self.flows.get_mut(at as usize)?;
         let taken = self.nodes.pop_front(flow)?;
         flow.served += 1;
-        let crossed_low = flow.falls(Share::of(self.nodes.free(), self.config.room_part));
+        let crossed_low = flow.falls(share);
         let cost = self.cost.of(taken.octets);
         self.queued.sub(taken.octets);
         self.ready -= 1;

@@ -16,6 +16,7 @@ const CONFIG: Config = Config {
     cells_max: 2,
     nodes_max: 64,
     room_part: 0,
+    behind: Duration(u64::MAX),
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,
     cost: Cost { per_pdu_ns: 1000, per_1024_octets_ns: 0 },
@@ -365,6 +366,7 @@ fn some_room_is_left_for_others() {
             }
         }
     }
+    told.sort_unstable();
     assert_eq!(told, [0, 1, 2]);
     assert_eq!([0, 1, 2].map(|name| queues.backlog(name).pdus), [9, 9, 9], "a quarter of what is left");
     // Where nobody listens it is dropped, and told of once.
@@ -382,6 +384,33 @@ fn some_room_is_left_for_others() {
     left.sort_unstable();
     assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
     assert!(left.iter().all(|(_, pdus)| (1..9).contains(pdus)), "{left:?}");
+}
+
+#[test]
+fn who_waits_for_the_processor_has_a_share_of_its_time() {
+    let limit = Limit { pdus: 400, octets: u32::MAX };
+    let cell = CellConfig { limit, real_time: None };
+    // A microsecond each.
+    let config = Config { nodes_max: 400, room_part: 4, behind: Duration::from_micros(60), cell, ..CONFIG };
+    let mut queues = queues(config, &[FLOW, FLOW, FLOW]);
+    let until_told = |queues: &mut FlowQueues<u32>, flow| {
+        (0..100).find(|item| offer(queues, flow, *item).0.crossed_high).map(|item| item + 1)
+    };
+    // What is blocked does not wait for the processor.
+    queues.block(2);
+    assert_eq!(until_told(&mut queues, 2), Some(15), "a quarter of all");
+    assert_eq!(until_told(&mut queues, 0), Some(12), "of what it leaves itself");
+    assert_eq!(until_told(&mut queues, 1), Some(10));
+    queues.unblock(2);
+    let mut left = Vec::new();
+    while let Some(served) = queues.dequeue(Instant::ZERO) {
+        left.extend(served.crossed_low.then(|| (served.flow, queues.backlog(served.flow).pdus)));
+    }
+    left.sort_unstable();
+    assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
+    // A dearer packet: less room.
+    queues.set_cost(Cost { per_pdu_ns: 3000, per_1024_octets_ns: 0 });
+    assert_eq!(until_told(&mut queues, 0), Some(4), "the least");
 }
 
 #[test]
