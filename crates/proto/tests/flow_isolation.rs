@@ -42,6 +42,7 @@ impl Input {
             cells_max: CELLS,
             nodes_max: users * QUEUE,
             room_part: 0,
+            room_least: 2,
             behind: Duration(u64::MAX),
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost: Cost { per_pdu_ns: 500_000, per_1024_octets_ns: 0 },

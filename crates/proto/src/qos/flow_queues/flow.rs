@@ -29,14 +29,10 @@ pub(super) const LIFTED: u16 = 1 << 11;
 pub(super) struct Share(u32);
 
 impl Share {
-    /// The least. With fewer a flow whose next packet is late misses a turn, the more often the less it sends: with two, those
-    /// who send twice their share get 3 % more than those who send a little more than theirs, with four nothing.
-    const LEAST: u32 = 4;
-
-    /// One in `part` of the room for so many packets; of none there is no limit.
-    pub(super) fn of(room: usize, part: u32) -> Self {
+    /// One in `part` of the room for so many packets, `least` in any case; of none there is no limit.
+    pub(super) fn of(room: usize, part: u32, least: u32) -> Self {
         let room = u32::try_from(room).unwrap_or(u32::MAX);
-        Self(room.checked_div(part).unwrap_or(u32::MAX).max(Self::LEAST))
+        Self(room.checked_div(part).unwrap_or(u32::MAX).max(least))
     }
 }
 

@@ -16,6 +16,7 @@ const CONFIG: Config = Config {
     cells_max: 2,
     nodes_max: 64,
     room_part: 0,
+    room_least: 2,
     behind: Duration(u64::MAX),
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,
@@ -408,9 +409,11 @@ fn who_waits_for_the_processor_has_a_share_of_its_time() {
     }
     left.sort_unstable();
     assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
-    // A dearer packet: less room.
+    // A dearer packet: less room, but for the least.
     queues.set_cost(Cost { per_pdu_ns: 3000, per_1024_octets_ns: 0 });
-    assert_eq!(until_told(&mut queues, 0), Some(4), "the least");
+    assert_eq!(until_told(&mut queues, 0), Some(4), "a quarter of a third");
+    queues.set_cost(Cost { per_pdu_ns: 60_000, per_1024_octets_ns: 0 });
+    assert_eq!(until_told(&mut queues, 1), Some(2), "the least");
 }
 
 #[test]
