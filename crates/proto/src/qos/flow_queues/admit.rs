@@ -101,7 +101,7 @@ impl<T> FlowQueues<T> {
         if state.pdus >= state.limit_pdus || octets > state.limit_octets.saturating_sub(state.octets) {
             return Err(Drop::FlowQueueFull);
         }
-        if state.has_its(share) {
+        if state.has_its(share) || (state.pdus == 0 && state.shares() && self.has_a_crowd()) {
             return Err(Drop::FlowQueueNodeFull);
         }
         let cell_at = state.cell;

@@ -160,7 +160,7 @@ impl Flow {
 
     /// Whether it has to be content with an equal share of the room that is left: what is urgent, or pushes others out, has
     /// its own limits alone.
-    fn shares(&self) -> bool {
+    pub(super) fn shares(&self) -> bool {
         self.class == Class::BestEffort && self.precedence != Precedence::High
     }
 

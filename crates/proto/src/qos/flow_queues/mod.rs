@@ -33,7 +33,8 @@
 //!
 //! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
 //! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
-//! what could be served at once would take longer than [`Config::behind`].
+//! what could be served at once would take longer than [`Config::behind`]; and where very many flows have but a packet each, no
+//! further one joins them beyond twice that.
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
@@ -324,6 +325,13 @@ impl<T> FlowQueues<T> {
     fn share(&self) -> Share {
         let ahead = self.ready_max.saturating_sub(self.ready) as usize;
         Share::of(self.nodes.free().min(ahead), self.config.room_part, self.config.room_least)
+    }
+
+    /// So many flows of best effort wait that the processor would be twice as far behind as it may be if it served one packet
+    /// of each: where a share for each would be too much, one more has to come again.
+    fn has_a_crowd(&self) -> bool {
+        let waiting = |turn: Turn| self.rings.get(turn as usize).map_or(0, Ring::len);
+        waiting(Turn::Fresh) + waiting(Turn::BestEffort) >= self.ready_max.saturating_mul(2)
     }
 
     /// A new cost of packets, from now on.

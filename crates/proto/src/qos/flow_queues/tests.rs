@@ -417,6 +417,27 @@ fn who_waits_for_the_processor_has_a_share_of_its_time() {
 }
 
 #[test]
+fn a_crowd_that_the_processor_cannot_serve_soon_grows_no_more() {
+    let high = FlowConfig { precedence: Precedence::High, ..FLOW };
+    let mut flows = [FLOW; 24];
+    flows[22] = high;
+    flows[23] = FlowConfig { class: Class::RealTime, ..FLOW };
+    let config = Config { flows_max: 24, room_part: 1, behind: Duration::from_micros(10), ..CONFIG };
+    let mut queues = queues(config, &flows);
+    for name in 0..20 {
+        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+    }
+    assert_eq!(offer(&mut queues, 20, 0).1, [(20, 0, Drop::FlowQueueNodeFull)]);
+    // Who waits already, is urgent or precious is not part of it.
+    for name in [5, 22, 23] {
+        assert!(offer(&mut queues, name, 1).0.accepted, "{name}");
+    }
+    // Some are served, and others may come.
+    assert_eq!((0..4).filter_map(|_| queues.dequeue(Instant::ZERO)).count(), 4);
+    assert!(offer(&mut queues, 20, 0).0.accepted);
+}
+
+#[test]
 fn one_that_is_pushed_out_can_end_a_backlog() {
     let high = Limit { pdus: 3, octets: u32::MAX };
     let low =
