@@ -212,7 +212,7 @@ impl<T: TraceSink> Surroundings<T> {
             now: Instant::ZERO,
             rng: Rng::seeded(seed),
             trace,
-            timers: Timers::default(),
+            timers: Timers::with_capacity(1024),
             frames: FramePool::new(frames),
         }
     }

@@ -10,10 +10,14 @@
 use crate::time::Instant;
 use core::cmp::Reverse;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 
 /// Length of a slot, a power of two of nanoseconds: 67 ms.
 const SLOT_SHIFT: u32 = 26;
+/// Slots, a power of two; all of them are 73 minutes. What is farther away is in order too.
+const SLOTS: u64 = 1 << 16;
+/// With room for fewer wake-ups than this at the start all of them are in order: slots would take more memory.
+const MANY: usize = 4096;
 
 /// Who wants to be woken: chosen by the node, meaningless to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,13 +31,21 @@ pub struct TimerKey {
 }
 
 /// The wake-ups of one node, ordered by time, then by the order of asking.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Timers {
-    /// Those of the slot that is open, and of earlier ones.
+    /// Those of the slot that is open and of earlier ones, and those for which there is no slot.
     near: BinaryHeap<Reverse<Wake>>,
-    /// Those of later slots.
-    far: BTreeMap<u64, Slot>,
+    /// Those of later slots, in lists, and places of former ones in a list of their own.
+    far: Vec<Far>,
+    free: u32,
+    /// For each slot the first of its list, place + 1, or 0; and when the earliest of them is due, in ns.
+    first: Vec<u32>,
+    earliest: Vec<u64>,
+    /// Bit by bit: is anything in the slot?
+    filled: Vec<u64>,
     open: u64,
+    /// The next slot that holds something.
+    next: Option<u64>,
     waiting: usize,
     sequence: u64,
 }
@@ -42,41 +54,98 @@ pub struct Timers {
 type Wake = (Instant, u64, TimerKey);
 
 #[derive(Debug)]
-struct Slot {
-    earliest: Instant,
-    wakes: Vec<Wake>,
+struct Far {
+    wake: Wake,
+    /// Place + 1, or 0.
+    next: u32,
 }
 
-const fn slot_of(at: Instant) -> u64 {
-    at.0 >> SLOT_SHIFT
+impl Default for Timers {
+    fn default() -> Self {
+        Self::with_capacity(0)
+    }
 }
 
 impl Timers {
+    /// Room for `capacity` wake-ups, allocated now.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        let slots = usize::try_from(SLOTS).ok().filter(|_| capacity >= MANY).unwrap_or(0);
+        Self {
+            near: BinaryHeap::with_capacity(capacity),
+            far: Vec::with_capacity(capacity),
+            free: 0,
+            first: vec![0; slots],
+            earliest: vec![0; slots],
+            filled: vec![0; slots / 64],
+            open: 0,
+            next: None,
+            waiting: 0,
+            sequence: 0,
+        }
+    }
+
     /// Asks for `Input::Timeout(key)` at `at` or as soon after as the driver can.
     pub fn wake(&mut self, key: TimerKey, at: Instant) {
         self.sequence += 1;
         self.waiting += 1;
-        let wake = (at, self.sequence, key);
-        if slot_of(at) <= self.open {
+        self.put((at, self.sequence, key));
+    }
+
+    fn put(&mut self, wake: Wake) {
+        let (Instant(at), ..) = wake;
+        let number = at >> SLOT_SHIFT;
+        if self.first.is_empty() || number <= self.open || number >= self.open + SLOTS {
             self.near.push(Reverse(wake));
             return;
         }
-        let slot = self.far.entry(slot_of(at)).or_insert(Slot { earliest: at, wakes: Vec::new() });
-        slot.earliest = slot.earliest.min(at);
-        slot.wakes.push(wake);
+        let slot = place_of(number);
+        self.next = Some(self.next.map_or(number, |next| next.min(number)));
+        let (Some(first), Some(earliest)) = (self.first.get_mut(slot), self.earliest.get_mut(slot)) else {
+            return;
+        };
+        *earliest = if *first == 0 { at } else { at.min(*earliest) };
+        let far = Far { wake, next: *first };
+        match self.free.checked_sub(1).and_then(|place| self.far.get_mut(place as usize)) {
+            Some(place) => {
+                *first = core::mem::replace(&mut self.free, place.next);
+                *place = far;
+            }
+            None => {
+                self.far.push(far);
+                *first = u32::try_from(self.far.len()).unwrap_or(0);
+            }
+        }
+        if let Some(word) = self.filled.get_mut(slot / 64) {
+            *word |= 1 << (slot % 64);
+        }
+    }
+
+    /// The next slot that holds something, after the one that is open.
+    fn next_slot(&self) -> Option<u64> {
+        let mut slot = self.open + 1;
+        while slot < self.open + SLOTS {
+            let word = self.filled.get(place_of(slot) / 64)? >> (slot % 64);
+            if word != 0 {
+                return Some(slot + u64::from(word.trailing_zeros()));
+            }
+            slot = (slot | 63) + 1;
+        }
+        None
     }
 
     /// When the next wake-up is due.
     #[must_use]
     pub fn next(&self) -> Option<Instant> {
         let near = self.near.peek().map(|Reverse((at, ..))| *at);
-        near.or_else(|| self.far.first_key_value().map(|(_, slot)| slot.earliest))
+        let far = self.next.and_then(|slot| self.earliest.get(place_of(slot)).copied().map(Instant));
+        near.into_iter().chain(far).min()
     }
 
     /// Takes one wake-up that is due at `now`.
     pub fn pop_due(&mut self, now: Instant) -> Option<TimerKey> {
-        if slot_of(now) > self.open {
-            self.open_until(slot_of(now));
+        if now.0 >> SLOT_SHIFT > self.open {
+            self.open_until(now.0 >> SLOT_SHIFT);
         }
         let due = self.near.peek().is_some_and(|Reverse((at, ..))| *at <= now);
         let Reverse((_, _, key)) = due.then(|| self.near.pop())??;
@@ -85,10 +154,22 @@ impl Timers {
     }
 
     fn open_until(&mut self, last: u64) {
-        self.open = last;
-        while let Some(first) = self.far.first_entry().filter(|first| *first.key() <= last) {
-            self.near.extend(first.remove().wakes.into_iter().map(Reverse));
+        while let Some(slot) = self.next.filter(|slot| *slot <= last) {
+            self.open = slot;
+            let place = place_of(slot);
+            if let Some(word) = self.filled.get_mut(place / 64) {
+                *word &= !(1 << (place % 64));
+            }
+            self.next = self.next_slot();
+            let mut next = self.first.get_mut(place).map_or(0, core::mem::take);
+            while let Some(far) = next.checked_sub(1).and_then(|at| self.far.get_mut(at as usize)) {
+                let wake = far.wake;
+                let at = core::mem::replace(&mut next, far.next);
+                far.next = core::mem::replace(&mut self.free, at);
+                self.put(wake);
+            }
         }
+        self.open = last;
     }
 
     /// Wake-ups asked for and not yet taken.
@@ -102,6 +183,11 @@ impl Timers {
     pub const fn is_empty(&self) -> bool {
         self.waiting == 0
     }
+}
+
+/// The place of a slot among all slots.
+fn place_of(slot: u64) -> usize {
+    usize::try_from(slot & (SLOTS - 1)).unwrap_or(0)
 }
 
 /// Named deadlines of one owner. `N` is the number of names; a name is its index (`T3350 as usize`).
@@ -244,11 +330,11 @@ mod tests {
 
     #[test]
     fn near_and_far_come_as_one_queue() {
-        let mut timers = Timers::default();
+        let mut timers = Timers::with_capacity(MANY);
         let mut expected = std::collections::BTreeSet::new();
         let mut rng = fastrand::Rng::with_seed(7);
         let (mut now, mut slot) = (0, 0);
-        // From a nanosecond to an hour.
+        // From a nanosecond to some hours.
         let some_time = |rng: &mut fastrand::Rng, most: u32| {
             let bits = rng.u32(1..most);
             rng.u64(..1 << bits)
@@ -256,7 +342,7 @@ mod tests {
         for _ in 0..20_000 {
             if rng.bool() {
                 slot += 1;
-                let at = now + some_time(&mut rng, 42);
+                let at = now + some_time(&mut rng, 44);
                 timers.wake(TimerKey { slot, ..KEY }, Instant(at));
                 expected.insert((at, slot));
             } else {

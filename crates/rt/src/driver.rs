@@ -9,6 +9,8 @@ use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::Timers;
 
+/// Wake-ups for which each machine gets room at the start.
+const TIMERS: usize = 65_536;
 /// Wake-ups that a machine gets in one round; more of them come in the next, which begins at once.
 const WAKE_UPS_PER_ROUND: usize = 1024;
 
@@ -58,7 +60,7 @@ impl<M: Machine> Driver<M> {
         Self {
             machine,
             rng,
-            timers: Timers::default(),
+            timers: Timers::with_capacity(TIMERS),
             inputs: Batch::with_capacity(256),
             outputs: Batch::with_capacity(256),
             on_event,

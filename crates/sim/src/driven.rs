@@ -48,7 +48,7 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             rules: RuleBook::default(),
             contradictions: 0,
             rng,
-            timers: Timers::default(),
+            timers: Timers::with_capacity(1024),
             frames,
             inputs,
             outputs,
