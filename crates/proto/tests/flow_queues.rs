@@ -135,6 +135,7 @@ impl World {
             room_part: 0,
             room_least: 2,
             behind: Duration(u64::MAX),
+            crowd: u32::MAX,
             cell: CellConfig { limit: CELL, real_time: None },
             node_real_time: node_limited.then_some(NODE_RATE),
             cost: COST,
@@ -410,6 +411,7 @@ proptest! {
             room_part: 0,
             room_least: 2,
             behind: Duration(u64::MAX),
+            crowd: u32::MAX,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost,
             ..Config::default()

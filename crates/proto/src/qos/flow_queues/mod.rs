@@ -34,7 +34,7 @@
 //! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
 //! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
 //! what could be served at once would take longer than [`Config::behind`]; and where very many flows have but a packet each, no
-//! further one joins them beyond twice that.
+//! further one joins them ([`Config::crowd`]).
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
@@ -149,6 +149,8 @@ pub struct Config {
     pub room_least: u32,
     /// How far the processor may be behind: no more room is left than for what it does in so long.
     pub behind: Duration,
+    /// With so many flows of best effort waiting, one that has nothing waiting has to come again.
+    pub crowd: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
     /// What of the node's time real time may take ahead of others, in ns of cost per second; `None`: all.
@@ -173,6 +175,7 @@ impl Default for Config {
             room_part: 16,
             room_least: 12,
             behind: Duration::from_millis(10),
+            crowd: 16_384,
             cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
             node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
             cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
@@ -327,11 +330,10 @@ impl<T> FlowQueues<T> {
         Share::of(self.nodes.free().min(ahead), self.config.room_part, self.config.room_least)
     }
 
-    /// So many flows of best effort wait that the processor would be twice as far behind as it may be if it served one packet
-    /// of each: where a share for each would be too much, one more has to come again.
+    /// Do so many flows of best effort wait that even a packet of each is out of the caches before its turn?
     fn has_a_crowd(&self) -> bool {
         let waiting = |turn: Turn| self.rings.get(turn as usize).map_or(0, Ring::len);
-        waiting(Turn::Fresh) + waiting(Turn::BestEffort) >= self.ready_max.saturating_mul(2)
+        waiting(Turn::Fresh) + waiting(Turn::BestEffort) >= self.config.crowd
     }
 
     /// A new cost of packets, from now on.

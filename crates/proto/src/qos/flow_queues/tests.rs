@@ -18,6 +18,7 @@ const CONFIG: Config = Config {
     room_part: 0,
     room_least: 2,
     behind: Duration(u64::MAX),
+    crowd: u32::MAX,
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,
     cost: Cost { per_pdu_ns: 1000, per_1024_octets_ns: 0 },
@@ -422,7 +423,7 @@ fn a_crowd_that_the_processor_cannot_serve_soon_grows_no_more() {
     let mut flows = [FLOW; 24];
     flows[22] = high;
     flows[23] = FlowConfig { class: Class::RealTime, ..FLOW };
-    let config = Config { flows_max: 24, room_part: 1, behind: Duration::from_micros(10), ..CONFIG };
+    let config = Config { flows_max: 24, crowd: 20, ..CONFIG };
     let mut queues = queues(config, &flows);
     for name in 0..20 {
         assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
