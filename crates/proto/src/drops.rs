@@ -103,7 +103,7 @@ drops! {
 
     FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context, or of the mobile on the uplink, was full";
     FlowQueueCellFull: "flow_queue_cell_full", "configuration", "the input queues of the cell were full, and nothing of lower precedence was in them";
-    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full and nothing of lower precedence was in those of the cell, or the packet's own had its share of the room that was left";
+    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full and nothing of lower precedence was in those of the cell, or the packet's own had its share of the room that was left, or the processor was behind with those of very many";
     FlowQueueContextGone: "flow_queue_context_gone", "03.60 clause 9.2.4", "the packet waited for a PDP context that was deactivated, or whose mobile is gone";
     FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the packet gave way to one of higher precedence in the same cell";
 
