@@ -43,6 +43,7 @@ pub struct Timers {
     earliest: Vec<u64>,
     /// Bit by bit: is anything in the slot?
     filled: Vec<u64>,
+    /// The slot of the present: what is due in it is in order.
     open: u64,
     /// The next slot that holds something.
     next: Option<u64>,
@@ -50,7 +51,7 @@ pub struct Timers {
     sequence: u64,
 }
 
-/// When, the how manieth that was asked for, and who.
+/// When, after how many others it was asked for, and who.
 type Wake = (Instant, u64, TimerKey);
 
 #[derive(Debug)]
