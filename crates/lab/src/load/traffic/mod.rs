@@ -99,6 +99,8 @@ pub struct Traffic {
     step: u16,
     /// The flows' sequence numbers at the beginning of the step.
     first: Vec<u32>,
+    /// How many flows each group has: of a million nobody counts them while traffic runs.
+    members: [u64; GROUPS],
     /// The step is to end now.
     stopping: bool,
 }
@@ -162,6 +164,7 @@ impl Traffic {
             rhythm: Rhythm::of(&config),
             step: 0,
             first: vec![0; config.flows.len()],
+            members: members(&config.flows),
             stopping: false,
             object,
             config,
@@ -287,7 +290,14 @@ impl Traffic {
         if !fits {
             return Err(TrafficError::Config(format!("flow {number} cannot become {changed:?}")));
         }
+        let [from, to] = [spec.group, changed.group].map(|group| usize::from(group.0));
         *spec = changed;
+        if let Some(count) = self.members.get_mut(from) {
+            *count -= 1;
+        }
+        if let Some(count) = self.members.get_mut(to) {
+            *count += 1;
+        }
         self.fill_flow(number)
     }
 
@@ -531,14 +541,9 @@ impl Traffic {
     }
 
     fn group_results(&self) -> Vec<GroupResult> {
-        let mut flows = [0_u64; GROUPS];
-        for spec in &self.config.flows {
-            if let Some(count) = flows.get_mut(usize::from(spec.group.0)) {
-                *count += 1;
-            }
-        }
-        let results = (0_u8..).zip(self.groups.iter()).zip(flows).filter(|(_, count)| *count > 0);
-        results.map(|((number, group), count)| GroupResult::of(number, count, group)).collect()
+        let groups = (0_u8..).zip(self.groups.iter()).zip(self.members);
+        let results = groups.filter(|(_, flows)| *flows > 0);
+        results.map(|((number, group), flows)| GroupResult::of(number, flows, group)).collect()
     }
 
     /// The counters of the groups so far, for who watches a step from its turns.
@@ -561,6 +566,17 @@ impl Traffic {
             },
         )
     }
+}
+
+/// How many of these flows each group has.
+fn members(flows: &[FlowSpec]) -> [u64; GROUPS] {
+    let mut members = [0; GROUPS];
+    for spec in flows {
+        if let Some(count) = members.get_mut(usize::from(spec.group.0)) {
+            *count += 1;
+        }
+    }
+    members
 }
 
 /// Whom the mobiles talk to.
