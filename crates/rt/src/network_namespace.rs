@@ -35,6 +35,22 @@ impl NetworkNamespace {
     }
 }
 
+/// Opens a setting of a device of the network namespace in which the calling thread is, to be read and written, whatever
+/// namespace the process' own `/sys` shows; it stays open also for other threads.
+///
+/// # Errors
+/// Without `CAP_SYS_ADMIN`, or where there is no such device or setting.
+pub fn device_setting(device: &str, name: &str) -> io::Result<File> {
+    let path = Path::new("/sys/class/net").join(device).join(name);
+    let open = || {
+        sys::mount_own_sys()?;
+        File::options().read(true).write(true).open(&path)
+    };
+    // The mounts go with the thread.
+    let opened = std::thread::scope(|scope| scope.spawn(open).join());
+    opened.unwrap_or_else(|_| Err(io::Error::other("the thread that opens it has failed")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

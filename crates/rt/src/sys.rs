@@ -321,6 +321,18 @@ pub(crate) fn enter_network_namespace(namespace: &File) -> io::Result<()> {
     check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
 }
 
+/// Gives the calling thread mounts of its own, of which `/sys` shows the network namespace that the thread is in.
+pub(crate) fn mount_own_sys() -> io::Result<()> {
+    const SYSFS: &CStr = c"sysfs";
+    // SAFETY: changes what the calling thread may reach, and touches no memory.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) })?;
+    let (none, alone) = (core::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
+    // SAFETY: the kernel reads the strings during the call; the others may be missing.
+    check(unsafe { libc::mount(none, c"/".as_ptr(), none, alone, none.cast()) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::mount(SYSFS.as_ptr(), c"/sys".as_ptr(), SYSFS.as_ptr(), 0, none.cast()) }).map(drop)
+}
+
 /// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and
 /// error; the parent ends. The caller has made sure that there is one thread only.
 pub(crate) fn detach() -> io::Result<()> {

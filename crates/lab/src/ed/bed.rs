@@ -132,22 +132,6 @@ impl Bed {
         Ok(())
     }
 
-    /// From now on the load's devices are received by the core that polled them last, on a timer: what
-    /// [`crate::load::traffic::companion`] asks for, which cannot reach these files from another namespace. Only for a
-    /// load that polls at once: until then the timer would run on the SGSN's core.
-    ///
-    /// # Errors
-    /// Where a device's files cannot be written.
-    pub fn poll_at_load(&self) -> Result<(), TestbedError> {
-        for device in ["gn1", "gb1"] {
-            let set = format!(
-                "cd /sys/class/net/{device}; echo 2147483647 > napi_defer_hard_irqs; echo 60000 > gro_flush_timeout"
-            );
-            self.load.output_of("sh", &["-c", &set])?;
-        }
-        Ok(())
-    }
-
     /// A process that receives by sockets polls a device only when a socket of it is empty: where it is not, a timer polls
     /// [`POLLED_LATE_NS`] after the last time, at 500,000 packets/s 150 of the ring's 256 places. So what is too much is dropped
     /// where a program or a socket counts it. Who has but AF_XDP sockets polls in each turn and is left alone: a timer that

@@ -438,11 +438,12 @@ impl Chain for RealChain {
 
     fn pause(&mut self) -> Result<(), String> {
         self.process.signal(ProcessSignal::Stop);
-        Ok(())
+        self.bed.at_load(|| self.traffic.rest()).map_err(text)
     }
 
     fn resume(&mut self) -> Result<(), String> {
         self.process.signal(ProcessSignal::Continue);
+        self.bed.at_load(|| self.traffic.attend()).map_err(text)?;
         match &mut self.load {
             Some(load) => load.poll(WAKE_UP).map_err(text),
             None => Ok(()),

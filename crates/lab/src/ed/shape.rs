@@ -29,7 +29,7 @@ const LONGEST_WITH_REAL_TIME: u32 = 64;
 /// meanwhile has to find room beside a batch among the 256 places of the device.
 const LONGEST_UPLINK: u32 = 64;
 /// From one look of the sink to the next where delays are measured, at any load.
-const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(20);
+const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(60);
 /// After a step: at most so long, and until nothing has come for so long.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(30));
 
@@ -133,6 +133,5 @@ pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) 
     }
     config.flows = flows;
     config.drain = DRAIN;
-    bed.poll_at_load().map_err(text)?;
     bed.at_load(|| Traffic::new(config)).map_err(text)?.map_err(text)
 }

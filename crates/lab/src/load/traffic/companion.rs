@@ -10,12 +10,11 @@
 
 use super::config::Side;
 use core::net::Ipv4Addr;
-use gannet_demux::link;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
-use std::fs;
+use std::fs::File;
 use std::io;
 use std::net::SocketAddrV4;
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// As the sink's program knows it: `MARK_MAGIC`, and four octets to fill `ECHO_ROOM`.
@@ -24,15 +23,47 @@ const ECHO_MARK: [u8; 8] = [0x75, 0x54, 0x6e, 0x47, 0, 0, 0, 0];
 const BUDGET: i32 = 64;
 const INTERVAL: &str = "gro_flush_timeout";
 /// From one poll by the timer to the next, at first.
-const INTERVAL_NS: u64 = 60_000;
+const FIRST: Duration = Duration::from_micros(60);
+/// The same while nothing is to come.
+const REST: Duration = Duration::from_millis(20);
 /// So many polls in a row may find nothing before the device raises interrupts again: days.
-const DEFER: u64 = 0x7fff_ffff;
+const DEFER: u128 = 0x7fff_ffff;
 
 /// A socket that polls one of our devices.
 #[derive(Debug)]
 pub struct Companion {
     socket: gannet_rt::Companion,
-    settings: Vec<(PathBuf, String)>,
+    defer: Option<Setting>,
+    interval: Option<Setting>,
+}
+
+/// A setting of a device, and what it was before.
+#[derive(Debug)]
+struct Setting {
+    file: File,
+    before: Vec<u8>,
+}
+
+impl Setting {
+    /// `None` where it is out of reach.
+    fn open(device: &str, name: &str) -> Option<Self> {
+        let file = gannet_rt::device_setting(device, name).ok()?;
+        let mut before = vec![0; 32];
+        let len = file.read_at(&mut before, 0).ok()?;
+        before.truncate(len);
+        Some(Self { file, before })
+    }
+
+    fn set(&self, value: u128) -> io::Result<()> {
+        self.file.write_all_at(value.to_string().as_bytes(), 0)
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        // The device may be gone already.
+        let _ = self.file.write_all_at(&self.before, 0);
+    }
 }
 
 impl Companion {
@@ -42,9 +73,13 @@ impl Companion {
     /// Where a socket cannot be made, or the SGSN's host answers no echo.
     pub fn new(side: &Side) -> io::Result<Self> {
         let socket = gannet_rt::Companion::open(SocketAddrV4::new(side.local, 0).into(), BUDGET)?;
-        let settings = [("napi_defer_hard_irqs", DEFER), (INTERVAL, INTERVAL_NS)];
-        let settings = settings.iter().filter_map(|(name, value)| set(&side.device, name, *value)).collect();
-        let this = Self { socket, settings };
+        let open = |name, value| {
+            let setting = Setting::open(&side.device, name)?;
+            setting.set(value).ok()?;
+            Some(setting)
+        };
+        let interval = open(INTERVAL, FIRST.as_nanos());
+        let this = Self { socket, defer: open("napi_defer_hard_irqs", DEFER), interval };
         this.find(side)?;
         this.poll();
         Ok(this)
@@ -52,16 +87,20 @@ impl Companion {
 
     /// False where the device's settings are out of reach: then the SGSN's core receives for us.
     #[must_use]
-    pub fn is_effective(&self) -> bool {
-        self.settings.len() == 2
+    pub const fn is_effective(&self) -> bool {
+        self.defer.is_some() && self.interval.is_some()
     }
 
     /// Sets the time from one poll by the timer to the next: the ring has 256 places, and each poll costs an interrupt.
     pub fn set_interval(&self, interval: Duration) {
-        for (path, _) in self.settings.iter().filter(|(path, _)| path.ends_with(INTERVAL)) {
-            // Where it cannot be set the interval stays what it was, which the latencies show.
-            let _ = fs::write(path, interval.as_nanos().to_string());
-        }
+        // Where it cannot be set the interval stays what it was, which the latencies show.
+        let _ = self.interval.as_ref().map(|setting| setting.set(interval.as_nanos()));
+    }
+
+    /// Leaves the device nearly alone until the next interval: one that is looked at every 30 µs takes some percent of this
+    /// core, also from other traffic than its own.
+    pub fn rest(&self) {
+        self.set_interval(REST);
     }
 
     /// Receives on this core what waits at the device.
@@ -91,29 +130,6 @@ impl Companion {
         }
         Ok(())
     }
-}
-
-impl Drop for Companion {
-    fn drop(&mut self) {
-        for (path, before) in &self.settings {
-            // The device may be gone already.
-            let _ = fs::write(path, before);
-        }
-    }
-}
-
-/// Sets a setting of a device and gives back where it is and what it was; `None` where it is out of reach.
-fn set(device: &str, name: &str, value: u64) -> Option<(PathBuf, String)> {
-    let directory = PathBuf::from("/sys/class/net").join(device);
-    // What is mounted there may show another network namespace.
-    let index = fs::read_to_string(directory.join("ifindex")).ok()?;
-    if index.trim().parse() != Ok(link::index(device).ok()?) {
-        return None;
-    }
-    let path = directory.join(name);
-    let before = fs::read_to_string(&path).ok()?;
-    fs::write(&path, value.to_string()).ok()?;
-    Some((path, before))
 }
 
 fn echo_request(side: &Side, port: u16) -> Vec<u8> {

@@ -396,6 +396,16 @@ impl Traffic {
         })
     }
 
+    /// Looks at the devices as often as the next step wants it, after [`Traffic::rest`].
+    pub fn attend(&self) {
+        self.companions.iter().for_each(|companion| companion.set_interval(self.rhythm.interval));
+    }
+
+    /// Leaves the devices nearly alone: for who has several of these, of which one has the core.
+    pub fn rest(&self) {
+        self.companions.iter().for_each(Companion::rest);
+    }
+
     /// Prepares a step, which begins now; [`Traffic::run`] does this by itself.
     pub fn begin(&mut self, duration: Duration) {
         self.step = self.step.wrapping_add(1);
@@ -416,7 +426,7 @@ impl Traffic {
             }
         }
         self.rhythm = Rhythm::of(&self.config);
-        self.companions.iter().for_each(|companion| companion.set_interval(self.rhythm.interval));
+        self.attend();
         let config = &self.config;
         self.calendar.begin(&config.flows, config.seed, self.step, config.pacing);
         let plan = self.calendar.memory.plan();

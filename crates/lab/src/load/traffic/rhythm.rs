@@ -48,10 +48,10 @@ impl Rhythm {
     pub(super) fn of(config: &TrafficConfig) -> Self {
         let pps: f64 = config.flows.iter().map(|flow| flow.rate_pps * flow.excess).sum();
         let (batch, long, interval_us, at_once) = match pps {
-            pps if pps < 200_000.0 => (2, 16, 10, AT_ONCE),
+            pps if pps < 200_000.0 => (2, 16, 20, AT_ONCE),
             pps if pps < 350_000.0 => (8, 64, 30, AT_ONCE),
-            pps if pps < FOR_THE_SINK => (16, 64, 30, AT_ONCE),
-            pps if pps < FOR_DROPPING => (64, 64, 30, AT_ONCE_FOR_THE_SINK),
+            pps if pps < FOR_THE_SINK => (16, 64, 60, AT_ONCE),
+            pps if pps < FOR_DROPPING => (64, 64, 60, AT_ONCE_FOR_THE_SINK),
             _ => (64, 256, 60, AT_ONCE),
         };
         let interval = config.sink_interval.unwrap_or(Duration::from_micros(interval_us));
