@@ -111,6 +111,9 @@ pub struct StepArguments {
     /// From the mobiles to the GGSN; with --lowered just without policing, since nothing lowers R on the way up
     #[arg(long)]
     uplink: bool,
+    /// All users have traffic, not just as many as it takes at what each has negotiated
+    #[arg(long)]
+    everybody: bool,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -183,6 +186,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 lowered: step.lowered,
                 uplink: step.uplink,
                 kbps: step.kbps,
+                everybody: step.everybody,
                 seconds: step.seconds,
                 steps: step.steps,
             };

@@ -1,5 +1,6 @@
 //! A table whose entries are reached by index, never by search, and whose old names are recognised as old.
 
+use core::ops::Range;
 use gannet_proto::prefetch::Prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +13,59 @@ pub struct Slot {
     pub generation: u16,
 }
 
+/// One place. Whether it is taken stands beside its generation, in the first octets of the line that everything begins with,
+/// and not wherever a value has a bit pattern to spare.
 #[derive(Debug)]
-#[repr(C)]
-struct Place<T> {
-    generation: u16,
-    /// It stands in the queue of free places; where a value came back to it meanwhile, it is passed over there.
-    queued: bool,
-    value: Option<T>,
+#[repr(u8)]
+enum Place<T> {
+    Free {
+        /// It stands in the queue of free places.
+        queued: bool,
+        generation: u16,
+    },
+    Taken {
+        /// It stands there still: a value came back to it meanwhile, and it is passed over there.
+        queued: bool,
+        generation: u16,
+        value: T,
+    },
 }
+
+impl<T> Place<T> {
+    const fn generation(&self) -> u16 {
+        let (Self::Free { generation, .. } | Self::Taken { generation, .. }) = self;
+        *generation
+    }
+
+    const fn is_queued(&self) -> bool {
+        let (Self::Free { queued, .. } | Self::Taken { queued, .. }) = self;
+        *queued
+    }
+
+    const fn is_free(&self) -> bool {
+        matches!(self, Self::Free { .. })
+    }
+
+    /// The value that has this generation.
+    #[inline]
+    fn of(&self, wanted: u16) -> Option<&T> {
+        match self {
+            Self::Taken { generation, value, .. } if *generation == wanted => Some(value),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn of_mut(&mut self, wanted: u16) -> Option<&mut T> {
+        match self {
+            Self::Taken { generation, value, .. } if *generation == wanted => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Octets of a place before its value, at the most.
+const BEFORE_VALUE: usize = 8;
 
 /// A table with a limit. Memory is taken when it is made.
 #[derive(Debug)]
@@ -52,17 +98,20 @@ impl<T> Slots<T> {
         if self.places.len() < self.limit
             && let Ok(index) = u32::try_from(self.places.len())
         {
-            self.places.push(Place { generation: 0, queued: false, value: Some(value) });
+            self.places.push(Place::Taken { queued: false, generation: 0, value });
             self.len += 1;
             return Ok(Slot { index, generation: 0 });
         }
         while let Some(index) = self.free.pop_front() {
             let Some(place) = self.places.get_mut(index as usize) else { continue };
-            place.queued = false;
-            if place.value.is_none() {
-                place.value = Some(value);
-                self.len += 1;
-                return Ok(Slot { index, generation: place.generation });
+            let generation = place.generation();
+            match place {
+                Place::Taken { queued, .. } => *queued = false,
+                Place::Free { .. } => {
+                    *place = Place::Taken { queued: false, generation, value };
+                    self.len += 1;
+                    return Ok(Slot { index, generation });
+                }
             }
         }
         Err(value)
@@ -80,10 +129,10 @@ impl<T> Slots<T> {
             if let Ok(index) = u32::try_from(self.places.len()) {
                 self.free.push_back(index);
             }
-            self.places.push(Place { generation: 0, queued: true, value: None });
+            self.places.push(Place::Free { queued: true, generation: 0 });
         }
         let Some(place) = self.places.get_mut(slot.index as usize) else { return Err(value) };
-        (place.generation, place.value) = (slot.generation, Some(value));
+        *place = Place::Taken { queued: place.is_queued(), generation: slot.generation, value };
         self.len += 1;
         Ok(())
     }
@@ -92,17 +141,18 @@ impl<T> Slots<T> {
     #[must_use]
     pub fn is_free(&self, index: u32) -> bool {
         let index = index as usize;
-        index < self.limit && self.places.get(index).is_none_or(|place| place.value.is_none())
+        index < self.limit && self.places.get(index).is_none_or(Place::is_free)
     }
 
     /// Takes a value out. Its name is old from now on.
     pub fn remove(&mut self, slot: Slot) -> Option<T> {
-        let place =
-            self.places.get_mut(slot.index as usize).filter(|place| place.generation == slot.generation)?;
-        let value = place.value.take()?;
-        place.generation = place.generation.wrapping_add(1);
+        let place = self.places.get_mut(slot.index as usize)?;
+        place.of(slot.generation)?;
+        let was_queued = place.is_queued();
+        let free = Place::Free { queued: true, generation: slot.generation.wrapping_add(1) };
+        let Place::Taken { value, .. } = core::mem::replace(place, free) else { return None };
         self.len -= 1;
-        if !core::mem::replace(&mut place.queued, true) {
+        if !was_queued {
             self.free.push_back(slot.index);
         }
         Some(value)
@@ -111,32 +161,29 @@ impl<T> Slots<T> {
     /// The value of a name that is not old.
     #[must_use]
     pub fn get(&self, slot: Slot) -> Option<&T> {
-        self.places
-            .get(slot.index as usize)
-            .filter(|place| place.generation == slot.generation)?
-            .value
-            .as_ref()
+        self.places.get(slot.index as usize)?.of(slot.generation)
     }
 
     /// The same, to change it.
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
-        let place = self.places.get_mut(slot.index as usize)?;
-        if place.generation == slot.generation { place.value.as_mut() } else { None }
+        self.places.get_mut(slot.index as usize)?.of_mut(slot.generation)
     }
 
-    /// Asks for the first `octets` of what stands at a place.
+    /// Asks for these pieces of the value at a place, and for what says whether there is one.
     #[inline]
-    pub fn prefetch(&self, index: u32, octets: usize, prefetch: Prefetch) {
-        if let Some(place) = self.places.get(index as usize) {
-            prefetch.beginning(place, core::mem::offset_of!(Place<T>, value) + octets);
+    pub fn prefetch(&self, index: u32, pieces: &[Range<usize>], prefetch: Prefetch) {
+        let Some(place) = self.places.get(index as usize) else { return };
+        for piece in pieces {
+            let from = if piece.start == 0 { 0 } else { BEFORE_VALUE + piece.start };
+            prefetch.part(place, from..BEFORE_VALUE + piece.end);
         }
     }
 
     /// The full name of what stands at a place now.
     #[must_use]
     pub fn at(&self, index: u32) -> Option<Slot> {
-        let place = self.places.get(index as usize)?;
-        place.value.as_ref().map(|_| Slot { index, generation: place.generation })
+        let place = self.places.get(index as usize).filter(|place| !place.is_free())?;
+        Some(Slot { index, generation: place.generation() })
     }
 
     /// How many entries there are.
@@ -159,8 +206,9 @@ impl<T> Slots<T> {
 
     /// All entries in the order of their places.
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &T)> {
-        self.places.iter().zip(0_u32..).filter_map(|(place, index)| {
-            place.value.as_ref().map(|value| (Slot { index, generation: place.generation }, value))
+        self.places.iter().zip(0_u32..).filter_map(|(place, index)| match place {
+            Place::Taken { generation, value, .. } => Some((Slot { index, generation: *generation }, value)),
+            Place::Free { .. } => None,
         })
     }
 }

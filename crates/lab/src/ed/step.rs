@@ -1,7 +1,7 @@
 //! A load as a person asks for it, offered again and again: to look at one candidate alone, with a profiler beside it.
 
 use super::account::Step;
-use super::bench::{Bench, Sizes};
+use super::bench::{Bench, Sizes, everybody};
 use super::real::RealLab;
 use super::saturation::bare_groups;
 use super::{Bare, Candidate, Lab};
@@ -33,6 +33,8 @@ pub struct Ask {
     pub kbps: u32,
     /// From the mobiles to the GGSN, where nothing lowers R.
     pub uplink: bool,
+    /// All users have traffic, which nobody limits, and not just as many as it takes at what each has negotiated.
+    pub everybody: bool,
     /// Length of each step in s.
     pub seconds: f64,
     /// How many steps.
@@ -62,6 +64,9 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let (mut offer, bare) = (bench.mix(&setup, ask.pps, ask.exceeding), Bare::named(&ask.who));
     if let Some(bare) = bare.filter(|bare| *bare != Bare::TwoRings) {
         offer.groups = bare_groups(bare, &setup, ask.pps, ask.exceeding);
+    }
+    if ask.everybody {
+        offer = bench.offer(&setup, vec![everybody(&setup, ask.pps)]);
     }
     let mut chain = match (bare, Candidate::named(&ask.who)) {
         (Some(bare), _) => lab.bare(bare, &setup)?,

@@ -123,17 +123,20 @@ pub enum LlcStatus {
 }
 
 /// What one end keeps about one TLLI.
+///
+/// What a UI frame of SAPI 3 needs comes first, in [`LlcContext::HOT`] octets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct LlcContext {
-    counters: [Counters; SAPIS.len()],
-    parameters: [Parameters; SAPIS.len()],
-    deadlines: Deadlines<1>,
     tlli: Tlli,
     tlli_old: Tlli,
     iov_ui: u32,
     ciphering: Ciphering,
-    outstanding: Outstanding,
     role: LlcRole,
+    parameters: [Parameters; SAPIS.len()],
+    outstanding: Outstanding,
+    counters: [Counters; SAPIS.len()],
+    deadlines: Deadlines<1>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
@@ -149,6 +152,9 @@ fn slot_of(sapi: Sapi) -> Option<usize> {
 }
 
 impl LlcContext {
+    /// Octets from its beginning that a UI frame of SAPI 3 needs.
+    pub const HOT: usize = core::mem::offset_of!(Self, counters) + 2 * size_of::<Counters>();
+
     /// A context in the state "TLLI Unassigned", with default parameters.
     #[must_use]
     pub fn new(role: LlcRole) -> Self {

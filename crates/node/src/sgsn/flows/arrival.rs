@@ -78,7 +78,7 @@ impl Sgsn {
                     mobile.into_iter().for_each(|mobile| flows.expect_mark(mobile, prefetch));
                 }
                 (None, Some(mobile)) => {
-                    self.mobiles.prefetch(mobile.index, Mobile::HOT, prefetch);
+                    self.mobiles.prefetch(mobile.index, &Mobile::HOT, prefetch);
                     self.gb.flow.expect(mobile.index, prefetch);
                 }
                 (None, None) => {}

@@ -133,7 +133,7 @@ impl Sgsn {
             Coming::Nearer(flow, cell) => {
                 gb.flow.expect_cell(Flows::radio_cell_of(cell), prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
-                    mobiles.prefetch(context.mobile.index, Mobile::HOT, prefetch);
+                    mobiles.prefetch(context.mobile.index, &Mobile::HOT, prefetch);
                     gb.flow.expect(context.mobile.index, prefetch);
                 }
             }

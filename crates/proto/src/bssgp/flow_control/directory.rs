@@ -9,7 +9,7 @@ const PLACE: u32 = (1 << 28) - 1;
 /// Names by which a mobile may be known, and places for mobiles, at most.
 pub(super) const MAX: u32 = PLACE;
 
-/// By name: the place, and for each class of user data whether it is to be told of and what was told last.
+/// By name: the place that it has, or had last, and for each class of user data whether it is to be told of and what was told last.
 #[derive(Debug)]
 pub(super) struct Directory(Vec<u32>);
 
@@ -18,6 +18,8 @@ impl Directory {
         Self(vec![PLACE; names.min(MAX) as usize])
     }
 
+    /// The place that a name was given last: it has it as long as that place has this name. To clear it here when another gets
+    /// the place would touch what nobody has looked at for long.
     #[inline]
     pub(super) fn find(&self, name: u32) -> Option<u32> {
         self.0.get(name as usize).map(|entry| entry & PLACE).filter(|place| *place != PLACE)
@@ -35,11 +37,11 @@ impl Directory {
         (name as usize) < self.0.len()
     }
 
-    /// Gives a name its place, or takes it away; what was told of the name remains.
+    /// Gives a name its place; what was told of the name remains.
     #[inline]
-    pub(super) fn set(&mut self, name: u32, place: Option<u32>) {
+    pub(super) fn set(&mut self, name: u32, place: u32) {
         if let Some(entry) = self.0.get_mut(name as usize) {
-            *entry = (*entry & !PLACE) | place.unwrap_or(PLACE);
+            *entry = (*entry & !PLACE) | (place & PLACE);
         }
     }
 

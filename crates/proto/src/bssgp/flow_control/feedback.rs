@@ -49,7 +49,7 @@ impl<T: PduMeta> FlowControl<T> {
         while let Some(whose) = self.untold.list.pop() {
             let (blocked, news) = match whose {
                 Whose::Ms(name, class) => {
-                    let place = self.directory.find(name).and_then(|at| self.mobiles.get(at as usize));
+                    let place = self.find(name).and_then(|at| self.mobiles.get(at as usize));
                     let blocked = place.is_some_and(|ms| ms.full[class]);
                     (blocked, self.directory.tell(name, class, blocked))
                 }

@@ -11,7 +11,7 @@ use crate::time::Instant;
 
 /// Where more mobiles than this are known, and few of them at the same time, their places go round: what is touched
 /// stays small, and in the cache.
-const RECLAIM_FROM: usize = 32_768;
+const RECLAIM_FROM: usize = 12_288;
 /// Mobiles that are then looked at for one that is idle and whose bucket is empty before the table grows.
 const RECLAIM_EARLY: u32 = 2;
 /// The same before a new mobile is refused.
@@ -88,7 +88,9 @@ impl<T> Pdus<T> {
 impl<T: PduMeta> FlowControl<T> {
     #[inline]
     pub(super) fn find(&self, ms: u32) -> Option<u32> {
-        self.directory.find(ms)
+        self.directory
+            .find(ms)
+            .filter(|at| self.mobiles.get(*at as usize).is_some_and(|state| state.name == ms))
     }
 
     #[inline]
@@ -116,7 +118,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// Asks for what [`FlowControl::offer`] will need of a mobile; after [`FlowControl::expect`].
     #[inline]
     pub fn expect_offer(&self, ms: u32, prefetch: Prefetch) {
-        if let Some(state) = self.find(ms).and_then(|at| self.mobiles.get(at as usize)) {
+        if let Some(state) = self.directory.find(ms).and_then(|at| self.mobiles.get(at as usize)) {
             prefetch.beginning(state, Ms::HOT);
         }
     }
@@ -160,7 +162,7 @@ impl<T: PduMeta> FlowControl<T> {
             state.name = ms;
             state.bucket = default_ms.empty();
         }
-        self.directory.set(ms, Some(at));
+        self.directory.set(ms, at);
         self.join(cell, at);
         Some(at)
     }
@@ -217,7 +219,6 @@ impl<T: PduMeta> FlowControl<T> {
         if let Some(cell) = self.cells.get_mut(former.cell as usize) {
             self.membership.remove(&mut cell.members, at);
         }
-        self.directory.set(former.name, None);
         self.free_mobiles.push(at);
     }
 

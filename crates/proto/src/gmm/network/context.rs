@@ -89,28 +89,19 @@ pub(super) enum Waiting {
 }
 
 /// One mobile. Plain data; addressed and woken by the node.
+///
+/// What goes with each LL-PDU comes first, in [`GmmContext::HOT`] octets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[repr(C)]
 pub struct GmmContext {
-    /// The timers; the node calls [`Deadlines::arm`] after each event.
-    pub deadlines: Deadlines<5>,
-    /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
-    pub active_nsapis: PdpContextStatus,
-    pub(super) imsi: Option<Imsi>,
-    pub(super) imei: Option<Imei>,
-    /// The P-TMSI that the mobile has confirmed.
-    pub(super) current: Option<TemporaryIdentity>,
-    /// The P-TMSI that was sent to it and is not yet confirmed.
-    pub(super) new: Option<TemporaryIdentity>,
     /// The TLLI that the mobile used last: messages to it go there.
     pub(super) tlli: Tlli,
-    /// The TLLI that ends when the new one is confirmed; [`Tlli::UNASSIGNED`] where none does.
-    pub(super) old_tlli: Tlli,
     pub(super) cell: Cell,
-    /// The routing area in which the mobile is registered, and in which it is paged.
-    pub(super) rai: Rai,
-    /// See [`crate::gmm::fingerprint`].
-    pub(super) request: u32,
+    pub(super) imsi: Option<Imsi>,
+    pub(super) drx: DrxParameter,
     pub(super) mm: MmState,
+    /// Sub-state SUSPENDED.
+    pub(super) suspended: bool,
     pub(super) gmm: GmmState,
     pub(super) procedure: Procedure,
     pub(super) waiting: Waiting,
@@ -121,19 +112,34 @@ pub struct GmmContext {
     pub(super) detach_cause: Option<GmmCause>,
     /// The mobile asked for a combined procedure, which an MSC would be needed for.
     pub(super) combined: bool,
-    /// The PDP context status that the mobile sent; it gets ours in return.
-    pub(super) mobile_nsapis: Option<PdpContextStatus>,
-    /// Sub-state SUSPENDED.
-    pub(super) suspended: bool,
     /// The paging proceed flag of 03.60 clause 6.1.2: cleared when the mobile reachable timer has run out.
     pub(super) reachable: bool,
+    pub(super) imei: Option<Imei>,
+    pub(super) capability: MsNetworkCapability,
     /// T3314 as negotiated.
     pub(super) ready_timer: GprsTimer,
-    pub(super) drx: DrxParameter,
-    pub(super) capability: MsNetworkCapability,
+    /// The routing area in which the mobile is registered, and in which it is paged.
+    pub(super) rai: Rai,
+    /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
+    pub active_nsapis: PdpContextStatus,
+    /// The PDP context status that the mobile sent; it gets ours in return.
+    pub(super) mobile_nsapis: Option<PdpContextStatus>,
+    /// The P-TMSI that the mobile has confirmed.
+    pub(super) current: Option<TemporaryIdentity>,
+    /// The P-TMSI that was sent to it and is not yet confirmed.
+    pub(super) new: Option<TemporaryIdentity>,
+    /// The TLLI that ends when the new one is confirmed; [`Tlli::UNASSIGNED`] where none does.
+    pub(super) old_tlli: Tlli,
+    /// See [`crate::gmm::fingerprint`].
+    pub(super) request: u32,
+    /// The timers; the node calls [`Deadlines::arm`] after each event.
+    pub deadlines: Deadlines<5>,
 }
 
 impl GmmContext {
+    /// Octets from its beginning that go with an LL-PDU: identities, place and state.
+    pub const HOT: usize = core::mem::offset_of!(Self, gmm);
+
     /// The context of a mobile that nothing is known of yet.
     #[must_use]
     pub fn new(tlli: Tlli, cell: Cell) -> Self {
