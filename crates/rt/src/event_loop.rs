@@ -320,6 +320,12 @@ impl EventLoop {
         }
         self.io.keep_house();
         let now = self.io.now;
+        let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
+        if hurry && !self.io.arrivals.is_empty() {
+            // What a poll within the last turn has found does not wait for the next one.
+            self.work(false, Some(Duration::ZERO));
+            self.io.flush();
+        }
         let urgent = self.io.receive_first();
         let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
         self.io.set_hurry(hurry);
