@@ -86,8 +86,9 @@ const BUDGET: i32 = 256;
 /// Empty frames that the kernel has at hand where a loop always polls: what two polls find. What is rotated through stays in
 /// the cache; a frame that has not been used for long costs as much as its work.
 pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
-/// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many.
-const BUDGET_IN_A_HURRY: i32 = 64;
+/// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many, and yet they are all that
+/// comes in a turn. What one poll leaves behind in the device's queue waits there for another turn, urgent or not.
+const BUDGET_IN_A_HURRY: i32 = 128;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 
@@ -270,10 +271,10 @@ impl Busy {
         self.counted_at = now;
     }
 
-    /// How long the loop may do something else than to poll. What is urgent does not wait behind a whole queue.
+    /// How long the loop may do something else than to poll.
     pub(crate) fn leisure(&self) -> Duration {
         let slack_ns = (self.gap_ns * QUEUE).saturating_sub(KEPT_NS);
-        Duration(if self.hurry { 0 } else { slack_ns }.max(self.gap_ns * BETWEEN_POLLS))
+        Duration(slack_ns.max(self.gap_ns * BETWEEN_POLLS))
     }
 
     /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then.
@@ -488,9 +489,6 @@ mod tests {
         turns(&mut busy, 60, 75, 150);
         assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
         assert_eq!(due_after(&busy), 100);
-        busy.hurry = true;
-        assert_eq!(due_after(&busy), 64, "what is urgent waits behind less");
-        busy.hurry = false;
         // Two million, nine of ten dropped.
         turns(&mut busy, 60, 12, 63);
         assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);

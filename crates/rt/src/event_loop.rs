@@ -49,7 +49,8 @@ pub struct LoopConfig {
     pub signals: bool,
     /// How long a machine may work before what arrives is looked at again, and what it said is sent.
     pub slice: Duration,
-    /// The same for a machine in a hurry ([`Machine::is_in_a_hurry`]).
+    /// The same for a machine in a hurry ([`Machine::is_in_a_hurry`]): a turn is short, since what is urgent waits for its end,
+    /// but a turn that does less than what came in it falls behind.
     pub slice_in_a_hurry: Duration,
     /// Whether the loop polls its devices instead of waiting for interrupts.
     pub busy_poll: BusyPoll,
@@ -69,7 +70,7 @@ impl Default for LoopConfig {
             shutdown_grace: Duration::from_secs(5),
             signals: true,
             slice: Duration::from_micros(40),
-            slice_in_a_hurry: Duration::from_micros(8),
+            slice_in_a_hurry: Duration::from_micros(12),
             busy_poll: BusyPoll::Off,
             ring_frames: 0,
         }

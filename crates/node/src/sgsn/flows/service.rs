@@ -16,7 +16,7 @@ use gannet_proto::time::Instant;
 /// mobiles can be loaded side by side.
 pub(super) const BATCH: usize = 16;
 /// The same while real time arrives, which waits for the end of one.
-const BATCH_IN_A_HURRY: usize = 8;
+const BATCH_IN_A_HURRY: usize = 12;
 
 /// What an N-PDU costs, measured by the instants of consecutive batches while there was always more to do. Where time
 /// stands still, as in a simulation, the first value stays.
