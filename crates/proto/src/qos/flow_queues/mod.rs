@@ -149,7 +149,8 @@ pub struct Config {
     pub room_least: u32,
     /// How far the processor may be behind: no more room is left than for what it does in so long.
     pub behind: Duration,
-    /// With so many flows of best effort waiting, one that has nothing waiting has to come again.
+    /// With so many packets waiting for the processor, a flow may have a third of [`Config::room_least`] in any case; with so
+    /// many flows of best effort waiting, one that has nothing waiting has to come again.
     pub crowd: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
@@ -327,7 +328,9 @@ impl<T> FlowQueues<T> {
     /// What a flow of best effort may have waiting now.
     fn share(&self) -> Share {
         let ahead = self.ready_max.saturating_sub(self.ready) as usize;
-        Share::of(self.nodes.free().min(ahead), self.config.room_part, self.config.room_least)
+        // What waits beyond a crowd is out of the caches before its turn: then fewer of each have to do.
+        let least = if self.ready >= self.config.crowd { self.config.room_least / 3 } else { self.config.room_least };
+        Share::of(self.nodes.free().min(ahead), self.config.room_part, least)
     }
 
     /// Do so many flows of best effort wait that even a packet of each is out of the caches before its turn?
