@@ -329,7 +329,8 @@ impl<T> FlowQueues<T> {
     fn share(&self) -> Share {
         let ahead = self.ready_max.saturating_sub(self.ready) as usize;
         // What waits beyond a crowd is out of the caches before its turn: then fewer of each have to do.
-        let least = if self.ready >= self.config.crowd { self.config.room_least / 3 } else { self.config.room_least };
+        let least =
+            if self.ready >= self.config.crowd { self.config.room_least / 3 } else { self.config.room_least };
         Share::of(self.nodes.free().min(ahead), self.config.room_part, least)
     }
 
