@@ -60,4 +60,13 @@ mod tests {
         assert!(NetworkNamespace::named("no-such-namespace").is_err());
         assert!(NetworkNamespace::current().is_ok());
     }
+
+    #[test]
+    fn a_setting_of_a_device_is_read_where_the_thread_is() {
+        match device_setting("lo", "mtu") {
+            Ok(file) => assert!(io::read_to_string(file).unwrap().trim().parse::<u32>().unwrap() > 0),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+        }
+        assert!(device_setting("no-such-device", "mtu").is_err());
+    }
 }

@@ -330,7 +330,11 @@ pub(crate) fn mount_own_sys() -> io::Result<()> {
     // SAFETY: the kernel reads the strings during the call; the others may be missing.
     check(unsafe { libc::mount(none, c"/".as_ptr(), none, alone, none.cast()) })?;
     // SAFETY: as above.
-    check(unsafe { libc::mount(SYSFS.as_ptr(), c"/sys".as_ptr(), SYSFS.as_ptr(), 0, none.cast()) }).map(drop)
+    match check(unsafe { libc::mount(SYSFS.as_ptr(), c"/sys".as_ptr(), SYSFS.as_ptr(), 0, none.cast()) }) {
+        // What is there shows it already.
+        Err(error) if error.kind() == io::ErrorKind::ResourceBusy => Ok(()),
+        other => other.map(drop),
+    }
 }
 
 /// Goes on as a child of the first process, in a session of its own, with `/dev/null` for standard input, output and

@@ -82,8 +82,9 @@ impl Bearer {
 
 /// Everything about one mobile.
 ///
-/// What an N-PDU of the first NSAPI and of SAPI 3 touches stands in two pieces of five cache lines together: the
-/// bearer, the radio access capability and LLC's part, and behind LLC's rest the beginning of MM's ([`Mobile::HOT`]). Session management and the names, which only signalling needs, stand behind.
+/// What an N-PDU of the first NSAPI and of SAPI 3 touches stands in two pieces of five cache lines together
+/// ([`Mobile::HOT`]): the bearer, the radio access capability and LLC's part, and behind LLC's rest the beginning of MM's.
+/// Session management and the names, which only signalling needs, stand behind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Mobile {

@@ -23,9 +23,9 @@ const ECHO_MARK: [u8; 8] = [0x75, 0x54, 0x6e, 0x47, 0, 0, 0, 0];
 const BUDGET: i32 = 64;
 const INTERVAL: &str = "gro_flush_timeout";
 /// From one poll by the timer to the next, at first.
-const FIRST: Duration = Duration::from_micros(60);
+const FIRST_INTERVAL: Duration = Duration::from_micros(60);
 /// The same while nothing is to come.
-const REST: Duration = Duration::from_millis(20);
+const RESTING_INTERVAL: Duration = Duration::from_millis(20);
 /// So many polls in a row may find nothing before the device raises interrupts again: days.
 const DEFER: u128 = 0x7fff_ffff;
 
@@ -78,7 +78,7 @@ impl Companion {
             setting.set(value).ok()?;
             Some(setting)
         };
-        let interval = open(INTERVAL, FIRST.as_nanos());
+        let interval = open(INTERVAL, FIRST_INTERVAL.as_nanos());
         let this = Self { socket, defer: open("napi_defer_hard_irqs", DEFER), interval };
         this.find(side)?;
         this.poll();
@@ -97,10 +97,10 @@ impl Companion {
         let _ = self.interval.as_ref().map(|setting| setting.set(interval.as_nanos()));
     }
 
-    /// Leaves the device nearly alone until the next interval: one that is looked at every 30 µs takes some percent of this
-    /// core, also from other traffic than its own.
+    /// Leaves the device nearly alone until the next interval: each look costs this core an interrupt, also where other
+    /// traffic than its own has it.
     pub fn rest(&self) {
-        self.set_interval(REST);
+        self.set_interval(RESTING_INTERVAL);
     }
 
     /// Receives on this core what waits at the device.

@@ -9,7 +9,8 @@ const PLACE: u32 = (1 << 28) - 1;
 /// Names by which a mobile may be known, and places for mobiles, at most.
 pub(super) const MAX: u32 = PLACE;
 
-/// By name: the place that it has, or had last, and for each class of user data whether it is to be told of and what was told last.
+/// By name: the place that it has, or had last, and for each class of user data whether it is to be told of and what was
+/// told last.
 #[derive(Debug)]
 pub(super) struct Directory(Vec<u32>);
 

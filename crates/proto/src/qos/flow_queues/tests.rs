@@ -417,6 +417,19 @@ fn who_waits_for_the_processor_has_a_share_of_its_time() {
 }
 
 #[test]
+fn where_many_packets_wait_fewer_of_each_flow_do() {
+    let config = Config { room_part: 64, room_least: 12, crowd: 20, ..CONFIG };
+    let mut queues = queues(config, &[FLOW, FLOW, FLOW]);
+    let until_told = |queues: &mut FlowQueues<u32>, flow| {
+        (0..100).find(|item| offer(queues, flow, *item).0.crossed_high).map(|item| item + 1)
+    };
+    assert_eq!(until_told(&mut queues, 0), Some(12), "a dozen");
+    assert_eq!(until_told(&mut queues, 1), Some(9), "until a crowd waits, and the next is refused");
+    assert_eq!(until_told(&mut queues, 2), Some(4), "a third of a dozen");
+    assert_eq!([0, 1, 2].map(|name| queues.backlog(name).pdus), [12, 8, 4]);
+}
+
+#[test]
 fn a_crowd_that_the_processor_cannot_serve_soon_grows_no_more() {
     let high = FlowConfig { precedence: Precedence::High, ..FLOW };
     let mut flows = [FLOW; 24];
