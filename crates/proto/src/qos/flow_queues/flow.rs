@@ -24,6 +24,12 @@ pub(super) const MEMBER: u16 = 1 << 10;
 /// It is lifted: its precedence is high, and its backlog went above its low watermark and is not down to half of it.
 pub(super) const LIFTED: u16 = 1 << 11;
 
+/// It has not been in the round of best effort all the time since its last quantum there.
+pub(super) const ABSENT: u16 = 1 << 12;
+
+/// Quanta of best effort that a flow keeps where it did not need them in their round.
+const KEPT: u32 = 8;
+
 /// How much a flow may have waiting for the room that is left in all queues together.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Share(u32);
@@ -61,14 +67,13 @@ pub(super) struct Flow {
     pub(super) served: u64,
     /// PDUs dropped since then, by any name.
     pub(super) dropped: u32,
-    /// The end of the ring of best effort when it got its last quantum: when that place is reached, all others have had
-    /// theirs.
-    pub(super) again: u32,
+    /// The first place of the round of best effort when it got its last quantum there.
+    pub(super) since: u32,
 }
 
 impl Flow {
     /// A place without a flow: its limit is 0, so nothing gets in.
-    pub(super) const ABSENT: Self = Self {
+    pub(super) const NONE: Self = Self {
         head: NIL,
         tail: NIL,
         octets: 0,
@@ -87,7 +92,7 @@ impl Flow {
         precedence: Precedence::Normal,
         served: 0,
         dropped: 0,
-        again: 0,
+        since: 0,
     };
 
     /// Takes the values of `config`, but not its cell.
@@ -132,7 +137,7 @@ impl Flow {
     /// Forgets all but in which rings it still is.
     pub(super) const fn clear(&mut self) {
         let rings = self.marks & IN_RINGS;
-        *self = Self::ABSENT;
+        *self = Self::NONE;
         self.marks = rings;
     }
 
@@ -148,14 +153,42 @@ impl Flow {
 
     /// A visit begins: its quantum, of which at least one packet is served whatever was owed.
     pub(super) fn visit(&mut self, quantum_ns: u32) {
-        self.deficit_ns = self.next_visit(quantum_ns);
+        let quantum = self.of_quanta(quantum_ns, 1);
+        self.deficit_ns = self.deficit_ns.saturating_add(quantum).clamp(1, quantum);
     }
 
-    /// What it may cost in its next visit.
-    pub(super) fn next_visit(&self, quantum_ns: u32) -> i32 {
-        let quantum = u64::from(quantum_ns) * u64::from(self.weight);
-        let quantum = i32::try_from(quantum.min(COST_MAX_NS)).unwrap_or(i32::MAX);
-        self.deficit_ns.saturating_add(quantum).clamp(1, quantum)
+    /// A visit in the round of best effort, of so many places, the first of which is `head`. The flow has kept what it did
+    /// not need, and gets what it would have had if it had been here all the time: with a queue of a few packets it
+    /// would else get less than its share whenever its packets come unevenly.
+    pub(super) fn visit_in_turn(&mut self, quantum_ns: u32, head: u32, places: u32) {
+        let round = u64::from(places.max(1));
+        let passed = u64::from(head.wrapping_sub(self.since)).max(round);
+        let passed = if self.served > 0 && self.is(ABSENT) { passed } else { round };
+        self.marks &= !ABSENT;
+        let due = (u64::from(quantum_ns) * passed / round).min(COST_MAX_NS);
+        let due = self.of_quanta(u32::try_from(due).unwrap_or(u32::MAX), 1);
+        self.deficit_ns = self.deficit_ns.saturating_add(due).clamp(1, self.of_quanta(quantum_ns, KEPT));
+        self.since = head;
+    }
+
+    /// Have all others had a quantum since it got its last one, if it ever got one?
+    pub(super) const fn is_due(&self, head: u32, places: u32) -> bool {
+        self.served == 0 || head.wrapping_sub(self.since) >= places
+    }
+
+    /// It leaves a ring: only in those of best effort it keeps what it did not need.
+    pub(super) fn leave(&mut self, ring: Turn) {
+        self.mark_in(ring, false);
+        self.marks |= ABSENT;
+        if !matches!(ring, Turn::Fresh | Turn::BestEffort) {
+            self.deficit_ns = self.deficit_ns.min(0);
+        }
+    }
+
+    /// So many quanta at its weight.
+    fn of_quanta(&self, quantum_ns: u32, quanta: u32) -> i32 {
+        let ns = u64::from(quantum_ns) * u64::from(self.weight) * u64::from(quanta);
+        i32::try_from(ns.min(COST_MAX_NS)).unwrap_or(i32::MAX)
     }
 
     /// Whether it has to be content with an equal share of the room that is left: what is urgent, or pushes others out, has

@@ -11,8 +11,9 @@
 //! and what is served is what has just come, which is still in the cache. Within a round turns
 //! go round: a flow at its turn is served until its quantum is used up, and what the last packet cost too much is
 //! taken off its next turn (surplus round robin, which never looks at a packet before it serves it). The quantum is
-//! the cost of a few of the longest packets times the flow's weight, so every turn serves at least one and every
-//! operation is O(1), however many flows there are.
+//! the cost of the longest packet times the flow's weight, so every turn serves at least one and every operation is O(1),
+//! however many flows there are. A flow of best effort keeps some quanta that it did not need, or that it missed while it
+//! had nothing waiting: so shares are equal although but a few packets of each flow wait, however unevenly they come.
 //!
 //! **Limit of real time.** A token bucket for each cell, in octets, and one for the node, in nanoseconds of cost.
 //! Nothing waits for tokens: real time beyond them takes part in the round of best effort, and is served ahead of
@@ -33,7 +34,7 @@
 //!
 //! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
 //! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
-//! what could be served at once would take longer than [`Config::behind`]; and where very many flows have but a packet each, no
+//! what could be served at once would take longer than [`Config::behind`], but for a few packets of each flow; and where very many flows have but a packet each, no
 //! further one joins them ([`Config::crowd`]).
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
@@ -143,14 +144,13 @@ pub struct Config {
     /// What of the room that is left in all queues together a flow of best effort may fill: one in so many; 0: all of it.
     /// High precedence, which pushes others out, has no such limit.
     pub room_part: u32,
-    /// So many packets it may have in any case. With few a flow whose next packet is late misses a turn, the more often the
-    /// less it sends: of those who send a fifth more than their share, and those who send twice as much, the latter got 11 %
-    /// more with four, 3 % with six and 1 % with twelve.
+    /// So many packets it may have in any case: few, since with thousands of flows a packet more of each is megabytes of
+    /// them, which are out of the caches before their turn. Of those who send a fifth more than their share, and those who
+    /// send twice as much, the latter get 1 % more with three.
     pub room_least: u32,
     /// How far the processor may be behind: no more room is left than for what it does in so long.
     pub behind: Duration,
-    /// With so many packets waiting for the processor, a flow may have a third of [`Config::room_least`] in any case; with so
-    /// many flows of best effort waiting, one that has nothing waiting has to come again.
+    /// With so many flows of best effort waiting, one that has nothing waiting has to come again.
     pub crowd: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
@@ -162,8 +162,8 @@ pub struct Config {
     pub octets_max: u32,
     /// The quantum of signalling and real time at weight 1, in longest packets. Small, for delay.
     pub visit_real_time: u32,
-    /// The quantum of best effort at weight 1, in longest packets. A few, so that the state of a flow and of its mobile
-    /// is loaded once for several packets.
+    /// The quantum of best effort at weight 1, in longest packets: no more than a flow may have waiting, or it would not need
+    /// it.
     pub visit_best_effort: u32,
 }
 
@@ -174,7 +174,7 @@ impl Default for Config {
             cells_max: 512,
             nodes_max: 65_536,
             room_part: 16,
-            room_least: 12,
+            room_least: 3,
             behind: Duration::from_millis(10),
             crowd: 16_384,
             cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
@@ -182,7 +182,7 @@ impl Default for Config {
             cost: Cost { per_pdu_ns: 800, per_1024_octets_ns: 200 },
             octets_max: 1520,
             visit_real_time: 1,
-            visit_best_effort: 2,
+            visit_best_effort: 1,
         }
     }
 }
@@ -303,7 +303,7 @@ impl<T> FlowQueues<T> {
     pub fn new(config: Config) -> Self {
         let (flows, cells) = (config.flows_max, config.cells_max);
         let mut queues = Self {
-            flows: vec![Flow::ABSENT; flows as usize],
+            flows: vec![Flow::NONE; flows as usize],
             cells: (0..cells).map(|_| Cell::new(Instant::ZERO, config.cell)).collect(),
             nodes: Nodes::new(config.nodes_max),
             rings: [(); 5].map(|()| Ring::new(flows)),
@@ -328,10 +328,7 @@ impl<T> FlowQueues<T> {
     /// What a flow of best effort may have waiting now.
     fn share(&self) -> Share {
         let ahead = self.ready_max.saturating_sub(self.ready) as usize;
-        // What waits beyond a crowd is out of the caches before its turn: then fewer of each have to do.
-        let least =
-            if self.ready >= self.config.crowd { self.config.room_least / 3 } else { self.config.room_least };
-        Share::of(self.nodes.free().min(ahead), self.config.room_part, least)
+        Share::of(self.nodes.free().min(ahead), self.config.room_part, self.config.room_least)
     }
 
     /// Do so many flows of best effort wait that even a packet of each is out of the caches before its turn?

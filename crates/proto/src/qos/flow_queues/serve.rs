@@ -66,15 +66,12 @@ impl<T> FlowQueues<T> {
                 let ring_of = self.rings.get_mut(ring as usize)?;
                 flow.deficit_ns = flow.deficit_ns.saturating_sub(cost.cast_signed());
                 if flow.pdus == 0 {
-                    flow.mark_in(ring, false);
+                    flow.leave(ring);
                     ring_of.pop();
-                    if ring != Turn::Fresh {
-                        flow.deficit_ns = flow.deficit_ns.min(0);
-                    }
                 } else if flow.deficit_ns <= 0 {
                     ring_of.pop();
                     if ring == Turn::Fresh {
-                        flow.mark_in(ring, false);
+                        flow.leave(ring);
                         self.note(at, Turn::BestEffort);
                     } else {
                         ring_of.push(at);
@@ -167,7 +164,7 @@ impl<T> FlowQueues<T> {
     /// Best effort that is in neither ring: where it had nothing waiting it is fresh with what it has left of its quantum, or
     /// with a new one where all others have had theirs since it got that.
     fn list_best_effort(&mut self, at: u32, was_empty: bool) {
-        let (head, end) = self.best_effort_ring();
+        let (head, places) = self.round();
         let quantum = self.quantum_ns.get(Turn::Fresh as usize).copied().unwrap_or(1);
         let Some(flow) = self.flows.get_mut(at as usize) else { return };
         if flow.is_in(Turn::Fresh) || flow.is_in(Turn::BestEffort) {
@@ -175,19 +172,18 @@ impl<T> FlowQueues<T> {
         }
         if !was_empty {
             flow.deficit_ns = flow.deficit_ns.min(0);
-        } else if head.wrapping_sub(flow.again).cast_signed() >= 0 {
-            flow.again = end;
-            flow.visit(quantum);
+            flow.since = head;
+        } else if flow.is_due(head, places) {
+            flow.visit_in_turn(quantum, head, places);
         }
         let fresh = flow.deficit_ns > 0;
         self.note(at, if fresh { Turn::Fresh } else { Turn::BestEffort });
     }
 
-    /// Where the ring of best effort begins and ends.
+    /// The first place of the round of best effort, and how many there are.
     #[inline]
-    fn best_effort_ring(&self) -> (u32, u32) {
-        let ring = self.rings.get(Turn::BestEffort as usize);
-        ring.map_or((0, 0), |ring| (ring.head(), ring.head().wrapping_add(ring.len())))
+    fn round(&self) -> (u32, u32) {
+        self.rings.get(Turn::BestEffort as usize).map_or((0, 0), |ring| (ring.head(), ring.len()))
     }
 
     /// Puts a flow into a ring, unless it is there.
@@ -283,8 +279,8 @@ impl<T> FlowQueues<T> {
     /// The first flow of a round that has something to be served in it, its quantum given.
     #[inline]
     fn turn(&mut self, turn: Turn, now: Instant) -> Option<u32> {
-        let (_, ring_ends) = self.best_effort_ring();
         loop {
+            let (head, places) = self.round();
             let ring = self.rings.get_mut(turn as usize)?;
             let at = ring.front()?;
             let flow = self.flows.get_mut(at as usize)?;
@@ -304,15 +300,17 @@ impl<T> FlowQueues<T> {
                 // Who is fresh has got its quantum already.
                 if !ring.open && turn != Turn::Fresh {
                     let quantum = self.quantum_ns.get(turn as usize).copied().unwrap_or(1);
-                    flow.visit(quantum);
-                    flow.again = ring_ends;
+                    if turn == Turn::BestEffort {
+                        flow.visit_in_turn(quantum, head, places);
+                    } else {
+                        flow.visit(quantum);
+                    }
                 }
                 ring.open = true;
                 return Some(at);
             }
             ring.pop();
-            flow.mark_in(turn, false);
-            flow.deficit_ns = flow.deficit_ns.min(0);
+            flow.leave(turn);
             if limited && flow.wants() && !blocked && !elsewhere {
                 self.limit(at, now);
             } else {

@@ -417,19 +417,6 @@ fn who_waits_for_the_processor_has_a_share_of_its_time() {
 }
 
 #[test]
-fn where_many_packets_wait_fewer_of_each_flow_do() {
-    let config = Config { room_part: 64, room_least: 12, crowd: 20, ..CONFIG };
-    let mut queues = queues(config, &[FLOW, FLOW, FLOW]);
-    let until_told = |queues: &mut FlowQueues<u32>, flow| {
-        (0..100).find(|item| offer(queues, flow, *item).0.crossed_high).map(|item| item + 1)
-    };
-    assert_eq!(until_told(&mut queues, 0), Some(12), "a dozen");
-    assert_eq!(until_told(&mut queues, 1), Some(9), "until a crowd waits, and the next is refused");
-    assert_eq!(until_told(&mut queues, 2), Some(4), "a third of a dozen");
-    assert_eq!([0, 1, 2].map(|name| queues.backlog(name).pdus), [12, 8, 4]);
-}
-
-#[test]
 fn a_crowd_that_the_processor_cannot_serve_soon_grows_no_more() {
     let high = FlowConfig { precedence: Precedence::High, ..FLOW };
     let mut flows = [FLOW; 24];
@@ -588,4 +575,44 @@ fn what_has_waited_too_long() {
     let left: Vec<u32> = served(&mut queues, Instant(9)).into_iter().map(|(_, item, _)| item).collect();
     assert_eq!(left, [4, 5]);
     assert!(!queues.has_work() && queues.queued() == Amount::default());
+}
+
+/// What half of the flows, which send so many times their share, get of what the others get, which send twice theirs. Packets
+/// come independently of each other, and one is served in each microsecond.
+fn part_of_the_others(config: Config, times: f64) -> f64 {
+    const FLOWS: u32 = 400;
+    let room = CellConfig { limit: Limit { pdus: 60_000, octets: u32::MAX }, real_time: None };
+    let config = Config { flows_max: FLOWS, nodes_max: 60_000, cell: room, behind: Duration::ZERO, ..config };
+    let mut queues = queues(config, &[FLOW; FLOWS as usize]);
+    let mut dice = crate::rng::Rng::seeded(7);
+    let mut after = |flow: u32, at_us: f64| {
+        let share = if flow < FLOWS / 2 { times } else { 2.0 };
+        at_us - f64::from(FLOWS) / share * (1.0 - dice.unit()).ln()
+    };
+    let mut next: Vec<f64> = (0..FLOWS).map(|flow| after(flow, 0.0)).collect();
+    let mut served = [0_u32; 2];
+    for now_us in 0..200 * FLOWS {
+        for (flow, due) in (0..FLOWS).zip(&mut next) {
+            while *due <= f64::from(now_us) {
+                queues.enqueue(Instant(0), flow, 100, 0, &mut |_| {});
+                *due = after(flow, *due);
+            }
+        }
+        if let Some(packet) = queues.dequeue(Instant(0)) {
+            served[usize::from(packet.flow >= FLOWS / 2)] += 1;
+        }
+    }
+    f64::from(served[0]) / f64::from(served[1])
+}
+
+#[test]
+fn shares_are_equal_though_few_packets_of_each_flow_wait() {
+    let defaults = Config::default();
+    let least = |room_least| Config { room_least, ..defaults.clone() };
+    for (times, part) in [(1.2, 0.98), (1.5, 0.99)] {
+        let got = part_of_the_others(defaults.clone(), times);
+        assert!((part..1.02).contains(&got), "{got} of what the others get at {times} times the share");
+    }
+    // Where a flow has room for a single packet, what comes unevenly is lost.
+    assert!(part_of_the_others(least(1), 1.2) < 0.8);
 }
