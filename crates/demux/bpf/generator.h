@@ -259,6 +259,21 @@ static __always_inline void mend(__u8 *data, __u8 *end, struct tables *tables)
 	}
 }
 
+// Writes the pattern again where a receiver has used the page for something else: whatever it was, it began before the
+// pattern does.
+static __always_inline void renew(struct xdp_md *ctx, struct tables *tables)
+{
+	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end;
+	__u64 len = end - data - ROOM - N_PDU_MIN;
+
+	if (data + ROOM + N_PDU_MIN + 8 > end || *(__u64 *)(data + ROOM + N_PDU_MIN) == *(__u64 *)(tables->pattern + N_PDU_MIN))
+		return;
+	asm volatile("" : "+r"(len));
+	len &= PATTERN_MAX - 1;
+	if (len && len <= PATTERN_MAX - N_PDU_MIN)
+		bpf_xdp_store_bytes(ctx, ROOM + N_PDU_MIN, tables->pattern + N_PDU_MIN, len);
+}
+
 // The flow that is due now and may take the line, its number in *number and the time in *clock.
 static __noinline struct flow *look(struct plan *plan, __u32 *number, __u64 *clock)
 {
@@ -324,6 +339,11 @@ static __always_inline int generate(struct xdp_md *ctx)
 
 	if (plan->has_uplink)
 		mend(data, end, tables);
+	renew(ctx, tables);
+	data = (__u8 *)(long)ctx->data;
+	end = (__u8 *)(long)ctx->data_end;
+	if (data + ROOM + N_PDU_MIN > end)
+		return XDP_ABORTED;
 	write_n_pdu((struct inner *)(data + ROOM), plan, flow, number, clock);
 	is_long = flow->size + 10 > 127;
 	len = flow->size & 2047;

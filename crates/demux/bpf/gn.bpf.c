@@ -8,6 +8,7 @@
 #include "parse.h"
 #include "gtp.h"
 #include "redirect.h"
+#include "exchange.h"
 
 // The chain of extension headers from `at`; `next` is the type of the first. Moves `at` behind it.
 static __always_inline int parse_extensions(void *data, void *end, __u32 *at, __u32 stop, __u8 next)
@@ -122,6 +123,15 @@ static __always_inline int parse(struct xdp_md *ctx, void *data, void *end, stru
 	return parse_v1(data, end, udp.at + 8, udp.len - 8, pdu);
 }
 
+static __always_inline int forward(struct xdp_md *ctx, struct context *flow, __u32 class, struct part pdu)
+{
+	struct exchange *exchange = exchange_of(ctx);
+
+	if (exchange && hand_over(ctx, exchange, flow, class, pdu))
+		return carry(ctx);
+	return redirect(ctx, flow, class, pdu, (struct part){});
+}
+
 SEC("xdp")
 int gn(struct xdp_md *ctx)
 {
@@ -140,7 +150,7 @@ int gn(struct xdp_md *ctx)
 	}
 	if (found != FOUND) {
 		count(found);
-		return XDP_DROP;
+		return carry(ctx);
 	}
 	found = find_flow(&pdu, &flow);
 	if (!flow || found != FOUND) {
@@ -151,13 +161,13 @@ int gn(struct xdp_md *ctx)
 		if (flow && found == COUNT_STALE_GENERATION)
 			add_u32(&flow->dropped_stale);
 		count(found);
-		return XDP_DROP;
+		return carry(ctx);
 	}
 	what = decide(flow, pdu.len, 1);
 	count(what);
 	if (what < DROPS)
-		return XDP_DROP;
-	return redirect(ctx, flow, what - COUNT_REDIRECTED, (struct part){ pdu.at, pdu.len }, (struct part){});
+		return carry(ctx);
+	return forward(ctx, flow, what - COUNT_REDIRECTED, (struct part){ pdu.at, pdu.len });
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -1,6 +1,7 @@
 //! The classifier of Gn in the kernel: its tables, and the XDP program with what it is attached to.
 
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
+use crate::exchange::{Exchange, SLOTS};
 use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
@@ -29,7 +30,12 @@ impl Tables {
         if reads_frames {
             globals.extend(globals_of_frames(config));
         }
-        let maps = Maps::load(code, config, &globals, &[("tids", config.tids)])?;
+        let mut sizes = vec![("tids", config.tids)];
+        if reads_frames {
+            globals.push(("exchanging", vec![u8::from(config.exchange)]));
+            sizes.push(("slots", if config.exchange { SLOTS } else { 1 }));
+        }
+        let maps = Maps::load(code, config, &globals, &sizes)?;
         Ok(Self { maps, tids: HashMap::new() })
     }
 
@@ -166,6 +172,16 @@ impl Classifier {
     #[must_use]
     pub const fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    /// The exchange of pages, where [`Config::exchange`] was set.
+    ///
+    /// # Errors
+    /// [`Error::Kernel`] where the kernel does not tell of pages that are refused.
+    pub fn exchange(&mut self, empty: u32) -> Result<Exchange, Error> {
+        let object = &mut self.tables.maps.object;
+        object.attach_raw_tracepoint("refused", "xdp_redirect_err")?;
+        Exchange::new(object, empty)
     }
 
     /// The kernel's numbers of the program and of its maps, for those who look from outside (`bpftool prog`).

@@ -29,6 +29,7 @@
 
 pub mod bpf;
 pub mod device;
+pub mod exchange;
 mod kernel;
 mod layout;
 pub mod link;

@@ -31,6 +31,8 @@ pub struct Config {
     pub samples_per_s: u32,
     /// How many of them at once after a pause.
     pub samples_at_once: u32,
+    /// Whether pages may be exchanged: see [`crate::exchange`].
+    pub exchange: bool,
 }
 
 impl Default for Config {
@@ -44,6 +46,7 @@ impl Default for Config {
             concurrent: true,
             samples_per_s: 100,
             samples_at_once: 16,
+            exchange: false,
         }
     }
 }

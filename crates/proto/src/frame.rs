@@ -83,7 +83,7 @@ impl FramePool {
             return None;
         }
         let (start, end) = (position(start), position(end));
-        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end })
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end, is_patient: false })
     }
 
     /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
@@ -95,7 +95,7 @@ impl FramePool {
             return None;
         };
         let at = position(HEADROOM);
-        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: at, end: at })
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: at, end: at, is_patient: false })
     }
 
     /// A frame that holds a copy of `octets`; `None` when none is free or they do not fit.
@@ -138,6 +138,8 @@ pub struct Frame {
     pool: Rc<Shared>,
     start: u16,
     end: u16,
+    /// It may wait a little on its last way.
+    is_patient: bool,
 }
 
 const _: () = assert!(size_of::<Frame>() == 32 && size_of::<Option<Frame>>() == 32);
@@ -178,6 +180,18 @@ impl Frame {
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.end == self.start
+    }
+
+    /// Says that a driver may keep it for a fraction of a millisecond where that costs the node less: user data of best
+    /// effort. It may be overtaken then by frames that are not patient.
+    pub const fn set_patient(&mut self, is_patient: bool) {
+        self.is_patient = is_patient;
+    }
+
+    /// May a driver keep it for a little?
+    #[must_use]
+    pub const fn is_patient(&self) -> bool {
+        self.is_patient
     }
 
     /// The buffer itself and where its window begins and ends, for a driver that hands it to the kernel.

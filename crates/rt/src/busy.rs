@@ -349,6 +349,13 @@ impl Io {
         }
     }
 
+    /// A turn is nearly over, in which there was something to do beside polling, or `unfinished` work.
+    pub(crate) fn follow(&mut self, unfinished: bool) {
+        if let Some(xdp) = &mut self.xdp {
+            xdp.follow(self.now, unfinished || self.busy.had_some);
+        }
+    }
+
     /// Chooses the sockets to poll: of each NAPI the one that received most.
     pub(crate) fn choose_pollers(&mut self) {
         if self.busy.mode == BusyPoll::Off || self.now < self.busy.choose_at {

@@ -343,6 +343,7 @@ impl EventLoop {
         self.serve_round();
         // The services may have given commands.
         self.work(false, None);
+        self.io.follow(self.drivers.iter().any(|driver| driver.unfinished()));
         if self.io.has_much_to_send() {
             self.io.poll_between();
         }

@@ -1,5 +1,6 @@
 //! How user data gets into a node and out of it: which back end a port has, and what the machine refused.
 
+use crate::crossing::Crossing;
 use crate::io::{Io, MONITOR, RINGS};
 use crate::netlink::{Link, Monitor, Netlink};
 use crate::output::Output;
@@ -118,7 +119,12 @@ impl IngressConfig {
     }
 
     /// The program for the traffic on a device.
-    fn program(&self, address: SocketAddr, link: &Link) -> Result<(Box<dyn Steering>, Deliver), String> {
+    fn program(
+        &self,
+        address: SocketAddr,
+        link: &Link,
+        exchange: bool,
+    ) -> Result<(Box<dyn Steering>, Deliver), String> {
         let base = gannet_demux::Config {
             addresses: vec![address.ip()],
             contexts: self.contexts,
@@ -126,6 +132,7 @@ impl IngressConfig {
             shards: 1,
             verify_udp_checksum: self.verify_udp_checksum,
             concurrent: link.rx_queues > 1,
+            exchange: exchange && self.traffic == Traffic::Gn,
             ..gannet_demux::Config::default()
         };
         match self.traffic {
@@ -319,22 +326,29 @@ impl Io {
         address: SocketAddr,
         config: &IngressConfig,
     ) -> Result<String, String> {
+        let exchange = Crossing::fits(self.busy.mode);
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
         if xdp.devices.iter().any(|device| device.link.name == link.name && device.target.is_some()) {
             return Err(format!("{} serves another port already, and a device takes one program", link.name));
         }
-        let (program, deliver) = config.program(address, &link)?;
+        let (program, deliver) = config.program(address, &link, exchange)?;
         xdp.programs.push(program);
         let program = xdp.programs.len() - 1;
         let record = self.interface(config.udp.record_as.as_deref());
         let target = Target { machine, port, record, program, deliver };
         let wanted = Some((config.rings(), config.empty, target));
-        self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
+        let place = self.want(&link, wanted, 0, address.ip()).inspect_err(|_| {
             if let Some(xdp) = &mut self.xdp {
                 xdp.programs.truncate(program);
             }
         })?;
+        if let Some(xdp) = self.xdp.as_mut().filter(|xdp| exchange && xdp.crossing.is_none())
+            && let Some(program) = xdp.programs.get_mut(program)
+        {
+            let exchange = program.exchange(config.empty);
+            xdp.crossing = exchange.map(|exchange| Crossing::new(exchange, place));
+        }
         if link.rx_queues > 1 {
             let queues = link.rx_queues;
             self.note(
@@ -374,6 +388,9 @@ impl Io {
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
         let place = self.want(&link, None, config.ring, address.ip())?;
+        if let Some(crossing) = self.xdp.as_mut().and_then(|xdp| xdp.crossing.as_mut()) {
+            crossing.towards(place);
+        }
         if let Some(udp) = self.udp_of(machine, port) {
             udp.output = Some(Output::new(place, ip, address.port(), dscp));
         }

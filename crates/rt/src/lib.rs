@@ -72,6 +72,7 @@ pub mod log;
 mod access;
 mod busy;
 mod companion;
+mod crossing;
 mod driver;
 mod ether;
 mod event_loop;

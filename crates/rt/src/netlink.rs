@@ -52,7 +52,10 @@ pub(crate) struct Netlink {
 
 impl Netlink {
     pub(crate) fn open() -> io::Result<Self> {
-        let socket = open()?;
+        Self::with(open(libc::NETLINK_ROUTE)?)
+    }
+
+    fn with(socket: Socket) -> io::Result<Self> {
         socket.set_read_timeout(Some(Duration::from_millis(200)))?;
         Ok(Self { socket, octets: vec![0; 32 * 1024] })
     }
@@ -202,7 +205,7 @@ pub(crate) struct Monitor(Socket);
 
 impl Monitor {
     pub(crate) fn open() -> io::Result<Self> {
-        let socket = open()?;
+        let socket = open(libc::NETLINK_ROUTE)?;
         socket.set_nonblocking(true)?;
         for group in
             [libc::RTNLGRP_LINK, libc::RTNLGRP_NEIGH, libc::RTNLGRP_IPV4_IFADDR, libc::RTNLGRP_IPV4_ROUTE]
@@ -241,8 +244,52 @@ impl AsRawFd for Monitor {
     }
 }
 
-fn open() -> io::Result<Socket> {
-    Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(Protocol::from(libc::NETLINK_ROUTE)))
+/// What the kernel says of devices through generic netlink, in its family "netdev".
+#[derive(Debug)]
+pub(crate) struct Netdev {
+    netlink: Netlink,
+    family: u16,
+}
+
+/// `nlctrl`: the family that knows the others.
+const GENL_ID_CTRL: u16 = 0x10;
+const CTRL_CMD_GETFAMILY: u8 = 3;
+const CTRL_ATTR_FAMILY_ID: u16 = 1;
+const CTRL_ATTR_FAMILY_NAME: u16 = 2;
+/// `include/uapi/linux/netdev.h`.
+const NETDEV_CMD_DEV_GET: u8 = 1;
+const NETDEV_A_DEV_IFINDEX: u16 = 1;
+const NETDEV_A_DEV_XDP_FEATURES: u16 = 3;
+const NETDEV_XDP_ACT_NDO_XMIT: u64 = 4;
+
+impl Netdev {
+    /// Fails before Linux 6.3, which has no such family.
+    pub(crate) fn open() -> io::Result<Self> {
+        let mut netlink = Netlink::with(open(libc::NETLINK_GENERIC)?)?;
+        let question = Question::new(GENL_ID_CTRL, 0, &[CTRL_CMD_GETFAMILY, 1, 0, 0]);
+        let mut family = None;
+        netlink.ask(&question.with(CTRL_ATTR_FAMILY_NAME, b"netdev\0"), |_, body| {
+            let id = attributes(body, 4).find(|(kind, _)| *kind == CTRL_ATTR_FAMILY_ID);
+            family = id.and_then(|(_, value)| field(value, 0)).map(u16::from_ne_bytes);
+        })?;
+        let family = family.ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Self { netlink, family })
+    }
+
+    /// Does a device take frames that a program redirects to it? A veth does while its other end has a program, or GRO.
+    pub(crate) fn takes_redirected(&mut self, device: u32) -> io::Result<bool> {
+        let question = Question::new(self.family, 0, &[NETDEV_CMD_DEV_GET, 1, 0, 0]);
+        let mut features = 0;
+        self.netlink.ask(&question.with(NETDEV_A_DEV_IFINDEX, &device.to_ne_bytes()), |_, body| {
+            let found = attributes(body, 4).find(|(kind, _)| *kind == NETDEV_A_DEV_XDP_FEATURES);
+            features = found.and_then(|(_, value)| field(value, 0)).map_or(0, u64::from_ne_bytes);
+        })?;
+        Ok(features & NETDEV_XDP_ACT_NDO_XMIT != 0)
+    }
+}
+
+fn open(protocol: libc::c_int) -> io::Result<Socket> {
+    Socket::new(Domain::from(libc::AF_NETLINK), Type::RAW, Some(Protocol::from(protocol)))
 }
 
 fn field<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {

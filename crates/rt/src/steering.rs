@@ -3,6 +3,7 @@
 use crate::netlink::Link;
 use crate::xdp::Steering;
 use gannet_demux::bpf::XdpMode;
+use gannet_demux::exchange::Exchange;
 use gannet_demux::{AtDriver, ByRing, Classifier, Config, FlowCounters, Totals, Uplink, UplinkConfig};
 use gannet_proto::qos::classifier::RuleChange;
 use std::os::fd::BorrowedFd;
@@ -11,13 +12,36 @@ use std::os::fd::BorrowedFd;
 #[derive(Debug)]
 pub(crate) struct XdpProgram<P>(P);
 
+/// A program that may exchange pages.
+pub(crate) trait Exchanging {
+    fn exchange(&mut self, empty: u32) -> Option<Exchange>;
+}
+
+impl Exchanging for Classifier {
+    fn exchange(&mut self, empty: u32) -> Option<Exchange> {
+        Self::exchange(self, empty).ok()
+    }
+}
+
+impl Exchanging for Uplink {
+    fn exchange(&mut self, _empty: u32) -> Option<Exchange> {
+        None
+    }
+}
+
 impl XdpProgram<Classifier> {
     /// Loads the one for Gn.
     ///
     /// # Errors
     /// A sentence: what is missing.
     pub(crate) fn downlink(config: &Config) -> Result<Self, String> {
-        Classifier::load(config).map(Self).map_err(|error| error.to_string())
+        let loaded = Classifier::load(config);
+        // Kernels before Linux 5.18 cannot exchange pages.
+        let loaded = match loaded {
+            Err(_) if config.exchange => Classifier::load(&Config { exchange: false, ..config.clone() }),
+            other => other,
+        };
+        loaded.map(Self).map_err(|error| error.to_string())
     }
 }
 
@@ -31,7 +55,7 @@ impl XdpProgram<Uplink> {
     }
 }
 
-impl<P: AtDriver> Steering for XdpProgram<P> {
+impl<P: AtDriver + Exchanging> Steering for XdpProgram<P> {
     fn apply(&mut self, change: &RuleChange) -> Result<(), String> {
         self.0.apply(change).map_err(|error| error.to_string())
     }
@@ -48,6 +72,10 @@ impl<P: AtDriver> Steering for XdpProgram<P> {
     fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String> {
         let shard = u8::try_from(queue).map_err(|_| "more than 256 receive queues".to_owned())?;
         self.0.set_sockets(shard, sockets).map_err(|error| error.to_string())
+    }
+
+    fn exchange(&mut self, empty: u32) -> Option<Exchange> {
+        self.0.exchange(empty)
     }
 
     fn totals(&self) -> Totals {

@@ -24,6 +24,8 @@ pub struct KernelPath {
     pub sockets: Vec<SocketReport>,
     /// What each classifier counted, where there are any.
     pub classifiers: Vec<ClassifierReport>,
+    /// Frames that left in pages of what arrived, and those that the device refused; `None` where pages are not exchanged.
+    pub exchanged: Option<(u64, u32)>,
 }
 
 /// A program that knows the rules.
@@ -121,6 +123,13 @@ impl Io {
         for (place, change) in changes {
             self.device_changed(place, &change);
         }
+        if let Some(exchanges) = self.xdp.as_mut().and_then(|xdp| xdp.look_across(self.now)) {
+            let what = if exchanges { "can" } else { "can no longer" };
+            self.note(
+                Level::Notice,
+                format_args!("pages of what arrives on Gn {what} leave with what is sent on Gb"),
+            );
+        }
         self.reopen_after_return();
     }
 
@@ -192,13 +201,13 @@ impl Io {
     pub(crate) fn kernel_path(&self) -> KernelPath {
         let xdp = self.xdp.as_ref();
         let devices = xdp.map_or_else(Vec::new, |xdp| {
-            let report = |device: &crate::xdp::XdpDevice| DeviceReport {
+            let report = |(place, device): (usize, &crate::xdp::XdpDevice)| DeviceReport {
                 name: device.link.name.clone(),
                 is_there: device.sockets.is_some(),
-                rings: device.statistics(),
+                rings: xdp.statistics(place),
                 frames_held: xdp.held_by(device),
             };
-            xdp.devices.iter().map(report).collect()
+            xdp.devices.iter().enumerate().map(report).collect()
         });
         let sockets = self.endpoints.iter().flatten().filter_map(|endpoint| {
             let Kind::Udp(udp) = &endpoint.kind else { return None };
@@ -231,6 +240,7 @@ impl Io {
             devices,
             sockets: sockets.collect(),
             classifiers: self.classifiers(),
+            exchanged: xdp.and_then(|xdp| xdp.crossing.as_ref()).map(crate::crossing::Crossing::report),
         }
     }
 

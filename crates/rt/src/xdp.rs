@@ -1,11 +1,13 @@
 //! The devices on which this process has AF_XDP sockets: opened, emptied, filled again, and opened anew when an interface
 //! has vanished and returned.
 
+use crate::crossing::Crossing;
 use crate::netlink::{Link, Netlink};
 use crate::sys;
 use core::fmt;
 use core::net::IpAddr;
 use gannet_demux::device::{Device, DeviceConfig, Received};
+use gannet_demux::exchange::Exchange;
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
 use gannet_demux::{ByRing, FlowCounters, METADATA_LEN, Metadata, Ring, Totals};
@@ -53,6 +55,8 @@ pub(crate) trait Steering {
     /// # Errors
     /// A sentence.
     fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String>;
+    /// What exchanges pages of what arrives for frames that leave, where the program can.
+    fn exchange(&mut self, empty: u32) -> Option<Exchange>;
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
@@ -93,6 +97,8 @@ pub(crate) struct XdpDevice {
     former: ByRing<Statistics>,
     /// Something was put that no kick has sent yet.
     unsent: bool,
+    /// Among it what is patient.
+    unsent_patient: bool,
     /// Frames put less frames come back.
     in_flight: u64,
     /// Our addresses on it.
@@ -105,12 +111,14 @@ pub(crate) struct XdpDevice {
 
 /// All of them, and the memory that they share.
 pub(crate) struct Xdp {
-    umem: Umem,
-    pool: FramePool,
+    pub(crate) umem: Umem,
+    pub(crate) pool: FramePool,
     pub(crate) devices: Vec<XdpDevice>,
     pub(crate) netlink: Netlink,
     /// The programs that classify, one for each device that has a target.
     pub(crate) programs: Vec<Box<dyn Steering>>,
+    /// What joins Gn with Gb without a socket.
+    pub(crate) crossing: Option<Crossing>,
     /// A ring had more than its turn's share.
     pub(crate) more: bool,
     look_at: Instant,
@@ -125,6 +133,7 @@ impl Xdp {
             devices: Vec::new(),
             netlink,
             programs: Vec::new(),
+            crossing: None,
             more: false,
             look_at: Instant::ZERO,
         })
@@ -192,6 +201,9 @@ impl Xdp {
     fn release(&mut self, place: usize) -> bool {
         let Some(device) = self.devices.get_mut(place) else { return false };
         let Some(open) = device.sockets.take() else { return false };
+        if let Some(crossing) = self.crossing.as_mut().filter(|crossing| crossing.concerns(place)) {
+            crossing.close();
+        }
         let program = device.target.map_or(usize::MAX, |target| target.program);
         if let Some(steering) = self.programs.get_mut(program) {
             steering.detach(device.link.index);
@@ -279,7 +291,7 @@ impl Xdp {
         hurry: bool,
         mut take: impl FnMut(Target, Metadata, Received),
     ) -> usize {
-        let Self { devices, umem, pool, .. } = self;
+        let Self { devices, umem, pool, crossing, .. } = self;
         let mut total = 0;
         let mut more = false;
         for ring in rings.iter().copied() {
@@ -288,16 +300,29 @@ impl Xdp {
                 Ring::BestEffort => TURN_OF_BEST_EFFORT,
                 Ring::Signalling | Ring::RealTime | Ring::High => TURN,
             };
-            for device in devices.iter_mut() {
+            for (place, device) in devices.iter_mut().enumerate() {
                 let (Some(open), Some(target)) = (&mut device.sockets, device.target) else { continue };
-                let count = open.receive(umem, ring, most, |received| {
+                let mut take = |received: Received| {
                     let at = received.start.checked_sub(METADATA_LEN);
                     let octets = at.and_then(|at| received.buffer.get(at..)).and_then(<[u8]>::first_chunk);
                     match octets.and_then(Metadata::from_octets) {
                         Some(metadata) => take(target, metadata, received),
                         None => drop(pool.adopt(received.buffer, 0, 0)),
                     }
-                });
+                };
+                // What is in slots came before what is in the socket's ring, or after it where pages are exchanged now.
+                let mut count = 0;
+                if let Some(crossing) = crossing.as_mut().filter(|crossing| !crossing.is_on()) {
+                    count = crossing.receive(place, ring, most, pool, &mut take);
+                }
+                if crossing.as_ref().is_none_or(|it| it.is_on() || it.waiting(place, ring) == 0) {
+                    count += open.receive(umem, ring, most - count, &mut take);
+                }
+                if let Some(crossing) = crossing.as_mut().filter(|crossing| crossing.is_on())
+                    && open.waiting(ring) == 0
+                {
+                    count += crossing.receive(place, ring, most - count, pool, &mut take);
+                }
                 more |= count == most;
                 total += count;
             }
@@ -314,6 +339,9 @@ impl Xdp {
             {
                 fill(open, &mut self.umem, &self.pool);
             }
+        }
+        if let Some(crossing) = &mut self.crossing {
+            crossing.refill();
         }
     }
 
@@ -336,14 +364,30 @@ impl Xdp {
 
     /// Does a ring hold something that came since the last look?
     pub(crate) fn has_waiting(&mut self) -> bool {
-        self.devices.iter_mut().any(|device| {
+        let Self { devices, crossing, .. } = self;
+        devices.iter_mut().enumerate().any(|(place, device)| {
+            let slots = |ring| crossing.as_ref().map_or(0, |crossing| crossing.waiting(place, ring));
             let has_target = device.target.is_some();
             device
                 .sockets
                 .as_mut()
                 .filter(|_| has_target)
-                .is_some_and(|open| Ring::ALL.into_iter().any(|ring| open.waiting(ring) > 0))
+                .is_some_and(|open| Ring::ALL.into_iter().any(|ring| open.waiting(ring) + slots(ring) > 0))
         })
+    }
+
+    /// What the kernel counted at each ring of a device that is wanted, former sockets included; see [`Device::statistics`].
+    pub(crate) fn statistics(&self, place: usize) -> Vec<(Ring, Statistics)> {
+        let Some(device) = self.devices.get(place) else { return Vec::new() };
+        let rings = Ring::ALL.into_iter().zip(device.config.rx).zip(device.former);
+        let wanted = rings.filter(|((_, entries), _)| *entries > 0);
+        let of = |((ring, _), mut sum): ((Ring, u32), Statistics)| {
+            sum += device.sockets.as_ref().and_then(|open| open.statistics(ring)).unwrap_or_default();
+            sum +=
+                self.crossing.as_ref().map(|crossing| crossing.statistics(place, ring)).unwrap_or_default();
+            (ring, sum)
+        };
+        wanted.map(of).collect()
     }
 
     // ------------------------------------------------------------------ sending
@@ -366,20 +410,26 @@ impl Xdp {
         sockets.is_some_and(|open| open.room() > 0)
     }
 
-    /// Puts an Ethernet frame on a device.
+    /// Puts an Ethernet frame on a device. One that is patient may wait for a page there; it overtakes none of its kind.
     pub(crate) fn put(
         &mut self,
         place: usize,
         buffer: StaticBuffer,
-        start: usize,
-        end: usize,
+        (start, end): (usize, usize),
+        is_patient: bool,
     ) -> Result<(), StaticBuffer> {
+        let waits = self.devices.get(place).is_none_or(|device| device.unsent_patient);
+        if let Some(crossing) = self.crossing.as_mut().filter(|_| is_patient) {
+            if !waits && crossing.put(place, buffer.get(start..end).unwrap_or_default()) {
+                drop(self.pool.adopt(buffer, 0, 0));
+                return Ok(());
+            }
+            if crossing.holds_some(place) {
+                self.take_all_back();
+            }
+        }
         let Some(device) = self.devices.get_mut(place) else { return Err(buffer) };
-        let Some(open) = &mut device.sockets else { return Err(buffer) };
-        open.send(&mut self.umem, buffer, start, end)?;
-        device.unsent = true;
-        device.in_flight += 1;
-        Ok(())
+        device.send(&mut self.umem, buffer, (start, end), is_patient)
     }
 
     /// Sends what was put on a device.
@@ -388,11 +438,13 @@ impl Xdp {
         let Some(open) = &mut device.sockets else { return };
         // A device that is gone is found by the next look; its frames come back then.
         device.unsent = open.kick().is_ok_and(|remaining| remaining > 0);
+        device.unsent_patient &= device.unsent;
         device.complete(&mut self.umem, &self.pool);
     }
 
-    /// Sends what is left of earlier batches, and takes back what has left.
-    pub(crate) fn finish(&mut self) {
+    /// Sends what is left of earlier batches, or has waited long enough for a page, and takes back what has left.
+    pub(crate) fn finish(&mut self, now: Instant) {
+        self.send_what_waited(now);
         for place in 0..self.devices.len() {
             let Some(device) = self.devices.get_mut(place) else { return };
             if device.unsent {
@@ -432,11 +484,28 @@ impl XdpDevice {
             sockets: None,
             former: ByRing::default(),
             unsent: false,
+            unsent_patient: false,
             in_flight: 0,
             addresses: Vec::new(),
             reopen: false,
             refusal_told: false,
         }
+    }
+
+    /// Puts a frame into the ring.
+    pub(crate) fn send(
+        &mut self,
+        umem: &mut Umem,
+        buffer: StaticBuffer,
+        (start, end): (usize, usize),
+        is_patient: bool,
+    ) -> Result<(), StaticBuffer> {
+        let Some(open) = &mut self.sockets else { return Err(buffer) };
+        open.send(umem, buffer, start, end)?;
+        self.unsent = true;
+        self.unsent_patient |= is_patient;
+        self.in_flight += 1;
+        Ok(())
     }
 
     /// Takes back what has left.
@@ -452,31 +521,22 @@ impl XdpDevice {
             *former += open.statistics(ring).unwrap_or_default();
         }
         open.close(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
-        self.unsent = false;
+        (self.unsent, self.unsent_patient) = (false, false);
         self.in_flight = 0;
-    }
-
-    /// What the kernel counted at the sockets of each ring that is wanted, former ones included; see [`Device::statistics`].
-    pub(crate) fn statistics(&self) -> Vec<(Ring, Statistics)> {
-        let rings = Ring::ALL.into_iter().zip(self.config.rx).zip(self.former);
-        let wanted = rings.filter(|((_, entries), _)| *entries > 0);
-        let of = |((ring, _), mut sum): ((Ring, u32), Statistics)| {
-            sum += self.sockets.as_ref().and_then(|open| open.statistics(ring)).unwrap_or_default();
-            (ring, sum)
-        };
-        wanted.map(of).collect()
     }
 }
 
 /// Gives frames of the pool to the fill ring, but for those that the machines need.
 fn fill(open: &mut Device, umem: &mut Umem, pool: &FramePool) {
-    let reserve = RESERVE.min(pool.capacity() / 4);
-    open.refill(umem, || {
-        if pool.free() <= reserve {
-            return None;
-        }
-        pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
-    });
+    open.refill(umem, || spare_buffer(pool));
+}
+
+/// A buffer of the pool, but for those that the machines need.
+pub(crate) fn spare_buffer(pool: &FramePool) -> Option<StaticBuffer> {
+    if pool.free() <= RESERVE.min(pool.capacity() / 4) {
+        return None;
+    }
+    pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
 }
 
 /// What the refusal of a socket means.

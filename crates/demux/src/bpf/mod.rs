@@ -14,7 +14,8 @@ pub use mapped::{MappedArray, Shared};
 use aya::maps::{Array, HashMap, Map, MapData, PerCpuArray, XskMap};
 use aya::programs::links::FdLink;
 use aya::programs::{
-    Program, ProgramFd, SkReuseport, SocketFilter, TestRun as _, TestRunAttrs, TestRunOptions, Xdp,
+    Program, ProgramFd, RawTracePoint, SkReuseport, SocketFilter, TestRun as _, TestRunAttrs, TestRunOptions,
+    Xdp,
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -213,6 +214,21 @@ impl Object {
         let link = program.take_link(id).map_err(|error| Error::of_program(name, error))?;
         // What is no link of the kernel's is detached by being dropped here.
         FdLink::try_from(link).map(|link| Attachment { _link: link }).map_err(|_| Error::NoLink)
+    }
+
+    /// Has a program run at a tracepoint of the kernel, for as long as the object lives.
+    ///
+    /// # Errors
+    /// [`Error::NoSuch`], [`Error::Refused`], [`Error::NoCapability`].
+    pub fn attach_raw_tracepoint(&mut self, name: &str, tracepoint: &str) -> Result<(), Error> {
+        let missing = self.no_such("program for a tracepoint", name);
+        let Some(program) = self.object.program_mut(name) else { return Err(missing) };
+        let Ok(program) = <&mut RawTracePoint>::try_from(program) else { return Err(missing) };
+        let of_program = |error| Error::of_program(name, error);
+        if program.fd().is_err() {
+            program.load().map_err(of_program)?;
+        }
+        program.attach(tracepoint).map(|_| ()).map_err(of_program)
     }
 
     fn socket_filter(&mut self, name: &str) -> Result<&mut SocketFilter, Error> {

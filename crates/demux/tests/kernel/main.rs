@@ -5,6 +5,7 @@
 mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
+mod exchange;
 mod life;
 mod loading;
 mod rings;
@@ -30,6 +31,13 @@ const CASES: &[Case] = &[
     ("agreement::filter_and_model_agree", KERNEL, agreement::filter_and_model_agree),
     ("rings::uplink_arrives_by_ring", KERNEL, rings::uplink_arrives_by_ring),
     ("rings::downlink_arrives_by_ring", KERNEL, rings::downlink_arrives_by_ring),
+    ("exchange::what_arrives_is_in_its_slot", KERNEL, exchange::what_arrives_is_in_its_slot),
+    ("exchange::a_page_leaves_with_the_next_frame", KERNEL, exchange::a_page_leaves_with_the_next_frame),
+    (
+        "exchange::what_no_page_comes_for_is_taken_back",
+        KERNEL,
+        exchange::what_no_page_comes_for_is_taken_back,
+    ),
     ("sockets::steered_by_ring", KERNEL, sockets::steered_by_ring),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),

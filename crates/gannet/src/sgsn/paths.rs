@@ -151,6 +151,10 @@ pub fn counters(access: &Access<'_>, out: &mut String) {
     let frames = |pick: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(pick).sum::<u64>();
     let _ = writeln!(out, "sent_by_frame {}", frames(|socket| socket.by_frame));
     let _ = writeln!(out, "sent_by_kernel {}", frames(|socket| socket.by_kernel));
+    if let Some((carried, refused)) = path.exchanged {
+        let _ = writeln!(out, "sent_in_pages {carried}");
+        let _ = writeln!(out, "pages_refused {refused}");
+    }
     let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
     let _ = writeln!(out, "frames_with_kernel {held}");
 }
@@ -175,6 +179,9 @@ pub fn show(access: &Access<'_>, out: &mut String) {
         }
         let polls = if socket.polls { ", polled" } else { "" };
         let _ = writeln!(out, ", NAPI {}{polls}", socket.napi);
+    }
+    if let Some((carried, refused)) = path.exchanged {
+        let _ = writeln!(out, "{carried} frames left in pages of what arrived, {refused} were refused");
     }
     for device in &path.devices {
         let state = if device.is_there { "in use" } else { "away" };

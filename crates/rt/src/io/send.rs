@@ -1,6 +1,7 @@
 //! Sending: datagrams wait for the end of a slice of work and go in batches, by the kernel's UDP or as whole frames.
 
 use super::{Arrival, Binding, Endpoint, Io, Kind, Origin};
+use crate::crossing::Crossing;
 use crate::ether::HEADERS;
 use crate::messages::BATCH;
 use crate::output::Way;
@@ -90,8 +91,11 @@ impl Io {
         })
     }
 
-    /// True where sending what waits takes long.
+    /// True where sending what waits takes long; not so where it waits for the pages that the next poll finds.
     pub(crate) fn has_much_to_send(&self) -> bool {
+        if self.xdp.as_ref().and_then(|xdp| xdp.crossing.as_ref()).is_some_and(Crossing::is_on) {
+            return false;
+        }
         self.unsent.iter().any(|index| self.queue_at(*index).is_some_and(|queue| queue.len() >= PART / 4))
     }
 
@@ -115,7 +119,7 @@ impl Io {
             _ => false,
         });
         if let Some(xdp) = &mut self.xdp {
-            xdp.finish();
+            xdp.finish(self.now);
             xdp.refill();
         }
         self.refill();
@@ -166,13 +170,14 @@ impl Io {
                 udp.queue.push_front(to, frame);
                 break Stopped::Kernel(1);
             }
+            let is_patient = frame.is_patient();
             match frame.into_static() {
                 Ok((buffer, start, end)) => {
                     if let (Some(recorder), Some(interface)) = (recorder.as_mut(), udp.record) {
                         let payload = buffer.get(start + HEADERS..end).unwrap_or_default();
                         recorder.udp(interface, at_ns, Direction::Out, (udp.local.towards(to), to), payload);
                     }
-                    if let Err(buffer) = xdp.put(place, buffer, start, end) {
+                    if let Err(buffer) = xdp.put(place, buffer, (start, end), is_patient) {
                         // There was room a moment ago: the device has gone, and the frame goes with it.
                         drop(frames.adopt(buffer, 0, 0));
                     }

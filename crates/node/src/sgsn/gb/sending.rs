@@ -110,8 +110,9 @@ impl Sgsn {
         cell: Cell,
         (class, precedence): (Class, Precedence),
         meta: Meta,
-        frame: Frame,
+        mut frame: Frame,
     ) -> Option<(u32, Pdu<Meta>)> {
+        frame.set_patient(class == Class::BestEffort);
         let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
             return None;

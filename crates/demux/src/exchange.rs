@@ -1,0 +1,305 @@
+//! The user side of `bpf/exchange.h`: what arrives at Gn comes in slots of a map, and the pages that it came in leave
+//! through Gb with the frames that this process has finished.
+//!
+//! Every queue is an array of places that are empty or not; who finds a place as it needs it may use it, and shows by
+//! changing it that it is done. So the octets of a slot belong to one side at a time:
+//!
+//! ```text
+//! free ──refill──► fill ──► program ──► ring of its class ──receive──► free
+//! put ──► out ──► program, when the next packet arrives ──► Gb
+//!          └──────────► take_back, where none arrives
+//! ```
+#![expect(unsafe_code, reason = "octets that are shared with the kernel's program")]
+
+use crate::bpf::{MappedArray, Object, Shared};
+use crate::device::Received;
+use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, RINGS, Ring};
+use crate::rules::Error;
+use crate::xsk::Statistics;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
+
+/// Entries of the ring of a class.
+const RING: usize = 4096;
+/// Slots for what arrives, and entries of the queue of those that are empty.
+const ARRIVING: usize = 4096;
+/// Frames that may wait for a page.
+const OUT: usize = 512;
+/// Slots in all.
+pub(crate) const SLOTS: u32 = 4608;
+const _: () = assert!(SLOTS as usize == ARRIVING + OUT);
+/// Octets of a slot.
+const ROOM: usize = 1848;
+/// States of a slot that are no length.
+const EMPTY: u64 = 0;
+const BUSY: u64 = 1 << 16;
+const TAKEN: u64 = 1 << 17;
+
+#[derive(Debug)]
+#[repr(C)]
+struct Slot {
+    state: AtomicU64,
+    octets: [AtomicU8; ROOM],
+}
+
+#[derive(Debug)]
+#[repr(C)]
+struct State {
+    gn: AtomicU32,
+    gb: AtomicU32,
+    cpu: AtomicU32,
+    fill_next: AtomicU32,
+    out_next: AtomicU32,
+    ring_next: [AtomicU32; RINGS as usize],
+    refused: AtomicU32,
+    ring_full: [AtomicU64; RINGS as usize],
+    fill_empty: AtomicU64,
+    carried: AtomicU64,
+    fill: [AtomicU64; ARRIVING],
+    ring: [[AtomicU64; RING]; RINGS as usize],
+}
+
+// SAFETY: `repr(C)`, atomic integers alone, each at a multiple of its size with nothing between them.
+unsafe impl Shared for Slot {}
+// SAFETY: as above.
+unsafe impl Shared for State {}
+
+const _: () =
+    assert!(size_of::<Slot>() == 8 + ROOM && ROOM.is_multiple_of(8) && ROOM >= METADATA_LEN + FRAME_MAX);
+
+impl Slot {
+    /// Copies out of the slot as much as there is room for.
+    fn read(&self, to: &mut [u8]) {
+        let Some(octets) = self.octets.get(..to.len()) else { return };
+        // SAFETY: as many octets as `to` has, of atomics that may be read through a plain pointer while the slot is this
+        // side's: the queues say so.
+        unsafe { core::ptr::copy_nonoverlapping(octets.as_ptr().cast(), to.as_mut_ptr(), to.len()) };
+    }
+
+    /// Copies into the slot.
+    fn write(&self, from: &[u8]) {
+        let Some(octets) = self.octets.get(..from.len()) else { return };
+        let to = octets.as_ptr().cast::<u8>().cast_mut();
+        // SAFETY: as above; atomics may be written through a shared reference.
+        unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len()) };
+    }
+}
+
+/// Pages of what arrives, exchanged for frames that leave.
+#[derive(Debug)]
+pub struct Exchange {
+    slots: MappedArray<Slot>,
+    states: MappedArray<State>,
+    /// Slots that neither side uses; those used last are used first.
+    free: Vec<u64>,
+    /// Those that the program has, empty or in a ring.
+    filled: usize,
+    /// How many empty ones it is to have.
+    empty: usize,
+    fill_at: usize,
+    ring_at: ByRing<u32>,
+    /// The oldest frame that may wait for a page, and where the next one goes.
+    out_from: usize,
+    out_at: usize,
+}
+
+impl Exchange {
+    pub(crate) fn new(object: &Object, empty: u32) -> Result<Self, Error> {
+        let mut this = Self {
+            slots: object.mapped_array("slots")?,
+            states: object.mapped_array("exchanges")?,
+            free: (1..=ARRIVING as u64).rev().collect(),
+            filled: 0,
+            empty: (empty as usize).min(ARRIVING),
+            fill_at: 0,
+            ring_at: [0; RINGS as usize],
+            out_from: 0,
+            out_at: 0,
+        };
+        this.refill();
+        Ok(this)
+    }
+
+    fn state(&self) -> Option<&State> {
+        self.states.get(0)
+    }
+
+    // ------------------------------------------------------------------ beginning and end
+
+    /// From now on pages of what arrives at `gn` leave through `gb`, which must take redirected frames.
+    pub fn open(&self, gn: u32, gb: u32) {
+        if let Some(state) = self.state() {
+            state.gb.store(gb, Relaxed);
+            state.gn.store(gn, Release);
+        }
+    }
+
+    /// What arrives goes to the sockets again, and nothing leaves in its pages.
+    pub fn close(&self) {
+        if let Some(state) = self.state() {
+            state.gn.store(0, Relaxed);
+            state.gb.store(0, Release);
+        }
+    }
+
+    /// Do pages leave? No longer, once the device has refused one.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state().is_some_and(|state| state.gb.load(Relaxed) != 0)
+    }
+
+    // ------------------------------------------------------------------ arriving
+
+    /// Packets that wait in a ring.
+    #[must_use]
+    pub fn waiting(&self, ring: Ring) -> u32 {
+        let came = self.state().and_then(|state| state.ring_next.get(ring as usize));
+        let taken = self.ring_at.get(ring as usize).copied().unwrap_or(0);
+        came.map_or(0, |came| came.load(Relaxed).wrapping_sub(taken))
+    }
+
+    /// Takes up to `max` packets of a ring, each into the buffer that `buffer` gives it, until that has none.
+    pub fn receive(
+        &mut self,
+        ring: Ring,
+        max: usize,
+        mut buffer: impl FnMut() -> Option<StaticBuffer>,
+        mut take: impl FnMut(Received),
+    ) -> usize {
+        let Self { slots, states, free, ring_at, .. } = self;
+        let queue = states.get(0).and_then(|state| state.ring.get(ring as usize));
+        let (Some(queue), Some(at)) = (queue, ring_at.get_mut(ring as usize)) else { return 0 };
+        let mut count = 0;
+        while count < max {
+            let Some(place) = queue.get(*at as usize % RING) else { break };
+            let number = place.load(Acquire);
+            if number == 0 {
+                break;
+            }
+            let Some(buffer) = buffer() else { break };
+            let slot = usize::try_from(number - 1).ok().and_then(|index| slots.get(index));
+            if let Some(slot) = slot {
+                let len = usize::try_from(slot.state.load(Relaxed)).map_or(0, |len| len.min(FRAME_MAX));
+                let start = FRAME_SIZE - FRAME_MAX;
+                if let Some(to) = buffer.get_mut(start - METADATA_LEN..start + len) {
+                    slot.read(to);
+                }
+                take(Received { buffer, start, end: start + len });
+            }
+            place.store(0, Release);
+            *at = at.wrapping_add(1);
+            count += 1;
+            free.push(number);
+        }
+        self.filled = self.filled.saturating_sub(count);
+        count
+    }
+
+    /// Gives empty slots to the program, until it has as many as it is to have beside those that wait in rings.
+    pub fn refill(&mut self) {
+        let waiting: u32 = Ring::ALL.into_iter().map(|ring| self.waiting(ring)).sum();
+        let Some(state) = self.states.get(0) else { return };
+        while self.filled < self.empty + waiting as usize {
+            let Some(place) = state.fill.get(self.fill_at % ARRIVING) else { return };
+            if place.load(Acquire) != 0 {
+                return;
+            }
+            let Some(number) = self.free.pop() else { return };
+            place.store(number, Release);
+            self.fill_at += 1;
+            self.filled += 1;
+        }
+    }
+
+    // ------------------------------------------------------------------ leaving
+
+    /// Puts an Ethernet frame behind the others that wait for a page; false where there is no room for it.
+    #[must_use]
+    pub fn put(&mut self, frame: &[u8]) -> bool {
+        while self.out_from < self.out_at && self.state_of(self.out_from) == Some(EMPTY) {
+            self.out_from += 1;
+        }
+        let is_full = self.out_at - self.out_from >= OUT;
+        let Some(slot) = self.slots.get(ARRIVING + self.out_at % OUT) else { return false };
+        if is_full || frame.is_empty() || frame.len() > FRAME_MAX || slot.state.load(Acquire) != EMPTY {
+            return false;
+        }
+        slot.write(frame);
+        slot.state.store(frame.len() as u64, Release);
+        self.out_at += 1;
+        true
+    }
+
+    /// True where no frame waits for a page.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        (self.out_from..self.out_at).all(|position| matches!(self.state_of(position), Some(EMPTY | TAKEN)))
+    }
+
+    fn state_of(&self, position: usize) -> Option<u64> {
+        self.slots.get(ARRIVING + position % OUT).map(|slot| slot.state.load(Acquire))
+    }
+
+    /// Where the next frame will stand among all that were put.
+    #[must_use]
+    pub const fn position(&self) -> usize {
+        self.out_at
+    }
+
+    /// Takes back those of the frames before a position for which no page has come, in their order, each into the buffer that
+    /// `buffer` gives it, from its first octet on; `take` gets their lengths too. Those stay for which there is no buffer.
+    pub fn take_back(
+        &mut self,
+        before: usize,
+        mut buffer: impl FnMut() -> Option<StaticBuffer>,
+        mut take: impl FnMut(StaticBuffer, usize),
+    ) {
+        while self.out_from < before.min(self.out_at) {
+            let Some(slot) = self.slots.get(ARRIVING + self.out_from % OUT) else { return };
+            let state = slot.state.load(Acquire);
+            // The program has come as far as this at the least, or will; what it has in its hands leaves.
+            if state != EMPTY && state != TAKEN && state != BUSY {
+                let Some(to) = buffer() else { return };
+                if slot.state.compare_exchange(state, BUSY, AcqRel, Relaxed).is_ok() {
+                    let len = usize::try_from(state).map_or(0, |len| len.min(FRAME_MAX));
+                    if let Some(to) = to.get_mut(..len) {
+                        slot.read(to);
+                    }
+                    slot.state.store(TAKEN, Release);
+                    take(to, len);
+                } else {
+                    take(to, 0);
+                }
+            }
+            self.out_from += 1;
+        }
+    }
+
+    // ------------------------------------------------------------------ watching
+
+    /// Frames that left in pages of what arrived.
+    #[must_use]
+    pub fn carried(&self) -> u64 {
+        self.state().map_or(0, |state| state.carried.load(Relaxed))
+    }
+
+    /// Of these, those that the device refused.
+    #[must_use]
+    pub fn refused(&self) -> u32 {
+        self.state().map_or(0, |state| state.refused.load(Relaxed))
+    }
+
+    /// What a ring has lost, as a socket's statistics would say it; the lack of empty slots stands with the last ring.
+    #[must_use]
+    pub fn statistics(&self, ring: Ring) -> Statistics {
+        let Some(state) = self.state() else { return Statistics::default() };
+        let full = state.ring_full.get(ring as usize);
+        let lacked = if ring == Ring::BestEffort { state.fill_empty.load(Relaxed) } else { 0 };
+        Statistics {
+            rx_ring_full: full.map_or(0, |full| full.load(Relaxed)),
+            rx_fill_ring_empty: lacked,
+            ..Statistics::default()
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Pages of what arrives at Gn that leave through Gb: see [`gannet_demux::exchange`]. Here is when that is done, and what
+//! becomes of a frame that no page comes for.
+//!
+//! A node that has time sends at once, through its socket. One that has hardly any left lets its frames wait for what arrives
+//! next, which costs it a third of a microsecond less for each: the busier it is, the more it does. What
+//! no page comes for, since nothing more arrives, goes through the socket a little later. Only what is patient waits at all
+//! ([`gannet_proto::frame::Frame::set_patient`]), and overtakes none of its kind: all of it that waits has left before any of
+//! it goes through the socket. Nor does a packet overtake another where the way in changes.
+
+use crate::busy::BusyPoll;
+use crate::netlink::Netdev;
+use crate::xdp::{LOOK_EVERY, Xdp, spare_buffer};
+use gannet_demux::Ring;
+use gannet_demux::device::{Device, Received};
+use gannet_demux::exchange::Exchange;
+use gannet_demux::xsk::Statistics;
+use gannet_proto::frame::FramePool;
+use gannet_proto::time::{Duration, Instant};
+
+/// How often is asked how busy the loop was.
+const SPAN: Duration = Duration::from_millis(2);
+/// Of that time it had nothing to do for less than one part in so many, before pages are exchanged; and for more than one in
+/// so many, before they are not: the loop has more time by exchanging them.
+const IDLE_BEFORE: u64 = 8;
+const IDLE_AFTER: u64 = 2;
+/// How long a frame waits for a page at the least where none comes, and half of what it waits at the most: a generator's batch
+/// is so long under way, and so is a turn.
+const HOLD: Duration = Duration::from_micros(150);
+/// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// The exchange with the two devices that it joins.
+pub(crate) struct Crossing {
+    exchange: Exchange,
+    /// Places in the table of devices.
+    gn: usize,
+    gb: Option<usize>,
+    /// Their indices, where both were able to at the last look.
+    ends: Option<(u32, u32)>,
+    is_on: bool,
+    /// When it was asked last how busy the loop was, and for how long it has had nothing to do since.
+    asked_at: Instant,
+    idle: Duration,
+    /// When the last turn began, and whether there was something to do in it.
+    turn_at: Instant,
+    had_some: bool,
+    /// Up to where frames have waited since then.
+    waited: usize,
+    waiting_since: Instant,
+    look_at: Instant,
+    netdev: Option<Netdev>,
+}
+
+impl Crossing {
+    /// Does a loop that receives like this never sleep? Nothing that comes in slots wakes it.
+    pub(crate) const fn fits(mode: BusyPoll) -> bool {
+        matches!(mode, BusyPoll::Always)
+    }
+
+    /// For what arrives at the device at this place of the table.
+    pub(crate) fn new(exchange: Exchange, gn: usize) -> Self {
+        Self {
+            exchange,
+            gn,
+            gb: None,
+            ends: None,
+            is_on: false,
+            asked_at: Instant::ZERO,
+            idle: Duration::ZERO,
+            turn_at: Instant::ZERO,
+            had_some: false,
+            waited: 0,
+            waiting_since: Instant::ZERO,
+            look_at: Instant::ZERO,
+            netdev: Netdev::open().ok(),
+        }
+    }
+
+    /// What is sent leaves through this device.
+    pub(crate) fn towards(&mut self, gb: usize) {
+        if gb != self.gn && self.gb.is_none() {
+            self.gb = Some(gb);
+            self.look_at = Instant::ZERO;
+        }
+    }
+
+    pub(crate) const fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    pub(crate) const fn concerns(&self, place: usize) -> bool {
+        place == self.gn || self.is_to(place)
+    }
+
+    const fn is_to(&self, place: usize) -> bool {
+        matches!(self.gb, Some(gb) if gb == place)
+    }
+
+    /// Looks at both devices again soon: one of them is being closed.
+    pub(crate) fn close(&mut self) {
+        self.ends = None;
+        self.look_at = Instant::ZERO;
+        self.switch(false);
+    }
+
+    fn switch(&mut self, on: bool) {
+        self.is_on = match self.ends.filter(|_| on) {
+            Some((gn, gb)) => {
+                self.exchange.open(gn, gb);
+                true
+            }
+            None => {
+                self.exchange.close();
+                false
+            }
+        };
+    }
+
+    /// A turn that began at `now` is nearly over; was there something to do in it?
+    fn follow(&mut self, now: Instant, had_some: bool) {
+        if self.is_on && !self.exchange.is_open() {
+            // The device has refused a page, and is asked again later, whatever it says.
+            self.close();
+            self.look_at = now + LOOK_EVERY;
+            return;
+        }
+        let turn = now.since(self.turn_at);
+        if !core::mem::replace(&mut self.had_some, had_some) {
+            self.idle = Duration(self.idle.0 + turn.0);
+        }
+        self.turn_at = now;
+        let span = now.since(self.asked_at);
+        if span < SPAN {
+            return;
+        }
+        let idle = core::mem::replace(&mut self.idle, Duration::ZERO);
+        self.asked_at = now;
+        if self.is_on && idle.0 * IDLE_AFTER > span.0 {
+            self.switch(false);
+        } else if !self.is_on && idle.0 * IDLE_BEFORE < span.0 {
+            self.switch(true);
+        }
+    }
+
+    /// Takes packets of a ring of this device, like [`Device::receive`].
+    pub(crate) fn receive(
+        &mut self,
+        place: usize,
+        ring: Ring,
+        max: usize,
+        pool: &FramePool,
+        take: impl FnMut(Received),
+    ) -> usize {
+        if place == self.gn { self.exchange.receive(ring, max, || spare_buffer(pool), take) } else { 0 }
+    }
+
+    pub(crate) fn refill(&mut self) {
+        if self.is_on {
+            self.exchange.refill();
+        }
+    }
+
+    /// Packets that wait in a ring of this device.
+    pub(crate) fn waiting(&self, place: usize, ring: Ring) -> u32 {
+        if place == self.gn { self.exchange.waiting(ring) } else { 0 }
+    }
+
+    /// Puts a frame where the next page that comes takes it; false where it has to go otherwise.
+    pub(crate) fn put(&mut self, place: usize, frame: &[u8]) -> bool {
+        self.is_on && self.is_to(place) && self.exchange.put(frame)
+    }
+
+    /// Does a frame wait for a page?
+    pub(crate) fn holds_some(&self, place: usize) -> bool {
+        self.is_to(place) && !self.exchange.is_clear()
+    }
+
+    /// Up to where frames are not to wait any longer.
+    fn waited(&mut self, now: Instant) -> usize {
+        let position = self.exchange.position();
+        if !self.is_on {
+            return position;
+        }
+        if now < self.waiting_since + HOLD {
+            return 0;
+        }
+        self.waiting_since = now;
+        core::mem::replace(&mut self.waited, position)
+    }
+
+    pub(crate) fn statistics(&self, place: usize, ring: Ring) -> Statistics {
+        if place == self.gn { self.exchange.statistics(ring) } else { Statistics::default() }
+    }
+
+    /// Frames that left in pages of what arrived, and pages that the device refused.
+    pub(crate) fn report(&self) -> (u64, u32) {
+        (self.exchange.carried(), self.exchange.refused())
+    }
+}
+
+impl Xdp {
+    /// Looks whether both devices can exchange pages; says what has changed.
+    pub(crate) fn look_across(&mut self, now: Instant) -> Option<bool> {
+        let crossing = self.crossing.as_mut().filter(|crossing| now >= crossing.look_at)?;
+        let index = |place: usize| {
+            let device = self.devices.get(place).filter(|device| device.sockets.is_some())?;
+            Some(device.link.index)
+        };
+        let ends = index(crossing.gn).zip(crossing.gb.and_then(index));
+        let Crossing { netdev: Some(netdev), .. } = crossing else { return None };
+        let able = ends.filter(|(_, gb)| netdev.takes_redirected(*gb).unwrap_or(false));
+        let before = core::mem::replace(&mut crossing.ends, able);
+        if crossing.is_on && able != before {
+            crossing.switch(false);
+        }
+        crossing.look_at = now + if able.is_some() { LOOK_EVERY } else { LOOK_AGAIN };
+        (able.is_some() != before.is_some()).then_some(able.is_some())
+    }
+
+    /// A turn that began at `now` is nearly over; was there something to do in it?
+    pub(crate) fn follow(&mut self, now: Instant, had_some: bool) {
+        if let Some(crossing) = &mut self.crossing {
+            crossing.follow(now, had_some);
+        }
+    }
+
+    /// Sends those frames through the socket that have waited for a page long enough.
+    pub(crate) fn send_what_waited(&mut self, now: Instant) {
+        if let Some(before) = self.crossing.as_mut().map(|crossing| crossing.waited(now)) {
+            self.take_back(before);
+        }
+    }
+
+    /// What waits for a page goes to the socket.
+    pub(crate) fn take_all_back(&mut self) {
+        self.take_back(usize::MAX);
+    }
+
+    fn take_back(&mut self, before: usize) {
+        let Self { crossing: Some(crossing), devices, umem, pool, .. } = self else { return };
+        let Some(device) = crossing.gb.and_then(|gb| devices.get_mut(gb)) else { return };
+        // What the socket has no room for waits on; with a device that is gone its frames are gone.
+        let mut room = device.sockets.as_mut().map_or(u32::MAX, Device::room);
+        let buffer = || {
+            room = room.checked_sub(1)?;
+            pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
+        };
+        crossing.exchange.take_back(before, buffer, |buffer, len| {
+            let sent = if len > 0 { device.send(umem, buffer, (0, len), true) } else { Err(buffer) };
+            if let Err(buffer) = sent {
+                drop(pool.adopt(buffer, 0, 0));
+            }
+        });
+    }
+}
