@@ -152,9 +152,10 @@ fn account(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
 fn note(said: &mut String, what: &str, step: &Step) {
     let _ = writeln!(
         said,
-        "{what}: offered {}, delivered {}, drops {:?}, ring {}, waiting {}",
+        "{what}: offered {}, delivered {} ({} in pages of what arrived), drops {:?}, ring {}, waiting {}",
         step.offered_all(),
         step.delivered_all(),
+        step.raw.get("sent_in_pages").copied().unwrap_or(0),
         step.drops,
         step.ring_losses,
         step.queued
