@@ -70,7 +70,7 @@ impl Default for LoopConfig {
             shutdown_grace: Duration::from_secs(5),
             signals: true,
             slice: Duration::from_micros(40),
-            slice_in_a_hurry: Duration::from_micros(20),
+            slice_in_a_hurry: Duration::from_micros(12),
             busy_poll: BusyPoll::Off,
             ring_frames: 0,
         }
