@@ -99,8 +99,7 @@ static __always_inline struct exchange *exchange_of(struct xdp_md *ctx)
 static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchange, struct context *flow, __u32 class,
 				     struct part pdu)
 {
-	__u8 precedence = flow->precedence;
-	__u32 ring = ring_of(class, precedence) & (RINGS - 1);
+	__u32 ring = ring_of(class, flow->precedence) & (RINGS - 1);
 	__u64 *place = &exchange->ring[ring][exchange->ring_next[ring] & (EXCHANGE_RING - 1)];
 	__u64 *fill = &exchange->fill[exchange->fill_next & (EXCHANGE_SLOTS - 1)];
 	__u64 number = *(volatile __u64 *)fill;
@@ -124,15 +123,7 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 	if (!slot)
 		return 0;
 	meta = (struct metadata *)slot->octets;
-	meta->name = flow->name;
-	meta->pdu_offset = pdu.at;
-	meta->pdu_len = pdu.len;
-	meta->class = class;
-	meta->precedence = precedence;
-	meta->shard = 0;
-	meta->ring = ring;
-	meta->llc_offset = 0;
-	meta->llc_len = 0;
+	describe(meta, flow, class, 0, pdu, (struct part){});
 	/* Within bounds already; said for the verifier. */
 	KEEP(len);
 	len &= 2047;

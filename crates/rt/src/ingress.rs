@@ -346,8 +346,11 @@ impl Io {
         if let Some(xdp) = self.xdp.as_mut().filter(|xdp| exchange && xdp.crossing.is_none())
             && let Some(program) = xdp.programs.get_mut(program)
         {
-            let exchange = program.exchange(config.empty);
-            xdp.crossing = exchange.map(|exchange| Crossing::new(exchange, place));
+            match program.exchange(config.empty) {
+                Some(Ok(exchange)) => xdp.crossing = Some(Crossing::new(exchange, place)),
+                Some(Err(why)) => self.note(Level::Info, format_args!("pages are not exchanged: {why}")),
+                None => {}
+            }
         }
         if link.rx_queues > 1 {
             let queues = link.rx_queues;

@@ -55,8 +55,11 @@ pub(crate) trait Steering {
     /// # Errors
     /// A sentence.
     fn set_sockets(&mut self, queue: u32, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), String>;
-    /// What exchanges pages of what arrives for frames that leave, where the program can.
-    fn exchange(&mut self, empty: u32) -> Option<Exchange>;
+    /// What exchanges pages of what arrives for frames that leave; `None` for a program that never does.
+    ///
+    /// # Errors
+    /// A sentence: what the machine does not permit.
+    fn exchange(&mut self, empty: u32) -> Option<Result<Exchange, String>>;
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
