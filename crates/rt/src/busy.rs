@@ -88,7 +88,7 @@ const BUDGET: i32 = 256;
 pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
 /// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many, and yet they are all that
 /// comes in a turn. What one poll leaves behind in the device's queue waits there for another turn, urgent or not.
-const BUDGET_IN_A_HURRY: i32 = 128;
+const BUDGET_IN_A_HURRY: i32 = 32;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 
@@ -136,6 +136,8 @@ pub(crate) struct Poller {
     idle: u32,
     /// When it was polled last.
     polled_at: Instant,
+    /// The last poll found as much as it may: there is more.
+    pub(crate) is_full: bool,
 }
 
 /// A value below `/sys/class/net` that is put back when this is dropped.
@@ -210,9 +212,14 @@ impl Busy {
     pub(crate) fn poll_took(&mut self, now: Instant, index: usize, time: Duration, seen: Option<u64>) {
         self.polls += 1;
         self.least_ns = self.least_ns.min(time.0);
+        let budget = u64::from(self.budget().unsigned_abs());
         let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) else { return };
         let found = match seen {
-            Some(seen) => core::mem::replace(&mut poller.seen, seen) != seen,
+            Some(seen) => {
+                let count = seen - core::mem::replace(&mut poller.seen, seen);
+                poller.is_full = count >= budget;
+                count > 0
+            }
             None => time.0 >= self.empty_ns + FOUND_MIN_NS,
         };
         poller.asked(now, found);
@@ -324,7 +331,7 @@ impl Busy {
 
 impl Poller {
     const fn new(index: usize, program: Option<usize>) -> Self {
-        Self { index, program, seen: 0, idle: 0, polled_at: Instant::ZERO }
+        Self { index, program, seen: 0, idle: 0, polled_at: Instant::ZERO, is_full: false }
     }
 
     fn asked(&mut self, now: Instant, found: bool) {

@@ -80,6 +80,8 @@ impl Default for LoopConfig {
 /// While there is work, the poll is asked only every so many turns, or after so long: it costs as much as some packets.
 const TURNS_PER_POLL: u32 = 16;
 const POLL_EVERY: Duration = Duration::from_micros(100);
+/// Polls of a turn in a hurry beside the first: what a device's queue holds is seen.
+const POLLS_IN_A_HURRY: usize = 8;
 /// How soon frames that a device did not take are offered again.
 const OFFER_AGAIN: Duration = Duration::from_micros(100);
 
@@ -334,6 +336,13 @@ impl EventLoop {
             // It leaves before the rest is looked at.
             self.work(false, Some(Duration::ZERO));
             self.io.flush();
+        }
+        for _ in 0..POLLS_IN_A_HURRY {
+            let Some(urgent) = hurry.then(|| self.io.poll_on()).flatten() else { break };
+            if urgent {
+                self.work(false, Some(Duration::ZERO));
+                self.io.flush();
+            }
         }
         self.io.receive_rest(hurry);
         for driver in &mut self.drivers {

@@ -94,6 +94,28 @@ impl Io {
         urgent > 0
     }
 
+    /// Polls those devices once more that had more than one poll takes, and says whether something urgent has come.
+    pub(crate) fn poll_on(&mut self) -> Option<bool> {
+        let began = self.clock.now();
+        let mut polled = false;
+        for position in 0..self.busy.pollers.len() {
+            let poller = self.busy.pollers.get(position).copied();
+            if let Some(poller) = poller.filter(|poller| poller.is_full) {
+                polled = true;
+                if self.receive(poller.index) {
+                    self.ready(poller.index, true, false);
+                }
+            }
+        }
+        if !polled {
+            return None;
+        }
+        self.busy.polled(began, self.clock.now());
+        let urgent = self.receive_classified(&URGENT, false);
+        self.busy.found(urgent);
+        Some(urgent > 0)
+    }
+
     /// Takes what the rings have besides.
     pub(crate) fn receive_rest(&mut self, hurry: bool) {
         let count = self.receive_classified(&PATIENT, hurry);
