@@ -88,7 +88,7 @@ const BUDGET: i32 = 256;
 pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
 /// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many, and yet they are all that
 /// comes in a turn. What one poll leaves behind in the device's queue waits there for another turn, urgent or not.
-const BUDGET_IN_A_HURRY: i32 = 32;
+const BUDGET_IN_A_HURRY: i32 = 16;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 
