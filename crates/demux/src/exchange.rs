@@ -214,17 +214,20 @@ impl Exchange {
 
     // ------------------------------------------------------------------ leaving
 
+    /// Is there room for one more frame that waits for a page?
+    #[must_use]
+    pub fn has_room(&mut self) -> bool {
+        let is_full = self.out_at - self.oldest() >= OUT;
+        !is_full && self.state_of(self.out_at) == Some(EMPTY)
+    }
+
     /// Puts an Ethernet frame behind the others that wait for a page; false where there is no room for it.
     #[must_use]
     pub fn put(&mut self, frame: &[u8]) -> bool {
-        while self.out_from < self.out_at && self.state_of(self.out_from) == Some(EMPTY) {
-            self.out_from += 1;
-        }
-        let is_full = self.out_at - self.out_from >= OUT;
-        let Some(slot) = self.slots.get(ARRIVING + self.out_at % OUT) else { return false };
-        if is_full || frame.is_empty() || frame.len() > FRAME_MAX || slot.state.load(Acquire) != EMPTY {
+        if frame.is_empty() || frame.len() > FRAME_MAX || !self.has_room() {
             return false;
         }
+        let Some(slot) = self.slots.get(ARRIVING + self.out_at % OUT) else { return false };
         slot.write(frame);
         slot.state.store(frame.len() as u64, Release);
         self.out_at += 1;
@@ -233,8 +236,16 @@ impl Exchange {
 
     /// True where no frame waits for a page.
     #[must_use]
-    pub fn is_clear(&self) -> bool {
-        (self.out_from..self.out_at).all(|position| matches!(self.state_of(position), Some(EMPTY | TAKEN)))
+    pub fn is_clear(&mut self) -> bool {
+        self.oldest() == self.out_at
+    }
+
+    /// The oldest frame that still waits, or where the next one goes.
+    fn oldest(&mut self) -> usize {
+        while self.out_from < self.out_at && matches!(self.state_of(self.out_from), Some(EMPTY | TAKEN)) {
+            self.out_from += 1;
+        }
+        self.out_from
     }
 
     fn state_of(&self, position: usize) -> Option<u64> {

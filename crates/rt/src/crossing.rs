@@ -184,8 +184,13 @@ impl Crossing {
         self.is_on && self.is_to(place) && self.exchange.put(frame)
     }
 
+    /// Would [`Crossing::put`] take a frame?
+    pub(crate) fn has_room(&mut self, place: usize) -> bool {
+        self.is_on && self.is_to(place) && self.exchange.has_room()
+    }
+
     /// Does a frame wait for a page?
-    pub(crate) fn holds_some(&self, place: usize) -> bool {
+    pub(crate) fn holds_some(&mut self, place: usize) -> bool {
         self.is_to(place) && !self.exchange.is_clear()
     }
 

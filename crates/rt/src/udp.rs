@@ -207,6 +207,8 @@ impl LocalAddress {
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     waiting: VecDeque<(SocketAddr, Frame)>,
+    /// So many of the first are not patient, and go before those that are ([`Frame::is_patient`]).
+    urgent: usize,
     max: usize,
     /// The kernel took nothing at the last try; it will say when it does again.
     pub(crate) blocked: bool,
@@ -241,7 +243,7 @@ fn refusal(error: &io::Error, tries: u8) -> Refusal {
 
 impl SendQueue {
     pub(crate) fn new(max: usize) -> Self {
-        Self { waiting: VecDeque::with_capacity(max.min(4096)), max: max.max(1), blocked: false }
+        Self { waiting: VecDeque::with_capacity(max.min(4096)), urgent: 0, max: max.max(1), blocked: false }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -257,12 +259,17 @@ impl SendQueue {
         self.waiting.len() * 2 >= self.max
     }
 
-    /// Puts a datagram at the end, unless the queue is full.
+    /// Puts a datagram at the end, or before the first that is patient where it is not, unless the queue is full.
     pub(crate) fn push(&mut self, to: SocketAddr, frame: Frame) -> Result<(), Drop> {
         if self.is_full() {
             return Err(Drop::RtSendQueueFull);
         }
-        self.waiting.push_back((to, frame));
+        if frame.is_patient() {
+            self.waiting.push_back((to, frame));
+        } else {
+            self.waiting.insert(self.urgent, (to, frame));
+            self.urgent += 1;
+        }
         Ok(())
     }
 
@@ -278,11 +285,13 @@ impl SendQueue {
 
     /// Takes the first datagram.
     pub(crate) fn pop(&mut self) -> Option<(SocketAddr, Frame)> {
+        self.urgent = self.urgent.saturating_sub(1);
         self.waiting.pop_front()
     }
 
-    /// Puts a datagram back in front.
+    /// Puts a datagram back in front, from where it was taken.
     pub(crate) fn push_front(&mut self, to: SocketAddr, frame: Frame) {
+        self.urgent += usize::from(!frame.is_patient());
         self.waiting.push_front((to, frame));
     }
 
@@ -306,6 +315,7 @@ impl SendQueue {
                 Ok(count) => {
                     tries = 0;
                     limit -= count.min(limit);
+                    self.urgent = self.urgent.saturating_sub(count);
                     for (to, frame) in self.waiting.drain(..count.min(self.waiting.len())) {
                         sent(to, &frame);
                     }
@@ -318,7 +328,7 @@ impl SendQueue {
                     Refusal::Skip(drop) => {
                         tries = 0;
                         limit -= 1;
-                        if let Some((to, _)) = self.waiting.pop_front() {
+                        if let Some((to, _)) = self.pop() {
                             lost(drop, to, &error);
                         }
                     }
@@ -427,6 +437,26 @@ mod tests {
         assert_eq!(queue.push(to, pool.copy_of(&[4]).unwrap()), Err(Drop::RtSendQueueFull));
         queue.blocked = false;
         assert_eq!(flush(&mut queue, &[Ok(3)]), (vec![1, 2, 3], vec![]));
+    }
+
+    #[test]
+    fn what_is_patient_lets_the_others_go_first() {
+        let (mut queue, pool) = (queue(2, 9), FramePool::new(9));
+        let to = "192.0.2.1:9".parse().unwrap();
+        for (octet, is_patient) in [(10, true), (2, false), (11, true), (3, false)] {
+            let mut frame = pool.copy_of(&[octet]).unwrap();
+            frame.set_patient(is_patient);
+            queue.push(to, frame).unwrap();
+        }
+        let (to, frame) = queue.pop().unwrap();
+        queue.push_front(to, frame);
+        assert_eq!(flush(&mut queue, &[Ok(3), Err(libc::EAGAIN)]), (vec![0, 1, 2], vec![]));
+        queue.push(to, pool.copy_of(&[4]).unwrap()).unwrap();
+        queue.blocked = false;
+        let answers = [Ok(2), Err(libc::EMSGSIZE), Ok(1)];
+        assert_eq!(flush(&mut queue, &answers), (vec![3, 4, 11], vec![Drop::RtSendTooLong]));
+        queue.push(to, pool.copy_of(&[5]).unwrap()).unwrap();
+        assert_eq!(queue.pop().map(|(_, frame)| frame[0]), Some(5));
     }
 
     #[test]

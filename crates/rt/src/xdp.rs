@@ -402,8 +402,12 @@ impl Xdp {
         Some((&device.link, netlink))
     }
 
-    /// Can a frame be put on this device now? Where its ring is full, what it holds is sent first.
-    pub(crate) fn has_room(&mut self, place: usize) -> bool {
+    /// Can a frame be put on this device now? Where its ring is full, what it holds is sent first. What is patient waits
+    /// where too many before it wait for a page: sending them all at once would keep what is urgent waiting.
+    pub(crate) fn has_room(&mut self, place: usize, is_patient: bool) -> bool {
+        if is_patient && let Some(has_room) = self.has_room_across(place) {
+            return has_room;
+        }
         let Some(device) = self.devices.get_mut(place) else { return false };
         if device.sockets.as_mut().is_some_and(|open| open.room() > 0) {
             return true;
@@ -411,6 +415,19 @@ impl Xdp {
         self.kick(place);
         let sockets = self.devices.get_mut(place).and_then(|device| device.sockets.as_mut());
         sockets.is_some_and(|open| open.room() > 0)
+    }
+
+    /// The same for what is patient, where pages are exchanged and there is room, or something waits for a page.
+    fn has_room_across(&mut self, place: usize) -> Option<bool> {
+        if self.devices.get(place)?.unsent_patient {
+            self.kick(place);
+        }
+        let is_behind = self.devices.get(place)?.unsent_patient;
+        let crossing = self.crossing.as_mut().filter(|crossing| crossing.is_on())?;
+        if !is_behind && crossing.has_room(place) {
+            return Some(true);
+        }
+        crossing.holds_some(place).then_some(false)
     }
 
     /// Puts an Ethernet frame on a device. One that is patient may wait for a page there; it overtakes none of its kind.
@@ -427,6 +444,7 @@ impl Xdp {
                 drop(self.pool.adopt(buffer, 0, 0));
                 return Ok(());
             }
+            // Too long for a slot, or the exchange has just ended: what waits there goes first.
             if crossing.holds_some(place) {
                 self.take_all_back();
             }

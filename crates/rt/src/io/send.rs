@@ -157,12 +157,12 @@ impl Io {
                 break Stopped::Part;
             }
             left -= 1;
-            let (to, len) = (*to, frame.len());
+            let (to, len, is_patient) = (*to, frame.len(), frame.is_patient());
             let Some((link, netlink)) = xdp.link_of(place) else { break Stopped::Kernel(udp.queue.len()) };
             let Way::Frame(headers) = output.way(to, len, link, netlink, *now) else {
                 break Stopped::Kernel(0);
             };
-            if !xdp.has_room(place) {
+            if !xdp.has_room(place, is_patient) {
                 break Stopped::Full;
             }
             let Some((to, mut frame)) = udp.queue.pop() else { break Stopped::Empty };
@@ -170,7 +170,6 @@ impl Io {
                 udp.queue.push_front(to, frame);
                 break Stopped::Kernel(1);
             }
-            let is_patient = frame.is_patient();
             match frame.into_static() {
                 Ok((buffer, start, end)) => {
                     if let (Some(recorder), Some(interface)) = (recorder.as_mut(), udp.record) {
