@@ -27,7 +27,7 @@ const IDLE_BEFORE: u64 = 8;
 const IDLE_AFTER: u64 = 2;
 /// How long a frame waits for a page at the least where none comes, and half of what it waits at the most: a generator's batch
 /// is so long under way, and so is a turn.
-const HOLD: Duration = Duration::from_micros(150);
+const HOLD: Duration = Duration::from_micros(400);
 /// Of those that have waited so long, so many are sent through the socket in a turn: it takes some 13 µs.
 const AT_ONCE: usize = 16;
 /// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
