@@ -52,6 +52,8 @@ struct exchange {
 	__u32 fill_next;
 	__u32 out_next;
 	__u32 ring_next[RINGS];
+	/* Packets that may wait in each ring, EXCHANGE_RING at the most. */
+	__u32 ring_len[RINGS];
 	/* That the device took no redirected page. */
 	__u32 refused;
 	__u64 ring_full[RINGS];
@@ -100,7 +102,10 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 				     struct part pdu)
 {
 	__u32 ring = ring_of(class, flow->precedence) & (RINGS - 1);
-	__u64 *place = &exchange->ring[ring][exchange->ring_next[ring] & (EXCHANGE_RING - 1)];
+	__u32 next = exchange->ring_next[ring];
+	__u64 *place = &exchange->ring[ring][next & (EXCHANGE_RING - 1)];
+	/* Places are emptied in order: where this one is not, so many wait. */
+	__u64 *last = &exchange->ring[ring][(next - exchange->ring_len[ring]) & (EXCHANGE_RING - 1)];
 	__u64 *fill = &exchange->fill[exchange->fill_next & (EXCHANGE_SLOTS - 1)];
 	__u64 number = *(volatile __u64 *)fill;
 	__u64 len = ctx->data_end - ctx->data;
@@ -110,7 +115,7 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 
 	if (!len || len > FRAME_MAX)
 		return 0;
-	if (*(volatile __u64 *)place) {
+	if (*(volatile __u64 *)last) {
 		exchange->ring_full[ring]++;
 		return 1;
 	}
@@ -133,7 +138,7 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 	*fill = 0;
 	exchange->fill_next++;
 	__sync_lock_test_and_set(place, number);
-	exchange->ring_next[ring]++;
+	exchange->ring_next[ring] = next + 1;
 	return 1;
 }
 

@@ -20,7 +20,7 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
 
-/// Entries of the ring of a class.
+/// Entries of the ring of a class at the most.
 const RING: usize = 4096;
 /// Slots for what arrives, and entries of the queue of those that are empty.
 const ARRIVING: usize = 4096;
@@ -52,6 +52,7 @@ struct State {
     fill_next: AtomicU32,
     out_next: AtomicU32,
     ring_next: [AtomicU32; RINGS as usize],
+    ring_len: [AtomicU32; RINGS as usize],
     refused: AtomicU32,
     ring_full: [AtomicU64; RINGS as usize],
     fill_empty: AtomicU64,
@@ -105,7 +106,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn new(object: &Object, empty: u32) -> Result<Self, Error> {
+    /// With rings of these lengths, and so many empty slots.
+    pub(crate) fn new(object: &Object, rings: ByRing<u32>, empty: u32) -> Result<Self, Error> {
         let mut this = Self {
             slots: object.mapped_array("slots")?,
             states: object.mapped_array("exchanges")?,
@@ -117,6 +119,9 @@ impl Exchange {
             out_from: 0,
             out_at: 0,
         };
+        for (ring, len) in Ring::ALL.into_iter().zip(rings) {
+            this.set_length(ring, len);
+        }
         this.refill();
         Ok(this)
     }
@@ -150,6 +155,14 @@ impl Exchange {
     }
 
     // ------------------------------------------------------------------ arriving
+
+    /// From now on so many packets may wait in a ring; what is more is lost. At least one, and at most as many as there is
+    /// room for.
+    pub fn set_length(&self, ring: Ring, len: u32) {
+        if let Some(to) = self.state().and_then(|state| state.ring_len.get(ring as usize)) {
+            to.store(len.clamp(1, RING as u32), Relaxed);
+        }
+    }
 
     /// Packets that wait in a ring.
     #[must_use]

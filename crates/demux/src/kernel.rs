@@ -178,10 +178,10 @@ impl Classifier {
     ///
     /// # Errors
     /// [`Error::Kernel`] where the kernel does not tell of pages that are refused.
-    pub fn exchange(&mut self, empty: u32) -> Result<Exchange, Error> {
+    pub fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Result<Exchange, Error> {
         let object = &mut self.tables.maps.object;
         object.attach_raw_tracepoint("refused", "xdp_redirect_err")?;
-        Exchange::new(object, empty)
+        Exchange::new(object, rings, empty)
     }
 
     /// The kernel's numbers of the program and of its maps, for those who look from outside (`bpftool prog`).

@@ -346,6 +346,9 @@ impl Io {
         if core::mem::replace(&mut self.busy.hurry, hurry) == hurry || self.busy.mode == BusyPoll::Off {
             return;
         }
+        if let Some(crossing) = self.xdp.as_ref().and_then(|xdp| xdp.crossing.as_ref()) {
+            crossing.set_hurry(hurry);
+        }
         let budget = self.busy.budget();
         for index in 0..self.endpoints.len() {
             if let Some(udp) = udp_at(&mut self.endpoints, index).filter(|udp| udp.pollable) {

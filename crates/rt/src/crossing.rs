@@ -30,6 +30,9 @@ const IDLE_AFTER: u64 = 2;
 const HOLD: Duration = Duration::from_micros(400);
 /// Of those that have waited so long, so many are sent through the socket in a turn: it takes some 13 µs.
 const AT_ONCE: usize = 16;
+/// Packets of best effort that may wait for a machine in a hurry: what polls of all that a veth's queue holds bring.
+/// What is too much is dropped before it is copied, so that it takes no time of what is urgent and nothing goes cold.
+const BEST_EFFORT_IN_A_HURRY: u32 = 256;
 /// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -65,6 +68,8 @@ impl Load {
 /// The exchange with the two devices that it joins.
 pub(crate) struct Crossing {
     exchange: Exchange,
+    /// Packets of best effort that may wait.
+    best_effort: u32,
     /// Places in the table of devices.
     gn: usize,
     gb: Option<usize>,
@@ -86,10 +91,11 @@ impl Crossing {
         matches!(mode, BusyPoll::Always)
     }
 
-    /// For what arrives at the device at this place of the table.
-    pub(crate) fn new(exchange: Exchange, gn: usize) -> Self {
+    /// For what arrives at the device at this place of the table; so many packets of best effort may wait.
+    pub(crate) fn new(exchange: Exchange, gn: usize, best_effort: u32) -> Self {
         Self {
             exchange,
+            best_effort,
             gn,
             gb: None,
             ends: None,
@@ -166,6 +172,12 @@ impl Crossing {
         take: impl FnMut(Received),
     ) -> usize {
         if place == self.gn { self.exchange.receive(ring, max, || spare_buffer(pool), take) } else { 0 }
+    }
+
+    /// A machine is in a hurry, or no longer.
+    pub(crate) fn set_hurry(&self, hurry: bool) {
+        let len = if hurry { self.best_effort.min(BEST_EFFORT_IN_A_HURRY) } else { self.best_effort };
+        self.exchange.set_length(Ring::BestEffort, len);
     }
 
     pub(crate) fn refill(&mut self) {

@@ -346,8 +346,10 @@ impl Io {
         if let Some(xdp) = self.xdp.as_mut().filter(|xdp| exchange && xdp.crossing.is_none())
             && let Some(program) = xdp.programs.get_mut(program)
         {
-            match program.exchange(config.empty) {
-                Some(Ok(exchange)) => xdp.crossing = Some(Crossing::new(exchange, place)),
+            match program.exchange(config.rings(), config.empty) {
+                Some(Ok(exchange)) => {
+                    xdp.crossing = Some(Crossing::new(exchange, place, config.best_effort_ring))
+                }
                 Some(Err(why)) => self.note(Level::Info, format_args!("pages are not exchanged: {why}")),
                 None => {}
             }

@@ -14,17 +14,17 @@ pub(crate) struct XdpProgram<P>(P);
 
 /// A program that may exchange pages; `None` for one that never does.
 pub(crate) trait Exchanging {
-    fn exchange(&mut self, empty: u32) -> Option<Result<Exchange, String>>;
+    fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>>;
 }
 
 impl Exchanging for Classifier {
-    fn exchange(&mut self, empty: u32) -> Option<Result<Exchange, String>> {
-        Some(Self::exchange(self, empty).map_err(|error| error.to_string()))
+    fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>> {
+        Some(Self::exchange(self, rings, empty).map_err(|error| error.to_string()))
     }
 }
 
 impl Exchanging for Uplink {
-    fn exchange(&mut self, _empty: u32) -> Option<Result<Exchange, String>> {
+    fn exchange(&mut self, _rings: ByRing<u32>, _empty: u32) -> Option<Result<Exchange, String>> {
         None
     }
 }
@@ -74,8 +74,8 @@ impl<P: AtDriver + Exchanging> Steering for XdpProgram<P> {
         self.0.set_sockets(shard, sockets).map_err(|error| error.to_string())
     }
 
-    fn exchange(&mut self, empty: u32) -> Option<Result<Exchange, String>> {
-        self.0.exchange(empty)
+    fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>> {
+        self.0.exchange(rings, empty)
     }
 
     fn totals(&self) -> Totals {

@@ -59,7 +59,7 @@ pub(crate) trait Steering {
     ///
     /// # Errors
     /// A sentence: what the machine does not permit.
-    fn exchange(&mut self, empty: u32) -> Option<Result<Exchange, String>>;
+    fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>>;
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
