@@ -24,12 +24,12 @@ pub(super) const GB_LOAD_PORT: u16 = 22_000;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
 /// Frames of the generator's longest batch where delays are measured.
-const LONGEST_WITH_REAL_TIME: u32 = 64;
+const LONGEST_WITH_REAL_TIME: u32 = 48;
 /// The same on the way up: a datagram on Gb costs the SGSN more before it is known whose it is, and what it has not fetched
 /// meanwhile has to find room beside a batch among the 256 places of the device.
 const LONGEST_UPLINK: u32 = 64;
 /// From one look of the sink to the next where delays are measured, at any load.
-const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(60);
+const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(45);
 /// After a step: at most so long, and until nothing has come for so long.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(30));
 
