@@ -21,7 +21,8 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
 
 /// Entries of the ring of a class at the most.
-const RING: usize = 4096;
+const RING_MAX: u32 = 4096;
+const RING: usize = RING_MAX as usize;
 /// Slots for what arrives, and entries of the queue of those that are empty.
 const ARRIVING: usize = 4096;
 /// Frames that may wait for a page.
@@ -160,7 +161,7 @@ impl Exchange {
     /// room for.
     pub fn set_length(&self, ring: Ring, len: u32) {
         if let Some(to) = self.state().and_then(|state| state.ring_len.get(ring as usize)) {
-            to.store(len.clamp(1, RING as u32), Relaxed);
+            to.store(len.clamp(1, RING_MAX), Relaxed);
         }
     }
 

@@ -86,9 +86,12 @@ const BUDGET: i32 = 256;
 /// Empty frames that the kernel has at hand where a loop always polls: what two polls find. What is rotated through stays in
 /// the cache; a frame that has not been used for long costs as much as its work.
 pub const EMPTY_WHERE_POLLED: u32 = 2 * BUDGET.unsigned_abs();
-/// The same while a machine is in a hurry: what has come meanwhile waits for no more than so many, and yet they are all that
-/// comes in a turn. What one poll leaves behind in the device's queue waits there for another turn, urgent or not.
+/// The same while a machine is in a hurry, where a program at the driver says whether more has come: what is urgent is looked
+/// for behind each poll, and then the next one follows ([`Io::poll_on`]).
 const BUDGET_IN_A_HURRY: i32 = 16;
+/// And where none says it: all that comes in a turn. What one poll leaves behind in the device's queue waits there for
+/// another turn, urgent or not.
+const BUDGET_UNSEEN: i32 = 128;
 /// Any value but 0 permits polling; a call that does not block polls once.
 const POLL_US: i32 = 50;
 
@@ -186,9 +189,13 @@ impl Busy {
         }
     }
 
-    /// Packets that one poll takes.
-    const fn budget(&self) -> i32 {
-        if self.hurry { BUDGET_IN_A_HURRY } else { BUDGET }
+    /// Packets that one poll through this endpoint takes.
+    fn budget(&self, index: usize) -> i32 {
+        match self.poller(index) {
+            _ if !self.hurry => BUDGET,
+            Some(Poller { program: Some(_), .. }) => BUDGET_IN_A_HURRY,
+            _ => BUDGET_UNSEEN,
+        }
     }
 
     /// Something has arrived.
@@ -212,13 +219,13 @@ impl Busy {
     pub(crate) fn poll_took(&mut self, now: Instant, index: usize, time: Duration, seen: Option<u64>) {
         self.polls += 1;
         self.least_ns = self.least_ns.min(time.0);
-        let budget = u64::from(self.budget().unsigned_abs());
+        let budget = u64::from(self.budget(index).unsigned_abs());
         let Some(poller) = self.pollers.iter_mut().find(|poller| poller.index == index) else { return };
         let found = match seen {
             Some(seen) => {
-                let count = seen - core::mem::replace(&mut poller.seen, seen);
-                poller.is_full = count >= budget;
-                count > 0
+                let before = core::mem::replace(&mut poller.seen, seen);
+                poller.is_full = seen.saturating_sub(before) >= budget;
+                seen != before
             }
             None => time.0 >= self.empty_ns + FOUND_MIN_NS,
         };
@@ -349,8 +356,8 @@ impl Io {
         if let Some(crossing) = self.xdp.as_ref().and_then(|xdp| xdp.crossing.as_ref()) {
             crossing.set_hurry(hurry);
         }
-        let budget = self.busy.budget();
         for index in 0..self.endpoints.len() {
+            let budget = self.busy.budget(index);
             if let Some(udp) = udp_at(&mut self.endpoints, index).filter(|udp| udp.pollable) {
                 // Where the kernel refuses, polls stay as long as they were.
                 let _ =
@@ -413,7 +420,7 @@ impl Io {
             let options = [
                 (libc::SO_BUSY_POLL, POLL_US),
                 (libc::SO_PREFER_BUSY_POLL, 1),
-                (libc::SO_BUSY_POLL_BUDGET, self.busy.budget()),
+                (libc::SO_BUSY_POLL_BUDGET, self.busy.budget(index)),
             ];
             let set = options.map(|(name, value)| sys::set_socket_option(&udp.socket, level, name, value));
             let address = udp.local.bound().ip();
@@ -567,6 +574,7 @@ mod tests {
         assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + IDLE_EVERY, &busy.pollers[0]));
         busy.poll_took(now, 3, Duration::from_micros(5), None);
         assert!(!busy.is_idle(now, &busy.pollers[0]), "something came");
+        assert!(!busy.pollers[0].is_full, "nobody said so");
         // However long it takes: programs at the driver say it exactly.
         let slow = Duration::from_micros(9);
         (0..=IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, slow, Some(17)));
@@ -579,6 +587,23 @@ mod tests {
         busy.pollers[0].polled_at = now;
         busy.reckon(now, None);
         assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + LATELY, &busy.pollers[0]));
+    }
+
+    #[test]
+    fn a_poll_in_a_hurry_is_short_where_is_known_that_more_has_come() {
+        let mut busy = Busy::new(BusyPoll::Always);
+        busy.pollers = vec![Poller::new(3, Some(0)), Poller::new(4, None)];
+        assert_eq!([3, 4, 5].map(|index| busy.budget(index)), [256; 3]);
+        busy.hurry = true;
+        assert_eq!([3, 4, 5].map(|index| busy.budget(index)), [16, 128, 128]);
+        let (now, time) = (Instant(1_000_000), Duration::from_micros(9));
+        // So many has the program seen by then; after it was loaded anew it begins at 0.
+        for (seen, is_full) in [(16, true), (31, false), (63, true), (63, false), (2, false)] {
+            busy.poll_took(now, 3, time, Some(seen));
+            assert_eq!(busy.pollers[0].is_full, is_full, "{seen}");
+        }
+        busy.poll_took(now, 4, time, None);
+        assert!(!busy.pollers[1].is_full);
     }
 
     #[test]

@@ -25,10 +25,11 @@ const SPAN: Duration = Duration::from_millis(2);
 /// so many, before they are not: the loop has more time by exchanging them.
 const IDLE_BEFORE: u64 = 8;
 const IDLE_AFTER: u64 = 2;
-/// How long a frame waits for a page at the least where none comes, and half of what it waits at the most: a generator's batch
-/// is so long under way, and so is a turn.
+/// How long a frame waits for a page at the least where none comes, and half of what it waits at the most. Where as much leaves
+/// as comes, what once waits goes on waiting, and costs nothing: sending it otherwise costs the time to keep up.
 const HOLD: Duration = Duration::from_micros(400);
-/// Of those that have waited so long, so many are sent through the socket in a turn: it takes some 13 µs.
+/// Of those that have waited so long, so many are sent through the socket in a turn. It takes some 13 µs, for which what is
+/// urgent waits.
 const AT_ONCE: usize = 16;
 /// Packets of best effort that may wait for a machine in a hurry: what polls of all that a veth's queue holds bring.
 /// What is too much is dropped before it is copied, so that it takes no time of what is urgent and nothing goes cold.

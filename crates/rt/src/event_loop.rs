@@ -80,7 +80,8 @@ impl Default for LoopConfig {
 /// While there is work, the poll is asked only every so many turns, or after so long: it costs as much as some packets.
 const TURNS_PER_POLL: u32 = 16;
 const POLL_EVERY: Duration = Duration::from_micros(100);
-/// Polls of a turn in a hurry beside the first: what a device's queue holds is seen.
+/// Polls of a turn in a hurry beside the first: together they find what a device's queue holds, since the kernel polls twice
+/// where once was not enough.
 const POLLS_IN_A_HURRY: usize = 8;
 /// How soon frames that a device did not take are offered again.
 const OFFER_AGAIN: Duration = Duration::from_micros(100);
@@ -332,17 +333,8 @@ impl EventLoop {
         let urgent = self.io.receive_first();
         let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
         self.io.set_hurry(hurry);
-        if urgent && hurry {
-            // It leaves before the rest is looked at.
-            self.work(false, Some(Duration::ZERO));
-            self.io.flush();
-        }
-        for _ in 0..POLLS_IN_A_HURRY {
-            let Some(urgent) = hurry.then(|| self.io.poll_on()).flatten() else { break };
-            if urgent {
-                self.work(false, Some(Duration::ZERO));
-                self.io.flush();
-            }
+        if hurry {
+            self.hurry_on(urgent);
         }
         self.io.receive_rest(hurry);
         for driver in &mut self.drivers {
@@ -359,6 +351,20 @@ impl EventLoop {
         self.io.flush();
         self.io.log.flush();
         Ok(())
+    }
+
+    /// What is urgent leaves before the rest is looked at, and where a poll has not found all that has come another one follows.
+    fn hurry_on(&mut self, mut urgent: bool) {
+        for _ in 0..=POLLS_IN_A_HURRY {
+            if urgent {
+                self.work(false, Some(Duration::ZERO));
+                self.io.flush();
+            }
+            match self.io.poll_on() {
+                Some(more) => urgent = more,
+                None => return,
+            }
+        }
     }
 
     /// Asks the poll, and waits there where there is nothing to do; false where it was asked a moment ago.

@@ -20,6 +20,8 @@ const LOOPBACK: u32 = 1;
 const ELSEWHERE: u32 = 4_000_000;
 /// Empty slots that the program has.
 const EMPTY: u32 = 8;
+/// Lengths of the rings: the signalling of Gn is the kernel's.
+const RINGS: [u32; 4] = [0, 4096, 4096, 4096];
 
 const REAL_TIME: u32 = 1;
 const BEST_EFFORT: u32 = 2;
@@ -36,7 +38,7 @@ fn program() -> (Classifier, Exchange) {
         program.apply(&RuleChange::Install(rule)).unwrap();
     }
     program.apply(&RuleChange::Block(Key::Teid(Teid(BLOCKED)), Block::FlowControl)).unwrap();
-    let exchange = program.exchange(EMPTY).unwrap();
+    let exchange = program.exchange(RINGS, EMPTY).unwrap();
     (program, exchange)
 }
 
@@ -120,6 +122,32 @@ pub fn what_arrives_is_in_its_slot() {
     assert_eq!(received(&mut exchange, Ring::BestEffort, 9).len(), 3, "what is there stays");
 }
 
+pub fn a_ring_takes_no_more_than_its_length() {
+    let (program, mut exchange) = program();
+    exchange.open(LOOPBACK, ELSEWHERE);
+    let (urgent, other) = (g_pdu(REAL_TIME, 60), g_pdu(BEST_EFFORT, 200));
+    let full = |exchange: &Exchange| exchange.statistics(Ring::BestEffort).rx_ring_full;
+    exchange.set_length(Ring::BestEffort, 3);
+    for round in 1..=5000 {
+        (0..4).for_each(|_| assert_eq!(arrive(&program, &other).0, DROP));
+        assert_eq!((exchange.waiting(Ring::BestEffort), full(&exchange)), (3, round), "round {round}");
+        assert_eq!(arrive(&program, &urgent).0, DROP);
+        assert_eq!(received(&mut exchange, Ring::RealTime, 9), [(REAL_TIME, urgent.clone())]);
+        assert_eq!(received(&mut exchange, Ring::BestEffort, 9).len(), 3);
+        exchange.refill();
+    }
+    // Shorter than what waits, longer again, and never none at all.
+    (0..3).for_each(|_| assert_eq!(arrive(&program, &other).0, DROP));
+    exchange.set_length(Ring::BestEffort, 0);
+    assert_eq!(arrive(&program, &other).0, DROP);
+    assert_eq!((exchange.waiting(Ring::BestEffort), full(&exchange)), (3, 5001));
+    assert_eq!(received(&mut exchange, Ring::BestEffort, 9).len(), 3);
+    (0..2).for_each(|_| assert_eq!(arrive(&program, &other).0, DROP));
+    exchange.set_length(Ring::BestEffort, 4096);
+    assert_eq!(arrive(&program, &other).0, DROP);
+    assert_eq!((exchange.waiting(Ring::BestEffort), full(&exchange)), (2, 5002));
+}
+
 pub fn a_page_leaves_with_the_next_frame() {
     let (program, mut exchange) = program();
     exchange.open(LOOPBACK, ELSEWHERE);
@@ -162,9 +190,9 @@ pub fn what_no_page_comes_for_is_taken_back() {
     assert_eq!(arrive(&program, &dropped).0, DROP);
     // So many find room, until pages come.
     let room = (0..10_000).take_while(|_| exchange.put(&dropped)).count();
-    assert_eq!(room, 512);
+    assert_eq!((room, exchange.has_room()), (512, false));
     assert_eq!(arrive(&program, &dropped).0, REDIRECT);
-    assert!(exchange.put(&dropped) && !exchange.put(&dropped));
+    assert!(exchange.has_room() && exchange.put(&dropped) && !exchange.has_room() && !exchange.put(&dropped));
     exchange.close();
     assert_eq!(taken_back(&mut exchange, usize::MAX).len(), 512);
 }

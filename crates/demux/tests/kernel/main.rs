@@ -32,6 +32,11 @@ const CASES: &[Case] = &[
     ("rings::uplink_arrives_by_ring", KERNEL, rings::uplink_arrives_by_ring),
     ("rings::downlink_arrives_by_ring", KERNEL, rings::downlink_arrives_by_ring),
     ("exchange::what_arrives_is_in_its_slot", KERNEL, exchange::what_arrives_is_in_its_slot),
+    (
+        "exchange::a_ring_takes_no_more_than_its_length",
+        KERNEL,
+        exchange::a_ring_takes_no_more_than_its_length,
+    ),
     ("exchange::a_page_leaves_with_the_next_frame", KERNEL, exchange::a_page_leaves_with_the_next_frame),
     (
         "exchange::what_no_page_comes_for_is_taken_back",

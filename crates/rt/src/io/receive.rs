@@ -99,11 +99,12 @@ impl Io {
         let began = self.clock.now();
         let mut polled = false;
         for position in 0..self.busy.pollers.len() {
-            let poller = self.busy.pollers.get(position).copied();
-            if let Some(poller) = poller.filter(|poller| poller.is_full) {
+            let Some(poller) = self.busy.pollers.get_mut(position) else { break };
+            let index = poller.index;
+            if core::mem::take(&mut poller.is_full) {
                 polled = true;
-                if self.receive(poller.index) {
-                    self.ready(poller.index, true, false);
+                if self.receive(index) {
+                    self.ready(index, true, false);
                 }
             }
         }
