@@ -43,6 +43,9 @@ impl<T> FlowQueues<T> {
         dropped: &mut impl FnMut(Dropped<T>),
     ) -> Enqueued {
         self.totals.offered += 1;
+        if self.flows.get(flow as usize).is_some_and(|state| state.pdus == 0 && state.shares()) {
+            self.variety.came(flow);
+        }
         if let Err(reason) = self.make_room(flow, octets, dropped) {
             return self.refuse(flow, octets, item, reason, dropped);
         }

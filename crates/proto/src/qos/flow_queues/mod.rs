@@ -35,7 +35,8 @@
 //! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
 //! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
 //! what could be served at once would take longer than [`Config::behind`], but for a few packets of each flow; and where very many flows have but a packet each, no
-//! further one joins them ([`Config::crowd`]).
+//! further one joins them ([`Config::crowd`]); sooner where there are more flows than could wait, each of which comes once in a
+//! while ([`variety`]).
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
@@ -56,6 +57,7 @@ mod ring;
 mod serve;
 #[cfg(test)]
 mod tests;
+mod variety;
 
 pub use admit::{Dropped, Enqueued};
 pub use ahead::Coming;
@@ -72,6 +74,7 @@ use chains::Chains;
 use flow::{ABOVE, BLOCKED, EXISTS, Flow, LIMITED, LINKED, MEMBER, NIL, Share};
 use nodes::Nodes;
 use ring::Ring;
+use variety::Variety;
 
 /// The rounds in the order of service, and in which one a packet was served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,6 +134,8 @@ impl Cost {
 
 /// No cost and no quantum is above it, so that the sum of two fits an i32.
 const COST_MAX_NS: u64 = (i32::MAX / 2) as u64;
+/// Of [`Config::crowd`], where each comes once in a while.
+const PART_OF_CROWD: u32 = 16;
 
 /// How large everything is, and what holds at the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +155,9 @@ pub struct Config {
     pub room_least: u32,
     /// How far the processor may be behind: no more room is left than for what it does in so long.
     pub behind: Duration,
-    /// With so many flows of best effort waiting, one that has nothing waiting has to come again.
+    /// With so many flows of best effort waiting, one that has nothing waiting has to come again; and with a sixteenth of that
+    /// where all of these are fresh and more come than could wait, so that each comes once in a while: of them nobody is
+    /// treated more equally for waiting, and what waits goes cold.
     pub crowd: u32,
     /// What holds for a cell until [`FlowQueues::set_cell`].
     pub cell: CellConfig,
@@ -286,6 +293,7 @@ pub struct FlowQueues<T> {
     /// There may be flows that return.
     returning: bool,
     cost: Cost,
+    variety: Variety,
     config: Config,
     /// By [`Turn`], in ns at weight 1.
     quantum_ns: [u32; 5],
@@ -319,6 +327,7 @@ impl<T> FlowQueues<T> {
             ready_max: u32::MAX,
             queued: Amount::default(),
             totals: Totals::default(),
+            variety: Variety::new(config.crowd),
             config,
         };
         queues.set_cost(queues.cost);
@@ -334,7 +343,9 @@ impl<T> FlowQueues<T> {
     /// Do so many flows of best effort wait that even a packet of each is out of the caches before its turn?
     fn has_a_crowd(&self) -> bool {
         let waiting = |turn: Turn| self.rings.get(turn as usize).map_or(0, Ring::len);
-        waiting(Turn::Fresh) + waiting(Turn::BestEffort) >= self.config.crowd
+        let fresh = waiting(Turn::Fresh);
+        fresh + waiting(Turn::BestEffort) >= self.config.crowd
+            || (self.variety.is_great() && fresh >= self.config.crowd / PART_OF_CROWD)
     }
 
     /// A new cost of packets, from now on.

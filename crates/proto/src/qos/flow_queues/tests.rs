@@ -438,6 +438,31 @@ fn a_crowd_that_the_processor_cannot_serve_soon_grows_no_more() {
 }
 
 #[test]
+fn of_very_many_that_come_once_in_a_while_few_wait() {
+    let mut queues = queues(Config { flows_max: 1000, crowd: 32, ..CONFIG }, &[FLOW; 1000]);
+    // Served at once, one after the other: more flows than could wait.
+    for name in 0..64 {
+        assert!(offer(&mut queues, name, 0).0.accepted && queues.dequeue(Instant::ZERO).is_some());
+    }
+    for name in 100..102 {
+        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+    }
+    assert_eq!(offer(&mut queues, 102, 0).1, [(102, 0, Drop::FlowQueueNodeFull)]);
+    // Who waits already may have more, and with a backlog he does not keep others from coming.
+    assert!(offer(&mut queues, 100, 1).0.accepted && offer(&mut queues, 101, 1).0.accepted);
+    assert_eq!((0..2).filter_map(|_| queues.dequeue(Instant::ZERO)).count(), 2);
+    assert!(offer(&mut queues, 103, 0).0.accepted);
+    assert_eq!((0..3).filter_map(|_| queues.dequeue(Instant::ZERO)).count(), 3);
+    // A few that come again and again may wait all together, as always.
+    for at in 0..64 {
+        assert!(offer(&mut queues, at % 20, 0).0.accepted && queues.dequeue(Instant::ZERO).is_some());
+    }
+    for name in 0..32 {
+        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+    }
+}
+
+#[test]
 fn one_that_is_pushed_out_can_end_a_backlog() {
     let high = Limit { pdus: 3, octets: u32::MAX };
     let low =
