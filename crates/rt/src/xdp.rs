@@ -419,11 +419,8 @@ impl Xdp {
 
     /// The same for what is patient, where pages are exchanged and there is room, or something waits for a page.
     fn has_room_across(&mut self, place: usize) -> Option<bool> {
-        if self.devices.get(place)?.unsent_patient {
-            self.kick(place);
-        }
-        let is_behind = self.devices.get(place)?.unsent_patient;
         let crossing = self.crossing.as_mut().filter(|crossing| crossing.is_on())?;
+        let is_behind = self.devices.get(place)?.unsent_patient;
         if !is_behind && crossing.has_room(place) {
             return Some(true);
         }
