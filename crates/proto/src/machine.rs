@@ -183,6 +183,8 @@ pub trait Machine {
     /// The driver has so much to send that it would soon have to drop, or with `false` has room again: what can wait in the
     /// machine's own queues is to wait there.
     fn hold_back(&mut self, _on: bool) {}
+    /// The driver has hardly any time left, or with `false` has time again: what could not be sent soon had better not come in.
+    fn set_short_of_time(&mut self, _on: bool) {}
     /// True where what arrives these days must not wait for long: the driver then looks at what arrives more often.
     fn is_in_a_hurry(&self, _now: Instant) -> bool {
         false

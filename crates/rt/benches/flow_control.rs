@@ -98,7 +98,7 @@ impl World {
             let cx = &mut self.around.context();
             if !self.offered {
                 self.control.enqueue(cx, ms % CELLS, Some(ms), pdu);
-            } else if let Offered::Passes(pdu) = self.control.offer(cx, (ms % CELLS, Some(ms)), pdu, true) {
+            } else if let Offered::Passes(pdu) = self.control.offer(cx, (ms % CELLS, Some(ms)), pdu) {
                 black_box(pdu.meta.0);
                 self.spare.push(pdu.frame);
             }

@@ -368,8 +368,13 @@ impl Io {
 
     /// A turn is nearly over, in which there was something to do beside polling, or `unfinished` work.
     pub(crate) fn follow(&mut self, unfinished: bool) {
+        // How long a loop sleeps is not known here, but that one which sleeps has time.
+        if self.busy.mode != BusyPoll::Always {
+            return;
+        }
+        self.load.follow(self.now, unfinished || self.busy.had_some);
         if let Some(xdp) = &mut self.xdp {
-            xdp.follow(self.now, unfinished || self.busy.had_some);
+            xdp.follow(self.now, self.load.is_high());
         }
     }
 

@@ -19,12 +19,6 @@ use gannet_demux::xsk::Statistics;
 use gannet_proto::frame::FramePool;
 use gannet_proto::time::{Duration, Instant};
 
-/// How often is asked how busy the loop was.
-const SPAN: Duration = Duration::from_millis(2);
-/// Of that time it had nothing to do for less than one part in so many, before pages are exchanged; and for more than one in
-/// so many, before they are not: the loop has more time by exchanging them.
-const IDLE_BEFORE: u64 = 8;
-const IDLE_AFTER: u64 = 2;
 /// How long a frame waits for a page at the least where none comes, and half of what it waits at the most. Where as much leaves
 /// as comes, what once waits goes on waiting, and costs nothing: sending it otherwise costs the time to keep up.
 const HOLD: Duration = Duration::from_micros(400);
@@ -37,35 +31,6 @@ const BEST_EFFORT_IN_A_HURRY: u32 = 256;
 /// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// How busy the loop is.
-#[derive(Debug, Clone, Copy, Default)]
-struct Load {
-    /// When it was asked last, and for how long there has been nothing to do since.
-    asked_at: Instant,
-    idle: Duration,
-    /// When the last turn began, and whether there was something to do in it.
-    turn_at: Instant,
-    had_some: bool,
-}
-
-impl Load {
-    /// A turn that began at `now` is nearly over; was there something to do in it? Says where it is time whether pages are to
-    /// be exchanged.
-    fn look(&mut self, now: Instant, had_some: bool, is_on: bool) -> Option<bool> {
-        if !core::mem::replace(&mut self.had_some, had_some) {
-            self.idle = Duration(self.idle.0 + now.since(self.turn_at).0);
-        }
-        self.turn_at = now;
-        let span = now.since(self.asked_at);
-        if span < SPAN {
-            return None;
-        }
-        self.asked_at = now;
-        let idle = core::mem::replace(&mut self.idle, Duration::ZERO);
-        Some(if is_on { idle.0 * IDLE_AFTER <= span.0 } else { idle.0 * IDLE_BEFORE < span.0 })
-    }
-}
-
 /// The exchange with the two devices that it joins.
 pub(crate) struct Crossing {
     exchange: Exchange,
@@ -77,7 +42,6 @@ pub(crate) struct Crossing {
     /// Their indices, where both were able to at the last look.
     ends: Option<(u32, u32)>,
     is_on: bool,
-    load: Load,
     /// Up to where frames have waited since then, and up to where they have waited long enough.
     waited: usize,
     waiting_since: Instant,
@@ -101,7 +65,6 @@ impl Crossing {
             gb: None,
             ends: None,
             is_on: false,
-            load: Load::default(),
             waited: 0,
             waiting_since: Instant::ZERO,
             due: 0,
@@ -150,15 +113,16 @@ impl Crossing {
         };
     }
 
-    /// A turn that began at `now` is nearly over; was there something to do in it?
-    fn follow(&mut self, now: Instant, had_some: bool) {
+    /// A turn that began at `now` is nearly over, and there was hardly any time left lately, or there was some.
+    fn follow(&mut self, now: Instant, is_high: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
             self.close();
             self.look_at = now + LOOK_EVERY;
             return;
         }
-        if let Some(on) = self.load.look(now, had_some, self.is_on).filter(|on| *on != self.is_on) {
+        let on = is_high && self.ends.is_some();
+        if on != self.is_on {
             self.switch(on);
         }
     }
@@ -249,10 +213,10 @@ impl Xdp {
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
-    /// A turn that began at `now` is nearly over; was there something to do in it?
-    pub(crate) fn follow(&mut self, now: Instant, had_some: bool) {
+    /// A turn that began at `now` is nearly over, and there was hardly any time left lately, or there was some.
+    pub(crate) fn follow(&mut self, now: Instant, is_high: bool) {
         if let Some(crossing) = &mut self.crossing {
-            crossing.follow(now, had_some);
+            crossing.follow(now, is_high);
         }
     }
 
@@ -284,27 +248,5 @@ impl Xdp {
                 drop(pool.adopt(buffer, 0, 0));
             }
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What is said in so many turns of 10 µs, of which one in so many has nothing to do.
-    fn said(load: &mut Load, turns: u64, one_in: u64, is_on: bool) -> Vec<bool> {
-        let from = load.turn_at.0;
-        let look = |turn: u64| load.look(Instant(from + turn * 10_000), !turn.is_multiple_of(one_in), is_on);
-        (1..=turns).filter_map(look).collect()
-    }
-
-    #[test]
-    fn who_is_nearly_always_busy_exchanges_pages_until_it_is_idle_half_of_the_time() {
-        let mut load = Load::default();
-        assert_eq!(said(&mut load, 1000, 1, false), [false; 5], "nothing to do");
-        assert_eq!(said(&mut load, 1000, 4, false), [false; 5], "a quarter of the time");
-        assert_eq!(said(&mut load, 1000, 20, false), [true; 5]);
-        assert_eq!(said(&mut load, 1000, 3, true), [true; 5], "it has more time for that");
-        assert_eq!(said(&mut load, 1000, 1, true)[1..], [false; 4]);
     }
 }

@@ -31,6 +31,8 @@ pub(crate) struct Driver<M: Machine> {
     unfinished: bool,
     /// It was told to hold back what can wait ([`Machine::hold_back`]).
     held: bool,
+    /// It was told that time is short ([`Machine::set_short_of_time`]).
+    short_of_time: bool,
 }
 
 /// A driver of any machine.
@@ -67,6 +69,7 @@ impl<M: Machine> Driver<M> {
             touched: true,
             unfinished: false,
             held: false,
+            short_of_time: false,
         }
     }
 
@@ -122,6 +125,11 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             prefetch: PREFETCH,
         };
         (self.touched, self.unfinished) = (false, false);
+        let short_of_time = io.load.is_high();
+        if short_of_time != self.short_of_time {
+            self.short_of_time = short_of_time;
+            self.machine.set_short_of_time(short_of_time);
+        }
         if !self.inputs.is_empty() {
             self.machine.handle_input(&mut cx, &mut self.inputs);
         }

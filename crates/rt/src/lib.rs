@@ -79,6 +79,7 @@ mod event_loop;
 mod history;
 mod ingress;
 mod io;
+mod load;
 mod messages;
 mod netlink;
 mod network_namespace;

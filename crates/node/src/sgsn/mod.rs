@@ -356,6 +356,12 @@ impl Machine for Sgsn {
         }
     }
 
+    fn set_short_of_time(&mut self, on: bool) {
+        if let Some(flows) = &mut self.flows {
+            flows.set_short_of_time(on);
+        }
+    }
+
     fn is_in_a_hurry(&self, now: Instant) -> bool {
         self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(now))
     }

@@ -4,6 +4,7 @@ mod receive;
 mod send;
 
 use crate::busy::Busy;
+use crate::load::Load;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -116,6 +117,7 @@ pub(crate) struct Io {
     /// It has said so.
     pub(crate) tables_changed: bool,
     pub(crate) busy: Busy,
+    pub(crate) load: Load,
     bindings: Vec<Vec<Binding>>,
     /// Endpoints that have `readable` set.
     readable: VecDeque<usize>,
@@ -159,6 +161,7 @@ impl Io {
             monitor: None,
             tables_changed: false,
             busy,
+            load: Load::default(),
             registry,
             clock,
             now: clock.now(),

@@ -1,5 +1,9 @@
 //! Flows that are not served: of mobiles that must be paged first or are suspended, and of those whose output queue is
 //! full. What waits for a mobile that cannot be reached is bounded, for each and in all, and not kept for ever.
+//!
+//! What comes for a mobile whose output queue is full, or whose bucket, waits in its queue. But where the driver is short of time
+//! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
+//! what is in the mobile's bucket to send meanwhile.
 
 use super::{Flows, flow_of};
 use crate::sgsn::mobile::{Bearer, Mobile};
@@ -23,6 +27,10 @@ pub(super) const FULL_REAL_TIME: u8 = 1 << 1;
 pub(super) const FULL_BEST_EFFORT: u8 = 1 << 2;
 /// The mobile is among the expiries.
 const NOTED: u8 = 1 << 3;
+/// The driver drops real time of the mobile, as flow control takes no more.
+const DROPPED_REAL_TIME: u8 = 1 << 4;
+/// The driver drops best effort of the mobile.
+const DROPPED_BEST_EFFORT: u8 = 1 << 5;
 
 /// Mobiles of which is told at once.
 const AT_ONCE: usize = 8;
@@ -32,6 +40,14 @@ const fn full_mark(class: Class) -> u8 {
     match class {
         Class::RealTime => FULL_REAL_TIME,
         Class::Signalling | Class::BestEffort => FULL_BEST_EFFORT,
+    }
+}
+
+/// The mark of what the driver drops.
+const fn dropped_mark(class: Class) -> u8 {
+    match class {
+        Class::RealTime => DROPPED_REAL_TIME,
+        Class::Signalling | Class::BestEffort => DROPPED_BEST_EFFORT,
     }
 }
 
@@ -125,6 +141,22 @@ impl Sgsn {
             flows.set_mark(slot, full_mark(class), full);
         }
         self.set_all_blocked(slot);
+        self.drop_at_driver(slot, class, full);
+    }
+
+    /// Where time is short a driver drops what comes for a mobile whose output queue is full.
+    fn drop_at_driver(&mut self, slot: Slot, class: Class, full: bool) {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        let on = full && flows.short_of_time;
+        if flows.is_dropped(slot, class) == on {
+            return;
+        }
+        flows.set_mark(slot, dropped_mark(class), on);
+        for (_, bearer) in mobile.bearers().filter(|(_, bearer)| bearer.class == class) {
+            let (key, why) = (Key::Teid(bearer.teid), Block::FlowControl);
+            let change = if on { RuleChange::Block(key, why) } else { RuleChange::Unblock(key, why) };
+            self.out.push(gannet_proto::machine::Output::Classify(change));
+        }
     }
 
     /// The same of a cell.
@@ -229,6 +261,11 @@ impl Flows {
         } else {
             self.queues.unblock(flow);
         }
+    }
+
+    /// Does the driver drop what comes for this class of a mobile, as flow control takes no more?
+    pub(super) fn is_dropped(&self, slot: Slot, class: Class) -> bool {
+        self.mark(slot) & dropped_mark(class) != 0
     }
 
     /// The next mobile of which something may be too old.

@@ -100,6 +100,8 @@ pub struct Flows {
     node_full: bool,
     /// Nor has the driver.
     driver_full: bool,
+    /// The driver has hardly any time left.
+    short_of_time: bool,
     /// Mobiles of which something is held, and when to look for what is too old.
     expiries: VecDeque<(Instant, Slot)>,
     /// What the last arrival has pushed out.
@@ -134,6 +136,7 @@ impl Flows {
             held: 0,
             node_full: false,
             driver_full: false,
+            short_of_time: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
@@ -157,6 +160,11 @@ impl Flows {
     /// The driver has no room for what is served, or has it again.
     pub(super) const fn hold_back(&mut self, on: bool) {
         self.driver_full = on;
+    }
+
+    /// The driver has hardly any time left, or has some again.
+    pub(super) const fn set_short_of_time(&mut self, on: bool) {
+        self.short_of_time = on;
     }
 
     /// True where something waits, and there is room for it downstream.
@@ -254,6 +262,7 @@ impl Sgsn {
         let cell = flows.cell_of(self.gb.bvcs.find(bvc.nsei, bvc.bvci), treatment.class);
         flows.queues.configure(flow_of(teid), &flow_config(&treatment, cell, self.config.queue.buffer));
         let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
+        let dropped = flows.is_dropped(slot, treatment.class);
         self.set_blocked(slot, nsapi);
         self.classify(RuleChange::Install(Rule {
             key: Key::Teid(teid),
@@ -264,6 +273,9 @@ impl Sgsn {
         }));
         if above {
             self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+        }
+        if dropped {
+            self.classify(RuleChange::Block(Key::Teid(teid), Block::FlowControl));
         }
         self.uplink_changed(slot);
     }

@@ -89,9 +89,8 @@ impl Sgsn {
             imsi,
             qos: QosProfile::from_octets(bearer.radio_qos),
         };
-        let more = self.flows.as_ref().is_some_and(|flows| flows.has_queued(bearer.teid));
         let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return };
-        if let Offered::Passes(pdu) = self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu, more) {
+        if let Offered::Passes(pdu) = self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
             self.send_pdu(cx, cell, pdu);
         }
     }

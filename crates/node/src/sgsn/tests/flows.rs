@@ -47,7 +47,22 @@ impl Bench {
     }
 
     fn is_blocked(&self, phone: usize) -> bool {
-        self.rules.owner(Key::Teid(self.teid(phone))).unwrap().blocked.contains(&Block::QueueFull)
+        self.is_blocked_by(phone, Block::QueueFull)
+    }
+
+    fn is_blocked_by(&self, phone: usize, why: Block) -> bool {
+        self.rules.owner(Key::Teid(self.teid(phone))).unwrap().blocked.contains(&why)
+    }
+
+    /// A mobile has a bucket of 1000 octets, of which 1000 leak in a second.
+    fn with_small_buckets() -> Self {
+        let mut bench = Self::attached(true);
+        let bucket = |bmax_octets, rate_bit_per_s| Bucket { bmax_octets, rate_bit_per_s };
+        let parameters = BvcParameters { bvc: bucket(50_000, 800_000), default_ms: bucket(1000, 8000) };
+        bench.bssgp(Nsei(1), Bvci(2), &Message::FlowControlBvc(parameters.to_message(77)));
+        bench.pass_secs(10);
+        bench.sent.clear();
+        bench
     }
 
     /// A G-PDU arrives, and nothing is served yet.
@@ -149,12 +164,7 @@ fn real_time_is_served_first() {
 
 #[test]
 fn who_has_used_up_his_bucket_rests_at_the_input() {
-    let mut bench = Bench::attached(true);
-    let bucket = |bmax_octets, rate_bit_per_s| Bucket { bmax_octets, rate_bit_per_s };
-    let parameters = BvcParameters { bvc: bucket(50_000, 800_000), default_ms: bucket(1000, 8000) };
-    bench.bssgp(Nsei(1), Bvci(2), &Message::FlowControlBvc(parameters.to_message(77)));
-    bench.pass_secs(10);
-    bench.sent.clear();
+    let mut bench = Bench::with_small_buckets();
     let waiting = |bench: &Bench| {
         let at_input = bench.sgsn.flows().unwrap().queues().queued().pdus;
         (bench.sent.len(), at_input, bench.sgsn.gb().flow.queued_pdus())
@@ -162,11 +172,34 @@ fn who_has_used_up_his_bucket_rests_at_the_input() {
     (0..5).for_each(|number| bench.offer(0, &[number; 480]));
     bench.collect();
     assert_eq!(waiting(&bench), (2, 3, 0), "1000 octets are two of them");
-    // Half of the bucket leaks in half a second, and a rest is over then.
+    // An N-PDU more fits after half a second, and a rest is over then.
     bench.pass(Duration::from_millis(400));
     assert_eq!(waiting(&bench), (2, 3, 0));
     bench.pass(Duration::from_millis(100));
     assert_eq!(waiting(&bench), (3, 2, 0));
+}
+
+#[test]
+fn where_time_is_short_a_driver_drops_what_comes_for_one_who_rests() {
+    let mut bench = Bench::with_small_buckets();
+    let use_up = |bench: &mut Bench| {
+        bench.pass_secs(2);
+        (0..2).for_each(|number| bench.offer(0, &[number; 480]));
+        bench.collect();
+        bench.is_blocked_by(0, Block::FlowControl)
+    };
+    assert!(!use_up(&mut bench), "there is time");
+    bench.sgsn.set_short_of_time(true);
+    assert!(use_up(&mut bench), "the bucket is full from now on");
+    // Another quality of service is another rule.
+    bench.sgsn.flow_changed(bench.slot(0), NSAPI);
+    bench.sgsn.set_short_of_time(false);
+    bench.pass(Duration::from_millis(400));
+    assert!(bench.is_blocked_by(0, Block::FlowControl), "until it has rested");
+    bench.pass(Duration::from_millis(100));
+    assert!(!bench.is_blocked_by(0, Block::FlowControl));
+    assert!(!use_up(&mut bench));
+    assert_eq!((bench.sent.len(), bench.drops()), (6, vec![]));
 }
 
 #[test]

@@ -167,8 +167,8 @@ impl Default for Config {
             },
             real_time: RealTimeShare { percent: 80, burst: Duration::from_millis(250) },
             wait_quantum: WaitQuantum { bmax_divisor: 8, delay_max: Duration::from_millis(50) },
-            // The BSS has the other half to send meanwhile.
-            rest_quantum: WaitQuantum { bmax_divisor: 2, delay_max: Duration::from_millis(500) },
+            // Long enough to be worth the telling; the BSS has the rest of the bucket to send meanwhile.
+            rest_quantum: WaitQuantum { bmax_divisor: 8, delay_max: Duration::from_millis(500) },
             feedback: None,
         }
     }

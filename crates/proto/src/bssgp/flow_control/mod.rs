@@ -191,25 +191,18 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// Gives a PDU back, counted in its buckets, where nothing of its mobile is queued, no other of its cell could go
-    /// now, and it conforms; else does as [`FlowControl::enqueue`]. `more` of the mobile waits where it came from, or
-    /// nothing does.
-    pub fn offer(
-        &mut self,
-        cx: &mut Context<'_>,
-        (cell, ms): (u32, Option<u32>),
-        pdu: Pdu<T>,
-        more: bool,
-    ) -> Offered<T> {
+    /// now, and it conforms; else does as [`FlowControl::enqueue`].
+    pub fn offer(&mut self, cx: &mut Context<'_>, (cell, ms): (u32, Option<u32>), pdu: Pdu<T>) -> Offered<T> {
         // Whose turn has come while nobody looked stands before this one.
         self.wake_due(cx);
-        if ms.is_some_and(|ms| self.passes(cx.now, (cell, ms), &pdu, more)) {
+        if ms.is_some_and(|ms| self.passes(cx.now, (cell, ms), &pdu)) {
             return Offered::Passes(pdu);
         }
         if self.enqueue(cx, cell, ms, pdu) { Offered::Queued } else { Offered::Dropped }
     }
 
     #[inline]
-    fn passes(&mut self, now: Instant, (cell, ms): (u32, u32), pdu: &Pdu<T>, more: bool) -> bool {
+    fn passes(&mut self, now: Instant, (cell, ms): (u32, u32), pdu: &Pdu<T>) -> bool {
         let octets = pdu.frame.len() as u64;
         let Some(at) = self.find_or_create(now, cell, ms) else { return false };
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return false };
@@ -222,7 +215,7 @@ impl<T: PduMeta> FlowControl<T> {
         state.count(now, pdu.class, octets);
         match pdu.class {
             Class::BestEffort if !(ms.bucket.conforms(now, octets) && state.bucket.conforms(now, octets)) => {
-                self.rest(now, (cell, at), octets, more);
+                self.rest(now, (cell, at), octets);
             }
             Class::RealTime if state.rests => self.end_rest_of_cell(cell),
             Class::Signalling | Class::RealTime | Class::BestEffort => {}

@@ -1,7 +1,7 @@
-//! Who has used up what its bucket takes at once, and has more waiting, rests: the owner is told to wait before it spends
-//! anything on a PDU that could not go, and told to go on when there is room for several.
+//! Who has used up what its bucket takes at once rests, whether it has more waiting or not: the owner is told to wait before
+//! it spends anything on a PDU that could not go, and told to go on when there is room for several.
 //!
-//! So what exceeds a leak rate waits where it arrived. In the queue here it would stand behind all that has been done
+//! So what exceeds a leak rate waits where it arrived, and the BSS has what is in its bucket to send meanwhile. In the queue here it would stand behind all that has been done
 //! to it already, to be looked for a second time. Best effort only: real time and signalling are not to wait for room that
 //! one PDU has already. In a cell nobody rests while real time has lately gone out there, since what that may take
 //! depends on whether best effort waits.
@@ -11,14 +11,11 @@ use super::{Class, FlowControl, PduMeta, Place};
 use crate::time::Instant;
 
 impl<T: PduMeta> FlowControl<T> {
-    /// A PDU of best effort of `octets` has gone out, and another like it would not conform. A mobile of which no `more`
-    /// waits has no reason to rest: what comes next comes later, and may conform then.
+    /// A PDU of best effort of `octets` has gone out, and another like it would not conform.
     #[cold]
-    pub(super) fn rest(&mut self, now: Instant, (cell, at): (u32, u32), octets: u64, more: bool) {
+    pub(super) fn rest(&mut self, now: Instant, (cell, at): (u32, u32), octets: u64) {
         if self.config.feedback.is_some() {
-            if more {
-                self.rest_ms(now, at, octets);
-            }
+            self.rest_ms(now, at, octets);
             self.rest_cell(now, cell, octets);
         }
     }

@@ -185,6 +185,13 @@ impl Flow {
         }
     }
 
+    /// It gets its next quantum when all others have had one, as if it got one now, where the round is at `head`.
+    pub(super) fn forget_what_it_missed(&mut self, head: u32) {
+        self.deficit_ns = self.deficit_ns.min(0);
+        self.since = head;
+        self.marks &= !ABSENT;
+    }
+
     /// So many quanta at its weight.
     fn of_quanta(&self, quantum_ns: u32, quanta: u32) -> i32 {
         let ns = u64::from(quantum_ns) * u64::from(self.weight) * u64::from(quanta);

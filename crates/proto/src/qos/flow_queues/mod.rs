@@ -455,18 +455,22 @@ impl<T> FlowQueues<T> {
         self.set_blocked(flow, true);
     }
 
-    /// Serves it again.
+    /// Serves it again, with no more than its turn: what it has missed meanwhile was not kept from it by others.
     pub fn unblock(&mut self, flow: u32) {
         self.set_blocked(flow, false);
         self.list(flow, false);
     }
 
     fn set_blocked(&mut self, at: u32, blocked: bool) {
+        let (head, _) = self.round();
         let Some(flow) = self.flows.get_mut(at as usize) else { return };
         if !flow.is(EXISTS) || flow.is(BLOCKED) == blocked {
             return;
         }
         flow.mark(BLOCKED, blocked);
+        if !blocked {
+            flow.forget_what_it_missed(head);
+        }
         let Some(cell) = self.cells.get_mut(flow.cell as usize) else { return };
         let pdus = u32::from(flow.pdus);
         cell.ready = if blocked { cell.ready - pdus } else { cell.ready + pdus };

@@ -182,7 +182,7 @@ impl<T> FlowQueues<T> {
 
     /// The first place of the round of best effort, and how many there are.
     #[inline]
-    fn round(&self) -> (u32, u32) {
+    pub(super) fn round(&self) -> (u32, u32) {
         self.rings.get(Turn::BestEffort as usize).map_or((0, 0), |ring| (ring.head(), ring.len()))
     }
 

@@ -143,7 +143,7 @@ fn what_passes_does_not_wait() {
     let mut bench = Bench::new();
     let offer = |bench: &mut Bench, ms: u32, class, name, octets| {
         let pdu = bench.pdu(class, name, octets);
-        bench.control.offer(&mut bench.around.context(), (0, Some(ms)), pdu, true)
+        bench.control.offer(&mut bench.around.context(), (0, Some(ms)), pdu)
     };
     let passes = |offered| matches!(offered, Offered::Passes(_));
     for ms in 0..2 {

@@ -253,9 +253,7 @@ impl World {
         let cx = &mut self.around.context();
         if !offer {
             self.control.enqueue(cx, cell, Some(ms), pdu);
-        } else if let Offered::Passes(pdu) =
-            self.control.offer(cx, (cell, Some(ms)), pdu, octets.is_multiple_of(2))
-        {
+        } else if let Offered::Passes(pdu) = self.control.offer(cx, (cell, Some(ms)), pdu) {
             self.sent(cell, &pdu);
         }
     }

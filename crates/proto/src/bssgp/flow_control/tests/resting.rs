@@ -19,7 +19,7 @@ impl Bench {
     /// True where a PDU of so many octets passes.
     fn passes(&mut self, ms: u32, class: Class, octets: usize) -> bool {
         let pdu = self.pdu(class, 0, octets);
-        let offered = self.control.offer(&mut self.around.context(), (0, Some(ms)), pdu, true);
+        let offered = self.control.offer(&mut self.around.context(), (0, Some(ms)), pdu);
         matches!(offered, Offered::Passes(_))
     }
 
@@ -47,17 +47,14 @@ fn who_has_used_up_his_bucket_rests_until_there_is_room_for_a_part_of_it() {
 }
 
 #[test]
-fn who_has_no_more_waiting_does_not_rest() {
+fn what_is_offered_to_one_who_rests_waits_no_longer_than_its_own_bucket_wants() {
     let mut bench = watched();
-    let mut offer = |octets, more| {
-        let pdu = bench.pdu(BestEffort, 0, octets);
-        let offered = bench.control.offer(&mut bench.around.context(), (0, Some(0)), pdu, more);
-        (matches!(offered, Offered::Passes(_)), bench.told_of())
-    };
-    assert_eq!(offer(700, false), (true, vec![]));
-    assert_eq!(offer(100, false), (true, vec![]), "nothing would conform now, but nothing waits");
-    // What comes nevertheless waits for its bucket as long as that takes.
-    assert_eq!(offer(100, true), (false, vec![]));
+    assert!(bench.passes(0, BestEffort, 700));
+    assert_eq!(bench.told_of(), [(OfMs(0, BestEffort), true)], "as long again would not pass");
+    // An owner who does not listen offers more.
+    assert!(bench.passes(0, BestEffort, 100));
+    assert!(!bench.passes(0, BestEffort, 100));
+    assert_eq!(bench.told_of(), [(OfMs(0, BestEffort), false)]);
     assert_eq!(bench.drain(), (vec![], Some(1000)));
     assert_eq!(bench.at(1000).drain(), (vec![0], None));
 }
