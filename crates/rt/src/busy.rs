@@ -353,8 +353,8 @@ impl Io {
         if core::mem::replace(&mut self.busy.hurry, hurry) == hurry || self.busy.mode == BusyPoll::Off {
             return;
         }
-        if let Some(crossing) = self.xdp.as_ref().and_then(|xdp| xdp.crossing.as_ref()) {
-            crossing.set_hurry(hurry);
+        if let Some(pages) = self.xdp.as_ref().and_then(|xdp| xdp.pages.as_ref()) {
+            pages.set_hurry(hurry);
         }
         for index in 0..self.endpoints.len() {
             let budget = self.busy.budget(index);

@@ -1,9 +1,9 @@
 //! How user data gets into a node and out of it: which back end a port has, and what the machine refused.
 
-use crate::crossing::Crossing;
 use crate::io::{Io, MONITOR, RINGS};
 use crate::netlink::{Link, Monitor, Netlink};
 use crate::output::Output;
+use crate::page_exchange::PageExchange;
 use crate::steering::XdpProgram;
 use crate::udp::UdpConfig;
 use crate::xdp::{Deliver, Steering, Target, Xdp};
@@ -326,7 +326,7 @@ impl Io {
         address: SocketAddr,
         config: &IngressConfig,
     ) -> Result<String, String> {
-        let exchange = Crossing::fits(self.busy.mode);
+        let exchange = PageExchange::fits(self.busy.mode);
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
         if xdp.devices.iter().any(|device| device.link.name == link.name && device.target.is_some()) {
@@ -343,12 +343,12 @@ impl Io {
                 xdp.programs.truncate(program);
             }
         })?;
-        if let Some(xdp) = self.xdp.as_mut().filter(|xdp| exchange && xdp.crossing.is_none())
+        if let Some(xdp) = self.xdp.as_mut().filter(|xdp| exchange && xdp.pages.is_none())
             && let Some(program) = xdp.programs.get_mut(program)
         {
             match program.exchange(config.rings(), config.empty) {
                 Some(Ok(exchange)) => {
-                    xdp.crossing = Some(Crossing::new(exchange, place, config.best_effort_ring))
+                    xdp.pages = Some(PageExchange::new(exchange, place, config.best_effort_ring))
                 }
                 Some(Err(why)) => self.note(Level::Info, format_args!("pages are not exchanged: {why}")),
                 None => {}
@@ -393,8 +393,8 @@ impl Io {
         let xdp = self.xdp()?;
         let link = device_of(&mut xdp.netlink, address.ip())?;
         let place = self.want(&link, None, config.ring, address.ip())?;
-        if let Some(crossing) = self.xdp.as_mut().and_then(|xdp| xdp.crossing.as_mut()) {
-            crossing.towards(place);
+        if let Some(pages) = self.xdp.as_mut().and_then(|xdp| xdp.pages.as_mut()) {
+            pages.towards(place);
         }
         if let Some(udp) = self.udp_of(machine, port) {
             udp.output = Some(Output::new(place, ip, address.port(), dscp));

@@ -240,7 +240,7 @@ impl Io {
             devices,
             sockets: sockets.collect(),
             classifiers: self.classifiers(),
-            exchanged: xdp.and_then(|xdp| xdp.crossing.as_ref()).map(crate::crossing::Crossing::report),
+            exchanged: xdp.and_then(|xdp| xdp.pages.as_ref()).map(crate::page_exchange::PageExchange::report),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The devices on which this process has AF_XDP sockets: opened, emptied, filled again, and opened anew when an interface
 //! has vanished and returned.
 
-use crate::crossing::Crossing;
 use crate::netlink::{Link, Netlink};
+use crate::page_exchange::PageExchange;
 use crate::sys;
 use core::fmt;
 use core::net::IpAddr;
@@ -121,7 +121,7 @@ pub(crate) struct Xdp {
     /// The programs that classify, one for each device that has a target.
     pub(crate) programs: Vec<Box<dyn Steering>>,
     /// What joins Gn with Gb without a socket.
-    pub(crate) crossing: Option<Crossing>,
+    pub(crate) pages: Option<PageExchange>,
     /// A ring had more than its turn's share.
     pub(crate) more: bool,
     look_at: Instant,
@@ -136,7 +136,7 @@ impl Xdp {
             devices: Vec::new(),
             netlink,
             programs: Vec::new(),
-            crossing: None,
+            pages: None,
             more: false,
             look_at: Instant::ZERO,
         })
@@ -204,8 +204,8 @@ impl Xdp {
     fn release(&mut self, place: usize) -> bool {
         let Some(device) = self.devices.get_mut(place) else { return false };
         let Some(open) = device.sockets.take() else { return false };
-        if let Some(crossing) = self.crossing.as_mut().filter(|crossing| crossing.concerns(place)) {
-            crossing.close();
+        if let Some(pages) = self.pages.as_mut().filter(|pages| pages.concerns(place)) {
+            pages.close();
         }
         let program = device.target.map_or(usize::MAX, |target| target.program);
         if let Some(steering) = self.programs.get_mut(program) {
@@ -294,7 +294,7 @@ impl Xdp {
         hurry: bool,
         mut take: impl FnMut(Target, Metadata, Received),
     ) -> usize {
-        let Self { devices, umem, pool, crossing, .. } = self;
+        let Self { devices, umem, pool, pages, .. } = self;
         let mut total = 0;
         let mut more = false;
         for ring in rings.iter().copied() {
@@ -315,16 +315,16 @@ impl Xdp {
                 };
                 // What is in slots came before what is in the socket's ring, or after it where pages are exchanged now.
                 let mut count = 0;
-                if let Some(crossing) = crossing.as_mut().filter(|crossing| !crossing.is_on()) {
-                    count = crossing.receive(place, ring, most, pool, &mut take);
+                if let Some(pages) = pages.as_mut().filter(|pages| !pages.is_on()) {
+                    count = pages.receive(place, ring, most, pool, &mut take);
                 }
-                if crossing.as_ref().is_none_or(|it| it.is_on() || it.waiting(place, ring) == 0) {
+                if pages.as_ref().is_none_or(|it| it.is_on() || it.waiting(place, ring) == 0) {
                     count += open.receive(umem, ring, most - count, &mut take);
                 }
-                if let Some(crossing) = crossing.as_mut().filter(|crossing| crossing.is_on())
+                if let Some(pages) = pages.as_mut().filter(|pages| pages.is_on())
                     && open.waiting(ring) == 0
                 {
-                    count += crossing.receive(place, ring, most - count, pool, &mut take);
+                    count += pages.receive(place, ring, most - count, pool, &mut take);
                 }
                 more |= count == most;
                 total += count;
@@ -343,8 +343,8 @@ impl Xdp {
                 fill(open, &mut self.umem, &self.pool);
             }
         }
-        if let Some(crossing) = &mut self.crossing {
-            crossing.refill();
+        if let Some(pages) = &mut self.pages {
+            pages.refill();
         }
     }
 
@@ -367,9 +367,9 @@ impl Xdp {
 
     /// Does a ring hold something that came since the last look?
     pub(crate) fn has_waiting(&mut self) -> bool {
-        let Self { devices, crossing, .. } = self;
+        let Self { devices, pages, .. } = self;
         devices.iter_mut().enumerate().any(|(place, device)| {
-            let slots = |ring| crossing.as_ref().map_or(0, |crossing| crossing.waiting(place, ring));
+            let slots = |ring| pages.as_ref().map_or(0, |pages| pages.waiting(place, ring));
             let has_target = device.target.is_some();
             device
                 .sockets
@@ -386,8 +386,7 @@ impl Xdp {
         let wanted = rings.filter(|((_, entries), _)| *entries > 0);
         let of = |((ring, _), mut sum): ((Ring, u32), Statistics)| {
             sum += device.sockets.as_ref().and_then(|open| open.statistics(ring)).unwrap_or_default();
-            sum +=
-                self.crossing.as_ref().map(|crossing| crossing.statistics(place, ring)).unwrap_or_default();
+            sum += self.pages.as_ref().map(|pages| pages.statistics(place, ring)).unwrap_or_default();
             (ring, sum)
         };
         wanted.map(of).collect()
@@ -419,12 +418,12 @@ impl Xdp {
 
     /// The same for what is patient, where pages are exchanged and there is room, or something waits for a page.
     fn has_room_across(&mut self, place: usize) -> Option<bool> {
-        let crossing = self.crossing.as_mut().filter(|crossing| crossing.is_on())?;
+        let pages = self.pages.as_mut().filter(|pages| pages.is_on())?;
         let is_behind = self.devices.get(place)?.unsent_patient;
-        if !is_behind && crossing.has_room(place) {
+        if !is_behind && pages.has_room(place) {
             return Some(true);
         }
-        crossing.holds_some(place).then_some(false)
+        pages.holds_some(place).then_some(false)
     }
 
     /// Puts an Ethernet frame on a device. One that is patient may wait for a page there; it overtakes none of its kind.
@@ -436,13 +435,13 @@ impl Xdp {
         is_patient: bool,
     ) -> Result<(), StaticBuffer> {
         let waits = self.devices.get(place).is_none_or(|device| device.unsent_patient);
-        if let Some(crossing) = self.crossing.as_mut().filter(|_| is_patient) {
-            if !waits && crossing.put(place, buffer.get(start..end).unwrap_or_default()) {
+        if let Some(pages) = self.pages.as_mut().filter(|_| is_patient) {
+            if !waits && pages.put(place, buffer.get(start..end).unwrap_or_default()) {
                 drop(self.pool.adopt(buffer, 0, 0));
                 return Ok(());
             }
             // Too long for a slot, or the exchange has just ended: what waits there goes first.
-            if crossing.holds_some(place) {
+            if pages.holds_some(place) {
                 self.take_all_back();
             }
         }

@@ -31,7 +31,7 @@ const QUEUES_WITH_WORK_S: f64 = 0.75;
 /// holds but a few.
 const ROUNDS_S: f64 = 0.6;
 /// How often more is offered where nobody had to share: the machine is faster than when saturation was found.
-const MORE: u32 = 2;
+const MORE: u32 = 1;
 const FASTER: f64 = 1.15;
 /// Whoever gets less than this of what he is entitled to had to share; at 1.2 times saturation it is 0.83.
 const SHARED: f64 = 0.88;

@@ -29,6 +29,8 @@ const BARE_WORK_NS: u32 = 1_000;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 8;
+/// The same of those of whom nothing has to hold.
+const SEARCH_QUICK_OF_OTHERS: u32 = 5;
 /// The same where it is known about.
 const SEARCH_AGAIN: u32 = 4;
 /// Of a multiple of saturation, what has to be offered indeed.
@@ -51,7 +53,11 @@ impl Bench<'_> {
         // Of the others nothing has to hold to a hair: their medians will do.
         let is_xdp = self.holder() == Some(Candidate::Xdp);
         let again = if is_xdp { Again::Missed(WHOLE) } else { Again::Nothing };
-        let few = if bracket.is_wide() { SEARCH_QUICK } else { SEARCH_AGAIN };
+        let few = match (bracket.is_wide(), is_xdp) {
+            (true, true) => SEARCH_QUICK,
+            (true, false) => SEARCH_QUICK_OF_OTHERS,
+            (false, _) => SEARCH_AGAIN,
+        };
         for count in 0..SEARCH {
             // A quick run takes what it has found after a while; but something has to be too much first.
             let enough = self.sizes.quick && count >= few && bracket.is_closed();

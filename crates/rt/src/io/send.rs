@@ -1,10 +1,10 @@
 //! Sending: datagrams wait for the end of a slice of work and go in batches, by the kernel's UDP or as whole frames.
 
 use super::{Arrival, Binding, Endpoint, Io, Kind, Origin};
-use crate::crossing::Crossing;
 use crate::ether::HEADERS;
 use crate::messages::BATCH;
 use crate::output::Way;
+use crate::page_exchange::PageExchange;
 use crate::udp::SendQueue;
 use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
@@ -93,7 +93,7 @@ impl Io {
 
     /// True where sending what waits takes long; not so where it waits for the pages that the next poll finds.
     pub(crate) fn has_much_to_send(&self) -> bool {
-        if self.xdp.as_ref().and_then(|xdp| xdp.crossing.as_ref()).is_some_and(Crossing::is_on) {
+        if self.xdp.as_ref().and_then(|xdp| xdp.pages.as_ref()).is_some_and(PageExchange::is_on) {
             return false;
         }
         self.unsent.iter().any(|index| self.queue_at(*index).is_some_and(|queue| queue.len() >= PART / 4))

@@ -32,7 +32,7 @@ const BEST_EFFORT_IN_A_HURRY: u32 = 256;
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// The exchange with the two devices that it joins.
-pub(crate) struct Crossing {
+pub(crate) struct PageExchange {
     exchange: Exchange,
     /// Packets of best effort that may wait.
     best_effort: u32,
@@ -50,7 +50,7 @@ pub(crate) struct Crossing {
     netdev: Option<Netdev>,
 }
 
-impl Crossing {
+impl PageExchange {
     /// Does a loop that receives like this never sleep? Nothing that comes in slots wakes it.
     pub(crate) const fn fits(mode: BusyPoll) -> bool {
         matches!(mode, BusyPoll::Always)
@@ -161,7 +161,7 @@ impl Crossing {
         self.is_on && self.is_to(place) && self.exchange.put(frame)
     }
 
-    /// Would [`Crossing::put`] take a frame?
+    /// Would [`PageExchange::put`] take a frame?
     pub(crate) fn has_room(&mut self, place: usize) -> bool {
         self.is_on && self.is_to(place) && self.exchange.has_room()
     }
@@ -197,32 +197,32 @@ impl Crossing {
 impl Xdp {
     /// Looks whether both devices can exchange pages; says what has changed.
     pub(crate) fn look_across(&mut self, now: Instant) -> Option<bool> {
-        let crossing = self.crossing.as_mut().filter(|crossing| now >= crossing.look_at)?;
+        let pages = self.pages.as_mut().filter(|pages| now >= pages.look_at)?;
         let index = |place: usize| {
             let device = self.devices.get(place).filter(|device| device.sockets.is_some())?;
             Some(device.link.index)
         };
-        let ends = index(crossing.gn).zip(crossing.gb.and_then(index));
-        let Crossing { netdev: Some(netdev), .. } = crossing else { return None };
+        let ends = index(pages.gn).zip(pages.gb.and_then(index));
+        let PageExchange { netdev: Some(netdev), .. } = pages else { return None };
         let able = ends.filter(|(_, gb)| netdev.takes_redirected(*gb).unwrap_or(false));
-        let before = core::mem::replace(&mut crossing.ends, able);
-        if crossing.is_on && able != before {
-            crossing.switch(false);
+        let before = core::mem::replace(&mut pages.ends, able);
+        if pages.is_on && able != before {
+            pages.switch(false);
         }
-        crossing.look_at = now + if able.is_some() { LOOK_EVERY } else { LOOK_AGAIN };
+        pages.look_at = now + if able.is_some() { LOOK_EVERY } else { LOOK_AGAIN };
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
     /// A turn that began at `now` is nearly over, and there was hardly any time left lately, or there was some.
     pub(crate) fn follow(&mut self, now: Instant, is_high: bool) {
-        if let Some(crossing) = &mut self.crossing {
-            crossing.follow(now, is_high);
+        if let Some(pages) = &mut self.pages {
+            pages.follow(now, is_high);
         }
     }
 
     /// Sends those frames through the socket that have waited for a page long enough.
     pub(crate) fn send_what_waited(&mut self, now: Instant) {
-        if let Some(before) = self.crossing.as_mut().map(|crossing| crossing.waited(now)) {
+        if let Some(before) = self.pages.as_mut().map(|pages| pages.waited(now)) {
             self.take_back(before, AT_ONCE);
         }
     }
@@ -233,8 +233,8 @@ impl Xdp {
     }
 
     fn take_back(&mut self, before: usize, most: usize) {
-        let Self { crossing: Some(crossing), devices, umem, pool, .. } = self else { return };
-        let Some(device) = crossing.gb.and_then(|gb| devices.get_mut(gb)) else { return };
+        let Self { pages: Some(pages), devices, umem, pool, .. } = self else { return };
+        let Some(device) = pages.gb.and_then(|gb| devices.get_mut(gb)) else { return };
         // What the socket has no room for waits on; with a device that is gone its frames are gone.
         let room = device.sockets.as_mut().map_or(usize::MAX, |sockets| sockets.room() as usize);
         let mut room = room.min(most);
@@ -242,7 +242,7 @@ impl Xdp {
             room = room.checked_sub(1)?;
             pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
         };
-        crossing.exchange.take_back(before, buffer, |buffer, len| {
+        pages.exchange.take_back(before, buffer, |buffer, len| {
             let sent = if len > 0 { device.send(umem, buffer, (0, len), true) } else { Err(buffer) };
             if let Err(buffer) = sent {
                 drop(pool.adopt(buffer, 0, 0));
