@@ -113,15 +113,15 @@ impl PageExchange {
         };
     }
 
-    /// A turn that began at `now` is nearly over, and there was hardly any time left lately, or there was some.
-    fn follow(&mut self, now: Instant, is_high: bool) {
+    /// A turn that began at `now` is nearly over; is the loop's load high ([`crate::load`])?
+    fn follow(&mut self, now: Instant, load_is_high: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
             self.close();
             self.look_at = now + LOOK_EVERY;
             return;
         }
-        let on = is_high && self.ends.is_some();
+        let on = load_is_high && self.ends.is_some();
         if on != self.is_on {
             self.switch(on);
         }
@@ -213,10 +213,10 @@ impl Xdp {
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
-    /// A turn that began at `now` is nearly over, and there was hardly any time left lately, or there was some.
-    pub(crate) fn follow(&mut self, now: Instant, is_high: bool) {
+    /// A turn that began at `now` is nearly over; is the loop's load high ([`crate::load`])?
+    pub(crate) fn follow(&mut self, now: Instant, load_is_high: bool) {
         if let Some(pages) = &mut self.pages {
-            pages.follow(now, is_high);
+            pages.follow(now, load_is_high);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Feedback, Whose};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
-use gannet_proto::machine::Context;
+use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key, RuleChange};
@@ -155,7 +155,7 @@ impl Sgsn {
         for (_, bearer) in mobile.bearers().filter(|(_, bearer)| bearer.class == class) {
             let (key, why) = (Key::Teid(bearer.teid), Block::FlowControl);
             let change = if on { RuleChange::Block(key, why) } else { RuleChange::Unblock(key, why) };
-            self.out.push(gannet_proto::machine::Output::Classify(change));
+            self.out.push(Output::Classify(change));
         }
     }
 
@@ -245,7 +245,7 @@ impl Sgsn {
             left += flows.queues.backlog(flow).pdus;
             if crossed_low {
                 let change = RuleChange::Unblock(Key::Teid(bearer.teid), Block::QueueFull);
-                self.out.push(gannet_proto::machine::Output::Classify(change));
+                self.out.push(Output::Classify(change));
             }
         }
         left

@@ -1,10 +1,10 @@
 //! Who has used up what its bucket takes at once rests, whether it has more waiting or not: the owner is told to wait before
 //! it spends anything on a PDU that could not go, and told to go on when there is room for several.
 //!
-//! So what exceeds a leak rate waits where it arrived, and the BSS has what is in its bucket to send meanwhile. In the queue here it would stand behind all that has been done
-//! to it already, to be looked for a second time. Best effort only: real time and signalling are not to wait for room that
-//! one PDU has already. In a cell nobody rests while real time has lately gone out there, since what that may take
-//! depends on whether best effort waits.
+//! So what exceeds a leak rate waits where it arrived, and the BSS has what is in its bucket to send meanwhile. In the queue
+//! here it would stand behind all that has been done to it already, to be looked for a second time. Best effort only: real
+//! time and signalling are not to wait for room that one PDU has already. In a cell nobody rests while real time has lately
+//! gone out there, since what that may take depends on whether best effort waits.
 
 use super::state::NEVER;
 use super::{Class, FlowControl, PduMeta, Place};
