@@ -185,6 +185,11 @@ pub trait Machine {
     fn hold_back(&mut self, _on: bool) {}
     /// The driver has hardly any time left, or with `false` has time again: what could not be sent soon had better not come in.
     fn set_short_of_time(&mut self, _on: bool) {}
+    /// True where so much waits that what arrives besides had better stay where it is, as far as it is of best effort: there a
+    /// packet that is too much is lost before anything is spent on it.
+    fn has_enough(&self) -> bool {
+        false
+    }
     /// True where what arrives these days must not wait for long: the driver then looks at what arrives more often.
     fn is_in_a_hurry(&self, _now: Instant) -> bool {
         false

@@ -49,6 +49,8 @@ pub(crate) trait AnyDriver {
     fn unfinished(&self) -> bool;
     /// True where it holds back what can wait, and should be asked again as soon as something was sent.
     fn held(&self) -> bool;
+    /// True where best effort had better stay where it arrives.
+    fn has_enough(&self) -> bool;
     /// True where it wants short slices.
     fn is_in_a_hurry(&self, now: Instant) -> bool;
     /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over.
@@ -108,6 +110,10 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
 
     fn held(&self) -> bool {
         self.held
+    }
+
+    fn has_enough(&self) -> bool {
+        self.machine.has_enough()
     }
 
     fn is_in_a_hurry(&self, now: Instant) -> bool {

@@ -336,7 +336,8 @@ impl EventLoop {
         if hurry {
             self.hurry_on(urgent);
         }
-        self.io.receive_rest(hurry);
+        let enough = self.drivers.iter().any(|driver| driver.has_enough());
+        self.io.receive_rest(hurry, enough);
         for driver in &mut self.drivers {
             driver.wake(self.io.now);
         }

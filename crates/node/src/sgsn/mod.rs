@@ -362,6 +362,10 @@ impl Machine for Sgsn {
         }
     }
 
+    fn has_enough(&self) -> bool {
+        self.flows.as_ref().is_some_and(Flows::have_enough)
+    }
+
     fn is_in_a_hurry(&self, now: Instant) -> bool {
         self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(now))
     }

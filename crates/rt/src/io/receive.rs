@@ -117,9 +117,10 @@ impl Io {
         Some(urgent > 0)
     }
 
-    /// Takes what the rings have besides.
-    pub(crate) fn receive_rest(&mut self, hurry: bool) {
-        let count = self.receive_classified(&PATIENT, hurry);
+    /// Takes what the rings have besides; of best effort nothing where a machine has `enough` of it.
+    pub(crate) fn receive_rest(&mut self, hurry: bool, enough: bool) {
+        let rings = if enough { &PATIENT[..1] } else { &PATIENT[..] };
+        let count = self.receive_classified(rings, hurry);
         if count > 0 {
             self.busy.traffic(self.now);
         }

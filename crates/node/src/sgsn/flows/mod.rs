@@ -172,6 +172,11 @@ impl Flows {
         self.queues.has_work() && !self.node_full && !self.driver_full
     }
 
+    /// Do so many flows wait for the processor that no other should join them? Not where they wait for room downstream.
+    pub(super) fn have_enough(&self) -> bool {
+        self.may_serve() && self.queues.has_enough()
+    }
+
     /// Has real time arrived lately?
     #[must_use]
     pub fn is_in_a_hurry(&self, now: Instant) -> bool {
