@@ -69,7 +69,7 @@ impl Output {
     /// The way of a datagram of `len` octets. Looking up costs a few microseconds for each peer and second.
     pub(crate) fn way(
         &mut self,
-        to: SocketAddr,
+        to: &SocketAddr,
         len: usize,
         link: &Link,
         netlink: &mut Netlink,
@@ -78,7 +78,7 @@ impl Output {
         let Some(place) = self.place_of(to) else { return Way::Kernel };
         let Some(known) = self.peers.get_mut(place) else { return Way::Kernel };
         if now >= known.look_at {
-            known.look_up((self.from, self.port, self.dscp), to, link, netlink);
+            known.look_up((self.from, self.port, self.dscp), *to, link, netlink);
             known.look_at = now + if known.headers.is_some() { AGAIN } else { AGAIN_MISSING };
         }
         if core::mem::take(&mut known.detour) || len + IPV4 + UDP > link.mtu {
@@ -87,22 +87,22 @@ impl Output {
         known.headers.as_ref().map_or(Way::Kernel, Way::Frame)
     }
 
-    fn place_of(&mut self, to: SocketAddr) -> Option<usize> {
-        if let Some((last, place)) = self.last
+    fn place_of(&mut self, to: &SocketAddr) -> Option<usize> {
+        if let Some((last, place)) = &self.last
             && last == to
         {
-            return Some(place);
+            return Some(*place);
         }
-        let place = match self.places.get(&to) {
+        let place = match self.places.get(to) {
             Some(place) => *place,
             None if self.peers.len() < PEERS_MAX && to.is_ipv4() => {
                 self.peers.push(Known { headers: None, look_at: Instant::ZERO, detour: false });
-                self.places.insert(to, self.peers.len() - 1);
+                self.places.insert(*to, self.peers.len() - 1);
                 self.peers.len() - 1
             }
             None => return None,
         };
-        self.last = Some((to, place));
+        self.last = Some((*to, place));
         Some(place)
     }
 

@@ -1,6 +1,7 @@
 //! The identifiers of GPRS, each a type of its own so that one is never taken for another.
 
 use core::fmt;
+use core::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
 
 macro_rules! number_id {
@@ -118,12 +119,18 @@ impl Tlli {
 ///
 /// Held as TBCD, first digit in the low half of the first octet, unused halves 1111: the octets of GTP's IMSI
 /// element and of the TID.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Imsi([u8; 8]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "[u8; 8]", into = "[u8; 8]")]
+pub struct Imsi(Digits);
 
 /// International mobile equipment identity (and software version): up to 16 decimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Imei([u8; 8]);
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "[u8; 8]", into = "[u8; 8]")]
+pub struct Imei(Digits);
+
+/// TBCD octets in one word, inverted: since there is a digit it is not zero, and an identity that may be missing takes no
+/// more room. What goes through many hands with each packet is one load and one store.
+type Digits = NonZeroU64;
 
 macro_rules! digits_id {
     ($name:ident, $max:literal) => {
@@ -142,13 +149,17 @@ macro_rules! digits_id {
                         }
                     }
                 }
-                (1..=$max).contains(&count).then_some(Self(octets))
+                if !(1..=$max).contains(&count) {
+                    return None;
+                }
+                NonZeroU64::new(!u64::from_be_bytes(octets)).map(Self)
             }
 
             /// The TBCD octets.
             #[must_use]
+            #[inline]
             pub const fn tbcd(&self) -> [u8; 8] {
-                self.0
+                (!self.0.get()).to_be_bytes()
             }
 
             /// From digits 0 to 9 in their order; `None` where there are none, too many, or one is not decimal.
@@ -169,7 +180,29 @@ macro_rules! digits_id {
 
             /// The digits, 0 to 9, in their order.
             pub fn digits(&self) -> impl Iterator<Item = u8> + '_ {
-                self.0.iter().flat_map(|octet| [octet & 0xf, octet >> 4]).take_while(|digit| *digit < 10)
+                let octets = self.tbcd().into_iter();
+                octets.flat_map(|octet| [octet & 0xf, octet >> 4]).take_while(|digit| *digit < 10)
+            }
+        }
+        impl TryFrom<[u8; 8]> for $name {
+            type Error = &'static str;
+            fn try_from(octets: [u8; 8]) -> Result<Self, Self::Error> {
+                Self::from_tbcd(octets).ok_or(concat!("no digits of an ", stringify!($name)))
+            }
+        }
+        impl From<$name> for [u8; 8] {
+            fn from(of: $name) -> Self {
+                of.tbcd()
+            }
+        }
+        impl Ord for $name {
+            fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+                self.tbcd().cmp(&other.tbcd())
+            }
+        }
+        impl PartialOrd for $name {
+            fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+                Some(self.cmp(other))
             }
         }
         impl core::str::FromStr for $name {

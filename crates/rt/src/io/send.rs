@@ -157,7 +157,7 @@ impl Io {
                 break Stopped::Part;
             }
             left -= 1;
-            let (to, len, is_patient) = (*to, frame.len(), frame.is_patient());
+            let (len, is_patient) = (frame.len(), frame.is_patient());
             let Some((link, netlink)) = xdp.link_of(place) else { break Stopped::Kernel(udp.queue.len()) };
             let Way::Frame(headers) = output.way(to, len, link, netlink, *now) else {
                 break Stopped::Kernel(0);
@@ -193,7 +193,7 @@ impl Io {
         xdp.kick(place);
         let Stopped::Kernel(0) = stopped else { return stopped };
         // How many more of those behind have to go the same way? The first was just asked.
-        let rest = udp.queue.iter().skip(1).map(|(to, frame)| (*to, frame.len()));
+        let rest = udp.queue.iter().skip(1).map(|(to, frame)| (to, frame.len()));
         let mut count = 1;
         for (to, len) in rest.take(BATCH) {
             let Some((link, netlink)) = xdp.link_of(place) else { break };

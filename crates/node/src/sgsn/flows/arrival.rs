@@ -71,17 +71,11 @@ impl Sgsn {
             }
         }
         for (at, place) in places(expected.near, NEAR) {
-            let mobile = self.contexts.at(place).map(|(_, context)| context.mobile);
-            match (&self.flows, mobile) {
-                (Some(flows), mobile) => {
-                    flows.queues.expect_end(place, at, prefetch);
-                    mobile.into_iter().for_each(|mobile| flows.expect_mark(mobile, prefetch));
-                }
-                (None, Some(mobile)) => {
-                    self.mobiles.prefetch(mobile.index, &Mobile::HOT, prefetch);
-                    self.gb.flow.expect(mobile.index, prefetch);
-                }
-                (None, None) => {}
+            if let Some(flows) = &self.flows {
+                flows.queues.expect_end(place, at, prefetch);
+            } else if let Some((_, context)) = self.contexts.at(place) {
+                self.mobiles.prefetch(context.mobile.index, &Mobile::HOT, prefetch);
+                self.gb.flow.expect(context.mobile.index, prefetch);
             }
         }
         if self.flows.is_none() {
@@ -119,7 +113,8 @@ impl Sgsn {
         if view.class == Class::RealTime {
             flows.hurry_until = cx.now + HURRY;
         }
-        let unreachable = flows.mark(slot) & UNREACHABLE != 0;
+        // The marks are in memory of their own, which those that are served need not touch.
+        let unreachable = view.blocked && flows.mark(slot) & UNREACHABLE != 0;
         if unreachable && !self.may_hold(cx, view.queued.pdus) {
             cx.drop(Drop::HeldFull, self.imsi_of(slot));
             self.gmm(cx, slot, GmmEvent::DownlinkData);

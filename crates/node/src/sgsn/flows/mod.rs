@@ -25,7 +25,6 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Context, Output};
-use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
@@ -206,12 +205,6 @@ impl Flows {
     /// Something waits in the queue of a context.
     pub(super) fn has_queued(&self, teid: Teid) -> bool {
         self.queues.backlog(flow_of(teid)).pdus > 0
-    }
-
-    fn expect_mark(&self, slot: Slot, prefetch: Prefetch) {
-        if let Some(mark) = self.marks.get(slot.index as usize) {
-            prefetch.value(mark);
-        }
     }
 
     fn mark(&self, slot: Slot) -> u8 {

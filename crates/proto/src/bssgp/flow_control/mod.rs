@@ -158,6 +158,8 @@ pub struct FlowControl<T> {
     untold: Untold,
     /// The mobile that is looked at next for one whose place may go to another.
     hand: u32,
+    /// How many places go round.
+    round: u32,
 }
 
 impl<T: PduMeta> FlowControl<T> {
@@ -181,6 +183,7 @@ impl<T: PduMeta> FlowControl<T> {
             sending: List::default(),
             untold: Untold::new(config.ms_max, cells),
             hand: cells,
+            round: 0,
             config,
         };
         for cell in 0..cells {

@@ -10,8 +10,10 @@ use crate::qos::links::{Links, List};
 use crate::time::Instant;
 
 /// Where more mobiles than this are known, and few of them at the same time, their places go round: what is touched
-/// stays small, and in the cache: 128 octets each, and what is cached is 2 MiB.
+/// stays small, and in the cache.
 const RECLAIM_FROM: usize = 12_288;
+/// So many places go round, and so many more each time that those are not enough: 128 octets each.
+const ROUND: u32 = 1024;
 /// Mobiles that are then looked at for one that is idle and whose bucket is empty before the table grows.
 const RECLAIM_EARLY: u32 = 2;
 /// The same before a new mobile is refused.
@@ -179,14 +181,17 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// Makes room: forgets a mobile that is idle and whose bucket is as good as a new one, if one is found among the
-    /// next `attempts` of the table.
+    /// next `attempts` of those that go round, or of those that have not for a while.
     fn reclaim(&mut self, now: Instant, attempts: u32) -> Option<u32> {
+        self.reclaim_among(now, attempts).or_else(|| {
+            self.widen_round();
+            self.reclaim_among(now, attempts)
+        })
+    }
+
+    fn reclaim_among(&mut self, now: Instant, attempts: u32) -> Option<u32> {
         for _ in 0..attempts {
-            let at = self.hand;
-            self.hand += 1;
-            if self.hand as usize >= self.mobiles.len() {
-                self.hand = self.config.cells_max;
-            }
+            let at = self.next_in_round();
             self.settle(now, at);
             let state = self.mobiles.get(at as usize)?;
             let idle = self.is_mobile(at) && state.place == Place::Idle && state.rests_for == 0;
@@ -196,6 +201,26 @@ impl<T: PduMeta> FlowControl<T> {
             }
         }
         None
+    }
+
+    /// The next place of those that go round.
+    fn next_in_round(&mut self) -> u32 {
+        let first = self.config.cells_max;
+        let end = first.saturating_add(self.round).min(u32::try_from(self.mobiles.len()).unwrap_or(u32::MAX));
+        if self.hand >= end {
+            // What was needed once may not be needed any longer.
+            self.round = (self.round - self.round / 8).max(ROUND);
+            self.hand = first;
+        }
+        let at = self.hand;
+        self.hand += 1;
+        at
+    }
+
+    /// More places go round, those that are new among them first.
+    fn widen_round(&mut self) {
+        self.hand = self.config.cells_max.saturating_add(self.round);
+        self.round = self.round.saturating_add(ROUND).min(self.config.active_ms_max);
     }
 
     /// Makes a mobile a member of a cell.
