@@ -7,6 +7,10 @@
  * copy and another page. A page that is redirected costs neither, returns to the core that it belongs to, and the
  * receiver's program gets it as it is.
  *
+ * Where very many contexts are known, that of a packet is in no cache, and the program would wait for it, with each packet
+ * again: it has no way to ask for memory ahead. There it leaves it to user space to decide, which asks for the contexts of
+ * all that a poll has brought at once: a packet of GTPv1 then waits in a ring of its own, QUEUE_LEFT.
+ *
  * All queues are arrays of words in which 0 is an empty place: who finds a place as it needs it goes on, who does not has
  * nothing to do. So neither side reads the other's counters.
  */
@@ -27,6 +31,10 @@
 #define SLOT_ROOM 1848
 /* Places of frames that were taken back which one packet passes. */
 #define EXCHANGE_PASS 8
+
+/* The rings, and what is left to user space. */
+#define QUEUE_LEFT RINGS
+#define QUEUES (RINGS + 1)
 
 /* What `state` is but the length of a frame that waits. */
 enum {
@@ -51,17 +59,20 @@ struct exchange {
 	__u32 cpu;
 	__u32 fill_next;
 	__u32 out_next;
-	__u32 ring_next[RINGS];
+	__u32 ring_next[QUEUES];
 	/* Packets that may wait in each ring, EXCHANGE_RING at the most. */
-	__u32 ring_len[RINGS];
+	__u32 ring_len[QUEUES];
 	/* That the device took no redirected page. */
 	__u32 refused;
-	__u64 ring_full[RINGS];
+	/* User space decides. */
+	__u32 leaves;
+	__u32 unused;
+	__u64 ring_full[QUEUES];
 	__u64 fill_empty;
 	__u64 carried;
 	/* Slot + 1. */
 	__u64 fill[EXCHANGE_SLOTS];
-	__u64 ring[RINGS][EXCHANGE_RING];
+	__u64 ring[QUEUES][EXCHANGE_RING];
 };
 
 struct {
@@ -97,11 +108,9 @@ static __always_inline struct exchange *exchange_of(struct xdp_md *ctx)
 	return exchange;
 }
 
-/* Copies the frame into a slot and shows it to user space. 0 where that is none of its business. */
-static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchange, struct context *flow, __u32 class,
-				     struct part pdu)
+/* Copies the frame into a slot and shows it to user space in this queue. 0 where that is none of its business. */
+static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchange, __u32 ring, const struct metadata *what)
 {
-	__u32 ring = ring_of(class, flow->precedence) & (RINGS - 1);
 	__u32 next = exchange->ring_next[ring];
 	__u64 *place = &exchange->ring[ring][next & (EXCHANGE_RING - 1)];
 	/* Places are emptied in order: where this one is not, so many wait. */
@@ -109,7 +118,6 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 	__u64 *fill = &exchange->fill[exchange->fill_next & (EXCHANGE_SLOTS - 1)];
 	__u64 number = *(volatile __u64 *)fill;
 	__u64 len = ctx->data_end - ctx->data;
-	struct metadata *meta;
 	struct slot *slot;
 	__u32 key;
 
@@ -127,12 +135,11 @@ static __always_inline int hand_over(struct xdp_md *ctx, struct exchange *exchan
 	slot = bpf_map_lookup_elem(&slots, &key);
 	if (!slot)
 		return 0;
-	meta = (struct metadata *)slot->octets;
-	describe(meta, flow, class, 0, pdu, (struct part){});
+	__builtin_memcpy(slot->octets, what, sizeof(*what));
 	/* Within bounds already; said for the verifier. */
 	KEEP(len);
 	len &= 2047;
-	if (!len || len > FRAME_MAX || bpf_xdp_load_bytes(ctx, 0, slot->octets + sizeof(*meta), len))
+	if (!len || len > FRAME_MAX || bpf_xdp_load_bytes(ctx, 0, slot->octets + sizeof(*what), len))
 		return 0;
 	slot->state = len;
 	*fill = 0;

@@ -79,6 +79,8 @@ static __always_inline int parse_v1(void *data, void *end, __u32 at, __u32 len, 
 	}
 	pdu->at = at;
 	pdu->len = stop - at;
+	pdu->message_at = gtp - data;
+	pdu->message_len = len;
 	pdu->is_v0 = 0;
 	return FOUND;
 }
@@ -127,9 +129,30 @@ static __always_inline int forward(struct xdp_md *ctx, struct context *flow, __u
 {
 	struct exchange *exchange = exchange_of(ctx);
 
-	if (exchange && hand_over(ctx, exchange, flow, class, pdu))
-		return carry(ctx);
+	if (exchange) {
+		__u32 ring = ring_of(class, flow->precedence) & (RINGS - 1);
+		struct metadata what;
+
+		describe(&what, flow, class, 0, pdu, (struct part){});
+		if (hand_over(ctx, exchange, ring, &what))
+			return carry(ctx);
+	}
 	return redirect(ctx, flow, class, pdu, (struct part){});
+}
+
+/* Leaves it to user space to decide, if that decides at all: the name is the TEID, and instead of an LL-PDU the message. */
+static __always_inline int leave(struct xdp_md *ctx, const struct g_pdu *pdu)
+{
+	struct exchange *exchange = exchange_of(ctx);
+	struct metadata what = {
+		.name = pdu->teid,
+		.pdu_offset = pdu->at,
+		.pdu_len = pdu->len,
+		.llc_offset = pdu->message_at,
+		.llc_len = pdu->message_len,
+	};
+
+	return exchange && exchange->leaves && hand_over(ctx, exchange, QUEUE_LEFT, &what);
 }
 
 SEC("xdp")
@@ -152,6 +175,8 @@ int gn(struct xdp_md *ctx)
 		count(found);
 		return carry(ctx);
 	}
+	if (!pdu.is_v0 && leave(ctx, &pdu))
+		return carry(ctx);
 	found = find_flow(&pdu, &flow);
 	if (!flow || found != FOUND) {
 		if (is_sample()) {

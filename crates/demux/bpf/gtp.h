@@ -37,6 +37,9 @@ struct g_pdu {
 	/* T-PDU: where, from the same start as the header; and octets. */
 	__u32 at;
 	__u32 len;
+	/* The message with its header, where it is of version 1. */
+	__u32 message_at;
+	__u32 message_len;
 	__u8 is_v0;
 };
 

@@ -5,20 +5,24 @@
 //! changing it that it is done. So the octets of a slot belong to one side at a time:
 //!
 //! ```text
-//! free ──refill──► fill ──► program ──► ring of its class ──receive──► free
+//! free ──refill──► fill ──► program ──► ring of its class ──────────receive──► free
+//!                              └──────► left ──decide──► decided ──receive──► free
 //! put ──► out ──► program, when the next packet arrives ──► Gb
 //!          └──────────► take_back, where none arrives
 //! ```
 #![expect(unsafe_code, reason = "octets that are shared with the kernel's program")]
 
 use crate::bpf::{MappedArray, Object, Shared};
+use crate::deciding::{Deciding, Decision, Left};
 use crate::device::Received;
-use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, RINGS, Ring};
+use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, Metadata, RINGS, Ring};
 use crate::rules::Error;
 use crate::xsk::Statistics;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use gannet_proto::frame::{FRAME_SIZE, StaticBuffer};
+use gannet_proto::prefetch::Prefetch;
+use std::collections::VecDeque;
 
 /// Entries of the ring of a class at the most.
 const RING_MAX: u32 = 4096;
@@ -32,6 +36,11 @@ pub(crate) const SLOTS: u32 = 4608;
 const _: () = assert!(SLOTS as usize == ARRIVING + OUT);
 /// Octets of a slot.
 const ROOM: usize = 1848;
+/// The rings, and behind them the queue of what the program leaves to us.
+const QUEUES: usize = RINGS as usize + 1;
+const LEFT: usize = RINGS as usize;
+/// So much of that is asked for before the first of it is decided.
+const AT_ONCE: u32 = 32;
 /// States of a slot that are no length.
 const EMPTY: u64 = 0;
 const BUSY: u64 = 1 << 16;
@@ -52,14 +61,16 @@ struct State {
     cpu: AtomicU32,
     fill_next: AtomicU32,
     out_next: AtomicU32,
-    ring_next: [AtomicU32; RINGS as usize],
-    ring_len: [AtomicU32; RINGS as usize],
+    ring_next: [AtomicU32; QUEUES],
+    ring_len: [AtomicU32; QUEUES],
     refused: AtomicU32,
-    ring_full: [AtomicU64; RINGS as usize],
+    leaves: AtomicU32,
+    unused: AtomicU32,
+    ring_full: [AtomicU64; QUEUES],
     fill_empty: AtomicU64,
     carried: AtomicU64,
     fill: [AtomicU64; ARRIVING],
-    ring: [[AtomicU64; RING]; RINGS as usize],
+    ring: [[AtomicU64; RING]; QUEUES],
 }
 
 // SAFETY: `repr(C)`, atomic integers alone, each at a multiple of its size with nothing between them.
@@ -101,6 +112,11 @@ pub struct Exchange {
     empty: usize,
     fill_at: usize,
     ring_at: ByRing<u32>,
+    /// Who decides what the program leaves, how far that is done, what it came to for each ring, and what was too much there.
+    deciding: Option<Deciding>,
+    left_at: u32,
+    decided: ByRing<VecDeque<u64>>,
+    overflown: ByRing<u64>,
     /// The oldest frame that may wait for a page, and where the next one goes.
     out_from: usize,
     out_at: usize,
@@ -108,7 +124,12 @@ pub struct Exchange {
 
 impl Exchange {
     /// With rings of these lengths, and so many empty slots.
-    pub(crate) fn new(object: &Object, rings: ByRing<u32>, empty: u32) -> Result<Self, Error> {
+    pub(crate) fn new(
+        object: &Object,
+        rings: ByRing<u32>,
+        empty: u32,
+        deciding: Option<Deciding>,
+    ) -> Result<Self, Error> {
         let mut this = Self {
             slots: object.mapped_array("slots")?,
             states: object.mapped_array("exchanges")?,
@@ -117,12 +138,21 @@ impl Exchange {
             empty: (empty as usize).min(ARRIVING),
             fill_at: 0,
             ring_at: [0; RINGS as usize],
+            deciding,
+            left_at: 0,
+            decided: Default::default(),
+            overflown: Default::default(),
             out_from: 0,
             out_at: 0,
         };
         for (ring, len) in Ring::ALL.into_iter().zip(rings) {
             this.set_length(ring, len);
         }
+        if let Some(len) = this.state().and_then(|state| state.ring_len.get(LEFT)) {
+            len.store(RING_MAX, Relaxed);
+        }
+        // What is for no context, of which the kernel gets a sample where the program decides.
+        this.set_length(Ring::Signalling, RING_MAX);
         this.refill();
         Ok(this)
     }
@@ -165,12 +195,109 @@ impl Exchange {
         }
     }
 
-    /// Packets that wait in a ring.
+    /// Packets that wait in a ring, as far as that is decided.
     #[must_use]
     pub fn waiting(&self, ring: Ring) -> u32 {
-        let came = self.state().and_then(|state| state.ring_next.get(ring as usize));
         let taken = self.ring_at.get(ring as usize).copied().unwrap_or(0);
-        came.map_or(0, |came| came.load(Relaxed).wrapping_sub(taken))
+        let decided = self.decided.get(ring as usize).map_or(0, VecDeque::len);
+        self.came(ring as usize).wrapping_sub(taken) + u32::try_from(decided).unwrap_or(u32::MAX)
+    }
+
+    /// Packets of which the program has left it to us to decide, and of which nothing is decided yet.
+    #[must_use]
+    pub fn left(&self) -> u32 {
+        self.came(LEFT).wrapping_sub(self.left_at)
+    }
+
+    /// How many came to a queue so far.
+    fn came(&self, queue: usize) -> u32 {
+        let came = self.state().and_then(|state| state.ring_next.get(queue));
+        came.map_or(0, |came| came.load(Relaxed))
+    }
+
+    /// From now on the program leaves packets of GTPv1 to us; false where it may not, since it runs on several CPUs at a time.
+    /// Once and for ever, so that none overtakes another: what waits in a ring came before what is decided.
+    pub fn leave(&self) -> bool {
+        let leaves = self.state().map(|state| &state.leaves).filter(|_| self.deciding.is_some());
+        leaves.into_iter().for_each(|leaves| leaves.store(1, Relaxed));
+        leaves.is_some()
+    }
+
+    /// Decides all that the program has left.
+    pub fn decide(&mut self, prefetch: Prefetch) {
+        loop {
+            let count = self.expect_left(prefetch);
+            let Some(now_ns) = self.deciding.as_ref().filter(|_| count > 0).map(Deciding::now_ns) else {
+                return;
+            };
+            (0..count).for_each(|_| self.decide_next(now_ns));
+        }
+    }
+
+    /// Asks for the contexts of some of what was left, and says of how many.
+    fn expect_left(&self, prefetch: Prefetch) -> u32 {
+        let Some(deciding) = &self.deciding else { return 0 };
+        let mut count = 0;
+        while count < AT_ONCE
+            && let Some(number) = self.place_of_left(count).map(|place| place.load(Acquire))
+            && number != 0
+        {
+            if let Some(left) = self.what_is_left(number) {
+                deciding.expect(left.teid, prefetch);
+            }
+            count += 1;
+        }
+        count
+    }
+
+    /// Decides one packet, which goes to its ring or makes its slot free.
+    fn decide_next(&mut self, now_ns: u64) {
+        let Some(place) = self.place_of_left(0) else { return };
+        let number = place.load(Relaxed);
+        place.store(0, Release);
+        self.left_at = self.left_at.wrapping_add(1);
+        let decision = self.what_is_left(number).zip(self.deciding.as_ref());
+        let metadata = decision.and_then(|(left, deciding)| match deciding.decide(&left, now_ns) {
+            Decision::Ring(metadata) => Some(metadata),
+            Decision::Sample => Some(left.as_sample()),
+            Decision::Dropped => None,
+        });
+        let Some(metadata) = metadata.filter(|metadata| self.takes(metadata.ring)) else {
+            self.free.push(number);
+            self.filled = self.filled.saturating_sub(1);
+            return;
+        };
+        if let Some(slot) = self.slot(number) {
+            slot.write(&metadata.to_octets());
+        }
+        if let Some(ring) = self.decided.get_mut(metadata.ring as usize) {
+            ring.push_back(number);
+        }
+    }
+
+    /// Has a ring room for one more packet? That it had none is counted.
+    fn takes(&mut self, ring: Ring) -> bool {
+        let len = self.state().and_then(|state| state.ring_len.get(ring as usize));
+        let len = len.map_or(0, |len| len.load(Relaxed));
+        let takes = self.decided.get(ring as usize).is_some_and(|decided| decided.len() < len as usize);
+        if let Some(count) = self.overflown.get_mut(ring as usize) {
+            *count += u64::from(!takes);
+        }
+        takes
+    }
+
+    fn place_of_left(&self, behind: u32) -> Option<&AtomicU64> {
+        self.state()?.ring.get(LEFT)?.get(self.left_at.wrapping_add(behind) as usize % RING)
+    }
+
+    fn what_is_left(&self, number: u64) -> Option<Left> {
+        let mut octets = [0; METADATA_LEN];
+        self.slot(number)?.read(&mut octets);
+        Metadata::from_octets(&octets).as_ref().map(Left::of)
+    }
+
+    fn slot(&self, number: u64) -> Option<&Slot> {
+        self.slots.get(usize::try_from(number.checked_sub(1)?).ok()?)
     }
 
     /// Takes up to `max` packets of a ring, each into the buffer that `buffer` gives it, until that has none.
@@ -181,19 +308,14 @@ impl Exchange {
         mut buffer: impl FnMut() -> Option<StaticBuffer>,
         mut take: impl FnMut(Received),
     ) -> usize {
-        let Self { slots, states, free, ring_at, .. } = self;
-        let queue = states.get(0).and_then(|state| state.ring.get(ring as usize));
-        let (Some(queue), Some(at)) = (queue, ring_at.get_mut(ring as usize)) else { return 0 };
         let mut count = 0;
         while count < max {
-            let Some(place) = queue.get(*at as usize % RING) else { break };
-            let number = place.load(Acquire);
-            if number == 0 {
-                break;
-            }
+            // What waits in the ring came before anything was left to us.
+            let in_ring = self.first_in(ring);
+            let decided = || self.decided.get(ring as usize)?.front().copied();
+            let Some(number) = in_ring.or_else(decided) else { break };
             let Some(buffer) = buffer() else { break };
-            let slot = usize::try_from(number - 1).ok().and_then(|index| slots.get(index));
-            if let Some(slot) = slot {
+            if let Some(slot) = self.slot(number) {
                 let len = usize::try_from(slot.state.load(Relaxed)).map_or(0, |len| len.min(FRAME_MAX));
                 let start = FRAME_SIZE - FRAME_MAX;
                 if let Some(to) = buffer.get_mut(start - METADATA_LEN..start + len) {
@@ -201,18 +323,39 @@ impl Exchange {
                 }
                 take(Received { buffer, start, end: start + len });
             }
-            place.store(0, Release);
-            *at = at.wrapping_add(1);
+            match in_ring {
+                Some(_) => self.pass(ring),
+                None => {
+                    self.decided.get_mut(ring as usize).and_then(VecDeque::pop_front);
+                }
+            }
             count += 1;
-            free.push(number);
+            self.free.push(number);
         }
         self.filled = self.filled.saturating_sub(count);
         count
     }
 
+    /// The slot of the first packet in a ring of the program.
+    fn first_in(&self, ring: Ring) -> Option<u64> {
+        let at = *self.ring_at.get(ring as usize)? as usize % RING;
+        let number = self.state()?.ring.get(ring as usize)?.get(at)?.load(Acquire);
+        (number != 0).then_some(number)
+    }
+
+    /// It has been taken.
+    fn pass(&mut self, ring: Ring) {
+        let Some(at) = self.ring_at.get_mut(ring as usize) else { return };
+        let queue = self.states.get(0).and_then(|state| state.ring.get(ring as usize));
+        if let Some(place) = queue.and_then(|queue| queue.get(*at as usize % RING)) {
+            place.store(0, Release);
+        }
+        *at = at.wrapping_add(1);
+    }
+
     /// Gives empty slots to the program, until it has as many as it is to have beside those that wait in rings.
     pub fn refill(&mut self) {
-        let waiting: u32 = Ring::ALL.into_iter().map(|ring| self.waiting(ring)).sum();
+        let waiting = Ring::ALL.into_iter().map(|ring| self.waiting(ring)).sum::<u32>() + self.left();
         let Some(state) = self.states.get(0) else { return };
         while self.filled < self.empty + waiting as usize {
             let Some(place) = state.fill.get(self.fill_at % ARRIVING) else { return };
@@ -315,14 +458,17 @@ impl Exchange {
         self.state().map_or(0, |state| state.refused.load(Relaxed))
     }
 
-    /// What a ring has lost, as a socket's statistics would say it; the lack of empty slots stands with the last ring.
+    /// What a ring has lost, as a socket's statistics would say it; the lack of empty slots, and what was lost before anybody knew its
+    /// ring, stand with the last one.
     #[must_use]
     pub fn statistics(&self, ring: Ring) -> Statistics {
         let Some(state) = self.state() else { return Statistics::default() };
-        let full = state.ring_full.get(ring as usize);
-        let lacked = if ring == Ring::BestEffort { state.fill_empty.load(Relaxed) } else { 0 };
+        let full = |queue: usize| state.ring_full.get(queue).map_or(0, |full| full.load(Relaxed));
+        let (lacked, left) =
+            if ring == Ring::BestEffort { (state.fill_empty.load(Relaxed), full(LEFT)) } else { (0, 0) };
+        let overflown = self.overflown.get(ring as usize).copied().unwrap_or(0);
         Statistics {
-            rx_ring_full: full.map_or(0, |full| full.load(Relaxed)),
+            rx_ring_full: full(ring as usize) + left + overflown,
             rx_fill_ring_empty: lacked,
             ..Statistics::default()
         }

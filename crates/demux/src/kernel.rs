@@ -1,6 +1,7 @@
 //! The classifier of Gn in the kernel: its tables, and the XDP program with what it is attached to.
 
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
+use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
 use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
@@ -16,6 +17,10 @@ pub struct Tables {
     maps: Maps,
     /// The places of the TIDs, as the kernel's table has them.
     tids: HashMap<u64, u32>,
+    /// Who decides what the program leaves, until the exchange has it.
+    deciding: Option<Deciding>,
+    /// Contexts that are installed.
+    contexts: usize,
 }
 
 impl Tables {
@@ -36,7 +41,8 @@ impl Tables {
             sizes.push(("slots", if config.exchange { SLOTS } else { 1 }));
         }
         let maps = Maps::load(code, config, &globals, &sizes)?;
-        Ok(Self { maps, tids: HashMap::new() })
+        let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config, clock));
+        Ok(Self { maps, tids: HashMap::new(), deciding, contexts: 0 })
     }
 
     /// Sets the time of a program that was loaded with [`Clock::ByHand`].
@@ -68,6 +74,7 @@ impl Tables {
         let entry = self.maps.entry(name)?;
         let gcra = Gcra::of(rule.policer);
         let known = entry.keys.load(Relaxed) == bit && entry.teid.load(Relaxed) == name;
+        self.contexts += usize::from(entry.keys.load(Relaxed) == 0);
         if !known {
             // The program sees no flow there while it becomes another one.
             entry.keys.store(0, Release);
@@ -95,6 +102,7 @@ impl Tables {
     fn remove(&mut self, key: &Key) -> Result<(), Error> {
         if let Some(entry) = self.find(key) {
             entry.keys.store(0, Release);
+            self.contexts = self.contexts.saturating_sub(1);
         }
         if let Key::Tid(tid) = key
             && self.tids.remove(&tid.to_u64()).is_some()
@@ -181,7 +189,13 @@ impl Classifier {
     pub fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Result<Exchange, Error> {
         let object = &mut self.tables.maps.object;
         object.attach_raw_tracepoint("refused", "xdp_redirect_err")?;
-        Exchange::new(object, rings, empty)
+        Exchange::new(object, rings, empty, self.tables.deciding.take())
+    }
+
+    /// Contexts that are installed.
+    #[must_use]
+    pub const fn contexts(&self) -> usize {
+        self.tables.contexts
     }
 
     /// The kernel's numbers of the program and of its maps, for those who look from outside (`bpftool prog`).

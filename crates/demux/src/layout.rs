@@ -68,11 +68,20 @@ pub(crate) mod key {
     pub(crate) const TLLI: u8 = 4;
 }
 
+/// Cells of the map of that name: the bucket of the unknown contexts that go up, and the clock of a test.
+pub(crate) const CELL_SAMPLE_TAT: usize = 0;
+pub(crate) const CELL_TEST_CLOCK: usize = 1;
+
 /// Positions in [`Counts`].
 pub(crate) mod count {
     use gannet_proto::qos::class::Class;
 
     /// The first are the drops, as [`super::DROPS`] has them.
+    pub(crate) const UNKNOWN_CONTEXT: usize = 0;
+    pub(crate) const STALE_GENERATION: usize = 1;
+    pub(crate) const BLOCKED: usize = 2;
+    pub(crate) const OVER_RATE: usize = 3;
+    pub(crate) const QUEUE_FULL: usize = 4;
     pub(crate) const DROPS: usize = 9;
     /// Given to a ring, by class.
     pub(crate) const REDIRECTED: usize = DROPS;
@@ -161,6 +170,14 @@ impl Gcra {
     pub(crate) const fn increment_ns(self, octets: usize) -> u64 {
         self.octet_cost.wrapping_mul(octets as u64) >> 16
     }
+}
+
+/// The generic cell rate algorithm: where the theoretical arrival time goes, if after this it lies at most `burst_ns` ahead;
+/// `None` for what does not conform.
+pub(crate) const fn conforming(tat_ns: u64, increment_ns: u64, burst_ns: u64, now_ns: u64) -> Option<u64> {
+    let from = if tat_ns > now_ns { tat_ns } else { now_ns };
+    let next = from.wrapping_add(increment_ns);
+    if next.wrapping_sub(now_ns) <= burst_ns { Some(next) } else { None }
 }
 
 /// What the program says of a frame that it gives to a socket: the octets in front of it.

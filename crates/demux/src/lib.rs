@@ -28,6 +28,7 @@
 //! leave with the process, also when it is killed.
 
 pub mod bpf;
+mod deciding;
 pub mod device;
 pub mod exchange;
 mod kernel;

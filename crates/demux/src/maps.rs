@@ -1,16 +1,14 @@
 //! What all programs of the kernel have in common: their maps, their variables, and the interfaces they are on.
 
 use crate::bpf::{Attachment, Bytecode, Loader, MappedArray, Object, XdpMode};
-use crate::layout::{ByRing, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK, RINGS, Ring};
+use crate::layout::{ByRing, CELL_TEST_CLOCK, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK, RINGS, Ring};
 use crate::rules::{Config, Error, FlowCounters, Totals};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
-
-/// Cells of the map of that name.
-const CELL_TEST_CLOCK: usize = 1;
+use std::rc::Rc;
 
 /// Where a program gets the time from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +19,16 @@ pub enum Clock {
     ByHand,
 }
 
+/// Maps that are in this process's memory too.
+pub(crate) type Mapped = (Rc<MappedArray<Entry>>, Rc<MappedArray<Counts>>, Rc<MappedArray<AtomicU64>>);
+
 /// The maps of `bpf/contexts.h`.
 #[derive(Debug)]
 pub(crate) struct Maps {
     pub(crate) object: Object,
-    contexts: MappedArray<Entry>,
-    totals: MappedArray<Counts>,
-    cells: MappedArray<AtomicU64>,
+    contexts: Rc<MappedArray<Entry>>,
+    totals: Rc<MappedArray<Counts>>,
+    cells: Rc<MappedArray<AtomicU64>>,
 }
 
 impl Maps {
@@ -41,7 +42,7 @@ impl Maps {
         config.check()?;
         let mut loader = Loader::new(code)
             .max_entries("contexts", config.contexts)
-            .max_entries("totals", possible_cpus())
+            .max_entries("totals", possible_cpus() + 1)
             .max_entries("sockets", u32::from(config.shards) * RINGS);
         for (map, entries) in sizes {
             loader = loader.max_entries(map, *entries);
@@ -51,9 +52,9 @@ impl Maps {
         }
         let object = loader.load()?;
         Ok(Self {
-            contexts: object.mapped_array("contexts")?,
-            totals: object.mapped_array("totals")?,
-            cells: object.mapped_array("cells")?,
+            contexts: Rc::new(object.mapped_array("contexts")?),
+            totals: Rc::new(object.mapped_array("totals")?),
+            cells: Rc::new(object.mapped_array("cells")?),
             object,
         })
     }
@@ -72,7 +73,12 @@ impl Maps {
         self.contexts.get(place as usize).ok_or(Error::NoPlace { place, places })
     }
 
-    /// The counters of all CPUs.
+    /// What is mapped, for who decides in the program's place: contexts, counters, with a last row for that, and cells.
+    pub(crate) fn shared(&self) -> Mapped {
+        (Rc::clone(&self.contexts), Rc::clone(&self.totals), Rc::clone(&self.cells))
+    }
+
+    /// The counters of all CPUs, and of what was left to user space.
     pub(crate) fn totals(&self) -> Totals {
         let mut sum = Totals::default();
         for counts in self.totals.iter() {

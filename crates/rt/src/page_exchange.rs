@@ -11,6 +11,7 @@
 
 use crate::busy::BusyPoll;
 use crate::netlink::Netdev;
+use crate::prefetch::PREFETCH;
 use crate::xdp::{LOOK_EVERY, Xdp, spare_buffer};
 use gannet_demux::Ring;
 use gannet_demux::device::Received;
@@ -28,6 +29,8 @@ const AT_ONCE: usize = 16;
 /// Packets of best effort that may wait for a machine in a hurry: what polls of all that a veth's queue holds bring.
 /// What is too much is dropped before it is copied, so that it takes no time of what is urgent and nothing goes cold.
 const BEST_EFFORT_IN_A_HURRY: u32 = 256;
+/// Contexts from which on those of the next packets are in no cache: the program then leaves it to the loop to decide.
+const MANY_CONTEXTS: usize = 65_536;
 /// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -156,6 +159,16 @@ impl PageExchange {
         if place == self.gn { self.exchange.waiting(ring) } else { 0 }
     }
 
+    /// Decides what the program has left to us.
+    pub(crate) fn decide(&mut self) {
+        self.exchange.decide(PREFETCH);
+    }
+
+    /// Packets of this device about which nothing is decided yet.
+    pub(crate) fn left(&self, place: usize) -> u32 {
+        if place == self.gn { self.exchange.left() } else { 0 }
+    }
+
     /// Puts a frame where the next page that comes takes it; false where it has to go otherwise.
     pub(crate) fn put(&mut self, place: usize, frame: &[u8]) -> bool {
         self.is_on && self.is_to(place) && self.exchange.put(frame)
@@ -203,6 +216,11 @@ impl Xdp {
             Some(device.link.index)
         };
         let ends = index(pages.gn).zip(pages.gb.and_then(index));
+        let target = self.devices.get(pages.gn).and_then(|device| device.target);
+        let program = target.and_then(|target| self.programs.get(target.program));
+        if program.is_some_and(|program| program.contexts() >= MANY_CONTEXTS) {
+            pages.exchange.leave();
+        }
         let PageExchange { netdev: Some(netdev), .. } = pages else { return None };
         let able = ends.filter(|(_, gb)| netdev.takes_redirected(*gb).unwrap_or(false));
         let before = core::mem::replace(&mut pages.ends, able);

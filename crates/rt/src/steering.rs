@@ -15,17 +15,27 @@ pub(crate) struct XdpProgram<P>(P);
 /// A program that may exchange pages; `None` for one that never does.
 pub(crate) trait Exchanging {
     fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>>;
+    /// Contexts that it knows.
+    fn contexts(&self) -> usize;
 }
 
 impl Exchanging for Classifier {
     fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>> {
         Some(Self::exchange(self, rings, empty).map_err(|error| error.to_string()))
     }
+
+    fn contexts(&self) -> usize {
+        Self::contexts(self)
+    }
 }
 
 impl Exchanging for Uplink {
     fn exchange(&mut self, _rings: ByRing<u32>, _empty: u32) -> Option<Result<Exchange, String>> {
         None
+    }
+
+    fn contexts(&self) -> usize {
+        0
     }
 }
 
@@ -76,6 +86,10 @@ impl<P: AtDriver + Exchanging> Steering for XdpProgram<P> {
 
     fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>> {
         self.0.exchange(rings, empty)
+    }
+
+    fn contexts(&self) -> usize {
+        self.0.contexts()
     }
 
     fn totals(&self) -> Totals {

@@ -60,6 +60,8 @@ pub(crate) trait Steering {
     /// # Errors
     /// A sentence: what the machine does not permit.
     fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>>;
+    /// Contexts that it knows, where their number matters.
+    fn contexts(&self) -> usize;
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
@@ -295,6 +297,7 @@ impl Xdp {
         mut take: impl FnMut(Target, Metadata, Received),
     ) -> usize {
         let Self { devices, umem, pool, pages, .. } = self;
+        pages.iter_mut().for_each(PageExchange::decide);
         let mut total = 0;
         let mut more = false;
         for ring in rings.iter().copied() {
@@ -362,7 +365,11 @@ impl Xdp {
 
     /// How many packets a program has counted so far, whatever became of them.
     pub(crate) fn seen_by(&self, program: usize) -> Option<u64> {
-        self.programs.get(program).map(|program| program.totals().all())
+        // What it has left to us is counted when it is decided.
+        let device =
+            self.devices.iter().position(|it| it.target.is_some_and(|target| target.program == program));
+        let left = self.pages.as_ref().zip(device).map_or(0, |(pages, place)| pages.left(place));
+        self.programs.get(program).map(|program| program.totals().all() + u64::from(left))
     }
 
     /// Does a ring hold something that came since the last look?
@@ -371,11 +378,10 @@ impl Xdp {
         devices.iter_mut().enumerate().any(|(place, device)| {
             let slots = |ring| pages.as_ref().map_or(0, |pages| pages.waiting(place, ring));
             let has_target = device.target.is_some();
-            device
-                .sockets
-                .as_mut()
-                .filter(|_| has_target)
-                .is_some_and(|open| Ring::ALL.into_iter().any(|ring| open.waiting(ring) + slots(ring) > 0))
+            pages.as_ref().is_some_and(|pages| pages.left(place) > 0)
+                || device.sockets.as_mut().filter(|_| has_target).is_some_and(|open| {
+                    Ring::ALL.into_iter().any(|ring| open.waiting(ring) + slots(ring) > 0)
+                })
         })
     }
 

@@ -19,7 +19,7 @@ mod uplink;
 pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
 pub use uplink::UplinkModel;
 
-use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, Ring, block_bit, count};
+use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, Ring, block_bit, conforming, count};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -260,15 +260,11 @@ fn index_of(why: Drop) -> usize {
     DROPS.iter().position(|drop| *drop == why).unwrap_or(usize::MAX)
 }
 
-/// The generic cell rate algorithm: conforms where the theoretical arrival time, at least now, plus the increment lies
-/// at most `burst_ns` ahead, and moves it there.
+/// True where it conforms, and the theoretical arrival time has moved.
 fn conforms(tat_ns: &mut u64, increment_ns: u64, burst_ns: u64, now_ns: u64) -> bool {
-    let next = (*tat_ns).max(now_ns) + increment_ns;
-    let passes = next - now_ns <= burst_ns;
-    if passes {
-        *tat_ns = next;
-    }
-    passes
+    let next = conforming(*tat_ns, increment_ns, burst_ns, now_ns);
+    *tat_ns = next.unwrap_or(*tat_ns);
+    next.is_some()
 }
 
 /// Whether a packet of an unknown context goes to the node.

@@ -10,6 +10,7 @@ use crate::xdp::{Deliver, Xdp};
 use gannet_demux::Ring;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
+use gannet_proto::qos::class::Class;
 use gannet_proto::trace::{Level, TraceSink};
 use gannet_trace::pcapng::Direction;
 use mio::unix::SourceFd;
@@ -168,8 +169,11 @@ impl Io {
                 recorder.ip(interface, at_ns, Direction::In, packet);
             }
             let origin = match target.deliver {
-                Deliver::Classified => Some(Origin::Rule(metadata.name)),
-                Deliver::Datagrams => {
+                Deliver::Classified if metadata.class != Class::Signalling => {
+                    Some(Origin::Rule(metadata.name))
+                }
+                // What is for nobody who is known, so that the node answers, comes like a datagram too.
+                Deliver::Classified | Deliver::Datagrams => {
                     packet.and_then(ether::udp_source).map(|peer| Origin::Peer(Peer::Udp(peer)))
                 }
             };

@@ -1,0 +1,184 @@
+//! What the program leaves to user space where very many contexts are known: whose packet it is, and what becomes of it.
+//!
+//! A packet's context is then in no cache. The program would wait for each by itself; here the contexts of all that a poll has
+//! brought are asked for at once. The same is decided, in the same order and with the same counters, as by `find_flow` and
+//! `decide` of `bpf/gtp.h` and `bpf/contexts.h`; a test compares both with [`crate::model`].
+
+use crate::bpf::MappedArray;
+use crate::layout::{CELL_SAMPLE_TAT, CELL_TEST_CLOCK, Counts, Entry, Gcra, Metadata, PLACE_MASK};
+use crate::layout::{Ring, block_bit, conforming, count, key};
+use crate::link::monotonic_ns;
+use crate::maps::{Clock, Maps};
+use crate::rules::Config;
+use core::sync::atomic::Ordering::{Acquire, Relaxed};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+use gannet_proto::prefetch::Prefetch;
+use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::classifier::Block;
+use std::rc::Rc;
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It goes to its ring, with this in front.
+    Ring(Metadata),
+    /// It is for no context that is here, and one of those of which the node shall know.
+    Sample,
+    /// It is dropped, and counted.
+    Dropped,
+}
+
+/// The tables of the program, and what it knows besides.
+#[derive(Debug)]
+pub(crate) struct Deciding {
+    contexts: Rc<MappedArray<Entry>>,
+    totals: Rc<MappedArray<Counts>>,
+    cells: Rc<MappedArray<AtomicU64>>,
+    sampling_ns: (u64, u64),
+    clock: Clock,
+}
+
+impl Deciding {
+    pub(crate) fn new(maps: &Maps, config: &Config, clock: Clock) -> Self {
+        let (contexts, totals, cells) = maps.shared();
+        Self { contexts, totals, cells, sampling_ns: config.sampling_ns(), clock }
+    }
+
+    /// Asks for the context at the place of a TEID.
+    #[inline]
+    pub(crate) fn expect(&self, teid: u32, prefetch: Prefetch) {
+        if let Some(entry) = self.entry(teid) {
+            prefetch.value(entry);
+        }
+    }
+
+    fn entry(&self, teid: u32) -> Option<&Entry> {
+        self.contexts.get((teid & PLACE_MASK) as usize)
+    }
+
+    /// The program's time.
+    pub(crate) fn now_ns(&self) -> u64 {
+        match self.clock {
+            Clock::Kernel => monotonic_ns(),
+            Clock::ByHand => self.cells.get(CELL_TEST_CLOCK).map_or(0, |clock| clock.load(Relaxed)),
+        }
+    }
+
+    /// Decides about a packet as the program has described it: the TEID as its name, and where the T-PDU is.
+    pub(crate) fn decide(&self, left: &Left, now_ns: u64) -> Decision {
+        let entry = self.entry(left.teid).filter(|entry| entry.keys.load(Acquire) & key::TEID != 0);
+        match entry {
+            Some(entry) if entry.teid.load(Relaxed) == left.teid => self.decide_of(entry, left, now_ns),
+            _ if self.is_sample(now_ns) => {
+                self.count(count::SAMPLED);
+                Decision::Sample
+            }
+            Some(entry) => {
+                add(&entry.stale_drops);
+                self.dropped(count::STALE_GENERATION)
+            }
+            None => self.dropped(count::UNKNOWN_CONTEXT),
+        }
+    }
+
+    fn decide_of(&self, entry: &Entry, left: &Left, now_ns: u64) -> Decision {
+        let blocked = entry.blocked.load(Relaxed);
+        if blocked & block_bit(Block::FlowControl) != 0 {
+            add(&entry.blocked_drops);
+            return self.dropped(count::BLOCKED);
+        }
+        if blocked != 0 {
+            add(&entry.queue_full_drops);
+            return self.dropped(count::QUEUE_FULL);
+        }
+        let Gcra { octet_cost, burst_ns } = entry.gcra();
+        let increment = entry.gcra().increment_ns(left.pdu_len.into());
+        if octet_cost != 0 && !conforms(&entry.tat_ns, increment, burst_ns, now_ns) {
+            add(&entry.over_rate_drops);
+            return self.dropped(count::OVER_RATE);
+        }
+        add(&entry.passed);
+        let octets = entry.passed_octets.load(Relaxed) + u64::from(left.pdu_len);
+        entry.passed_octets.store(octets, Relaxed);
+        let class = Class::ALL.get(usize::from(entry.class.load(Relaxed))).copied();
+        let class = class.unwrap_or(Class::BestEffort);
+        let precedence = Precedence::ALL.get(usize::from(entry.precedence.load(Relaxed))).copied();
+        let precedence = precedence.unwrap_or(Precedence::Low);
+        self.count(count::REDIRECTED + class as usize);
+        Decision::Ring(Metadata {
+            name: entry.name.load(Relaxed),
+            pdu_offset: left.pdu_offset,
+            pdu_len: left.pdu_len,
+            class,
+            precedence,
+            shard: 0,
+            ring: Ring::of(class, precedence),
+            llc_offset: 0,
+            llc_len: 0,
+        })
+    }
+
+    fn is_sample(&self, now_ns: u64) -> bool {
+        let (interval, burst) = self.sampling_ns;
+        let tat = self.cells.get(CELL_SAMPLE_TAT).filter(|_| interval != 0);
+        tat.is_some_and(|tat| conforms(tat, interval, burst, now_ns))
+    }
+
+    fn dropped(&self, what: usize) -> Decision {
+        self.count(what);
+        Decision::Dropped
+    }
+
+    /// The last row of the counters is nobody's CPU.
+    fn count(&self, what: usize) {
+        let own = self.totals.len().checked_sub(1).and_then(|row| self.totals.get(row));
+        if let Some(counter) = own.and_then(|counts| counts.get(what)) {
+            counter.store(counter.load(Relaxed) + 1, Relaxed);
+        }
+    }
+}
+
+/// A packet that was left, as the program describes it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Left {
+    pub(crate) teid: u32,
+    pub(crate) pdu_offset: u16,
+    pub(crate) pdu_len: u16,
+    /// GTP's header and all behind it.
+    pub(crate) message: (u16, u16),
+}
+
+impl Left {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        let Metadata { name: teid, pdu_offset, pdu_len, llc_offset, llc_len, .. } = *metadata;
+        Self { teid, pdu_offset, pdu_len, message: (llc_offset, llc_len) }
+    }
+
+    /// What the node gets of a sample: the whole message, as something of signalling, which user data on Gn never is.
+    pub(crate) const fn as_sample(&self) -> Metadata {
+        let (pdu_offset, pdu_len) = self.message;
+        Metadata {
+            name: self.teid,
+            pdu_offset,
+            pdu_len,
+            class: Class::Signalling,
+            precedence: Precedence::High,
+            shard: 0,
+            ring: Ring::Signalling,
+            llc_offset: 0,
+            llc_len: 0,
+        }
+    }
+}
+
+/// Nobody else counts there while the program leaves it to us.
+fn add(counter: &AtomicU32) {
+    counter.store(counter.load(Relaxed).wrapping_add(1), Relaxed);
+}
+
+/// True where it conforms, and the theoretical arrival time has moved.
+fn conforms(tat_ns: &AtomicU64, increment_ns: u64, burst_ns: u64, now_ns: u64) -> bool {
+    let next = conforming(tat_ns.load(Relaxed), increment_ns, burst_ns, now_ns);
+    next.into_iter().for_each(|next| tat_ns.store(next, Relaxed));
+    next.is_some()
+}
