@@ -23,6 +23,7 @@
 #define EXACT_NS 1024 // a window of exact pacing
 #define LOOK_AHEAD 32 // empty slots that one call passes
 #define TOUCH_AHEAD 12 // slots before a flow's turn that its memory is asked for
+#define ENTER_AT_ONCE 256 // slots ahead that are still in the cache, or come too soon to be asked for
 #define WAIT_ROUNDS 3 // that a frame waits for something that is due, each of plan->wait_ns
 #define WAIT_LOOKS 256 // at the clock meanwhile, at the most
 
@@ -38,10 +39,38 @@ static __always_inline __u64 roll(struct flow *flow)
 	return flow->dice >> 33;
 }
 
-// Puts a flow where its next N-PDU is due; later than the calendar reaches is its far end.
+// Puts a flow in front of those of a slot.
+static __always_inline void put(struct flow *flow, __u32 number, __u32 key)
+{
+	struct place *place = bpf_map_lookup_elem(&calendar, &key);
+
+	if (!place)
+		return;
+	flow->next = place->first;
+	place->first = number + 1;
+}
+
+// The flow that still has to be entered: by now its slot has come into the cache.
+static __always_inline void finish_entering(struct plan *plan)
+{
+	struct flow *flow;
+	__u32 number;
+
+	if (!plan->entering)
+		return;
+	number = plan->entering - 1;
+	plan->entering = 0;
+	flow = bpf_map_lookup_elem(&flows, &number);
+	if (flow)
+		put(flow, number, plan->entering_key);
+}
+
+// Puts a flow where its next N-PDU is due; later than the calendar reaches is its far end. Where that is far away and so in
+// no cache it is asked for, and the flow is put there when the generator looks at the calendar again.
 static __always_inline void enter(struct plan *plan, struct flow *flow, __u32 number)
 {
-	__u64 *head, slot;
+	struct place *place;
+	__u64 slot;
 	__u32 key;
 
 	// The short way of what the other one says, without its division.
@@ -56,11 +85,16 @@ static __always_inline void enter(struct plan *plan, struct flow *flow, __u32 nu
 	if (slot >= plan->slot + SLOTS)
 		slot = plan->slot + SLOTS - 1;
 	key = slot & (SLOTS - 1);
-	head = bpf_map_lookup_elem(&calendar, &key);
-	if (!head)
+	if (slot < plan->slot + ENTER_AT_ONCE || plan->entering) {
+		put(flow, number, key);
 		return;
-	flow->next = *head;
-	*head = number + 1;
+	}
+	place = bpf_map_lookup_elem(&calendar, &key);
+	if (!place)
+		return;
+	*(volatile __u32 *)&place->touched = 1;
+	plan->entering = number + 1;
+	plan->entering_key = key;
 }
 
 static __always_inline __u64 gap_of(struct plan *plan, struct flow *flow, struct tables *tables)
@@ -72,28 +106,32 @@ static __always_inline __u64 gap_of(struct plan *plan, struct flow *flow, struct
 	return gap ? gap : 1;
 }
 
-// Loads what the generator and the sink will need of the first flow of a later slot, without waiting for it: of a million
-// flows nothing is in the cache.
+// Asks for what the generator and the sink will need of a flow: of a million nothing is in the cache. A program has no
+// instruction for that, but one that writes does not wait for what it writes to.
+static __always_inline struct flow *touch_flow(__u32 number)
+{
+	struct flow *flow = bpf_map_lookup_elem(&flows, &number);
+	struct seen *seen = bpf_map_lookup_elem(&seens, &number);
+
+	if (flow)
+		*(volatile __u8 *)&flow->touched = 1;
+	if (seen)
+		*(volatile __u8 *)&seen->touched = 1;
+	return flow;
+}
+
+// The first flow of a later slot.
 static __noinline int touch(struct plan *plan)
 {
-	struct flow *flow;
-	struct seen *seen;
-	__u64 *head;
+	struct place *place;
 	__u32 key;
 
 	if (!plan)
 		return 0;
 	key = (plan->slot + TOUCH_AHEAD) & (SLOTS - 1);
-	head = bpf_map_lookup_elem(&calendar, &key);
-	if (!head || !*head)
-		return 0;
-	key = *head - 1;
-	flow = bpf_map_lookup_elem(&flows, &key);
-	if (flow)
-		asm volatile("" : : "r"(*(volatile __u64 *)&flow->due));
-	seen = bpf_map_lookup_elem(&seens, &key);
-	if (seen)
-		asm volatile("" : : "r"(*(volatile __u64 *)&seen->octets));
+	place = bpf_map_lookup_elem(&calendar, &key);
+	if (place && place->first)
+		touch_flow(place->first - 1);
 	return 0;
 }
 
@@ -102,25 +140,28 @@ static __always_inline struct flow *next_due(struct plan *plan, __u64 now, __u32
 {
 	for (int i = 0; i < LOOK_AHEAD; i++) {
 		__u32 key = plan->slot & (SLOTS - 1);
-		__u64 *head = bpf_map_lookup_elem(&calendar, &key);
+		struct place *place = bpf_map_lookup_elem(&calendar, &key);
 		struct flow *flow;
 
-		if (!head || now < plan->window)
+		if (!place || now < plan->window)
 			return 0;
-		if (!*head) {
+		if (!place->first) {
 			plan->slot++;
 			if (!(plan->slot & plan->slots_mask))
 				plan->window += plan->window_ns;
 			touch(plan);
 			continue;
 		}
-		*number = *head - 1;
+		*number = place->first - 1;
 		flow = bpf_map_lookup_elem(&flows, number);
 		if (!flow)
 			return 0;
+		// Those behind the first are known by it alone.
+		if (flow->next)
+			touch_flow(flow->next - 1);
 		if (flow->due >= plan->window + plan->window_ns) {
 			// It was too far away for the calendar.
-			*head = flow->next;
+			place->first = flow->next;
 			enter(plan, flow, *number);
 			continue;
 		}
@@ -132,15 +173,15 @@ static __always_inline struct flow *next_due(struct plan *plan, __u64 now, __u32
 static __always_inline void after(struct plan *plan, struct tables *tables, struct flow *flow, __u32 number)
 {
 	__u32 key = plan->slot & (SLOTS - 1);
-	__u64 *head;
+	struct place *place;
 
 	flow->due += gap_of(plan, flow, tables);
 	if (flow->due < plan->window + plan->window_ns)
 		return;
-	head = bpf_map_lookup_elem(&calendar, &key);
-	if (!head)
+	place = bpf_map_lookup_elem(&calendar, &key);
+	if (!place)
 		return;
-	*head = flow->next;
+	place->first = flow->next;
 	enter(plan, flow, number);
 }
 
@@ -287,6 +328,7 @@ static __noinline struct flow *look(struct plan *plan, __u32 *number, __u64 *clo
 	}
 	plan->last = now;
 	now -= plan->begin;
+	finish_entering(plan);
 	if (now >= plan->stop || now < plan->free_at)
 		return 0;
 	return next_due(plan, now, number);

@@ -54,7 +54,8 @@ struct flow {
 	__u8 flags;
 	__u8 sapi;
 	__u8 nsapi;
-	__u8 spare[14];
+	__u8 touched;
+	__u8 spare[13];
 };
 
 // What the sink touches of a flow: one cache line.
@@ -75,7 +76,8 @@ struct seen {
 	__u16 open_octets; // of it that have come
 	__u16 open_size;
 	__u8 open_segment; // the one that is expected
-	__u8 spare[5];
+	__u8 touched;
+	__u8 spare[4];
 };
 
 // Counters of one group of flows. The histogram is log-linear, in ns.
@@ -137,6 +139,8 @@ struct plan {
 	__be32 down_sum; // of the outer IPv4 headers without the total length
 	__be32 up_sum;
 	__be32 server; // address that the mobiles talk to
+	__u32 entering; // flow that has left its slot and is to be entered in another: number + 1, or 0
+	__u32 entering_key; // that slot's
 	__u8 down[48]; // Ethernet, IPv4, UDP header towards the SGSN on Gn; 42 are used
 	__u8 up[48]; // the same on Gb
 };
@@ -198,12 +202,17 @@ struct {
 
 // The calendar: for each slot the first flow that is due in it, number + 1, or 0.
 #define SLOTS (1 << 20)
+struct place {
+	__u32 first;
+	__u32 touched;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, SLOTS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct place);
 } calendar SEC(".maps");
 
 // Whose later segments of an N-PDU are: TLLI to flow. Empty where no N-PDU is longer than N201-U.

@@ -166,6 +166,8 @@ impl Plan {
             down_sum: AtomicU32::new(0),
             up_sum: AtomicU32::new(0),
             server: AtomicU32::new(0),
+            entering: AtomicU32::new(0),
+            entering_key: AtomicU32::new(0),
             down: [const { AtomicU8::new(0) }; 48],
             up: [const { AtomicU8::new(0) }; 48],
         }
@@ -280,6 +282,9 @@ pub struct Plan {
     pub up_sum: AtomicU32,
     /// The address that mobiles talk to, network order.
     pub server: AtomicU32,
+    /// A flow that has left its slot and is to be entered in another: its number + 1, or 0.
+    pub entering: AtomicU32,
+    entering_key: AtomicU32,
     /// Ethernet, IPv4 and UDP header towards the SGSN's end of Gn.
     pub down: [AtomicU8; 48],
     /// The same towards its end of Gb.
@@ -312,7 +317,7 @@ unsafe impl Shared for Plan {}
 unsafe impl Shared for Tables {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 12 + 96);
+const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 20 + 96);
 const _: () = assert!(size_of::<Group>() == (18 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.

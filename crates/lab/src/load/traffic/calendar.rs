@@ -145,6 +145,7 @@ impl<M: Memory> Calendar<M> {
         plan.window_ns.store(window_ns, Relaxed);
         plan.slots_mask.store(mask, Relaxed);
         plan.free_at.store(0, Relaxed);
+        plan.entering.store(0, Relaxed);
         for slot in (0..SLOTS).filter_map(|index| self.memory.slot(index)) {
             slot.store(0, Relaxed);
         }
