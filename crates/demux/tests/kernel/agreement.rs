@@ -20,15 +20,15 @@ const XDP_PASS: u32 = 2;
 
 /// Frames of each of the four runs; together a million.
 const FRAMES: u32 = 250_000;
-const PLACES: u32 = 48;
-const CONTEXTS: u32 = 40;
+pub(crate) const PLACES: u32 = 48;
+pub(crate) const CONTEXTS: u32 = 40;
 
-fn tid(number: u8) -> Tid {
+pub(crate) fn tid(number: u8) -> Tid {
     let digits = [0, 0, 1, 0, 1, number / 10, number % 10];
     Tid { imsi: Imsi::from_digits(digits).unwrap(), nsapi: Nsapi(5 + number % 8) }
 }
 
-fn teid_of(rng: &mut Rng) -> Teid {
+pub(crate) fn teid_of(rng: &mut Rng) -> Teid {
     // Few generations, so that many are stale; some places beyond the table.
     let generation = rng.u32(..6).saturating_sub(3);
     Teid(rng.u32(..PLACES) | generation << 24)
@@ -38,7 +38,7 @@ fn key(rng: &mut Rng) -> Key {
     if rng.u32(..4) == 0 { Key::Tid(tid(rng.u8(..30))) } else { Key::Teid(teid_of(rng)) }
 }
 
-fn change(rng: &mut Rng) -> RuleChange {
+pub(crate) fn change(rng: &mut Rng) -> RuleChange {
     let reason = if rng.bool() { Block::FlowControl } else { Block::QueueFull };
     match rng.u32(..16) {
         0..5 => {
@@ -269,7 +269,7 @@ pub fn uplink_program_and_model_agree() {
     }
 }
 
-fn seen(totals: &Totals) -> Vec<(String, u64)> {
+pub(crate) fn seen(totals: &Totals) -> Vec<(String, u64)> {
     let mut seen: Vec<_> = totals.drops().map(|(drop, count)| (drop.name().to_owned(), count)).collect();
     seen.extend(Class::ALL.map(|class| (format!("{class:?}"), totals.redirected(class))));
     seen.push(("sampled".to_owned(), totals.sampled()));

@@ -12,12 +12,12 @@ use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_wire::id::Teid;
 
 /// Verdicts of XDP programs.
-const DROP: u32 = 1;
-const PASS: u32 = 2;
+pub(crate) const DROP: u32 = 1;
+pub(crate) const PASS: u32 = 2;
 const REDIRECT: u32 = 4;
 /// Where frames come from that are run by hand, and where nothing really goes.
-const LOOPBACK: u32 = 1;
-const ELSEWHERE: u32 = 4_000_000;
+pub(crate) const LOOPBACK: u32 = 1;
+pub(crate) const ELSEWHERE: u32 = 4_000_000;
 /// Empty slots that the program has.
 const EMPTY: u32 = 8;
 /// Lengths of the rings: the signalling of Gn is the kernel's.
@@ -49,7 +49,7 @@ fn g_pdu(teid: u32, len: usize) -> Vec<u8> {
 }
 
 /// A frame arrives: the verdict, and what the page holds then.
-fn arrive(program: &Classifier, frame: &[u8]) -> (u32, Vec<u8>) {
+pub(crate) fn arrive(program: &Classifier, frame: &[u8]) -> (u32, Vec<u8>) {
     let mut page = vec![0; 4096];
     let run = TestRun {
         data: frame,
@@ -64,12 +64,12 @@ fn arrive(program: &Classifier, frame: &[u8]) -> (u32, Vec<u8>) {
     (result.verdict, page)
 }
 
-fn buffer() -> Option<StaticBuffer> {
+pub(crate) fn buffer() -> Option<StaticBuffer> {
     Some(Box::leak(Box::new([0; FRAME_SIZE])))
 }
 
 /// What waits in a ring: the name of its rule, and the octets of each frame.
-fn received(exchange: &mut Exchange, ring: Ring, max: usize) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn received(exchange: &mut Exchange, ring: Ring, max: usize) -> Vec<(u32, Vec<u8>)> {
     let mut all = Vec::new();
     exchange.receive(ring, max, buffer, |Received { buffer, start, end }| {
         let metadata = Metadata::from_octets(buffer[start - METADATA_LEN..].first_chunk().unwrap()).unwrap();

@@ -6,6 +6,7 @@ mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
 mod exchange;
+mod leaving;
 mod life;
 mod loading;
 mod rings;
@@ -43,6 +44,12 @@ const CASES: &[Case] = &[
         KERNEL,
         exchange::what_no_page_comes_for_is_taken_back,
     ),
+    (
+        "leaving::what_is_left_is_decided_as_by_the_program",
+        KERNEL,
+        leaving::what_is_left_is_decided_as_by_the_program,
+    ),
+    ("leaving::nothing_overtakes_where_it_begins", KERNEL, leaving::nothing_overtakes_where_it_begins),
     ("sockets::steered_by_ring", KERNEL, sockets::steered_by_ring),
     ("life::packets_instances_and_what_is_left", KERNEL, life::packets_instances_and_what_is_left),
     ("life::an_interface_comes_back", KERNEL, life::an_interface_comes_back),

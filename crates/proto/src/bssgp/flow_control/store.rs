@@ -14,6 +14,9 @@ use crate::time::Instant;
 const RECLAIM_FROM: usize = 12_288;
 /// So many places go round, and so many more each time that those are not enough: 128 octets each.
 const ROUND: u32 = 1024;
+/// How often in a row: the second time they are places that have not gone round of late, since a round gets shorter by no more
+/// than the first.
+const WIDENED: u32 = 2;
 /// Mobiles that are then looked at for one that is idle and whose bucket is empty before the table grows.
 const RECLAIM_EARLY: u32 = 2;
 /// The same before a new mobile is refused.
@@ -183,9 +186,12 @@ impl<T: PduMeta> FlowControl<T> {
     /// Makes room: forgets a mobile that is idle and whose bucket is as good as a new one, if one is found among the
     /// next `attempts` of those that go round, or of those that have not for a while.
     fn reclaim(&mut self, now: Instant, attempts: u32) -> Option<u32> {
-        self.reclaim_among(now, attempts).or_else(|| {
-            self.widen_round();
-            self.reclaim_among(now, attempts)
+        let found = self.reclaim_among(now, attempts);
+        found.or_else(|| {
+            (0..WIDENED).find_map(|_| {
+                self.widen_round();
+                self.reclaim_among(now, attempts)
+            })
         })
     }
 
@@ -209,7 +215,7 @@ impl<T: PduMeta> FlowControl<T> {
         let end = first.saturating_add(self.round).min(u32::try_from(self.mobiles.len()).unwrap_or(u32::MAX));
         if self.hand >= end {
             // What was needed once may not be needed any longer.
-            self.round = (self.round - self.round / 8).max(ROUND);
+            self.round = (self.round - (self.round / 8).min(ROUND)).max(ROUND);
             self.hand = first;
         }
         let at = self.hand;

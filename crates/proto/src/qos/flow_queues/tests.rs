@@ -444,8 +444,9 @@ fn of_very_many_that_come_once_in_a_while_few_wait() {
     for name in 0..64 {
         assert!(offer(&mut queues, name, 0).0.accepted && queues.dequeue(Instant::ZERO).is_some());
     }
+    assert!(!queues.has_enough());
     for name in 100..102 {
-        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+        assert!(offer(&mut queues, name, 0).0.accepted && queues.has_enough(), "{name}");
     }
     assert_eq!(offer(&mut queues, 102, 0).1, [(102, 0, Drop::FlowQueueNodeFull)]);
     // Who waits already may have more, and with a backlog he does not keep others from coming.
@@ -458,7 +459,7 @@ fn of_very_many_that_come_once_in_a_while_few_wait() {
         assert!(offer(&mut queues, at % 20, 0).0.accepted && queues.dequeue(Instant::ZERO).is_some());
     }
     for name in 0..32 {
-        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+        assert!(offer(&mut queues, name, 0).0.accepted && !queues.has_enough(), "{name}");
     }
 }
 

@@ -4,6 +4,7 @@ mod classes;
 mod feedback;
 mod model;
 mod resting;
+mod rounds;
 mod waiting;
 
 use super::*;
