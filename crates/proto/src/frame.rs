@@ -44,35 +44,8 @@ impl Buffer {
     }
 }
 
-/// A buffer and all that is known of what it holds. The memory stays the same, whoever has it.
-struct Home {
-    /// `None` while a driver has taken it out.
-    buffer: Option<Buffer>,
-    /// Where it goes back to, while it is out.
-    pool: Cell<Option<Rc<Shared>>>,
-    start: Cell<u16>,
-    end: Cell<u16>,
-    /// It may wait a little on its last way.
-    is_patient: Cell<bool>,
-}
-
-impl Home {
-    fn of(buffer: Buffer) -> Rc<Self> {
-        Rc::new(Self {
-            buffer: Some(buffer),
-            pool: Cell::new(None),
-            start: Cell::new(0),
-            end: Cell::new(0),
-            is_patient: Cell::new(false),
-        })
-    }
-}
-
 struct Shared {
-    /// Those with a buffer; the last one that came back goes first, since it is warm.
-    free: RefCell<Vec<Rc<Home>>>,
-    /// Those whose buffer was taken out.
-    empty: RefCell<Vec<Rc<Home>>>,
+    free: RefCell<Vec<Buffer>>,
     capacity: usize,
     exhausted: Cell<u64>,
 }
@@ -85,30 +58,19 @@ impl FramePool {
     /// A pool of `capacity` frames.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self::of((0..capacity).map(|_| Home::of(Buffer::Heap(Box::new([0; FRAME_SIZE])))).collect())
+        Self::of((0..capacity).map(|_| Buffer::Heap(Box::new([0; FRAME_SIZE]))).collect())
     }
 
     /// A pool whose frames have their home in memory that outlives it: a driver that shares the memory with the kernel
     /// takes buffers out with [`Frame::into_static`] and puts them back with [`FramePool::adopt`].
     #[must_use]
     pub fn with_buffers(buffers: impl IntoIterator<Item = StaticBuffer>) -> Self {
-        Self::of(buffers.into_iter().map(|buffer| Home::of(Buffer::Static(buffer))).collect())
+        Self::of(buffers.into_iter().map(Buffer::Static).collect())
     }
 
-    fn of(free: Vec<Rc<Home>>) -> Self {
+    fn of(free: Vec<Buffer>) -> Self {
         let capacity = free.len();
-        let empty = RefCell::new(Vec::with_capacity(capacity));
-        Self(Rc::new(Shared { free: RefCell::new(free), empty, capacity, exhausted: Cell::new(0) }))
-    }
-
-    /// A frame with this window.
-    #[inline]
-    fn lend(&self, home: Rc<Home>, start: u16, end: u16) -> Frame {
-        home.start.set(start);
-        home.end.set(end);
-        home.is_patient.set(false);
-        home.pool.set(Some(Rc::clone(&self.0)));
-        Frame(home)
+        Self(Rc::new(Shared { free: RefCell::new(free), capacity, exhausted: Cell::new(0) }))
     }
 
     /// A frame from a buffer that was taken out of this pool, with the octets `start..end` in its window; `None`, and
@@ -116,32 +78,24 @@ impl FramePool {
     #[must_use]
     pub fn adopt(&self, buffer: StaticBuffer, start: usize, end: usize) -> Option<Frame> {
         let buffer = Buffer::Static(buffer);
-        let home = match self.0.empty.borrow_mut().pop() {
-            Some(mut home) => {
-                if let Some(home) = Rc::get_mut(&mut home) {
-                    home.buffer = Some(buffer);
-                }
-                home
-            }
-            None => Home::of(buffer),
-        };
         if start > end || end > FRAME_SIZE {
-            self.0.free.borrow_mut().push(home);
+            self.0.free.borrow_mut().push(buffer);
             return None;
         }
-        Some(self.lend(home, position(start), position(end)))
+        let (start, end) = (position(start), position(end));
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start, end, is_patient: false })
     }
 
     /// An empty frame with [`HEADROOM`] octets in front, or `None` when all frames are out (counted).
     #[must_use]
     #[inline]
     pub fn alloc(&self) -> Option<Frame> {
-        let Some(home) = self.0.free.borrow_mut().pop() else {
+        let Some(buffer) = self.0.free.borrow_mut().pop() else {
             self.0.exhausted.set(self.0.exhausted.get() + 1);
             return None;
         };
         let at = position(HEADROOM);
-        Some(self.lend(home, at, at))
+        Some(Frame { buffer: Some(buffer), pool: Rc::clone(&self.0), start: at, end: at, is_patient: false })
     }
 
     /// A frame that holds a copy of `octets`; `None` when none is free or they do not fit.
@@ -178,11 +132,17 @@ impl fmt::Debug for FramePool {
 
 /// A buffer with a window of valid octets. Dropping it gives the buffer back to its pool.
 ///
-/// It is moved through a dozen queues on its way. So it is one word, which a processor passes on as it is: what is written
-/// in parts and read as a whole right afterwards waits until everything written before has reached the cache.
-pub struct Frame(Rc<Home>);
+/// It is moved through a dozen queues on its way, so that its size counts.
+pub struct Frame {
+    buffer: Option<Buffer>,
+    pool: Rc<Shared>,
+    start: u16,
+    end: u16,
+    /// It may wait a little on its last way.
+    is_patient: bool,
+}
 
-const _: () = assert!(size_of::<Frame>() == 8 && size_of::<Option<Frame>>() == 8);
+const _: () = assert!(size_of::<Frame>() == 32 && size_of::<Option<Frame>>() == 32);
 
 /// A position in a buffer; no buffer has one beyond [`FRAME_SIZE`].
 #[expect(clippy::cast_possible_truncation, reason = "at most 2048")]
@@ -194,53 +154,44 @@ const fn position(at: usize) -> u16 {
 impl Frame {
     #[inline]
     fn octets(&self) -> &[u8] {
-        self.0.buffer.as_ref().map_or(&[], |buffer| buffer.octets())
+        self.buffer.as_ref().map_or(&[], |buffer| buffer.octets())
     }
 
     #[inline]
     fn octets_mut(&mut self) -> &mut [u8] {
-        // Nobody else has it while it is a frame.
-        let buffer = Rc::get_mut(&mut self.0).and_then(|home| home.buffer.as_mut());
-        buffer.map_or(&mut [], |buffer| buffer.octets_mut())
+        self.buffer.as_mut().map_or(&mut [], |buffer| buffer.octets_mut())
     }
 
     /// Where the window begins and ends.
     #[inline]
-    fn window(&self) -> (usize, usize) {
-        (self.0.start.get().into(), self.0.end.get().into())
-    }
-
-    #[inline]
-    fn set_window(&self, start: usize, end: usize) {
-        self.0.start.set(position(start));
-        self.0.end.set(position(end));
+    const fn window(&self) -> (usize, usize) {
+        (self.start as usize, self.end as usize)
     }
 
     /// Octets in the window.
     #[must_use]
     #[inline]
-    pub fn len(&self) -> usize {
-        let (start, end) = self.window();
-        end - start
+    pub const fn len(&self) -> usize {
+        (self.end - self.start) as usize
     }
 
     /// True where the window has no octet.
     #[must_use]
     #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn is_empty(&self) -> bool {
+        self.end == self.start
     }
 
     /// Says that a driver may keep it for a fraction of a millisecond where that costs the node less: user data of best
     /// effort. It may be overtaken then by frames that are not patient.
-    pub fn set_patient(&mut self, is_patient: bool) {
-        self.0.is_patient.set(is_patient);
+    pub const fn set_patient(&mut self, is_patient: bool) {
+        self.is_patient = is_patient;
     }
 
     /// May a driver keep it for a little?
     #[must_use]
-    pub fn is_patient(&self) -> bool {
-        self.0.is_patient.get()
+    pub const fn is_patient(&self) -> bool {
+        self.is_patient
     }
 
     /// The buffer itself and where its window begins and ends, for a driver that hands it to the kernel.
@@ -248,11 +199,12 @@ impl Frame {
     /// # Errors
     /// The frame, where its home is the heap.
     pub fn into_static(mut self) -> Result<(StaticBuffer, usize, usize), Self> {
-        let (start, end) = self.window();
-        let home = Rc::get_mut(&mut self.0);
-        match home.and_then(|home| home.buffer.take_if(|buffer| matches!(buffer, Buffer::Static(_)))) {
-            Some(Buffer::Static(buffer)) => Ok((buffer, start, end)),
-            _ => Err(self),
+        match self.buffer.take() {
+            Some(Buffer::Static(buffer)) => Ok((buffer, self.start.into(), self.end.into())),
+            other => {
+                self.buffer = other;
+                Err(self)
+            }
         }
     }
 
@@ -265,14 +217,14 @@ impl Frame {
     /// Octets free in front.
     #[must_use]
     #[inline]
-    pub fn headroom(&self) -> usize {
+    pub const fn headroom(&self) -> usize {
         self.window().0
     }
 
     /// Octets free behind.
     #[must_use]
     #[inline]
-    pub fn tailroom(&self) -> usize {
+    pub const fn tailroom(&self) -> usize {
         FRAME_SIZE - self.window().1
     }
 
@@ -282,7 +234,7 @@ impl Frame {
     #[inline]
     pub fn push(&mut self, n: usize) -> Option<&mut [u8]> {
         let start = self.window().0.checked_sub(n)?;
-        self.0.start.set(position(start));
+        self.start = position(start);
         self.octets_mut().get_mut(start..start + n)
     }
 
@@ -299,12 +251,11 @@ impl Frame {
     /// Takes `n` octets off the front; false where there are fewer, and then nothing changed.
     #[must_use]
     #[inline]
-    pub fn pull(&mut self, n: usize) -> bool {
+    pub const fn pull(&mut self, n: usize) -> bool {
         if n > self.len() {
             return false;
         }
-        let (start, end) = self.window();
-        self.set_window(start + n, end);
+        self.start += position(n);
         true
     }
 
@@ -317,7 +268,7 @@ impl Frame {
         match self.octets_mut().get_mut(end..new_end) {
             Some(room) => {
                 room.copy_from_slice(octets);
-                self.0.end.set(position(new_end));
+                self.end = position(new_end);
                 true
             }
             None => false,
@@ -326,22 +277,21 @@ impl Frame {
 
     /// Keeps the first `n` octets; nothing changes where there are fewer.
     #[inline]
-    pub fn truncate(&mut self, n: usize) {
+    pub const fn truncate(&mut self, n: usize) {
         if n < self.len() {
-            let (start, _) = self.window();
-            self.set_window(start, start + n);
+            self.end = self.start + position(n);
         }
     }
 
     /// Keeps only the octets `from..to` of the present window; false where they are not all inside.
     #[must_use]
     #[inline]
-    pub fn narrow(&mut self, from: usize, to: usize) -> bool {
+    pub const fn narrow(&mut self, from: usize, to: usize) -> bool {
         if from > to || to > self.len() {
             return false;
         }
-        let (start, _) = self.window();
-        self.set_window(start + from, start + to);
+        self.end = self.start + position(to);
+        self.start += position(from);
         true
     }
 
@@ -355,12 +305,11 @@ impl Frame {
     /// Declares that the first `n` octets behind the front mark are valid; false where they do not fit.
     #[must_use]
     #[inline]
-    pub fn set_len(&mut self, n: usize) -> bool {
+    pub const fn set_len(&mut self, n: usize) -> bool {
         if n > FRAME_SIZE - self.window().0 {
             return false;
         }
-        let (start, _) = self.window();
-        self.set_window(start, start + n);
+        self.end = self.start + position(n);
         true
     }
 }
@@ -385,9 +334,8 @@ impl DerefMut for Frame {
 impl Drop for Frame {
     #[inline]
     fn drop(&mut self) {
-        if let Some(pool) = self.0.pool.take() {
-            let homes = if self.0.buffer.is_some() { &pool.free } else { &pool.empty };
-            homes.borrow_mut().push(Rc::clone(&self.0));
+        if let Some(buffer) = self.buffer.take() {
+            self.pool.free.borrow_mut().push(buffer);
         }
     }
 }
