@@ -55,6 +55,8 @@ struct exchange {
 	/* Where packets arrive whose pages are exchanged, and where they leave; 0 where they do not. */
 	__u32 gn;
 	__u32 gb;
+	/* User space decides. */
+	__u32 leaves;
 	/* The CPU that redirected last, + 1. */
 	__u32 cpu;
 	__u32 fill_next;
@@ -64,8 +66,6 @@ struct exchange {
 	__u32 ring_len[QUEUES];
 	/* That the device took no redirected page. */
 	__u32 refused;
-	/* User space decides. */
-	__u32 leaves;
 	__u32 unused;
 	__u64 ring_full[QUEUES];
 	__u64 fill_empty;
@@ -93,6 +93,18 @@ struct {
 
 /* Set where pages may be exchanged: older kernels do not know the helpers. */
 const volatile __u8 exchanging;
+
+/* Is anything left to user space? Asked of every packet, so that it costs one look. */
+static __always_inline int leaves(void)
+{
+	struct exchange *exchange;
+	__u32 zero = 0;
+
+	if (!exchanging)
+		return 0;
+	exchange = bpf_map_lookup_elem(&exchanges, &zero);
+	return exchange && exchange->leaves;
+}
 
 /* The exchange, where this packet came to its queue. */
 static __always_inline struct exchange *exchange_of(struct xdp_md *ctx)

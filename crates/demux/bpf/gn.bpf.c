@@ -140,19 +140,22 @@ static __always_inline int forward(struct xdp_md *ctx, struct context *flow, __u
 	return redirect(ctx, flow, class, pdu, (struct part){});
 }
 
-/* Leaves it to user space to decide, if that decides at all: the name is the TEID, and instead of an LL-PDU the message. */
-static __always_inline int leave(struct xdp_md *ctx, const struct g_pdu *pdu)
+/*
+ * Leaves it to user space to decide: the name is the TEID, and instead of an LL-PDU the message. Parts are place << 16 | length.
+ * Apart from the rest, which is for everybody.
+ */
+static __noinline int leave(struct xdp_md *ctx, __u32 teid, __u32 pdu, __u32 message)
 {
 	struct exchange *exchange = exchange_of(ctx);
 	struct metadata what = {
-		.name = pdu->teid,
-		.pdu_offset = pdu->at,
-		.pdu_len = pdu->len,
-		.llc_offset = pdu->message_at,
-		.llc_len = pdu->message_len,
+		.name = teid,
+		.pdu_offset = pdu >> 16,
+		.pdu_len = pdu,
+		.llc_offset = message >> 16,
+		.llc_len = message,
 	};
 
-	return exchange && exchange->leaves && hand_over(ctx, exchange, QUEUE_LEFT, &what);
+	return exchange && hand_over(ctx, exchange, QUEUE_LEFT, &what);
 }
 
 SEC("xdp")
@@ -175,7 +178,8 @@ int gn(struct xdp_md *ctx)
 		count(found);
 		return carry(ctx);
 	}
-	if (!pdu.is_v0 && leave(ctx, &pdu))
+	if (leaves() && !pdu.is_v0
+	    && leave(ctx, pdu.teid, pdu.at << 16 | pdu.len, pdu.message_at << 16 | pdu.message_len))
 		return carry(ctx);
 	found = find_flow(&pdu, &flow);
 	if (!flow || found != FOUND) {
