@@ -66,6 +66,7 @@ struct exchange {
 	__u32 ring_len[QUEUES];
 	/* That the device took no redirected page. */
 	__u32 refused;
+	/* So that nothing lies between what stands before and behind. */
 	__u32 unused;
 	__u64 ring_full[QUEUES];
 	__u64 fill_empty;

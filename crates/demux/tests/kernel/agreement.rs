@@ -20,7 +20,7 @@ const XDP_PASS: u32 = 2;
 
 /// Frames of each of the four runs; together a million.
 const FRAMES: u32 = 250_000;
-pub(crate) const PLACES: u32 = 48;
+const PLACES: u32 = 48;
 pub(crate) const CONTEXTS: u32 = 40;
 
 pub(crate) fn tid(number: u8) -> Tid {
@@ -93,6 +93,15 @@ fn by_hand<'a>(frame: &'a [u8], out: Option<&'a mut [u8]>) -> TestRun<'a> {
     TestRun { data: frame, data_out: out, context: None, context_out: None, repeat: 1, live_batch: None }
 }
 
+/// Fails where the counters of a flow differ; how many flows there are.
+pub(crate) fn same_flows(kernel: &impl Classify, model: &impl Classify) -> u32 {
+    let names = (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24));
+    names.fold(0, |flows, name| {
+        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
+        flows + u32::from(model.of_flow(name).is_some())
+    })
+}
+
 /// One run: counts how often each verdict came, and fails where the two differ.
 fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
     let mut kernel = Classifier::load_with_clock(&config, Clock::ByHand).unwrap();
@@ -124,11 +133,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
         }
     }
     assert_eq!(kernel.totals(), model.totals());
-    let mut flows = 0;
-    for name in (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24)) {
-        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
-        flows += u32::from(model.of_flow(name).is_some());
-    }
+    let flows = same_flows(&kernel, &model);
     assert!(flows > CONTEXTS / 2, "{flows} flows are left at the end");
     let mut seen = seen(&model.totals());
     seen.push(("ring of high precedence".to_owned(), high));
@@ -167,9 +172,7 @@ pub fn filter_and_model_agree() {
         }
     }
     assert_eq!(kernel.totals(), model.totals());
-    for name in (0..PLACES).flat_map(|place| (0..4).map(move |generation| place | generation << 24)) {
-        assert_eq!(kernel.of_flow(name), model.of_flow(name), "{name:08x}");
-    }
+    same_flows(&kernel, &model);
     for (name, count) in seen(&model.totals()) {
         let is_of_frames = name.contains("checksum") || name.contains("tlli");
         assert_eq!(count >= 200, !is_of_frames, "{name}: {count}");
