@@ -223,6 +223,12 @@ impl Exchange {
         leaves.is_some()
     }
 
+    /// Does the program leave packets of GTPv1 to us?
+    #[must_use]
+    pub fn is_left(&self) -> bool {
+        self.state().is_some_and(|state| state.leaves.load(Relaxed) != 0)
+    }
+
     /// Decides all that the program has left.
     pub fn decide(&mut self, prefetch: Prefetch) {
         loop {

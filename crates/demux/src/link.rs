@@ -58,8 +58,10 @@ pub fn mac(name: &str) -> io::Result<[u8; 6]> {
 }
 
 const GSTRING_LEN: usize = 32;
+const ETHTOOL_STXCSUM: u32 = 0x17;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETH_SS_STATS: u32 = 1;
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
@@ -117,6 +119,28 @@ pub fn statistics(name: &str) -> io::Result<Vec<(String, u64)>> {
         String::from_utf8_lossy(octets.get(..end).unwrap_or_default()).into_owned()
     };
     Ok(octets.chunks_exact(GSTRING_LEN).map(text).zip(values.into_iter().skip(1)).collect())
+}
+
+/// What an interface does for those who send and receive through it, of what a testbed switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offload {
+    /// Joins what arrives. It gives a veth device its NAPI also where no XDP program is set.
+    Receive,
+    /// Finishes the checksums of what is sent.
+    Checksums,
+}
+
+/// Switches one on or off, as `ethtool -K` does.
+///
+/// # Errors
+/// Where there is no such interface, or it does not permit that.
+pub fn set_offload(name: &str, offload: Offload, on: bool) -> io::Result<()> {
+    let command = match offload {
+        Offload::Receive => ETHTOOL_SGRO,
+        Offload::Checksums => ETHTOOL_STXCSUM,
+    };
+    // struct ethtool_value: cmd, data.
+    ethtool(&any_socket()?, name, &mut [pair(command, u32::from(on))])
 }
 
 /// The monotonic clock in ns, the one of `bpf_ktime_get_ns`.

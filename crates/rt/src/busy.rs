@@ -374,7 +374,7 @@ impl Io {
         }
         self.load.follow(self.now, unfinished || self.busy.had_some);
         if let Some(xdp) = &mut self.xdp {
-            xdp.follow(self.now, self.load.is_high());
+            xdp.follow(self.now, self.load.is_short_of_time());
         }
     }
 

@@ -131,7 +131,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             prefetch: PREFETCH,
         };
         (self.touched, self.unfinished) = (false, false);
-        let short_of_time = io.load.is_high();
+        let short_of_time = io.load.is_short_of_time();
         if short_of_time != self.short_of_time {
             self.short_of_time = short_of_time;
             self.machine.set_short_of_time(short_of_time);

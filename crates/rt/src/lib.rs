@@ -102,6 +102,7 @@ pub use gannet_demux::{FlowCounters, Ring};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::{NetworkNamespace, device_setting};
+pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;
 pub use system::{
     Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed,

@@ -34,6 +34,19 @@ const MANY_CONTEXTS: usize = 65_536;
 /// How often is looked while the devices cannot: a veth can as soon as its other end has a program.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// What became of pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExchangeReport {
+    /// Frames that left in pages of what arrived.
+    pub carried: u64,
+    /// Such that the device refused.
+    pub refused: u32,
+    /// They are exchanged now: the loop has hardly any time left.
+    pub is_on: bool,
+    /// The loop, and not the program at the driver, decides whose packet it is, since very many contexts are known.
+    pub decides: bool,
+}
+
 /// The exchange with the two devices that it joins.
 pub(crate) struct PageExchange {
     exchange: Exchange,
@@ -116,15 +129,15 @@ impl PageExchange {
         };
     }
 
-    /// A turn that began at `now` is nearly over; is the loop's load high ([`crate::load`])?
-    fn follow(&mut self, now: Instant, load_is_high: bool) {
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`crate::load`])?
+    fn follow(&mut self, now: Instant, short_of_time: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
             self.close();
             self.look_at = now + LOOK_EVERY;
             return;
         }
-        let on = load_is_high && self.ends.is_some();
+        let on = short_of_time && self.ends.is_some();
         if on != self.is_on {
             self.switch(on);
         }
@@ -201,9 +214,13 @@ impl PageExchange {
         if place == self.gn { self.exchange.statistics(ring) } else { Statistics::default() }
     }
 
-    /// Frames that left in pages of what arrived, and pages that the device refused.
-    pub(crate) fn report(&self) -> (u64, u32) {
-        (self.exchange.carried(), self.exchange.refused())
+    pub(crate) fn report(&self) -> ExchangeReport {
+        ExchangeReport {
+            carried: self.exchange.carried(),
+            refused: self.exchange.refused(),
+            is_on: self.is_on,
+            decides: self.exchange.is_left(),
+        }
     }
 }
 
@@ -231,10 +248,10 @@ impl Xdp {
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
-    /// A turn that began at `now` is nearly over; is the loop's load high ([`crate::load`])?
-    pub(crate) fn follow(&mut self, now: Instant, load_is_high: bool) {
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`crate::load`])?
+    pub(crate) fn follow(&mut self, now: Instant, short_of_time: bool) {
         if let Some(pages) = &mut self.pages {
-            pages.follow(now, load_is_high);
+            pages.follow(now, short_of_time);
         }
     }
 

@@ -4,6 +4,7 @@ use crate::busy::BusyPoll;
 use crate::ingress::{Backend, OutputWay};
 use crate::io::{Io, Kind};
 use crate::netlink::Monitor;
+use crate::page_exchange::{ExchangeReport, PageExchange};
 use crate::xdp::Change;
 use core::net::SocketAddr;
 use gannet_demux::xsk::Statistics;
@@ -24,8 +25,8 @@ pub struct KernelPath {
     pub sockets: Vec<SocketReport>,
     /// What each classifier counted, where there are any.
     pub classifiers: Vec<ClassifierReport>,
-    /// Frames that left in pages of what arrived, and those that the device refused; `None` where pages are not exchanged.
-    pub exchanged: Option<(u64, u32)>,
+    /// What became of pages; `None` where they cannot be exchanged.
+    pub exchanged: Option<ExchangeReport>,
 }
 
 /// A program that knows the rules.
@@ -240,7 +241,7 @@ impl Io {
             devices,
             sockets: sockets.collect(),
             classifiers: self.classifiers(),
-            exchanged: xdp.and_then(|xdp| xdp.pages.as_ref()).map(crate::page_exchange::PageExchange::report),
+            exchanged: xdp.and_then(|xdp| xdp.pages.as_ref()).map(PageExchange::report),
         }
     }
 

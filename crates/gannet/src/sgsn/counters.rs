@@ -72,6 +72,9 @@ pub fn scheduler(sgsn: &Sgsn, out: &mut String) {
         queues.ready(),
         flows.held()
     );
+    if queues.has_enough() {
+        let _ = writeln!(out, "  best effort stays in its ring now: of so many contexts enough wait");
+    }
     let [signalling, real_time, lifted, fresh, best_effort] = totals.served;
     let _ = writeln!(
         out,

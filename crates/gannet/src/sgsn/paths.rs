@@ -151,9 +151,9 @@ pub fn counters(access: &Access<'_>, out: &mut String) {
     let frames = |pick: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(pick).sum::<u64>();
     let _ = writeln!(out, "sent_by_frame {}", frames(|socket| socket.by_frame));
     let _ = writeln!(out, "sent_by_kernel {}", frames(|socket| socket.by_kernel));
-    if let Some((carried, refused)) = path.exchanged {
-        let _ = writeln!(out, "sent_in_pages {carried}");
-        let _ = writeln!(out, "pages_refused {refused}");
+    if let Some(pages) = path.exchanged {
+        let _ = writeln!(out, "sent_in_pages {}", pages.carried);
+        let _ = writeln!(out, "pages_refused {}", pages.refused);
     }
     let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
     let _ = writeln!(out, "frames_with_kernel {held}");
@@ -180,8 +180,20 @@ pub fn show(access: &Access<'_>, out: &mut String) {
         let polls = if socket.polls { ", polled" } else { "" };
         let _ = writeln!(out, ", NAPI {}{polls}", socket.napi);
     }
-    if let Some((carried, refused)) = path.exchanged {
-        let _ = writeln!(out, "{carried} frames left in pages of what arrived, {refused} were refused");
+    if let Some(pages) = path.exchanged {
+        let _ = writeln!(
+            out,
+            "{} frames left in pages of what arrived, {} were refused; pages are {} now",
+            pages.carried,
+            pages.refused,
+            if pages.is_on { "exchanged" } else { "not exchanged" }
+        );
+        let who = if pages.decides {
+            "the loop, since very many contexts are known"
+        } else {
+            "the program at the driver"
+        };
+        let _ = writeln!(out, "whose G-PDU it is decides {who}");
     }
     for device in &path.devices {
         let state = if device.is_there { "in use" } else { "away" };

@@ -11,6 +11,7 @@
 
 use super::account::CoreTime;
 use crate::testbed::{self, Namespace, TestbedError};
+use gannet_demux::link::{self, Offload};
 use gannet_rt::NetworkNamespace;
 use std::path::Path;
 use std::process::Command;
@@ -57,7 +58,7 @@ impl Bed {
     /// Makes them. `label` is part of their names.
     ///
     /// # Errors
-    /// What could not be made: without root, or without `ip` and `ethtool`.
+    /// What could not be made: without root, or without `ip`.
     pub fn new(label: &str, receive: Receive) -> Result<Self, TestbedError> {
         let load = Namespace::new(&format!("{label}-load"))?;
         let sgsn = Namespace::new(&format!("{label}-sgsn"))?;
@@ -114,14 +115,14 @@ impl Bed {
 
     fn tune(&self, receive: Receive) -> Result<(), TestbedError> {
         // GRO gives a veth device its NAPI also where no XDP program is set.
-        for device in ["gn0", "gb0"] {
-            self.sgsn.output_of("ethtool", &["-K", device, "gro", "on"])?;
-        }
-        for device in ["gn1", "gb1"] {
-            self.load.output_of("ethtool", &["-K", device, "gro", "off"])?;
-            // What the load's sockets send has its checksums, so that a program at the driver may verify them.
-            self.load.output_of("ethtool", &["-K", device, "tx", "off"])?;
-        }
+        self.at_sgsn(|| ["gn0", "gb0"].map(|device| offload(device, Offload::Receive, true)))?
+            .into_iter()
+            .collect::<Result<(), _>>()?;
+        // What the load's sockets send has its checksums, so that a program at the driver may verify them.
+        let off = |device| {
+            offload(device, Offload::Receive, false).and_then(|()| offload(device, Offload::Checksums, false))
+        };
+        self.at_load(|| ["gn1", "gb1"].map(off))?.into_iter().collect::<Result<(), _>>()?;
         if receive == Receive::Threads {
             for device in ["gn0", "gb0"] {
                 let path = format!("echo 1 > /sys/class/net/{device}/threaded");
@@ -201,6 +202,13 @@ impl Bed {
         let (ours, snmp) = self.at_sgsn(|| read("dev").and_then(|dev| Ok((dev, read("snmp")?))))??;
         Ok([parse_devices(&theirs), parse_devices(&ours), parse_snmp(&snmp)].concat())
     }
+}
+
+fn offload(device: &str, offload: Offload, on: bool) -> Result<(), TestbedError> {
+    link::set_offload(device, offload, on).map_err(|error| TestbedError::Failed {
+        command: format!("{device}: {offload:?} {}", if on { "on" } else { "off" }),
+        message: error.to_string(),
+    })
 }
 
 /// The counters of devices in `/proc/net/dev`, as `DEVICE.NAME`.

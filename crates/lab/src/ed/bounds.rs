@@ -6,14 +6,12 @@
 use super::Setup;
 use super::bench::{Again, Axis, Bench, Runner};
 use super::conditions::Conditions;
-use super::saturation::{FINE, Found, Saturation, cap, is_whole, s_f};
+use super::saturation::{FINE, Found, LONGER, Saturation, cap, is_whole, s_f};
 use super::stats::Samples;
 use serde_json::json;
 
 /// Of the best possible saturation.
 pub(super) const OF_BEST: f64 = 0.97;
-/// A bound's window, and that of S0 once more, is longer than others by this.
-pub(super) const LONGER: f64 = 2.0;
 /// How often a bound is tried before S0 is searched anew, since the machine has become another one.
 const TRIES: u32 = 3;
 /// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.

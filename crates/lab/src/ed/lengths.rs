@@ -7,8 +7,8 @@ use super::throughput::KBPS;
 use super::{Candidate, Setup};
 use serde_json::json;
 
-/// Octets of an N-PDU.
-const OCTETS: [u16; 2] = [100, 1400];
+/// Octets of an N-PDU, and where the search begins, as a part of what was found with 378.
+const OCTETS: [(u16, f64); 2] = [(100, 1.0), (1400, 0.75)];
 /// Octets of NS-UNITDATA's header, and of UDP's and IPv4's below it.
 const BELOW: u16 = 4 + 8 + 20;
 
@@ -32,10 +32,10 @@ pub fn measure(bench: &mut Bench<'_>, drop_pps: f64, s0: f64) -> Result<(), Stri
     } else {
         &[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport]
     };
-    for octets in OCTETS {
+    for (octets, part) in OCTETS {
         let setup = setup(bench, octets);
         let mut runners = bench.start(candidates, &setup)?;
-        let guess = if s0.is_finite() && s0 > 0.0 { s0 } else { 350_000.0 };
+        let guess = part * if s0.is_finite() && s0 > 0.0 { s0 } else { 350_000.0 };
         let found = bench.saturations(&mut runners, &setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
         let mut said = Vec::new();
         for (runner, found) in runners.iter().zip(&found) {

@@ -21,6 +21,7 @@ pub mod flood;
 pub mod isolation;
 pub mod lengths;
 pub mod near;
+mod one_core;
 mod one_step;
 pub mod osmo;
 pub mod overhead;
@@ -277,6 +278,18 @@ impl Offer {
     #[must_use]
     pub fn due_pps(&self) -> f64 {
         self.groups.iter().map(Group::due_pps).sum()
+    }
+
+    /// The same for the same users, with only this part of all rates.
+    #[must_use]
+    pub fn part(&self, part: f64) -> Self {
+        let mut less = self.clone();
+        less.unknown_pps *= part;
+        for group in &mut less.groups {
+            group.pps_each *= part;
+            group.due_pps_each *= part;
+        }
+        less
     }
 }
 

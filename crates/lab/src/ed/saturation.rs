@@ -32,11 +32,14 @@ const SEARCH_QUICK: u32 = 8;
 /// The same of those of whom nothing has to hold.
 const SEARCH_QUICK_OF_OTHERS: u32 = 5;
 /// The same where it is known about.
-const SEARCH_AGAIN: u32 = 4;
+const SEARCH_AGAIN: u32 = 3;
 /// Of a multiple of saturation, what has to be offered indeed.
 const REALLY: f64 = 0.95;
 /// How often what was found is offered again at most, each time a little less.
 const CONFIRM: u32 = 4;
+/// What a saturation is compared with has a window that is longer than others by this, and so has its own confirmation: in a
+/// short one, what waited before it began passes for what came in it.
+pub const LONGER: f64 = 1.5;
 
 impl Bench<'_> {
     /// The highest load that is delivered whole, with this fraction of exceeding traffic; 0 where none is.
@@ -67,7 +70,7 @@ impl Bench<'_> {
             let offered = load * (1.0 - step.shortfall().unwrap_or(0.0));
             bracket.tell_of(offered, is_whole(&step), step.delivered_pps());
         }
-        // The highest of many is a lucky one: it counts when it is delivered once more.
+        // The highest of many is a lucky one: it counts when it is delivered once more, for as long as what it is compared with.
         let mut found = Saturation {
             pps: bracket.found(),
             capped: bracket.is_capped() || !bracket.is_closed(),
@@ -77,7 +80,8 @@ impl Bench<'_> {
             if found.pps == 0.0 {
                 break;
             }
-            let offer = make(self, found.pps);
+            let mut offer = make(self, found.pps);
+            offer.window_s *= LONGER;
             let step = self.step_again(chain, axis, &offer, again)?;
             found.conditions = Some(Conditions::of(&step));
             if is_whole(&step) {

@@ -3,16 +3,17 @@
 
 use super::account::Step;
 use super::bench::{Again, Axis, Bench, Runner};
-use super::bounds::{AT_BOUND, AtBound, FALL_WITH_WORK, LONGER, OF_BEST, axis, try_bounds};
-use super::saturation::{BARE, FINE, Found, ROUGH, bare_groups, cap, s_f, with_bare_work, without_bare_work};
+use super::bounds::{AtBound, FALL_WITH_WORK, OF_BEST, try_bounds};
+use super::one_core::{self, Bares, Core, Limits};
+use super::saturation::{FINE, Found, LONGER, ROUGH, cap, s_f, without_bare_work};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
-use super::{Bare, Candidate, Chain, Lower, Setup, lengths, osmo, thesis};
+use super::{Candidate, Lower, Setup, lengths, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
 /// Fractions of exceeding traffic.
-const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
+pub(super) const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
 /// The same where a packet costs what GEA3 costs: only those that a bound names.
 const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
 /// Stands for GEA3.
@@ -22,140 +23,10 @@ const ABOVE_BOUND: f64 = 0.98;
 /// Packets/s where the first search of all begins, and seconds that a nanosecond of work costs there.
 const GUESS_PPS: f64 = 450_000.0;
 const WITH_WORK: f64 = 1.05e-9;
-/// The same with the work of the bare loops.
-const GUESS_WITH_BARE_WORK_PPS: f64 = 400_000.0;
-/// Of what a bare loop forwards.
-const OF_BARE: f64 = 0.7;
 /// Ten thousand mobiles of 448 kbit/s are 1.48 million packets/s, more than any candidate forwards.
 pub const KBPS: u32 = 448;
 /// With work.
 pub const KBPS_WITH_WORK: u32 = 184;
-
-/// What the machine itself can do, in packets/s: one of each for each repetition, since it changes by the minute.
-#[derive(Debug, Clone, Default)]
-struct Limits {
-    /// Dropping what is blocked.
-    drop: Samples,
-    /// AF_XDP, receive and send.
-    xsk: Found,
-    /// The same with a little work ([`with_bare_work`]).
-    xsk_with_work: Found,
-    /// `recvmmsg` and send, with as much.
-    socket_with_work: Found,
-    /// What the AF_XDP loop delivers of what is not blocked, at the bound that its own saturation gives, by the fraction of
-    /// what is: how far the formula of the bound holds on this machine, whatever forwards.
-    control: Vec<(f64, Samples)>,
-}
-
-/// The bare loops of a configuration, each of which has the core only in its turn.
-struct Bares(Vec<(Bare, Setup, Box<dyn Chain>)>);
-
-/// Those that are compared with bare loops, with a little work as these have it: where the generator's core is full before
-/// their own is, that says what they can forward.
-struct Core {
-    setup: Setup,
-    runners: Vec<Runner>,
-    found: Vec<(Candidate, Found)>,
-}
-
-impl Core {
-    fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
-        let setup = with_bare_work(setup);
-        let compared = [Candidate::Xdp, Candidate::Fifo];
-        let runners = if plain { bench.start(&compared, &setup)? } else { Vec::new() };
-        let found = runners.iter().map(|runner| (runner.candidate, Found::default())).collect();
-        Ok(Self { setup, runners, found })
-    }
-
-    /// Measures once more.
-    fn measure(&mut self, bench: &mut Bench<'_>, (repetition, drop_pps): (u32, f64)) -> Result<(), String> {
-        for (runner, (_, found)) in self.runners.iter_mut().zip(&mut self.found) {
-            let bracket = found.bracket(GUESS_WITH_BARE_WORK_PPS, BARE, cap(drop_pps, 0.0));
-            bench.search(runner, (&self.setup, 0.0, repetition), bracket, found)?;
-        }
-        Ok(())
-    }
-}
-
-/// Repetitions of what has no bound, in a quick run: what the AF_XDP loop does beside exceeding traffic, and what the generator
-/// lets it deliver without work.
-const CONTROLS: u32 = 1;
-
-fn is_controlled(bench: &Bench<'_>, repetition: u32) -> bool {
-    !bench.sizes.quick || repetition < CONTROLS
-}
-
-impl Bares {
-    /// The loops that forward only where SGSNs without work are compared with them.
-    fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
-        let without = Setup { work_ns: 0, ..setup.clone() };
-        let mut which = vec![(Bare::Drop, without.clone())];
-        if plain {
-            which.push((Bare::Xsk, without));
-            which.push((Bare::Xsk, with_bare_work(setup)));
-            which.push((Bare::Socket, with_bare_work(setup)));
-        }
-        let mut all = Vec::new();
-        for (bare, setup) in which {
-            let mut chain = bench.lab.bare(bare, &setup)?;
-            chain.pause()?;
-            all.push((bare, setup, chain));
-        }
-        Ok(Self(all))
-    }
-
-    /// Measures once more.
-    fn measure(&mut self, bench: &mut Bench<'_>, repetition: u32, limits: &mut Limits) -> Result<(), String> {
-        for (bare, setup, chain) in &mut self.0 {
-            chain.resume()?;
-            let at = (repetition, cap(limits.drop.median(), 0.0));
-            match bare {
-                Bare::Drop | Bare::TwoRings => {
-                    bench.drop_step(chain.as_mut(), (setup, repetition), &mut limits.drop)?;
-                }
-                Bare::Xsk if setup.work_ns == 0 => {
-                    if is_controlled(bench, repetition) {
-                        bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.xsk)?;
-                    }
-                }
-                Bare::Xsk => {
-                    bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.xsk_with_work)?;
-                    if is_controlled(bench, repetition) {
-                        limits.control(bench, chain.as_mut(), setup, repetition)?;
-                    }
-                }
-                Bare::Socket => {
-                    bench.bare_once((*bare, chain.as_mut()), setup, at, &mut limits.socket_with_work)?;
-                }
-            }
-            chain.pause()?;
-        }
-        Ok(())
-    }
-}
-
-impl Limits {
-    fn control(
-        &mut self,
-        bench: &mut Bench<'_>,
-        chain: &mut dyn Chain,
-        setup: &Setup,
-        repetition: u32,
-    ) -> Result<(), String> {
-        self.control.resize(FRACTIONS.len(), (f64::NAN, Samples::default()));
-        for (f, (at, shares)) in FRACTIONS.into_iter().zip(&mut self.control) {
-            *at = f;
-            let best = s_f(self.xsk_with_work.pps.at(repetition), self.drop.at(repetition), f);
-            let load = (OF_BEST * best).min(cap(self.drop.at(repetition), f));
-            let offer = bench.offer(setup, bare_groups(Bare::Xsk, setup, load, f));
-            let axis = axis(Bare::Xsk.name(), AT_BOUND, f, (setup, repetition));
-            shares.push(bench.step_again(chain, &axis, &offer, Again::Missed(WHOLE))?.least_share());
-        }
-        Ok(())
-    }
-}
 
 /// One panel: what each candidate's saturation was at each fraction of exceeding traffic.
 struct Curves {
@@ -216,7 +87,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     }
     judge_saturation(bench, &panels);
     let Some(plain) = panels.first() else { return Ok(()) };
-    judge_core(bench, plain);
+    one_core::judge(bench, &plain.limits, &plain.with_work, &|candidate| plain.samples(candidate, 0.0));
     let (drop_pps, s0) = (plain.limits.drop.median(), plain.at(Candidate::Xdp, 0.0));
     lengths::measure(bench, drop_pps, s0)?;
     osmo::burst(bench, s0, &without_bare_work(&plain.limits.xsk_with_work))?;
@@ -318,28 +189,28 @@ fn point(
     bench.search(runner, (setup, *f, repetition), bracket, found)
 }
 
-/// At 90 % exceeding traffic and the load that xdp has to deliver: its good packets, and those of `fifo`.
+/// At 90 % exceeding traffic and the load that xdp has to deliver: its good packets as they were at the bound, and those of `fifo`.
 fn good_packets(bench: &mut Bench<'_>, runners: &mut [Runner], curves: &Curves) -> Result<(), String> {
-    let load = curves.at_bound.last().map_or(f64::NAN, |bound| bound.loads.median());
-    let mut good = [Samples::default(), Samples::default()];
+    let Some(bound) = curves.at_bound.last() else { return Ok(()) };
+    // The good are half of those who are entitled to something.
+    let each = bound.shares.each().zip(bound.loads.each());
+    let xdp: Samples = each.map(|((_, share), (_, load))| share * load / 2.0).collect();
+    let Some(runner) = runners.iter_mut().find(|runner| runner.candidate == Candidate::Fifo) else {
+        return Ok(());
+    };
+    let mut fifo = Samples::default();
     for repetition in 0..bench.sizes.repetitions {
-        for (candidate, good) in [Candidate::Xdp, Candidate::Fifo].into_iter().zip(&mut good) {
-            let Some(runner) = runners.iter_mut().find(|runner| runner.candidate == candidate) else {
-                continue;
-            };
-            let axis: Axis = vec![
-                ("candidate", json!(candidate.name())),
-                ("what", json!("good packets at 90 %")),
-                ("policing", json!(curves.setup.policing)),
-                ("repetition", json!(repetition)),
-            ];
-            let offer = bench.mix(&curves.setup, load, 0.9);
-            let step =
-                bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Nothing))?;
-            good.push(good_pps(&step));
-        }
+        let axis: Axis = vec![
+            ("candidate", json!(Candidate::Fifo.name())),
+            ("what", json!("good packets at 90 %")),
+            ("policing", json!(curves.setup.policing)),
+            ("repetition", json!(repetition)),
+        ];
+        let offer = bench.mix(&curves.setup, bound.loads.median(), 0.9);
+        let step =
+            bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Nothing))?;
+        fifo.push(good_pps(&step));
     }
-    let [xdp, fifo] = good;
     let ratio = xdp.median() / fifo.median();
     bench.claim(
         &format!("good packets at 90 % exceeding, {}", curves.name()),
@@ -417,21 +288,26 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
                 format!("falls {sgsn:.0} % / {ed:.0} %")
             });
             let control = curves.limits.control.iter().find(|(other, _)| (other - f).abs() < 1e-9);
+            let whole = |shares: &Samples| shares.each().filter(|(_, share)| *share >= WHOLE).count();
             let control = control.map_or_else(String::new, |(_, shares)| {
-                format!("; the bare loop {:.2} % by the same rule", shares.median() * 100.0)
+                let (share, count) = (shares.median() * 100.0, shares.len());
+                format!(
+                    "; the bare loop {share:.2} %, whole in {} of {count}, by the same rule",
+                    whole(shares)
+                )
             });
             let fifo = (1.0 - curves.at(Candidate::Fifo, *f) / curves.at(Candidate::Fifo, 0.0)) * 100.0;
             let fifo = if fifo.is_finite() { format!("; fifo falls {fifo:.0} %") } else { String::new() };
-            let whole = shares.each().filter(|(_, share)| *share >= WHOLE).count();
             bench.claim(
                 &format!("0.97·S_f delivered at {:.0} % exceeding, {}", f * 100.0, curves.name()),
                 paper.as_deref(),
                 format!(
-                    "{:.2} % [{:.2}..{:.2}] of {:.0} kpps, whole in {whole} of {}{control}{fifo}",
+                    "{:.2} % [{:.2}..{:.2}] of {:.0} kpps, whole in {} of {}{control}{fifo}",
                     shares.median() * 100.0,
                     shares.min() * 100.0,
                     shares.max() * 100.0,
                     loads.median() / 1e3,
+                    whole(shares),
                     shares.len(),
                 ),
                 format!("at least 99.5 % (S0 is {:.0} kpps)", s0 / 1000.0),
@@ -451,61 +327,6 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
             );
         }
     }
-}
-
-/// Against bare loops. Generator and sink have one core, and where that is full before the loop's is, what was delivered says
-/// how much can be offered and not what the loop could do: then it is what a packet costs that counts, reckoned from rates
-/// with a little work.
-fn judge_core(bench: &mut Bench<'_>, plain: &Curves) {
-    let limits = &plain.limits;
-    let rows = [
-        (
-            "throughput of one core, no work",
-            Candidate::Xdp,
-            Some(&limits.xsk),
-            &limits.xsk_with_work,
-            "AF_XDP",
-        ),
-        ("honest", Candidate::Fifo, None, &limits.socket_with_work, "recvmmsg"),
-    ];
-    for (name, candidate, bare, bare_with_work, what) in rows {
-        let own = plain.with_work.iter().find(|(other, _)| *other == candidate);
-        let own = own.map(|(_, found)| without_bare_work(found)).unwrap_or_default();
-        let reckoned = without_bare_work(bare_with_work);
-        let (part, delivered) = (part_of(&own, &reckoned).median(), plain.samples(candidate, 0.0));
-        let bare_pps = bare.map(|bare| bare.pps.clone()).unwrap_or_default();
-        let directly = match bare {
-            None => format!("it delivers {} without work", delivered.kpps()),
-            Some(bare) if bare.capped => {
-                format!(
-                    "delivered {} of at least {}, where the generator ends",
-                    delivered.kpps(),
-                    bare_pps.kpps()
-                )
-            }
-            Some(_) => format!("delivered {} of {}", delivered.kpps(), bare_pps.kpps()),
-        };
-        let is_shown = bare.is_some_and(|bare| !bare.capped);
-        let holds =
-            if is_shown { part_of(&delivered, &bare_pps).median() >= OF_BARE } else { part >= OF_BARE };
-        bench.claim(
-            &format!("{name}: {candidate}"),
-            None,
-            format!(
-                "{:.0} % by what a packet costs ({} of {}, from rates with 1 µs of work); {directly}",
-                part * 100.0,
-                own.kpps(),
-                reckoned.kpps()
-            ),
-            format!("at least 70 % of a bare {what}-and-send loop"),
-            holds,
-        );
-    }
-}
-
-/// What each is of the other of its repetition.
-fn part_of(own: &Samples, bare: &Samples) -> Samples {
-    (0..).zip(own.each()).map(|(repetition, (_, own))| own / bare.at(repetition)).collect()
 }
 
 fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
