@@ -214,9 +214,10 @@ fn ip_elements() -> impl Strategy<Value = ns::IpElements> {
         any::<([u8; 4], u16)>().prop_map(SocketAddr::from),
         any::<([u8; 16], u16)>().prop_map(SocketAddr::from),
     ];
-    let element = (endpoint, any::<u8>(), any::<u8>()).prop_map(|(endpoint, signalling_weight, data_weight)| {
-        ns::IpElement { endpoint, signalling_weight, data_weight }
-    });
+    let element =
+        (endpoint, any::<u8>(), any::<u8>()).prop_map(|(endpoint, signalling_weight, data_weight)| {
+            ns::IpElement { endpoint, signalling_weight, data_weight }
+        });
     vec(element, 1..20).prop_map(|elements| elements.into_iter().collect())
 }
 
@@ -240,16 +241,25 @@ fn sns() -> impl Strategy<Value = ns::Sns> {
             }
         ),
         (nsei(), cause()).prop_map(|(nsei, cause)| Sns::SizeAck { nsei, cause }),
-        (nsei(), any::<bool>(), ip_elements())
-            .prop_map(|(nsei, end, elements)| Sns::Config { nsei, end, elements }),
+        (nsei(), any::<bool>(), ip_elements()).prop_map(|(nsei, end, elements)| Sns::Config {
+            nsei,
+            end,
+            elements
+        }),
         (nsei(), cause()).prop_map(|(nsei, cause)| Sns::ConfigAck { nsei, cause }),
-        (nsei(), any::<u8>(), ip_elements())
-            .prop_map(|(nsei, transaction, elements)| Sns::Add { nsei, transaction, elements }),
+        (nsei(), any::<u8>(), ip_elements()).prop_map(|(nsei, transaction, elements)| Sns::Add {
+            nsei,
+            transaction,
+            elements
+        }),
         (nsei(), any::<u8>(), address, ip_elements()).prop_map(|(nsei, transaction, address, elements)| {
             Sns::Delete { nsei, transaction, address, elements }
         }),
-        (nsei(), any::<u8>(), ip_elements())
-            .prop_map(|(nsei, transaction, elements)| Sns::Changeweight { nsei, transaction, elements }),
+        (nsei(), any::<u8>(), ip_elements()).prop_map(|(nsei, transaction, elements)| Sns::Changeweight {
+            nsei,
+            transaction,
+            elements
+        }),
         (nsei(), any::<u8>(), cause(), ip_elements()).prop_map(|(nsei, transaction, cause, elements)| {
             Sns::Ack { nsei, transaction, cause, elements }
         }),

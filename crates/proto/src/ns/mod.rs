@@ -131,7 +131,9 @@ impl fmt::Display for NsError {
             Self::IdentityTaken => "another NS-VC has this NSEI and NS-VCI",
             Self::AddressTaken => "another NS-VC has this address",
             Self::NoSuchEndpoint => "the NSE has no such IP endpoint",
-            Self::Weights => "the weights of all endpoints together must not be 0, for signalling nor for data",
+            Self::Weights => {
+                "the weights of all endpoints together must not be 0, for signalling nor for data"
+            }
         })
     }
 }

@@ -1,9 +1,7 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
 use super::sns;
-use super::vc::{
-    Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip,
-};
+use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
 use super::{
     Allowance, DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets,
 };
@@ -139,9 +137,7 @@ impl NsEntity {
         let timer: Option<(NsTimer, Duration)> = match vc.state {
             VcState::Resetting => Some((NsTimer::TnsReset, tns_reset)),
             VcState::Unblocking | VcState::Blocking => Some((NsTimer::TnsBlock, tns_block)),
-            VcState::Dead => {
-                (vc.origin == VcOrigin::Announced).then_some((NsTimer::Forget, FORGET_AFTER))
-            }
+            VcState::Dead => (vc.origin == VcOrigin::Announced).then_some((NsTimer::Forget, FORGET_AFTER)),
             VcState::Blocked | VcState::Unblocked | VcState::BlockedLocally => None,
         };
         if vc.state != before {

@@ -36,13 +36,7 @@ impl NsEntity {
     }
 
     /// NS-UNITDATA on a known NS-VC (clause 7.1).
-    fn unitdata(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: VcIndex,
-        frame: Frame,
-        out: &mut Batch<NsOutput>,
-    ) {
+    fn unitdata(&mut self, cx: &mut Context<'_>, index: VcIndex, frame: Frame, out: &mut Batch<NsOutput>) {
         let Some(vc) = self.table.get(index) else { return };
         match Unitdata::parse(&frame) {
             Err(error) => {

@@ -172,9 +172,7 @@ impl Sns {
     pub(super) fn parse(pdu_type: PduType, octets: &[u8]) -> Option<Result<Self, DecodeError>> {
         match pdu_type {
             PduType::SnsSize => Some(size(octets)),
-            PduType::SnsSizeAck => {
-                Some(answer(octets).map(|(nsei, cause)| Self::SizeAck { nsei, cause }))
-            }
+            PduType::SnsSizeAck => Some(answer(octets).map(|(nsei, cause)| Self::SizeAck { nsei, cause })),
             PduType::SnsConfig => Some(config(octets)),
             PduType::SnsConfigAck => {
                 Some(answer(octets).map(|(nsei, cause)| Self::ConfigAck { nsei, cause }))
@@ -473,10 +471,7 @@ mod tests {
         same(&[0x10, 4, 0x82, 0, 0x65], Sns::ConfigAck { nsei, cause: None });
         let cause = Some(Cause::UnknownIpEndpoint);
         let elements = IpElements::default();
-        same(
-            &[0x0c, 4, 0x82, 0, 0x65, 6, 0, 0x81, 0x12],
-            Sns::Ack { nsei, transaction: 6, cause, elements },
-        );
+        same(&[0x0c, 4, 0x82, 0, 0x65, 6, 0, 0x81, 0x12], Sns::Ack { nsei, transaction: 6, cause, elements });
     }
 
     #[test]

@@ -12,7 +12,12 @@ use gannet_wire::ns::{Cause, IpElement, IpElements};
 
 impl NsEntity {
     /// The BSS begins, or begins anew: SNS-SIZE.
-    pub(in super::super) fn start_sns(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<NsOutput>) {
+    pub(in super::super) fn start_sns(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        out: &mut Batch<NsOutput>,
+    ) {
         self.forget_peer(cx, nsei, out);
         let max = self.config.sns.endpoints_max;
         let vcs_max = self.config.sns.vcs_max;
@@ -54,13 +59,7 @@ impl NsEntity {
     }
 
     /// Goes to a state in which something is sent or waited for.
-    fn enter_sns(
-        &mut self,
-        cx: &mut Context<'_>,
-        nsei: Nsei,
-        state: SnsState,
-        out: &mut Batch<NsOutput>,
-    ) {
+    fn enter_sns(&mut self, cx: &mut Context<'_>, nsei: Nsei, state: SnsState, out: &mut Batch<NsOutput>) {
         if let Some(sns) = self.sns.get_mut(nsei) {
             sns.set_state(cx, state);
         }
@@ -88,12 +87,7 @@ impl NsEntity {
     }
 
     /// Tsns-prov expired: again, or the BSS starts anew and the SGSN gives up (48.016 clause 6.2).
-    pub(super) fn tsns_prov_expired(
-        &mut self,
-        cx: &mut Context<'_>,
-        nsei: Nsei,
-        out: &mut Batch<NsOutput>,
-    ) {
+    pub(super) fn tsns_prov_expired(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<NsOutput>) {
         let (role, sns_config) = (self.config.role, &self.config.sns);
         let (size_retries, config_retries) = (sns_config.size_retries, sns_config.config_retries);
         let procedure_retries = sns_config.procedure_retries;
@@ -131,18 +125,14 @@ impl NsEntity {
     ) {
         let SnsPdu::Size { nsei, ns_vcs_max, ip4_endpoints, ip6_endpoints, .. } = *pdu else { return };
         let number = |number: Option<u16>| usize::from(number.unwrap_or(0));
-        let size = Size {
-            ns_vcs_max: ns_vcs_max.into(),
-            ip4: number(ip4_endpoints),
-            ip6: number(ip6_endpoints),
-        };
+        let size =
+            Size { ns_vcs_max: ns_vcs_max.into(), ip4: number(ip4_endpoints), ip6: number(ip6_endpoints) };
         let known = self.sns.named(nsei);
         if known.is_none() && !self.config.sns.accept_dynamic {
             return self.refuse_stranger(cx, from, Cause::PduNotCompatible, octets, out);
         }
-        let repeated = known.is_some_and(|sns| {
-            sns.state == SnsState::ConfigBss && sns.path == from && sns.size == size
-        });
+        let repeated =
+            known.is_some_and(|sns| sns.state == SnsState::ConfigBss && sns.path == from && sns.size == size);
         if !repeated {
             if !self.may_have(nsei, from.1) || !self.frees_address(cx, nsei, from, out) {
                 Self::refused(cx, nsei, "SNS-SIZE", Cause::PduNotCompatible);
@@ -206,12 +196,8 @@ impl NsEntity {
         }
         if known.is_none() {
             self.make_room(cx, out)?;
-            let setup = SnsSetup {
-                nsei,
-                local: self.config.sns.local.clone(),
-                spare: 0,
-                initial: Vec::new(),
-            };
+            let setup =
+                SnsSetup { nsei, local: self.config.sns.local.clone(), spare: 0, initial: Vec::new() };
             self.sns.insert(setup, false, from, cx.now);
             let (_, peer) = from;
             cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei}: new, IP-SNS from {peer}"));

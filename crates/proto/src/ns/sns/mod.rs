@@ -501,7 +501,9 @@ impl NsEntity {
     /// An NS-VC of `nsei` has changed its state, or has failed its test once more.
     pub(super) fn sns_vc_changed(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<NsOutput>) {
         let alive = self.is_available(nsei);
-        let Some(sns) = self.sns.get_mut(nsei).filter(|sns| sns.state == SnsState::Configured) else { return };
+        let Some(sns) = self.sns.get_mut(nsei).filter(|sns| sns.state == SnsState::Configured) else {
+            return;
+        };
         let forget = SnsTimer::Forget as usize;
         match self.config.role {
             NsRole::Bss if !alive => return self.start_sns(cx, nsei, out),
