@@ -112,12 +112,12 @@ fn between_our_bss_and_osmo_sgsn() {
     gb.start("bss", BSS, &[GANNET, "bss"]);
     gb.until(BSS, "show ns", "UNBLOCKED", 4);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
-    gb.until(BSS, "show mobile", "gmm-registered", 2);
+    gb.until(BSS, "show mobile", "attached", 2);
     gb.do_at_bss("ns nsei 102 endpoint 2 weights 3 4");
     gb.stop("bss");
     gb.start("bss", BSS, &[GANNET, "bss"]);
     gb.until(BSS, "show cells", "UNBLOCKED", 2);
-    gb.until(BSS, "show mobile", "gmm-registered", 2);
+    gb.until(BSS, "show mobile", "attached", 2);
     gb.stop("sgsn");
     gb.start("sgsn", SGSN, &["osmo-sgsn"]);
     gb.do_at_bss("ns reset");

@@ -81,7 +81,8 @@ impl Network {
              gb-dialect {dialect}\nline vty\n no login\n"
         );
         let sgsn = format!(
-            "sgsn\n gtp state-dir {path}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\nns\n bind udp local\n  \
+            "sgsn\n gtp state-dir {path}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\nns\n timer tns-test 2\n \
+             timer tns-alive 1\n timer tns-alive-retries 2\n bind udp local\n  \
              listen 127.0.0.1 23000\n  accept-ipaccess\n  accept-dynamic-ip-sns\n ip-sns-default bind local\n\
              bssgp\nline vty\n no login\n"
         );
@@ -148,11 +149,8 @@ fn both_restart(label: &str, dialect: &str) {
     assert_eq!(ns.contains("NSVCI 00101"), !ip_sns, "{ns}");
     // The PCU is switched off and on; then the SGSN is, and the PCU finds it again by its own means.
     network.stop(&["pcu", "bts", "bsc"]);
+    wait_for("the test to find nobody", || (!network.show("show ns")?.contains("UNBLOCKED")).then_some(()));
     network.start_bss();
-    wait_for("the cell anew", || {
-        let stats = network.show("show ns stats")?;
-        stats.contains("UNBLOCKED").then_some(())
-    });
     network.wait_for_the_cell();
     network.stop(&["sgsn"]);
     network.start_sgsn();

@@ -44,7 +44,13 @@ impl NsEntity {
                 self.send_status(cx, index, Status::about_pdu(ns::cause(&error), &frame), out);
             }
             Ok(Unitdata { bvci, .. }) => match vc.state {
-                _ if vc.origin == VcOrigin::Sns => indicate(vc.nsei, bvci, frame, out),
+                _ if vc.origin == VcOrigin::Sns => {
+                    let nsei = vc.nsei;
+                    if vc.counters.alive_unanswered == 0 {
+                        self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
+                    }
+                    indicate(nsei, bvci, frame, out);
+                }
                 VcState::Unblocked | VcState::Blocking => indicate(vc.nsei, bvci, frame, out),
                 VcState::Dead | VcState::Resetting => {
                     cx.drop(Drop::NsBlocked, None);

@@ -210,7 +210,8 @@ pub(super) const fn step_ip(state: VcState, event: Event) -> Step {
         (_, Event::Test(Test::RxAliveAck)) => (state, &[Action::TestPassed]),
         (BlockedLocally, Event::Test(Test::Failed) | Event::Use(Use::StatusUnknown)) => (state, &[]),
         (_, Event::Test(Test::Failed) | Event::Use(Use::StatusUnknown)) => (Dead, &[Action::TestAgain]),
-        // Whoever sends NS-UNITDATA has tested the NS-VC.
+        // Whoever sends NS-UNITDATA has tested the NS-VC, and wants an answer before our own first test has passed.
+        (Dead, Event::Use(Use::Unitdata)) => (Unblocked, &[Action::StartTest]),
         (_, Event::Use(Use::Unitdata | Use::StatusBlocked)) => (state, &[]),
         (
             _,

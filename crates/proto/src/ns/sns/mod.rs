@@ -378,7 +378,10 @@ impl NsEntity {
     ) {
         cx.drop(Drop::NsUnexpected, None);
         let status = Status::about_pdu(Cause::PduNotCompatible, octets);
-        answer_stranger(&mut self.to_strangers, cx, from, status, out);
+        match self.table.at(from.0, from.1) {
+            Some(index) => self.send_status(cx, index, status, out),
+            None => answer_stranger(&mut self.to_strangers, cx, from, status, out),
+        }
     }
 
     /// Counts a PDU that was refused, and tells a person why.

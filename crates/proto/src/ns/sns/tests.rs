@@ -493,6 +493,25 @@ fn what_does_not_fit_the_state_is_answered_and_changes_nothing() {
 }
 
 #[test]
+fn who_is_tested_may_speak_before_the_other_has_tested() {
+    let mut sgsn = after_size();
+    sgsn.receive(bss_address(1), &config(true, &[1, 2]));
+    sgsn.receive(bss_address(1), &octets(SnsPdu::ConfigAck { nsei: NSEI, cause: None }));
+    sgsn.sent();
+    sgsn.receive_at(Port(1), bss_address(1), &[0, 0, 0, 0, 0x22]);
+    sgsn.unitdata(1, b"answer");
+    assert_eq!(sgsn.sent(), [(bss_address(1), b"\0\0\0\x02answer".to_vec())]);
+    assert_eq!(sgsn.delivered, [(Bvci(0), vec![0x22])]);
+    // A test that was not answered is not made good by that.
+    for seconds in [3, 6] {
+        sgsn.wake(Instant(seconds * 1_000_000_000));
+    }
+    sgsn.receive_at(Port(1), bss_address(2), &[0, 0, 0, 0, 0x22]);
+    assert_eq!(sgsn.states(), [VcState::Unblocked, VcState::Dead]);
+    assert_eq!(sgsn.drops(Name::NsBlocked), 0, "it is taken all the same");
+}
+
+#[test]
 fn an_sgsn_is_not_filled_and_an_nse_is_not_taken() {
     let mut sgsn = Side::new(NsConfig { nse_max: 8, ..sgsn_config(1) });
     for nsei in 0..1000 {
