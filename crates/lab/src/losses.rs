@@ -37,7 +37,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GgsnSourceAddress | D::GgsnNotIpv4 | D::GgsnNoContext | D::BssFlushed | D::BssUnknownMobile
         | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended => Place::Elsewhere,
-        D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsTableFull | D::BssgpMalformed
+        D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
         | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcAbmRefused | D::LlcNotAbm

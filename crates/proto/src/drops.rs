@@ -78,8 +78,9 @@ drops! {
     NsUnknownPeer: "ns_unknown_peer", "08.16 clause 7.3", "an NS PDU came from an address that has no NS-VC";
     NsBlocked: "ns_blocked", "08.16 clause 7.2", "an NS-UNITDATA came on a blocked or dead NS-VC";
     NsUnexpected: "ns_unexpected", "08.16 clause 8", "an NS PDU does not fit the state of its NS-VC";
-    NsNoVc: "ns_no_vc", "08.16 clause 4.4", "no NS-VC of the NSE is unblocked";
+    NsNoVc: "ns_no_vc", "08.16 clause 4.4", "no NS-VC of the NSE is unblocked and has a weight for it";
     NsNoHeadroom: "ns_no_headroom", "08.16 clause 9.2.10", "an NS SDU had no room in front for its header";
+    NsSnsRefused: "ns_sns_refused", "48.016 clause 6.2", "what an SNS PDU wanted was refused, by us or by the peer";
     NsTableFull: "ns_table_full", "configuration", "the table of NS-VCs is full";
 
     // ---------------------------------------------------------------- BSSGP, BVCs and flow control

@@ -144,7 +144,7 @@ impl<'a> Elements<'a> {
 }
 
 /// Length indicator and value of the element `iei`.
-fn read<'a>(r: &mut Reader<'a>, iei: u8) -> Result<Element<'a>, DecodeError> {
+pub(crate) fn read<'a>(r: &mut Reader<'a>, iei: u8) -> Result<Element<'a>, DecodeError> {
     let first = r.u8("length indicator")?;
     let len = if first & 0x80 == 0 {
         usize::from(u16::from_be_bytes([first, r.u8("length indicator")?]))

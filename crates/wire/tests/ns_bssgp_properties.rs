@@ -2,6 +2,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
+use core::net::{IpAddr, SocketAddr};
 use gannet_wire::bssgp::ie::{
     Cause, FlushAction, Granularity, Lai, PagingArea, PduLifetime, Precedence, QosProfile, RaCapUpdCause,
     RadioCause,
@@ -191,7 +192,7 @@ fn message() -> impl Strategy<Value = Message> {
 }
 
 fn ns_pdu() -> impl Strategy<Value = ns::Pdu> {
-    use ns::{Pdu, PduType};
+    use ns::Pdu;
     let nsvci = || any::<u16>().prop_map(Nsvci);
     let cause = || any::<u8>().prop_map(ns::Cause::from_octet);
     prop_oneof![
@@ -203,9 +204,65 @@ fn ns_pdu() -> impl Strategy<Value = ns::Pdu> {
         Just(Pdu::UnblockAck),
         Just(Pdu::Alive),
         Just(Pdu::AliveAck),
-        (0x0c..=0x13_u8).prop_map(|octet| Pdu::Sns(PduType::from_octet(octet))),
         (cause(), of(nsvci()), of(octets()), of(bvci()))
             .prop_map(|(cause, nsvci, pdu, bvci)| Pdu::Status(ns::Status { cause, nsvci, pdu, bvci })),
+    ]
+}
+
+fn ip_elements() -> impl Strategy<Value = ns::IpElements> {
+    let endpoint = prop_oneof![
+        any::<([u8; 4], u16)>().prop_map(SocketAddr::from),
+        any::<([u8; 16], u16)>().prop_map(SocketAddr::from),
+    ];
+    let element =
+        (endpoint, any::<u8>(), any::<u8>()).prop_map(|(endpoint, signalling_weight, data_weight)| {
+            ns::IpElement { endpoint, signalling_weight, data_weight }
+        });
+    vec(element, 1..20).prop_map(|elements| elements.into_iter().collect())
+}
+
+fn sns() -> impl Strategy<Value = ns::Sns> {
+    use ns::Sns;
+    let cause = || of(any::<u8>().prop_map(ns::Cause::from_octet));
+    let number = || of(any::<u16>());
+    let address = prop_oneof![
+        any::<[u8; 4]>().prop_map(|octets| Some(IpAddr::from(octets))),
+        any::<[u8; 16]>().prop_map(|octets| Some(IpAddr::from(octets))),
+        Just(None),
+    ];
+    prop_oneof![
+        (nsei(), any::<bool>(), any::<u16>(), number(), number()).prop_map(
+            |(nsei, reset, ns_vcs_max, ip4_endpoints, ip6_endpoints)| Sns::Size {
+                nsei,
+                reset,
+                ns_vcs_max,
+                ip4_endpoints,
+                ip6_endpoints
+            }
+        ),
+        (nsei(), cause()).prop_map(|(nsei, cause)| Sns::SizeAck { nsei, cause }),
+        (nsei(), any::<bool>(), ip_elements()).prop_map(|(nsei, end, elements)| Sns::Config {
+            nsei,
+            end,
+            elements
+        }),
+        (nsei(), cause()).prop_map(|(nsei, cause)| Sns::ConfigAck { nsei, cause }),
+        (nsei(), any::<u8>(), ip_elements()).prop_map(|(nsei, transaction, elements)| Sns::Add {
+            nsei,
+            transaction,
+            elements
+        }),
+        (nsei(), any::<u8>(), address, ip_elements()).prop_map(|(nsei, transaction, address, elements)| {
+            Sns::Delete { nsei, transaction, address, elements }
+        }),
+        (nsei(), any::<u8>(), ip_elements()).prop_map(|(nsei, transaction, elements)| Sns::Changeweight {
+            nsei,
+            transaction,
+            elements
+        }),
+        (nsei(), any::<u8>(), cause(), ip_elements()).prop_map(|(nsei, transaction, cause, elements)| {
+            Sns::Ack { nsei, transaction, cause, elements }
+        }),
     ]
 }
 
@@ -223,6 +280,22 @@ proptest! {
         let octets = pdu.to_vec();
         prop_assert_eq!(&ns::Pdu::parse(&octets).unwrap(), &pdu);
         prop_assert_eq!(ns::Pdu::parse(&with_unknown_elements(&octets, 1, &junk)).unwrap(), pdu);
+    }
+
+    #[test]
+    fn sns_comes_back(sns in sns(), junk in vec(any::<u8>(), 0..20), cut in 0..400_usize, octets in octets()) {
+        let pdu = ns::Pdu::Sns(sns);
+        let emitted = pdu.to_vec();
+        prop_assert_eq!(&ns::Pdu::parse(&emitted).unwrap(), &pdu);
+        let longer = with_unknown_elements(&emitted, emitted.len(), &junk);
+        prop_assert_eq!(&ns::Pdu::parse(&longer).unwrap(), &pdu);
+        // Cut short or made up: anything but a panic, and what can be read stays the same.
+        let made_up = [&emitted[..1], &octets].concat();
+        for octets in [&emitted[..cut.min(emitted.len())], &made_up] {
+            if let Ok(read) = ns::Pdu::parse(octets) {
+                prop_assert_eq!(ns::Pdu::parse(&read.to_vec()), Ok(read));
+            }
+        }
     }
 
     #[test]

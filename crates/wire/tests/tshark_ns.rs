@@ -8,7 +8,7 @@ use gannet_testkit::Need;
 use gannet_testkit::tshark::Capture;
 use gannet_wire::gsmtap::{self, Channel, PayloadType};
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
-use gannet_wire::ns::{Cause, Pdu, PduType, Status, Unitdata};
+use gannet_wire::ns::{Cause, IpElement, IpElements, Pdu, PduType, Sns, Status, Unitdata};
 use gb::dissect;
 use std::process::ExitCode;
 
@@ -82,6 +82,108 @@ fn unitdata() {
     assert_eq!(dissect(&[octets], &fields), [[vec![0], vec![3], vec![0xabcd], vec![0x41]]]);
 }
 
+fn ip_elements() -> IpElements {
+    let element = |text: &str, signalling_weight, data_weight| IpElement {
+        endpoint: text.parse().unwrap(),
+        signalling_weight,
+        data_weight,
+    };
+    [element("192.0.2.1:23000", 1, 2), element("192.0.2.2:23001", 3, 4), element("[2001:db8::5]:23002", 5, 6)]
+        .into_iter()
+        .collect()
+}
+
+/// The fields of the IP sub-network service, in the order of the rows below.
+const SNS_FIELDS: [&str; 14] = [
+    "pdu_type",
+    "nsei",
+    "cause",
+    "reset_flag.flag",
+    "max_num_ns_vc",
+    "num_ip4_endpoints",
+    "num_ip6_endpoints",
+    "end_flag.flag",
+    "transaction_id",
+    "ipv4_address",
+    "ipv6_address",
+    "ip_element.udp_port",
+    "ip_element.signalling_weight",
+    "ip_element.data_weight",
+];
+
+fn sns() {
+    let nsei = Nsei(0x1234);
+    let (v4, v6) = ("192.0.2.1,192.0.2.2", "2001:db8::5");
+    let (ports, signalling, data) = ("23000,23001,23002", "1,3,5", "2,4,6");
+    let (invalid, unknown) = (Some(Cause::InvalidNumberOfNsVcs), Some(Cause::UnknownIpEndpoint));
+    let address = |text: &str| Some(text.parse().unwrap());
+    let (none, elements) = (IpElements::default, ip_elements);
+    let size = Sns::Size {
+        nsei,
+        reset: true,
+        ns_vcs_max: 0x0102,
+        ip4_endpoints: Some(0x0304),
+        ip6_endpoints: Some(0x0506),
+    };
+    let n = "4660";
+    let cases: [(Sns, [&str; 14]); 11] = [
+        (size, ["0x12", n, "", "1", "258", "772", "1286", "", "", "", "", "", "", ""]),
+        (Sns::SizeAck { nsei, cause: None }, ["0x13", n, "", "", "", "", "", "", "", "", "", "", "", ""]),
+        (
+            Sns::SizeAck { nsei, cause: invalid },
+            ["0x13", n, "0x10", "", "", "", "", "", "", "", "", "", "", ""],
+        ),
+        (
+            Sns::Config { nsei, end: true, elements: elements() },
+            ["0x0f", n, "", "", "", "", "", "1", "", v4, v6, ports, signalling, data],
+        ),
+        (
+            Sns::Config { nsei, end: false, elements: elements() },
+            ["0x0f", n, "", "", "", "", "", "0", "", v4, v6, ports, signalling, data],
+        ),
+        (
+            Sns::ConfigAck { nsei, cause: invalid },
+            ["0x10", n, "0x10", "", "", "", "", "", "", "", "", "", "", ""],
+        ),
+        (
+            Sns::Add { nsei, transaction: 200, elements: elements() },
+            ["0x0d", n, "", "", "", "", "", "", "200", v4, v6, ports, signalling, data],
+        ),
+        (
+            Sns::Delete { nsei, transaction: 201, address: None, elements: elements() },
+            ["0x11", n, "", "", "", "", "", "", "201", v4, v6, ports, signalling, data],
+        ),
+        (
+            Sns::Delete { nsei, transaction: 1, address: address("192.0.2.9"), elements: none() },
+            ["0x11", n, "", "", "", "", "", "", "1", "192.0.2.9", "", "", "", ""],
+        ),
+        (
+            Sns::Changeweight { nsei, transaction: 3, elements: elements() },
+            ["0x0e", n, "", "", "", "", "", "", "3", v4, v6, ports, signalling, data],
+        ),
+        (
+            Sns::Ack { nsei, transaction: 4, cause: unknown, elements: elements() },
+            ["0x0c", n, "0x12", "", "", "", "", "", "4", v4, v6, ports, signalling, data],
+        ),
+    ];
+    let mut capture = Capture::new();
+    cases.iter().for_each(|(sns, _)| capture.add_udp(23000, 22000, &Pdu::Sns(sns.clone()).to_vec()));
+    let fields = SNS_FIELDS.map(|field| format!("nsip.{field}"));
+    let mut fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+    fields.push("_ws.malformed");
+    let rows = capture.dissect(&gb::OPTIONS, &fields);
+    assert_eq!(rows.len(), cases.len());
+    for ((sns, expected), row) in cases.iter().zip(rows) {
+        assert_eq!(row[..14], expected[..], "{sns:?}");
+        assert_eq!(row[14], "", "{sns:?} is malformed");
+    }
+    // tshark reads the type of an IPv6 address, and then takes the address for one of IPv4.
+    let address = address("2001:db8::7");
+    let delete = Sns::Delete { nsei, transaction: 2, address, elements: none() };
+    let rows = dissect(&[Pdu::Sns(delete).to_vec()], &["nsip.transaction_id", "nsip.ip_address_type"]);
+    assert_eq!(rows, [[vec![2], vec![2]]]);
+}
+
 fn gsmtap_header() {
     let header = gsmtap::Header {
         timeslot: 5,
@@ -129,6 +231,7 @@ fn main() -> ExitCode {
         ("control", &[Need::Tshark], control),
         ("names", &[Need::Tshark], names),
         ("status_with_pdu", &[Need::Tshark], status_with_pdu),
+        ("sns", &[Need::Tshark], sns),
         ("unitdata", &[Need::Tshark], unitdata),
         ("gsmtap_header", &[Need::Tshark], gsmtap_header),
     ])

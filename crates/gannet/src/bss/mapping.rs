@@ -5,13 +5,16 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_node::bss::radio::RadioConfig;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ms::MsConfig;
-use gannet_ops::config::bss::{BssConfig, Cells, QosRequest, Radio};
+use gannet_ops::config::bss::{BssConfig, Cells, GbDialect, QosRequest, Radio};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::machine::Port;
+use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::l3::ie::{
     DelayClass, MeanThroughput, PeakThroughput, PrecedenceClass, QosProfile, ReliabilityClass,
 };
+use gannet_wire::ns::IpElement;
 
 /// The configurations of both machines, and the sockets.
 ///
@@ -21,20 +24,46 @@ pub fn plan(config: &BssConfig) -> Result<Plan, String> {
     let cells: Vec<CellConfig> = (0..config.cells.count).map(|cell| self::cell(config, cell)).collect();
     let nses = config.cells.count.div_ceil(config.cells.per_nse.max(1));
     let remote = SocketAddr::new(IpAddr::V4(config.remote_ip), config.remote_port);
+    let ports = config.ports_per_nse();
     let vc = |nse: u16| VcConfig {
         nsei: Nsei(config.cells.nsei_base + nse),
         nsvci: Nsvci(config.cells.nsvci_base + nse),
         port: gb_port(nse),
         peer: remote,
     };
-    let socket =
-        |nse: u16| (gb_port(nse), SocketAddr::new(IpAddr::V4(config.local_ip), config.local_port + nse));
-    let mut bss = bss::Config::new((0..nses).map(vc).collect(), cells);
+    let sockets: Vec<_> = (0..nses * ports).map(|place| socket(config, place)).collect();
+    let (vcs, ip_sns) = match config.dialect {
+        GbDialect::Classic => ((0..nses).map(vc).collect(), Vec::new()),
+        GbDialect::IpSns => (Vec::new(), (0..nses).map(|nse| ip_sns(config, nse, remote)).collect()),
+    };
+    let mut bss = bss::Config::new(vcs, cells);
+    bss.ip_sns = ip_sns;
     bss.mobiles_max = config.mobiles.count.max(1);
     bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
     bss::Bss::new(bss.clone()).map_err(|error| error.to_string())?;
     let ids = bss.cells.iter().map(|cell| cell.id).collect();
-    Ok(Plan { ms: mobiles(config, ids)?, sockets: (0..nses).map(socket).collect(), bss })
+    Ok(Plan { ms: mobiles(config, ids)?, sockets, bss })
+}
+
+/// The socket in this place, counted over all NSEs.
+fn socket(config: &BssConfig, place: u16) -> (Port, SocketAddr) {
+    (gb_port(place), SocketAddr::new(IpAddr::V4(config.local_ip), config.local_port + place))
+}
+
+/// An endpoint of an NSE, both counted from 0.
+pub fn endpoint(config: &BssConfig, nse: u16, endpoint: u16, weights: (u8, u8)) -> LocalEndpoint {
+    let (port, address) = socket(config, nse * config.ports_per_nse() + endpoint);
+    let (signalling_weight, data_weight) = weights;
+    LocalEndpoint { port, element: IpElement { endpoint: address, signalling_weight, data_weight } }
+}
+
+fn ip_sns(config: &BssConfig, nse: u16, remote: SocketAddr) -> SnsSetup {
+    SnsSetup {
+        nsei: Nsei(config.cells.nsei_base + nse),
+        local: (0..config.ip_sns.count).map(|place| endpoint(config, nse, place, (1, 1))).collect(),
+        spare: config.ip_sns.spare,
+        initial: vec![remote],
+    }
 }
 
 /// A cell by its number; the checks of the configuration have seen that the sums fit.
@@ -95,7 +124,8 @@ fn qos(wish: &QosRequest) -> QosProfile {
 /// Addresses and cells are the same.
 pub fn same_cells(old: &BssConfig, new: &BssConfig) -> bool {
     let of = |config: &BssConfig| {
-        (config.remote_ip, config.remote_port, config.local_ip, config.local_port, config.cells)
+        let dialect = (config.dialect, config.ip_sns);
+        (config.remote_ip, config.remote_port, config.local_ip, config.local_port, config.cells, dialect)
     };
     of(old) == of(new)
 }
@@ -117,5 +147,12 @@ mod tests {
         assert_eq!(plan.sockets[2].1.port(), 22_002);
         assert_eq!(plan.bss.vcs[2].nsvci, Nsvci(103));
         assert_eq!(plan.ms.cells.len(), 5);
+        config.dialect = GbDialect::IpSns;
+        (config.ip_sns.count, config.ip_sns.spare) = (2, 1);
+        let plan = super::plan(&config).unwrap();
+        assert_eq!((plan.sockets.len(), plan.bss.vcs.len(), plan.bss.ip_sns.len()), (9, 0, 3));
+        let last = &plan.bss.ip_sns[2];
+        assert_eq!((last.nsei, last.local[1].element.endpoint.port()), (Nsei(103), 22_007));
+        assert_eq!(plan.sockets[7], (last.local[1].port, last.local[1].element.endpoint));
     }
 }

@@ -1,14 +1,15 @@
 //! What an operator asks of a running BSS and its mobiles. For people, mobiles are numbered from 1.
 
+use super::mapping::endpoint;
 use super::{BssNode, show};
 use crate::node::show as common;
 use core::fmt::Write as _;
-use gannet_node::bss::Command;
+use gannet_node::bss::{Command, EndpointChange};
 use gannet_node::ms::{Ms, MsCommand};
-use gannet_ops::config::bss::{BssConfig, BssOperation};
+use gannet_ops::config::bss::{self as ops, BssConfig, BssOperation};
 use gannet_ops::vty::CommandError;
 use gannet_rt::Access;
-use gannet_wire::id::Nsapi;
+use gannet_wire::id::{Nsapi, Nsei};
 
 type Done = Result<(), CommandError>;
 
@@ -18,7 +19,7 @@ const FIRST_NSAPI: Nsapi = Nsapi(5);
 /// Does it.
 pub fn execute(
     node: &BssNode,
-    _config: &BssConfig,
+    config: &BssConfig,
     operation: &BssOperation,
     access: &mut Access<'_>,
     out: &mut String,
@@ -54,6 +55,9 @@ pub fn execute(
         BssOperation::ResetNs => {
             access.command(node.bss, Command::Start);
         }
+        BssOperation::ChangeEndpoint { nsei, endpoint, change } => {
+            return change_endpoint(node, config, (nsei, endpoint), change, access);
+        }
         BssOperation::ResetCell(cell) => {
             cell_exists(node, access, cell)?;
             access.command(node.bss, Command::ResetCell(cell.into()));
@@ -64,6 +68,36 @@ pub fn execute(
         | BssOperation::Deactivate { .. }
         | BssOperation::Reselect { .. } => return order(node, operation, access),
     }
+    Ok(())
+}
+
+/// SNS-ADD, SNS-DELETE or SNS-CHANGEWEIGHT for an endpoint of an NSE, counted from 1.
+fn change_endpoint(
+    node: &BssNode,
+    config: &BssConfig,
+    (nsei, number): (Nsei, u16),
+    change: ops::EndpointChange,
+    access: &mut Access<'_>,
+) -> Done {
+    let speaks = access.machine(node.bss).is_some_and(|bss| bss.ns().sns(nsei).is_some());
+    let nse = nsei.0.checked_sub(config.cells.nsei_base).filter(|_| speaks);
+    let nse = nse.ok_or_else(|| CommandError(format!("NSEI {nsei} does not speak IP-SNS.")))?;
+    let ports = config.ports_per_nse();
+    let place = number.checked_sub(1).filter(|place| *place < ports);
+    let place = place.ok_or_else(|| {
+        CommandError(format!("There is no endpoint {number}; there are {ports}, with the spare ones."))
+    })?;
+    let weights = match change {
+        ops::EndpointChange::Add | ops::EndpointChange::Delete => (1, 1),
+        ops::EndpointChange::Weights { signalling, data } => (signalling, data),
+    };
+    let local = endpoint(config, nse, place, weights);
+    let change = match change {
+        ops::EndpointChange::Add => EndpointChange::Add(local),
+        ops::EndpointChange::Delete => EndpointChange::Delete(local.element.endpoint),
+        ops::EndpointChange::Weights { .. } => EndpointChange::Weights(local.element),
+    };
+    access.command(node.bss, Command::Endpoint { nsei, change });
     Ok(())
 }
 

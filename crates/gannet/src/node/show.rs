@@ -1,10 +1,12 @@
 //! What `show …` prints in every kind of node.
 
 use core::fmt::Write as _;
-use gannet_ops::view::{self, Counter, NsVc, NsVcStats, Nse, Why};
-use gannet_proto::ns::{NsEntity, VcState};
+use gannet_ops::view::{self, Counter, IpSns, NsVc, NsVcStats, Nse, Why};
+use gannet_proto::ns::sns::Sns;
+use gannet_proto::ns::{self as proto, NsEntity, VcState};
 use gannet_rt::Access;
 use gannet_wire::id::{Imsi, Nsei};
+use gannet_wire::ns::IpElement;
 
 /// `show drops`.
 pub fn drops(access: &mut Access<'_>, out: &mut String) {
@@ -33,17 +35,19 @@ pub fn counters(counters: &[Counter], skip_zero: bool, out: &mut String) {
 
 /// `show ns`: the NSEs.
 pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
-    let mut nses: Vec<_> = ns.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei())).collect();
-    nses.sort_by_key(|nse| nse.nsei());
-    for nse in nses {
+    let wanted = |nsei: &Nsei| only.is_none_or(|only| only == *nsei);
+    let mut nses: Vec<Nsei> = ns.nses().map(proto::Nse::nsei).chain(ns.sns_nses().map(Sns::nsei)).collect();
+    nses.sort_unstable();
+    nses.dedup();
+    for nsei in nses.into_iter().filter(wanted) {
         let vc = |index: &gannet_proto::ns::VcIndex| {
             let vc = ns.vc(*index)?;
             let counters = vc.counters();
             Some(NsVc {
-                nsvci: Some(vc.nsvci()),
+                nsvci: vc.nsvci(),
                 remote: vc.peer(),
                 state: state(vc.state()),
-                weights: None,
+                weights: vc.nsvci().is_none().then(|| vc.weights()),
                 stats: stats.then_some(NsVcStats {
                     rx_pdus: counters.pdus_in,
                     rx_octets: counters.octets_in,
@@ -54,8 +58,19 @@ pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
                 }),
             })
         };
-        let view = Nse { nsei: nse.nsei(), vcs: nse.vcs().iter().filter_map(vc).collect() };
+        let nse = ns.nses().find(|nse| nse.nsei() == nsei);
+        let vcs = nse.map(|nse| nse.vcs().iter().filter_map(vc).collect()).unwrap_or_default();
+        let view = Nse { nsei, ip_sns: ns.sns(nsei).map(ip_sns), vcs };
         let _ = write!(out, "{view}");
+    }
+}
+
+fn ip_sns(sns: &Sns) -> IpSns {
+    let of = |element: &IpElement| (element.endpoint, element.signalling_weight, element.data_weight);
+    IpSns {
+        state: sns.state().to_string(),
+        local: sns.local().iter().map(|local| of(&local.element)).collect(),
+        remote: sns.remote().iter().map(of).collect(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, SgsnConfig};
+use gannet_node::sgsn::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::bssgp::flow_control::{
@@ -14,6 +14,7 @@ use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::gtp;
 use gannet_wire::l3::ie::GprsTimer;
+use gannet_wire::ns::IpElement;
 
 /// The longest LL-PDU with its headers, for limits in octets that follow from limits in PDUs.
 const LL_PDU_OCTETS_MAX: u64 = 1600;
@@ -44,6 +45,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         ns: ns_timers(&config.ns),
         nsvcs: nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
+        ip_sns: ip_sns(&config.ns)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
         pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
@@ -70,6 +72,32 @@ fn bind(ns: &NsConfig) -> Result<(String, core::net::SocketAddr), String> {
             Err(format!("bind udp {}: NS has one socket here; let the BSSs use the first one", second.name))
         }
     }
+}
+
+/// IP-SNS with the one socket of NS.
+fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
+    let nses: Vec<_> =
+        ns.nses.iter().filter(|nse| !nse.ip_sns_binds.is_empty()).map(|nse| nse.nsei).collect();
+    let wanted = ns.binds.iter().find(|bind| bind.accept_ip_sns || !nses.is_empty());
+    let Some((bind, endpoint)) = wanted.and_then(|bind| Some((bind, bind.listen?))) else {
+        return Ok(IpSns::default());
+    };
+    let (signalling_weight, data_weight) = bind.ip_sns_weights;
+    if endpoint.ip().is_unspecified() {
+        return Err(format!(
+            "bind udp {}: BSSs are told its address by IP-SNS, so 'listen {}' must name one that they can reach",
+            bind.name,
+            endpoint.ip()
+        ));
+    }
+    if signalling_weight == 0 || data_weight == 0 {
+        return Err(format!(
+            "bind udp {}: it is the only socket of NS, so neither 'signalling-weight' nor 'data-weight' can be 0",
+            bind.name
+        ));
+    }
+    let endpoint = Some(IpElement { endpoint, signalling_weight, data_weight });
+    Ok(IpSns { endpoint, accept_dynamic: bind.accept_ip_sns, nses })
 }
 
 fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
@@ -101,6 +129,9 @@ fn ns_timers(ns: &NsConfig) -> NsTimers {
         block_retries: count(timers.block_retries),
         reset_retries: count(timers.reset_retries),
         alive_retries: count(timers.alive_retries),
+        sns_prov: seconds(timers.sns_prov_s),
+        sns_config_retries: count(timers.sns_config_retries),
+        sns_procedures_retries: count(timers.sns_procedures_retries),
     }
 }
 
@@ -224,6 +255,11 @@ const fn paths(
     )
 }
 
+/// What of the sockets of NS is decided at the start: their weights change at any time.
+fn sockets(ns: &NsConfig) -> Vec<(&str, Option<SocketAddr>, bool)> {
+    ns.binds.iter().map(|bind| (bind.name.as_str(), bind.listen, bind.accept_ipaccess)).collect()
+}
+
 /// What differs and is not taken over while the node runs.
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
     let echo = |config: &ops::SgsnConfig| echo_interval(config);
@@ -232,7 +268,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
         ("The interval of Echo Requests", echo(old) != echo(new)),
-        ("The sockets of NS", old.ns.binds != new.ns.binds),
+        ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
         ("How user data comes in and goes out", paths(&old.service) != paths(&new.service)),
         ("The time for reassembly", old.llc.reassembly_s != new.llc.reassembly_s),
@@ -311,5 +347,28 @@ mod tests {
         assert!(plan_of(&nse).0.unwrap_err().contains("nsvc ipa a 127.0.0.9 22000"));
         let nse = format!("{NS} nse 7\n  nsvc ipa a 127.0.0.9 22000 nsvci 8\n");
         assert_eq!(plan_of(&nse).0.unwrap().config.nsvcs.len(), 1);
+    }
+
+    #[test]
+    fn ip_sns_has_the_endpoint_of_the_socket() {
+        assert_eq!(plan_of(NS).0.unwrap().config.ip_sns, IpSns::default());
+        let sns = format!("{NS}  accept-dynamic-ip-sns\n  ip-sns signalling-weight 3 data-weight 4\n");
+        let config = plan_of(&format!("{sns} ip-sns-default bind a\n")).0.unwrap().config;
+        let endpoint = config.ip_sns.endpoint.unwrap();
+        assert_eq!(endpoint.endpoint, "127.0.0.1:23000".parse().unwrap());
+        assert_eq!((endpoint.signalling_weight, endpoint.data_weight), (3, 4));
+        assert!(config.ip_sns.accept_dynamic && !config.accept_dynamic);
+        let known = plan_of(&format!("{NS} nse 7 ip-sns-role-sgsn\n  ip-sns-bind a\n")).0.unwrap().config;
+        assert_eq!(
+            (known.ip_sns.nses.as_slice(), known.ip_sns.accept_dynamic),
+            (&[gannet_wire::id::Nsei(7)][..], false)
+        );
+        let everywhere =
+            "ns\n bind udp a\n  listen 0.0.0.0 23000\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n";
+        assert!(plan_of(everywhere).0.unwrap_err().contains("0.0.0.0"));
+        let no_data = sns.replace("data-weight 4", "data-weight 0");
+        assert!(
+            plan_of(&format!("{no_data} ip-sns-default bind a\n")).0.unwrap_err().contains("data-weight")
+        );
     }
 }

@@ -168,7 +168,7 @@ fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>, ou
                 NsvcChange::Unblock => NsvcOrder::Unblock,
                 NsvcChange::Reset => NsvcOrder::Reset,
             };
-            let vc = sgsn.gb().ns.vcs().find(|vc| vc.nsvci() == *nsvci).map(|vc| vc.index());
+            let vc = sgsn.gb().ns.vcs().find(|vc| vc.nsvci() == Some(*nsvci)).map(|vc| vc.index());
             let vc = vc.ok_or_else(|| CommandError(format!("There is no NS-VC with NSVCI {nsvci}.")))?;
             sgsn.order_nsvc(&mut cx, vc, order);
         }

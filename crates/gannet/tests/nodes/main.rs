@@ -5,9 +5,11 @@
 mod commands;
 mod common;
 mod end_to_end;
+mod ip_sns;
 mod laboratory;
 mod load;
 mod operation;
+mod osmo_bss;
 mod uplink;
 
 use std::process::ExitCode;
@@ -15,6 +17,10 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let of_nodes = [commands::CASES, end_to_end::CASES, operation::CASES];
     gannet_testkit::main(
-        &[of_nodes.concat(), [laboratory::CASES, load::CASES, uplink::CASES].concat()].concat(),
+        &[
+            of_nodes.concat(),
+            [ip_sns::CASES, laboratory::CASES, load::CASES, osmo_bss::CASES, uplink::CASES].concat(),
+        ]
+        .concat(),
     )
 }

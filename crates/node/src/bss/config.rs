@@ -7,6 +7,7 @@ use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{self, Role};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::machine::Port;
+use gannet_proto::ns::sns::SnsSetup;
 use gannet_proto::ns::{NsConfig, NsError, NsRole};
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci};
@@ -77,8 +78,10 @@ impl CellConfig {
 pub struct Config {
     /// Timers and limits of NS.
     pub ns: NsConfig,
-    /// The NS-VCs of all NSEs.
+    /// The NS-VCs of all NSEs that reset and block them.
     pub vcs: Vec<VcConfig>,
+    /// The NSEs that speak IP-SNS in place of that.
+    pub ip_sns: Vec<SnsSetup>,
     /// Timers and limits of the BVC procedures.
     pub bvc: bvc::Config,
     /// The cells; their index is their number on Um.
@@ -101,6 +104,7 @@ impl Config {
         Self {
             ns,
             vcs,
+            ip_sns: Vec::new(),
             bvc,
             cells,
             flow_control_interval: Duration::from_secs(10),
@@ -115,7 +119,12 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), ConfigError> {
         let identities: BTreeSet<_> = self.vcs.iter().map(|vc| (vc.nsei, vc.nsvci)).collect();
         let addresses: BTreeSet<_> = self.vcs.iter().map(|vc| (vc.port, vc.peer)).collect();
-        let nses: BTreeSet<_> = self.vcs.iter().map(|vc| vc.nsei).collect();
+        let ip_sns = self.ip_sns.iter().map(|setup| setup.nsei);
+        let nses: BTreeSet<_> = self.vcs.iter().map(|vc| vc.nsei).chain(ip_sns.clone()).collect();
+        let dialects: BTreeSet<_> = self.vcs.iter().map(|vc| vc.nsei).collect();
+        if ip_sns.clone().any(|nsei| dialects.contains(&nsei)) {
+            return Err(ConfigError::Ns(NsError::IdentityTaken));
+        }
         if identities.len() < self.vcs.len() {
             return Err(ConfigError::Ns(NsError::IdentityTaken));
         }

@@ -23,14 +23,18 @@ mod uplink;
 
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
+use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::ns::sns::LocalEndpoint;
 use gannet_proto::ns::{NsEntity, NsOutput};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::{Deadlines, TimerKey, Timers};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
+use gannet_wire::id::Nsei;
+use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
 use radio::{Amount, Radio, RadioConfig};
 
@@ -125,11 +129,29 @@ pub enum Command {
         /// Its bucket.
         bucket: Bucket,
     },
+    /// Change an IP endpoint of an NSE that speaks IP-SNS.
+    Endpoint {
+        /// Which NSE.
+        nsei: Nsei,
+        /// What happens.
+        change: EndpointChange,
+    },
     /// Ask the SGSN for a mobile's radio access capability (08.18 clause 6.5).
     AskRaCapability {
         /// Its slot on Um.
         mobile: u32,
     },
+}
+
+/// What happens to an IP endpoint of the BSS (48.016 clause 6.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointChange {
+    /// One more: SNS-ADD.
+    Add(LocalEndpoint),
+    /// One less: SNS-DELETE.
+    Delete(SocketAddr),
+    /// Other weights: SNS-CHANGEWEIGHT.
+    Weights(IpElement),
 }
 
 /// What the BSS tells. Cells are named by their index.
@@ -266,7 +288,28 @@ impl Bss {
                 }
             }
         }
+        if self.ns.sns_nses().next().is_none() {
+            for setup in self.config.ip_sns.clone() {
+                let nsei = setup.nsei;
+                if let Err(error) = self.ns.add_sns(cx, setup) {
+                    cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {error}"));
+                }
+            }
+        }
         self.ns.start(cx, &mut self.ns_outputs);
+    }
+
+    /// An IP endpoint of ours comes, goes or changes its weights (48.016 clause 6.2).
+    fn change_endpoint(&mut self, cx: &mut Context<'_>, nsei: Nsei, change: EndpointChange) {
+        let out = &mut self.ns_outputs;
+        let done = match change {
+            EndpointChange::Add(local) => self.ns.sns_add(cx, nsei, local, out),
+            EndpointChange::Delete(endpoint) => self.ns.sns_delete(cx, nsei, endpoint, out),
+            EndpointChange::Weights(element) => self.ns.sns_change_weight(cx, nsei, element, out),
+        };
+        if let Err(error) = done {
+            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {change:?}: {error}"));
+        }
     }
 
     fn command(&mut self, cx: &mut Context<'_>, command: &Command) {
@@ -281,6 +324,7 @@ impl Bss {
             Command::UnblockCell(cell) => self.bvcs.unblock(cx, *cell, &mut self.bvc_outputs),
             Command::SetRadio { cell, downlink, flow } => self.set_radio(cx, *cell, *downlink, *flow),
             Command::FlowControlMs { mobile, bucket } => self.flow_control_ms(cx, *mobile, bucket),
+            Command::Endpoint { nsei, change } => self.change_endpoint(cx, *nsei, *change),
             Command::AskRaCapability { mobile } => self.ask_ra_capability(cx, *mobile),
         }
     }

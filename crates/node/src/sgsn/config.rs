@@ -10,6 +10,7 @@ use gannet_proto::gtp::PLACES;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::ns::IpElement;
 
 /// A GGSN that the SGSN knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct SgsnConfig {
     pub nsvcs: Vec<NsvcConfig>,
     /// Make an NS-VC for a BSS that introduces itself with NS-RESET.
     pub accept_dynamic: bool,
+    /// The IP sub-network service.
+    pub ip_sns: IpSns,
     /// Limits and initial values of the downlink flow control.
     pub flow: flow_control::Config,
     /// N201-U that is proposed to a mobile for user data; `None` leaves the default of 500 octets.
@@ -118,6 +121,17 @@ pub struct NsvcConfig {
     pub peer: SocketAddr,
 }
 
+/// What an SGSN does of the IP sub-network service (48.016 clause 6.2).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IpSns {
+    /// The endpoint that BSSs are told, with its weights; without one there is no IP-SNS.
+    pub endpoint: Option<IpElement>,
+    /// Know an NSE whose BSS introduces itself with SNS-SIZE.
+    pub accept_dynamic: bool,
+    /// NSEs that are to speak IP-SNS.
+    pub nses: Vec<Nsei>,
+}
+
 /// Timers of 08.16 clause 10 [48.016].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NsTimers {
@@ -135,6 +149,12 @@ pub struct NsTimers {
     pub reset_retries: u8,
     /// NS-ALIVE-RETRIES.
     pub alive_retries: u8,
+    /// Tsns-prov (48.016 clause 6.2).
+    pub sns_prov: Duration,
+    /// SNS-CONFIG-RETRIES.
+    pub sns_config_retries: u8,
+    /// SNS-ADD-RETRIES, SNS-DELETE-RETRIES and SNS-CHANGEWEIGHT-RETRIES.
+    pub sns_procedures_retries: u8,
 }
 
 impl Default for NsTimers {
@@ -148,6 +168,9 @@ impl Default for NsTimers {
             block_retries: 3,
             reset_retries: 3,
             alive_retries: 10,
+            sns_prov: three,
+            sns_config_retries: 3,
+            sns_procedures_retries: 3,
         }
     }
 }
@@ -179,6 +202,7 @@ impl Default for SgsnConfig {
             nses_max: 256,
             nsvcs: Vec::new(),
             accept_dynamic: true,
+            ip_sns: IpSns::default(),
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
             pdu_lifetime: Some(Duration::from_secs(10)),

@@ -66,7 +66,7 @@ use mobile::Mobile;
 use std::collections::HashMap;
 use uplink_queues::UplinkQueues;
 
-pub use config::{ApnRoute, GgsnPeer, NsTimers, NsvcConfig, Policing, SgsnConfig};
+pub use config::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);

@@ -1,11 +1,13 @@
 //! What an operator does to a running SGSN beside the orders of [`super::SgsnCommand`].
 
 use super::flows::QueueConfig;
-use super::gb::ns_config;
+use super::gb::{local_endpoint, ns_config};
 use super::{GB, Sgsn, SgsnConfig};
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::machine::{Batch, Context};
+use gannet_proto::ns::sns::{LocalEndpoint, Sns, SnsSetup};
 use gannet_proto::ns::{NsError, VcIndex};
+use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
 use gannet_wire::id::Imsi;
 
@@ -35,6 +37,38 @@ impl Sgsn {
         Ok(())
     }
 
+    /// Makes the NSEs of the configuration speak IP-SNS that do not yet.
+    pub(super) fn add_configured_ip_sns(&mut self, cx: &mut Context<'_>) {
+        let Some(local) = local_endpoint(&self.config) else { return };
+        for nsei in self.config.ip_sns.nses.clone() {
+            if self.gb.ns.sns(nsei).is_some_and(Sns::is_configured) {
+                continue;
+            }
+            let setup = SnsSetup { nsei, local: vec![local], spare: 0, initial: Vec::new() };
+            if let Err(error) = self.gb.ns.add_sns(cx, setup) {
+                cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {error}"));
+            }
+        }
+    }
+
+    /// Tells the BSSs other weights of our endpoint (48.016 clause 6.2, SNS-CHANGEWEIGHT).
+    fn change_ip_weights(&mut self, cx: &mut Context<'_>) {
+        let Some(LocalEndpoint { element, .. }) = local_endpoint(&self.config) else { return };
+        let differs = |sns: &&Sns| {
+            sns.local()
+                .iter()
+                .any(|local| local.element.endpoint == element.endpoint && local.element != element)
+        };
+        let told: Vec<_> = self.gb.ns.sns_nses().filter(differs).map(Sns::nsei).collect();
+        let mut outputs = Batch::default();
+        for nsei in told {
+            if let Err(error) = self.gb.ns.sns_change_weight(cx, nsei, element, &mut outputs) {
+                cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {error}"));
+            }
+        }
+        self.ns_outputs(cx, &mut outputs);
+    }
+
     /// Takes over what can change at any time: timers, routes of access points, N201-U, the lifetime of LL-PDUs. Sizes
     /// of tables, addresses and what holds for new cells stay as they were made.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
@@ -53,6 +87,7 @@ impl Sgsn {
             ceilings,
             policing,
             queue,
+            ip_sns,
             ..
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
@@ -68,6 +103,7 @@ impl Sgsn {
             nsvcs,
             ceilings,
             policing,
+            ip_sns,
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,
@@ -77,6 +113,8 @@ impl Sgsn {
             ..self.config.clone()
         };
         self.reconfigure_flows(cx.now);
+        self.change_ip_weights(cx);
+        self.add_configured_ip_sns(cx);
     }
 
     /// Blocks, unblocks or resets an NS-VC.

@@ -5,7 +5,7 @@
 //! | what | its number |
 //! |---|---|
 //! | cell n (from 0) | cell identity `ci-base + n`, BVCI `bvci-base + n`, routing area `rac + n / cells-per-routing-area` |
-//! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k` |
+//! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k`; with IP-SNS e ports for each NSE, `local-port + k·e` and on |
 //! | mobile m (from 1) | IMSI `imsi-base + m − 1`, IMEI `imei-base + m − 1`, TUN device PREFIX`m − 1` for the first `count` |
 
 mod commands;
@@ -13,7 +13,7 @@ mod commands;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
-use gannet_wire::id::{Imei, Imsi, Nsapi, Plmn};
+use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
 
 /// The BSS emulator, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub struct BssConfig {
     pub local_ip: Ipv4Addr,
     /// The UDP port of the first NSE.
     pub local_port: u16,
+    /// How NS-VCs come to be.
+    pub dialect: GbDialect,
+    /// The IP endpoints of each NSE, with IP-SNS.
+    pub ip_sns: IpSnsEndpoints,
     /// The cells.
     pub cells: Cells,
     /// What the radio of one cell carries.
@@ -40,6 +44,41 @@ pub struct BssConfig {
     pub mobiles: Mobiles,
     /// The QoS that mobiles ask for.
     pub qos: QosRequest,
+}
+
+/// How NS-VCs come to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GbDialect {
+    /// One for each NSE, which is reset and unblocked as ip.access has it.
+    Classic,
+    /// One for each pair of IP endpoints that IP-SNS tells of (48.016 clause 6.2).
+    IpSns,
+}
+
+/// IP endpoints of one NSE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IpSnsEndpoints {
+    /// How many there are at the start.
+    pub count: u16,
+    /// How many more can be added.
+    pub spare: u16,
+}
+
+impl Default for IpSnsEndpoints {
+    fn default() -> Self {
+        Self { count: 1, spare: 0 }
+    }
+}
+
+impl BssConfig {
+    /// UDP ports of one NSE.
+    #[must_use]
+    pub const fn ports_per_nse(&self) -> u16 {
+        match self.dialect {
+            GbDialect::Classic => 1,
+            GbDialect::IpSns => self.ip_sns.count + self.ip_sns.spare,
+        }
+    }
 }
 
 /// How many cells there are, and how they are numbered.
@@ -141,6 +180,8 @@ impl Default for BssConfig {
             remote_port: 23_000,
             local_ip: Ipv4Addr::LOCALHOST,
             local_port: 22_000,
+            dialect: GbDialect::Classic,
+            ip_sns: IpSnsEndpoints::default(),
             cells: Cells::default(),
             radio: Radio::default(),
             mobiles: Mobiles::default(),
@@ -250,10 +291,35 @@ pub enum BssOperation {
         /// The new cell, from 0.
         cell: u16,
     },
-    /// `ns reset`: all NS-VCs are reset.
+    /// `ns reset`: all NS-VCs are reset; with IP-SNS everything begins anew.
     ResetNs,
+    /// `ns nsei N endpoint E …`
+    ChangeEndpoint {
+        /// Which NSE.
+        nsei: Nsei,
+        /// Which of its endpoints, from 1.
+        endpoint: u16,
+        /// What happens.
+        change: EndpointChange,
+    },
     /// `cell M reset`: its BVC is reset.
     ResetCell(u16),
+}
+
+/// What happens to an IP endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndpointChange {
+    /// It comes.
+    Add,
+    /// It goes.
+    Delete,
+    /// It has other weights.
+    Weights {
+        /// For signalling.
+        signalling: u8,
+        /// For data.
+        data: u8,
+    },
 }
 
 impl Element for Bss {
@@ -290,7 +356,7 @@ impl Element for Bss {
             ("ci-base", cells.ci_base, last),
             ("nsei-base", cells.nsei_base, nses),
             ("nsvci-base", cells.nsvci_base, nses),
-            ("local-port", config.local_port, nses),
+            ("local-port", config.local_port, (nses + 1).saturating_mul(config.ports_per_nse()) - 1),
         ] {
             if base.checked_add(more).is_none() {
                 return Err(CommandError(format!(

@@ -18,6 +18,8 @@ pub struct NsConfig {
     pub binds: Vec<NsBind>,
     /// NSEs that are known before they speak, by number.
     pub nses: Vec<NsNse>,
+    /// The names of the binds that an NSE gets which makes itself known by IP-SNS.
+    pub ip_sns_default: Vec<String>,
 }
 
 /// Timers and numbers of tries of the network service.
@@ -37,6 +39,14 @@ pub struct NsTimers {
     pub alive_s: u16,
     /// How often NS-ALIVE is sent before an NS-VC is dead.
     pub alive_retries: u16,
+    /// Tsns-prov: how long an answer to a PDU of IP-SNS may take, in s (48.016 clause 6.2).
+    pub sns_prov_s: u16,
+    /// How often a BSS sends SNS-SIZE.
+    pub sns_size_retries: u16,
+    /// How often SNS-CONFIG is sent.
+    pub sns_config_retries: u16,
+    /// How often SNS-ADD, SNS-DELETE and SNS-CHANGEWEIGHT are sent.
+    pub sns_procedures_retries: u16,
 }
 
 impl Default for NsTimers {
@@ -49,13 +59,17 @@ impl Default for NsTimers {
             test_s: 30,
             alive_s: 3,
             alive_retries: 10,
+            sns_prov_s: 3,
+            sns_size_retries: 3,
+            sns_config_retries: 3,
+            sns_procedures_retries: 3,
         }
     }
 }
 
 impl NsTimers {
     /// Each value under its word.
-    fn slots(&mut self) -> [(&'static str, &mut u16); 7] {
+    fn slots(&mut self) -> [(&'static str, &mut u16); 11] {
         [
             ("tns-block", &mut self.block_s),
             ("tns-block-retries", &mut self.block_retries),
@@ -64,6 +78,10 @@ impl NsTimers {
             ("tns-test", &mut self.test_s),
             ("tns-alive", &mut self.alive_s),
             ("tns-alive-retries", &mut self.alive_retries),
+            ("tsns-prov", &mut self.sns_prov_s),
+            ("tsns-size-retries", &mut self.sns_size_retries),
+            ("tsns-config-retries", &mut self.sns_config_retries),
+            ("tsns-procedures-retries", &mut self.sns_procedures_retries),
         ]
     }
 }
@@ -77,6 +95,10 @@ pub struct NsBind {
     pub listen: Option<SocketAddr>,
     /// Peers that are not configured may make themselves known by NS-RESET.
     pub accept_ipaccess: bool,
+    /// The same by IP-SNS.
+    pub accept_ip_sns: bool,
+    /// The weights for signalling and data that IP-SNS tells.
+    pub ip_sns_weights: (u8, u8),
 }
 
 /// A configured NSE.
@@ -86,6 +108,10 @@ pub struct NsNse {
     pub nsei: Nsei,
     /// Its NS-VCs.
     pub nsvcs: Vec<NsNsvc>,
+    /// The names of the binds that it gets by IP-SNS; its NS-VCs follow from these and from what the BSS tells.
+    pub ip_sns_binds: Vec<String>,
+    /// It was said with `ip-sns-role-sgsn`, which changes nothing: an SGSN has no other role.
+    pub ip_sns_role_sgsn: bool,
 }
 
 /// A configured NS-VC.
@@ -112,7 +138,9 @@ impl NsConfig {
                 text.line(format_args!("timer {word} {value}"));
             }
             for nse in &self.nses {
-                text.node(format_args!("nse {}", nse.nsei), |text| {
+                let role = if nse.ip_sns_role_sgsn { " ip-sns-role-sgsn" } else { "" };
+                text.node(format_args!("nse {}{role}", nse.nsei), |text| {
+                    nse.ip_sns_binds.iter().for_each(|bind| text.line(format_args!("ip-sns-bind {bind}")));
                     nse.nsvcs.iter().for_each(|nsvc| nsvc.write(text));
                 });
             }
@@ -124,8 +152,16 @@ impl NsConfig {
                     if bind.accept_ipaccess {
                         text.line(format_args!("accept-ipaccess"));
                     }
+                    if bind.accept_ip_sns {
+                        text.line(format_args!("accept-dynamic-ip-sns"));
+                    }
+                    let (signalling, data) = bind.ip_sns_weights;
+                    if bind.ip_sns_weights != DEFAULT_WEIGHTS {
+                        text.line(format_args!("ip-sns signalling-weight {signalling} data-weight {data}"));
+                    }
                 });
             }
+            self.ip_sns_default.iter().for_each(|bind| text.line(format_args!("ip-sns-default bind {bind}")));
         });
     }
 
@@ -137,8 +173,27 @@ impl NsConfig {
                 bind.name
             )));
         }
+        let known = |name: &str| self.binds.iter().any(|bind| bind.name == name);
+        if let Some(bind) = self.ip_sns_default.iter().find(|bind| !known(bind)) {
+            return Err(CommandError(format!(
+                "ip-sns-default names bind {bind}, which is not there: add 'bind udp {bind}' under 'ns'"
+            )));
+        }
+        if let Some(bind) = self.binds.iter().find(|bind| bind.accept_ip_sns)
+            && self.ip_sns_default.is_empty()
+        {
+            return Err(CommandError(format!(
+                "bind udp {}: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind {}' under 'ns'",
+                bind.name, bind.name
+            )));
+        }
         for nse in &self.nses {
-            let known = |name: &str| self.binds.iter().any(|bind| bind.name == name);
+            if let Some(bind) = nse.ip_sns_binds.iter().find(|bind| !known(bind)) {
+                return Err(CommandError(format!(
+                    "nse {} has ip-sns-bind {bind}, which is not there: add 'bind udp {bind}' under 'ns'",
+                    nse.nsei
+                )));
+            }
             if let Some(nsvc) = nse.nsvcs.iter().find(|nsvc| !known(&nsvc.bind)) {
                 return Err(CommandError(format!(
                     "nse {} uses bind {}, which is not there: add 'bind udp {}' under 'ns'",
@@ -167,7 +222,10 @@ impl NsNsvc {
 }
 
 const NO_FR: &str = "NS over Frame Relay is not implemented; say 'bind udp ID'.";
-const NO_SNS: &str = "IP-SNS is not implemented yet; let the BSS use ip.access-style NS ('accept-ipaccess').";
+const NO_REMOTE: &str = "in IP-SNS it is the BSS that begins, so an SGSN is not told where it is.";
+const DIALECTS: &str = "an NSE has either NS-VCs ('nsvc') or IP-SNS ('ip-sns-bind'), from which they follow.";
+/// The weights of an endpoint that was given none.
+const DEFAULT_WEIGHTS: (u8, u8) = (1, 1);
 
 /// The commands below `ns`.
 pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
@@ -190,12 +248,11 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
-    let help = "A default for IP-SNS\nA socket\nIts name";
-    grammar.add(&[Node::Ns], "ip-sns-default bind ID", help, Action::<Sgsn>::Refuse(NO_SNS));
+    install_sns_default(grammar);
     grammar.add(
         &[Node::Ns],
         "nse <0-65535> [ip-sns-role-sgsn]",
-        "An NSE known beforehand\nIts NSEI\nIP-SNS: not here",
+        "An NSE known beforehand\nIts NSEI\nIn IP-SNS this is the SGSN, as always here",
         Action::<Sgsn>::Enter(Node::NsNse, enter_nse),
     );
     grammar.add(
@@ -212,11 +269,30 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_nse(grammar);
 }
 
+fn install_sns_default(grammar: &mut Grammar<Sgsn>) {
+    let help = "Which socket an NSE gets that makes itself known by IP-SNS\nA socket\nIts name";
+    let set = Action::<Sgsn>::Set(|edit| {
+        let name = edit.args.text(0);
+        let default = &mut edit.config.ns.ip_sns_default;
+        if !default.iter().any(|bind| bind == name) {
+            default.push(name.to_owned());
+        }
+        Ok(())
+    });
+    grammar.add(&[Node::Ns], "ip-sns-default bind ID", help, set);
+    let unset = Action::<Sgsn>::Set(|edit| {
+        let name = edit.args.text(0);
+        edit.config.ns.ip_sns_default.retain(|bind| bind != name);
+        Ok(())
+    });
+    grammar.add(&[Node::Ns], "no ip-sns-default bind ID", &format!("Take back\n{help}"), unset);
+}
+
 fn install_timers(grammar: &mut Grammar<Sgsn>) {
     grammar.add(
         &[Node::Ns],
-        "timer (tns-block|tns-block-retries|tns-reset|tns-reset-retries|tns-test|tns-alive|tns-alive-retries) <0-65535>",
-        "A timer, in seconds, or how often it may expire\nAnswer to BLOCK and UNBLOCK\nTries of it\nAnswer to RESET\nTries of it\nBetween two tests\nAnswer to ALIVE\nTries of it\nSeconds or tries",
+        "timer (tns-block|tns-block-retries|tns-reset|tns-reset-retries|tns-test|tns-alive|tns-alive-retries|tsns-prov|tsns-size-retries|tsns-config-retries|tsns-procedures-retries) <0-65535>",
+        "A timer, in seconds, or how often it may expire\nAnswer to BLOCK and UNBLOCK\nTries of it\nAnswer to RESET\nTries of it\nBetween two tests\nAnswer to ALIVE\nTries of it\nAnswer in IP-SNS\nTries of SNS-SIZE\nTries of SNS-CONFIG\nTries of SNS-ADD, SNS-DELETE and SNS-CHANGEWEIGHT\nSeconds or tries",
         Action::<Sgsn>::Set(|edit| {
             let new = edit.args.value(1)?;
             let mut slots = edit.config.ns.timers.slots();
@@ -225,12 +301,6 @@ fn install_timers(grammar: &mut Grammar<Sgsn>) {
             }
             Ok(())
         }),
-    );
-    grammar.add(
-        &[Node::Ns],
-        "timer (tsns-prov|tsns-size-retries|tsns-config-retries|tsns-procedures-retries) <0-65535>",
-        "A timer of IP-SNS: not here\nAnswer\nTries\nTries\nTries\nSeconds or tries",
-        Action::<Sgsn>::Ignore("IP-SNS is not implemented yet."),
     );
 }
 
@@ -243,20 +313,28 @@ fn enter_bind(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
     }
     let binds = &mut edit.config.ns.binds;
     if !binds.iter().any(|bind| bind.name == name) {
-        binds.push(NsBind { name: name.clone(), listen: None, accept_ipaccess: false });
+        binds.push(NsBind {
+            name: name.clone(),
+            listen: None,
+            accept_ipaccess: false,
+            accept_ip_sns: false,
+            ip_sns_weights: DEFAULT_WEIGHTS,
+        });
     }
     Ok(name)
 }
 
 fn enter_nse(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
-    if edit.args.get(1).is_some() {
-        return Err(CommandError::new(NO_SNS));
-    }
     let nsei = Nsei(edit.args.value(0)?);
+    let ip_sns_role_sgsn = edit.args.get(1).is_some();
     let nses = &mut edit.config.ns.nses;
-    if !nses.iter().any(|nse| nse.nsei == nsei) {
-        nses.push(NsNse { nsei, nsvcs: Vec::new() });
-        nses.sort_by_key(|nse| nse.nsei);
+    match nses.iter_mut().find(|nse| nse.nsei == nsei) {
+        Some(nse) => nse.ip_sns_role_sgsn |= ip_sns_role_sgsn,
+        None => {
+            let (nsvcs, ip_sns_binds) = (Vec::new(), Vec::new());
+            nses.push(NsNse { nsei, nsvcs, ip_sns_binds, ip_sns_role_sgsn });
+            nses.sort_by_key(|nse| nse.nsei);
+        }
     }
     Ok(nsei.to_string())
 }
@@ -291,15 +369,19 @@ fn install_bind(grammar: &mut Grammar<Sgsn>) {
     grammar.add(bind, "accept-ipaccess", accept, set);
     let unset = Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.accept_ipaccess = false));
     grammar.add(bind, "no accept-ipaccess", &format!("Take back\n{accept}"), unset);
-    grammar.add(bind, "accept-dynamic-ip-sns", "IP-SNS: not here", Action::<Sgsn>::Refuse(NO_SNS));
-    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
-    grammar.add(bind, "no accept-dynamic-ip-sns", "Take back\nIP-SNS", nothing);
-    let weights = "IP-SNS: not here\nWeight for signalling\nThe weight\nWeight for data\nThe weight";
+    let accept = "A BSS that is not configured may make itself known by IP-SNS";
+    let set = Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.accept_ip_sns = true));
+    grammar.add(bind, "accept-dynamic-ip-sns", accept, set);
+    let unset = Action::<Sgsn>::Set(|edit| bind_here(edit).map(|bind| bind.accept_ip_sns = false));
+    grammar.add(bind, "no accept-dynamic-ip-sns", &format!("Take back\n{accept}"), unset);
     grammar.add(
         bind,
         "ip-sns signalling-weight <0-254> data-weight <0-254>",
-        weights,
-        Action::<Sgsn>::Ignore("IP-SNS is not implemented yet."),
+        "What IP-SNS tells of the socket\nIts share of signalling\nThe weight\nIts share of data\nThe weight",
+        Action::<Sgsn>::Set(|edit| {
+            let weights = (edit.args.value(0)?, edit.args.value(1)?);
+            bind_here(edit).map(|bind| bind.ip_sns_weights = weights)
+        }),
     );
     let marking = Action::<Sgsn>::Ignore("outgoing datagrams are not marked.");
     grammar.add(bind, "dscp <0-63>", "DSCP of outgoing datagrams\nThe value", marking);
@@ -321,7 +403,11 @@ fn add_nsvc(
         signalling_weight: weights.0,
         data_weight: weights.1,
     };
-    let nsvcs = &mut nse_here(edit)?.nsvcs;
+    let nse = nse_here(edit)?;
+    if !nse.ip_sns_binds.is_empty() {
+        return Err(CommandError::new(DIALECTS));
+    }
+    let nsvcs = &mut nse.nsvcs;
     if nsvcs.iter().any(|other| other.nsvci.is_some() && other.nsvci == nsvc.nsvci) {
         return Err(CommandError::new("this NSVCI is there already."));
     }
@@ -375,12 +461,30 @@ fn install_nse(grammar: &mut Grammar<Sgsn>) {
     );
     let fr = "An NS-VC\nFrame Relay: not here\nDevice\nDLCI\nNumber\nIts identifier\nThe NSVCI";
     grammar.add(nse, "nsvc fr NETIF dlci <16-1007> nsvci <0-65535>", fr, Action::<Sgsn>::Refuse(NO_FR));
-    let sns = "IP-SNS: not here\nIPv4 address\nIPv6 address\nUDP port";
-    grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", sns, Action::<Sgsn>::Refuse(NO_SNS));
-    grammar.add(
-        nse,
-        "ip-sns-bind BINDID",
-        "IP-SNS: not here\nThe bind's name",
-        Action::<Sgsn>::Refuse(NO_SNS),
-    );
+    install_nse_sns(grammar);
+}
+
+fn install_nse_sns(grammar: &mut Grammar<Sgsn>) {
+    let nse = &[Node::NsNse];
+    let remote = "Where IP-SNS begins: the BSS knows\nIPv4 address\nIPv6 address\nUDP port";
+    let refuse = Action::<Sgsn>::Refuse(NO_REMOTE);
+    grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", remote, refuse);
+    let help = "A socket that the NSE gets by IP-SNS\nThe bind's name";
+    let set = Action::<Sgsn>::Set(|edit| {
+        let name = edit.args.text(0).to_owned();
+        let nse = nse_here(edit)?;
+        if !nse.nsvcs.is_empty() {
+            return Err(CommandError::new(DIALECTS));
+        }
+        if !nse.ip_sns_binds.contains(&name) {
+            nse.ip_sns_binds.push(name);
+        }
+        Ok(())
+    });
+    grammar.add(nse, "ip-sns-bind BINDID", help, set);
+    let unset = Action::<Sgsn>::Set(|edit| {
+        let name = edit.args.text(0).to_owned();
+        nse_here(edit).map(|nse| nse.ip_sns_binds.retain(|bind| *bind != name))
+    });
+    grammar.add(nse, "no ip-sns-bind BINDID", &format!("Take back\n{help}"), unset);
 }

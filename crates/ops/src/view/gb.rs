@@ -24,13 +24,39 @@ impl fmt::Display for NsBind {
 pub struct Nse {
     /// Its identifier.
     pub nsei: Nsei,
+    /// How far IP-SNS has come, of one that speaks it.
+    pub ip_sns: Option<IpSns>,
     /// Its NS-VCs.
     pub vcs: Vec<NsVc>,
+}
+
+/// IP-SNS of an NSE.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IpSns {
+    /// `SIZE`, `CONFIG-BSS`, `CONFIG-SGSN`, `CONFIGURED`, or `IDLE` before it begins.
+    pub state: String,
+    /// Our endpoints with their weights for signalling and data.
+    pub local: Vec<(SocketAddr, u8, u8)>,
+    /// The peer's.
+    pub remote: Vec<(SocketAddr, u8, u8)>,
+}
+
+impl fmt::Display for IpSns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "  IP-SNS {}", self.state)?;
+        for (whose, endpoints) in [("local", &self.local), ("remote", &self.remote)] {
+            for (endpoint, signalling, data) in endpoints {
+                writeln!(f, "  {whose} {endpoint}, weights {signalling} signalling {data} data")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Nse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "NSEI {:05}: {} NS-VC", self.nsei.0, self.vcs.len())?;
+        self.ip_sns.iter().try_for_each(|ip_sns| ip_sns.fmt(f))?;
         self.vcs.iter().try_for_each(|vc| vc.fmt(f))
     }
 }
@@ -172,7 +198,7 @@ mod tests {
             weights: None,
             stats: Some(NsVcStats { rx_pdus: 7, ..NsVcStats::default() }),
         };
-        let text = Nse { nsei: Nsei(101), vcs: vec![vc] }.to_string();
+        let text = Nse { nsei: Nsei(101), ip_sns: None, vcs: vec![vc] }.to_string();
         assert!(text.starts_with("NSEI 00101: 1 NS-VC\n  NSVCI 00101: UNBLOCKED 127.0.0.1:22000\n"));
         assert!(text.contains("received 7 PDUs, 0 octets\n"));
     }

@@ -22,7 +22,7 @@ mod mobile;
 mod node;
 
 pub use counters::{Counter, DropCount, Why, drops};
-pub use gb::{Bvc, BvcStats, FlowControl, NsBind, NsVc, NsVcStats, Nse};
+pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Volumes};
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Table};
 

@@ -3,7 +3,8 @@
 //! [`NsEntity`] is one value for a whole node, in the role of the SGSN or of a BSS. It keeps NSEs with their NS-VCs,
 //! each with its state machine (reset, block, unblock, test: `vc`), and shares the load among the unblocked ones by
 //! the load sharing parameter (`load_sharing`). An SGSN may take NS-VCs that nobody configured from the NS-RESET that
-//! announces them, as ip.access-style BSSs expect it; a BSS resets, unblocks and tests what is configured.
+//! announces them, as ip.access-style BSSs expect it; a BSS resets, unblocks and tests what is configured. Beside these
+//! an NSE may speak IP-SNS (`sns`, 48.016 clause 6.2): then its NS-VCs follow from the IP endpoints of both sides.
 //!
 //! Limits: [`NsConfig::vc_max`] and [`NsConfig::nse_max`]. A full table gives up the NS-VC that has been dead for
 //! longest among those that nobody configured; one of those is forgotten anyway [`FORGET_AFTER`] its death.
@@ -14,11 +15,12 @@
 pub mod load_sharing;
 mod procedures;
 mod receive;
+pub mod sns;
 mod table;
 mod vc;
 
 pub use table::Nse;
-pub use vc::{NsVc, VcCounters, VcIndex, VcState};
+pub use vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 
 use crate::drops::Drop;
 use crate::frame::Frame;
@@ -30,6 +32,8 @@ use core::fmt;
 use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{Cause, Unitdata};
+use load_sharing::Traffic;
+use sns::{Sns, SnsConfig, SnsTable};
 use table::{NewVc, Table};
 use vc::{Block, Event, Reset};
 
@@ -78,6 +82,8 @@ pub struct NsConfig {
     pub vc_max: usize,
     /// NS-RESET from an unknown address makes an NS-VC.
     pub accept_dynamic: bool,
+    /// The IP sub-network service.
+    pub sns: SnsConfig,
 }
 
 impl NsConfig {
@@ -98,11 +104,12 @@ impl NsConfig {
             nse_max: 1024,
             vc_max: 4096,
             accept_dynamic: matches!(role, NsRole::Sgsn),
+            sns: SnsConfig::new(),
         }
     }
 }
 
-/// Why an NS-VC could not be configured.
+/// Why an NS-VC or an IP endpoint could not be configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NsError {
     /// [`NsConfig::vc_max`] or [`NsConfig::nse_max`] is reached.
@@ -111,6 +118,10 @@ pub enum NsError {
     IdentityTaken,
     /// Another NS-VC has this address.
     AddressTaken,
+    /// The NSE does not speak IP-SNS, or has no such endpoint.
+    NoSuchEndpoint,
+    /// The endpoints together would carry no signalling or no data.
+    Weights,
 }
 
 impl fmt::Display for NsError {
@@ -119,6 +130,10 @@ impl fmt::Display for NsError {
             Self::TableFull => "the table of NS-VCs is full",
             Self::IdentityTaken => "another NS-VC has this NSEI and NS-VCI",
             Self::AddressTaken => "another NS-VC has this address",
+            Self::NoSuchEndpoint => "the NSE has no such IP endpoint",
+            Self::Weights => {
+                "the weights of all endpoints together must not be 0, for signalling nor for data"
+            }
         })
     }
 }
@@ -196,6 +211,7 @@ impl Allowance {
 pub struct NsEntity {
     config: NsConfig,
     table: Table,
+    sns: SnsTable,
     to_strangers: Allowance,
     to_peers: Allowance,
 }
@@ -205,7 +221,8 @@ impl NsEntity {
     #[must_use]
     pub fn new(config: NsConfig) -> Self {
         let table = Table::new(config.vc_max, config.nse_max);
-        Self { config, table, to_strangers: Allowance::default(), to_peers: Allowance::default() }
+        let (sns, to_strangers, to_peers) = (SnsTable::default(), Allowance::default(), Allowance::default());
+        Self { config, table, sns, to_strangers, to_peers }
     }
 
     /// Its configuration.
@@ -231,25 +248,25 @@ impl NsEntity {
         port: Port,
         peer: SocketAddr,
     ) -> Result<VcIndex, NsError> {
-        if self.table.named(nsei, nsvci).is_some() {
+        if self.table.named(nsei, nsvci).is_some() || self.sns(nsei).is_some() {
             return Err(NsError::IdentityTaken);
         }
         if self.table.at(port, peer).is_some() {
             return Err(NsError::AddressTaken);
         }
-        let new = NewVc { nsei, nsvci, port, peer, configured: true };
+        let new = NewVc::named(nsei, nsvci, (port, peer), VcOrigin::Configured);
         self.table.insert(new, cx.now).ok_or(NsError::TableFull)
     }
 
     /// Takes an NS-VC out, configured or not.
     pub fn remove_vc(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
-        let Some((nsei, nsvci)) = self.table.get(index).map(|vc| (vc.nsei, vc.nsvci)) else { return };
-        self.set_unblocked(nsei, nsvci, index, false, out);
+        let Some(name) = self.table.get(index).map(NsVc::name) else { return };
+        self.set_unblocked(index, false, out);
         self.table.remove(index);
-        cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: removed"));
+        cx.log(Category::Ns, Level::Notice, format_args!("{name}: removed"));
     }
 
-    /// Begins: a BSS resets every NS-VC; an SGSN waits for that.
+    /// Begins: a BSS resets every NS-VC and sends its SNS-SIZEs; an SGSN waits for that.
     pub fn start(&mut self, cx: &mut Context<'_>, out: &mut Batch<NsOutput>) {
         match self.config.role {
             NsRole::Bss => self.reset_all(cx, out),
@@ -257,11 +274,15 @@ impl NsEntity {
         }
     }
 
-    /// Resets every NS-VC (clause 7.3).
+    /// Resets every NS-VC (clause 7.3). What speaks IP-SNS starts anew, if it is the BSS.
     pub fn reset_all(&mut self, cx: &mut Context<'_>, out: &mut Batch<NsOutput>) {
         let all: Vec<VcIndex> = self.table.vcs().map(|vc| vc.index).collect();
         for index in all {
             self.reset(cx, index, out);
+        }
+        if self.config.role == NsRole::Bss {
+            let nses: Vec<Nsei> = self.sns_nses().map(Sns::nsei).collect();
+            nses.into_iter().for_each(|nsei| self.start_sns(cx, nsei, out));
         }
     }
 
@@ -297,7 +318,8 @@ impl NsEntity {
         mut frame: Frame,
         out: &mut Batch<NsOutput>,
     ) {
-        let picked = self.table.nse(nsei).and_then(|nse| load_sharing::pick(&nse.unblocked, lsp));
+        let traffic = if bvci == Bvci::SIGNALLING { Traffic::Signalling } else { Traffic::Data };
+        let picked = self.table.nse(nsei).and_then(|nse| load_sharing::pick(&nse.unblocked, traffic, lsp));
         let Some(vc) = picked.and_then(|index| self.table.get_mut(index)) else {
             cx.drop(Drop::NsNoVc, None);
             return;
@@ -351,8 +373,9 @@ impl NsEntity {
     }
 
     /// Writes down whether an NS-VC carries NS-UNITDATA, and tells the NS user what that changes for the NSE.
-    fn set_unblocked(&mut self, nsei: Nsei, nsvci: Nsvci, vc: VcIndex, on: bool, out: &mut Batch<NsOutput>) {
-        let status = match self.table.set_unblocked(nsei, nsvci, vc, on) {
+    fn set_unblocked(&mut self, index: VcIndex, on: bool, out: &mut Batch<NsOutput>) {
+        let Some(nsei) = self.table.get(index).map(|vc| vc.nsei) else { return };
+        let status = match self.table.set_unblocked(index, on) {
             (before, after) if before == after => return,
             (0, _) => NsStatus::NseAvailable,
             (_, 0) => NsStatus::NseUnavailable,

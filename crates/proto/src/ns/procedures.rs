@@ -1,6 +1,7 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
-use super::vc::{Action, Block, Event, NsTimer, Reset, Test, VcIndex, VcState, step};
+use super::sns;
+use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
 use super::{
     Allowance, DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets,
 };
@@ -10,11 +11,15 @@ use crate::time::Duration;
 use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
 use core::net::SocketAddr;
+use gannet_wire::id::Nsvci;
 use gannet_wire::ns::{Cause, Pdu, Status};
 
 impl NsEntity {
     /// A wake-up with this entity's `owner`.
     pub fn wake(&mut self, cx: &mut Context<'_>, key: TimerKey, out: &mut Batch<NsOutput>) {
+        if let Some(number) = sns::of_slot(key.slot) {
+            return self.wake_sns(cx, number, key.generation, out);
+        }
         let index = VcIndex(key.slot);
         let Some(vc) = self.table.get_mut(index).filter(|vc| vc.generation == key.generation) else { return };
         vc.deadlines.woken(cx.now);
@@ -56,9 +61,10 @@ impl NsEntity {
                 vc.counters.alive_unanswered += 1;
                 if vc.alive_repeated < self.config.alive_retries {
                     vc.alive_repeated += 1;
+                    self.table.set_doubtful(index, true);
                     return self.test(cx, index, out);
                 }
-                vc.counters.deaths += 1;
+                vc.counters.deaths += u64::from(vc.state != VcState::Dead);
                 Event::Test(Test::Failed)
             }
             NsTimer::Forget => return self.remove_vc(cx, index, out),
@@ -70,7 +76,7 @@ impl NsEntity {
     }
 
     /// Sends NS-ALIVE and starts Tns-alive (clause 7.4).
-    fn test(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
+    pub(super) fn test(&mut self, cx: &mut Context<'_>, index: VcIndex, out: &mut Batch<NsOutput>) {
         let deadline = cx.now + self.config.tns_alive;
         if let Some(vc) = self.table.get_mut(index) {
             vc.deadlines.set(NsTimer::TnsAlive as usize, deadline);
@@ -89,20 +95,19 @@ impl NsEntity {
         out: &mut Batch<NsOutput>,
     ) {
         let Some(vc) = self.table.get_mut(index) else { return };
-        let before = vc.state;
-        let (after, actions) = step(self.config.role, before, event);
+        let (before, origin, nsei) = (vc.state, vc.origin, vc.nsei);
+        let (after, actions) = match origin {
+            VcOrigin::Configured | VcOrigin::Announced => step(self.config.role, before, event),
+            VcOrigin::Sns => step_ip(before, event),
+        };
         if after != before {
             vc.state = after;
             vc.since = cx.now;
             vc.repeated = 0;
             vc.counters.blockings += u64::from(before == VcState::Unblocked);
-            let (nsei, nsvci) = (vc.nsei, vc.nsvci);
-            cx.log(
-                Category::Ns,
-                Level::Notice,
-                format_args!("NSEI {nsei} NSVCI {nsvci}: {before} -> {after} ({event:?})"),
-            );
-            self.set_unblocked(nsei, nsvci, index, after == VcState::Unblocked, out);
+            let name = vc.name();
+            cx.log(Category::Ns, Level::Notice, format_args!("{name}: {before} -> {after} ({event:?})"));
+            self.set_unblocked(index, after == VcState::Unblocked, out);
         }
         if event == Event::Test(Test::Failed)
             && let Some(vc) = self.table.get_mut(index)
@@ -119,6 +124,10 @@ impl NsEntity {
             self.apply(cx, index, Event::Block(Block::Oam), None, out);
         }
         self.arm(cx, index);
+        let failed = matches!(event, Event::Test(Test::Failed) | Event::Use(Use::StatusUnknown));
+        if origin == VcOrigin::Sns && (failed || after != before) {
+            self.sns_vc_changed(cx, nsei, out);
+        }
     }
 
     /// Tns-reset and Tns-block run in their states and in no other; a dead NS-VC may be forgotten.
@@ -128,7 +137,7 @@ impl NsEntity {
         let timer: Option<(NsTimer, Duration)> = match vc.state {
             VcState::Resetting => Some((NsTimer::TnsReset, tns_reset)),
             VcState::Unblocking | VcState::Blocking => Some((NsTimer::TnsBlock, tns_block)),
-            VcState::Dead => (!vc.configured).then_some((NsTimer::Forget, FORGET_AFTER)),
+            VcState::Dead => (vc.origin == VcOrigin::Announced).then_some((NsTimer::Forget, FORGET_AFTER)),
             VcState::Blocked | VcState::Unblocked | VcState::BlockedLocally => None,
         };
         if vc.state != before {
@@ -151,9 +160,10 @@ impl NsEntity {
         received: Option<(VcIndex, &[u8])>,
         out: &mut Batch<NsOutput>,
     ) {
-        let tns_test = self.config.tns_test;
+        let (tns_test, tns_alive) = (self.config.tns_test, self.config.tns_alive);
         let Some(vc) = self.table.get_mut(index) else { return };
-        let (nsei, nsvci) = (vc.nsei, vc.nsvci);
+        // No action that names an NS-VCI is for an NS-VC that has none.
+        let (nsei, nsvci) = (vc.nsei, vc.nsvci.unwrap_or(Nsvci(0)));
         let answer_on = received.map_or(index, |(answer_on, _)| answer_on);
         match action {
             Action::Reset => {
@@ -170,6 +180,12 @@ impl NsEntity {
                 vc.alive_repeated = 0;
                 vc.deadlines.clear(NsTimer::TnsAlive as usize);
                 vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_test);
+                self.table.set_doubtful(index, false);
+            }
+            Action::TestAgain => {
+                vc.alive_repeated = 0;
+                vc.deadlines.clear(NsTimer::TnsAlive as usize);
+                vc.deadlines.set(NsTimer::TnsTest as usize, cx.now + tns_alive);
             }
             Action::StopTest => {
                 vc.deadlines.clear(NsTimer::TnsAlive as usize);
@@ -245,7 +261,7 @@ pub(super) fn answer_stranger(
 }
 
 /// Puts a PDU into a frame of its own; its octets, or `None` where no frame is free.
-fn transmit(
+pub(super) fn transmit(
     cx: &mut Context<'_>,
     port: Port,
     peer: SocketAddr,

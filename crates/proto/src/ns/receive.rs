@@ -2,14 +2,14 @@
 
 use super::procedures::answer_stranger;
 use super::table::NewVc;
-use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcState};
+use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcOrigin, VcState};
 use super::{NsEntity, NsOutput, octets};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context, Port};
 use crate::trace::{Category, Level};
 use core::net::SocketAddr;
-use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{self, Cause, Pdu, PduType, Status, UNITDATA_HEADER_LEN, Unitdata};
 
 impl NsEntity {
@@ -36,13 +36,7 @@ impl NsEntity {
     }
 
     /// NS-UNITDATA on a known NS-VC (clause 7.1).
-    fn unitdata(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: VcIndex,
-        mut frame: Frame,
-        out: &mut Batch<NsOutput>,
-    ) {
+    fn unitdata(&mut self, cx: &mut Context<'_>, index: VcIndex, frame: Frame, out: &mut Batch<NsOutput>) {
         let Some(vc) = self.table.get(index) else { return };
         match Unitdata::parse(&frame) {
             Err(error) => {
@@ -50,12 +44,14 @@ impl NsEntity {
                 self.send_status(cx, index, Status::about_pdu(ns::cause(&error), &frame), out);
             }
             Ok(Unitdata { bvci, .. }) => match vc.state {
-                VcState::Unblocked | VcState::Blocking => {
+                _ if vc.origin == VcOrigin::Sns => {
                     let nsei = vc.nsei;
-                    if frame.pull(UNITDATA_HEADER_LEN) {
-                        out.push(NsOutput::Unitdata { nsei, bvci, frame });
+                    if vc.counters.alive_unanswered == 0 {
+                        self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
                     }
+                    indicate(nsei, bvci, frame, out);
                 }
+                VcState::Unblocked | VcState::Blocking => indicate(vc.nsei, bvci, frame, out),
                 VcState::Dead | VcState::Resetting => {
                     cx.drop(Drop::NsBlocked, None);
                     self.apply(cx, index, Event::Use(Use::Unitdata), Some((index, &frame)), out);
@@ -86,7 +82,7 @@ impl NsEntity {
             Pdu::Reset { nsvci, nsei, .. } => self.reset_received(cx, index, (nsei, nsvci), octets, out),
             Pdu::ResetAck { nsvci, nsei } => {
                 // 7.3.1: an acknowledgement for another NS-VC is ignored, and a person is told.
-                if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, nsvci)) {
+                if self.table.get(index).is_some_and(|vc| (vc.nsei, vc.nsvci) == (nsei, Some(nsvci))) {
                     self.apply(cx, index, Event::Reset(Reset::RxAck), received, out);
                 } else {
                     cx.drop(Drop::NsUnexpected, None);
@@ -107,11 +103,10 @@ impl NsEntity {
             Pdu::Alive => self.apply(cx, index, Event::Test(Test::RxAlive), received, out),
             Pdu::AliveAck => self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out),
             Pdu::Status(status) => self.status_received(cx, index, &status, out),
-            Pdu::Sns(pdu_type) => {
-                // The procedures of the IP sub-network service are not among ours.
-                cx.drop(Drop::NsUnexpected, None);
-                cx.log(Category::Ns, Level::Notice, format_args!("{pdu_type} on an NS-VC"));
-                self.send_status(cx, index, Status::about_pdu(Cause::PduNotCompatible, octets), out);
+            Pdu::Sns(sns) => {
+                if let Some(from) = self.table.get(index).map(|vc| (vc.port, vc.peer)) {
+                    self.sns_received(cx, from, &sns, octets, out);
+                }
             }
         }
     }
@@ -143,15 +138,22 @@ impl NsEntity {
         out: &mut Batch<NsOutput>,
     ) {
         let Some(vc) = self.table.get(index) else { return };
-        let (ours, port, peer) = ((vc.nsei, vc.nsvci), vc.port, vc.peer);
-        if ours == named {
+        let (origin, port, peer) = (vc.origin, vc.port, vc.peer);
+        let (nsei, Some(nsvci)) = (vc.nsei, vc.nsvci) else {
+            // The BSS has another dialect now, if it may have.
+            if self.config.accept_dynamic && self.sns_gives_way(cx, vc.nsei, peer, out) {
+                return self.announced(cx, (port, peer), named, octets, out);
+            }
+            return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
+        };
+        if (nsei, nsvci) == named {
             self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
-        } else if vc.configured || !self.config.accept_dynamic {
+        } else if origin == VcOrigin::Configured || !self.config.accept_dynamic {
             // 7.3.1: the answer has our own values, and a person is told.
             cx.drop(Drop::NsUnexpected, None);
             let text = format_args!("NS-RESET from {peer} for NSEI {} NSVCI {}", named.0, named.1);
             cx.log(Category::Ns, Level::Error, text);
-            self.send(cx, index, &Pdu::ResetAck { nsei: ours.0, nsvci: ours.1 }, out);
+            self.send(cx, index, &Pdu::ResetAck { nsei, nsvci }, out);
         } else {
             // Another BSS has this address now.
             self.remove_vc(cx, index, out);
@@ -170,7 +172,10 @@ impl NsEntity {
     ) {
         let known = self.table.named(nsei, nsvci);
         if !self.config.accept_dynamic
-            || known.and_then(|index| self.table.get(index)).is_some_and(|vc| vc.configured)
+            || known
+                .and_then(|index| self.table.get(index))
+                .is_some_and(|vc| vc.origin == VcOrigin::Configured)
+            || !self.sns_gives_way(cx, nsei, peer, out)
         {
             cx.drop(Drop::NsUnknownPeer, None);
             let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
@@ -186,7 +191,7 @@ impl NsEntity {
             {
                 self.remove_vc(cx, dead, out);
             }
-            let new = NewVc { nsei, nsvci, port, peer, configured: false };
+            let new = NewVc::named(nsei, nsvci, (port, peer), VcOrigin::Announced);
             let Some(index) = self.table.insert(new, cx.now) else {
                 cx.drop(Drop::NsTableFull, None);
                 cx.log(Category::Ns, Level::Error, format_args!("no room for NSEI {nsei} NSVCI {nsvci}"));
@@ -215,14 +220,26 @@ impl NsEntity {
             Ok(Pdu::Reset { nsvci, nsei, .. }) => {
                 return self.announced(cx, (port, peer), (nsei, nsvci), octets, out);
             }
+            Ok(Pdu::Sns(sns)) => return self.sns_received(cx, (port, peer), &sns, octets, out),
             Ok(_) => Cause::PduNotCompatible,
             Err(_) if Unitdata::parse(octets).is_ok() => Cause::PduNotCompatible,
             Err(error) => ns::cause(&error),
         };
+        self.refuse_stranger(cx, (port, peer), cause, octets, out);
+    }
+
+    /// NS-STATUS about a PDU from an address that nobody has (clause 8).
+    pub(super) fn refuse_stranger(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: (Port, SocketAddr),
+        cause: Cause,
+        octets: &[u8],
+        out: &mut Batch<NsOutput>,
+    ) {
         cx.drop(Drop::NsUnknownPeer, None);
         if !is_status(octets) {
-            let status = Status::about_pdu(cause, octets);
-            answer_stranger(&mut self.to_strangers, cx, (port, peer), status, out);
+            answer_stranger(&mut self.to_strangers, cx, from, Status::about_pdu(cause, octets), out);
         }
     }
 
@@ -240,11 +257,29 @@ impl NsEntity {
             (Cause::NsVcUnknown, Some(target)) => {
                 self.apply(cx, target, Event::Use(Use::StatusUnknown), None, out)
             }
+            // The peer does not know the NS-VC on which it was tested or used; there is no NS-RESET that would tell it.
+            (Cause::PduNotCompatible, Some(target)) if self.is_ip_use(target, status) => {
+                self.apply(cx, target, Event::Use(Use::StatusUnknown), None, out)
+            }
             (Cause::NsVcBlocked, Some(target)) => {
                 self.apply(cx, target, Event::Use(Use::StatusBlocked), None, out)
             }
             _ => {}
         }
+    }
+
+    /// `status` is about NS-ALIVE or NS-UNITDATA on an NS-VC of the IP sub-network service.
+    fn is_ip_use(&self, index: VcIndex, status: &Status) -> bool {
+        let pdu_type = status.pdu.as_deref().and_then(|pdu| pdu.first().copied()).map(PduType::from_octet);
+        matches!(pdu_type, Some(PduType::Alive | PduType::Unitdata))
+            && self.table.get(index).is_some_and(|vc| vc.origin == VcOrigin::Sns)
+    }
+}
+
+/// NS-UNITDATA-Indication.
+fn indicate(nsei: Nsei, bvci: Bvci, mut frame: Frame, out: &mut Batch<NsOutput>) {
+    if frame.pull(UNITDATA_HEADER_LEN) {
+        out.push(NsOutput::Unitdata { nsei, bvci, frame });
     }
 }
 

@@ -1,6 +1,7 @@
 //! The NS-VCs and NSEs of an entity: found by address, by identifiers and by number, each in one access.
 
-use super::vc::{NsTimer, NsVc, VcCounters, VcIndex, VcState};
+use super::load_sharing::Member;
+use super::vc::{NsTimer, NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 use crate::machine::Port;
 use crate::time::Instant;
 use crate::timers::Deadlines;
@@ -16,7 +17,7 @@ pub struct Nse {
     pub(super) nsei: Nsei,
     pub(super) vcs: Vec<VcIndex>,
     /// Those that carry NS-UNITDATA, in the order in which they were unblocked.
-    pub(super) unblocked: Vec<(Nsvci, VcIndex)>,
+    pub(super) unblocked: Vec<Member<VcIndex>>,
 }
 
 impl Nse {
@@ -41,10 +42,24 @@ impl Nse {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewVc {
     pub(super) nsei: Nsei,
-    pub(super) nsvci: Nsvci,
+    pub(super) nsvci: Option<Nsvci>,
     pub(super) port: Port,
     pub(super) peer: SocketAddr,
-    pub(super) configured: bool,
+    pub(super) origin: VcOrigin,
+    pub(super) signalling_weight: u8,
+    pub(super) data_weight: u8,
+}
+
+impl NewVc {
+    /// One with an NS-VCI, whose weight is that of every other.
+    pub(super) const fn named(
+        nsei: Nsei,
+        nsvci: Nsvci,
+        (port, peer): (Port, SocketAddr),
+        origin: VcOrigin,
+    ) -> Self {
+        Self { nsei, nsvci: Some(nsvci), port, peer, origin, signalling_weight: 1, data_weight: 1 }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -143,7 +158,9 @@ impl Table {
             nsvci: new.nsvci,
             port: new.port,
             peer: new.peer,
-            configured: new.configured,
+            origin: new.origin,
+            signalling_weight: new.signalling_weight,
+            data_weight: new.data_weight,
             state: VcState::Dead,
             since: now,
             oam_blocked: false,
@@ -155,7 +172,9 @@ impl Table {
         });
         self.changes += 1;
         self.by_address.insert((new.port, new.peer), index);
-        self.by_identity.insert((new.nsei, new.nsvci), index);
+        if let Some(nsvci) = new.nsvci {
+            self.by_identity.insert((new.nsei, nsvci), index);
+        }
         let nse = self.nses.entry(new.nsei).or_insert_with(|| Nse {
             nsei: new.nsei,
             vcs: Vec::new(),
@@ -175,10 +194,12 @@ impl Table {
         self.free.push(index);
         self.changes += 1;
         self.by_address.remove(&(vc.port, vc.peer));
-        self.by_identity.remove(&(vc.nsei, vc.nsvci));
+        if let Some(nsvci) = vc.nsvci {
+            self.by_identity.remove(&(vc.nsei, nsvci));
+        }
         if let Some(nse) = self.nses.get_mut(&vc.nsei) {
             nse.vcs.retain(|other| *other != index);
-            nse.unblocked.retain(|(_, other)| *other != index);
+            nse.unblocked.retain(|member| member.vc != index);
             if nse.vcs.is_empty() {
                 self.nses.remove(&vc.nsei);
             }
@@ -196,27 +217,53 @@ impl Table {
         self.by_address.insert((port, peer), index);
     }
 
-    /// Writes down whether `vc` carries NS-UNITDATA; how many of its NSE did before and do now.
-    pub(super) fn set_unblocked(
-        &mut self,
-        nsei: Nsei,
-        nsvci: Nsvci,
-        vc: VcIndex,
-        on: bool,
-    ) -> (usize, usize) {
+    /// Writes down whether `index` carries NS-UNITDATA; how many of its NSE did before and do now.
+    pub(super) fn set_unblocked(&mut self, index: VcIndex, on: bool) -> (usize, usize) {
+        let Some(vc) = self.get(index) else { return (0, 0) };
+        let key = vc.nsvci.map_or(index.0, |nsvci| nsvci.0.into());
+        let (signalling_weight, data_weight) = vc.weights();
+        let member = Member { key, signalling_weight, data_weight, doubtful: false, vc: index };
+        let nsei = vc.nsei;
         let Some(nse) = self.nses.get_mut(&nsei) else { return (0, 0) };
         let before = nse.unblocked.len();
-        nse.unblocked.retain(|(_, other)| *other != vc);
+        nse.unblocked.retain(|other| other.vc != index);
         if on {
-            nse.unblocked.push((nsvci, vc));
+            nse.unblocked.push(member);
         }
         (before, nse.unblocked.len())
     }
 
-    /// The dead NS-VC that nobody configured and that has been dead for longest.
+    /// Writes down whether the last NS-ALIVE of `index` was not answered in time.
+    pub(super) fn set_doubtful(&mut self, index: VcIndex, doubtful: bool) {
+        if let Some(member) = self.member(index) {
+            member.doubtful = doubtful;
+        }
+    }
+
+    /// Gives `index` other weights.
+    pub(super) fn set_weights(&mut self, index: VcIndex, signalling_weight: u8, data_weight: u8) {
+        if let Some(member) = self.member(index) {
+            (member.signalling_weight, member.data_weight) = (signalling_weight, data_weight);
+        }
+        if let Some(vc) = self.get_mut(index) {
+            (vc.signalling_weight, vc.data_weight) = (signalling_weight, data_weight);
+        }
+    }
+
+    fn member(&mut self, index: VcIndex) -> Option<&mut Member<VcIndex>> {
+        let nsei = self.get(index)?.nsei;
+        self.nses.get_mut(&nsei)?.unblocked.iter_mut().find(|member| member.vc == index)
+    }
+
+    /// Room for NS-VCs, whatever their NSE.
+    pub(super) fn room(&self) -> usize {
+        self.vc_max.saturating_sub(self.by_address.len())
+    }
+
+    /// The dead NS-VC that its peer announced and that has been dead for longest.
     pub(super) fn longest_dead(&self) -> Option<VcIndex> {
         self.vcs()
-            .filter(|vc| !vc.configured && vc.state == VcState::Dead)
+            .filter(|vc| vc.origin == VcOrigin::Announced && vc.state == VcState::Dead)
             .min_by_key(|vc| vc.since)
             .map(|vc| vc.index)
     }

@@ -15,16 +15,16 @@ fn address(last: u16) -> SocketAddr {
 }
 
 /// An entity with its surroundings.
-struct Side {
-    around: Surroundings<Quiet>,
-    ns: NsEntity,
-    out: Batch<NsOutput>,
-    statuses: Vec<NsStatus>,
-    delivered: Vec<(Bvci, Vec<u8>)>,
+pub struct Side {
+    pub around: Surroundings<Quiet>,
+    pub ns: NsEntity,
+    pub out: Batch<NsOutput>,
+    pub statuses: Vec<NsStatus>,
+    pub delivered: Vec<(Bvci, Vec<u8>)>,
 }
 
 impl Side {
-    fn new(config: NsConfig) -> Self {
+    pub fn new(config: NsConfig) -> Self {
         let (statuses, delivered) = (Vec::new(), Vec::new());
         let around = Surroundings::new(1, 64, Quiet::default());
         Self { around, ns: NsEntity::new(config), out: Batch::default(), statuses, delivered }
@@ -34,12 +34,16 @@ impl Side {
         Self::new(NsConfig::new(NsRole::Sgsn, 7))
     }
 
-    fn receive(&mut self, from: SocketAddr, octets: &[u8]) {
-        let frame = self.around.frames.copy_of(octets).unwrap();
-        self.ns.receive(&mut self.around.context(), PORT, from, frame, &mut self.out);
+    pub fn receive(&mut self, from: SocketAddr, octets: &[u8]) {
+        self.receive_at(PORT, from, octets);
     }
 
-    fn wake(&mut self, now: Instant) {
+    pub fn receive_at(&mut self, port: Port, from: SocketAddr, octets: &[u8]) {
+        let frame = self.around.frames.copy_of(octets).unwrap();
+        self.ns.receive(&mut self.around.context(), port, from, frame, &mut self.out);
+    }
+
+    pub fn wake(&mut self, now: Instant) {
         self.around.now = now;
         while let Some(key) = self.around.timers.pop_due(now) {
             assert_eq!(key.owner, self.ns.config().timer_owner);
@@ -47,13 +51,13 @@ impl Side {
         }
     }
 
-    fn unitdata(&mut self, lsp: u32, octets: &[u8]) {
+    pub fn unitdata(&mut self, lsp: u32, octets: &[u8]) {
         let frame = self.around.frames.copy_of(octets).unwrap();
         self.ns.unitdata_request(&mut self.around.context(), NSEI, Bvci(2), lsp, frame, &mut self.out);
     }
 
     /// What it wants to send, with the address; indications are kept.
-    fn sent(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+    pub fn sent(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
         let mut sent = Vec::new();
         while let Some(output) = self.out.pop() {
             match output {
@@ -66,15 +70,15 @@ impl Side {
     }
 
     /// The control PDUs that it wants to send.
-    fn pdus(&mut self) -> Vec<Pdu> {
+    pub fn pdus(&mut self) -> Vec<Pdu> {
         self.sent().iter().map(|(_, octets)| Pdu::parse(octets).unwrap()).collect()
     }
 
-    fn drops(&self, name: Name) -> u64 {
+    pub fn drops(&self, name: Name) -> u64 {
         self.around.trace.drops.get(name)
     }
 
-    fn states(&self) -> Vec<VcState> {
+    pub fn states(&self) -> Vec<VcState> {
         self.ns.vcs().map(NsVc::state).collect()
     }
 }
@@ -313,12 +317,12 @@ fn garbage_is_named_and_status_is_never_answered() {
         (&[0x02, 0x00, 0x81, 0x01], Cause::MissingEssentialIe),
         (&[0x05, 0x01, 0x82, 0x00], Cause::InvalidEssentialIe),
         (&[0x00, 0x00], Cause::InvalidEssentialIe),
-        (&[0x12, 0x00], Cause::PduNotCompatible),
+        (&[0x12, 4, 0x82, 0, 0x65, 0x0a, 1, 7, 0, 8, 8, 0, 1], Cause::PduNotCompatible),
     ] {
         sgsn.receive(pcu, octets);
         assert_eq!(sgsn.pdus(), [Pdu::Status(Status::about_pdu(cause, octets))]);
     }
-    assert_eq!((sgsn.drops(Name::NsMalformed), sgsn.drops(Name::NsUnexpected)), (4, 1));
+    assert_eq!((sgsn.drops(Name::NsMalformed), sgsn.drops(Name::NsUnknownPeer)), (4, 1));
     for octets in [&[0x08][..], &[0x08, 0x00, 0x81, 0x0b], &[0x08, 0x00, 0x81, 0x03]] {
         sgsn.receive(pcu, octets);
         sgsn.receive(address(9), octets);

@@ -17,7 +17,7 @@ pub struct VcIndex(pub u32);
 /// State of an NS-VC. It is alive in all but the first two, and carries NS-UNITDATA only when unblocked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum VcState {
-    /// Dead and blocked: never reset, or the test procedure failed.
+    /// Dead and blocked: never reset, or the test procedure failed or has not passed yet.
     Dead,
     /// Waits for NS-RESET-ACK; Tns-reset runs.
     Resetting,
@@ -45,6 +45,18 @@ impl fmt::Display for VcState {
             Self::BlockedLocally => "BLOCKED-LOCALLY",
         })
     }
+}
+
+/// How an NS-VC came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VcOrigin {
+    /// A person configured it.
+    Configured,
+    /// Its peer announced it with NS-RESET.
+    Announced,
+    /// It joins two IP endpoints that the IP sub-network service made known (48.016 clause 6.2): it has no NS-VCI, and is
+    /// never reset or blocked.
+    Sns,
 }
 
 /// Timers of an NS-VC (08.16 clause 11 [48.016]).
@@ -159,6 +171,8 @@ pub(super) enum Action {
     AliveAck,
     /// The peer answered the test: the next one is due after Tns-test.
     TestPassed,
+    /// Test again after Tns-alive: an NS-VC without reset procedure comes back by passing its test.
+    TestAgain,
     /// Start the test procedure.
     StartTest,
     /// Stop the test procedure.
@@ -183,6 +197,33 @@ pub(super) fn step(role: NsRole, state: VcState, event: Event) -> Step {
         Event::Block(event) => block(role, state, event),
         Event::Test(event) => test(role, state, event),
         Event::Use(event) => in_use(role, state, event),
+    }
+}
+
+/// The same for an NS-VC between two IP endpoints that the IP sub-network service made known: there is no reset and no
+/// blocking procedure, the test procedure decides alone whether it is in service (48.016 clauses 7.2 to 7.4). It is
+/// [`BlockedLocally`] while the peer is being told that one of its endpoints goes.
+pub(super) const fn step_ip(state: VcState, event: Event) -> Step {
+    match (state, event) {
+        (_, Event::Test(Test::RxAlive)) => (state, &[Action::AliveAck]),
+        (Dead, Event::Test(Test::RxAliveAck)) => (Unblocked, &[Action::TestPassed]),
+        (_, Event::Test(Test::RxAliveAck)) => (state, &[Action::TestPassed]),
+        (BlockedLocally, Event::Test(Test::Failed) | Event::Use(Use::StatusUnknown)) => (state, &[]),
+        (_, Event::Test(Test::Failed) | Event::Use(Use::StatusUnknown)) => (Dead, &[Action::TestAgain]),
+        // Whoever sends NS-UNITDATA has tested the NS-VC, and wants an answer before our own first test has passed.
+        (Dead, Event::Use(Use::Unitdata)) => (Unblocked, &[Action::StartTest]),
+        (_, Event::Use(Use::Unitdata | Use::StatusBlocked)) => (state, &[]),
+        (
+            _,
+            Event::Reset(Reset::Rx | Reset::RxAck)
+            | Event::Block(Block::Rx | Block::RxAck | Block::RxUnblock | Block::RxUnblockAck),
+        ) => (state, &[Action::StatusUnexpected]),
+        // 48.016 clause 7.3: these procedures are not for an IP sub-network.
+        (
+            _,
+            Event::Reset(Reset::Oam | Reset::Timeout | Reset::Exhausted)
+            | Event::Block(Block::Oam | Block::OamUnblock | Block::Timeout | Block::Exhausted),
+        ) => (state, &[]),
     }
 }
 
@@ -333,16 +374,35 @@ pub struct VcCounters {
     pub deaths: u64,
 }
 
+/// What a person calls an NS-VC.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VcName {
+    nsei: Nsei,
+    nsvci: Option<Nsvci>,
+    peer: SocketAddr,
+}
+
+impl fmt::Display for VcName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nsvci {
+            Some(nsvci) => write!(f, "NSEI {} NSVCI {nsvci}", self.nsei),
+            None => write!(f, "NSEI {} NS-VC to {}", self.nsei, self.peer),
+        }
+    }
+}
+
 /// An NS-VC.
 #[derive(Debug)]
 pub struct NsVc {
     pub(super) index: VcIndex,
     pub(super) generation: u16,
     pub(super) nsei: Nsei,
-    pub(super) nsvci: Nsvci,
+    pub(super) nsvci: Option<Nsvci>,
     pub(super) port: Port,
     pub(super) peer: SocketAddr,
-    pub(super) configured: bool,
+    pub(super) origin: VcOrigin,
+    pub(super) signalling_weight: u8,
+    pub(super) data_weight: u8,
     pub(super) state: VcState,
     pub(super) since: Instant,
     /// A person blocked it here; stays over a reset.
@@ -368,10 +428,15 @@ impl NsVc {
     pub const fn nsei(&self) -> Nsei {
         self.nsei
     }
-    /// Its identifier.
+    /// Its identifier; none between two endpoints that the IP sub-network service made known.
     #[must_use]
-    pub const fn nsvci(&self) -> Nsvci {
+    pub const fn nsvci(&self) -> Option<Nsvci> {
         self.nsvci
+    }
+    /// Its weights for signalling and data, as the peer has them.
+    #[must_use]
+    pub const fn weights(&self) -> (u8, u8) {
+        (self.signalling_weight, self.data_weight)
     }
     /// Our endpoint.
     #[must_use]
@@ -383,10 +448,14 @@ impl NsVc {
     pub const fn peer(&self) -> SocketAddr {
         self.peer
     }
-    /// It was configured; else it came with an NS-RESET.
+    /// How it came to be.
     #[must_use]
-    pub const fn is_configured(&self) -> bool {
-        self.configured
+    pub const fn origin(&self) -> VcOrigin {
+        self.origin
+    }
+    /// What a person calls it.
+    pub(super) const fn name(&self) -> VcName {
+        VcName { nsei: self.nsei, nsvci: self.nsvci, peer: self.peer }
     }
     /// Its state.
     #[must_use]

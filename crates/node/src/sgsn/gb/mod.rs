@@ -15,6 +15,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::machine::{Batch, Context, Peer};
+use gannet_proto::ns::sns::{LocalEndpoint, SnsConfig};
 use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
@@ -45,6 +46,14 @@ pub struct Gb {
 
 /// The network service's part of a configuration.
 pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
+    let sns = SnsConfig {
+        tsns_prov: config.ns.sns_prov,
+        config_retries: config.ns.sns_config_retries,
+        procedure_retries: config.ns.sns_procedures_retries,
+        accept_dynamic: config.ip_sns.accept_dynamic,
+        local: local_endpoint(config).into_iter().collect(),
+        ..SnsConfig::new()
+    };
     NsConfig {
         tns_block: config.ns.block,
         tns_reset: config.ns.reset,
@@ -57,8 +66,14 @@ pub(super) fn ns_config(config: &SgsnConfig) -> NsConfig {
         nse_max: config.nses_max,
         vc_max: config.nses_max * 4,
         accept_dynamic: config.accept_dynamic,
+        sns,
         ..NsConfig::new(NsRole::Sgsn, owner::NS)
     }
+}
+
+/// The endpoint that IP-SNS tells of.
+pub(super) fn local_endpoint(config: &SgsnConfig) -> Option<LocalEndpoint> {
+    config.ip_sns.endpoint.map(|element| LocalEndpoint { port: GB, element })
 }
 
 impl Gb {
@@ -179,6 +194,7 @@ impl Sgsn {
             let (nsei, nsvci) = (vc.nsei, vc.nsvci);
             cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
         }
+        self.add_configured_ip_sns(cx);
         // What is configured is known to be there, and is not waited for.
         self.gb.ns.reset_all(cx, &mut outputs);
         self.ns_outputs(cx, &mut outputs);

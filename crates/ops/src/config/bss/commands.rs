@@ -1,11 +1,11 @@
 //! The commands of the BSS emulator, and how its configuration is written.
 
-use super::{BssConfig, BssOperation, QosRequest, TunDevices};
+use super::{BssConfig, BssOperation, EndpointChange, GbDialect, QosRequest, TunDevices};
 use crate::Bss;
 use crate::config::ConfigText;
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
-use gannet_wire::id::Nsapi;
+use gannet_wire::id::{Nsapi, Nsei};
 
 type Done = Result<(), CommandError>;
 
@@ -16,6 +16,13 @@ pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
         text.line(format_args!("remote-port {}", config.remote_port));
         text.line(format_args!("local-ip {}", config.local_ip));
         text.line(format_args!("local-port {}", config.local_port));
+        let dialect = match config.dialect {
+            GbDialect::Classic => "classic",
+            GbDialect::IpSns => "ip-sns",
+        };
+        text.line(format_args!("gb-dialect {dialect}"));
+        text.line(format_args!("ip-sns endpoints {}", config.ip_sns.count));
+        text.line(format_args!("ip-sns spare-endpoints {}", config.ip_sns.spare));
         write_cells(config, text);
         write_mobiles(config, text);
         let QosRequest { precedence, delay, reliability, peak, mean } = config.qos;
@@ -74,6 +81,7 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     let enter = Action::<Bss>::Enter(Node::Bss, |_| Ok(String::new()));
     grammar.add(&[Node::Config], "bss", "The BSS emulator", enter);
     install_addresses(grammar);
+    install_dialect(grammar);
     install_cells(grammar);
     install_radio(grammar);
     install_mobiles(grammar);
@@ -112,6 +120,26 @@ fn install_addresses(grammar: &mut Grammar<Bss>) {
             Ok(())
         },
     );
+}
+
+fn install_dialect(grammar: &mut Grammar<Bss>) {
+    let help = "How NS-VCs come to be\nOne for each NSE, with reset and unblocking\nBy IP-SNS, one for each pair of endpoints";
+    set(grammar, "gb-dialect (classic|ip-sns)", help, |edit| {
+        let ip_sns = edit.args.text(0) == "ip-sns";
+        edit.config.dialect = if ip_sns { GbDialect::IpSns } else { GbDialect::Classic };
+        Ok(())
+    });
+    let ip_sns = "IP-SNS";
+    let help = format!("{ip_sns}\nIP endpoints of an NSE, each with a UDP port\nHow many");
+    set(grammar, "ip-sns endpoints <1-8>", &help, |edit| {
+        edit.config.ip_sns.count = edit.args.value(0)?;
+        Ok(())
+    });
+    let help = format!("{ip_sns}\nMore of them, which 'ns nsei N endpoint E add' brings in\nHow many");
+    set(grammar, "ip-sns spare-endpoints <0-8>", &help, |edit| {
+        edit.config.ip_sns.spare = edit.args.value(0)?;
+        Ok(())
+    });
 }
 
 fn install_cells(grammar: &mut Grammar<Bss>) {
@@ -308,7 +336,7 @@ fn install_show(grammar: &mut Grammar<Bss>) {
 }
 
 fn install_operate(grammar: &mut Grammar<Bss>) {
-    use BssOperation::{Activate, Attach, Deactivate, Detach, Reselect, ResetCell, ResetNs};
+    use BssOperation::{Activate, Attach, ChangeEndpoint, Deactivate, Detach, Reselect, ResetCell, ResetNs};
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
     };
@@ -326,6 +354,18 @@ fn install_operate(grammar: &mut Grammar<Bss>) {
         Ok(Reselect { mobile: args.value(0)?, cell: args.value(1)? })
     });
     add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
+    let endpoint = "The network service\nAn NSE\nIts NSEI\nAn IP endpoint of it\nIts number, from 1";
+    let help = format!("{endpoint}\nBring it in\nTake it out");
+    add("ns nsei <0-65535> endpoint <1-16> (add|delete)", &help, |args| {
+        let added = args.text(2) == "add";
+        let change = if added { EndpointChange::Add } else { EndpointChange::Delete };
+        Ok(ChangeEndpoint { nsei: Nsei(args.value(0)?), endpoint: args.value(1)?, change })
+    });
+    let help = format!("{endpoint}\nIts weights\nFor signalling\nFor data");
+    add("ns nsei <0-65535> endpoint <1-16> weights <0-254> <0-254>", &help, |args| {
+        let change = EndpointChange::Weights { signalling: args.value(2)?, data: args.value(3)? };
+        Ok(ChangeEndpoint { nsei: Nsei(args.value(0)?), endpoint: args.value(1)?, change })
+    });
     let help = "A cell\nIts number, from 0\nReset its BVC";
     add("cell <0-65000> reset", help, |args| args.value(0).map(ResetCell));
 }

@@ -1,10 +1,14 @@
 //! Network service: 08.16 (48.016), as it runs over UDP.
 //!
 //! [`Unitdata`] is the hot header, four octets in front of an NS SDU (clause 9.2.10); [`Pdu`] is every other PDU,
-//! the control of an NS-VC. Elements are TLV with a length of 7 or 15 bits (clause 10.1); unknown ones are skipped,
+//! the control of an NS-VC, and with [`Sns`] that of the IP endpoints of an NSE (48.016 clause 9.3). Elements are TLV with a length of 7 or 15 bits (clause 10.1); unknown ones are skipped,
 //! of repeated ones the first counts, and their order does not matter (clause 8).
 //!
 //! What is wrong with a PDU goes back to its sender in an NS-STATUS whose cause is [`cause`] of the error.
+
+mod sns;
+
+pub use sns::{IpElement, IpElements, Sns};
 
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::id::{Bvci, Nsei, Nsvci};
@@ -25,6 +29,13 @@ mod iei {
     pub const NS_PDU: u8 = 0x02;
     pub const BVCI: u8 = 0x03;
     pub const NSEI: u8 = 0x04;
+    pub const IP4_ELEMENTS: u8 = 0x05;
+    pub const IP6_ELEMENTS: u8 = 0x06;
+    pub const NS_VCS_MAX: u8 = 0x07;
+    pub const IP4_ENDPOINTS: u8 = 0x08;
+    pub const IP6_ENDPOINTS: u8 = 0x09;
+    pub const RESET_FLAG: u8 = 0x0a;
+    pub const IP_ADDRESS: u8 = 0x0b;
 }
 
 octet_enum! {
@@ -216,8 +227,8 @@ pub enum Pdu {
     AliveAck,
     /// Something was wrong (clause 9.2.7).
     Status(Status),
-    /// A PDU of the IP sub-network service (48.016 clause 9.3): recognised, not taken apart.
-    Sns(PduType),
+    /// A PDU of the IP sub-network service (48.016 clause 9.3).
+    Sns(Sns),
 }
 
 /// NS-STATUS (clause 9.2.7). Which of the optional elements stand there depends on the cause.
@@ -258,11 +269,15 @@ impl Pdu {
             let kind = DecodeErrorKind::Truncated { needed: 1, have: 0 };
             return Err(DecodeError::new("PDU type", 0, kind));
         };
+        let pdu_type = PduType::from_octet(*first);
+        if let Some(sns) = Sns::parse(pdu_type, octets) {
+            return sns.map(Self::Sns);
+        }
         let ies = Elements::new(octets, 1);
         let pdu_cause = || ies.mandatory_u8(iei::CAUSE, "Cause").map(Cause::from_octet);
         let nsvci = || ies.mandatory_u16(iei::NS_VCI, "NS-VCI").map(Nsvci);
         let nsei = || ies.mandatory_u16(iei::NSEI, "NSEI").map(Nsei);
-        match PduType::from_octet(*first) {
+        match pdu_type {
             PduType::Reset => Ok(Self::Reset { cause: pdu_cause()?, nsvci: nsvci()?, nsei: nsei()? }),
             PduType::ResetAck => Ok(Self::ResetAck { nsvci: nsvci()?, nsei: nsei()? }),
             PduType::Block => Ok(Self::Block { cause: pdu_cause()?, nsvci: nsvci()? }),
@@ -277,15 +292,16 @@ impl Pdu {
                 pdu: ies.optional(iei::NS_PDU).map(<[u8]>::to_vec),
                 bvci: ies.optional_u16(iei::BVCI).map(Bvci),
             })),
-            sns @ (PduType::SnsAck
+            PduType::Unitdata
+            | PduType::SnsAck
             | PduType::SnsAdd
             | PduType::SnsChangeweight
             | PduType::SnsConfig
             | PduType::SnsConfigAck
             | PduType::SnsDelete
             | PduType::SnsSize
-            | PduType::SnsSizeAck) => Ok(Self::Sns(sns)),
-            PduType::Unitdata | PduType::Unknown(_) => {
+            | PduType::SnsSizeAck
+            | PduType::Unknown(_) => {
                 Err(DecodeError::new("PDU type", 0, DecodeErrorKind::UnknownMessage(*first)))
             }
         }
@@ -304,11 +320,11 @@ impl Pdu {
             Self::Alive => PduType::Alive,
             Self::AliveAck => PduType::AliveAck,
             Self::Status(_) => PduType::Status,
-            Self::Sns(pdu_type) => *pdu_type,
+            Self::Sns(sns) => sns.pdu_type(),
         }
     }
 
-    /// Appends the octets. Of a PDU of the IP sub-network service that is only the type.
+    /// Appends the octets.
     pub fn emit(&self, out: &mut Vec<u8>) {
         out.push(self.pdu_type().octet());
         match self {
@@ -338,7 +354,8 @@ impl Pdu {
                     tlv::put(out, iei::BVCI, &bvci.0.to_be_bytes());
                 }
             }
-            Self::Unblock | Self::UnblockAck | Self::Alive | Self::AliveAck | Self::Sns(_) => {}
+            Self::Sns(sns) => sns.emit(out),
+            Self::Unblock | Self::UnblockAck | Self::Alive | Self::AliveAck => {}
         }
     }
 
