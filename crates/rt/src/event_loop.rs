@@ -239,7 +239,12 @@ impl EventLoop {
     ///
     /// # Errors
     /// None today but those of the table of endpoints; a peer that is not there is no error.
-    pub fn connect_tcp<M>(&mut self, machine: MachineId<M>, port: Port, config: &TcpConfig) -> io::Result<()> {
+    pub fn connect_tcp<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        config: &TcpConfig,
+    ) -> io::Result<()> {
         self.io.connect_tcp(machine.index, port, config)
     }
 

@@ -260,9 +260,8 @@ mod tests {
     use super::*;
 
     /// The identity request of osmo-hlr.
-    const ID_GET: [u8; 20] = [
-        0x00, 0x11, 0xfe, 0x04, 1, 0x08, 1, 0x07, 1, 0x02, 1, 0x03, 1, 0x04, 1, 0x05, 1, 0x01, 1, 0x00,
-    ];
+    const ID_GET: [u8; 20] =
+        [0x00, 0x11, 0xfe, 0x04, 1, 0x08, 1, 0x07, 1, 0x02, 1, 0x03, 1, 0x04, 1, 0x05, 1, 0x01, 1, 0x00];
 
     #[test]
     fn link_management() {
@@ -271,9 +270,13 @@ mod tests {
         assert_eq!(Ccm::IdAck.to_vec(), [0, 1, 0xfe, 6]);
         let get = Ccm::parse(&ID_GET[3..]).unwrap();
         let Ccm::IdGet(tags) = &get else { panic!("{get:?}") };
-        assert_eq!((tags.len(), tags.first(), tags.last()), (8, Some(&IdTag::UnitId), Some(&IdTag::SerialNumber)));
+        assert_eq!(
+            (tags.len(), tags.first(), tags.last()),
+            (8, Some(&IdTag::UnitId), Some(&IdTag::SerialNumber))
+        );
         assert_eq!(get.to_vec(), ID_GET);
-        let named = Ccm::IdResp(vec![(IdTag::UnitId, b"0/0/0".to_vec()), (IdTag::UnitName, b"SGSN".to_vec())]);
+        let named =
+            Ccm::IdResp(vec![(IdTag::UnitId, b"0/0/0".to_vec()), (IdTag::UnitName, b"SGSN".to_vec())]);
         let octets = b"\0\x12\xfe\x05\0\x07\x080/0/0\0\0\x06\x01SGSN\0";
         assert_eq!(named.to_vec(), octets);
         assert_eq!(Ccm::parse(&octets[3..]), Ok(named));

@@ -2,12 +2,12 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
-use gannet_wire::gtp::value::{Msisdn, Qos};
 use gannet_wire::gsup::{
     AuthRequest, AuthTuple, AuthVectors, Body, Cancel, CancelType, CnDomain, DeleteData, Domain, IsdnAddress,
     LocationUpdate, Message, MessageClass, PdpInfo, Purge, PurgeResult, Quintuplet, Refusal, SubscribedApn,
     Subscription, Triplet, cause, imsi_of,
 };
+use gannet_wire::gtp::value::{Msisdn, Qos};
 use gannet_wire::id::Imsi;
 use gannet_wire::ipa::{Ccm, IdTag, Splitter, put_extension};
 use gannet_wire::l3::ie::{GmmCause, Octets, PdpAddress, QosProfile};
@@ -63,8 +63,14 @@ fn a_real_attach_is_read_and_written_again() {
     assert_eq!(vectors.tuples.len(), 5);
     assert_eq!(vectors.tuples[0].rand.to_vec(), octets("17c59020272e2a0fdc5385903805d7d8"));
     let triplet = vectors.tuples[4].triplet.unwrap();
-    assert_eq!((triplet.sres.to_vec(), triplet.kc.to_vec()), (octets("753f3708"), octets("c9a22b2cc1edf000")));
-    assert_eq!(bodies[2], Body::UpdateLocationRequest(LocationUpdate { cn_domain: ps, current_rat: Some(1) }));
+    assert_eq!(
+        (triplet.sres.to_vec(), triplet.kc.to_vec()),
+        (octets("753f3708"), octets("c9a22b2cc1edf000"))
+    );
+    assert_eq!(
+        bodies[2],
+        Body::UpdateLocationRequest(LocationUpdate { cn_domain: ps, current_rat: Some(1) })
+    );
     let Body::InsertSubscriberDataRequest(data) = &bodies[3] else { panic!("{bodies:?}") };
     assert_eq!(data.msisdn.unwrap().to_string(), "1001");
     let any = Some(SubscribedApn::Any);
@@ -80,7 +86,12 @@ fn keys_are_not_printed() {
     let tuple = AuthTuple {
         rand: [1; 16],
         triplet: Some(Triplet { sres: [222; 4], kc: [222; 8] }),
-        quintuplet: Some(Quintuplet { ik: [222; 16], ck: [222; 16], autn: [222; 16], res: Octets::from_start(&[222; 8]) }),
+        quintuplet: Some(Quintuplet {
+            ik: [222; 16],
+            ck: [222; 16],
+            autn: [222; 16],
+            res: Octets::from_start(&[222; 8]),
+        }),
     };
     let printed = format!("{tuple:?}");
     assert!(!printed.contains("222") && !printed.contains("de"), "{printed}");
@@ -92,19 +103,31 @@ fn unknown_elements_are_skipped_and_known_ones_must_be_right() {
     let parse = |hex: &str| Message::parse(&octets(hex));
     let known = parse(&format!("12{imsi}280101")).unwrap();
     assert_eq!(parse(&format!("12ff03010203{imsi}7700280101")), Ok(known.clone()));
-    assert_eq!(parse(&format!("12{imsi}2801010200")), Ok(known), "a message has no cause that is not its own");
+    assert_eq!(
+        parse(&format!("12{imsi}2801010200")),
+        Ok(known),
+        "a message has no cause that is not its own"
+    );
     let faults = [
         ("", DecodeErrorKind::Truncated { needed: 1, have: 0 }, GmmCause::InvalidMandatoryInformation),
         ("77", DecodeErrorKind::UnknownMessage(0x77), GmmCause::MessageTypeNonExistent),
         ("12", DecodeErrorKind::Missing, GmmCause::InvalidMandatoryInformation),
         ("120101a1", DecodeErrorKind::BadValue(0xa1), GmmCause::InvalidMandatoryInformation),
         ("12010900010100000000f100", DecodeErrorKind::BadLength(9), GmmCause::InvalidMandatoryInformation),
-        ("1201080001", DecodeErrorKind::Truncated { needed: 8, have: 2 }, GmmCause::InvalidMandatoryInformation),
+        (
+            "1201080001",
+            DecodeErrorKind::Truncated { needed: 8, have: 2 },
+            GmmCause::InvalidMandatoryInformation,
+        ),
         ("05010100", DecodeErrorKind::Missing, GmmCause::InvalidMandatoryInformation),
         ("12010100280103", DecodeErrorKind::BadValue(3), GmmCause::InvalidMandatoryInformation),
         ("10010100080207f1", DecodeErrorKind::BadLength(2), GmmCause::InvalidMandatoryInformation),
         ("0a0101000306210400000000", DecodeErrorKind::Conditional, GmmCause::ConditionalIeError),
-        ("0a010100030022", DecodeErrorKind::Truncated { needed: 1, have: 0 }, GmmCause::InvalidMandatoryInformation),
+        (
+            "0a010100030022",
+            DecodeErrorKind::Truncated { needed: 1, have: 0 },
+            GmmCause::InvalidMandatoryInformation,
+        ),
     ];
     for (hex, kind, told) in faults {
         let error = parse(hex).unwrap_err();
@@ -149,7 +172,10 @@ fn address() -> impl Strategy<Value = IsdnAddress> {
 
 fn qos() -> impl Strategy<Value = Qos> {
     let value = proptest::collection::vec(any::<u8>(), 3..=19);
-    (any::<u8>(), value).prop_map(|(allocation_retention, value)| Qos { allocation_retention, value: Octets::from_start(&value) })
+    (any::<u8>(), value).prop_map(|(allocation_retention, value)| Qos {
+        allocation_retention,
+        value: Octets::from_start(&value),
+    })
 }
 
 fn pdp_info() -> impl Strategy<Value = PdpInfo> {
@@ -163,14 +189,16 @@ fn pdp_info() -> impl Strategy<Value = PdpInfo> {
         Just(SubscribedApn::Any),
         "[a-z0-9]{1,20}(\\.[a-z0-9-]{1,20}){0,3}".prop_map(|name| SubscribedApn::Name(name.parse().unwrap())),
     ];
-    (any::<u8>(), some(addresses), some(apns), some(qos()), some(any::<u16>()))
-        .prop_map(|(context_id, address, apn, qos, charging)| PdpInfo { context_id, address, apn, qos, charging })
+    (any::<u8>(), some(addresses), some(apns), some(qos()), some(any::<u16>())).prop_map(
+        |(context_id, address, apn, qos, charging)| PdpInfo { context_id, address, apn, qos, charging },
+    )
 }
 
 fn tuple() -> impl Strategy<Value = AuthTuple> {
     let triplet = any::<([u8; 4], [u8; 8])>().prop_map(|(sres, kc)| Triplet { sres, kc });
     let res = proptest::collection::vec(any::<u8>(), 4..=16).prop_map(|res| Octets::from_start(&res));
-    let quintuplet = (any::<[[u8; 16]; 3]>(), res).prop_map(|([ik, ck, autn], res)| Quintuplet { ik, ck, autn, res });
+    let quintuplet =
+        (any::<[[u8; 16]; 3]>(), res).prop_map(|([ik, ck, autn], res)| Quintuplet { ik, ck, autn, res });
     (any::<[u8; 16]>(), some(triplet), some(quintuplet))
         .prop_filter("one at least", |(_, triplet, quintuplet)| triplet.is_some() || quintuplet.is_some())
         .prop_map(|(rand, triplet, quintuplet)| AuthTuple { rand, triplet, quintuplet })
@@ -191,8 +219,10 @@ fn subscription() -> impl Strategy<Value = Subscription> {
 }
 
 fn body() -> impl Strategy<Value = Body> {
-    let refusal =
-        || (any::<u8>(), domain()).prop_map(|(code, cn_domain)| Refusal { cause: GmmCause::from_code(code), cn_domain });
+    let refusal = || {
+        (any::<u8>(), domain())
+            .prop_map(|(code, cn_domain)| Refusal { cause: GmmCause::from_code(code), cn_domain })
+    };
     let plain = || domain().prop_map(|cn_domain| Domain { cn_domain });
     prop_oneof![
         (domain(), some(any::<u8>())).prop_map(|(cn_domain, current_rat)| {
@@ -207,13 +237,16 @@ fn body() -> impl Strategy<Value = Body> {
             .prop_map(|(tuples, cn_domain)| Body::SendAuthInfoResult(AuthVectors { tuples, cn_domain })),
         (some(address()), domain())
             .prop_map(|(hlr_number, cn_domain)| Body::PurgeMsRequest(Purge { hlr_number, cn_domain })),
-        (any::<bool>(), domain())
-            .prop_map(|(freeze_ptmsi, cn_domain)| Body::PurgeMsResult(PurgeResult { freeze_ptmsi, cn_domain })),
+        (any::<bool>(), domain()).prop_map(|(freeze_ptmsi, cn_domain)| Body::PurgeMsResult(PurgeResult {
+            freeze_ptmsi,
+            cn_domain
+        })),
         (proptest::collection::vec(any::<u8>(), 0..=10), domain()).prop_map(|(context_ids, cn_domain)| {
             Body::DeleteSubscriberDataRequest(DeleteData { context_ids, cn_domain })
         }),
-        (some(proptest::sample::select(CancelType::ALL)), domain())
-            .prop_map(|(cancel_type, cn_domain)| Body::LocationCancelRequest(Cancel { cancel_type, cn_domain })),
+        (some(proptest::sample::select(CancelType::ALL)), domain()).prop_map(|(cancel_type, cn_domain)| {
+            Body::LocationCancelRequest(Cancel { cancel_type, cn_domain })
+        }),
         refusal().prop_map(Body::UpdateLocationError),
         refusal().prop_map(Body::SendAuthInfoError),
         refusal().prop_map(Body::PurgeMsError),
@@ -229,8 +262,9 @@ fn body() -> impl Strategy<Value = Body> {
 
 fn message() -> impl Strategy<Value = Message> {
     let name = || some(proptest::collection::vec(any::<u8>(), 0..=255));
-    (imsi(), some(proptest::sample::select(MessageClass::ALL)), body(), name(), name())
-        .prop_map(|(imsi, class, body, source, destination)| Message { imsi, class, body, source, destination })
+    (imsi(), some(proptest::sample::select(MessageClass::ALL)), body(), name(), name()).prop_map(
+        |(imsi, class, body, source, destination)| Message { imsi, class, body, source, destination },
+    )
 }
 
 fn ccm() -> impl Strategy<Value = Ccm> {

@@ -64,7 +64,10 @@ fn nothing() -> Subscription {
 fn types() {
     let request = AuthRequest { auts: None, rand: None, cn_domain: PS };
     let bodies = vec![
-        (Body::UpdateLocationRequest(LocationUpdate { cn_domain: PS, current_rat: Some(RAT_TYPE_GERAN) }), "UpdateLocation Request"),
+        (
+            Body::UpdateLocationRequest(LocationUpdate { cn_domain: PS, current_rat: Some(RAT_TYPE_GERAN) }),
+            "UpdateLocation Request",
+        ),
         (Body::UpdateLocationError(refusal(GmmCause::PlmnNotAllowed)), "UpdateLocation Error"),
         (Body::UpdateLocationResult(nothing()), "UpdateLocation Result"),
         (Body::SendAuthInfoRequest(request), "SendAuthInfo Request"),
@@ -77,7 +80,10 @@ fn types() {
         (Body::InsertSubscriberDataRequest(nothing()), "InsertSubscriberData Request"),
         (Body::InsertSubscriberDataError(refusal(GmmCause::Congestion)), "InsertSubscriberData Error"),
         (Body::InsertSubscriberDataResult(plain()), "InsertSubscriberData Result"),
-        (Body::DeleteSubscriberDataRequest(DeleteData { context_ids: vec![], cn_domain: PS }), "DeleteSubscriberData Request"),
+        (
+            Body::DeleteSubscriberDataRequest(DeleteData { context_ids: vec![], cn_domain: PS }),
+            "DeleteSubscriberData Request",
+        ),
         (Body::DeleteSubscriberDataError(refusal(GmmCause::Congestion)), "DeleteSubscriberData Error"),
         (Body::DeleteSubscriberDataResult(plain()), "DeleteSubscriberData Result"),
         (Body::LocationCancelRequest(Cancel { cancel_type: None, cn_domain: PS }), "LocationCancel Request"),
@@ -110,14 +116,18 @@ fn vectors() {
             cn_domain: PS,
         })),
     ];
-    let fields = ["rand", "sres", "kc", "ik", "ck", "autn", "res", "auts"].map(|field| format!("gsup.{field}"));
+    let fields =
+        ["rand", "sres", "kc", "ik", "ck", "autn", "res", "auts"].map(|field| format!("gsup.{field}"));
     let rows = dissect(&messages, &fields.each_ref().map(String::as_str));
     let hex = |n: u8| (n..n + 16).map(|octet| format!("{octet:02x}")).collect::<String>();
     assert_eq!(rows[0][0], format!("{},{}", hex(0), hex(0x10)));
     assert_eq!(rows[0][1..3], ["01020304,01020304", "0807060504030201,0807060504030201"]);
     assert_eq!(rows[0][3..6], [hex(0x20), hex(0x30), hex(0x40)]);
     assert_eq!(rows[0][6..], ["0909090909090909", ""]);
-    assert_eq!((rows[1][0].as_str(), rows[1][7].as_str()), (hex(0x60).as_str(), "505152535455565758595a5b5c5d"));
+    assert_eq!(
+        (rows[1][0].as_str(), rows[1][7].as_str()),
+        (hex(0x60).as_str(), "505152535455565758595a5b5c5d")
+    );
 }
 
 fn subscription() {
@@ -137,7 +147,8 @@ fn subscription() {
             charging: None,
         },
     ];
-    let number = |tbcd: &[u8]| Some(IsdnAddress { nature_and_plan: Some(0x91), tbcd: Octets::from_start(tbcd) });
+    let number =
+        |tbcd: &[u8]| Some(IsdnAddress { nature_and_plan: Some(0x91), tbcd: Octets::from_start(tbcd) });
     let data = Subscription {
         msisdn: number(&[0x94, 0x71, 0xf2]),
         hlr_number: number(&[0x94, 0x88]),
@@ -210,12 +221,16 @@ fn multiplex() {
         (Ccm::Ping, "PING?"),
         (Ccm::Pong, "PONG!"),
         (Ccm::IdGet(vec![IdTag::UnitId, IdTag::UnitName]), "IDENTITY REQUEST"),
-        (Ccm::IdResp(vec![(IdTag::UnitId, b"0/0/0".to_vec()), (IdTag::UnitName, b"SGSN-9".to_vec())]), "IDENTITY RESPONSE"),
+        (
+            Ccm::IdResp(vec![(IdTag::UnitId, b"0/0/0".to_vec()), (IdTag::UnitName, b"SGSN-9".to_vec())]),
+            "IDENTITY RESPONSE",
+        ),
         (Ccm::IdAck, "IDENTITY ACK"),
     ];
     let mut capture = Capture::new();
     messages.iter().for_each(|(ccm, _)| capture.add_udp(40000, 4222, &ccm.to_vec()));
-    let rows = capture.dissect(&OPTIONS, &["gsm_ipa.data_len", "gsm_ipa.protocol", "_ws.col.Info", "_ws.malformed"]);
+    let rows =
+        capture.dissect(&OPTIONS, &["gsm_ipa.data_len", "gsm_ipa.protocol", "_ws.col.Info", "_ws.malformed"]);
     let details = capture.details(&OPTIONS);
     for ((ccm, name), row) in messages.iter().zip(rows) {
         assert_eq!(row[0], (ccm.to_vec().len() - ipa::HEADER_LEN).to_string());

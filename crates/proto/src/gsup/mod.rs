@@ -314,7 +314,13 @@ impl GsupEntity {
 
     /// Asks the HLR. A [`GsupOutput::Confirm`] follows in any case, now or later. The same request again, while the first
     /// is outstanding, changes nothing, and both have one confirm.
-    pub fn request(&mut self, cx: &mut Context<'_>, imsi: Imsi, request: GsupRequest, out: &mut Batch<GsupOutput>) {
+    pub fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        request: GsupRequest,
+        out: &mut Batch<GsupOutput>,
+    ) {
         let kind = request.kind();
         if let Some(outstanding) = self.operations.get(imsi, kind) {
             cx.drop(Drop::GsupRepeated, Some(imsi));
@@ -443,9 +449,14 @@ impl GsupEntity {
                 vectors.tuples.truncate(AUTH_TUPLES_MAX);
                 let empty = vectors.tuples.is_empty();
                 // An answer without vectors is a refusal (09.02 clause 25.5.6).
-                let result =
-                    if empty { Err(GmmCause::GprsNotAllowed) } else { Ok(vectors.tuples) };
-                self.answered(cx, imsi, GsupKind::AuthInfo, result.map(|tuples| GsupConfirm::AuthInfo(Ok(tuples))), out);
+                let result = if empty { Err(GmmCause::GprsNotAllowed) } else { Ok(vectors.tuples) };
+                self.answered(
+                    cx,
+                    imsi,
+                    GsupKind::AuthInfo,
+                    result.map(|tuples| GsupConfirm::AuthInfo(Ok(tuples))),
+                    out,
+                );
             }
             Body::UpdateLocationResult(data) => self.location_updated(cx, imsi, source, data, out),
             Body::PurgeMsResult(result) => {
@@ -463,7 +474,14 @@ impl GsupEntity {
             }
             Body::InsertSubscriberDataRequest(data) => {
                 let domain = data.cn_domain;
-                self.asked(cx, imsi, Asked::Insert, (domain, source), GsupIndication::InsertData(Box::new(data)), out);
+                self.asked(
+                    cx,
+                    imsi,
+                    Asked::Insert,
+                    (domain, source),
+                    GsupIndication::InsertData(Box::new(data)),
+                    out,
+                );
             }
             Body::DeleteSubscriberDataRequest(data) => {
                 let indication = GsupIndication::DeleteData(data.context_ids);

@@ -89,8 +89,13 @@ mod tests {
     fn pieces_come_go_and_are_replaced() {
         let mut data = SubscriberData::default();
         let msisdn = IsdnAddress { nature_and_plan: None, tbcd: Octets::from_start(&[0x01, 0x10]) };
-        assert!(data.insert(&Subscription { msisdn: Some(msisdn), charging: Some(8), ..insertion([1, 2], false) }));
-        let changed = Subscription { pdp_infos: vec![info(2, Some(4)), info(3, None)], ..insertion([], false) };
+        assert!(data.insert(&Subscription {
+            msisdn: Some(msisdn),
+            charging: Some(8),
+            ..insertion([1, 2], false)
+        }));
+        let changed =
+            Subscription { pdp_infos: vec![info(2, Some(4)), info(3, None)], ..insertion([], false) };
         assert!(data.insert(&changed));
         assert_eq!((ids(&data), data.msisdn), (vec![1, 2, 3], Some(msisdn)));
         let charging: Vec<_> = data.pdp_infos().iter().map(|info| data.charging_of(info)).collect();

@@ -128,7 +128,9 @@ impl Sgsn {
                     done.disconnects += 1;
                 }
                 GsupOutput::Confirm(imsi, confirm) => done.confirms.push((imsi, confirm)),
-                GsupOutput::Indication(transaction, indication) => done.indications.push((transaction, indication)),
+                GsupOutput::Indication(transaction, indication) => {
+                    done.indications.push((transaction, indication))
+                }
                 GsupOutput::LinkUp => done.link.push(true),
                 GsupOutput::LinkDown => done.link.push(false),
             }
@@ -193,7 +195,10 @@ fn each_procedure_and_its_refusal() {
     assert_eq!(done.confirms, expected);
     // Data that came with the result; an answer to that interests nobody.
     let (transaction, indication) = done.indications.remove(0);
-    assert_eq!((transaction.imsi(), indication), (who, GsupIndication::InsertData(Box::new(subscription(None)))));
+    assert_eq!(
+        (transaction.imsi(), indication),
+        (who, GsupIndication::InsertData(Box::new(subscription(None))))
+    );
     sgsn.respond(transaction, Ok(()));
     assert!(sgsn.done().sent.is_empty() && sgsn.drops().is_empty());
     // Refusals, and an answer to nothing.
@@ -225,7 +230,9 @@ fn each_procedure_and_its_refusal() {
 fn what_the_hlr_asks_is_answered_where_it_asked() {
     let mut sgsn = Sgsn::up();
     let who = imsi(1);
-    let cancel = |cn_domain| Body::LocationCancelRequest(Cancel { cancel_type: Some(CancelType::Withdraw), cn_domain });
+    let cancel = |cn_domain| {
+        Body::LocationCancelRequest(Cancel { cancel_type: Some(CancelType::Withdraw), cn_domain })
+    };
     let insert = Body::InsertSubscriberDataRequest(subscription(Some(CnDomain::PacketSwitched)));
     sgsn.gsup(&Message { source: Some(b"HLR-2".to_vec()), ..Message::new(who, insert) }.to_vec());
     sgsn.hear(who, Body::DeleteSubscriberDataRequest(DeleteData { context_ids: vec![3], cn_domain: None }));
@@ -237,7 +244,10 @@ fn what_the_hlr_asks_is_answered_where_it_asked() {
         sgsn.respond(transaction, result);
     }
     let sent = sgsn.done().sent;
-    assert_eq!(kinds(&sent), ["InsertSubscriberDataResult", "DeleteSubscriberDataError", "LocationCancelResult"]);
+    assert_eq!(
+        kinds(&sent),
+        ["InsertSubscriberDataResult", "DeleteSubscriberDataError", "LocationCancelResult"]
+    );
     assert_eq!(sent[0].destination.as_deref(), Some(&b"HLR-2"[..]));
     assert_eq!(sent[1].destination, None);
     // For the other domain; too early for the next connection; what cannot be read.
@@ -251,7 +261,8 @@ fn what_the_hlr_asks_is_answered_where_it_asked() {
     sgsn.respond(transaction, Ok(()));
     sgsn.gsup(&[0x10, 1, 1, 0xf2, 5, 0]);
     let sent = sgsn.done().sent;
-    let refusal = Refusal { cause: GmmCause::InvalidMandatoryInformation, cn_domain: Some(CnDomain::PacketSwitched) };
+    let refusal =
+        Refusal { cause: GmmCause::InvalidMandatoryInformation, cn_domain: Some(CnDomain::PacketSwitched) };
     assert_eq!(sent, [Message::new("2".parse().unwrap(), Body::InsertSubscriberDataError(refusal))]);
     sgsn.gsup(&[0x77]);
     sgsn.ccm(&Ccm::Ping);
@@ -277,7 +288,10 @@ fn limits() {
     sgsn.connect();
     for number in 0..3 {
         sgsn.ask(imsi(number), VECTORS);
-        sgsn.hear(imsi(number), Body::DeleteSubscriberDataRequest(DeleteData { context_ids: vec![], cn_domain: None }));
+        sgsn.hear(
+            imsi(number),
+            Body::DeleteSubscriberDataRequest(DeleteData { context_ids: vec![], cn_domain: None }),
+        );
     }
     let mut done = sgsn.done();
     assert_eq!(done.confirms, [(imsi(2), GsupConfirm::AuthInfo(Err(GsupFailure::TooMany)))]);
@@ -352,7 +366,8 @@ fn requests_are_repeated_on_the_next_link_in_their_order() {
     let sent = sgsn.done().sent;
     let whose: Vec<Imsi> = sent.iter().map(|message| message.imsi).collect();
     assert_eq!(whose, [imsi(2), imsi(3), imsi(4), imsi(1)]);
-    let expected = ["PurgeMsRequest", "SendAuthInfoRequest", "UpdateLocationRequest", "UpdateLocationRequest"];
+    let expected =
+        ["PurgeMsRequest", "SendAuthInfoRequest", "UpdateLocationRequest", "UpdateLocationRequest"];
     assert_eq!(kinds(&sent), expected);
     // The guard time goes on from the first try.
     sgsn.pass(secs(11));
