@@ -56,7 +56,9 @@ pub const fn place(drop: Drop) -> Place {
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
         | D::SgsnDiscardedByBss | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
-        | D::MsBadOrder => Place::Nowhere,
+        | D::MsBadOrder | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
+        | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded
+        | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse => Place::Nowhere,
     }
 }
 

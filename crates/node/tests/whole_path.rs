@@ -51,7 +51,7 @@ impl<M: Machine> Node<M> {
             match output {
                 Output::Transmit { port, peer, frame } => sent.push((port, peer, frame.to_vec())),
                 Output::Event(told) => event(told),
-                Output::Classify(_) => {}
+                Output::Classify(_) | Output::Disconnect(_) => {}
             }
         }
         sent

@@ -184,6 +184,21 @@ drops! {
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
     GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 
+    // ---------------------------------------------------------------- GSUP
+
+    GsupMalformed: "gsup_malformed", "GSUP", "a message of the HLR could not be read";
+    GsupUnknownProtocol: "gsup_unknown_protocol", "IPA", "the HLR sent a message of another protocol than GSUP";
+    GsupUnexpected: "gsup_unexpected", "09.02 clause 25", "a message of the HLR fits no request, or is not for an SGSN";
+    GsupRefused: "gsup_refused", "09.02 clause 17.6", "the HLR refused a request with a cause";
+    GsupNoAnswer: "gsup_no_answer", "09.02 clause 17.1.2", "the HLR did not answer a request in time";
+    GsupLinkDown: "gsup_link_down", "configuration", "a request or report for the HLR failed since there is no connection to it";
+    GsupDeadLink: "gsup_dead_link", "IPA", "the HLR did not answer on a connection, or broke its rules, and the connection was given up";
+    GsupRepeated: "gsup_repeated", "configuration", "a request was made while one of its kind for the same subscriber is outstanding";
+    GsupSuperseded: "gsup_superseded", "configuration", "a subscriber was to be purged and is back";
+    GsupTooManyRequests: "gsup_too_many_requests", "configuration", "as many requests to the HLR are outstanding as there may be";
+    GsupTooManyIndications: "gsup_too_many_indications", "configuration", "as many requests of the HLR are unanswered as there may be";
+    GsupLateResponse: "gsup_late_response", "configuration", "an answer to the HLR came when the connection on which it asked was gone";
+
     // ---------------------------------------------------------------- GGSN
 
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";

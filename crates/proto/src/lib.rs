@@ -14,6 +14,7 @@ pub mod by_nsapi;
 pub mod drops;
 pub mod frame;
 pub mod gmm;
+pub mod gsup;
 pub mod gtp;
 pub mod llc;
 pub mod machine;

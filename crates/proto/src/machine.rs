@@ -28,6 +28,16 @@ pub enum Peer {
     Link,
 }
 
+/// Whether a port that is a stream (TCP) has its connection. What the stream brings comes as datagrams of any length from
+/// [`Peer::Link`], and what is transmitted to there is appended to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamState {
+    /// A new connection: nothing of an earlier one is on its way any more.
+    Connected,
+    /// The connection is lost, or was given up. The driver tries to connect again.
+    Lost,
+}
+
 /// What a driver gives to a node.
 #[derive(Debug)]
 pub enum Input<C> {
@@ -49,6 +59,13 @@ pub enum Input<C> {
         /// What the rule's owner is interested in: the T-PDU of a G-PDU, the LL-PDU of an UL-UNITDATA.
         frame: Frame,
     },
+    /// A stream was connected or lost.
+    Stream {
+        /// Which.
+        port: Port,
+        /// Which of the two.
+        state: StreamState,
+    },
     /// A wake-up that the node asked for.
     Timeout(TimerKey),
     /// An order from a person or a test.
@@ -69,6 +86,9 @@ pub enum Output<E> {
     },
     /// A rule for the classifier of arriving packets. A driver without one ignores it.
     Classify(RuleChange),
+    /// Give the connection of a stream up; as with every loss [`StreamState::Lost`] follows, and a new one is tried. A
+    /// driver without streams ignores it.
+    Disconnect(Port),
     /// Something that the outside wants to know.
     Event(E),
 }

@@ -79,6 +79,14 @@ impl<'a> Outside<'a> {
         self.io.attach_tun(self.machine, port, peer, tun, record_as)
     }
 
+    /// Joins a TCP connection to a port of the machine: see [`crate::EventLoop::connect_tcp`]. What was there before goes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn connect_tcp(&mut self, port: Port, config: &crate::TcpConfig) -> io::Result<()> {
+        self.io.connect_tcp(self.machine, port, config)
+    }
+
     /// The TUN device at a port and slot.
     #[must_use]
     pub fn tun(&self, port: Port, peer: Peer) -> Option<&Tun> {

@@ -469,7 +469,7 @@ impl Io {
 fn udp_at(endpoints: &mut [Option<crate::io::Endpoint>], index: usize) -> Option<&mut crate::udp::Udp> {
     match &mut endpoints.get_mut(index)?.as_mut()?.kind {
         Kind::Udp(udp) => Some(udp),
-        Kind::Tun { .. } => None,
+        Kind::Tun { .. } | Kind::Tcp(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::access::Outside;
 use crate::io::{Arrival, Io, Origin};
 use crate::prefetch::PREFETCH;
 use core::any::Any;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output};
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port, StreamState};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::Timers;
@@ -39,6 +39,8 @@ pub(crate) struct Driver<M: Machine> {
 pub(crate) trait AnyDriver {
     /// Takes a datagram.
     fn arrive(&mut self, arrival: Arrival);
+    /// Takes what has happened to a stream.
+    fn stream(&mut self, port: Port, state: StreamState);
     /// Turns the wake-ups that are due into inputs.
     fn wake(&mut self, now: Instant);
     /// The next wake-up.
@@ -87,6 +89,10 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             Origin::Peer(peer) => Input::Datagram { port, peer, frame },
             Origin::Rule(name) => Input::Classified { port, name, frame },
         });
+    }
+
+    fn stream(&mut self, port: Port, state: StreamState) {
+        self.inputs.push(Input::Stream { port, state });
     }
 
     fn wake(&mut self, now: Instant) {
@@ -161,6 +167,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                 match output {
                     Output::Transmit { port, peer, frame } => io.transmit(index, port, peer, frame),
                     Output::Classify(change) => io.classify(&change),
+                    Output::Disconnect(port) => io.disconnect(index, port),
                     Output::Event(event) => {
                         (self.on_event)(&mut self.machine, event, &mut Outside::new(io, index));
                     }

@@ -9,11 +9,12 @@ use crate::log::LogSink;
 use crate::signals::Signals;
 use crate::sys::Timer;
 use crate::system::{self, Clock};
+use crate::tcp::TcpConfig;
 use crate::tun::Tun;
 use crate::udp::UdpConfig;
 use core::fmt;
 use core::net::SocketAddr;
-use gannet_proto::machine::{Machine, Peer, Port};
+use gannet_proto::machine::{Machine, Peer, Port, StreamState};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Level;
@@ -233,6 +234,20 @@ impl EventLoop {
         self.io.attach_tun(machine.index, port, peer, tun, record_as)
     }
 
+    /// Joins a TCP connection to a port of a machine, which is told when there is one and when it is lost
+    /// ([`gannet_proto::machine::Input::Stream`]). Where there is none it is tried each second, for the first time at once.
+    ///
+    /// # Errors
+    /// None today but those of the table of endpoints; a peer that is not there is no error.
+    pub fn connect_tcp<M>(
+        &mut self,
+        machine: MachineId<M>,
+        port: Port,
+        config: &TcpConfig,
+    ) -> io::Result<()> {
+        self.io.connect_tcp(machine.index, port, config)
+    }
+
     /// Joins two ports: what one machine transmits there arrives at the other, in order, from the peer that the first
     /// one named.
     pub fn link<A, B>(&mut self, a: (MachineId<A>, Port), b: (MachineId<B>, Port)) {
@@ -376,6 +391,7 @@ impl EventLoop {
             || self.io.stop
             || self.io.hangup
             || !self.io.arrivals.is_empty()
+            || !self.io.streams.is_empty()
             || self.io.busy.is_spinning(now)
             || self.drivers.iter().any(|driver| driver.pending() || driver.unfinished());
         let wakes = self.drivers.iter().filter_map(|driver| driver.next_wake());
@@ -435,6 +451,20 @@ impl EventLoop {
         }
     }
 
+    /// Tells the machines which streams were connected or lost.
+    fn tell_streams(&mut self, which: StreamState) {
+        if self.io.streams.is_empty() {
+            return;
+        }
+        let drivers = &mut self.drivers;
+        self.io.streams.retain(|(owner, state)| {
+            if let Some(driver) = drivers.get_mut(owner.machine).filter(|_| *state == which) {
+                driver.stream(owner.port, *state);
+            }
+            *state != which
+        });
+    }
+
     fn serve_round(&mut self) {
         for (index, service) in self.services.iter_mut().enumerate() {
             let tokens = Some(SERVICE_TOKENS + index * TOKENS_PER_SERVICE);
@@ -446,11 +476,14 @@ impl EventLoop {
     /// slice was over go on where `all` do. A `slice` of one's own may be shorter than what is configured.
     fn work(&mut self, all: bool, slice: Option<Duration>) {
         for pass in 0..PASSES_PER_ROUND {
+            // A connection comes before what it brings, and its loss behind that.
+            self.tell_streams(StreamState::Connected);
             while let Some(arrival) = self.io.arrivals.pop_front() {
                 if let Some(driver) = self.drivers.get_mut(arrival.machine) {
                     driver.arrive(arrival);
                 }
             }
+            self.tell_streams(StreamState::Lost);
             let mut idle = true;
             for (index, driver) in self.drivers.iter_mut().enumerate() {
                 if driver.pending() || (all && pass == 0 && (driver.unfinished() || driver.held())) {

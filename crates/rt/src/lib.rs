@@ -89,6 +89,7 @@ mod signals;
 mod steering;
 mod sys;
 mod system;
+mod tcp;
 mod tun;
 mod udp;
 mod watch;
@@ -108,6 +109,7 @@ pub use system::{
     Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed,
     send_signal, set_niceness, set_preempting,
 };
+pub use tcp::TcpConfig;
 pub use tun::{Tun, TunAddress};
 pub use udp::UdpConfig;
 pub use watch::{ClassifierReport, DeviceReport, KernelPath, SocketReport};

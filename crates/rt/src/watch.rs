@@ -107,6 +107,9 @@ impl Io {
     /// Looks at what may have changed; costs nothing in nearly all turns.
     pub(crate) fn keep_house(&mut self) {
         self.choose_pollers();
+        if self.reconnect_at.is_some_and(|at| at <= self.now) {
+            self.reconnect();
+        }
         let mut links_changed = false;
         if core::mem::take(&mut self.tables_changed) {
             links_changed = self.monitor.as_ref().is_some_and(Monitor::clear);
@@ -185,7 +188,8 @@ impl Io {
 
     /// When [`Io::keep_house`] wants to be called at the latest.
     pub(crate) fn housekeeping_at(&self) -> Option<Instant> {
-        self.xdp.as_ref().and_then(crate::xdp::Xdp::look_at)
+        let look_at = self.xdp.as_ref().and_then(crate::xdp::Xdp::look_at);
+        look_at.into_iter().chain(self.reconnect_at).min()
     }
 
     /// Does a frame wait that its device did not take?
@@ -256,7 +260,7 @@ impl Io {
         // Sockets that share an address are those of the filter.
         let shared = self.endpoints.iter().flatten().find(|endpoint| match &endpoint.kind {
             Kind::Udp(udp) => udp.config.shared_port,
-            Kind::Tun { .. } => false,
+            Kind::Tun { .. } | Kind::Tcp(_) => false,
         });
         let filter = self.filter.as_ref().zip(shared).map(|(filter, shared)| ClassifierReport {
             machine: shared.owner.machine,

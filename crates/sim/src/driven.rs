@@ -78,6 +78,8 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
                 match output {
                     Output::Transmit { port, peer, frame } => sent(Emission { port, peer, frame }),
                     Output::Event(event) => told(event),
+                    // The simulator has no streams.
+                    Output::Disconnect(_) => {}
                     Output::Classify(change) => {
                         self.contradictions += u64::from(self.rules.apply(change).is_err());
                     }
@@ -141,7 +143,7 @@ mod tests {
                             cx.now + Duration::from_secs(1),
                         );
                     }
-                    Input::Classified { .. } => {}
+                    Input::Classified { .. } | Input::Stream { .. } => {}
                     Input::Timeout(_) => self.1.append(&mut self.0),
                     Input::Command(()) => {}
                 }

@@ -551,7 +551,7 @@ impl Machine for Emulator {
                 }
                 Input::Command(Command::Start) => self.start(cx),
                 // No kernel classifies anything for us.
-                Input::Classified { .. } => {}
+                Input::Classified { .. } | Input::Stream { .. } => {}
             }
         }
         self.settle(cx);

@@ -402,7 +402,7 @@ impl Machine for Bss {
                 Input::Datagram { port, peer: Peer::Udp(peer), frame } => {
                     self.ns.receive(cx, port, peer, frame, &mut self.ns_outputs);
                 }
-                Input::Datagram { .. } | Input::Classified { .. } => {}
+                Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }

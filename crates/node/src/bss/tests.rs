@@ -93,7 +93,7 @@ impl World {
                     self.um.push((mobile, header, frame[HEADER_LEN..].to_vec()));
                 }
                 Output::Transmit { frame, .. } => self.deliver_to_sgsn(frame),
-                Output::Classify(_) => {}
+                Output::Classify(_) | Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),
             }
         }

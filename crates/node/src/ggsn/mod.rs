@@ -342,7 +342,7 @@ impl Machine for Ggsn {
                 Input::Datagram { peer, frame, .. } => {
                     self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);
                 }
-                Input::Classified { .. } => {}
+                Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.gtp.wake(cx, key, &mut self.gtp_outputs),
                 Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
                     let slot = self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi });

@@ -404,7 +404,7 @@ impl Machine for Ms {
                     self.n_pdu(cx, index, None, frame);
                 }
                 Input::Datagram { .. } => cx.drop(Drop::MsUnknownMobile, None),
-                Input::Classified { .. } => {}
+                Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, command),
             }

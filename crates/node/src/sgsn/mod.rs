@@ -328,7 +328,7 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
                 Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
-                Input::Datagram { .. } | Input::Classified { .. } => {}
+                Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }

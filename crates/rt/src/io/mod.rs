@@ -2,6 +2,7 @@
 
 mod receive;
 mod send;
+mod stream;
 
 use crate::busy::Busy;
 use crate::load::Load;
@@ -9,6 +10,7 @@ use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
 use crate::system::Clock;
+use crate::tcp::Tcp;
 use crate::tun::Tun;
 use crate::udp::{self, Udp, UdpConfig};
 use crate::xdp::Xdp;
@@ -17,7 +19,7 @@ use gannet_demux::Classify;
 use gannet_demux::reuseport::Reuseport;
 use gannet_demux::umem::Umem;
 use gannet_proto::frame::{Frame, FramePool};
-use gannet_proto::machine::{Peer, Port};
+use gannet_proto::machine::{Peer, Port, StreamState};
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::{Category, Level, TraceSink};
@@ -64,6 +66,7 @@ pub(crate) struct Endpoint {
 pub(crate) enum Kind {
     Udp(Udp),
     Tun { tun: Tun, peer: Peer, record: Option<InterfaceId> },
+    Tcp(Box<Tcp>),
 }
 
 impl Endpoint {
@@ -71,10 +74,12 @@ impl Endpoint {
         matches!(self.kind, Kind::Udp(_))
     }
 
-    fn fd(&self) -> RawFd {
+    /// `None` for a stream without a connection.
+    fn fd(&self) -> Option<RawFd> {
         match &self.kind {
-            Kind::Udp(udp) => udp.socket.as_raw_fd(),
-            Kind::Tun { tun, .. } => tun.as_raw_fd(),
+            Kind::Udp(udp) => Some(udp.socket.as_raw_fd()),
+            Kind::Tun { tun, .. } => Some(tun.as_raw_fd()),
+            Kind::Tcp(tcp) => tcp.fd(),
         }
     }
 }
@@ -118,6 +123,10 @@ pub(crate) struct Io {
     pub(crate) tables_changed: bool,
     pub(crate) busy: Busy,
     pub(crate) load: Load,
+    /// What has happened to streams and was not told yet.
+    pub(crate) streams: Vec<(Owner, StreamState)>,
+    /// When the first stream wants to connect.
+    pub(crate) reconnect_at: Option<Instant>,
     bindings: Vec<Vec<Binding>>,
     /// Endpoints that have `readable` set.
     readable: VecDeque<usize>,
@@ -172,6 +181,8 @@ impl Io {
             stop: false,
             hangup: false,
             endpoints: Vec::new(),
+            streams: Vec::new(),
+            reconnect_at: None,
             bindings: Vec::new(),
             readable: VecDeque::with_capacity(64),
             unsent: Vec::with_capacity(64),
@@ -230,7 +241,7 @@ impl Io {
     pub(crate) fn udp_at(&mut self, index: usize) -> Option<&mut Udp> {
         match &mut self.endpoints.get_mut(index)?.as_mut()?.kind {
             Kind::Udp(udp) => Some(udp),
-            Kind::Tun { .. } => None,
+            Kind::Tun { .. } | Kind::Tcp(_) => None,
         }
     }
 
@@ -301,7 +312,7 @@ impl Io {
         let index = self.endpoint_of(machine, port, peer)?;
         match &self.endpoints.get(index)?.as_ref()?.kind {
             Kind::Tun { tun, .. } => Some(tun),
-            Kind::Udp(_) => None,
+            Kind::Udp(_) | Kind::Tcp(_) => None,
         }
     }
 
@@ -313,7 +324,9 @@ impl Io {
         let index = self.endpoints.iter().position(Option::is_none).unwrap_or(self.endpoints.len());
         let endpoint = Endpoint { owner, kind, readable: false };
         let token = Token(ENDPOINT_TOKENS + index);
-        self.registry.register(&mut SourceFd(&endpoint.fd()), token, Interest::READABLE)?;
+        if let Some(fd) = endpoint.fd() {
+            self.registry.register(&mut SourceFd(&fd), token, Interest::READABLE)?;
+        }
         match self.endpoints.get_mut(index) {
             Some(slot) => *slot = Some(endpoint),
             None => self.endpoints.push(Some(endpoint)),
@@ -325,9 +338,10 @@ impl Io {
     }
 
     fn remove(&mut self, index: usize) {
-        if let Some(endpoint) = self.endpoints.get_mut(index).and_then(Option::take) {
+        let endpoint = self.endpoints.get_mut(index).and_then(Option::take);
+        if let Some(fd) = endpoint.as_ref().and_then(Endpoint::fd) {
             // Closing takes it off the poll too; an error here changes nothing.
-            let _ = self.registry.deregister(&mut SourceFd(&endpoint.fd()));
+            let _ = self.registry.deregister(&mut SourceFd(&fd));
         }
         self.readable.retain(|other| *other != index);
         self.unsent.retain(|other| *other != index);

@@ -30,11 +30,13 @@ impl Io {
             endpoint.readable = true;
             self.readable.push_back(index);
         }
-        if let (true, Kind::Udp(udp)) = (writable, &mut endpoint.kind)
-            && udp.queue.blocked
-        {
-            udp.queue.blocked = false;
-            self.watch(index, Interest::READABLE);
+        match &mut endpoint.kind {
+            Kind::Udp(udp) if writable && udp.queue.blocked => {
+                udp.queue.blocked = false;
+                self.watch(index, Interest::READABLE);
+            }
+            Kind::Tcp(_) if writable => self.stream_writable(index),
+            Kind::Udp(_) | Kind::Tun { .. } | Kind::Tcp(_) => {}
         }
     }
 
@@ -42,7 +44,7 @@ impl Io {
     /// else every datagram that has left would wake the loop.
     pub(super) fn watch(&mut self, index: usize, interest: Interest) {
         let Some(Some(endpoint)) = self.endpoints.get(index) else { return };
-        let fd = endpoint.fd();
+        let Some(fd) = endpoint.fd() else { return };
         let token = Token(ENDPOINT_TOKENS + index);
         if let Err(error) = self.registry.reregister(&mut SourceFd(&fd), token, interest) {
             self.note(Level::Error, format_args!("endpoint {index} cannot be polled: {error}"));
@@ -202,7 +204,8 @@ impl Io {
         match self.endpoints.get(index) {
             Some(Some(Endpoint { kind: Kind::Udp(_), .. })) => self.receive_udp(index),
             Some(Some(Endpoint { kind: Kind::Tun { .. }, .. })) => self.receive_tun(index),
-            _ => false,
+            Some(Some(Endpoint { kind: Kind::Tcp(_), .. })) => self.receive_stream(index),
+            Some(None) | None => false,
         }
     }
 

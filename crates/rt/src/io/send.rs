@@ -71,6 +71,7 @@ impl Io {
                     }
                 }
             },
+            (Kind::Tcp(_), _) => self.send_stream(index, &frame),
             (Kind::Udp(_), _) => self.log.dropped(Drop::RtNoEndpoint, None),
         }
     }

@@ -10,7 +10,7 @@
 )]
 
 use gannet_proto::frame::Frame;
-use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port, StreamState};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::TimerKey;
 use gannet_rt::log::LogSink;
@@ -31,6 +31,8 @@ pub enum Order {
     Send(Port, Peer, Vec<u8>),
     /// Wake at these spans from now.
     Wake(Vec<Duration>),
+    /// Give up the connection.
+    Disconnect(Port),
     /// Say `Stopped` and let the loop hear of it.
     Stop,
 }
@@ -42,6 +44,8 @@ pub enum Told {
     Got(Port, Peer, Vec<u8>),
     /// A wake-up that was due at the first instant and came at the second.
     Woken(TimerKey, Instant, Instant),
+    /// A stream was connected or lost.
+    Stream(Port, StreamState),
     /// The end.
     Stopped,
 }
@@ -85,6 +89,7 @@ impl Machine for Relay {
                     }
                 }
                 Input::Classified { .. } => {}
+                Input::Stream { port, state } => self.out.push(Output::Event(Told::Stream(port, state))),
                 Input::Timeout(key) => {
                     let due = self.due[key.slot as usize];
                     self.out.push(Output::Event(Told::Woken(key, due, cx.now)));
@@ -100,6 +105,7 @@ impl Machine for Relay {
                         cx.timers.wake(key, cx.now + span);
                     }
                 }
+                Input::Command(Order::Disconnect(port)) => self.out.push(Output::Disconnect(port)),
                 Input::Command(Order::Stop) => self.out.push(Output::Event(Told::Stopped)),
             }
         }

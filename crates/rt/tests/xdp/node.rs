@@ -136,6 +136,7 @@ impl Machine for Forward {
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
         while let Some(input) = inputs.pop() {
             match input {
+                Input::Stream { .. } => {}
                 Input::Classified { name, frame, .. } => {
                     self.classified += 1;
                     self.allocations.1 = allocations();

@@ -63,7 +63,7 @@ impl Net {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Transmit { port, peer, frame } => sent.push((port, peer, frame.to_vec())),
-                Output::Classify(_) => {}
+                Output::Classify(_) | Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),
             }
         }

@@ -88,7 +88,7 @@ impl Bench {
         self.ms.poll_output(&mut self.around.context(), &mut outputs);
         while let Some(output) = outputs.pop() {
             match output {
-                Output::Classify(_) => {}
+                Output::Classify(_) | Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push_back(event),
                 Output::Transmit { port: TUN, peer: Peer::Slot(index), frame } => {
                     self.tun.push((index, frame.to_vec()));

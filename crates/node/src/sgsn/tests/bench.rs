@@ -234,6 +234,7 @@ impl Bench {
         while let Some(output) = outputs.pop() {
             match output {
                 Output::Classify(change) => self.rules.apply(change).unwrap(),
+                Output::Disconnect(_) => {}
                 Output::Event(event) => self.events.push(event),
                 Output::Transmit { port, peer: Peer::Udp(peer), frame } => {
                     let octets = frame.to_vec();

@@ -1,0 +1,94 @@
+//! Why something at the HLR failed, and what a mobile is told.
+
+use gannet_wire::l3::ie::GmmCause;
+
+/// The GMM cause for an ATTACH REJECT or ROUTING AREA UPDATE REJECT when the HLR refused with `cause`.
+///
+/// GSUP has the causes of 04.08 clause 10.5.5.14 [24.008] itself. Those to which a mobile gives a meaning in a reject
+/// (clauses 4.7.3.1.4 and 4.7.5.1.4) are passed on. An unknown subscriber becomes cause 8, since "IMSI unknown in HLR" is
+/// none of them, and the mobile would try for ever. All others speak of the HLR's trouble with our message, or of
+/// procedures that have nothing to do with it: to the mobile that is a failure of the network.
+#[must_use]
+pub const fn gmm_cause(cause: GmmCause) -> GmmCause {
+    match cause {
+        GmmCause::ImsiUnknownInHlr => GmmCause::GprsAndNonGprsNotAllowed,
+        GmmCause::IllegalMs
+        | GmmCause::IllegalMe
+        | GmmCause::GprsNotAllowed
+        | GmmCause::GprsAndNonGprsNotAllowed
+        | GmmCause::PlmnNotAllowed
+        | GmmCause::LocationAreaNotAllowed
+        | GmmCause::RoamingNotAllowed
+        | GmmCause::GprsNotAllowedInPlmn
+        | GmmCause::NoSuitableCells
+        | GmmCause::Congestion => cause,
+        GmmCause::ImsiUnknownInVlr
+        | GmmCause::ImeiNotAccepted
+        | GmmCause::IdentityUnknown
+        | GmmCause::ImplicitlyDetached
+        | GmmCause::MscNotReachable
+        | GmmCause::NetworkFailure
+        | GmmCause::MacFailure
+        | GmmCause::SynchFailure
+        | GmmCause::GsmAuthenticationUnacceptable
+        | GmmCause::NoPdpContextActivated
+        | GmmCause::RetryInNewCell
+        | GmmCause::SemanticallyIncorrect
+        | GmmCause::InvalidMandatoryInformation
+        | GmmCause::MessageTypeNonExistent
+        | GmmCause::MessageTypeIncompatible
+        | GmmCause::IeNonExistent
+        | GmmCause::ConditionalIeError
+        | GmmCause::MessageIncompatible
+        | GmmCause::ProtocolError
+        | GmmCause::Other(_) => GmmCause::NetworkFailure,
+    }
+}
+
+/// Why a request was not fulfilled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GsupFailure {
+    /// The HLR refused, with this cause.
+    Refused(GmmCause),
+    /// It did not answer within the guard time, though the connection lives.
+    NoAnswer,
+    /// There is no connection, and there was none for some time.
+    LinkDown,
+    /// Too many requests are outstanding.
+    TooMany,
+    /// One of its kind is outstanding for the subscriber, with other parameters.
+    Busy,
+    /// A purge gave way to a new location update.
+    Superseded,
+}
+
+impl GsupFailure {
+    /// What the mobile is told.
+    #[must_use]
+    pub const fn gmm_cause(self) -> GmmCause {
+        match self {
+            Self::Refused(cause) => gmm_cause(cause),
+            Self::TooMany | Self::Busy => GmmCause::Congestion,
+            Self::NoAnswer | Self::LinkDown | Self::Superseded => GmmCause::NetworkFailure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mobile_is_told_only_what_it_understands() {
+        let may_be_told = [3, 6, 7, 8, 11, 12, 13, 14, 15, 17, 22];
+        for code in 0..=255 {
+            let told = gmm_cause(GmmCause::from_code(code)).code();
+            assert!(may_be_told.contains(&told), "{code} became {told}");
+            assert!(told == code || code == 2 || !may_be_told.contains(&code));
+        }
+        assert_eq!(gmm_cause(GmmCause::ImsiUnknownInHlr), GmmCause::GprsAndNonGprsNotAllowed);
+        assert_eq!(GsupFailure::Refused(GmmCause::ProtocolError).gmm_cause(), GmmCause::NetworkFailure);
+        assert_eq!(GsupFailure::TooMany.gmm_cause(), GmmCause::Congestion);
+        assert_eq!(GsupFailure::LinkDown.gmm_cause(), GmmCause::NetworkFailure);
+    }
+}
