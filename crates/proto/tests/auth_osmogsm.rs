@@ -19,6 +19,12 @@ fn octets<const N: usize>(dice: &mut Rng) -> [u8; N] {
     core::array::from_fn(|_| dice.u32().to_be_bytes()[0])
 }
 
+/// Changes one bit.
+fn flip(octets: &mut [u8], dice: &mut Rng) {
+    let bit = usize::from(dice.u32().to_be_bytes()[0]) % (8 * octets.len());
+    octets[bit / 8] ^= 1 << (bit % 8);
+}
+
 fn key(dice: &mut Rng) -> Key128 {
     Key128(octets(dice))
 }
@@ -81,7 +87,7 @@ fn vectors() {
         let new = Sqn::default();
         assert_eq!(ask(&mut peer, new, &vector.autn), [hex(vector.xres.as_slice())]);
         let mut wrong = vector.autn;
-        wrong[dice.below(16) as usize] ^= 1 << dice.below(8);
+        flip(&mut wrong, &mut dice);
         assert_eq!(ask(&mut peer, new, &wrong), ["refused"]);
         let mut card = Usim::new(k, opc);
         assert_eq!(card.answer(&rand, Some(&wrong)).answer, CardAnswer::MacFailure);
@@ -97,7 +103,7 @@ fn resynchronisation() {
         let mut own = auts(&functions, &rand, sqn);
         assert_eq!(peer.ask("auts", &[&opc.0, &k.0, &rand, &own]), [hex(&sqn.octets())]);
         assert_eq!(open_auts(&functions, &rand, &own), Some(sqn));
-        own[dice.below(14) as usize] ^= 1 << dice.below(8);
+        flip(&mut own, &mut dice);
         assert_eq!(peer.ask("auts", &[&opc.0, &k.0, &rand, &own]), ["refused"]);
         assert_eq!(open_auts(&functions, &rand, &own), None);
     }

@@ -54,7 +54,7 @@ impl Centre {
                     Vector::Gsm(Triplet { rand, sres, kc })
                 }
                 None => {
-                    let sqn = centre.sqn.next().unwrap();
+                    let sqn = centre.sqn.advance().unwrap();
                     Vector::Umts(Quintuplet::generate(&functions, rand, sqn, [0x80, 0]))
                 }
             }
@@ -276,7 +276,7 @@ impl Pair {
 }
 
 fn usim() -> Card {
-    Card::Usim(Usim::new(K, OPC))
+    Card::Usim(Box::new(Usim::new(K, OPC)))
 }
 
 #[test]

@@ -48,7 +48,7 @@ proptest! {
         let mut network = SqnCounter::after(Sqn::new(behind.min(sqn.seq() - 1), ind));
         let mut agreed = false;
         for _ in 0..2 {
-            let vector = Quintuplet::generate(&functions, rand, network.next().unwrap(), [0; 2]);
+            let vector = Quintuplet::generate(&functions, rand, network.advance().unwrap(), [0; 2]);
             match card.answer(&rand, Some(&vector.autn)).answer {
                 CardAnswer::Res(res) => {
                     prop_assert_eq!(res, vector.xres);

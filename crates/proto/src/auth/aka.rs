@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn conversions_of_clause_6_8() {
-        let ascending = Key128(core::array::from_fn(|n| n as u8));
+        let ascending = Key128([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]);
         assert_eq!(c2(&Res::from_start(&[1, 2, 3, 4])), [1, 2, 3, 4]);
         assert_eq!(c2(&Res::from_start(&[1, 2, 3, 4, 0x10, 0x20, 0x30, 0x40])), [0x11, 0x22, 0x33, 0x44]);
         assert_eq!(c2(&Res::from_start(&[1, 2, 3, 4, 0x10])), [0x11, 2, 3, 4]);

@@ -152,7 +152,7 @@ impl Sim for Usim {
 }
 
 /// Any card, as a mobile's configuration names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Card {
     /// None.
     #[default]
@@ -160,7 +160,7 @@ pub enum Card {
     /// A GSM card.
     Sim(GsmSim),
     /// A UMTS card.
-    Usim(Usim),
+    Usim(Box<Usim>),
 }
 
 impl Sim for Card {
@@ -210,7 +210,7 @@ mod tests {
     fn keys_of_a_card_are_never_printed() {
         let cards = [
             Card::Sim(GsmSim { algorithm: Comp128::V2, ki: Key128([0xa5; 16]) }),
-            Card::Usim(Usim::new(Key128([0xa5; 16]), Key128([0xa5; 16]))),
+            Card::Usim(Box::new(Usim::new(Key128([0xa5; 16]), Key128([0xa5; 16])))),
         ];
         let mut printed = format!("{cards:?}");
         for mut card in cards {

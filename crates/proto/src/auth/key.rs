@@ -1,7 +1,7 @@
 //! Keys, which are never printed, and the comparison of what must not be guessed octet by octet.
 
 use core::fmt;
-use core::hint::black_box;
+use ctutils::CtEq;
 use serde::{Deserialize, Serialize};
 
 macro_rules! keys {
@@ -28,8 +28,7 @@ keys! {
 /// Are these the same? It takes as long for any two of one length.
 #[must_use]
 pub fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len()
-        && black_box(a.iter().zip(b).fold(0, |differing, (a, b)| black_box(differing | (a ^ b)))) == 0
+    a.ct_eq(b).to_bool()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 const IND_BITS: u32 = 5;
 /// Entries of a card's array, a (annex C.2.2).
 const ENTRIES: usize = 1 << IND_BITS;
+const IND_MASK: u8 = (1 << IND_BITS) - 1;
 /// Bits of SQN.
 const SQN_BITS: u32 = 48;
 /// The largest SEQ.
@@ -22,7 +23,7 @@ impl Sqn {
     /// Of `seq` 43 bits count and of `ind` five.
     #[must_use]
     pub const fn new(seq: u64, ind: u8) -> Self {
-        Self((seq & SEQ_MAX) << IND_BITS | ind as u64 & (ENTRIES as u64 - 1))
+        Self((seq & SEQ_MAX) << IND_BITS | (ind & IND_MASK) as u64)
     }
 
     /// As in AUTN.
@@ -47,7 +48,8 @@ impl Sqn {
     /// IND.
     #[must_use]
     pub const fn ind(self) -> u8 {
-        (self.0 & (ENTRIES as u64 - 1)) as u8
+        let [.., last] = self.0.to_be_bytes();
+        last & IND_MASK
     }
 }
 
@@ -63,7 +65,7 @@ impl SqnCounter {
     }
 
     /// The next SQN. `None` where SEQ is used up: the subscriber needs a new key.
-    pub fn next(&mut self) -> Option<Sqn> {
+    pub fn advance(&mut self) -> Option<Sqn> {
         let seq = Some(self.0.seq() + 1).filter(|seq| *seq <= SEQ_MAX)?;
         self.0 = Sqn::new(seq, self.0.ind().wrapping_add(1));
         Some(self.0)
@@ -73,7 +75,7 @@ impl SqnCounter {
     /// case, and goes there otherwise (clause 6.3.5).
     pub fn resynchronise(&mut self, card: Sqn) {
         let ahead = self.0.seq().checked_sub(card.seq());
-        if !ahead.is_some_and(|ahead| ahead < DELTA) {
+        if ahead.is_none_or(|ahead| ahead >= DELTA) {
             self.0 = card;
         }
     }
@@ -142,14 +144,14 @@ mod tests {
     #[test]
     fn a_counter_goes_on_behind_the_card() {
         let mut network = SqnCounter::after(Sqn::new(3, 31));
-        assert_eq!(network.next(), Some(Sqn::new(4, 0)));
+        assert_eq!(network.advance(), Some(Sqn::new(4, 0)));
         network.resynchronise(Sqn::new(100, 7));
-        assert_eq!(network.next(), Some(Sqn::new(101, 8)), "the card is ahead");
+        assert_eq!(network.advance(), Some(Sqn::new(101, 8)), "the card is ahead");
         network.resynchronise(Sqn::new(50, 7));
-        assert_eq!(network.next(), Some(Sqn::new(102, 9)), "what comes next is fresh already");
+        assert_eq!(network.advance(), Some(Sqn::new(102, 9)), "what comes next is fresh already");
         let mut far = SqnCounter::after(Sqn::new(DELTA + 50, 0));
         far.resynchronise(Sqn::new(50, 3));
-        assert_eq!(far.next(), Some(Sqn::new(51, 4)), "too far ahead for the card");
-        assert_eq!(SqnCounter::after(Sqn::new(SEQ_MAX, 0)).next(), None);
+        assert_eq!(far.advance(), Some(Sqn::new(51, 4)), "too far ahead for the card");
+        assert_eq!(SqnCounter::after(Sqn::new(SEQ_MAX, 0)).advance(), None);
     }
 }
