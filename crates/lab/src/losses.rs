@@ -44,7 +44,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::LlcUnexpected | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
         | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
         | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::GmmMalformed | D::GmmUnexpected
-        | D::GmmIgnored | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNoAnswer
+        | D::GmmIgnored | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNotGenuine
+        | D::GmmNoAnswer
         | D::GmmStatusReceived | D::GmmNotAttached | D::GmmUnreachable | D::GmmPagingFailed
         | D::GmmImplicitDetach | D::SmMalformed | D::SmUnexpected | D::SmUnknownTi | D::SmIgnored
         | D::SmRepeated | D::SmReplaced | D::SmRejected | D::SmNoAnswer | D::SmStatusReceived

@@ -148,6 +148,7 @@ drops! {
     GmmIgnored: "gmm_ignored", "04.08 clause 4.7", "a GMM request or answer gave way to a procedure in progress";
     GmmRejected: "gmm_rejected", "04.08 clauses 4.7.3.1.4 and 4.7.5.1.4", "an attach or a routing area update was rejected";
     GmmAuthenticationFailed: "gmm_authentication_failed", "04.08 clause 4.7.7.5", "a mobile could not be authenticated";
+    GmmNotGenuine: "gmm_not_genuine", "04.08 clause 4.7.7.6.1", "a network failed to prove to a mobile that it is genuine";
     GmmNoAnswer: "gmm_no_answer", "04.08 clause 11.2.2", "a GMM procedure ended since no answer came after the last try";
     GmmStatusReceived: "gmm_status_received", "04.08 clause 4.7.10", "the other end could not do anything with a GMM message";
     GmmNotAttached: "gmm_not_attached", "03.60 clause 6.1", "a frame came from or was to be sent to a mobile that is not attached";

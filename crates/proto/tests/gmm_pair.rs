@@ -128,7 +128,9 @@ impl Pair {
                     assert!(self.tllis.contains(&old), "{old} was never assigned");
                     self.tllis.retain(|tlli| *tlli != old);
                 }
-                GmmMsAction::AskSim { .. } => panic!("nobody is challenged"),
+                GmmMsAction::AskSim { .. } | GmmMsAction::Authenticated { .. } | GmmMsAction::BarCell(_) => {
+                    panic!("nobody is challenged")
+                }
                 GmmMsAction::Registered
                 | GmmMsAction::Updated
                 | GmmMsAction::Deregistered { .. }
@@ -210,9 +212,9 @@ impl Pair {
                     let signature = Some(PTmsiSignature(self.dice.u32() & 0x00ff_ffff));
                     Some(GmmEvent::PtmsiAllocated(Some(TemporaryIdentity::new(ptmsi, signature))))
                 }
-                GmmAction::AskAuth { imsi, question } => match self.auth.request(imsi, question) {
+                GmmAction::AskAuth { imsi, question, ticket } => match self.auth.request(imsi, question) {
                     AuthDecision::Pending => None,
-                    decision => Some(GmmEvent::AuthAnswer(decision)),
+                    decision => Some(GmmEvent::AuthAnswer { ticket, decision }),
                 },
                 GmmAction::IdentityIsKnown { imsi } => {
                     replaced = self
@@ -234,6 +236,7 @@ impl Pair {
                 | GmmAction::UnassignTlli { .. }
                 | GmmAction::FreePtmsi(_)
                 | GmmAction::RadioAccessCapability(_)
+                | GmmAction::Authenticated
                 | GmmAction::Registered
                 | GmmAction::CellChanged { .. }
                 | GmmAction::MmStateChanged(_)

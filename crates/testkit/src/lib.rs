@@ -8,6 +8,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
 pub mod netns;
+pub mod osmogsm;
 pub mod tshark;
 
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use super::directory::Names;
 use super::mobile::{Mobile, Suspension};
 use super::{Failure, Ms, MsEvent, Procedure, owner};
+use gannet_proto::auth::{NoSim, Sim};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy};
@@ -94,11 +95,18 @@ impl Ms {
             }
             GmmMsAction::UnassignTlli { old } => self.unassign_tlli(index, old),
             GmmMsAction::SendCellUpdate => self.cell_update(cx, index),
-            // The card has no key: it cannot answer a challenge.
-            GmmMsAction::AskSim { rand: _ } => {
+            // A mobile here has no card that could answer a challenge.
+            GmmMsAction::AskSim { rand, autn } => {
+                let answer = GmmMsEvent::SimAnswer(NoSim.answer(&rand, autn.as_ref()).answer);
                 if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-                    mobile.gmm.handle(cx, &self.config.gmm, GmmMsEvent::SimAnswer(None), actions);
+                    mobile.gmm.handle(cx, &self.config.gmm, answer, actions);
                 }
+            }
+            // LLC has no cipher to be assigned.
+            GmmMsAction::Authenticated { algorithm: _ } => {}
+            // Who selects the cells decides what follows; GMM has counted it.
+            GmmMsAction::BarCell(cell) => {
+                cx.log(Category::Mm, Level::Notice, format_args!("mobile {index} bars its cell {}", cell.ci));
             }
             GmmMsAction::Registered => self.registered(index),
             GmmMsAction::Deregistered { cause } => self.deregistered(index, cause),

@@ -98,10 +98,12 @@ impl Sgsn {
                 self.answer(cx, slot, GmmEvent::PtmsiAllocated(identity), actions);
             }
             GmmAction::FreePtmsi(ptmsi) => self.forget_ptmsi(ptmsi, slot),
-            GmmAction::AskAuth { imsi, question } => {
+            GmmAction::AskAuth { imsi, question, ticket } => {
                 let decision = self.auth.request(imsi, question);
-                self.answer(cx, slot, GmmEvent::AuthAnswer(decision), actions);
+                self.answer(cx, slot, GmmEvent::AuthAnswer { ticket, decision }, actions);
             }
+            // The policies there are challenge nobody.
+            GmmAction::Authenticated => {}
             GmmAction::IdentityIsKnown { imsi } => {
                 if let Some(former) = self.directory.name_imsi(imsi, slot) {
                     self.delete_mobile(cx, former);

@@ -78,6 +78,8 @@ impl GmmMsContext {
             }
         }
         self.rai = Some(accept.rai);
+        // RAND and RES are not needed any more (clause 4.7.7.2).
+        self.deadlines.clear(GmmMsTimer::Challenge as usize);
         self.accepted(accept.periodic_ra_update_timer, accept.negotiated_ready_timer, accept.t3302);
         if let Some(network) = accept.pdp_context_status {
             self.delete_pdp_contexts(without(self.active_nsapis, network), out);

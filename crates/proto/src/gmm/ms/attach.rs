@@ -5,7 +5,7 @@ use super::{GmmMsAction, GmmMsConfig};
 use crate::machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::AttachRequest;
-use gannet_wire::l3::ie::{AttachKind, AttachType, Cksn, MobileIdentity};
+use gannet_wire::l3::ie::{AttachKind, AttachType, MobileIdentity};
 
 impl GmmMsContext {
     /// Someone wants the mobile attached.
@@ -75,7 +75,7 @@ impl GmmMsContext {
         let request = AttachRequest {
             ms_network_capability: cfg.network_capability,
             attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-            cksn: Cksn::NO_KEY,
+            cksn: self.cksn,
             drx: cfg.drx,
             identity: match self.identity {
                 Some(identity) => MobileIdentity::PTmsi(identity.ptmsi),

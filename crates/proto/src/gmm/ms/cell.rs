@@ -178,6 +178,9 @@ impl GmmMsContext {
                 | GmmMsState::DeregisteredInitiated
                 | GmmMsState::RoutingAreaUpdatingInitiated => {}
             },
+            // RAND and RES are not kept any longer.
+            (GmmMsTimer::Challenge, _) => {}
+            (GmmMsTimer::MacFailure | GmmMsTimer::SynchFailure, _) => self.not_genuine(cx, cfg, out),
             // Stopped when this state was entered.
             (GmmMsTimer::Ready, MmState::Idle | MmState::Standby)
             | (GmmMsTimer::Periodic, MmState::Idle | MmState::Ready) => {}

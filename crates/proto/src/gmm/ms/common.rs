@@ -1,16 +1,15 @@
-//! The common procedures of the mobile: identification (clause 4.7.8), authentication (clause 4.7.7), P-TMSI
-//! reallocation (clause 4.7.6).
+//! The common procedures of the mobile: identification (clause 4.7.8) and P-TMSI reallocation (clause 4.7.6).
+//! Authentication (clause 4.7.7) stands by itself.
 
 use super::GmmMsAction;
-use super::context::{GmmMsContext, GmmMsState, Service};
+use super::context::{GmmMsContext, GmmMsState};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::{
-    AuthenticationFailure, AuthenticationRequest, AuthenticationResponse, IdentityRequest, IdentityResponse,
-    PTmsiReallocationCommand, PTmsiReallocationComplete,
+    IdentityRequest, IdentityResponse, PTmsiReallocationCommand, PTmsiReallocationComplete,
 };
-use gannet_wire::l3::ie::{AcReference, AuthParameterResponse, GmmCause, IdentityType, MobileIdentity};
+use gannet_wire::l3::ie::{GmmCause, IdentityType, MobileIdentity};
 
 impl GmmMsContext {
     /// IDENTITY REQUEST (clause 4.7.8.2): answered whenever there is a link. What the mobile does not have it says so.
@@ -36,83 +35,6 @@ impl GmmMsContext {
             IdentityType::Tmsi => self.ptmsi().map_or(MobileIdentity::None, MobileIdentity::PTmsi),
         };
         self.send(cx, IdentityResponse { identity }.into(), out);
-    }
-
-    /// AUTHENTICATION AND CIPHERING REQUEST (clause 4.7.7.2): the card answers a challenge; without a challenge the
-    /// request only sets the cipher.
-    pub(super) fn authentication(
-        &mut self,
-        cx: &mut Context<'_>,
-        request: &AuthenticationRequest,
-        out: &mut Batch<GmmMsAction>,
-    ) {
-        match self.state {
-            GmmMsState::RegisteredInitiated
-            | GmmMsState::Registered
-            | GmmMsState::DeregisteredInitiated
-            | GmmMsState::RoutingAreaUpdatingInitiated => {}
-            GmmMsState::Null | GmmMsState::Deregistered => {
-                return self.unexpected(cx, "AUTHENTICATION AND CIPHERING REQUEST", out);
-            }
-        }
-        self.reference = request.reference.0;
-        match request.rand {
-            Some(rand) => out.push(GmmMsAction::AskSim { rand: rand.0 }),
-            None => self.authentication_response(cx, None, out),
-        }
-    }
-
-    /// The card has answered. Without an answer the mobile can't go on: GSM authentication unacceptable
-    /// (clause 4.7.7.6 g).
-    pub(super) fn sim_answer(
-        &mut self,
-        cx: &mut Context<'_>,
-        sres: Option<[u8; 4]>,
-        out: &mut Batch<GmmMsAction>,
-    ) {
-        if self.tlli == Tlli::UNASSIGNED {
-            return self.ignored(cx, "the card's answer");
-        }
-        match sres {
-            Some(sres) => self.authentication_response(cx, Some(sres), out),
-            None => {
-                let cause = GmmCause::GsmAuthenticationUnacceptable;
-                self.send(cx, AuthenticationFailure { cause, auts: None }.into(), out);
-            }
-        }
-    }
-
-    fn authentication_response(
-        &mut self,
-        cx: &Context<'_>,
-        sres: Option<[u8; 4]>,
-        out: &mut Batch<GmmMsAction>,
-    ) {
-        let response = AuthenticationResponse {
-            reference: AcReference(self.reference),
-            response: sres.map(AuthParameterResponse),
-            imeisv: None,
-            extended_response: None,
-        };
-        self.send(cx, response.into(), out);
-    }
-
-    /// AUTHENTICATION AND CIPHERING REJECT (clause 4.7.7.5): the card is invalid until the mobile is switched off.
-    pub(super) fn authentication_reject(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmMsAction>) {
-        match self.state {
-            GmmMsState::RegisteredInitiated
-            | GmmMsState::Registered
-            | GmmMsState::DeregisteredInitiated
-            | GmmMsState::RoutingAreaUpdatingInitiated => {
-                cx.drop(Drop::GmmAuthenticationFailed, Some(self.imsi));
-                self.forget_identity();
-                self.wants_attach = false;
-                self.deregister(Service::NoImsi, None, out);
-            }
-            GmmMsState::Null | GmmMsState::Deregistered => {
-                self.unexpected(cx, "AUTHENTICATION AND CIPHERING REJECT", out);
-            }
-        }
     }
 
     /// P-TMSI REALLOCATION COMMAND (clause 4.7.6.2). It gives way to a request of the mobile that is under way

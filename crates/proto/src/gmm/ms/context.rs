@@ -1,6 +1,7 @@
 //! The state of one mobile, and the steps that every procedure shares.
 
 use super::GmmMsAction;
+use crate::auth::Res;
 use crate::drops::Drop;
 use crate::gmm::{MmState, NSAPIS, T3302_DEFAULT, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity, span};
 use crate::machine::{Batch, Context};
@@ -8,7 +9,7 @@ use crate::timers::Deadlines;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{CellId, Imei, Imsi, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
-use gannet_wire::l3::ie::{GmmCause, GprsTimer, PTmsiSignature, PdpContextStatus};
+use gannet_wire::l3::ie::{Cksn, GmmCause, GprsTimer, PTmsiSignature, PdpContextStatus};
 use serde::{Deserialize, Serialize};
 
 /// The GMM states of the mobile (clause 4.1.3.1.1).
@@ -54,11 +55,25 @@ pub enum GmmMsTimer {
     Periodic,
     /// T3314: READY becomes STANDBY.
     Ready,
+    /// T3316: RAND and RES of the last UMTS challenge are kept (clause 4.7.7.2).
+    Challenge,
+    /// T3318: after MAC failure and GSM authentication unacceptable (clause 4.7.7.6 f).
+    MacFailure,
+    /// T3320: after synch failure (clause 4.7.7.6 g).
+    SynchFailure,
 }
 
 impl GmmMsTimer {
     /// All, in the order of their index.
-    pub const ALL: [Self; 4] = [Self::Procedure, Self::Retry, Self::Periodic, Self::Ready];
+    pub const ALL: [Self; 7] = [
+        Self::Procedure,
+        Self::Retry,
+        Self::Periodic,
+        Self::Ready,
+        Self::Challenge,
+        Self::MacFailure,
+        Self::SynchFailure,
+    ];
 
     /// The name of an index.
     #[must_use]
@@ -75,11 +90,32 @@ pub(super) enum Forbidden {
     LocationArea(Plmn, u16),
 }
 
+/// The authentication in progress (clause 4.7.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Authentication {
+    /// RAND of the last challenge.
+    pub rand: [u8; 16],
+    /// What the card answered to it; valid while T3316 runs.
+    pub res: Res,
+    /// The card is busy with it.
+    pub asked: bool,
+    /// The A&C reference number of the last request.
+    pub reference: u8,
+    /// CKSN of the last challenge.
+    pub cksn: u8,
+    /// The cipher of the last request.
+    pub algorithm: u8,
+    /// Failures one after the other, each while T3318 or T3320 of the one before ran.
+    pub failures: u8,
+    /// T3310, T3321 or T3330 was stopped by a failure.
+    pub stopped: bool,
+}
+
 /// One mobile. Plain data; addressed and woken by its node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GmmMsContext {
     /// The timers; the node calls [`Deadlines::arm`] after each event.
-    pub deadlines: Deadlines<4>,
+    pub deadlines: Deadlines<7>,
     /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
     pub active_nsapis: PdpContextStatus,
     pub(super) imsi: Imsi,
@@ -103,8 +139,9 @@ pub struct GmmMsContext {
     pub(super) t3302: GprsTimer,
     pub(super) t3312: GprsTimer,
     pub(super) t3314: GprsTimer,
-    /// The A&C reference number of the challenge that the card is busy with.
-    pub(super) reference: u8,
+    /// The number of the key that mobile and network have.
+    pub(super) cksn: Cksn,
+    pub(super) auth: Authentication,
     /// Attach as soon as that can be done.
     pub(super) wants_attach: bool,
     /// Detach as soon as the routing area update is over (clause 4.7.4.1.4).
@@ -136,7 +173,8 @@ impl GmmMsContext {
             t3302: T3302_DEFAULT,
             t3312: T3312_DEFAULT,
             t3314: T3314_DEFAULT,
-            reference: 0,
+            cksn: Cksn::NO_KEY,
+            auth: Authentication::default(),
             wants_attach: false,
             wants_detach: false,
             periodic: false,
@@ -299,8 +337,15 @@ impl GmmMsContext {
         }
     }
 
-    /// Deletes P-TMSI, P-TMSI signature and RAI.
+    /// The number of the key that the mobile has, where it has one.
+    #[must_use]
+    pub fn key_number(&self) -> Option<u8> {
+        (self.cksn != Cksn::NO_KEY).then_some(self.cksn.0)
+    }
+
+    /// Deletes P-TMSI, P-TMSI signature, RAI and ciphering key sequence number.
     pub(super) fn forget_identity(&mut self) {
+        self.cksn = Cksn::NO_KEY;
         self.identity = None;
         self.rai = None;
     }

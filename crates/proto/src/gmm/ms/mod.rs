@@ -8,6 +8,7 @@
 
 mod accept;
 mod attach;
+mod authentication;
 mod cell;
 mod common;
 mod context;
@@ -21,6 +22,7 @@ mod tests;
 pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 
 use super::MmState;
+use crate::auth::CardAnswer;
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::Duration;
@@ -50,6 +52,12 @@ pub struct GmmMsConfig {
     pub tries: u8,
     /// T3311, from one attempt to the next.
     pub t3311: Duration,
+    /// T3316: how long RAND and RES are kept (clause 4.7.7.2).
+    pub t3316: Duration,
+    /// T3318: the time for a genuine network to mend a MAC failure (clause 4.7.7.6 f).
+    pub t3318: Duration,
+    /// T3320: the same for a synch failure (clause 4.7.7.6 g).
+    pub t3320: Duration,
     /// Attempts until T3302 is used instead of T3311.
     pub attempts: u8,
 }
@@ -66,6 +74,9 @@ impl Default for GmmMsConfig {
             retry: Duration::from_secs(15),
             tries: 5,
             t3311: Duration::from_secs(15),
+            t3316: Duration::from_secs(30),
+            t3318: Duration::from_secs(20),
+            t3320: Duration::from_secs(15),
             attempts: 5,
         }
     }
@@ -111,8 +122,9 @@ pub enum GmmMsEvent {
     Paged(PagedBy),
     /// LLC gave up (clause 4.7.1.1).
     LowerLayerFailure,
-    /// The answer to [`GmmMsAction::AskSim`]: SRES, or nothing where there is no card that could answer.
-    SimAnswer(Option<[u8; 4]>),
+    /// The card's answer to [`GmmMsAction::AskSim`]. Its keys are for the node to keep until
+    /// [`GmmMsAction::Authenticated`].
+    SimAnswer(CardAnswer),
 }
 
 /// What the mobile's node is to do.
@@ -140,11 +152,21 @@ pub enum GmmMsAction {
     /// Send any LLC frame, an empty UI frame for example: it tells the network the cell, and answers paging
     /// (03.60 clause 6.9.1.1 [23.060]; clause 4.7.9.1.1).
     SendCellUpdate,
-    /// Have the card compute SRES and answer with [`GmmMsEvent::SimAnswer`].
+    /// Have the card answer with [`GmmMsEvent::SimAnswer`].
     AskSim {
         /// RAND.
         rand: [u8; 16],
+        /// AUTN of a UMTS challenge.
+        autn: Option<[u8; 16]>,
     },
+    /// The response has been sent: LLGMM-ASSIGN with this algorithm and with the key that the card gave for the last
+    /// challenge (clause 4.7.7.2; 04.64 clause 7.2.1.1 [44.064]).
+    Authenticated {
+        /// 0 none, 1 GEA/1 and so on.
+        algorithm: u8,
+    },
+    /// The network is not genuine: this cell is barred for the mobile (clause 4.7.7.6.1).
+    BarCell(CellId),
     /// The mobile is attached.
     Registered,
     /// The mobile is not attached any more, or was not accepted.
@@ -189,7 +211,7 @@ impl GmmMsContext {
             GmmMsEvent::LlcFrameSent => self.frame_sent(cx, out),
             GmmMsEvent::Paged(by) => self.paged(cx, cfg, by, out),
             GmmMsEvent::LowerLayerFailure => self.lower_layer_failure(cx, cfg, out),
-            GmmMsEvent::SimAnswer(sres) => self.sim_answer(cx, sres, out),
+            GmmMsEvent::SimAnswer(answer) => self.sim_answer(cx, cfg, answer, out),
         }
     }
 
@@ -219,7 +241,7 @@ impl GmmMsContext {
             GmmMessage::RauAccept(accept) => self.update_accept(cx, cfg, &accept, out),
             GmmMessage::RauReject(reject) => self.update_reject(cx, cfg, reject.cause, reject.t3302, out),
             GmmMessage::PTmsiReallocationCommand(command) => self.reallocation(cx, &command, out),
-            GmmMessage::AuthenticationRequest(request) => self.authentication(cx, &request, out),
+            GmmMessage::AuthenticationRequest(request) => self.authentication(cx, cfg, &request, out),
             GmmMessage::AuthenticationReject(_) => self.authentication_reject(cx, out),
             GmmMessage::IdentityRequest(request) => self.identity_request(cx, &request, out),
             // Clause 4.7.12: the mobile may use it.

@@ -6,7 +6,7 @@ use crate::gmm::span;
 use crate::machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::RauRequest;
-use gannet_wire::l3::ie::{Cksn, UpdateKind, UpdateType};
+use gannet_wire::l3::ie::{UpdateKind, UpdateType};
 
 impl GmmMsContext {
     /// One attempt to update (clause 4.7.5.1.1), or the wish for one where there is no cell to make it in.
@@ -54,7 +54,7 @@ impl GmmMsContext {
         let kind = if self.periodic { UpdateKind::Periodic } else { UpdateKind::Ra };
         let request = RauRequest {
             update_type: UpdateType { kind, follow_on: false },
-            cksn: Cksn::NO_KEY,
+            cksn: self.cksn,
             old_rai: self.rai.unwrap_or(here),
             ms_radio_access_capability: cfg.radio_access_capability.clone(),
             old_ptmsi_signature: self.identity.and_then(|identity| identity.signature()),

@@ -1,9 +1,8 @@
 //! GPRS attach (clause 4.7.3), and the steps from a known subscriber to an accepted one that the routing area update
 //! shares with it.
 
-use super::context::{GmmState, Procedure, Waiting};
+use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::auth::{AuthDecision, AuthQuestion};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
@@ -76,6 +75,9 @@ impl GmmContext {
         self.pause(Waiting::Nothing);
         self.drx = request.drx;
         self.capability = request.ms_network_capability;
+        self.cksn = request.cksn;
+        let named = matches!(request.identity, MobileIdentity::Imsi(_));
+        self.auth = Authentication { named, ..Authentication::default() };
         self.negotiate_ready(cfg, request.requested_ready_timer);
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         match (request.identity, self.imsi) {
@@ -131,53 +133,7 @@ impl GmmContext {
             self.imsi = Some(imsi);
         }
         out.push(GmmAction::IdentityIsKnown { imsi });
-        self.pause(Waiting::AuthService);
-        out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
-    }
-
-    /// The authentication service has answered.
-    pub(super) fn auth_answer(
-        &mut self,
-        cx: &mut Context<'_>,
-        cfg: &GmmConfig,
-        decision: AuthDecision,
-        out: &mut Batch<GmmAction>,
-    ) {
-        match (self.waiting, decision) {
-            (Waiting::AuthService, AuthDecision::Accept) => self.authenticated(cx, cfg, out),
-            (Waiting::AuthService, AuthDecision::Reject(cause)) => self.reject(cx, cause, out),
-            (Waiting::AuthService | Waiting::Authentication, AuthDecision::Challenge(challenge)) => {
-                self.challenge(cx, cfg, &challenge, out);
-            }
-            (Waiting::AuthService, AuthDecision::Mismatch) => self.authentication_rejected(cx, out),
-            (_, AuthDecision::Pending) => {}
-            // The mobile began anew, or detached, while the service was busy: its answer comes too late.
-            (
-                Waiting::Nothing
-                | Waiting::Ptmsi
-                | Waiting::IdentityImsi
-                | Waiting::IdentityImei
-                | Waiting::Authentication
-                | Waiting::AttachComplete
-                | Waiting::UpdateComplete
-                | Waiting::ReallocationComplete
-                | Waiting::DetachAccept
-                | Waiting::NewPtmsi,
-                AuthDecision::Accept | AuthDecision::Reject(_) | AuthDecision::Mismatch,
-            )
-            | (
-                Waiting::Nothing
-                | Waiting::Ptmsi
-                | Waiting::IdentityImsi
-                | Waiting::IdentityImei
-                | Waiting::AttachComplete
-                | Waiting::UpdateComplete
-                | Waiting::ReallocationComplete
-                | Waiting::DetachAccept
-                | Waiting::NewPtmsi,
-                AuthDecision::Challenge(_),
-            ) => self.ignored(cx, "an answer of the authentication service"),
-        }
+        self.ask_subscriber(imsi, out);
     }
 
     /// The mobile may be served: its IMEI where that is asked for, then a P-TMSI, then the ACCEPT.

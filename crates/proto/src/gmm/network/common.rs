@@ -1,23 +1,17 @@
-//! The common procedures: identification (clause 4.7.8), authentication (clause 4.7.7), P-TMSI reallocation
-//! (clause 4.7.6), and what all procedures do when an answer does not come.
+//! The common procedures: identification (clause 4.7.8), P-TMSI reallocation (clause 4.7.6), and what all procedures do
+//! when an answer does not come. Authentication (clause 4.7.7) stands by itself.
 
-use super::context::{GmmState, GmmTimer, Procedure, Waiting};
+use super::context::{Authentication, GmmState, GmmTimer, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::auth::{AuthQuestion, Challenge};
+use crate::auth::AuthQuestion;
 use crate::drops::Drop;
 use crate::gmm::TemporaryIdentity;
 use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::id::Tlli;
-use gannet_wire::l3::gmm::{
-    self, AuthenticationReject, AuthenticationRequest, AuthenticationResponse, IdentityRequest,
-    IdentityResponse, PTmsiReallocationCommand,
-};
-use gannet_wire::l3::ie::{
-    AcReference, CipheringAlgorithm, Cksn, ForceToStandby, GmmCause, IdentityType, ImeisvRequest,
-    MobileIdentity, Rand,
-};
+use gannet_wire::l3::gmm::{self, IdentityRequest, IdentityResponse, PTmsiReallocationCommand};
+use gannet_wire::l3::ie::{ForceToStandby, GmmCause, IdentityType, MobileIdentity};
 
 impl GmmContext {
     /// IDENTITY REQUEST (clause 4.7.8.1).
@@ -52,8 +46,13 @@ impl GmmContext {
                 (Procedure::Update, Some(known)) if known != *imsi => {
                     self.refuse_update(cx, GmmCause::IdentityUnknown, out);
                 }
+                // The P-TMSI was not to blame for the authentication that failed (clauses 4.7.7.5 and 4.7.7.6 f).
+                (_, Some(known)) if known == *imsi && self.auth.doubted => {
+                    self.authentication_rejected(cx, out);
+                }
                 (Procedure::Attach | Procedure::Update | Procedure::None, _) => {
-                    self.identified(cx, *imsi, out)
+                    self.auth = Authentication { named: true, ..Authentication::default() };
+                    self.identified(cx, *imsi, out);
                 }
             },
             (Waiting::IdentityImei, MobileIdentity::Imei(imei) | MobileIdentity::Imeisv(imei)) => {
@@ -79,84 +78,6 @@ impl GmmContext {
                 _,
             ) => self.unexpected(cx, "IDENTITY RESPONSE", out),
         }
-    }
-
-    /// AUTHENTICATION AND CIPHERING REQUEST (clause 4.7.7.1). The service keeps the challenge, and is asked for it
-    /// again when T3360 expires.
-    pub(super) fn challenge(
-        &mut self,
-        cx: &Context<'_>,
-        cfg: &GmmConfig,
-        challenge: &Challenge,
-        out: &mut Batch<GmmAction>,
-    ) {
-        match self.waiting {
-            Waiting::Authentication => self.again(cx, cfg, Waiting::Authentication),
-            _ => self.wait(cx, cfg, Waiting::Authentication),
-        }
-        let request = AuthenticationRequest {
-            ciphering: CipheringAlgorithm(challenge.algorithm),
-            imeisv_request: ImeisvRequest::NotRequested,
-            force_to_standby: ForceToStandby::NotIndicated,
-            reference: AcReference(challenge.cksn & 0x0f),
-            rand: Some(Rand(challenge.rand)),
-            cksn: Some(Cksn(challenge.cksn)),
-            autn: None,
-        };
-        self.send(request.into(), out);
-    }
-
-    /// AUTHENTICATION AND CIPHERING RESPONSE (clause 4.7.7.3): the service compares.
-    pub(super) fn authentication_response(
-        &mut self,
-        cx: &mut Context<'_>,
-        response: &AuthenticationResponse,
-        out: &mut Batch<GmmAction>,
-    ) {
-        match (self.waiting, self.imsi) {
-            (Waiting::Authentication, Some(imsi)) => {
-                // A response without SRES can't be right (clause 9.4.10.1): zero is as wrong as any other.
-                let sres = response.response.as_ref().map_or([0; 4], |response| response.0);
-                self.pause(Waiting::AuthService);
-                out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Answer(sres) });
-            }
-            (Waiting::Authentication, None)
-            | (
-                Waiting::Nothing
-                | Waiting::AuthService
-                | Waiting::Ptmsi
-                | Waiting::IdentityImsi
-                | Waiting::IdentityImei
-                | Waiting::AttachComplete
-                | Waiting::UpdateComplete
-                | Waiting::ReallocationComplete
-                | Waiting::DetachAccept
-                | Waiting::NewPtmsi,
-                _,
-            ) => self.unexpected(cx, "AUTHENTICATION AND CIPHERING RESPONSE", out),
-        }
-    }
-
-    /// AUTHENTICATION AND CIPHERING FAILURE (clause 4.7.7.6 f and g): a mobile that can't answer is not served.
-    pub(super) fn authentication_failure(
-        &mut self,
-        cx: &mut Context<'_>,
-        cause: GmmCause,
-        out: &mut Batch<GmmAction>,
-    ) {
-        if self.waiting == Waiting::Authentication {
-            cx.log(Category::Mm, Level::Notice, format_args!("the mobile can't authenticate: {cause:?}"));
-            self.authentication_rejected(cx, out);
-        } else {
-            self.unexpected(cx, "AUTHENTICATION AND CIPHERING FAILURE", out);
-        }
-    }
-
-    /// AUTHENTICATION AND CIPHERING REJECT (clause 4.7.7.5), and the end of the context.
-    pub(super) fn authentication_rejected(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
-        cx.drop(Drop::GmmAuthenticationFailed, self.imsi);
-        self.send(AuthenticationReject {}.into(), out);
-        self.release(out);
     }
 
     /// The operator wants a new P-TMSI for the mobile (clause 4.7.6.1).
@@ -278,7 +199,9 @@ impl GmmContext {
             Waiting::Authentication => {
                 self.again(cx, cfg, self.waiting);
                 if let Some(imsi) = self.imsi {
-                    out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
+                    // The number stays what it was: it is the same question.
+                    let (question, ticket) = (AuthQuestion::Repeat, self.ticket);
+                    out.push(GmmAction::AskAuth { imsi, question, ticket });
                 }
             }
             Waiting::AttachComplete | Waiting::UpdateComplete | Waiting::ReallocationComplete => {

@@ -1,6 +1,7 @@
 //! The state of one mobile in the SGSN, and the steps that every procedure shares.
 
 use super::{GmmAction, GmmConfig};
+use crate::auth::AuthTicket;
 use crate::drops::Drop;
 use crate::gmm::{Cell, MmState, NSAPIS, T3314_DEFAULT, TemporaryIdentity};
 use crate::machine::{Batch, Context};
@@ -9,7 +10,7 @@ use crate::trace::{Category, Level};
 use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
 use gannet_wire::l3::ie::{
-    DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, PdpContextStatus,
+    Cksn, DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, PdpContextStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +89,23 @@ pub(super) enum Waiting {
     NewPtmsi,
 }
 
+/// What the authentication of the procedure in progress has come to (clause 4.7.7). Each remedy is tried once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Authentication {
+    /// The mobile has told its IMSI: its P-TMSI is no reason why it should fail.
+    pub named: bool,
+    /// The IMSI is asked for since the mobile failed.
+    pub doubted: bool,
+    /// AUTS went to the service.
+    pub resynchronised: bool,
+    /// The mobile did not accept a challenge without AUTN.
+    pub wanted_autn: bool,
+    /// What was sent sets the cipher and is no challenge.
+    pub cipher_only: bool,
+    /// The service compares RES.
+    pub answered: bool,
+}
+
 /// One mobile. Plain data; addressed and woken by the node.
 ///
 /// What goes with each LL-PDU comes first, in [`GmmContext::HOT`] octets.
@@ -132,6 +150,11 @@ pub struct GmmContext {
     pub(super) old_tlli: Tlli,
     /// See [`crate::gmm::fingerprint`].
     pub(super) request: u32,
+    /// The key that the mobile says it has.
+    pub(super) cksn: Cksn,
+    pub(super) auth: Authentication,
+    /// The number of the last question to the authentication service.
+    pub(super) ticket: AuthTicket,
     /// The timers; the node calls [`Deadlines::arm`] after each event.
     pub deadlines: Deadlines<5>,
 }
@@ -155,6 +178,9 @@ impl GmmContext {
             cell,
             rai: cell.id.rai,
             request: 0,
+            cksn: Cksn::NO_KEY,
+            auth: Authentication::default(),
+            ticket: AuthTicket::default(),
             mm: MmState::Idle,
             gmm: GmmState::Deregistered,
             procedure: Procedure::None,

@@ -19,6 +19,7 @@
 
 mod accept;
 mod attach;
+mod authentication;
 mod common;
 mod context;
 mod detach;
@@ -33,7 +34,7 @@ pub use context::{GmmContext, GmmState, GmmTimer};
 pub use stranger::{Stranger, answer_to_stranger};
 
 use super::{Cell, MmState, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity};
-use crate::auth::{AuthDecision, AuthQuestion};
+use crate::auth::{AuthDecision, AuthQuestion, AuthTicket};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::Duration;
@@ -145,8 +146,13 @@ pub enum GmmEvent {
     Suspend,
     /// The BSS says that the mobile resumed GPRS.
     Resume,
-    /// The answer to [`GmmAction::AskAuth`].
-    AuthAnswer(AuthDecision),
+    /// The answer to [`GmmAction::AskAuth`], at once or later: [`AuthDecision::Pending`] need not be told.
+    AuthAnswer {
+        /// The number of the question.
+        ticket: AuthTicket,
+        /// The decision.
+        decision: AuthDecision,
+    },
     /// The answer to [`GmmAction::AllocatePtmsi`]: a P-TMSI that is nobody else's, with the signature to go with it;
     /// `None` where there is none left.
     PtmsiAllocated(Option<TemporaryIdentity>),
@@ -195,7 +201,13 @@ pub enum GmmAction {
         imsi: Imsi,
         /// The question.
         question: AuthQuestion,
+        /// Its number.
+        ticket: AuthTicket,
     },
+    /// The mobile and its key are authentic: from its next frame on LLGMM-ASSIGN with the algorithm of the challenge, or
+    /// of the order to set the cipher, and with the key that goes with it; both are in the service's keeping
+    /// (clause 4.7.7.3; 04.64 clause 7.2.1.1 [44.064]).
+    Authenticated,
     /// The mobile is this subscriber. An older context of the same IMSI and its PDP contexts are to be deleted
     /// (clause 4.7.3.1.6 e).
     IdentityIsKnown {
@@ -262,7 +274,7 @@ impl GmmContext {
             GmmEvent::LowerLayerFailure => self.lower_layer_failure(cx, cfg, out),
             GmmEvent::Suspend => self.suspended = true,
             GmmEvent::Resume => self.suspended = false,
-            GmmEvent::AuthAnswer(decision) => self.auth_answer(cx, cfg, decision, out),
+            GmmEvent::AuthAnswer { ticket, decision } => self.auth_answer(cx, cfg, ticket, decision, out),
             GmmEvent::PtmsiAllocated(identity) => self.ptmsi_allocated(cx, cfg, identity, out),
             GmmEvent::DownlinkData => self.downlink_data(cx, cfg, out),
             GmmEvent::OperatorDetach { kind, cause } => self.operator_detach(cx, cfg, kind, cause, out),
@@ -302,8 +314,10 @@ impl GmmContext {
                 self.complete(cx, cfg, Waiting::ReallocationComplete, out);
             }
             GmmMessage::IdentityResponse(response) => self.identity_response(cx, &response, out),
-            GmmMessage::AuthenticationResponse(response) => self.authentication_response(cx, &response, out),
-            GmmMessage::AuthenticationFailure(failure) => self.authentication_failure(cx, failure.cause, out),
+            GmmMessage::AuthenticationResponse(response) => {
+                self.authentication_response(cx, cfg, &response, out);
+            }
+            GmmMessage::AuthenticationFailure(failure) => self.authentication_failure(cx, cfg, &failure, out),
             // Clause 4.7.10: the network does nothing but tell the operator.
             GmmMessage::GmmStatus(status) => {
                 cx.drop(Drop::GmmStatusReceived, self.imsi);

@@ -1,7 +1,6 @@
 //! Each procedure's normal case and its abnormal cases, from the network's side.
 
 use super::*;
-use crate::auth::Challenge;
 use crate::machine::Surroundings;
 use crate::time::Instant;
 use crate::trace::Quiet;
@@ -11,6 +10,7 @@ use gannet_wire::l3::ie::*;
 use gannet_wire::{DecodeError, DecodeErrorKind};
 
 mod attach;
+mod authentication;
 mod detach;
 mod update;
 
@@ -76,7 +76,9 @@ impl Bench {
                         events.push(GmmEvent::PtmsiAllocated(Some(TemporaryIdentity::new(ptmsi, signature))));
                         self.next_ptmsi += 1;
                     }
-                    GmmAction::AskAuth { .. } => events.push(GmmEvent::AuthAnswer(self.auth)),
+                    GmmAction::AskAuth { ticket, .. } => {
+                        events.push(GmmEvent::AuthAnswer { ticket, decision: self.auth });
+                    }
                     _ => {}
                 }
                 self.actions.push(action);

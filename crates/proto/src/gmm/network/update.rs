@@ -1,8 +1,7 @@
 //! Routing area updating within this SGSN (clause 4.7.5): normal, periodic, and combined without an MSC.
 
-use super::context::{GmmState, Procedure, Waiting};
+use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::auth::AuthQuestion;
 use crate::drops::Drop;
 use crate::gmm::{TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
@@ -88,6 +87,8 @@ impl GmmContext {
         self.combined =
             matches!(request.update_type.kind, UpdateKind::Combined | UpdateKind::CombinedWithImsiAttach);
         self.mobile_nsapis = request.pdp_context_status;
+        self.cksn = request.cksn;
+        self.auth = Authentication::default();
         if let Some(drx) = request.drx {
             self.drx = drx;
         }
@@ -106,8 +107,7 @@ impl GmmContext {
         match (claimed, self.imsi) {
             (Some(claimed), Some(imsi)) if named && self.knows(cfg, claimed) => {
                 if cfg.authenticate_updates {
-                    self.pause(Waiting::AuthService);
-                    out.push(GmmAction::AskAuth { imsi, question: AuthQuestion::Subscriber });
+                    self.ask_subscriber(imsi, out);
                 } else {
                     self.update_authenticated(cx, cfg, out);
                 }

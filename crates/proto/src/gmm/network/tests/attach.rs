@@ -151,69 +151,12 @@ fn no_p_tmsi_left_is_a_network_failure() {
     bench.message(attach_by_imsi());
     assert_eq!(bench.context.deadlines.next(), None, "the service answers in any case");
     let mut out = Batch::default();
-    let accept = GmmEvent::AuthAnswer(AuthDecision::Accept);
+    let accept = GmmEvent::AuthAnswer { ticket: bench.context.ticket, decision: AuthDecision::Accept };
     bench.context.handle(&mut bench.around.context(), &bench.cfg, accept, &mut out);
     assert_eq!(out.pop(), Some(GmmAction::AllocatePtmsi));
     bench.event(GmmEvent::PtmsiAllocated(None));
     let reject: GmmMessage = AttachReject { cause: GmmCause::NetworkFailure, t3302: None }.into();
     assert_eq!(bench.sent(), [&reject]);
-}
-
-fn challenged() -> Bench {
-    let mut bench = Bench::new();
-    bench.auth = AuthDecision::Challenge(Challenge { rand: [7; 16], cksn: 2, algorithm: 0 });
-    bench.message(attach_by_imsi());
-    assert_eq!(bench.sent_names(), ["AuthenticationRequest"]);
-    assert_eq!(bench.context.gmm_state(), GmmState::CommonProcedureInitiated);
-    bench
-}
-
-fn response(sres: [u8; 4]) -> AuthenticationResponse {
-    AuthenticationResponse {
-        reference: AcReference(2),
-        response: Some(AuthParameterResponse(sres)),
-        imeisv: None,
-        extended_response: None,
-    }
-}
-
-#[test]
-fn authentication_of_clause_4_7_7() {
-    let mut bench = challenged();
-    bench.pass(6);
-    assert_eq!(bench.sent_names(), ["AuthenticationRequest"], "T3360: the service is asked again");
-    bench.auth = AuthDecision::Accept;
-    bench.message(response([1, 2, 3, 4]));
-    let asked = GmmAction::AskAuth { imsi: imsi(), question: AuthQuestion::Answer([1, 2, 3, 4]) };
-    assert!(bench.has(&asked));
-    assert_eq!(bench.sent_names(), ["AttachAccept"]);
-}
-
-#[test]
-fn a_wrong_sres_is_rejected_of_clause_4_7_7_5() {
-    let mut bench = challenged();
-    bench.auth = AuthDecision::Mismatch;
-    bench.message(response([0; 4]));
-    assert_eq!(bench.sent_names(), ["AuthenticationReject"]);
-    assert!(bench.has(&GmmAction::Released) && bench.drops(Drop::GmmAuthenticationFailed) == 1);
-    let mut bench = challenged();
-    bench.message(AuthenticationFailure { cause: GmmCause::GsmAuthenticationUnacceptable, auts: None });
-    assert_eq!(bench.sent_names(), ["AuthenticationReject"]);
-}
-
-#[test]
-fn authentication_without_an_answer_ends_the_attach_of_clause_4_7_7_6_a() {
-    let mut bench = challenged();
-    bench.pass(30);
-    assert_eq!(bench.sent_names(), ["AuthenticationRequest"; 4]);
-    assert!(bench.has(&GmmAction::Released));
-}
-
-#[test]
-fn a_late_answer_of_the_service_is_ignored() {
-    let mut bench = Bench::attached();
-    bench.event(GmmEvent::AuthAnswer(AuthDecision::Reject(GmmCause::IllegalMs)));
-    assert_eq!((bench.actions.len(), bench.drops(Drop::GmmIgnored)), (0, 1));
 }
 
 #[test]
