@@ -15,7 +15,7 @@ mod llme;
 mod ui;
 mod xid;
 
-pub use cipher::{Algorithm, Cipher, Ciphering, Direction, NoCipher};
+pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
 use crate::drops::Drop;

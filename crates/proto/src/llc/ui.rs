@@ -142,7 +142,7 @@ mod tests {
     struct Flip;
     impl Cipher for Flip {
         fn apply(&self, kc: &Kc, input: u32, direction: Direction, octets: &mut [u8]) {
-            let mask = input.to_be_bytes()[3] ^ kc.0[0] ^ (direction as u8) << 7;
+            let mask = input.to_be_bytes()[3] ^ kc.ck()[0] ^ (direction as u8) << 7;
             octets.iter_mut().for_each(|octet| *octet ^= mask);
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         let pool = FramePool::new(1);
         let mut frame = pool.copy_of(b"information").unwrap();
         let mut counters = Counters { tx: 3, ..Counters::default() };
-        let kc = Kc([9; 8]);
+        let kc = Kc::of_64([9; 8]);
         let sealing = Sealing {
             cr: true,
             sapi: Sapi(3),
