@@ -67,6 +67,7 @@
 pub mod alloc_count;
 pub mod big_pages;
 pub mod carryless;
+pub mod gea;
 pub mod log;
 
 mod access;
