@@ -135,7 +135,11 @@ fn lost_and_reordered_frames_do_not_disturb_the_counters_over_many_wraps() {
                 let at = usize::try_from(rng.below(window.len() as u64)).unwrap();
                 let (number, ll_pdu) = window.swap_remove(at);
                 if rng.chance(0.9) {
-                    assert_eq!(sgsn.receive(&ll_pdu), Some((number.to_be_bytes().to_vec(), true)), "{algorithm}");
+                    assert_eq!(
+                        sgsn.receive(&ll_pdu),
+                        Some((number.to_be_bytes().to_vec(), true)),
+                        "{algorithm}"
+                    );
                     assert_eq!(sgsn.receive(&ll_pdu), None, "a repetition");
                     delivered += 1;
                 }

@@ -46,7 +46,8 @@ impl Cell {
             let kc = u64::try_from(n).unwrap().wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
             (Ciphering::with_kc(algorithm, kc).unwrap(), vec![n.to_le_bytes()[0]; OCTETS])
         };
-        let mut cell = Self { cipher, frames: (0..size).map(frame).collect(), iterations: 1, measured: Vec::new() };
+        let mut cell =
+            Self { cipher, frames: (0..size).map(frame).collect(), iterations: 1, measured: Vec::new() };
         let once = cell.time().as_nanos().max(1);
         cell.iterations = u32::try_from(AT_ONCE.as_nanos() / once).unwrap().max(1);
         cell
@@ -105,8 +106,7 @@ fn main() {
         })
         .collect();
     print!("{}", table(&mut rows));
-    let mut old = [Algorithm::Gea1, Algorithm::Gea2].map(|algorithm| {
-        (format!("{algorithm}, scalar"), vec![Cell::new(&Alone("scalar"), algorithm, 1)])
-    });
+    let mut old = [Algorithm::Gea1, Algorithm::Gea2]
+        .map(|algorithm| (format!("{algorithm}, scalar"), vec![Cell::new(&Alone("scalar"), algorithm, 1)]));
     print!("{}", table(&mut old));
 }

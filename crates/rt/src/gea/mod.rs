@@ -21,7 +21,7 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod tables;
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
 mod tests;
 
 /// The fastest that this processor can do.

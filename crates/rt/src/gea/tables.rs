@@ -180,3 +180,50 @@ impl Whole {
         whole
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What instructions that no processor here may have would find in the tables.
+    #[test]
+    fn tables_tell_the_s_boxes() {
+        let (pieces, halves) = ([s7_pieces(0), s7_pieces(1)], [s7_halves(0), s7_halves(1)]);
+        for n in 0..128_u8 {
+            let at = usize::from(n);
+            for by in 0..2 {
+                assert_eq!(pieces[by][at / 16][at % 16], s7(n) << by);
+                assert_eq!(pieces[by][at / 16][at % 16 + 16], s7(n) << by);
+                assert_eq!(halves[by][at / 64][at % 64], s7(n) << by);
+            }
+        }
+        for (nine, ninth_at) in [(Nine::LoneLast, 0x80), (Nine::LoneFirst, 1)] {
+            let (quadratic, whole) = (Quadratic::new(nine, ninth_at), Whole::new(nine));
+            for (octet, lone) in (0..=255_u8).flat_map(|octet| [(octet, false), (octet, true)]) {
+                let expected = nine.s9(octet, lone);
+                let (upper, lower) = (usize::from(octet >> 4), usize::from(octet & 15));
+                let mut eight = quadratic.upper[upper] ^ quadratic.lower[lower];
+                if lone {
+                    eight ^= quadratic.lone_upper[upper] ^ quadratic.lone_lower[lower];
+                }
+                for (bit, product) in
+                    quadratic.products.iter().enumerate().filter(|(bit, _)| upper >> bit & 1 == 1)
+                {
+                    assert!(bit < 4);
+                    eight ^= product[lower];
+                }
+                assert_eq!(u16::from(eight), expected & 0xff);
+                let terms = quadratic.ninth_upper[upper] & quadratic.ninth_lower[usize::from(lone)][lower];
+                let ninth = quadratic.parity[usize::from((terms ^ terms >> 4) & 15)];
+                assert_eq!(ninth, if expected > 0xff { ninth_at } else { 0 });
+                let at = usize::from(octet & 63);
+                assert_eq!(
+                    u16::from(whole.eight[usize::from(lone)][usize::from(octet >> 6)][at]),
+                    expected & 0xff
+                );
+                let bit = (octet >> 6) + 4 * u8::from(lone);
+                assert_eq!(u16::from(whole.ninth[at] >> bit & 1), expected >> 8);
+            }
+        }
+    }
+}

@@ -29,7 +29,7 @@ pub struct Gea1;
 
 impl Cipher for Gea1 {
     fn apply(&self, kc: &Kc, input: u32, direction: Direction, octets: &mut [u8]) {
-        let s = spread(LENGTH, TAPS, u64::from_le_bytes(kc.kc_64()), input, direction);
+        let s = spread(LENGTH, TAPS, kc.number(), input, direction);
         let (mut a, mut b, mut c) =
             (A.loaded(s, LENGTH, 0), B.loaded(s, LENGTH, 16), C.loaded(s, LENGTH, 32));
         add(octets, || a.next() ^ b.next() ^ c.next());

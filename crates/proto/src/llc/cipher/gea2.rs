@@ -22,7 +22,7 @@ pub struct Gea2;
 
 impl Cipher for Gea2 {
     fn apply(&self, kc: &Kc, input: u32, direction: Direction, octets: &mut [u8]) {
-        let w = spread(LENGTH, TAPS, u64::from_le_bytes(kc.kc_64()), input, direction);
+        let w = spread(LENGTH, TAPS, kc.number(), input, direction);
         let (mut d, mut a) = (D.loaded(w, LENGTH, 0), A.loaded(w, LENGTH, 16));
         let (mut b, mut c) = (B.loaded(w, LENGTH, 33), C.loaded(w, LENGTH, 51));
         add(octets, || a.next() ^ b.next() ^ c.next() ^ d.next());

@@ -96,11 +96,11 @@ impl Kc {
         &self.0
     }
 
-    /// The 64 bits of the older algorithms.
-    #[must_use]
-    const fn kc_64(&self) -> [u8; 8] {
+    /// The 64 bits of the older algorithms as a number: the last octet has the least significant bit of Kc (11.11
+    /// clause 10.3.3 [51.011]).
+    const fn number(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.0;
-        [a, b, c, d, e, f, g, h]
+        u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 }
 
