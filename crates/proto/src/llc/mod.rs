@@ -5,7 +5,8 @@
 //! out; none is kept.
 //!
 //! * A unit of layer 3 goes out through [`LlcContext::unitdata_request`], which puts header and FCS round it in
-//!   place; what arrives goes through [`LlcContext::receive`].
+//!   place; what arrives goes through [`LlcContext::receive`]. Where many frames go out, their ciphering is better left
+//!   to be done for all of them at once: [`LlcContext::unitdata_request_deferred`].
 //! * Acknowledged mode is not offered yet: SABM is refused with DM, and every LLE stays in "TLLI Assigned/ADM".
 //! * XID negotiation never stands in the way of data: until a larger N201-U is confirmed nothing longer is sent, but
 //!   from the peer, who may have agreed already, it is accepted.
@@ -15,7 +16,8 @@ mod llme;
 mod ui;
 mod xid;
 
-pub use cipher::{Algorithm, Cipher, Ciphering, Direction, NoCipher};
+pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
+pub use ui::Deferred;
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
 use crate::drops::Drop;
@@ -215,6 +217,24 @@ impl LlcContext {
         ciphered: bool,
         frame: &mut Frame,
     ) -> Result<(), Drop> {
+        if let Some(deferred) = self.unitdata_request_deferred(sapi, protected, ciphered, frame)? {
+            deferred.job(frame).alone();
+        }
+        Ok(())
+    }
+
+    /// The same without the work of the cipher, which is to be done before the frame leaves, in a batch with others
+    /// ([`cipher::batch`]). `None` where it goes in the clear.
+    ///
+    /// # Errors
+    /// As of [`LlcContext::unitdata_request`].
+    pub fn unitdata_request_deferred(
+        &mut self,
+        sapi: Sapi,
+        protected: bool,
+        ciphered: bool,
+        frame: &mut Frame,
+    ) -> Result<Option<Deferred>, Drop> {
         let slot = slot_of(sapi).ok_or(Drop::LlcUnknownSapi)?;
         if self.tlli == Tlli::UNASSIGNED && sapi != Sapi::GMM {
             return Err(Drop::LlcUnassigned);
@@ -222,16 +242,13 @@ impl LlcContext {
         if frame.len() > usize::from(self.n201_u(sapi)) {
             return Err(Drop::LlcTooLong);
         }
-        let sealing = ui::Sealing {
-            cr: self.role.cr(true),
-            sapi,
-            protected,
-            cipher: self.ciphering.cipher_for(ciphered),
-            direction: Direction::sent_by(self.role),
-            iov_ui: self.iov_ui,
-        };
+        let encrypted = ciphered && self.ciphering.is_on();
+        let sealing = ui::Sealing { cr: self.role.cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
         let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
-        sealing.seal(counters, &self.ciphering.kc, frame)
+        let input = sealing.seal(counters, frame)?;
+        let octets = frame.len() - HEADROOM;
+        let direction = Direction::sent_by(self.role);
+        Ok(encrypted.then(|| Deferred::new(self.ciphering, direction, input, octets)))
     }
 
     /// A received LL-PDU; `whose` where the mobile is known, for the drops.

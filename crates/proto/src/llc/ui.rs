@@ -1,6 +1,6 @@
 //! Unacknowledged information (04.64 clause 8.4 [44.064]).
 
-use super::cipher::{self, Cipher, Direction, Kc};
+use super::cipher::{self, Ciphering, Direction, Job};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use gannet_wire::fcs24::{FCS_LEN, Fcs24};
@@ -71,20 +71,19 @@ impl Counters {
 pub(super) struct Sealing {
     pub(super) cr: bool,
     pub(super) sapi: Sapi,
+    pub(super) encrypted: bool,
     pub(super) protected: bool,
-    pub(super) cipher: Option<&'static dyn Cipher>,
-    pub(super) direction: Direction,
     pub(super) iov_ui: u32,
 }
 
 impl Sealing {
-    /// Puts header and FCS round the information in `frame`, ciphers it, and counts V(U) (clause 8.4.1).
-    pub(super) fn seal(&self, counters: &mut Counters, kc: &Kc, frame: &mut Frame) -> Result<(), Drop> {
+    /// Puts header and FCS round the information in `frame`, and counts V(U) (clause 8.4.1). The input of the cipher comes
+    /// back; nothing is ciphered yet.
+    pub(super) fn seal(&self, counters: &mut Counters, frame: &mut Frame) -> Result<u32, Drop> {
         if frame.tailroom() < FCS_LEN {
             return Err(Drop::LlcNoRoom);
         }
-        let encrypted = self.cipher.is_some();
-        let header = ui_header(self.cr, self.sapi, nine_bits(counters.tx), encrypted, self.protected);
+        let header = ui_header(self.cr, self.sapi, nine_bits(counters.tx), self.encrypted, self.protected);
         if !frame.prepend(&header) {
             return Err(Drop::LlcNoRoom);
         }
@@ -93,12 +92,36 @@ impl Sealing {
         if !frame.append(&fcs) {
             return Err(Drop::LlcNoRoom);
         }
-        if let Some(cipher) = self.cipher {
-            let input = cipher::ui_input(self.iov_ui, self.sapi, counters.tx);
-            cipher.apply(kc, input, self.direction, frame.get_mut(UI_HEADER_LEN..).unwrap_or_default());
-        }
+        let input = cipher::ui_input(self.iov_ui, self.sapi, counters.tx);
         counters.tx = counters.tx.wrapping_add(1);
-        Ok(())
+        Ok(input)
+    }
+}
+
+/// What is still to be ciphered of a UI frame that is complete otherwise: it has its header, its FCS and its number.
+///
+/// It knows algorithm and key by itself, so that the frame goes out as it was announced whatever becomes of the mobile in
+/// the meantime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deferred {
+    ciphering: Ciphering,
+    direction: Direction,
+    /// Information and FCS, at the end of the frame.
+    octets: u16,
+    input: u32,
+}
+
+impl Deferred {
+    /// Of the `octets` at the end of a frame.
+    pub(super) fn new(ciphering: Ciphering, direction: Direction, input: u32, octets: usize) -> Self {
+        Self { ciphering, direction, octets: u16::try_from(octets).unwrap_or(u16::MAX), input }
+    }
+
+    /// For a batch. The LL-PDU must stand at the end of `octets`; what was put in front of it does not matter.
+    pub fn job<'a>(&'a self, octets: &'a mut [u8]) -> Job<'a> {
+        let from = octets.len().saturating_sub(self.octets.into());
+        let octets = octets.get_mut(from..).unwrap_or_default();
+        Job { ciphering: &self.ciphering, input: self.input, direction: self.direction, octets }
     }
 }
 
@@ -106,6 +129,7 @@ impl Sealing {
 mod tests {
     use super::*;
     use crate::frame::FramePool;
+    use crate::llc::Algorithm;
     use gannet_wire::llc::Header;
 
     #[test]
@@ -139,37 +163,26 @@ mod tests {
         assert_eq!(counters.count_of(nine_bits(2047)), 2047);
     }
 
-    struct Flip;
-    impl Cipher for Flip {
-        fn apply(&self, kc: &Kc, input: u32, direction: Direction, octets: &mut [u8]) {
-            let mask = input.to_be_bytes()[3] ^ kc.0[0] ^ (direction as u8) << 7;
-            octets.iter_mut().for_each(|octet| *octet ^= mask);
-        }
-    }
-
     #[test]
-    fn information_and_fcs_are_ciphered_and_the_header_is_not() {
+    fn header_and_fcs_stand_round_the_information_and_the_rest_is_left_to_do() {
         let pool = FramePool::new(1);
         let mut frame = pool.copy_of(b"information").unwrap();
         let mut counters = Counters { tx: 3, ..Counters::default() };
-        let kc = Kc([9; 8]);
-        let sealing = Sealing {
-            cr: true,
-            sapi: Sapi(3),
-            protected: true,
-            cipher: Some(&Flip),
-            direction: Direction::Downlink,
-            iov_ui: 0,
-        };
-        sealing.seal(&mut counters, &kc, &mut frame).unwrap();
-        let layout = Header::parse(&frame).unwrap();
+        let sealing = Sealing { cr: true, sapi: Sapi(3), encrypted: true, protected: true, iov_ui: 0 };
+        let input = sealing.seal(&mut counters, &mut frame).unwrap();
+        assert_eq!((input, counters.tx), (0x9800_0003, 4));
+        let plain = frame.to_vec();
+        let layout = Header::parse(&plain).unwrap();
         assert_eq!(layout.header.emit()[..], [0x43, 0xc0, 3 << 2 | 3]);
+        assert!(layout.fcs_is_right(&plain));
+        let ciphering = Ciphering::with_kc(Algorithm::Gea3, [9; 8]).unwrap();
+        let deferred = Deferred::new(ciphering, Direction::Downlink, input, frame.len() - UI_HEADER_LEN);
+        assert!(frame.prepend(b"headers below"));
+        deferred.job(&mut frame).alone();
+        assert!(frame.pull(b"headers below".len()));
+        assert_eq!(frame[..UI_HEADER_LEN], plain[..UI_HEADER_LEN]);
         assert!(!layout.fcs_is_right(&frame));
-        let input = cipher::ui_input(0, Sapi(3), 3);
-        assert_eq!(input, 0x9800_0003);
-        Flip.apply(&kc, input, Direction::Downlink, &mut frame[3..]);
-        assert!(layout.fcs_is_right(&frame));
-        assert_eq!(&frame[layout.info()], b"information");
-        assert_eq!(counters.tx, 4);
+        ciphering.apply(input, Direction::Downlink, &mut frame[UI_HEADER_LEN..]);
+        assert_eq!(frame[..], plain);
     }
 }

@@ -1,0 +1,232 @@
+//! A mobile and an SGSN whose LLC ciphers, with a path between them that loses and reorders.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
+
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::llc::cipher::{BatchCipher, Portable};
+use gannet_proto::llc::{Algorithm, Ciphering, Deferred, LlcContext, LlcOutput, LlcRole};
+use gannet_proto::machine::{Batch, Surroundings};
+use gannet_proto::rng::Rng;
+use gannet_proto::trace::Quiet;
+use gannet_wire::id::{Sapi, Tlli};
+
+const TLLI: Tlli = Tlli(0xc000_0001);
+const SAPI: Sapi = Sapi::DATA3;
+
+fn ciphering(algorithm: Algorithm, key: u8) -> Ciphering {
+    Ciphering::with_kc(algorithm, [key; 8]).or_else(|| Ciphering::with_kc128(algorithm, [key; 16])).unwrap()
+}
+
+struct End {
+    around: Surroundings<Quiet>,
+    llc: LlcContext,
+    out: Batch<LlcOutput>,
+}
+
+impl End {
+    fn new(role: LlcRole, ciphering: Ciphering) -> Self {
+        let mut end = Self {
+            around: Surroundings::new(1, 64, Quiet::default()),
+            llc: LlcContext::new(role),
+            out: Batch::default(),
+        };
+        end.assign(ciphering);
+        end
+    }
+
+    /// LLGMM-ASSIGN.request with the key of a new authentication.
+    fn assign(&mut self, ciphering: Ciphering) {
+        self.llc.assign(Some(TLLI), None, ciphering);
+    }
+
+    fn frame(&self, info: &[u8]) -> Frame {
+        self.around.frames.copy_of(info).unwrap()
+    }
+
+    fn send(&mut self, sapi: Sapi, protected: bool, info: &[u8]) -> Vec<u8> {
+        let mut frame = self.frame(info);
+        self.llc.unitdata_request(sapi, protected, true, &mut frame).unwrap();
+        frame.to_vec()
+    }
+
+    /// What comes out of an LL-PDU, and whether it came ciphered.
+    fn receive(&mut self, ll_pdu: &[u8]) -> Option<(Vec<u8>, bool)> {
+        let frame = self.frame(ll_pdu);
+        self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
+        self.out.pop().map(|output| match output {
+            LlcOutput::Unitdata { frame, ciphered, .. } => (frame.to_vec(), ciphered),
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn drops(&self) -> Vec<(Drop, u64)> {
+        self.around.trace.drops.raised().collect()
+    }
+}
+
+fn pair(ciphering: Ciphering) -> [End; 2] {
+    [End::new(LlcRole::Ms, ciphering), End::new(LlcRole::Sgsn, ciphering)]
+}
+
+#[test]
+fn every_algorithm_carries_data_both_ways() {
+    for algorithm in Algorithm::ALL {
+        let [mut ms, mut sgsn] = pair(ciphering(algorithm, 7));
+        let [mut clear, _] = pair(Ciphering::NONE);
+        let is_on = algorithm != Algorithm::Gea0;
+        for n in 0..40_u8 {
+            for protected in [true, false] {
+                let info: Vec<u8> = (0..=250).cycle().skip(n.into()).take(7 * usize::from(n)).collect();
+                let up = ms.send(SAPI, protected, &info);
+                let plain = clear.send(SAPI, protected, &info);
+                assert_eq!((up.len(), up == plain), (plain.len(), !is_on), "{algorithm}");
+                assert_eq!(sgsn.receive(&up), Some((info.clone(), is_on)), "{algorithm}");
+                let down = sgsn.send(SAPI, protected, &info);
+                assert_ne!(up, down, "{algorithm}: the direction counts");
+                assert_eq!(ms.receive(&down), Some((info, is_on)), "{algorithm}");
+            }
+        }
+        assert_eq!([ms.drops(), sgsn.drops()], [[], []]);
+    }
+}
+
+#[test]
+fn the_same_octets_are_ciphered_differently_each_time_also_where_n_u_is_the_same() {
+    let [mut ms, mut sgsn] = pair(ciphering(Algorithm::Gea3, 7));
+    let first = ms.send(SAPI, true, b"the same");
+    assert!(sgsn.receive(&first).is_some());
+    for _ in 1..512 {
+        let ll_pdu = ms.send(SAPI, true, b"the same");
+        assert!(sgsn.receive(&ll_pdu).is_some());
+    }
+    let next = ms.send(SAPI, true, b"the same");
+    assert_eq!(next[..3], first[..3], "N(U) is 0 again");
+    assert_ne!(next[3..], first[3..], "OC is not");
+    assert_eq!(sgsn.receive(&next), Some((b"the same".to_vec(), true)));
+    // Each SAPI counts for itself, and SX keeps them apart.
+    let other = ms.send(Sapi::DATA5, true, b"the same");
+    assert_ne!(other[3..], first[3..]);
+    assert_eq!(sgsn.receive(&other), Some((b"the same".to_vec(), true)));
+}
+
+#[test]
+fn lost_and_reordered_frames_do_not_disturb_the_counters_over_many_wraps() {
+    for algorithm in [Algorithm::Gea1, Algorithm::Gea2, Algorithm::Gea3, Algorithm::Gea4] {
+        let [mut ms, mut sgsn] = pair(ciphering(algorithm, 3));
+        let mut rng = Rng::seeded(algorithm.number().into());
+        let mut delivered = 0;
+        let mut number = 0_u32;
+        while number < 3000 {
+            // Sometimes the path is gone for long, but for less than N(U) can tell.
+            if rng.chance(0.02) {
+                for _ in 0..200 {
+                    ms.send(SAPI, true, b"lost");
+                    number += 1;
+                }
+            }
+            let mut window: Vec<(u32, Vec<u8>)> = (0..8)
+                .map(|_| {
+                    number += 1;
+                    (number, ms.send(SAPI, true, &number.to_be_bytes()))
+                })
+                .collect();
+            while !window.is_empty() {
+                let at = usize::try_from(rng.below(window.len() as u64)).unwrap();
+                let (number, ll_pdu) = window.swap_remove(at);
+                if rng.chance(0.9) {
+                    assert_eq!(
+                        sgsn.receive(&ll_pdu),
+                        Some((number.to_be_bytes().to_vec(), true)),
+                        "{algorithm}"
+                    );
+                    assert_eq!(sgsn.receive(&ll_pdu), None, "a repetition");
+                    delivered += 1;
+                }
+            }
+        }
+        assert!(delivered > 1000, "{delivered}");
+        assert_eq!(sgsn.drops(), [(Drop::LlcDuplicate, delivered)]);
+    }
+}
+
+#[test]
+fn a_wrong_key_is_dropped_by_name_and_harms_nothing() {
+    for algorithm in [Algorithm::Gea1, Algorithm::Gea2, Algorithm::Gea3, Algorithm::Gea4] {
+        let [mut ms, mut sgsn] = pair(ciphering(algorithm, 1));
+        sgsn.assign(ciphering(algorithm, 2));
+        for _ in 0..600 {
+            let ll_pdu = ms.send(SAPI, true, b"with another key");
+            assert_eq!(sgsn.receive(&ll_pdu), None);
+        }
+        assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, 600)]);
+        // Who has no key at all says so.
+        sgsn.assign(Ciphering::NONE);
+        let ll_pdu = ms.send(SAPI, true, b"ciphered");
+        assert_eq!(sgsn.receive(&ll_pdu), None);
+        assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, 600), (Drop::LlcCiphered, 1)]);
+        // Both begin again with the same key: what could not be read has moved no counter.
+        let [mut ms, _] = pair(ciphering(algorithm, 4));
+        sgsn.assign(ciphering(algorithm, 4));
+        let ll_pdu = ms.send(SAPI, true, b"with the right key");
+        assert_eq!(sgsn.receive(&ll_pdu), Some((b"with the right key".to_vec(), true)));
+    }
+}
+
+#[test]
+fn gmm_speaks_in_the_clear_before_ciphering_starts_and_where_it_wants_to() {
+    let [mut ms, mut sgsn] = pair(Ciphering::NONE);
+    let request = ms.send(Sapi::GMM, true, b"attach request");
+    assert_eq!(sgsn.receive(&request), Some((b"attach request".to_vec(), false)));
+    // The network ciphers from now on; a message that the mobile sent before arrives late.
+    let late = ms.send(Sapi::GMM, true, b"in the clear");
+    sgsn.assign(ciphering(Algorithm::Gea4, 5));
+    assert_eq!(sgsn.receive(&late), Some((b"in the clear".to_vec(), false)));
+    let mut frame = sgsn.frame(b"authentication");
+    sgsn.llc.unitdata_request(Sapi::GMM, true, false, &mut frame).unwrap();
+    assert_eq!(ms.receive(&frame), Some((b"authentication".to_vec(), false)));
+    ms.assign(ciphering(Algorithm::Gea4, 5));
+    let complete = ms.send(Sapi::GMM, true, b"attach complete");
+    assert_eq!(sgsn.receive(&complete), Some((b"attach complete".to_vec(), true)));
+    assert_eq!([ms.drops(), sgsn.drops()], [[], []]);
+}
+
+#[test]
+fn what_is_deferred_goes_out_as_what_is_not() {
+    let mut rng = Rng::seeded(3);
+    let keys = |n: u8| ciphering(Algorithm::ALL[usize::from(n) % 5], n);
+    let mut mobiles: Vec<[End; 3]> = (0..23)
+        .map(|n| {
+            let sgsn = || End::new(LlcRole::Sgsn, keys(n));
+            [End::new(LlcRole::Ms, keys(n)), sgsn(), sgsn()]
+        })
+        .collect();
+    for round in 0..40_u8 {
+        let mut waiting: Vec<(Option<Deferred>, Frame)> = Vec::new();
+        let mut expected = Vec::new();
+        for [_, one, other] in &mut mobiles {
+            let len = usize::try_from(rng.below(400)).unwrap();
+            let info = vec![round; len];
+            let mut frame = one.frame(&info);
+            let deferred = one.llc.unitdata_request_deferred(SAPI, true, true, &mut frame).unwrap();
+            // What happens to the mobile afterwards is no matter for a frame that has its number.
+            one.assign(Ciphering::NONE);
+            assert!(frame.prepend(b"BSSGP and NS"));
+            waiting.push((deferred, frame));
+            expected.push((other.send(SAPI, true, &info), info));
+        }
+        let mut jobs: Vec<_> = waiting
+            .iter_mut()
+            .filter_map(|(deferred, frame)| deferred.as_ref().map(|deferred| deferred.job(frame)))
+            .collect();
+        assert_eq!(jobs.len(), 18, "those of GEA0 have nothing to do");
+        Portable.apply(&mut jobs);
+        for (n, (((_, frame), (ll_pdu, info)), [ms, one, _])) in
+            (0..).zip(waiting.iter().zip(&expected).zip(&mut mobiles))
+        {
+            assert_eq!(frame[b"BSSGP and NS".len()..], ll_pdu[..]);
+            assert_eq!(ms.receive(ll_pdu), Some((info.clone(), n % 5 != 0)));
+            one.assign(keys(n));
+        }
+    }
+}
