@@ -7,12 +7,14 @@
 //! | `arrival` | an N-PDU goes into its queue |
 //! | `service` | the scheduler's batch goes into the protocol stack |
 //! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
+//! | `leaking` | flows that a driver without time holds to their leak rate |
 //!
 //! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time and
 //! of best effort of one radio cell are in two cells of the queues, since flow control tells of each class by itself.
 
 mod arrival;
 mod blocking;
+mod leaking;
 mod service;
 
 pub(super) use arrival::Expected;
@@ -31,6 +33,7 @@ use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
 use gannet_wire::id::{Imsi, Nsapi, Teid};
+use leaking::Leaking;
 use std::collections::VecDeque;
 
 pub use service::Pace;
@@ -103,6 +106,8 @@ pub struct Flows {
     short_of_time: bool,
     /// Mobiles of which something is held, and when to look for what is too old.
     expiries: VecDeque<(Instant, Slot)>,
+    /// Mobiles that the driver holds to their leak rates.
+    leaking: Leaking,
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
@@ -137,6 +142,7 @@ impl Flows {
             driver_full: false,
             short_of_time: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
+            leaking: Leaking::new(config.mobiles_max),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
             hurry_until: Instant::ZERO,
@@ -254,20 +260,32 @@ impl Sgsn {
         if bearer.tunnel.is_none() {
             return;
         }
-        let teid = bearer.teid;
         let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
         let bvc = mobile.bvc();
         let cell = flows.cell_of(self.gb.bvcs.find(bvc.nsei, bvc.bvci), treatment.class);
-        flows.queues.configure(flow_of(teid), &flow_config(&treatment, cell, self.config.queue.buffer));
+        let config = flow_config(&treatment, cell, self.config.queue.buffer);
+        flows.queues.configure(flow_of(bearer.teid), &config);
+        self.set_blocked(slot, nsapi);
+        self.install_rule(slot, nsapi);
+        self.uplink_changed(slot);
+    }
+
+    /// Tells the driver all that it has to know of an active context.
+    fn install_rule(&mut self, slot: Slot, nsapi: Nsapi) {
+        let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return };
+        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
+        let teid = bearer.teid;
+        let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
         let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
         let dropped = flows.is_dropped(slot, treatment.class);
-        self.set_blocked(slot, nsapi);
+        let bought = self.config.policing.map(|policing| treatment.policer(policing.burst));
+        let leak = self.leak_policer(slot, treatment.class);
         self.classify(RuleChange::Install(Rule {
             key: Key::Teid(teid),
             name: teid.0,
             class: treatment.class,
             precedence: treatment.precedence,
-            policer: self.config.policing.map(|policing| treatment.policer(policing.burst)),
+            policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
         }));
         if above {
             self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
@@ -275,7 +293,6 @@ impl Sgsn {
         if dropped {
             self.classify(RuleChange::Block(Key::Teid(teid), Block::FlowControl));
         }
-        self.uplink_changed(slot);
     }
 
     /// A context has no tunnel any more: what waits for it goes nowhere, and its rule goes.

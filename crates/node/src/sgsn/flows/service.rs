@@ -104,7 +104,7 @@ impl Sgsn {
             let Some(served) = flows.queues.dequeue(cx.now) else { break };
             expected_ns += u64::from(flows.pace.cost.of(served.octets));
             self.serve(cx, served);
-            self.follow_feedback(cx.prefetch);
+            self.follow_feedback(cx.now, cx.prefetch);
         }
         self.send_some(cx);
         let more = self.has_flow_work();
