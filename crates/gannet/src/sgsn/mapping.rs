@@ -106,7 +106,7 @@ fn ns_timers(ns: &NsConfig) -> NsTimers {
 
 fn ggsns(config: &ops::SgsnConfig) -> Vec<GgsnPeer> {
     let peer = |(number, ggsn): (&u8, &ops::GgsnPeer)| {
-        Some(GgsnPeer { number: (*number).into(), address: ggsn.remote_ip?.into() })
+        Some(GgsnPeer { number: (*number).into(), address: ggsn.remote_ip?.into(), version: ggsn.version.into_gtp() })
     };
     config.ggsns.iter().filter_map(peer).collect()
 }

@@ -146,7 +146,7 @@ impl Bench {
             nses_max: 4,
             gtp_address: SGSN,
             restart_counter: 3,
-            ggsns: vec![GgsnPeer { number: 0, address: GGSN }, GgsnPeer { number: 1, address: OTHER_GGSN }],
+            ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 }, GgsnPeer { number: 1, address: OTHER_GGSN, version: gannet_proto::gtp::Version::V1 }],
             n201_u: None,
             held_max: 6,
             held_per_mobile_max: 4,
