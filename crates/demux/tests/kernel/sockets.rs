@@ -2,7 +2,7 @@
 
 use crate::common::frames;
 use crate::life::{start, until};
-use gannet_demux::reuseport::Reuseport;
+use gannet_demux::reuseport::{Reuseport, Service};
 use gannet_demux::{Classify, Config, Ring};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -54,7 +54,7 @@ pub fn steer() {
     back_end.apply(&RuleChange::Block(Key::Teid(Teid(4)), Block::FlowControl)).unwrap();
     let sockets = Ring::ALL.map(|ring| (ring, socket(address)));
     for (ring, socket) in sockets.iter().filter(|(ring, _)| *ring != Ring::High) {
-        back_end.set_socket(*ring, socket).unwrap();
+        back_end.set_socket(Service::V1, *ring, socket).unwrap();
     }
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(address).unwrap();
@@ -64,7 +64,7 @@ pub fn steer() {
     // High precedence without a socket comes to the others.
     sender.send(&g_pdu(6)).unwrap();
     until("a datagram among best effort", || (drain(best_effort) == 1).then_some(()));
-    back_end.set_socket(Ring::High, high).unwrap();
+    back_end.set_socket(Service::V1, Ring::High, high).unwrap();
     for (times, datagram) in [
         (10, g_pdu(1)),
         (20, g_pdu(2)),

@@ -14,12 +14,17 @@ pub enum Version {
     V1,
 }
 
+impl Version {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V0 => "0",
-            Self::V1 => "1",
-        })
+        self.number().fmt(f)
     }
 }
 
