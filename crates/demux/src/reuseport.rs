@@ -6,7 +6,7 @@
 
 use crate::bpf::{TestRun, TestRunResult, objects};
 use crate::kernel::Tables;
-use crate::layout::Ring;
+use crate::layout::{RINGS, Ring};
 use crate::maps::Clock;
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::qos::classifier::RuleChange;
@@ -15,8 +15,6 @@ use std::os::fd::AsFd;
 /// The programs' names in their object.
 const FILTER: &str = "filter";
 const STEER: &str = "steer";
-/// Sockets of one service.
-const RINGS: u32 = Ring::ALL.len() as u32;
 
 /// The programs for sockets that share a port.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::bssgp::{Message, PduType, QosProfile};
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteResponse, EchoResponse, emit_datagram};
+use gannet_wire::gtp::v0;
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Plmn, Rai, Sapi, Teid};
@@ -74,6 +75,10 @@ pub enum Sent {
     Down(Down),
     Control(IpAddr, Header, GtpMessage),
     User(IpAddr, GPdu, Vec<u8>),
+    /// Another message of the user plane.
+    UserPlane(Header),
+    /// Of GTPv0, with its payload.
+    V0(IpAddr, v0::Header, Vec<u8>),
 }
 
 pub struct Phone {
@@ -271,9 +276,17 @@ impl Bench {
                     }
                     return;
                 }
-                assert_eq!(header.message, message_type::G_PDU);
+                if header.message != message_type::G_PDU {
+                    self.sent.push_back(Sent::UserPlane(header));
+                    return;
+                }
                 let (g_pdu, _, range) = GPdu::parse(octets).unwrap();
                 self.sent.push_back(Sent::User(peer.ip(), g_pdu, octets[range].to_vec()));
+            }
+            GTP_V0 => {
+                assert_eq!(peer.port(), 3386);
+                let (header, range) = v0::Header::parse(octets).unwrap();
+                self.sent.push_back(Sent::V0(peer.ip(), header, octets[range].to_vec()));
             }
             _ => panic!("{port:?}"),
         }
@@ -607,6 +620,13 @@ impl Bench {
         assert!(header.emit(t_pdu.len(), &mut octets));
         octets.extend(t_pdu);
         self.datagram(GTP_U, SocketAddr::new(GGSN, 2152), &octets);
+    }
+
+    pub fn next_user_plane(&mut self) -> Header {
+        match self.next() {
+            Sent::UserPlane(header) => header,
+            other => panic!("{other:?}"),
+        }
     }
 
     pub fn next_user(&mut self) -> (IpAddr, GPdu, Vec<u8>) {
