@@ -28,12 +28,12 @@ fn request_octets() -> Vec<u8> {
         "1e1000344800", // header up to the sequence number
         "0000ffffffff",
         "4200012143658759",
-        "0623121f",               // quality of service
-        "0e12",                   // recovery
-        "0ffd",                   // selection mode
-        "100102",                 // flow label data I
-        "110304",                 // flow label signalling
-        "800002f121",             // end user address
+        "0623121f",                 // quality of service
+        "0e12",                     // recovery
+        "0ffd",                     // selection mode
+        "100102",                   // flow label data I
+        "110304",                   // flow label signalling
+        "800002f121",               // end user address
         "83000908696e7465726e6574", // APN
         "8500047f000001",
         "8500047f000001",
@@ -99,7 +99,15 @@ fn messages() -> impl Strategy<Value = Message> {
     let request = request.prop_map(|(qos, recovery, (data, signalling), sgsn_control, sgsn_user)| {
         let (flow_data, flow_signalling) = (FlowLabel(data), FlowLabel(signalling));
         let qos = QosR97(qos);
-        CreateRequest { qos, recovery, flow_data, flow_signalling, sgsn_control, sgsn_user, ..create_request() }
+        CreateRequest {
+            qos,
+            recovery,
+            flow_data,
+            flow_signalling,
+            sgsn_control,
+            sgsn_user,
+            ..create_request()
+        }
     });
     let request = request.boxed();
     let update = request.clone().prop_map(|request| UpdateRequest {
@@ -111,7 +119,8 @@ fn messages() -> impl Strategy<Value = Message> {
         sgsn_user: request.sgsn_user,
         private_extension: None,
     });
-    let response = (any::<u8>(), any::<Option<u32>>(), any::<Option<u16>>(), proptest::option::of(addresses()));
+    let response =
+        (any::<u8>(), any::<Option<u32>>(), any::<Option<u16>>(), proptest::option::of(addresses()));
     let response = response.prop_map(|(cause, charging_id, flow, address)| CreateResponse {
         cause: Cause::from_octet(cause),
         qos: flow.map(|flow| QosR97([flow.to_be_bytes()[0], 2, 3])),

@@ -150,11 +150,8 @@ fn update_and_deletion() {
         sgsn_user: V4,
         private_extension: None,
     };
-    let expected = with(&[
-        ("gtp.recovery", "9"),
-        ("gtp.flow_sig", "0x0004"),
-        ("gtp.gsn_ipv4", "192.0.2.7,192.0.2.7"),
-    ]);
+    let expected =
+        with(&[("gtp.recovery", "9"), ("gtp.flow_sig", "0x0004"), ("gtp.gsn_ipv4", "192.0.2.7,192.0.2.7")]);
     check(of_tunnel(7), request, &expected);
     let response = UpdateResponse {
         cause: Cause::RequestAccepted,
@@ -168,17 +165,12 @@ fn update_and_deletion() {
         charging_gateway: None,
         private_extension: None,
     };
-    let expected =
-        with(&[("gtp.cause", "128"), ("gtp.flow_sig", "0x0006"), ("gtp.chrg_id", "0x00000007")]);
+    let expected = with(&[("gtp.cause", "128"), ("gtp.flow_sig", "0x0006"), ("gtp.chrg_id", "0x00000007")]);
     check(of_tunnel(8), response, &expected);
     check(of_tunnel(9), DeleteRequest { private_extension: None }, &[("gtp.tid", TID)]);
     let cause = Cause::NonExistent;
     check(of_tunnel(10), DeleteResponse { cause, private_extension: None }, &[("gtp.cause", "192")]);
-    check(
-        of_tunnel(0),
-        ErrorIndication { private_extension: None },
-        &[("gtp.tid", TID)],
-    );
+    check(of_tunnel(0), ErrorIndication { private_extension: None }, &[("gtp.tid", TID)]);
 }
 
 fn pdu_notification() {

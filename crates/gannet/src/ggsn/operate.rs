@@ -7,8 +7,8 @@ use gannet_node::ggsn::{Ggsn, GgsnCommand, PdpContext};
 use gannet_ops::config::ggsn::GgsnOperation;
 use gannet_ops::view;
 use gannet_ops::vty::CommandError;
-use gannet_rt::Access;
 use gannet_proto::gtp::{Version, flow_label};
+use gannet_rt::Access;
 use gannet_wire::id::{Sapi, Teid};
 
 /// Does it.

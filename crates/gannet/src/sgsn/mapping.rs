@@ -112,7 +112,11 @@ fn ns_timers(ns: &NsConfig) -> NsTimers {
 
 fn ggsns(config: &ops::SgsnConfig) -> Vec<GgsnPeer> {
     let peer = |(number, ggsn): (&u8, &ops::GgsnPeer)| {
-        Some(GgsnPeer { number: (*number).into(), address: ggsn.remote_ip?.into(), version: gtp_version(ggsn) })
+        Some(GgsnPeer {
+            number: (*number).into(),
+            address: ggsn.remote_ip?.into(),
+            version: gtp_version(ggsn),
+        })
     };
     config.ggsns.iter().filter_map(peer).collect()
 }

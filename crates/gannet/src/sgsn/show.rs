@@ -1,15 +1,15 @@
 //! An SGSN as an operator sees it.
 
+use super::mapping::gtp_version;
 use core::net::IpAddr;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::slots::Slot;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::view;
-use super::mapping::gtp_version;
-use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
+use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::time::Instant;
 use gannet_wire::id::{Nsapi, Nsei, Teid};
@@ -213,7 +213,8 @@ pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
             pdp_contexts: path.map_or(0, |path| path.user.tunnels.into()),
         }
     };
-    let configured = config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?, gtp_version(ggsn))));
+    let configured =
+        config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?, gtp_version(ggsn))));
     configured.map(|(number, address, version)| peer(number, address.into(), version)).collect()
 }
 

@@ -26,7 +26,6 @@ pub const CASES: &[Case] = &[
     ("gtpv0_with_osmo_ggsn_by_sockets_of_class", OSMO_GGSN, gtpv0_by_reuseport),
     ("gtpv0_with_osmo_ggsn_by_fifo", OSMO_GGSN, gtpv0_by_fifo),
     ("gtpv0_with_gannet_ggsn", TOOLS, gtpv0_with_gannet_ggsn),
-    ("gtpv0_of_osmo_sgsn_with_gannet_ggsn", OSMO_BOTH, gtpv0_of_osmo_sgsn),
     ("demo_with_osmo_sgsn", OSMO_BOTH, demo_with_osmo_sgsn),
     ("an_interrupted_demo_leaves_nothing", TOOLS, an_interrupted_demo_leaves_nothing),
     ("sgsnemu_pings_through_our_ggsn", &[Need::NetAdmin, Need::Program("sgsnemu")], sgsnemu_pings),
@@ -112,39 +111,33 @@ fn demo_with_gannet_ggsn() {
 }
 
 /// Ping and download over GTPv0, and nothing of another version on Gn.
-fn gtpv0(sgsn: &str, ggsn: &str, ingress: &str) {
+fn gtpv0(ggsn: &str, ingress: &str) {
     let directory = TempDir::new("gannet-demo-v0");
-    let arguments = ["--gtp-version", "0", "--sgsn", sgsn, "--ggsn", ggsn, "--ingress", ingress];
+    let arguments = ["--gtp-version", "0", "--ggsn", ggsn, "--ingress", ingress];
     let said = demo(&directory, &arguments);
     assert!(said.contains("3 of 3"), "{said}");
-    if sgsn == "gannet" {
-        let sgsn = census(&directory, "sgsn.pcapng");
-        assert!(sgsn.gn_tcp > 150, "{} on Gn", sgsn.gn_tcp);
-        let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
-        let on_gn = [NS_IS_ON, &["-Y", "gtp || gtpprime"]].concat();
-        let rows = tshark::dissect_file(&capture, &on_gn, &["gtp.flags.version", "udp.dstport"]);
-        assert!(rows.iter().all(|row| row[0].starts_with('0') && row[1].starts_with("3386")), "{rows:?}");
-    }
+    let sgsn = census(&directory, "sgsn.pcapng");
+    assert!(sgsn.gn_tcp > 150, "{} on Gn", sgsn.gn_tcp);
+    let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
+    let on_gn = [NS_IS_ON, &["-Y", "gtp || gtpprime"]].concat();
+    let rows = tshark::dissect_file(&capture, &on_gn, &["gtp.flags.version", "udp.dstport"]);
+    assert!(rows.iter().all(|row| row[0].starts_with('0') && row[1].starts_with("3386")), "{rows:?}");
 }
 
 fn gtpv0_by_xdp() {
-    gtpv0("gannet", "osmo-ggsn", "xdp");
+    gtpv0("osmo-ggsn", "xdp");
 }
 
 fn gtpv0_by_reuseport() {
-    gtpv0("gannet", "osmo-ggsn", "reuseport");
+    gtpv0("osmo-ggsn", "reuseport");
 }
 
 fn gtpv0_by_fifo() {
-    gtpv0("gannet", "osmo-ggsn", "fifo");
+    gtpv0("osmo-ggsn", "fifo");
 }
 
 fn gtpv0_with_gannet_ggsn() {
-    gtpv0("gannet", "gannet", "auto");
-}
-
-fn gtpv0_of_osmo_sgsn() {
-    gtpv0("osmo-sgsn", "gannet", "auto");
+    gtpv0("gannet", "auto");
 }
 
 fn demo_with_osmo_sgsn() {

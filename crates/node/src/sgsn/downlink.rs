@@ -37,13 +37,7 @@ impl Sgsn {
         self.scratch.gtp = outputs;
     }
 
-    fn g_pdu(
-        &mut self,
-        cx: &mut Context<'_>,
-        peer: Peer,
-        pdu: ReceivedGPdu,
-        outputs: &mut Batch<GtpOutput>,
-    ) {
+    fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, pdu: ReceivedGPdu, outputs: &mut Batch<GtpOutput>) {
         let ReceivedGPdu { endpoint, frame, .. } = pdu;
         let known = match (self.teid_at(endpoint), self.config.ingress) {
             (None, _) => false,

@@ -356,9 +356,7 @@ impl GtpEntity {
         // In version 0 the header says whose tunnel is missing, and a flow of it there is none.
         let (channel, teid, to) = match endpoint {
             Endpoint::Teid(teid) => (Channel::User, teid, Endpoint::Teid(Teid(0))),
-            Endpoint::Tid { tid, .. } => {
-                (Channel::V0, Teid(0), Endpoint::of_peer(Version::V0, tid, Teid(0)))
-            }
+            Endpoint::Tid { tid, .. } => (Channel::V0, Teid(0), Endpoint::of_peer(Version::V0, tid, Teid(0))),
         };
         let message = ErrorIndication { teid, address, private_extension: None }.into();
         let mut octets = Vec::with_capacity(64);

@@ -180,12 +180,10 @@ impl GtpEntity {
         let Peer::Udp(from) = peer else { return };
         match header {
             Ok(header) => {
-                let is_request = v1c::is_request(header.message) && header.message != message_type::ECHO_REQUEST;
+                let is_request =
+                    v1c::is_request(header.message) && header.message != message_type::ECHO_REQUEST;
                 let signalling = Signalling::of_v1(channel, from, &header, octets);
-                if is_request
-                    && channel == Channel::Control
-                    && header.extensions.not_comprehended.is_some()
-                {
+                if is_request && channel == Channel::Control && header.extensions.not_comprehended.is_some() {
                     self.not_comprehended(cx, peer, &header, &signalling, out);
                 } else {
                     self.signalling(cx, &signalling, out);

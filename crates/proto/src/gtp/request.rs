@@ -89,9 +89,8 @@ impl Requests {
     ) -> Option<Outstanding> {
         let Entry::Occupied(entry) = self.by_sequence.entry(sequence) else { return None };
         let request = entry.get();
-        let fits = request.channel.version() == version
-            && request.peer.ip() == peer
-            && request.expects == message;
+        let fits =
+            request.channel.version() == version && request.peer.ip() == peer && request.expects == message;
         fits.then(|| entry.remove())
     }
 

@@ -5,8 +5,8 @@ use crate::machine::Surroundings;
 use crate::trace::Quiet;
 use core::net::Ipv4Addr;
 use gannet_wire::gtp::header::{ExtensionHeader, Header, Repr, message_type};
-use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use gannet_wire::gtp::v1c::{DeleteRequest, DeleteResponse, EchoResponse};
+use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use gannet_wire::id::Nsapi;
 
 const SGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -35,7 +35,14 @@ impl Gsn {
     }
 
     fn ask(&mut self, user: u64, peer: IpAddr, message: &Message) -> Option<u16> {
-        self.entity.request(&mut self.around.context(), user, peer, Endpoint::Teid(Teid(5)), message, &mut self.out)
+        self.entity.request(
+            &mut self.around.context(),
+            user,
+            peer,
+            Endpoint::Teid(Teid(5)),
+            message,
+            &mut self.out,
+        )
     }
 
     fn receive(&mut self, from: IpAddr, port: Port, octets: &[u8]) -> Option<ReceivedGPdu> {
@@ -123,7 +130,8 @@ fn a_request_its_repetition_and_its_response() {
     let request = sgsn.sent().remove(0).1;
     ggsn.receive(SGSN, CONTROL, &request);
     let told = ggsn.told();
-    let [GtpOutput::Request { transaction, endpoint: Endpoint::Teid(Teid(5)), message }] = told.as_slice() else {
+    let [GtpOutput::Request { transaction, endpoint: Endpoint::Teid(Teid(5)), message }] = told.as_slice()
+    else {
         panic!("{told:?}")
     };
     assert_eq!(**message, delete_request());
@@ -146,7 +154,9 @@ fn a_request_its_repetition_and_its_response() {
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     let told = sgsn.told();
-    let [GtpOutput::Response { user: 77, peer: GGSN, version: Version::V1, message: Ok(message) }] = told.as_slice() else {
+    let [GtpOutput::Response { user: 77, peer: GGSN, version: Version::V1, message: Ok(message) }] =
+        told.as_slice()
+    else {
         panic!("{told:?}")
     };
     assert_eq!(**message, delete_response());
@@ -294,7 +304,12 @@ fn error_indications_are_limited_and_believed_from_peers_only() {
     let mut ggsn = Gsn::new(GGSN, |config| config.answers_per_second = 1);
     let from = Peer::Udp(SocketAddr::new(SGSN, 40_000));
     for _ in 0..100 {
-        ggsn.entity.unknown_endpoint(&mut ggsn.around.context(), from, Endpoint::Teid(Teid(9)), &mut ggsn.out);
+        ggsn.entity.unknown_endpoint(
+            &mut ggsn.around.context(),
+            from,
+            Endpoint::Teid(Teid(9)),
+            &mut ggsn.out,
+        );
     }
     let sent = ggsn.sent();
     assert_eq!(sent.len(), 10);
@@ -309,7 +324,13 @@ fn error_indications_are_limited_and_believed_from_peers_only() {
     sgsn.open(GGSN, None);
     sgsn.receive(GGSN, USER, indication);
     let told = sgsn.told();
-    assert!(matches!(told.as_slice(), [GtpOutput::ErrorIndication { path: 0, endpoint: Endpoint::Teid(Teid(9)), .. }]), "{told:?}");
+    assert!(
+        matches!(
+            told.as_slice(),
+            [GtpOutput::ErrorIndication { path: 0, endpoint: Endpoint::Teid(Teid(9)), .. }]
+        ),
+        "{told:?}"
+    );
     sgsn.receive(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9)), USER, indication);
     assert_eq!(sgsn.drops(), [(Drop::GtpUnexpectedErrorIndication, 2)]);
 }
@@ -340,8 +361,14 @@ fn a_malformed_request_is_the_nodes_to_refuse() {
     octets.extend(payload);
     ggsn.receive(SGSN, CONTROL, &octets);
     let told = ggsn.told();
-    let [GtpOutput::Malformed { transaction, endpoint: Endpoint::Teid(Teid(0)), reply_to: Some(Teid(2)), cause }] =
-        told.as_slice()
+    let [
+        GtpOutput::Malformed {
+            transaction,
+            endpoint: Endpoint::Teid(Teid(0)),
+            reply_to: Some(Teid(2)),
+            cause,
+        },
+    ] = told.as_slice()
     else {
         panic!("{told:?}")
     };

@@ -6,13 +6,13 @@
 
 use super::Endpoint;
 use super::tunnel::flow_label;
-use gannet_wire::{DecodeError, DecodeErrorKind};
 use gannet_wire::gtp::v0::{self, message as of_v0};
 use gannet_wire::gtp::v1c;
 use gannet_wire::gtp::value::QosR97;
 use gannet_wire::gtp::{Message, Msisdn};
 use gannet_wire::id::{FlowLabel, Teid, Tid};
 use gannet_wire::l3::ie::Octets;
+use gannet_wire::{DecodeError, DecodeErrorKind};
 
 /// The number of a mobile whose number is not known: international, without digits. Version 0 makes it mandatory.
 const NO_MSISDN: Msisdn = Msisdn { nature_and_plan: 0x91, tbcd: Octets::EMPTY };

@@ -114,7 +114,9 @@ impl Sgsn {
     }
 
     fn serve(&mut self, cx: &mut Context<'_>, served: Served<Frame>) {
-        let Some((teid, ContextRef { mobile, nsapi, .. })) = self.context_of_flow(served.flow) else { return };
+        let Some((teid, ContextRef { mobile, nsapi, .. })) = self.context_of_flow(served.flow) else {
+            return;
+        };
         if served.crossed_low {
             self.classify(RuleChange::Unblock(self.driver_key(teid), Block::QueueFull));
         }

@@ -190,7 +190,8 @@ impl Sgsn {
         if let Some(bearer) = mobile.bearer(nsapi) {
             return Some(bearer.teid);
         }
-        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() }) else {
+        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
+        else {
             cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
             return None;
         };

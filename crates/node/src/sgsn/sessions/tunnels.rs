@@ -335,9 +335,9 @@ impl Sgsn {
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete, subscriber: None });
         let message =
             DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
-        let endpoint = self.imsi_of(slot).map(|imsi| {
-            Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control)
-        });
+        let endpoint = self
+            .imsi_of(slot)
+            .map(|imsi| Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control));
         let sent = to.zip(endpoint).and_then(|(to, endpoint)| self.request(cx, key, to, endpoint, &message));
         if sent.is_none() {
             self.tunnel_deleted(cx, slot, nsapi);

@@ -17,8 +17,8 @@ use gannet_wire::bssgp::ie::Cause as BssgpCause;
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::bssgp::{Message, PduType, QosProfile};
 use gannet_wire::gtp::header::{Header, message_type};
-use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteResponse, EchoResponse, emit_datagram};
 use gannet_wire::gtp::v0;
+use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteResponse, EchoResponse, emit_datagram};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Plmn, Rai, Sapi, Teid};
@@ -151,7 +151,10 @@ impl Bench {
             nses_max: 4,
             gtp_address: SGSN,
             restart_counter: 3,
-            ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 }, GgsnPeer { number: 1, address: OTHER_GGSN, version: gannet_proto::gtp::Version::V1 }],
+            ggsns: vec![
+                GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 },
+                GgsnPeer { number: 1, address: OTHER_GGSN, version: gannet_proto::gtp::Version::V1 },
+            ],
             n201_u: None,
             held_max: 6,
             held_per_mobile_max: 4,

@@ -130,10 +130,14 @@ fn a_context_of_version_0_from_activation_to_its_end() {
         let other = bench.next_user_plane();
         assert_eq!(other.message, message_type::ERROR_INDICATION);
         assert_eq!(bench.drops(), [(Drop::GtpUnknownTeid, 1)]);
-        bench.sm(0, 0, gannet_wire::l3::sm::DeactivateRequest {
-            cause: gannet_wire::l3::ie::SmCause::RegularDeactivation,
-            tear_down: None,
-        });
+        bench.sm(
+            0,
+            0,
+            gannet_wire::l3::sm::DeactivateRequest {
+                cause: gannet_wire::l3::ie::SmCause::RegularDeactivation,
+                tear_down: None,
+            },
+        );
         bench.delete_v0();
         assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
         assert_eq!((bench.sgsn.contexts().len(), bench.sgsn.gtp().paths().len()), (0, 0));
@@ -163,11 +167,8 @@ fn a_g_pdu_for_nobody_and_an_error_indication() {
     assert!(bench.is_silent());
     bench.v0(GGSN, 0, FlowLabel(0), v0m::ErrorIndication { private_extension: None });
     assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateRequest(_)));
-    let drops = [
-        (Drop::GtpUnknownTeid, 1),
-        (Drop::GtpUnexpectedErrorIndication, 1),
-        (Drop::SgsnTunnelLost, 1),
-    ];
+    let drops =
+        [(Drop::GtpUnknownTeid, 1), (Drop::GtpUnexpectedErrorIndication, 1), (Drop::SgsnTunnelLost, 1)];
     assert_eq!(bench.drops(), drops);
 }
 
@@ -262,7 +263,8 @@ fn version_0_and_1_at_one_ggsn_have_paths_of_their_own() {
     let echo = v0m::EchoResponse { recovery: 10, private_extension: None }.into();
     assert!(v0::emit_datagram(v0::Header::of_path(0, header.sequence), &echo, &mut octets));
     bench.datagram(GTP_V0, SocketAddr::new(GGSN, 3386), &octets);
-    let left: Vec<_> = bench.mobile(0).bearers().map(|(nsapi, bearer)| (nsapi, bearer.tunnel.is_some())).collect();
+    let left: Vec<_> =
+        bench.mobile(0).bearers().map(|(nsapi, bearer)| (nsapi, bearer.tunnel.is_some())).collect();
     assert_eq!(left.iter().filter(|(_, has_tunnel)| *has_tunnel).count(), 1);
     assert_eq!(bench.dropped(Drop::SgsnTunnelLost), 1);
 }

@@ -1,5 +1,5 @@
 //! Information elements of GTPv0 (09.60 clause 7.9): their types and how long they are. How a message's elements are
-//! taken apart is the same as in version 1.
+//! taken apart is the same as in version 1. Charging characteristics, which came with R98 (12.15), are stepped over.
 
 use crate::gtp::ie::elements;
 
@@ -21,6 +21,7 @@ elements! {
     FLOW_LABEL_SIGNALLING = 17, 2, "Flow Label Signalling";
     FLOW_LABEL_DATA_II = 18, 3, "Flow Label Data II";
     MS_NOT_REACHABLE_REASON = 19, 1, "MS Not Reachable Reason";
+    CHARGING_CHARACTERISTICS = 26, 2, "Charging Characteristics";
     CHARGING_ID = 127, 4, "Charging ID";
     END_USER_ADDRESS = 128, TLV, "End User Address";
     MM_CONTEXT = 129, TLV, "MM Context";

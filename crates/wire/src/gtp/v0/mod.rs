@@ -80,7 +80,8 @@ impl Header {
             let kind = DecodeErrorKind::Truncated { needed: LEN, have: octets.len() };
             return Err(DecodeError::new("GTP header", 0, kind));
         };
-        let &[flags, message, l0, l1, s0, s1, f0, f1, number, _, _, _, t0, t1, t2, t3, t4, t5, t6, t7] = header;
+        let &[flags, message, l0, l1, s0, s1, f0, f1, number, _, _, _, t0, t1, t2, t3, t4, t5, t6, t7] =
+            header;
         let length = usize::from(u16::from_be_bytes([l0, l1]));
         if length > rest.len() {
             let kind = DecodeErrorKind::Truncated { needed: length, have: rest.len() };
@@ -110,7 +111,26 @@ impl Header {
         let flags = VERSION_0 | u8::from(self.llc_number.is_some());
         let number = self.llc_number.unwrap_or(0xff);
         *room = [
-            flags, self.message, l0, l1, s0, s1, f0, f1, number, 0xff, 0xff, 0xff, t0, t1, t2, t3, t4, t5, t6, t7,
+            flags,
+            self.message,
+            l0,
+            l1,
+            s0,
+            s1,
+            f0,
+            f1,
+            number,
+            0xff,
+            0xff,
+            0xff,
+            t0,
+            t1,
+            t2,
+            t3,
+            t4,
+            t5,
+            t6,
+            t7,
         ];
         true
     }
