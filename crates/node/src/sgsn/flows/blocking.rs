@@ -5,7 +5,7 @@
 //! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
 //! what is in the mobile's bucket to send meanwhile.
 
-use super::{Flows, flow_of};
+use super::{Flows, flow_of, key_of};
 use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::{Sgsn, owner};
 use crate::slots::Slot;
@@ -15,7 +15,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
-use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
 
@@ -159,7 +159,8 @@ impl Sgsn {
         }
         flows.set_mark(slot, dropped_mark(class), on);
         for (_, bearer) in mobile.bearers().filter(|(_, bearer)| bearer.class == class) {
-            let (key, why) = (Key::Teid(bearer.teid), Block::FlowControl);
+            let key = key_of(&self.contexts, bearer.teid, mobile.imsi());
+            let why = Block::FlowControl;
             let change = if on { RuleChange::Block(key, why) } else { RuleChange::Unblock(key, why) };
             self.out.push(Output::Classify(change));
         }
@@ -250,7 +251,8 @@ impl Sgsn {
             flows.held -= gone;
             left += flows.queues.backlog(flow).pdus;
             if crossed_low {
-                let change = RuleChange::Unblock(Key::Teid(bearer.teid), Block::QueueFull);
+                let key = key_of(&self.contexts, bearer.teid, whose);
+                let change = RuleChange::Unblock(key, Block::QueueFull);
                 self.out.push(Output::Classify(change));
             }
         }

@@ -19,20 +19,20 @@ mod service;
 
 pub(super) use arrival::Expected;
 
-use super::contexts::ContextRef;
+use super::contexts::{ContextRef, Contexts};
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::TeidParts;
+use gannet_proto::gtp::{TeidParts, Version};
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
-use gannet_wire::id::{Imsi, Nsapi, Teid};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use leaking::Leaking;
 use std::collections::VecDeque;
 
@@ -248,7 +248,21 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
     }
 }
 
+/// How a driver knows the G-PDUs of a context of this subscriber: by our TEID, or in version 0 by the TID.
+fn key_of(contexts: &Contexts, teid: Teid, whose: Option<Imsi>) -> Key {
+    match (contexts.find(teid), whose) {
+        (Some(ContextRef { nsapi, version: Version::V0, .. }), Some(imsi)) => Key::Tid(Tid { imsi, nsapi }),
+        (_, _) => Key::Teid(teid),
+    }
+}
+
 impl Sgsn {
+    /// The same for whoever has it.
+    fn driver_key(&self, teid: Teid) -> Key {
+        let whose = self.contexts.find(teid).and_then(|context| self.imsi_of(context.mobile));
+        key_of(&self.contexts, teid, whose)
+    }
+
     pub(super) fn classify(&mut self, change: RuleChange) {
         self.out.push(Output::Classify(change));
     }
@@ -275,23 +289,24 @@ impl Sgsn {
         let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return };
         let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
         let teid = bearer.teid;
+        let key = key_of(&self.contexts, teid, mobile.imsi());
         let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
         let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
         let dropped = flows.is_dropped(slot, treatment.class);
         let bought = self.config.policing.map(|policing| treatment.policer(policing.burst));
         let leak = self.leak_policer(slot, treatment.class);
         self.classify(RuleChange::Install(Rule {
-            key: Key::Teid(teid),
+            key,
             name: teid.0,
             class: treatment.class,
             precedence: treatment.precedence,
             policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
         }));
         if above {
-            self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+            self.classify(RuleChange::Block(key, Block::QueueFull));
         }
         if dropped {
-            self.classify(RuleChange::Block(Key::Teid(teid), Block::FlowControl));
+            self.classify(RuleChange::Block(key, Block::FlowControl));
         }
     }
 
@@ -309,7 +324,7 @@ impl Sgsn {
         if flows.mark(slot) & blocking::UNREACHABLE != 0 {
             flows.held -= gone;
         }
-        self.classify(RuleChange::Remove(Key::Teid(teid)));
+        self.classify(RuleChange::Remove(key_of(&self.contexts, teid, whose)));
         self.uplink_changed(slot);
     }
 
