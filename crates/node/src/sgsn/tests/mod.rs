@@ -11,5 +11,6 @@ mod operation;
 mod places;
 mod relocation;
 mod sessions;
+mod subscribers;
 mod uplink;
 mod uplink_queues;
