@@ -79,7 +79,6 @@ pub fn hlr(config: &ops::SgsnConfig) -> Option<SocketAddr> {
 
 /// Who may attach.
 fn subscribers(config: &ops::SgsnConfig) -> Result<SubscriberConfig, String> {
-    ops::access::check(config)?;
     let ops::Access { policy, acl, authentication, gea, gsup_ipa_name, .. } = &config.access;
     let defaults = SubscriberConfig::default();
     let acl = acl.iter().map(|imsi| imsi.parse().map_err(|_| format!("imsi-acl: '{imsi}' is no IMSI")));

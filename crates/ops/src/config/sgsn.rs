@@ -359,6 +359,7 @@ impl Element for Sgsn {
             let ApnRoute { apn, ggsn, .. } = route;
             return Err(CommandError(format!("APN {apn} leads to GGSN {ggsn}, which is not there")));
         }
+        access::check(&config.access)?;
         config.ns.check()
     }
 }

@@ -375,18 +375,6 @@ fn install_osmocom(grammar: &mut Grammar<Sgsn>) {
         "Take back\nCharging records\nTheir file\nOn the control interface",
         nothing,
     );
-    let gsup = Action::<Sgsn>::Ignore("there is no HLR yet, since the policy is accept-all.");
-    grammar.add(sgsn, "gsup ipa-name NAME", "The HLR: not here\nOur name\nThe name", gsup);
-    grammar.add(sgsn, "gsup remote-ip A.B.C.D", "The HLR: not here\nIts address\nThe address", gsup);
-    grammar.add(sgsn, "gsup remote-port <0-65535>", "The HLR: not here\nIts port\nThe port", gsup);
-    grammar.add(sgsn, "gsup oap-id <0-65535>", "The HLR: not here\nOur number\nThe number", gsup);
-    let acl = "access control lists are not implemented yet; the policy is accept-all.";
-    grammar.add(
-        sgsn,
-        "imsi-acl (add|del) IMSI",
-        "A list of subscribers: not here\nAdd\nTake away\nThe IMSI",
-        Action::<Sgsn>::Refuse(acl),
-    );
     let iu = Action::<Sgsn>::Ignore("there is no Iu interface here.");
     grammar.add(sgsn, "cs7-instance-iu <0-15>", "Iu: not here\nThe SS7 instance", iu);
     grammar.add(
