@@ -105,6 +105,12 @@ impl LlcContext {
         self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
     }
 
+    /// The cipher that is assigned.
+    #[must_use]
+    pub const fn ciphering(&self) -> Ciphering {
+        self.ciphering
+    }
+
     /// The TLLI to send with; `None` in the state "TLLI Unassigned".
     #[must_use]
     pub fn tlli(&self) -> Option<Tlli> {
