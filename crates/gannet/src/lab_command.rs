@@ -131,6 +131,12 @@ pub struct DemoArguments {
     /// Who is the GGSN: osmo-ggsn or gannet
     #[arg(long, default_value = "osmo-ggsn")]
     ggsn: String,
+    /// The version of GTP between them
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    gtp_version: u8,
+    /// How user data comes into gannet's SGSN
+    #[arg(long, default_value = "auto", value_parser = ["auto", "fifo", "reuseport", "xdp"])]
+    ingress: String,
     /// How many mobiles attach
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
     mobiles: u32,
@@ -239,6 +245,8 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         gannet,
         sgsn: peer(&arguments.sgsn, "osmo-sgsn")?,
         ggsn: peer(&arguments.ggsn, "osmo-ggsn")?,
+        gtp_version: arguments.gtp_version,
+        ingress: arguments.ingress.clone(),
         mobiles: arguments.mobiles,
         download_octets: arguments.octets,
         out: arguments.out.clone(),

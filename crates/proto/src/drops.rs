@@ -184,6 +184,7 @@ drops! {
     GtpNoHeadroom: "gtp_no_headroom", "29.060 clause 6", "a G-PDU's header does not fit in front of its T-PDU";
     GtpUnknownTeid: "gtp_unknown_teid", "29.060 clause 7.3.7", "a G-PDU came for a tunnel endpoint that does not exist";
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
+    SgsnForeignGgsn: "sgsn_foreign_ggsn", "29.060 clause 10.1.2", "a message about a tunnel came from an address that is not the tunnel's GGSN";
     GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 
     // ---------------------------------------------------------------- GSUP

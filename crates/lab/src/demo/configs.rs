@@ -58,13 +58,13 @@ line vty
 
 /// For osmo-sgsn and for `gannet sgsn` alike; `of_its_own` is put into the SGSN's node.
 #[must_use]
-pub fn sgsn(state: &Path, of_its_own: &str) -> String {
+pub fn sgsn(state: &Path, gtp_version: u8, of_its_own: &str) -> String {
     format!(
         "sgsn
  gtp state-dir {}
  gtp local-ip {}
  ggsn 0 remote-ip {}
- ggsn 0 gtp-version 1
+ ggsn 0 gtp-version {gtp_version}
  auth-policy accept-all
 {of_its_own}ns
  timer tns-block 3

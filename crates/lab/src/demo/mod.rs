@@ -34,6 +34,10 @@ pub struct Options {
     pub sgsn: Peer,
     /// Who is the GGSN.
     pub ggsn: Peer,
+    /// The version of GTP between them, 0 or 1.
+    pub gtp_version: u8,
+    /// The word of `ingress` in the configuration of our SGSN.
+    pub ingress: String,
     /// How many mobiles attach.
     pub mobiles: u32,
     /// Octets of the download.
@@ -179,10 +183,11 @@ impl<'a> Stage<'a> {
 
     fn start_sgsn(&mut self) -> Result<(), TestbedError> {
         let of_its_own = match self.options.sgsn {
-            Peer::Gannet => configs::LONG_FRAMES,
-            Peer::Osmocom => "",
+            Peer::Gannet => format!("{} ingress {}\n", configs::LONG_FRAMES, self.options.ingress),
+            Peer::Osmocom => String::new(),
         };
-        let config = self.config("sgsn.cfg", &configs::sgsn(&self.options.out, of_its_own))?;
+        let text = configs::sgsn(&self.options.out, self.options.gtp_version, &of_its_own);
+        let config = self.config("sgsn.cfg", &text)?;
         let config = config.to_string_lossy().into_owned();
         let capture = self.options.out.join("sgsn.pcapng").to_string_lossy().into_owned();
         let gannet = self.options.gannet.clone();

@@ -6,19 +6,21 @@ use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
-use gannet_proto::gtp::PLACES;
+use gannet_proto::gtp::{PLACES, Version};
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::IpElement;
 
 /// A GGSN that the SGSN knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GgsnPeer {
     /// Its number in the configuration.
     pub number: u32,
     /// Its address.
     pub address: IpAddr,
+    /// Which version of GTP is spoken with it.
+    pub version: Version,
 }
 
 /// Which GGSN serves an access point.

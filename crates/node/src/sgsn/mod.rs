@@ -74,6 +74,8 @@ pub const GB: Port = Port(0);
 pub const GTP_C: Port = Port(1);
 /// The UDP port of GTP-U.
 pub const GTP_U: Port = Port(2);
+/// The UDP port of GTPv0, for signalling and G-PDUs.
+pub const GTP_V0: Port = Port(3);
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -219,7 +221,7 @@ pub struct Sgsn {
     pub(crate) access_points: sessions::AccessPoints,
     /// When names of access points may next be looked through.
     pub(crate) apn_sweep_due: Instant,
-    /// Contexts by what an Error Indication names: the path to the GGSN and the GGSN's endpoint.
+    /// Contexts by what an Error Indication of GTPv1 names: the path to the GGSN and the GGSN's endpoint.
     pub(crate) by_peer_endpoint: HashMap<(u16, Teid), (Slot, Nsapi), SeedableRandomState>,
     pub(crate) stranger_limiter: AnswerLimiter,
     /// Where the search for a mobile that only attaches goes on, when the table is full.
@@ -234,7 +236,7 @@ impl Sgsn {
     /// collide in the tables.
     #[must_use]
     pub fn new(config: SgsnConfig, seed: u64) -> Self {
-        let mut gtp = GtpConfig::new(GTP_C, GTP_U, config.gtp_address, owner::GTP);
+        let mut gtp = GtpConfig::new([GTP_C, GTP_U, GTP_V0], config.gtp_address, owner::GTP);
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
         gtp.t3_response = config.t3_response;
@@ -327,6 +329,7 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
+                Input::Datagram { port: GTP_V0, peer, frame } => self.gtp_v0(cx, peer, frame),
                 Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
                 Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),

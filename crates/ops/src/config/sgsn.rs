@@ -52,8 +52,28 @@ pub struct SgsnConfig {
 pub struct GgsnPeer {
     /// Its address.
     pub remote_ip: Option<Ipv4Addr>,
+    /// Its version of GTP.
+    pub gtp_version: GtpVersion,
     /// Between two Echo Requests, in s; `None` sends none.
     pub echo_interval_s: Option<u16>,
+}
+
+/// A version of GTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GtpVersion {
+    /// 0, of 09.60.
+    V0,
+    /// 1, of 29.060.
+    #[default]
+    V1,
+}
+
+impl GtpVersion {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
 }
 
 /// Which GGSN an access point name leads to.

@@ -17,6 +17,7 @@ use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
+use gannet_proto::gtp::Version;
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
@@ -189,7 +190,8 @@ impl Sgsn {
         if let Some(bearer) = mobile.bearer(nsapi) {
             return Some(bearer.teid);
         }
-        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi }) else {
+        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
+        else {
             cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
             return None;
         };

@@ -3,9 +3,8 @@
 //! Until there are subscriptions, everybody may use every access point that is routed, and is granted the quality of
 //! service that it asks for, within the ceilings of the configuration.
 
-use crate::sgsn::config::SgsnConfig;
+use crate::sgsn::config::{GgsnPeer, SgsnConfig};
 use crate::sgsn::quality::Ceilings;
-use core::net::IpAddr;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::l3::ie::{Apn, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
@@ -18,11 +17,11 @@ const APNS_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct AccessPoints {
     /// (network identifier or `*`, GGSN).
-    routes: Vec<(String, IpAddr)>,
-    default: Option<IpAddr>,
+    routes: Vec<(String, GgsnPeer)>,
+    default: Option<GgsnPeer>,
     ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
-    names: Vec<Option<(Apn, IpAddr)>>,
+    names: Vec<Option<(Apn, GgsnPeer)>>,
 }
 
 impl AccessPoints {
@@ -39,10 +38,10 @@ impl AccessPoints {
     pub fn reroute(&mut self, config: &SgsnConfig) {
         let routes = config.apns.iter().filter_map(|route| {
             let ggsn = config.ggsns.get(route.ggsn)?;
-            Some((route.apn.to_ascii_lowercase(), ggsn.address))
+            Some((route.apn.to_ascii_lowercase(), *ggsn))
         });
         // Where no APN is routed, all go to the first GGSN.
-        self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
+        self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).copied();
         self.routes = routes.collect();
         self.ceilings = config.ceilings;
         let mut names = core::mem::take(&mut self.names);
@@ -52,7 +51,7 @@ impl AccessPoints {
         self.names = names;
     }
 
-    fn ggsn_of(&self, apn: &str) -> Option<IpAddr> {
+    fn ggsn_of(&self, apn: &str) -> Option<GgsnPeer> {
         let exact = self.routes.iter().find(|(name, _)| name.eq_ignore_ascii_case(apn));
         let wildcard = || self.routes.iter().find(|(name, _)| name == "*");
         exact.or_else(wildcard).map(|(_, ggsn)| *ggsn).or(self.default)
@@ -83,7 +82,7 @@ impl AccessPoints {
 
     /// An APN and its GGSN by number.
     #[must_use]
-    pub fn get(&self, number: u16) -> Option<&(Apn, IpAddr)> {
+    pub fn get(&self, number: u16) -> Option<&(Apn, GgsnPeer)> {
         self.names.get(usize::from(number))?.as_ref()
     }
 
@@ -122,7 +121,11 @@ mod tests {
 
     #[test]
     fn names_that_nobody_uses_make_room() {
-        let ggsns = vec![crate::sgsn::GgsnPeer { number: 0, address: IpAddr::from([192, 0, 2, 6]) }];
+        let ggsns = vec![GgsnPeer {
+            number: 0,
+            address: [192, 0, 2, 6].into(),
+            version: gannet_proto::gtp::Version::V1,
+        }];
         let mut points = AccessPoints::new(&SgsnConfig { ggsns, ..SgsnConfig::default() });
         let apn = |n: usize| format!("apn{n}").parse::<Apn>().unwrap();
         for n in 0..APNS_MAX {

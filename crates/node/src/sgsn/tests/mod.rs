@@ -4,6 +4,7 @@ mod attach;
 mod bench;
 mod downlink;
 mod flows;
+mod gtp_v0;
 mod messages;
 mod ns_bvc;
 mod operation;

@@ -1,6 +1,6 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, SgsnConfig, Watermark};
+use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig, Watermark};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
@@ -42,7 +42,7 @@ fn write_ggsn(number: u8, ggsn: &GgsnPeer, text: &mut ConfigText) {
     if let Some(address) = ggsn.remote_ip {
         text.line(format_args!("ggsn {number} remote-ip {address}"));
     }
-    text.line(format_args!("ggsn {number} gtp-version 1"));
+    text.line(format_args!("ggsn {number} gtp-version {}", ggsn.gtp_version.number()));
     match ggsn.echo_interval_s {
         Some(seconds) => text.line(format_args!("ggsn {number} echo-interval {seconds}")),
         None => text.line(format_args!("ggsn {number} no echo-interval")),
@@ -192,12 +192,10 @@ fn install_ggsns(grammar: &mut Grammar<Sgsn>) {
     grammar.add(
         sgsn,
         "ggsn <0-255> gtp-version (0|1)",
-        "A GGSN\nIts number\nIts version of GTP\nGTPv0: not here\nGTPv1",
+        "A GGSN\nIts number\nIts version of GTP\nGTPv0\nGTPv1",
         Action::<Sgsn>::Set(|edit| {
-            if edit.args.text(1) == "0" {
-                return Err(CommandError::new("GTPv0 is not implemented yet; only version 1 is."));
-            }
-            ggsn(edit).map(|_| ())
+            let version = if edit.args.text(1) == "0" { GtpVersion::V0 } else { GtpVersion::V1 };
+            ggsn(edit).map(|ggsn| ggsn.gtp_version = version)
         }),
     );
     grammar.add(
