@@ -1,6 +1,6 @@
 //! What a user may choose about a fleet of mobiles.
 
-use super::security::Cards;
+use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
 use gannet_proto::time::Duration;

@@ -252,6 +252,7 @@ mod tests {
             apn: "internet".into(),
             address: "172.16.222.2".parse().ok(),
             peer: "127.0.0.2".parse().ok(),
+            gtp_version: 1,
             teid_control: (Teid(1), Teid(2)),
             teid_user: (Teid(3), Teid(4)),
             qos: Some(Qos::default()),
