@@ -59,6 +59,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
         | D::MsBadOrder | D::MsNoCipher | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded
+        | D::GsupVectorRefused
         | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse => Place::Nowhere,
     }
 }

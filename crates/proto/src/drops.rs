@@ -198,6 +198,7 @@ drops! {
     GsupDeadLink: "gsup_dead_link", "IPA", "the HLR did not answer on a connection, or broke its rules, and the connection was given up";
     GsupRepeated: "gsup_repeated", "configuration", "a request was made while one of its kind for the same subscriber is outstanding";
     GsupSuperseded: "gsup_superseded", "configuration", "a subscriber was to be purged and is back";
+    GsupVectorRefused: "gsup_vector_refused", "33.102 clause 6.3", "an authentication vector came a second time, or more came than are kept";
     GsupTooManyRequests: "gsup_too_many_requests", "configuration", "as many requests to the HLR are outstanding as there may be";
     GsupTooManyIndications: "gsup_too_many_indications", "configuration", "as many requests of the HLR are unanswered as there may be";
     GsupLateResponse: "gsup_late_response", "configuration", "an answer to the HLR came when the connection on which it asked was gone";

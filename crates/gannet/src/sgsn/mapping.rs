@@ -3,9 +3,12 @@
 use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
+use gannet_node::sgsn::subscribers::SubscriberConfig;
 use gannet_node::sgsn::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
+use gannet_proto::auth::AuthPolicy;
+use gannet_proto::auth::vectors::Ciphers;
 use gannet_proto::bssgp::flow_control::{
     self, Amount, Bucket, BvcParameters, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, Watermarks,
 };
@@ -50,6 +53,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         nsvcs: nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
         ip_sns: ip_sns(&config.ns)?,
+        subscribers: subscribers(config)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
         pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
@@ -64,6 +68,34 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };
     let paths = Paths::new(&config.service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
     Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
+}
+
+/// Where the HLR listens, where one is asked.
+pub fn hlr(config: &ops::SgsnConfig) -> Option<SocketAddr> {
+    let access = &config.access;
+    let address = access.gsup_remote_ip.filter(|_| access.policy == ops::Policy::Remote)?;
+    Some(SocketAddr::from((address, access.gsup_remote_port)))
+}
+
+/// Who may attach.
+fn subscribers(config: &ops::SgsnConfig) -> Result<SubscriberConfig, String> {
+    ops::access::check(config)?;
+    let ops::Access { policy, acl, authentication, gea, gsup_ipa_name, .. } = &config.access;
+    let defaults = SubscriberConfig::default();
+    let acl = acl.iter().map(|imsi| imsi.parse().map_err(|_| format!("imsi-acl: '{imsi}' is no IMSI")));
+    Ok(SubscriberConfig {
+        policy: match policy {
+            ops::Policy::AcceptAll => AuthPolicy::AcceptAll,
+            ops::Policy::AclOnly => AuthPolicy::AclOnly,
+            ops::Policy::Closed => AuthPolicy::Closed,
+            ops::Policy::Remote => AuthPolicy::Remote,
+        },
+        acl: acl.collect::<Result<_, _>>()?,
+        authentication: authentication.unwrap_or(true),
+        ciphers: Ciphers(gea.iter().fold(0, |bits, gea| bits | 1 << gea)),
+        unit_name: gsup_ipa_name.clone().unwrap_or(defaults.unit_name),
+        ..defaults
+    })
 }
 
 /// The one socket of NS.

@@ -16,6 +16,7 @@
 //! | [`uplink_queues`] | the same for what comes from mobiles |
 //! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
+//! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
@@ -33,6 +34,7 @@ pub mod operation;
 pub mod quality;
 pub mod relocation;
 pub mod show;
+pub mod subscribers;
 pub mod work;
 
 mod downlink;
@@ -53,6 +55,7 @@ use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmAction;
+use gannet_proto::gsup::GsupConfig;
 use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
@@ -64,6 +67,7 @@ use gb::Gb;
 use held::Held;
 use mobile::Mobile;
 use std::collections::HashMap;
+use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 
 pub use config::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
@@ -76,6 +80,8 @@ pub const GTP_C: Port = Port(1);
 pub const GTP_U: Port = Port(2);
 /// The UDP port of GTPv0, for signalling and G-PDUs.
 pub const GTP_V0: Port = Port(3);
+/// The stream to the HLR.
+pub const HLR: Port = Port(4);
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -90,6 +96,7 @@ pub(crate) mod owner {
     pub const FLOW: u8 = 7;
     pub const REASSEMBLY: u8 = 8;
     pub const HELD: u8 = 9;
+    pub const GSUP: u8 = 10;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
@@ -206,7 +213,7 @@ pub struct Sgsn {
     pub(crate) config: SgsnConfig,
     pub(crate) gb: Gb,
     pub(crate) gtp: GtpEntity,
-    pub(crate) auth: AuthPolicy,
+    pub(crate) subscribers: Subscribers,
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
@@ -241,12 +248,14 @@ impl Sgsn {
         gtp.echo_interval = config.echo_interval;
         gtp.t3_response = config.t3_response;
         gtp.n3_requests = config.n3_requests;
+        let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;
+        let gsup = asks_hlr.then(|| GsupConfig::new(HLR, &config.subscribers.unit_name, owner::GSUP));
         let strangers = config.stranger_answers_per_second;
         let state = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             gb: Gb::new(&config),
             gtp: GtpEntity::new(gtp),
-            auth: AuthPolicy::AcceptAll,
+            subscribers: Subscribers::new(gsup),
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
             contexts: Contexts::with_limit(config.contexts_limit()),
@@ -294,6 +303,7 @@ impl Sgsn {
                 self.reassembler.arm(key, cx.timers);
             }
             owner::HELD => self.expire_held(cx),
+            owner::GSUP => self.wake_hlr(cx, key),
             _ => {}
         }
     }
@@ -331,11 +341,14 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
                 Input::Datagram { port: GTP_V0, peer, frame } => self.gtp_v0(cx, peer, frame),
                 Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
+                Input::Datagram { port: HLR, frame, .. } => self.hlr_octets(cx, &frame),
+                Input::Stream { port: HLR, state } => self.hlr_stream(cx, state),
                 Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }
         }
+        self.serve_hlr(cx);
         self.send_some(cx);
     }
 

@@ -88,6 +88,7 @@ impl Sgsn {
             policing,
             queue,
             ip_sns,
+            subscribers,
             ..
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
@@ -104,6 +105,7 @@ impl Sgsn {
             ceilings,
             policing,
             ip_sns,
+            subscribers,
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,

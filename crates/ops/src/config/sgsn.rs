@@ -1,9 +1,11 @@
 //! The SGSN: its configuration in osmo-sgsn's words, and what an operator can ask of it.
 
+pub mod access;
 mod commands;
 mod operations;
 mod service;
 
+pub use access::{Access, Policy};
 pub use operations::{NsvcChange, SgsnOperation, Whom};
 pub use service::{BusyPoll, Ceilings, GbOutput, Ingress, Service};
 
@@ -33,6 +35,8 @@ pub struct SgsnConfig {
     pub ggsns: BTreeMap<u8, GgsnPeer>,
     /// Which GGSN an access point belongs to; looked up by [`SgsnConfig::ggsn_of`].
     pub apns: Vec<ApnRoute>,
+    /// Who may attach.
+    pub access: Access,
     /// Timers of mobility and session management.
     pub timers: GmmTimers,
     /// Sizes of tables.

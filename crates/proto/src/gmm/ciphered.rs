@@ -39,7 +39,9 @@ pub const fn goes_ciphered(message: &GmmMessage) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_wire::l3::gmm::{AttachComplete, AttachReject, AuthenticationReject, DetachAcceptMt, GmmStatus};
+    use gannet_wire::l3::gmm::{
+        AttachComplete, AttachReject, AuthenticationReject, DetachAcceptMt, GmmStatus,
+    };
     use gannet_wire::l3::ie::GmmCause;
 
     #[test]

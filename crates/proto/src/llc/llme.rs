@@ -105,7 +105,7 @@ impl LlcContext {
         self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
     }
 
-    /// The cipher that is assigned.
+    /// The algorithm and the key in force.
     #[must_use]
     pub const fn ciphering(&self) -> Ciphering {
         self.ciphering

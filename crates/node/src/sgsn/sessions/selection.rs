@@ -1,12 +1,14 @@
 //! What a mobile gets for its activation request: which access point, which GGSN, which quality of service.
 //!
-//! Until there are subscriptions, everybody may use every access point that is routed, and is granted the quality of
-//! service that it asks for, within the ceilings of the configuration.
+//! Whom no HLR speaks for may use every access point that is routed, and is granted the quality of service that it asks for,
+//! within the ceilings of the configuration. Of others the subscription has a say (03.60 annex A [23.060]).
 
 use crate::sgsn::config::{GgsnPeer, SgsnConfig};
-use crate::sgsn::quality::Ceilings;
+use crate::sgsn::quality::{Ceilings, within_subscription};
+use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
-use gannet_wire::l3::ie::{Apn, SmCause};
+use gannet_wire::gsup::{PdpInfo, SubscribedApn};
+use gannet_wire::l3::ie::{Apn, PdpAddress, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
 
@@ -115,9 +117,74 @@ impl Selection for AccessPoints {
     }
 }
 
+/// The piece of a subscription that has this access point: by its name, else by the wildcard. Without a name the first one.
+pub fn subscribed<'a>(data: &'a SubscriberData, apn: Option<&Apn>) -> Option<&'a PdpInfo> {
+    let infos = data.pdp_infos();
+    let named = |info: &&PdpInfo| match (&info.apn, apn) {
+        (Some(SubscribedApn::Name(name)), Some(apn)) => name.as_str().eq_ignore_ascii_case(apn.as_str()),
+        (Some(SubscribedApn::Name(_)), None) => true,
+        (Some(SubscribedApn::Any) | None, _) => false,
+    };
+    let any = |info: &&PdpInfo| matches!(info.apn, Some(SubscribedApn::Any) | None);
+    infos.iter().find(named).or_else(|| infos.iter().find(any))
+}
+
+/// The access points as one subscriber may use them.
+pub struct OfSubscriber<'a> {
+    /// All of them.
+    pub points: &'a mut AccessPoints,
+    /// Its subscription, where an HLR has said one.
+    pub data: Option<&'a SubscriberData>,
+}
+
+impl Selection for OfSubscriber<'_> {
+    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let Some(data) = self.data else { return self.points.select(request) };
+        let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
+        let by_name = match &info.apn {
+            Some(SubscribedApn::Name(name)) => Some(name.clone()),
+            Some(SubscribedApn::Any) | None => None,
+        };
+        let apn = request.apn.clone().or(by_name).or_else(|| self.points.default_apn());
+        let wish = match &info.qos {
+            Some(subscribed) => within_subscription(&request.qos, &subscribed.profile()),
+            None => request.qos,
+        };
+        Ok(Selected {
+            apn: self.points.number_of(&apn.ok_or(SmCause::MissingOrUnknownApn)?)?,
+            qos: self.points.ceilings.grant(&wish),
+            address: address(request.address, info.address)?,
+        })
+    }
+}
+
+/// A static address is the subscription's; whoever asks for another one, or for another type, is refused.
+fn address(wish: PdpAddress, subscribed: Option<PdpAddress>) -> Result<PdpAddress, SmCause> {
+    match (wish, subscribed) {
+        (wish, None | Some(PdpAddress::Empty)) => Ok(wish),
+        (PdpAddress::Empty, Some(of)) => Ok(of),
+        (PdpAddress::Ipv4Dynamic, Some(of @ PdpAddress::Ipv4(_)))
+        | (PdpAddress::Ipv6Dynamic, Some(of @ PdpAddress::Ipv6(_))) => Ok(of),
+        (wish, Some(of)) if wish == of => Ok(of),
+        (_, Some(_)) => Err(SmCause::ServiceOptionNotSubscribed),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_static_address_is_the_subscriptions() {
+        let fixed = PdpAddress::Ipv4([192, 0, 2, 7].into());
+        let refused = Err(SmCause::ServiceOptionNotSubscribed);
+        assert_eq!(address(PdpAddress::Ipv4Dynamic, Some(fixed)), Ok(fixed));
+        assert_eq!(address(PdpAddress::Empty, Some(fixed)), Ok(fixed));
+        assert_eq!(address(fixed, Some(fixed)), Ok(fixed));
+        assert_eq!(address(fixed, None), Ok(fixed));
+        assert_eq!(address(PdpAddress::Ipv4([192, 0, 2, 8].into()), Some(fixed)), refused);
+        assert_eq!(address(PdpAddress::Ipv6Dynamic, Some(fixed)), refused);
+    }
 
     #[test]
     fn names_that_nobody_uses_make_room() {

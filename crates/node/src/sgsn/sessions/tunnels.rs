@@ -14,7 +14,7 @@ use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
-use gannet_wire::gtp::value::{EndUserAddress, Qos, SelectionMode};
+use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, SelectionMode};
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
@@ -154,7 +154,7 @@ impl Sgsn {
             pco: wish.pco.map(|pco| pco.0),
             sgsn_control: address,
             sgsn_user: address,
-            msisdn: None,
+            msisdn: mobile.subscriber().and_then(|subscriber| subscriber.data().msisdn).map(Msisdn::from),
             // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
             qos: Qos::new(wish.qos.precedence.0, &wish.qos),
             tft: None,
