@@ -13,9 +13,11 @@ use gannet_proto::auth::milenage::Milenage;
 use gannet_proto::auth::sqn::{Sqn, SqnCounter};
 use gannet_proto::auth::vectors::{AuthRules, Ciphers, Next, Resynchronisation, Vector, Vectors};
 use gannet_proto::drops::Drop;
-use gannet_proto::gmm::network::{GmmAction, GmmConfig, GmmContext, GmmEvent, Uplink};
+use gannet_proto::gmm::network::{
+    GmmAction, GmmConfig, GmmContext, GmmEvent, Stranger, Uplink, answer_to_stranger,
+};
 use gannet_proto::gmm::{Cell, TemporaryIdentity, goes_ciphered};
-use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole};
+use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, peek};
 use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Surroundings};
 use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
 use gannet_proto::time::Duration;
@@ -25,6 +27,7 @@ use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, PTmsi, Plmn, Rai, Sapi, Tlli};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile, RadioPriority};
 use gannet_wire::l3::sm::ActivateAccept;
 use gannet_wire::l3::{Direction, GmmMessage, L3Message, SmMessage};
+use gannet_wire::llc::Control;
 use std::collections::VecDeque;
 
 const K: Key128 = Key128([0x11; 16]);
@@ -62,7 +65,9 @@ impl Centre {
                 let (sres, kc) = algorithm.run(&self.k, &rand);
                 Vector::Gsm(Triplet { rand, sres, kc })
             }
-            None => Vector::Umts(Quintuplet::generate(&functions, rand, self.sqn.advance().unwrap(), [0x80, 0])),
+            None => {
+                Vector::Umts(Quintuplet::generate(&functions, rand, self.sqn.advance().unwrap(), [0x80, 0]))
+            }
         }
     }
 }
@@ -78,6 +83,8 @@ struct World {
     /// The cipher of the last order.
     ordered: u8,
     released: bool,
+    /// The network has a context of the mobile.
+    known: bool,
     sndcp: SndcpNsapi,
     reassembler: Reassembler,
     /// LL-PDUs on their way: to the network where true.
@@ -116,6 +123,7 @@ impl World {
             centre: Centre { k: K, gsm, sqn: SqnCounter::after(Sqn::new(100, 0)), rands: 0 },
             ordered: 0,
             released: false,
+            known: false,
             sndcp: SndcpNsapi::new(Nsapi(5), Sapi::DATA3),
             reassembler: Reassembler::new(4, Duration::from_secs(10)),
             travelling: VecDeque::new(),
@@ -136,7 +144,7 @@ impl World {
     fn forget(&mut self) {
         self.gmm = GmmContext::new(Tlli::random(1), Cell::default());
         self.llc = LlcContext::new(LlcRole::Sgsn);
-        self.released = false;
+        (self.released, self.known) = (false, false);
     }
 
     fn order(&mut self, command: MsCommand) {
@@ -176,6 +184,14 @@ impl World {
     }
 
     fn network_receives(&mut self, tlli: Tlli, octets: &[u8]) {
+        // Of a stranger nothing is kept.
+        if !self.known {
+            self.llc = LlcContext::new(LlcRole::Sgsn);
+            // The response to its own LLGMM-RESET.
+            if matches!(peek(octets).unwrap().control, Control::U { .. }) {
+                return;
+            }
+        }
         let cipher = self.llc.ciphering();
         self.llc.assign(Some(tlli), None, cipher);
         let frame = self.around.frames.copy_of(octets).unwrap();
@@ -195,6 +211,19 @@ impl World {
                 L3Message::Gmm(message) => {
                     assert_eq!(ciphered, cipher.is_on() && goes_ciphered(&message), "{}", message.name());
                     self.seen.push(message.name());
+                    self.known |= matches!(message, GmmMessage::AttachRequest(_));
+                    if !self.known {
+                        let what = Stranger::Message { message: &message, old_rai_is_ours: true };
+                        let answer = answer_to_stranger(what).unwrap();
+                        self.seen.push(answer.name());
+                        let mut reset = Batch::default();
+                        self.llc.reset_request(&mut self.around.context(), &mut reset);
+                        while let Some(LlcOutput::Transmit { frame, .. }) = reset.pop() {
+                            self.travelling.push_back((false, tlli, frame.to_vec()));
+                        }
+                        self.send(Sapi::GMM, tlli, true, &L3Message::Gmm(answer).to_vec());
+                        continue;
+                    }
                     let id = self.ms.view(0).unwrap().cell.unwrap().1;
                     let from = Uplink { tlli, cell: Cell { nsei: Nsei(1), bvci: Bvci(2), id } };
                     self.network_event(GmmEvent::Message { message, from });
@@ -407,7 +436,10 @@ fn a_card_with_another_key_is_rejected() {
         assert!(world.released && world.vectors.key().is_none());
         // A USIM sees that the network is not its own, and who has no card can't answer.
         let refuses = usize::from(!matches!(cards, Cards::Sim { .. }));
-        assert_eq!((world.count("AuthenticationFailure"), world.count("AuthenticationResponse")), (refuses, 1 - refuses));
+        assert_eq!(
+            (world.count("AuthenticationFailure"), world.count("AuthenticationResponse")),
+            (refuses, 1 - refuses)
+        );
         assert!(!world.llc.ciphering().is_on());
     }
 }

@@ -167,7 +167,10 @@ fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
     let shorter = &k[1..];
     for wrong in [format!("sim comp128v1 ki {shorter}"), format!("usim milenage k {k} op {shorter}")] {
         let problem = problem::<Bss>(&format!("bss\n {wrong}\n"));
-        assert!(problem.contains("a key is 32 hexadecimal digits.") && !problem.contains("0102"), "{problem}");
+        assert!(
+            problem.contains("a key is 32 hexadecimal digits.") && !problem.contains("0102"),
+            "{problem}"
+        );
     }
 }
 

@@ -35,7 +35,7 @@ const BSS_VTY: &str = "127.0.0.1:4290";
 /// The host that is pinged: the GGSN's end of its device.
 const HOST: &str = "198.51.100.1";
 
-/// The subscriber has both kinds of keys, the network chooses by the card's answer: one of them is right.
+/// The database of the HLR with one subscriber.
 fn database(directory: &TempDir, netns: &Netns, usim: bool) {
     let path = directory.path().join("hlr.db").to_string_lossy().into_owned();
     let _ = netns.run("osmo-hlr-db-tool", &["-l", &path, "create"]);
@@ -48,19 +48,22 @@ fn database(directory: &TempDir, netns: &Netns, usim: bool) {
     let _ = netns.run("sqlite3", &[&path, &format!("{subscriber}{keys}")]);
 }
 
-/// The whole network and one mobile in one namespace.
+/// One mobile with its BSS, and the network, each in a namespace.
 struct Network {
     bss: Node,
     others: Vec<(&'static str, Node)>,
-    netns: Netns,
+    radio: Netns,
+    _core: Netns,
+    _directory: TempDir,
 }
 
 impl Network {
     fn new(card: &str, gea: u8) -> Self {
         let directory = TempDir::new("gannet-osmo-auth");
-        let netns = Netns::new("osmo-auth");
+        let (radio, core) = (Netns::new("auth-radio"), Netns::new("auth-core"));
+        radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
         let path = directory.path().display().to_string();
-        database(&directory, &netns, card.starts_with("usim"));
+        database(&directory, &core, card.starts_with("usim"));
         let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
         let hlr = format!("hlr\n database {path}/hlr.db\n gsup\n  bind ip 127.0.0.3\n{}", end("127.0.0.3"));
         let ggsn = format!(
@@ -72,12 +75,12 @@ impl Network {
         let sgsn = format!(
             "sgsn\n gtp state-dir {path}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
              ggsn 0 gtp-version 1\n auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n \
-             gsup remote-port 4222\n encryption gea {gea}\nns\n bind udp local\n  listen 127.0.0.1 23000\n  \
+             gsup remote-port 4222\n encryption gea {gea}\nns\n bind udp local\n  listen 192.0.2.2 23000\n  \
              accept-ipaccess\nbssgp\n{}",
             end("127.0.0.1")
         );
         let bss = format!(
-            "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.4\n {card}\n apn internet\n tun ms count 1\n{}",
+            "bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n {card}\n apn internet\n tun ms count 1\n{}",
             end("127.0.0.1")
         );
         let mut others = Vec::new();
@@ -85,23 +88,21 @@ impl Network {
             [("hlr", "osmo-hlr", hlr), ("ggsn", "osmo-ggsn", ggsn), ("sgsn", "osmo-sgsn", sgsn)]
         {
             let config = file(&directory, &format!("{name}.cfg"), &text);
-            let mut command = netns.command(program);
+            let mut command = core.command(program);
             command.args(["-c", &config]).current_dir(directory.path());
             others.push((name, Node::spawn(&directory, "", command, name)));
         }
         let config = file(&directory, "bss.cfg", &bss);
-        let mut command = netns.command(GANNET);
+        let mut command = radio.command(GANNET);
         command.args(["bss", "-c", &config]);
         let bss = Node::spawn(&directory, BSS_VTY, command, "bss");
-        // The directory lives as long as the nodes do: they have opened what they need of it.
-        let network = Self { bss, others, netns };
+        let network = Self { bss, others, radio, _core: core, _directory: directory };
         wait_for("the VTY of the BSS", || network.show("show cells"));
-        core::mem::forget(directory);
         network
     }
 
     fn show(&self, command: &str) -> Option<String> {
-        let output = self.netns.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
+        let output = self.radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
         output.status.success().then(|| said(&output))
     }
 
@@ -110,4 +111,31 @@ impl Network {
             self.others.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect();
         format!("== bss\n{}{others}", self.bss.log())
     }
+}
+
+fn attach_and_ping(card: &str, gea: u8) {
+    let network = Network::new(card, gea);
+    let shown = wait_for("the mobile's context", || {
+        let shown = network.show("show mobile 1")?;
+        shown.contains("pdp-active").then_some(shown)
+    });
+    assert!(shown.contains(&format!("GEA{gea}")), "{shown}{}", network.logs());
+    let printed = network.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
+    assert!(printed.contains(" 0% packet loss"), "{printed}{}", network.logs());
+    let drops = network.show("show drops").unwrap();
+    assert!(!drops.contains("ciphered") && !drops.contains("ms_no_cipher"), "{drops}");
+    for key in [KI, K, OPC] {
+        let log = network.bss.log();
+        assert!(!log.contains(key) && !shown.contains(key), "{log}");
+    }
+}
+
+fn another_key() {
+    let other = KI.replace("0f", "1f");
+    let network = Network::new(&format!("sim comp128v1 ki {other}"), 3);
+    wait_for("the reject", || {
+        let shown = network.show("show mobile 1")?;
+        shown.contains("no-imsi").then_some(())
+    });
+    assert!(network.show("show drops").unwrap().contains("gmm_authentication_failed"), "{}", network.logs());
 }

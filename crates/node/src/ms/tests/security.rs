@@ -6,7 +6,9 @@ use gannet_proto::auth::key::Key128;
 use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_wire::id::Sapi;
-use gannet_wire::l3::gmm::{AuthenticationRequest, DetachRequestMt, GmmInformation, IdentityRequest, RauReject};
+use gannet_wire::l3::gmm::{
+    AuthenticationRequest, DetachRequestMt, GmmInformation, IdentityRequest, RauReject,
+};
 use gannet_wire::l3::ie::{
     AcReference, AuthParameterResponse, Autn, CipheringAlgorithm, Cksn, DetachTypeMt, ForceToStandby,
     IdentityType, ImeisvRequest, Rand,
@@ -75,18 +77,24 @@ fn on_a_ciphered_link_only_what_never_is_ciphered_is_taken_in_the_clear() {
     assert!(bench.is_silent() && bench.events.is_empty());
     assert_eq!(bench.ms.mobile(0).unwrap().gmm.state(), GmmMsState::Registered);
     // The bench sees to it that what never is ciphered is not, either way.
-    bench.gmm(0, IdentityRequest { identity_type: IdentityType::Imsi, force_to_standby: ForceToStandby::NotIndicated });
+    bench.gmm(
+        0,
+        IdentityRequest { identity_type: IdentityType::Imsi, force_to_standby: ForceToStandby::NotIndicated },
+    );
     assert!(matches!(bench.next_gmm(0), (_, GmmMessage::IdentityResponse(_))));
     authenticate(&mut bench, 3, [2; 16], 5);
     assert_eq!(cipher(&bench), Algorithm::Gea3);
-    bench.gmm(0, GmmInformation {
-        full_name: None,
-        short_name: None,
-        time_zone: None,
-        universal_time: None,
-        lsa_identity: None,
-        daylight_saving: None,
-    });
+    bench.gmm(
+        0,
+        GmmInformation {
+            full_name: None,
+            short_name: None,
+            time_zone: None,
+            universal_time: None,
+            lsa_identity: None,
+            daylight_saving: None,
+        },
+    );
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::LlcUnciphered, 3)]);
     bench.all_frames_are_back();
@@ -107,7 +115,9 @@ fn the_number_of_the_key_is_sent_until_the_network_forgets_the_mobile() {
     // The network has the key too.
     let kc = Comp128::V3.run(&KI, &[1; 16]).1;
     bench.gmm(0, request(2, None));
-    assert!(matches!(bench.next_gmm(0), (_, GmmMessage::AuthenticationResponse(response)) if response.response.is_none()));
+    assert!(
+        matches!(bench.next_gmm(0), (_, GmmMessage::AuthenticationResponse(response)) if response.response.is_none())
+    );
     bench.cipher = Ciphering::with_kc(Algorithm::Gea2, kc.0).unwrap();
     bench.gmm(0, attach_accept(bench.rai(0), Some(PTMSI)));
     assert!(matches!(bench.next_gmm(0), (_, GmmMessage::AttachComplete(_))));
