@@ -40,7 +40,7 @@ pub const fn place(drop: Drop) -> Place {
         D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
-        | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcAbmRefused | D::LlcNotAbm
+        | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcUnciphered | D::LlcAbmRefused | D::LlcNotAbm
         | D::LlcUnexpected | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
         | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
         | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::GmmMalformed | D::GmmUnexpected
@@ -57,7 +57,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
         | D::SgsnDiscardedByBss | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
-        | D::MsBadOrder | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
+        | D::MsBadOrder | D::MsNoCipher | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded
         | D::GsupVectorRefused
         | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse => Place::Nowhere,

@@ -4,6 +4,7 @@ use gannet_ops::config::ggsn::GgsnConfig;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
 use gannet_ops::vty::Element;
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
+use gannet_proto::auth::cards::Cards;
 
 const OSMO_GGSN: &str = "ggsn ggsn0
  gtp state-dir /tmp/run
@@ -144,6 +145,33 @@ fn a_file_of_the_bss_loads() {
     assert_eq!(config.mobiles.count, 10);
     let tun = config.mobiles.tun.unwrap();
     assert_eq!((tun.prefix.as_str(), tun.count), ("ms", 1));
+}
+
+#[test]
+fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
+    let (k, op) = ("000102030405060708090A0b0c0d0e0f", "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
+    for card in [
+        format!("sim comp128v1 ki {k}"),
+        format!("sim comp128v2 ki {k}"),
+        format!("sim comp128v3 ki {k}\n encryption gea 0"),
+        format!("usim milenage k {k} opc {op}\n encryption gea 1 3 4"),
+        format!("usim milenage k {k} op {op}"),
+    ] {
+        let config = round_trip::<Bss>(&format!("bss\n {card}\n"));
+        assert_ne!(config.mobiles.cards, Cards::None);
+        assert!(config::write::<Bss>(&config).contains(&card.to_lowercase()));
+        assert!(!format!("{config:?}").contains("241"), "keys are not printed otherwise");
+        let config = round_trip::<Bss>(&format!("bss\n {card}\n no sim\n no encryption gea\n"));
+        assert_eq!(config, round_trip::<Bss>("bss\n"));
+    }
+    let shorter = &k[1..];
+    for wrong in [format!("sim comp128v1 ki {shorter}"), format!("usim milenage k {k} op {shorter}")] {
+        let problem = problem::<Bss>(&format!("bss\n {wrong}\n"));
+        assert!(
+            problem.contains("a key is 32 hexadecimal digits.") && !problem.contains("0102"),
+            "{problem}"
+        );
+    }
 }
 
 #[test]

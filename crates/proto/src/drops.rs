@@ -117,6 +117,7 @@ drops! {
     LlcTooLong: "llc_too_long", "04.64 clause 8.9", "the information of an LLC frame is longer than N201-U";
     LlcDuplicate: "llc_duplicate", "04.64 clause 8.4.2", "a UI frame came a second time";
     LlcCiphered: "llc_ciphered", "04.64 clause 4.6", "a ciphered frame came and no cipher is assigned";
+    LlcUnciphered: "llc_unciphered", "04.08 clause 4.7.1.2", "user data or a message came in the clear on a link that is ciphered";
     LlcNoRoom: "llc_no_room", "frame pool", "a frame has no room for an LLC header or FCS";
     LlcAbmRefused: "llc_abm_refused", "04.64 clause 8.5.1.2", "acknowledged mode was asked for and refused with DM";
     LlcNotAbm: "llc_not_abm", "04.64 clause 8.5.4", "an I or S frame came without acknowledged mode";
@@ -255,6 +256,7 @@ drops! {
     MsOtherAddressType: "ms_other_address_type", "03.60 clause 9.1", "a mobile was to send a packet that is of no active PDP context's type";
     MsUpdating: "ms_updating", "04.08 clause 4.7.5.1", "a mobile was to send user data while it updates its routing area";
     MsSuspended: "ms_suspended", "03.60 clause 16.2.1.1", "something was sent to or by a mobile whose GPRS services are suspended";
+    MsNoCipher: "ms_no_cipher", "04.08 clause 4.7.7.2", "the network ordered a cipher that the mobile does not have, or has no key for";
     MsBadOrder: "ms_bad_order", "configuration", "an order to a mobile means nothing: no such mobile, cell or context, or not in this state";
 }
 

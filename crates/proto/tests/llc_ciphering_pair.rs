@@ -192,6 +192,22 @@ fn gmm_speaks_in_the_clear_before_ciphering_starts_and_where_it_wants_to() {
 }
 
 #[test]
+fn user_data_in_the_clear_is_dropped_by_name_on_a_ciphered_link() {
+    for algorithm in [Algorithm::Gea1, Algorithm::Gea2, Algorithm::Gea3, Algorithm::Gea4] {
+        let [mut ms, mut sgsn] = pair(ciphering(algorithm, 6));
+        let mut frame = ms.frame(b"in the clear");
+        ms.llc.unitdata_request(SAPI, true, false, &mut frame).unwrap();
+        assert_eq!(sgsn.receive(&frame), None);
+        assert_eq!(sgsn.drops(), [(Drop::LlcUnciphered, 1)]);
+        // It has moved no counter: its number is still free.
+        let [mut ms, _] = pair(ciphering(algorithm, 6));
+        let ll_pdu = ms.send(SAPI, true, b"ciphered");
+        assert_eq!(sgsn.receive(&ll_pdu), Some((b"ciphered".to_vec(), true)));
+        assert_eq!(sgsn.llc.ciphering(), ciphering(algorithm, 6));
+    }
+}
+
+#[test]
 fn what_is_deferred_goes_out_as_what_is_not() {
     let mut rng = Rng::seeded(3);
     let keys = |n: u8| ciphering(Algorithm::ALL[usize::from(n) % 5], n);

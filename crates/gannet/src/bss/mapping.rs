@@ -105,6 +105,10 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     let apn = mobiles.apn.parse().map_err(|_| format!("'apn {}' is no access point name", mobiles.apn))?;
     let mut ms = MsConfig::new(mobiles.count, mobiles.imsi_base, cells);
     ms.imei = Some(mobiles.imei_base);
+    ms.insert(mobiles.cards);
+    if let Some(geas) = mobiles.geas {
+        ms.gmm.network_capability = ms.gmm.network_capability.with_geas(geas);
+    }
     ms.pdp.apn = Some(apn);
     ms.pdp.qos = qos(&config.qos);
     Ok(ms)
@@ -133,6 +137,24 @@ pub fn same_cells(old: &BssConfig, new: &BssConfig) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_proto::auth::cards::{Cards, Variant};
+    use gannet_proto::auth::key::Key128;
+
+    #[test]
+    fn mobiles_have_the_ciphers_of_their_cards_or_those_that_are_said() {
+        let mut config = BssConfig::default();
+        let geas = |config: &BssConfig| -> Vec<u8> {
+            let capability = plan(config).unwrap().ms.gmm.network_capability;
+            (1..=7).filter(|gea| capability.supports_gea(*gea)).collect()
+        };
+        assert_eq!(geas(&config), [1, 2, 3]);
+        let (k, variant) = (Key128([1; 16]), Variant::Opc(Key128([2; 16])));
+        config.mobiles.cards = Cards::Usim { k, variant };
+        assert_eq!(geas(&config), [1, 2, 3, 4]);
+        config.mobiles.geas = Some(0b101);
+        assert_eq!(geas(&config), [2]);
+        assert_eq!(plan(&config).unwrap().ms.cards, config.mobiles.cards);
+    }
 
     #[test]
     fn cells_are_numbered_from_their_bases() {

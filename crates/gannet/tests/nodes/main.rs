@@ -9,6 +9,7 @@ mod ip_sns;
 mod laboratory;
 mod load;
 mod operation;
+mod osmo_auth;
 mod osmo_bss;
 mod uplink;
 
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
     gannet_testkit::main(
         &[
             of_nodes.concat(),
-            [ip_sns::CASES, laboratory::CASES, load::CASES, osmo_bss::CASES, uplink::CASES].concat(),
+            [ip_sns::CASES, laboratory::CASES, load::CASES, osmo_auth::CASES, osmo_bss::CASES, uplink::CASES].concat(),
         ]
         .concat(),
     )

@@ -1,5 +1,6 @@
 //! What a user may choose about a fleet of mobiles.
 
+use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
 use gannet_proto::time::Duration;
@@ -45,6 +46,8 @@ pub struct MsConfig {
     pub imsi: Imsi,
     /// The first mobile's IMEI, spare digit last; the n-th has its number without the spare digit plus n.
     pub imei: Option<Imei>,
+    /// Their cards; see [`MsConfig::insert`].
+    pub cards: Cards,
     /// The cells, in the order of their index at the BSS: what a mobile reads from their broadcast channels.
     pub cells: Vec<CellId>,
     /// The cell in which each mobile begins, as an index into `cells`. Mobiles beyond the end are spread over all
@@ -77,6 +80,7 @@ impl MsConfig {
             mobiles,
             imsi,
             imei: "350000000000000".parse().ok(),
+            cards: Cards::None,
             cells,
             first_cells: Vec::new(),
             gmm: GmmMsConfig { network_capability: network_capability(), ..GmmMsConfig::default() },
@@ -88,6 +92,12 @@ impl MsConfig {
             reassembly_timeout: Duration::from_secs(10),
             outputs_max: 1024,
         }
+    }
+
+    /// Gives the mobiles these cards, and the ciphers for which such a card has keys.
+    pub fn insert(&mut self, cards: Cards) {
+        self.gmm.network_capability = self.gmm.network_capability.with_geas(cards.geas());
+        self.cards = cards;
     }
 
     /// The cell in which a mobile begins.
@@ -108,9 +118,9 @@ impl MsConfig {
     }
 }
 
-/// That of a phone of R99, without the ciphers that a mobile here does not have.
+/// That of a phone of R99.
 fn network_capability() -> MsNetworkCapability {
-    MsNetworkCapability(Octets::from_start(&[0x17, 0x01, 0x00, 0x00]))
+    MsNetworkCapability(Octets::from_start(&[0x17, 0x01, 0x00, 0x00])).with_geas(Cards::None.geas())
 }
 
 impl Default for PdpRequest {

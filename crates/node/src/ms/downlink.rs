@@ -1,6 +1,7 @@
 //! From the radio to the mobile: emulated Um → LLC → layer 3 or N-PDU.
 
 use super::mobile::{Mobile, Suspension};
+use super::security::message_goes_ciphered;
 use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -81,8 +82,8 @@ impl Ms {
                     self.send_ll_pdu(cx, index, own, frame);
                     self.frame_sent(cx, index);
                 }
-                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => {
-                    self.layer3(cx, index, tlli, &frame);
+                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+                    self.layer3(cx, index, tlli, &frame, ciphered);
                 }
                 LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, index, sapi, frame),
                 LlcOutput::XidIndication(indication) => {
@@ -112,9 +113,15 @@ impl Ms {
         mobile.llc.xid_response(cx, indication, answer, outputs);
     }
 
-    /// A layer 3 message on SAPI 1.
-    fn layer3(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, octets: &[u8]) {
+    /// A layer 3 message on SAPI 1. On a link that has a cipher, what has to come ciphered is taken in no other way (04.08
+    /// clause 4.7.1.2).
+    fn layer3(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, octets: &[u8], ciphered: bool) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Downlink, octets) {
+            Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
+                cx.drop(Drop::LlcUnciphered, Some(mobile.imsi()));
+            }
             Ok(L3Message::Gmm(message)) => self.gmm(cx, index, GmmMsEvent::Message { message, tlli }),
             Ok(L3Message::Sm { ti, ti_flag, message }) => self.sm_message(cx, index, ti, ti_flag, message),
             // 04.08 clause 8: what cannot be read is answered by the protocol that it belongs to.

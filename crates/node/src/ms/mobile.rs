@@ -1,7 +1,9 @@
 //! One mobile: everything but the segments that wait for others, which stand in one table of the fleet.
 
 use super::directory::Names;
+use super::security::Security;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use gannet_proto::auth::card::Card;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::GmmMsContext;
 use gannet_proto::llc::{LlcContext, LlcRole};
@@ -42,6 +44,8 @@ pub enum Suspension {
 pub struct Mobile {
     /// Mobility management.
     pub gmm: GmmMsContext,
+    /// Its card, and keys.
+    pub security: Security,
     /// Logical links.
     pub llc: LlcContext,
     /// Session management.
@@ -64,11 +68,12 @@ pub struct Mobile {
 }
 
 impl Mobile {
-    /// A mobile that is switched off.
+    /// A mobile that is switched off, with this card in this equipment.
     #[must_use]
-    pub fn new(imsi: Imsi, imei: Option<Imei>) -> Self {
+    pub fn new(imsi: Imsi, imei: Option<Imei>, card: Card) -> Self {
         Self {
             gmm: GmmMsContext::new(imsi, imei),
+            security: Security::new(card),
             llc: LlcContext::new(LlcRole::Ms),
             sm: SmMsContexts::default(),
             bearers: [None; NSAPIS],
@@ -175,7 +180,7 @@ mod tests {
     use gannet_wire::id::Sapi;
 
     fn mobile(bearers: &[(u8, PdpAddress)]) -> Mobile {
-        let mut mobile = Mobile::new("001010000000001".parse().unwrap(), None);
+        let mut mobile = Mobile::new("001010000000001".parse().unwrap(), None, Card::None);
         for (nsapi, address) in bearers {
             mobile.bearers[usize::from(nsapi - 5)] = Some(Bearer {
                 sndcp: SndcpNsapi::new(Nsapi(*nsapi), Sapi(3)),

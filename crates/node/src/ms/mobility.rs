@@ -3,7 +3,6 @@
 use super::directory::Names;
 use super::mobile::{Mobile, Suspension};
 use super::{Failure, Ms, MsEvent, Procedure, owner};
-use gannet_proto::auth::{NoSim, Sim};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, PagedBy};
@@ -89,21 +88,19 @@ impl Ms {
             }
             GmmMsAction::AssignTlli { new, old } => {
                 if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-                    mobile.llc.assign(Some(new), old, Ciphering::NONE);
+                    mobile.llc.assign(Some(new), old, mobile.llc.ciphering());
                 }
                 self.camp_on(cx, index);
             }
             GmmMsAction::UnassignTlli { old } => self.unassign_tlli(index, old),
             GmmMsAction::SendCellUpdate => self.cell_update(cx, index),
-            // A mobile here has no card that could answer a challenge.
             GmmMsAction::AskSim { rand, autn } => {
-                let answer = GmmMsEvent::SimAnswer(NoSim.answer(&rand, autn.as_ref()).answer);
-                if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+                let answer = self.ask_sim(index, &rand, autn.as_ref()).map(GmmMsEvent::SimAnswer);
+                if let (Some(mobile), Some(answer)) = (self.mobiles.get_mut(index as usize), answer) {
                     mobile.gmm.handle(cx, &self.config.gmm, answer, actions);
                 }
             }
-            // LLC has no cipher to be assigned.
-            GmmMsAction::Authenticated { algorithm: _ } => {}
+            GmmMsAction::Authenticated { algorithm } => self.set_cipher(cx, index, algorithm),
             // Who selects the cells decides what follows; GMM has counted it.
             GmmMsAction::BarCell(cell) => {
                 cx.log(Category::Mm, Level::Notice, format_args!("mobile {index} bars its cell {}", cell.ci));
@@ -146,7 +143,7 @@ impl Ms {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         if mobile.llc.tlli_old() == Some(old) {
             let current = mobile.llc.tlli();
-            mobile.llc.assign(current, None, Ciphering::NONE);
+            mobile.llc.assign(current, None, mobile.llc.ciphering());
         } else if mobile.llc.tlli() == Some(old) {
             // 04.64 clause 8.3.3: everything ends.
             mobile.llc.assign(None, Some(old), Ciphering::NONE);

@@ -11,6 +11,7 @@
 //! | `uplink` | N-PDU and layer 3 → LL-PDU → Um |
 //! | `downlink` | Um → LL-PDU → layer 3 or N-PDU, and paging |
 //! | `mobility` | what GMM asks of the mobile; cells, suspension |
+//! | [`security`] | its card, its keys, and the cipher of its links |
 //! | `sessions` | what SM asks of the mobile; ordered contexts |
 //! | [`show`] | what a user sees |
 //!
@@ -20,6 +21,7 @@
 pub mod config;
 pub mod directory;
 pub mod mobile;
+pub mod security;
 pub mod show;
 
 mod downlink;
@@ -296,7 +298,7 @@ impl Ms {
     pub fn new(config: MsConfig) -> Self {
         let mobile = |index| {
             let imei = config.imei.and_then(|first| imei_of(first, index));
-            imsi_of(config.imsi, index).map(|imsi| Mobile::new(imsi, imei))
+            imsi_of(config.imsi, index).map(|imsi| Mobile::new(imsi, imei, config.cards.card(index)))
         };
         let mobiles: Vec<Mobile> = (0..config.mobiles).map_while(mobile).collect();
         Self {

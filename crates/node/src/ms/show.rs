@@ -5,6 +5,7 @@ use super::mobile::{Mobile, Suspension};
 use core::fmt;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsState, Service};
+use gannet_proto::llc::Algorithm;
 use gannet_proto::sm::ms::SmMsState;
 use gannet_wire::id::{CellId, Imsi, Nsapi, PTmsi, Sapi, Tlli};
 use gannet_wire::l3::ie::PdpAddress;
@@ -41,6 +42,8 @@ pub struct MobileView {
     pub ptmsi: Option<PTmsi>,
     /// The TLLI that it sends with.
     pub tlli: Option<Tlli>,
+    /// The cipher of its links.
+    pub cipher: Algorithm,
     /// GPRS is suspended.
     pub suspended: bool,
     /// Its contexts, by NSAPI.
@@ -100,6 +103,7 @@ impl Ms {
             cell,
             ptmsi: mobile.gmm.ptmsi(),
             tlli: mobile.llc.tlli(),
+            cipher: mobile.llc.ciphering().algorithm,
             suspended: mobile.suspension != Suspension::None,
             contexts: contexts(mobile),
         })
@@ -138,6 +142,9 @@ impl fmt::Display for MobileView {
             None => f.write_str(", no cell")?,
         }
         write!(f, ", P-TMSI {}, TLLI {}", or_dash(self.ptmsi), or_dash(self.tlli))?;
+        if self.cipher != Algorithm::Gea0 {
+            write!(f, ", {}", self.cipher)?;
+        }
         if self.suspended {
             f.write_str(", suspended")?;
         }

@@ -1,6 +1,7 @@
 //! From the mobile to the radio: N-PDU → SNDCP → LLC → emulated Um.
 
 use super::mobile::Suspension;
+use super::security::message_goes_ciphered;
 use super::{Ms, UM, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -84,7 +85,8 @@ impl Ms {
             cx.drop(Drop::NoFrame, Some(whose));
             return;
         };
-        if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
+        let ciphered = message_goes_ciphered(message);
+        if let Err(drop) = mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
             cx.drop(drop, Some(whose));
             return;
         }

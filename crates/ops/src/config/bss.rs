@@ -6,13 +6,15 @@
 //! |---|---|
 //! | cell n (from 0) | cell identity `ci-base + n`, BVCI `bvci-base + n`, routing area `rac + n / cells-per-routing-area` |
 //! | NSE k (from 0), of cells k·`cells-per-nse` and on | NSEI `nsei-base + k`, NSVCI `nsvci-base + k`, UDP port `local-port + k`; with IP-SNS e ports for each NSE, `local-port + k·e` and on |
-//! | mobile m (from 1) | IMSI `imsi-base + m − 1`, IMEI `imei-base + m − 1`, TUN device PREFIX`m − 1` for the first `count` |
+//! | mobile m (from 1) | IMSI `imsi-base + m − 1`, IMEI `imei-base + m − 1`, Ki or K of its card plus m − 1, TUN device PREFIX`m − 1` for the first `count` |
 
+mod cards;
 mod commands;
 
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
+use gannet_proto::auth::cards::Cards;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
 
 /// The BSS emulator, as an element of the VTY.
@@ -138,6 +140,10 @@ pub struct Mobiles {
     pub imsi_base: Imsi,
     /// IMEI of the first.
     pub imei_base: Imei,
+    /// Their cards; the key of the first, with the others counted from there.
+    pub cards: Cards,
+    /// Their ciphers, bit n for GEA/n; `None` for those for which their cards have keys.
+    pub geas: Option<u8>,
     /// The access point that they ask for.
     pub apn: String,
     /// TUN devices for the first of them.
@@ -237,6 +243,8 @@ impl Default for Mobiles {
             count: 1,
             imsi_base: Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).expect("15 digits"),
             imei_base: Imei::from_digits([3, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).expect("14 digits"),
+            cards: Cards::None,
+            geas: None,
             apn: "internet".to_owned(),
             tun: None,
             attach_per_s: Some(10),

@@ -101,7 +101,11 @@ impl<E: Element> Reader<'_, E> {
             };
         }
         let outcome = change(command.action(), &args, &mut self.config, &mut self.cursor, warnings)
-            .map_err(|error| format!("'{content}': {error}"))?;
+            // A line with a key in it is not repeated.
+            .map_err(|error| {
+                let secret = command.pattern().contains("HEX");
+                format!("'{}': {error}", if secret { command.pattern() } else { content })
+            })?;
         match outcome {
             Outcome::Entered => self.may_deepen = true,
             Outcome::Done => self.may_deepen = false,

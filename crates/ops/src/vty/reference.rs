@@ -16,6 +16,9 @@ by the lines of that node, indented by one blank more. Lines that begin with `!`
 
 In a pattern, `<a-b>` is a number from a to b, `A.B.C.D` an address, a word in capitals any word, `.TEXT` the rest of the
 line, `(a|b)` one of these, `[a]` a or nothing.
+
+The keys of cards (`HEX` in `sim` and `usim`) stand in the configuration of the BSS emulator, as osmo-hlr has those of its
+subscribers in a database: `show running-config` and `write` write them, no other command and no log does.
 ";
 
 /// The whole document.

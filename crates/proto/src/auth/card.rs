@@ -5,6 +5,7 @@ use super::comp128::Comp128;
 use super::key::{Key64, Key128};
 use super::milenage::{Answer, Milenage};
 use super::sqn::{Sqn, SqnArray};
+use crate::llc::{Algorithm, Ciphering, KcLength};
 use serde::{Deserialize, Serialize};
 
 /// A card's answer, as GMM sends it.
@@ -47,6 +48,16 @@ impl Keys {
         match self {
             Self::Gsm(_) => None,
             Self::Umts(keys) => Some(keys.kc128()),
+        }
+    }
+
+    /// What LLC is told: an algorithm with its key. `None` where there is no key for it.
+    #[must_use]
+    pub fn ciphering(&self, algorithm: Algorithm) -> Option<Ciphering> {
+        match algorithm.kc_length() {
+            None => Some(Ciphering::NONE),
+            Some(KcLength::Bits64) => Ciphering::with_kc(algorithm, self.kc().0),
+            Some(KcLength::Bits128) => Ciphering::with_kc128(algorithm, self.kc128()?.0),
         }
     }
 }

@@ -16,6 +16,7 @@
 
 pub mod aka;
 pub mod card;
+pub mod cards;
 pub mod comp128;
 mod comp128_tables;
 pub mod key;

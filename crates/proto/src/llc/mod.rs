@@ -85,7 +85,8 @@ pub enum LlcOutput {
         /// Its octets, FCS included.
         frame: Frame,
     },
-    /// LL-UNITDATA.indication.
+    /// LL-UNITDATA.indication. On a link that has a cipher everything comes ciphered but what is on SAPI 1: there layer 3
+    /// decides what it takes in the clear ([`crate::gmm::goes_ciphered`]).
     Unitdata {
         /// Who is meant.
         sapi: Sapi,
@@ -274,7 +275,8 @@ impl LlcContext {
                 | Drop::LlcTooLong
                 | Drop::LlcUnknownSapi
                 | Drop::LlcUnassigned
-                | Drop::LlcCiphered)
+                | Drop::LlcCiphered
+                | Drop::LlcUnciphered)
         )
     }
 
@@ -351,6 +353,10 @@ impl LlcContext {
         }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);
+        }
+        // Of GMM and SM some messages go in the clear on any link; layer 3 knows which.
+        if self.ciphering.is_on() && !encrypted && sapi != Sapi::GMM {
+            return Err(Drop::LlcUnciphered);
         }
         if !counters.accept(nu) {
             return Err(Drop::LlcDuplicate);

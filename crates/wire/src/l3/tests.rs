@@ -45,6 +45,24 @@ fn attach_request_of_a_phone() {
 }
 
 #[test]
+fn ciphers_of_a_mobile() {
+    let typical = MsNetworkCapability::typical();
+    let geas = |capability: MsNetworkCapability| -> Vec<u8> {
+        (0..=8).filter(|gea| capability.supports_gea(*gea)).collect()
+    };
+    assert_eq!(geas(typical), [1, 2, 3]);
+    assert_eq!(geas(typical.with_geas(0xff)), [1, 2, 3, 4, 5, 6, 7]);
+    let two_and_four = typical.with_geas(1 << 2 | 1 << 4);
+    assert_eq!(geas(two_and_four), [2, 4]);
+    assert_eq!(two_and_four.0.as_slice(), [0x65, 0xd0]);
+    // The rest is as it was, and what is short gets its second octet.
+    assert!(two_and_four.revision_r99() && two_and_four.packet_flow_contexts());
+    let short = MsNetworkCapability(Octets::from_start(&[0xe4])).with_geas(1 << 1 | 1 << 3);
+    assert_eq!(short.0.as_slice(), [0xe4, 0x20]);
+    assert_eq!(MsNetworkCapability(Octets::from_start(&[1, 2, 3])).with_geas(0).0.as_slice(), [1, 0, 3]);
+}
+
+#[test]
 fn identity_and_authentication() {
     exact(Downlink, "081502");
     exact(Downlink, "081501");

@@ -57,7 +57,7 @@ pub fn attach() {
                 ("gsm_a.gm.gmm.net_cap.rev", "1"),
                 ("gsm_a.gm.gmm.net_cap.pfc", "1"),
                 ("gsm_a.gm.gmm.net_cap.gea2", "1"),
-                ("gsm_a.gm.gmm.net_cap.gea3", "0"),
+                ("gsm_a.gm.gmm.net_cap.gea3", "1"),
                 ("gsm_a.gm.gmm.type_of_attach", "3"),
                 ("gsm_a.gm.gmm.for", "1"),
                 ("gsm_a.gm.gmm.split_pg_cycle_code", "10"),

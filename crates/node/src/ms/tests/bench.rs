@@ -1,5 +1,6 @@
 //! A small network for the mobiles: one logical link for each, and whatever the test lets it say.
 
+use super::super::security::message_goes_ciphered;
 use super::super::*;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
 use gannet_proto::machine::Surroundings;
@@ -38,6 +39,8 @@ pub struct Bench {
     pub around: Surroundings<Quiet>,
     pub ms: Ms,
     pub network: Vec<LlcContext>,
+    /// What the network ciphers with.
+    pub cipher: Ciphering,
     pub up: VecDeque<(u32, Up)>,
     pub events: VecDeque<MsEvent>,
     pub tun: Vec<(u32, Vec<u8>)>,
@@ -63,6 +66,7 @@ impl Bench {
             around: Surroundings::new(1, FRAMES, Quiet::default()),
             ms: Ms::new(config),
             network: (0..MOBILES).map(network).collect(),
+            cipher: Ciphering::NONE,
             up: VecDeque::new(),
             events: VecDeque::new(),
             tun: Vec::new(),
@@ -116,17 +120,22 @@ impl Bench {
         if let [1, 0xc0, 1, ..] = octets[..] {
             *llc = LlcContext::new(LlcRole::Sgsn);
         }
-        llc.assign(Some(header.tlli), None, Ciphering::NONE);
+        llc.assign(Some(header.tlli), None, self.cipher);
         llc.receive(&mut self.around.context(), None, frame, &mut self.outputs);
         if self.outputs.is_empty() {
             self.up.push_back((index, Up::Other(header.tlli, octets.clone())));
         }
         while let Some(output) = self.outputs.pop() {
             let up = match output {
-                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => {
-                    Up::L3(header.tlli, L3Message::parse(Direction::Uplink, &frame).unwrap())
+                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+                    let message = L3Message::parse(Direction::Uplink, &frame).unwrap();
+                    assert_eq!(ciphered, self.cipher.is_on() && message_goes_ciphered(&message));
+                    Up::L3(header.tlli, message)
                 }
-                LlcOutput::Unitdata { frame, .. } => Up::Sn(header.tlli, frame.to_vec()),
+                LlcOutput::Unitdata { frame, ciphered, .. } => {
+                    assert_eq!(ciphered, self.cipher.is_on());
+                    Up::Sn(header.tlli, frame.to_vec())
+                }
                 _ => Up::Other(header.tlli, octets.clone()),
             };
             self.up.push_back((index, up));
@@ -162,9 +171,19 @@ impl Bench {
 
     /// An LL-PDU of the network with some unit of layer 3, to where and by what TLLI the mobile sent last.
     pub fn ll_unitdata(&mut self, index: u32, sapi: Sapi, octets: &[u8]) {
+        self.send(index, sapi, true, octets);
+    }
+
+    /// The same in the clear, whatever the network ciphers with.
+    pub fn in_the_clear(&mut self, index: u32, sapi: Sapi, octets: &[u8]) {
+        self.send(index, sapi, false, octets);
+    }
+
+    fn send(&mut self, index: u32, sapi: Sapi, ciphered: bool, octets: &[u8]) {
         let mut frame = self.around.frames.copy_of(octets).unwrap();
         let llc = &mut self.network[index as usize];
-        llc.unitdata_request(sapi, true, false, &mut frame).unwrap();
+        llc.assign(llc.tlli(), None, self.cipher);
+        llc.unitdata_request(sapi, true, ciphered, &mut frame).unwrap();
         let (tlli, octets) = (llc.tlli().unwrap(), frame.to_vec());
         drop(frame);
         let cell = self.ms.mobile(index).unwrap().cell.unwrap();
@@ -190,7 +209,8 @@ impl Bench {
     }
 
     pub fn gmm(&mut self, index: u32, message: impl Into<GmmMessage>) {
-        self.ll_unitdata(index, Sapi::GMM, &L3Message::Gmm(message.into()).to_vec());
+        let message = L3Message::Gmm(message.into());
+        self.send(index, Sapi::GMM, message_goes_ciphered(&message), &message.to_vec());
     }
 
     pub fn sm(&mut self, index: u32, ti: u8, message: impl Into<SmMessage>) {

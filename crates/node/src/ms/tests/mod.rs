@@ -2,5 +2,6 @@
 
 mod bench;
 mod mobility;
+mod security;
 mod sessions;
 mod traffic;

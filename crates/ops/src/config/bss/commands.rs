@@ -1,6 +1,6 @@
 //! The commands of the BSS emulator, and how its configuration is written.
 
-use super::{BssConfig, BssOperation, EndpointChange, GbDialect, QosRequest, TunDevices};
+use super::{BssConfig, BssOperation, EndpointChange, GbDialect, QosRequest, TunDevices, cards};
 use crate::Bss;
 use crate::config::ConfigText;
 use crate::vty::common::OPERATING;
@@ -65,6 +65,7 @@ fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
     text.line(format_args!("mobiles {}", mobiles.count));
     text.line(format_args!("imsi-base {}", mobiles.imsi_base));
     text.line(format_args!("imei-base {}", mobiles.imei_base));
+    cards::write(mobiles, text);
     text.line(format_args!("apn {}", mobiles.apn));
     if let Some(tun) = &mobiles.tun {
         text.line(format_args!("tun {} count {}", tun.prefix, tun.count));
@@ -85,11 +86,12 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     install_cells(grammar);
     install_radio(grammar);
     install_mobiles(grammar);
+    cards::install(grammar);
     install_show(grammar);
     install_operate(grammar);
 }
 
-fn set(
+pub(super) fn set(
     grammar: &mut Grammar<Bss>,
     pattern: &'static str,
     help: &str,

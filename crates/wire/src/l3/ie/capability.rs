@@ -13,7 +13,20 @@ impl MsNetworkCapability {
     /// A mobile of R99 with GEA1 to GEA3, SMS over both paths and packet flow contexts.
     #[must_use]
     pub fn typical() -> Self {
-        Self(Octets::from_start(&[0xe5, 0xc0]))
+        Self(Octets::from_start(&[0xe5, 0xe0]))
+    }
+
+    /// The same with these ciphers and no others: bit n of `geas` stands for GEA/n, 1 to 7.
+    #[must_use]
+    pub fn with_geas(&self, geas: u8) -> Self {
+        let mut octets = [0; 8];
+        for (place, octet) in octets.iter_mut().zip(self.0.as_slice()) {
+            *place = *octet;
+        }
+        let [first, second, ..] = &mut octets;
+        *first = *first & 0x7f | (geas >> 1 & 1) << 7;
+        *second = (2..=7).fold(*second & 0x81, |octet, gea| octet | (geas >> gea & 1) << (8 - gea));
+        Self(Octets::from_start(octets.get(..self.0.len().max(2)).unwrap_or_default()))
     }
 
     /// True where the cipher GEA/`number` is supported, 1 to 7.

@@ -1,0 +1,141 @@
+//! Mobiles with cards in networks that authenticate and cipher: osmo-sgsn with osmo-hlr and osmo-ggsn, with a ping
+//! through all of them.
+
+use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir};
+
+const NEEDS: &[Need] = &[
+    Need::NetAdmin,
+    Need::Program("osmo-sgsn"),
+    Need::Program("osmo-hlr"),
+    Need::Program("osmo-hlr-db-tool"),
+    Need::Program("osmo-ggsn"),
+    Need::Program("sqlite3"),
+    Need::Program("ping"),
+];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("a_sim_in_a_network_of_osmocom", NEEDS, || {
+        let card = format!("sim comp128v1 ki {KI}");
+        (1..=3).for_each(|gea| attach_and_ping(&card, gea));
+    }),
+    ("a_usim_in_a_network_of_osmocom", NEEDS, || {
+        let card = format!("usim milenage k {K} opc {OPC}");
+        [1, 3].into_iter().for_each(|gea| attach_and_ping(&card, gea));
+    }),
+    ("a_card_with_another_key_in_a_network_of_osmocom", NEEDS, another_key),
+];
+
+const KI: &str = "000102030405060708090a0b0c0d0e0f";
+const K: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
+const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
+const BSS_VTY: &str = "127.0.0.1:4290";
+/// The host that is pinged: the GGSN's end of its device.
+const HOST: &str = "198.51.100.1";
+
+/// The database of the HLR with one subscriber.
+fn database(directory: &TempDir, netns: &Netns, usim: bool) {
+    let path = directory.path().join("hlr.db").to_string_lossy().into_owned();
+    let _ = netns.run("osmo-hlr-db-tool", &["-l", &path, "create"]);
+    let keys = if usim {
+        format!("insert into auc_3g(subscriber_id,algo_id_3g,k,opc) values(1,5,'{K}','{OPC}');")
+    } else {
+        format!("insert into auc_2g(subscriber_id,algo_id_2g,ki) values(1,1,'{KI}');")
+    };
+    let subscriber = "insert into subscriber(id,imsi,msisdn) values(1,'001010000000001','1001');";
+    let _ = netns.run("sqlite3", &[&path, &format!("{subscriber}{keys}")]);
+}
+
+/// One mobile with its BSS, and the network, each in a namespace.
+struct Network {
+    bss: Node,
+    others: Vec<(&'static str, Node)>,
+    radio: Netns,
+    _core: Netns,
+    _directory: TempDir,
+}
+
+impl Network {
+    fn new(card: &str, gea: u8) -> Self {
+        let directory = TempDir::new("gannet-osmo-auth");
+        let (radio, core) = (Netns::new("auth-radio"), Netns::new("auth-core"));
+        radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
+        let path = directory.path().display().to_string();
+        database(&directory, &core, card.starts_with("usim"));
+        let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
+        let hlr = format!("hlr\n database {path}/hlr.db\n gsup\n  bind ip 127.0.0.3\n{}", end("127.0.0.3"));
+        let ggsn = format!(
+            "ggsn ggsn0\n gtp state-dir {path}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  \
+             tun-device apn0\n  type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  \
+             ip ifconfig {HOST}/24\n  no shutdown\n default-apn internet\n no shutdown ggsn\n{}",
+            end("127.0.0.2")
+        );
+        let sgsn = format!(
+            "sgsn\n gtp state-dir {path}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
+             ggsn 0 gtp-version 1\n auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n \
+             gsup remote-port 4222\n encryption gea {gea}\nns\n bind udp local\n  listen 192.0.2.2 23000\n  \
+             accept-ipaccess\nbssgp\n{}",
+            end("127.0.0.1")
+        );
+        let bss = format!(
+            "bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n {card}\n apn internet\n tun ms count 1\n{}",
+            end("127.0.0.1")
+        );
+        let mut others = Vec::new();
+        for (name, program, text) in
+            [("hlr", "osmo-hlr", hlr), ("ggsn", "osmo-ggsn", ggsn), ("sgsn", "osmo-sgsn", sgsn)]
+        {
+            let config = file(&directory, &format!("{name}.cfg"), &text);
+            let mut command = core.command(program);
+            command.args(["-c", &config]).current_dir(directory.path());
+            others.push((name, Node::spawn(&directory, "", command, name)));
+        }
+        let config = file(&directory, "bss.cfg", &bss);
+        let mut command = radio.command(GANNET);
+        command.args(["bss", "-c", &config]);
+        let bss = Node::spawn(&directory, BSS_VTY, command, "bss");
+        let network = Self { bss, others, radio, _core: core, _directory: directory };
+        wait_for("the VTY of the BSS", || network.show("show cells"));
+        network
+    }
+
+    fn show(&self, command: &str) -> Option<String> {
+        let output = self.radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
+        output.status.success().then(|| said(&output))
+    }
+
+    fn logs(&self) -> String {
+        let others: String =
+            self.others.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect();
+        format!("== bss\n{}{others}", self.bss.log())
+    }
+}
+
+fn attach_and_ping(card: &str, gea: u8) {
+    let network = Network::new(card, gea);
+    let shown = wait_for("the mobile's context", || {
+        let shown = network.show("show mobile 1")?;
+        shown.contains("pdp-active").then_some(shown)
+    });
+    assert!(shown.contains(&format!("GEA{gea}")), "{shown}{}", network.logs());
+    let printed = network.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
+    assert!(printed.contains(" 0% packet loss"), "{printed}{}", network.logs());
+    let drops = network.show("show drops").unwrap();
+    assert!(!drops.contains("ciphered") && !drops.contains("ms_no_cipher"), "{drops}");
+    for key in [KI, K, OPC] {
+        let log = network.bss.log();
+        assert!(!log.contains(key) && !shown.contains(key), "{log}");
+    }
+}
+
+fn another_key() {
+    let other = KI.replace("0f", "1f");
+    let network = Network::new(&format!("sim comp128v1 ki {other}"), 3);
+    wait_for("the reject", || {
+        let shown = network.show("show mobile 1")?;
+        shown.contains("no-imsi").then_some(())
+    });
+    assert!(network.show("show drops").unwrap().contains("gmm_authentication_failed"), "{}", network.logs());
+}
