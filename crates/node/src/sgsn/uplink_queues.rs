@@ -130,10 +130,13 @@ impl Sgsn {
         from: Uplink,
         frame: Frame,
     ) -> Option<Frame> {
-        if self.uplink.is_none() || !is_user_data(&frame) {
+        let waits = is_user_data(&frame);
+        if self.uplink.as_ref().is_some_and(|uplink| waits || uplink.view(slot).is_some()) {
+            self.uplink_heard_in(slot, &from.cell);
+        }
+        if self.uplink.is_none() || !waits {
             return Some(frame);
         }
-        self.uplink_heard_in(slot, &from.cell);
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
@@ -285,8 +288,15 @@ impl Sgsn {
             let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now)) else {
                 return;
             };
-            let Waiting { slot, from, frame } = served.item;
+            let Waiting { slot, mut from, frame } = served.item;
             self.uplink_served(slot);
+            // Since it came the mobile was heard in another cell: where it was says nothing any more.
+            let heard_in = self.uplink.as_ref().and_then(|uplink| uplink.view(slot)).map(|view| view.cell);
+            if self.gb.bvcs.find(from.cell.nsei, from.cell.bvci) != heard_in
+                && let Some(mobile) = self.mobiles.get(slot)
+            {
+                from.cell = mobile.gmm.cell();
+            }
             self.ll_pdu(cx, slot, from, frame);
         }
     }
