@@ -188,7 +188,8 @@ impl Bed {
 
     /// A mobile goes to another cell in the midst of its download, after a time that the dice say.
     fn change(&mut self, mobile: u32, cell: u16) {
-        self.pass(Duration(500_000_000 + self.rng.below(1_000_000_000)), true);
+        let span = Duration(500_000_000 + self.rng.below(1_000_000_000));
+        self.pass(span, true);
         let old = core::mem::replace(&mut self.downloads[mobile as usize].cell, cell);
         self.idle += u32::from(self.world.bss.machine.cell(old.into()).unwrap().queued.frames == 0);
         self.world.order_ms(MsCommand::ChangeCell { mobile, cell });
