@@ -11,10 +11,10 @@
 
 #define UDP_LEN 8
 
-// One UDP socket for each ring.
+// One UDP socket for each ring at the port of GTPv1, then as many at that of GTPv0.
 struct {
 	__uint(type, BPF_MAP_TYPE_REUSEPORT_SOCKARRAY);
-	__uint(max_entries, RINGS);
+	__uint(max_entries, 2 * RINGS);
 	__type(key, __u32);
 	__type(value, __u32);
 } sockets SEC(".maps");
@@ -162,11 +162,13 @@ static __always_inline __u32 ring_of_datagram(struct sk_reuseport_md *md)
 SEC("sk_reuseport")
 int steer(struct sk_reuseport_md *md)
 {
-	__u32 ring = ring_of_datagram(md);
+	__be16 port;
+	__u32 first = !bpf_skb_load_bytes(md, 2, &port, 2) && port == bpf_htons(GTP_V0_PORT) ? RINGS : 0;
+	__u32 socket = first + ring_of_datagram(md);
 
-	if (bpf_sk_select_reuseport(md, &sockets, &ring, 0)) {
-		ring = RING_BEST_EFFORT;
-		bpf_sk_select_reuseport(md, &sockets, &ring, 0);
+	if (bpf_sk_select_reuseport(md, &sockets, &socket, 0)) {
+		socket = first + RING_BEST_EFFORT;
+		bpf_sk_select_reuseport(md, &sockets, &socket, 0);
 	}
 	return SK_PASS;
 }

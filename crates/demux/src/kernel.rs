@@ -3,7 +3,7 @@
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
-use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
+use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key};
 use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -39,6 +39,9 @@ impl Tables {
         if reads_frames {
             globals.push(("exchanging", vec![u8::from(config.exchange)]));
             sizes.push(("slots", if config.exchange { SLOTS } else { 1 }));
+        } else {
+            // Of the ports of both versions.
+            sizes.push(("sockets", 2 * RINGS));
         }
         let maps = Maps::load(code, config, &globals, &sizes)?;
         let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config, clock));

@@ -6,7 +6,7 @@
 
 use crate::bpf::{TestRun, TestRunResult, objects};
 use crate::kernel::Tables;
-use crate::layout::Ring;
+use crate::layout::{RINGS, Ring};
 use crate::maps::Clock;
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::qos::classifier::RuleChange;
@@ -20,7 +20,16 @@ const STEER: &str = "steer";
 #[derive(Debug)]
 pub struct Reuseport {
     tables: Tables,
-    has_steering: bool,
+    has_steering: [bool; 2],
+}
+
+/// Which of two ports the sockets share: each has sockets of its own for all rings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Service {
+    /// That of GTPv1-U.
+    V1 = 0,
+    /// That of GTPv0.
+    V0 = 1,
 }
 
 impl Reuseport {
@@ -40,22 +49,22 @@ impl Reuseport {
     pub fn load_with_clock(config: &Config, clock: Clock) -> Result<Self, Error> {
         let mut tables = Tables::load(&objects::FILTER, false, config, clock)?;
         tables.object().load_socket_filter(FILTER)?;
-        Ok(Self { tables, has_steering: false })
+        Ok(Self { tables, has_steering: [false; 2] })
     }
 
-    /// Makes a bound socket that of a ring. All sockets have `SO_REUSEPORT` and the same address. Datagrams of a ring
+    /// Makes a bound socket that of a ring. All sockets of a service have `SO_REUSEPORT` and the same address. Datagrams of a ring
     /// without socket, and those that are no user data where [`Ring::Signalling`] has none, go to that of
     /// [`Ring::BestEffort`].
     ///
     /// # Errors
     /// [`Error::Kernel`], also where the socket does not share its port.
-    pub fn set_socket(&mut self, ring: Ring, socket: impl AsFd) -> Result<(), Error> {
+    pub fn set_socket(&mut self, service: Service, ring: Ring, socket: impl AsFd) -> Result<(), Error> {
         let object = self.tables.object();
         object.attach_socket_filter(FILTER, &socket)?;
-        object.set_reuseport_socket("sockets", ring as u32, &socket)?;
-        if !self.has_steering {
+        object.set_reuseport_socket("sockets", service as u32 * RINGS + ring as u32, &socket)?;
+        if let Some(steering) = self.has_steering.get_mut(service as usize).filter(|steering| !**steering) {
             object.attach_reuseport(STEER, &socket)?;
-            self.has_steering = true;
+            *steering = true;
         }
         Ok(())
     }

@@ -131,12 +131,21 @@ pub struct DemoArguments {
     /// Who is the GGSN: osmo-ggsn or gannet
     #[arg(long, default_value = "osmo-ggsn")]
     ggsn: String,
+    /// The version of GTP between them
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    gtp_version: u8,
+    /// How user data comes into gannet's SGSN
+    #[arg(long, default_value = "auto", value_parser = ["auto", "fifo", "reuseport", "xdp"])]
+    ingress: String,
     /// How many mobiles attach
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
     mobiles: u32,
     /// Octets of the download
     #[arg(long, default_value_t = 1 << 20)]
     octets: usize,
+    /// How often the first mobile changes cells during the download, within its routing area
+    #[arg(long, default_value_t = 0)]
+    cell_changes: u32,
     /// Where configurations, logs and captures go
     #[arg(long, default_value = "out/demo")]
     out: PathBuf,
@@ -239,8 +248,11 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         gannet,
         sgsn: peer(&arguments.sgsn, "osmo-sgsn")?,
         ggsn: peer(&arguments.ggsn, "osmo-ggsn")?,
+        gtp_version: arguments.gtp_version,
+        ingress: arguments.ingress.clone(),
         mobiles: arguments.mobiles,
         download_octets: arguments.octets,
+        cell_changes: arguments.cell_changes,
         out: arguments.out.clone(),
         progress: std::io::stderr().is_terminal(),
     };

@@ -39,7 +39,7 @@ fn config(ingress: Ingress) -> WorldConfig {
     let mut sgsn = SgsnConfig {
         mobiles_max: MOBILES as usize,
         gtp_address: SGSN_GN,
-        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN }],
+        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         echo_interval: Duration::ZERO,
         n201_u: None,
         ingress,

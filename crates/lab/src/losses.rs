@@ -52,7 +52,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpMalformed | D::GtpVersion | D::GtpUnknownMessage | D::GtpExtensionHeader
         | D::GtpRepeatedRequest | D::GtpUnexpectedResponse | D::GtpNoResponse | D::GtpTooManyRequests
         | D::GtpPathTableFull | D::GtpErrorIndicationLimited | D::GtpUnexpectedErrorIndication
-        | D::GgsnRefused | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
+        | D::GgsnRefused | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
         | D::SgsnDiscardedByBss | D::SgsnDeletedByBss | D::SgsnFlushUnanswered | D::SgsnFlushUnexpected
@@ -60,6 +60,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
         | D::MsBadOrder | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded
+        | D::GsupVectorRefused
         | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse => Place::Nowhere,
     }
 }

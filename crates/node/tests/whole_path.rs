@@ -91,7 +91,7 @@ impl World {
         };
         let sgsn = SgsnConfig {
             gtp_address: SGSN_GN,
-            ggsns: vec![GgsnPeer { number: 0, address: GGSN }],
+            ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 }],
             mobiles_max: 64,
             ..SgsnConfig::default()
         };

@@ -117,6 +117,10 @@ ns
  timer tns-test 30
  timer tns-alive 3
  timer tns-alive-retries 10
+ timer tsns-prov 3
+ timer tsns-size-retries 3
+ timer tsns-config-retries 3
+ timer tsns-procedures-retries 3
  bind udp local
   listen 127.0.0.1 23000
   accept-ipaccess
@@ -129,7 +133,8 @@ bssgp
 fn what_osmo_sgsn_wrote_loads_with_warnings() {
     let loaded = config::read::<Sgsn>("sgsn.cfg", OSMO_SGSN_WRITTEN).unwrap();
     assert_eq!(loaded.config.timers.get_s(GmmTimer::T3350), 7);
-    assert!(loaded.warnings.iter().any(|warning| warning.text.contains("IP-SNS")));
+    assert!(!loaded.warnings.is_empty());
+    assert!(!loaded.warnings.iter().any(|warning| warning.text.contains("sns")), "IP-SNS is here");
     round_trip::<Sgsn>(OSMO_SGSN_WRITTEN);
 }
 
@@ -169,8 +174,19 @@ sgsn
  max-cells 400
 ns
  timer tns-alive-retries 3
+ timer tsns-prov 5
+ timer tsns-size-retries 6
+ timer tsns-config-retries 7
+ timer tsns-procedures-retries 8
  bind udp one
   listen 10.0.0.1 23000
+  accept-dynamic-ip-sns
+  ip-sns signalling-weight 3 data-weight 4
+ ip-sns-default bind one
+ nse 7
+  ip-sns-bind one
+ nse 8 ip-sns-role-sgsn
+  ip-sns-bind one
  bind udp two
   listen ::1 23000
   accept-ipaccess
@@ -191,9 +207,11 @@ ctrl
     assert_eq!(config.common.hostname.as_deref(), Some("Kiel"));
     assert_eq!(config.common.logs.len(), 2);
     assert_eq!(config.bssgp.pdu_lifetime_cs, None);
-    assert_eq!(config.ns.nses[0].nsvcs.len(), 3);
+    let [seven, eight, nse] = &config.ns.nses[..] else { panic!("{:?}", config.ns.nses) };
+    assert_eq!((seven.ip_sns_binds.len(), eight.ip_sns_role_sgsn, nse.nsvcs.len()), (1, true, 3));
+    assert_eq!((config.ns.binds[0].ip_sns_weights, config.ns.timers.sns_procedures_retries), ((3, 4), 8));
     let bss = "bss\n cells 100\n cells-per-nse 7\n mnc 012\n rac 3\n bvci-base 200\n imsi-base 262010000000042\n \
-               no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
+               gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n";
     assert!(round_trip::<Bss>(bss).cells.mnc_three_digits);
     round_trip::<Ggsn>(
@@ -231,8 +249,28 @@ fn errors_name_file_line_and_the_nearest_command() {
             "x.cfg:2: 'compression rfc1144 passive': compression is not implemented yet",
         ),
         (
-            "ns\n bind udp a\n  accept-dynamic-ip-sns\n",
-            "x.cfg:3: 'accept-dynamic-ip-sns': IP-SNS is not implemented yet",
+            "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n",
+            "x.cfg: bind udp a needs a line 'listen",
+        ),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  listen 1.2.3.4 1\n  accept-dynamic-ip-sns\n",
+            "x.cfg: bind udp a: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind a'",
+        ),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\nns\n ip-sns-default bind a\n",
+            "x.cfg: ip-sns-default names bind a, which is not there",
+        ),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\nns\n nse 7\n  ip-sns-bind a\n",
+            "x.cfg: nse 7 has ip-sns-bind a, which is not there",
+        ),
+        (
+            "ns\n nse 7\n  ip-sns-bind a\n  nsvc ipa a 1.2.3.4 1 nsvci 1\n",
+            "x.cfg:4: 'nsvc ipa a 1.2.3.4 1 nsvci 1': an NSE has either NS-VCs",
+        ),
+        (
+            "ns\n nse 7\n  ip-sns-remote 1.2.3.4 1\n",
+            "x.cfg:3: 'ip-sns-remote 1.2.3.4 1': in IP-SNS it is the BSS",
         ),
         ("line vty\n login\n", "x.cfg:2: 'login': a password is not implemented"),
         (

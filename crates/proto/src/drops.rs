@@ -183,6 +183,7 @@ drops! {
     GtpNoHeadroom: "gtp_no_headroom", "29.060 clause 6", "a G-PDU's header does not fit in front of its T-PDU";
     GtpUnknownTeid: "gtp_unknown_teid", "29.060 clause 7.3.7", "a G-PDU came for a tunnel endpoint that does not exist";
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
+    SgsnForeignGgsn: "sgsn_foreign_ggsn", "29.060 clause 10.1.2", "a message about a tunnel came from an address that is not the tunnel's GGSN";
     GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 
     // ---------------------------------------------------------------- GSUP
@@ -196,6 +197,7 @@ drops! {
     GsupDeadLink: "gsup_dead_link", "IPA", "the HLR did not answer on a connection, or broke its rules, and the connection was given up";
     GsupRepeated: "gsup_repeated", "configuration", "a request was made while one of its kind for the same subscriber is outstanding";
     GsupSuperseded: "gsup_superseded", "configuration", "a subscriber was to be purged and is back";
+    GsupVectorRefused: "gsup_vector_refused", "33.102 clause 6.3", "an authentication vector came a second time, or more came than are kept";
     GsupTooManyRequests: "gsup_too_many_requests", "configuration", "as many requests to the HLR are outstanding as there may be";
     GsupTooManyIndications: "gsup_too_many_indications", "configuration", "as many requests of the HLR are unanswered as there may be";
     GsupLateResponse: "gsup_late_response", "configuration", "an answer to the HLR came when the connection on which it asked was gone";

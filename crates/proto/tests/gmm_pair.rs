@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
-use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthService};
+use gannet_proto::auth::{AcceptAll, AuthDecision, AuthService};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsConfig, GmmMsContext, GmmMsEvent, GmmMsState, PagedBy};
 use gannet_proto::gmm::network::{
@@ -51,7 +51,7 @@ struct Pair {
     cell: Option<Cell>,
     network: Vec<GmmContext>,
     network_cfg: GmmConfig,
-    auth: AuthPolicy,
+    auth: AcceptAll,
 }
 
 fn cell(index: u16) -> Cell {
@@ -76,7 +76,7 @@ impl Pair {
             cell: None,
             network: Vec::new(),
             network_cfg: GmmConfig { ask_imei: seed.is_multiple_of(3), ..GmmConfig::default() },
-            auth: AuthPolicy::AcceptAll,
+            auth: AcceptAll,
         }
     }
 

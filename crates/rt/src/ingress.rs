@@ -10,7 +10,7 @@ use crate::xdp::{Deliver, Steering, Target, Xdp};
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use gannet_demux::device::DeviceConfig;
-use gannet_demux::reuseport::Reuseport;
+use gannet_demux::reuseport::{Reuseport, Service};
 use gannet_demux::{ByRing, Ring};
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::trace::Level;
@@ -71,6 +71,8 @@ pub struct IngressConfig {
     pub contexts: u32,
     /// Places for contexts of GTPv0.
     pub contexts_v0: u32,
+    /// A port that takes GTPv0 beside it, at its own socket or sockets: with the same back end, by the same program.
+    pub v0: Option<(Port, UdpConfig)>,
     /// Whether the program verifies UDP checksums; see [`gannet_demux::Config::verify_udp_checksum`].
     pub verify_udp_checksum: bool,
     /// Packets that may wait in the ring of signalling, a power of two; only [`Traffic::Gb`] has one.
@@ -96,6 +98,7 @@ impl IngressConfig {
             udp,
             contexts: 65_536,
             contexts_v0: 1024,
+            v0: None,
             verify_udp_checksum: false,
             signalling_ring: 1024,
             real_time_ring: 4096,
@@ -234,6 +237,7 @@ impl Io {
             let address = self.bound(machine, port, &config.udp)?;
             match self.receive_by_xdp(machine, port, address, config) {
                 Ok(device) => {
+                    self.bind_v0(machine, config)?;
                     let device = Some(device);
                     return Ok(IngressReport { backend: Backend::Xdp, address, device, refused });
                 }
@@ -256,6 +260,7 @@ impl Io {
             }
         }
         let address = self.bound(machine, port, &config.udp)?;
+        self.bind_v0(machine, config)?;
         Ok(IngressReport { backend: Backend::Fifo, address, device: None, refused })
     }
 
@@ -265,6 +270,11 @@ impl Io {
             Some(udp) => Ok(udp.local.bound()),
             None => self.bind_udp(machine, port, config),
         }
+    }
+
+    /// The one socket of GTPv0, where it is to be had.
+    fn bind_v0(&mut self, machine: usize, config: &IngressConfig) -> io::Result<()> {
+        config.v0.as_ref().map_or(Ok(()), |(port, udp)| self.bound(machine, *port, udp).map(|_| ()))
     }
 
     /// Binds one socket for each ring to the same address, with the programs that choose among them; returns the address.
@@ -288,10 +298,17 @@ impl Io {
         .map_err(|error| error.to_string())?;
         // A socket that does not share its address is in the way.
         self.detach(machine, port, Peer::Link);
-        let result = self.bind_by_ring(machine, port, &config.udp, &mut programs);
+        let mut result = self.bind_by_ring(machine, port, &config.udp, &mut programs, Service::V1);
+        if let (Ok(_), Some((port_v0, udp))) = (&result, &config.v0) {
+            let bound = self.bind_by_ring(machine, *port_v0, udp, &mut programs, Service::V0);
+            result = bound.and(result);
+        }
         match result {
             Ok(_) => self.filter = Some(programs),
-            Err(_) => self.detach(machine, port, Peer::Link),
+            Err(_) => {
+                self.detach(machine, port, Peer::Link);
+                config.v0.iter().for_each(|(port, _)| self.detach(machine, *port, Peer::Link));
+            }
         }
         result
     }
@@ -302,6 +319,7 @@ impl Io {
         port: Port,
         config: &UdpConfig,
         programs: &mut Reuseport,
+        service: Service,
     ) -> Result<SocketAddr, String> {
         let sentence = |error: io::Error| error.to_string();
         let mut config = UdpConfig { shared_port: true, ..config.clone() };
@@ -311,10 +329,10 @@ impl Io {
             let index = self.bind_beside(machine, port, &config).map_err(sentence)?;
             let Some(udp) = self.udp_at(index) else { continue };
             udp.ring = ring;
-            programs.set_socket(ring, &udp.socket).map_err(|error| error.to_string())?;
+            programs.set_socket(service, ring, &udp.socket).map_err(|error| error.to_string())?;
         }
         let Some(udp) = self.udp_of(machine, port) else { return Err("no socket".to_owned()) };
-        programs.set_socket(Ring::BestEffort, &udp.socket).map_err(|error| error.to_string())?;
+        programs.set_socket(service, Ring::BestEffort, &udp.socket).map_err(|error| error.to_string())?;
         Ok(address)
     }
 

@@ -13,9 +13,9 @@ use crate::queue::EventQueue;
 use core::hash::{BuildHasher, Hasher};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::bss::{self, Bss, UM as BSS_UM, gb_port};
-use gannet_node::ggsn::{self, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
+use gannet_node::ggsn::{self, Ggsn, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN};
 use gannet_node::ms::{self, Ms, MsConfig, UM as MS_UM};
-use gannet_node::sgsn::{self, GB, GTP_C, GTP_U, Sgsn, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{self, GB, GTP_C, GTP_U, GTP_V0, Sgsn, SgsnConfig, SgsnEvent};
 use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::machine::{Input, Peer, Port};
@@ -35,6 +35,7 @@ pub const BSS_GB: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const BSS_PORT: u16 = 22_000;
 const GTP_C_PORT: u16 = 2123;
 const GTP_U_PORT: u16 = 2152;
+const GTP_V0_PORT: u16 = 3386;
 
 /// The address of an endpoint of the BSS.
 #[must_use]
@@ -372,15 +373,21 @@ impl GprsWorld {
                     let (port, peer) = (gb_port(endpoint), Peer::Udp(SGSN_GB));
                     self.send(Way::GbDown, Delivery { to: Node::Bss, port, peer, frame });
                 }
-                (Node::Sgsn, GTP_C | GTP_U, Peer::Udp(to)) if to.ip() == GGSN_GN => {
-                    let (port, number) =
-                        if port == GTP_C { (PORT_GTP_C, GTP_C_PORT) } else { (PORT_GTP_U, GTP_U_PORT) };
+                (Node::Sgsn, GTP_C | GTP_U | GTP_V0, Peer::Udp(to)) if to.ip() == GGSN_GN => {
+                    let (port, number) = match port {
+                        GTP_C => (PORT_GTP_C, GTP_C_PORT),
+                        GTP_U => (PORT_GTP_U, GTP_U_PORT),
+                        _ => (PORT_GTP_V0, GTP_V0_PORT),
+                    };
                     let peer = Peer::Udp(SocketAddr::new(SGSN_GN, number));
                     self.send(Way::GnUp, Delivery { to: Node::Ggsn, port, peer, frame });
                 }
-                (Node::Ggsn, PORT_GTP_C | PORT_GTP_U, Peer::Udp(to)) if to.ip() == SGSN_GN => {
-                    let (port, number) =
-                        if port == PORT_GTP_C { (GTP_C, GTP_C_PORT) } else { (GTP_U, GTP_U_PORT) };
+                (Node::Ggsn, PORT_GTP_C | PORT_GTP_U | PORT_GTP_V0, Peer::Udp(to)) if to.ip() == SGSN_GN => {
+                    let (port, number) = match port {
+                        PORT_GTP_C => (GTP_C, GTP_C_PORT),
+                        PORT_GTP_U => (GTP_U, GTP_U_PORT),
+                        _ => (GTP_V0, GTP_V0_PORT),
+                    };
                     let peer = Peer::Udp(SocketAddr::new(GGSN_GN, number));
                     self.send(Way::GnDown, Delivery { to: Node::Sgsn, port, peer, frame });
                 }

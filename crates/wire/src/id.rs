@@ -30,6 +30,8 @@ number_id!(/// BSSGP virtual connection identifier (08.18 clause 5.4.1). 0 is si
     Bvci(u16), "{}");
 number_id!(/// Tunnel endpoint identifier of GTPv1 (29.060 clause 6).
     Teid(u32), "{:08x}");
+number_id!(/// Flow label of GTPv0 (09.60 clause 6).
+    FlowLabel(u16), "{:04x}");
 number_id!(/// Packet temporary mobile subscriber identity (03.03 clause 2.4 [23.003]).
     PTmsi(u32), "{:08x}");
 number_id!(/// Temporary logical link identifier (03.03 clause 2.6 [23.003]).
@@ -248,6 +250,15 @@ impl Tid {
         octets[7] = (octets[7] & 0x0f) | (self.nsapi.0 << 4);
         u64::from_be_bytes(octets)
     }
+
+    /// From the eight octets on the wire; `None` where they begin with no IMSI.
+    #[must_use]
+    pub fn from_u64(octets: u64) -> Option<Self> {
+        let mut imsi = octets.to_be_bytes();
+        let nsapi = Nsapi(imsi[7] >> 4);
+        imsi[7] |= 0xf0;
+        Some(Self { imsi: Imsi::from_tbcd(imsi)?, nsapi })
+    }
 }
 
 /// Mobile country code and mobile network code (03.03 clause 2.2 [23.003]).
@@ -394,6 +405,12 @@ mod tests {
     fn tid_holds_the_nsapi_in_its_last_half() {
         let tid = Tid { imsi: "240010123456789".parse().unwrap(), nsapi: Nsapi(5) };
         assert_eq!(tid.to_u64().to_be_bytes(), [0x42, 0x00, 0x01, 0x21, 0x43, 0x65, 0x87, 0x59]);
+        assert_eq!(Tid::from_u64(tid.to_u64()), Some(tid));
+        let short = Tid { imsi: "24001".parse().unwrap(), nsapi: Nsapi(15) };
+        assert_eq!(short.to_u64(), 0x4200_f1ff_ffff_ffff);
+        assert_eq!(Tid::from_u64(short.to_u64()), Some(short));
+        assert_eq!(Tid::from_u64(u64::MAX), None);
+        assert_eq!(Tid::from_u64(0x4200_01a1_4365_8759), None);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use crate::common::frames;
 use crate::life::{start, until};
-use gannet_demux::reuseport::Reuseport;
+use gannet_demux::reuseport::{Reuseport, Service};
 use gannet_demux::{Classify, Config, Ring};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_testkit::netns::Netns;
-use gannet_wire::id::Teid;
+use gannet_wire::id::{Nsapi, Teid, Tid};
 use socket2::{Domain, Socket, Type};
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
@@ -54,7 +54,7 @@ pub fn steer() {
     back_end.apply(&RuleChange::Block(Key::Teid(Teid(4)), Block::FlowControl)).unwrap();
     let sockets = Ring::ALL.map(|ring| (ring, socket(address)));
     for (ring, socket) in sockets.iter().filter(|(ring, _)| *ring != Ring::High) {
-        back_end.set_socket(*ring, socket).unwrap();
+        back_end.set_socket(Service::V1, *ring, socket).unwrap();
     }
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(address).unwrap();
@@ -64,7 +64,7 @@ pub fn steer() {
     // High precedence without a socket comes to the others.
     sender.send(&g_pdu(6)).unwrap();
     until("a datagram among best effort", || (drain(best_effort) == 1).then_some(()));
-    back_end.set_socket(Ring::High, high).unwrap();
+    back_end.set_socket(Service::V1, Ring::High, high).unwrap();
     for (times, datagram) in [
         (10, g_pdu(1)),
         (20, g_pdu(2)),
@@ -95,5 +95,34 @@ pub fn steer() {
     assert_eq!((redirected(Class::RealTime), redirected(Class::BestEffort)), (20, 30 + 25 + 1));
     assert_eq!(totals.to_kernel(), 5);
     assert_eq!(back_end.of_flow(4).unwrap().blocked, 40);
+    // The port of GTPv0 has sockets of its own, and the same tables.
+    let address: SocketAddr = "127.0.0.1:3386".parse().unwrap();
+    let tid = Tid { imsi: "001010000000001".parse().unwrap(), nsapi: Nsapi(5) };
+    let (class, precedence) = (Class::RealTime, Precedence::Normal);
+    let rule = Rule { key: Key::Tid(tid), name: 9, class, precedence, policer: None };
+    back_end.apply(&RuleChange::Install(rule)).unwrap();
+    let of_v0 = Ring::ALL.map(|ring| (ring, socket(address)));
+    for (ring, socket) in &of_v0 {
+        back_end.set_socket(Service::V0, *ring, socket).unwrap();
+    }
+    sender.connect(address).unwrap();
+    let nobody = Tid { nsapi: Nsapi(6), ..tid };
+    for (times, datagram) in [
+        (7, frames::gtp_v0(255, tid.to_u64(), &[0x45; 378])),
+        (8, frames::gtp_v0(255, nobody.to_u64(), &[0x45; 378])),
+        (3, frames::gtp_v0(1, 0, &[])),
+    ] {
+        (0..times).for_each(|_| assert!(sender.send(&datagram).is_ok()));
+    }
+    let mut received = [0; 4];
+    until("what is of version 0 and not dropped", || {
+        for (sum, (_, socket)) in received.iter_mut().zip(&of_v0) {
+            *sum += drain(socket);
+        }
+        (received.iter().sum::<usize>() >= 10).then_some(())
+    });
+    assert_eq!(received, [3, 7, 0, 0]);
+    assert_eq!(back_end.totals().of(Drop::DemuxUnknownContext), 58);
+    assert!(sockets.iter().all(|(_, socket)| drain(socket) == 0));
     println!("steered");
 }

@@ -5,7 +5,7 @@ mod operate;
 use crate::node::{self, Node, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
-    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN, PREFIX_LENGTHS,
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::vty::CommandError;
@@ -185,6 +185,7 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     };
     udp(PORT_GTP_C, gtp::PORT_CONTROL)?;
     udp(PORT_GTP_U, gtp::PORT_USER)?;
+    udp(PORT_GTP_V0, gtp::PORT_V0)?;
     let mut names = Vec::new();
     for (slot, device) in (0..).zip(devices) {
         let made = open(&device)?;

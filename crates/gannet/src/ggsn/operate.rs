@@ -7,8 +7,9 @@ use gannet_node::ggsn::{Ggsn, GgsnCommand, PdpContext};
 use gannet_ops::config::ggsn::GgsnOperation;
 use gannet_ops::view;
 use gannet_ops::vty::CommandError;
+use gannet_proto::gtp::{Version, flow_label};
 use gannet_rt::Access;
-use gannet_wire::id::Sapi;
+use gannet_wire::id::{Sapi, Teid};
 
 /// Does it.
 pub fn execute(
@@ -83,6 +84,10 @@ fn summary(instance: &Instance, ggsn: &Ggsn) -> view::GgsnSummary {
 fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpContext {
     let tunnel = &context.tunnel;
     let qos = context.qos.profile();
+    let ours = match tunnel.version {
+        Version::V0 => Teid(flow_label(context.teid).0.into()),
+        Version::V1 => context.teid,
+    };
     view::PdpContext {
         imsi: Some(context.imsi),
         nsapi: context.nsapi,
@@ -91,8 +96,9 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
         apn,
         address: Some(context.address.into()),
         peer: ggsn.paths().get(tunnel.user_path).map(|path| path.address),
-        teid_control: (context.teid, tunnel.peer_control),
-        teid_user: (context.teid, tunnel.peer_user),
+        gtp_version: tunnel.version.number(),
+        teid_control: (ours, tunnel.peer_control),
+        teid_user: (ours, tunnel.peer_user),
         qos: Some(view::Qos {
             precedence: qos.precedence.0,
             delay: qos.delay.0,

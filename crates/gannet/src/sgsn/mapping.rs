@@ -3,13 +3,17 @@
 use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
+use gannet_node::sgsn::subscribers::SubscriberConfig;
 use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
+use gannet_proto::auth::AuthPolicy;
+use gannet_proto::auth::vectors::Ciphers;
 use gannet_proto::bssgp::flow_control::{
     self, Amount, Bucket, BvcParameters, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, Watermarks,
 };
 use gannet_proto::gmm::network::GmmConfig;
+use gannet_proto::gtp::Version;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::gtp;
@@ -20,6 +24,9 @@ use gannet_wire::ns::IpElement;
 const LL_PDU_OCTETS_MAX: u64 = 1600;
 /// So much longer than `send-delay` a mobile rests at the most that has used up its bucket.
 const RESTS: u64 = 10;
+
+/// Contexts of GTPv0 that a driver can know where no GGSN speaks that at the start.
+const CONTEXTS_V0: usize = 1024;
 
 /// The node's configuration.
 ///
@@ -46,6 +53,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         nsvcs: nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
         ip_sns: ip_sns(&config.ns)?,
+        subscribers: subscribers(config)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
         pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
@@ -61,8 +69,38 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     };
     service::apply(config, &mut node, remarks);
     let user = SocketAddr::new(gtp_address, gtp::PORT_USER);
-    let paths = Paths::new(&config.service, (user, node.contexts_limit()), (gb, node.mobiles_max));
+    let contexts = node.contexts_limit();
+    let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };
+    let paths = Paths::new(&config.service, (user, contexts, contexts_v0), (gb, node.mobiles_max));
     Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
+}
+
+/// Where the HLR listens, where one is asked.
+pub fn hlr(config: &ops::SgsnConfig) -> Option<SocketAddr> {
+    let access = &config.access;
+    let address = access.gsup_remote_ip.filter(|_| access.policy == ops::Policy::Remote)?;
+    Some(SocketAddr::from((address, access.gsup_remote_port)))
+}
+
+/// Who may attach.
+fn subscribers(config: &ops::SgsnConfig) -> Result<SubscriberConfig, String> {
+    ops::access::check(config)?;
+    let ops::Access { policy, acl, authentication, gea, gsup_ipa_name, .. } = &config.access;
+    let defaults = SubscriberConfig::default();
+    let acl = acl.iter().map(|imsi| imsi.parse().map_err(|_| format!("imsi-acl: '{imsi}' is no IMSI")));
+    Ok(SubscriberConfig {
+        policy: match policy {
+            ops::Policy::AcceptAll => AuthPolicy::AcceptAll,
+            ops::Policy::AclOnly => AuthPolicy::AclOnly,
+            ops::Policy::Closed => AuthPolicy::Closed,
+            ops::Policy::Remote => AuthPolicy::Remote,
+        },
+        acl: acl.collect::<Result<_, _>>()?,
+        authentication: authentication.unwrap_or(true),
+        ciphers: Ciphers(gea.iter().fold(0, |bits, gea| bits | 1 << gea)),
+        unit_name: gsup_ipa_name.clone().unwrap_or(defaults.unit_name),
+        ..defaults
+    })
 }
 
 /// The one socket of NS.
@@ -142,9 +180,26 @@ fn ns_timers(ns: &NsConfig) -> NsTimers {
 
 fn ggsns(config: &ops::SgsnConfig) -> Vec<GgsnPeer> {
     let peer = |(number, ggsn): (&u8, &ops::GgsnPeer)| {
-        Some(GgsnPeer { number: (*number).into(), address: ggsn.remote_ip?.into() })
+        Some(GgsnPeer {
+            number: (*number).into(),
+            address: ggsn.remote_ip?.into(),
+            version: gtp_version(ggsn),
+        })
     };
     config.ggsns.iter().filter_map(peer).collect()
+}
+
+/// The version of GTP that a GGSN is spoken to in.
+pub const fn gtp_version(ggsn: &ops::GgsnPeer) -> Version {
+    match ggsn.gtp_version {
+        ops::GtpVersion::V0 => Version::V0,
+        ops::GtpVersion::V1 => Version::V1,
+    }
+}
+
+/// A GGSN is spoken to in version 0.
+fn speaks_v0(config: &ops::SgsnConfig) -> bool {
+    config.ggsns.values().any(|ggsn| gtp_version(ggsn) == Version::V0)
 }
 
 fn apns(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Vec<ApnRoute> {
@@ -280,6 +335,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The interval of Echo Requests", echo(old) != echo(new)),
         ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
+        ("The room for contexts of GTPv0 at a driver", speaks_v0(old) != speaks_v0(new)),
         ("How user data comes in and goes out", paths(&old.service) != paths(&new.service)),
         ("The time for reassembly", old.llc.reassembly_s != new.llc.reassembly_s),
         (
@@ -329,9 +385,16 @@ mod tests {
         let config = plan.unwrap().config;
         let routes: Vec<_> = config.apns.iter().map(|route| (route.apn.as_str(), route.ggsn)).collect();
         assert_eq!(routes, [("a", 1), ("*", 0)]);
-        assert_eq!(config.ggsns[1].number, 5);
+        assert_eq!((config.ggsns[1].number, config.ggsns[1].version), (5, Version::V1));
         assert!(!config.accept_dynamic);
         assert_eq!(remarks, Vec::<String>::new());
+    }
+
+    #[test]
+    fn each_ggsn_has_its_version_of_gtp() {
+        let config = plan_of(&format!(" ggsn 5 gtp-version 0\n{NS}")).0.unwrap().config;
+        let versions: Vec<_> = config.ggsns.iter().map(|ggsn| (ggsn.number, ggsn.version)).collect();
+        assert_eq!(versions, [(3, Version::V1), (5, Version::V0)]);
     }
 
     #[test]

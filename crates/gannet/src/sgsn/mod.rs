@@ -9,12 +9,12 @@ mod show;
 
 use crate::node::{self, Node, in_use, restart_counter};
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{GB, GTP_C, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
-use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, UdpConfig};
+use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
 use paths::Paths;
 
@@ -79,6 +79,10 @@ impl Node for SgsnNode {
         };
         let gb = udp(GB, paths.ns_socket())?;
         udp(GTP_C, &gtp_c)?;
+        if let Some(to) = mapping::hlr(config) {
+            node.connect_tcp(machine, HLR, &TcpConfig { to })
+                .map_err(|error| format!("GSUP to {to}: {error}"))?;
+        }
         paths.open(machine, node)?;
         node.access().command(machine, SgsnCommand::Start);
         Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)] })

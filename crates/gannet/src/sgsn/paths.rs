@@ -4,7 +4,7 @@ use super::{SOCKET_BUFFER_OCTETS, SgsnNode};
 use crate::node::in_use;
 use core::fmt::Write as _;
 use core::net::SocketAddr;
-use gannet_node::sgsn::{GB, GTP_U, Sgsn};
+use gannet_node::sgsn::{GB, GTP_U, GTP_V0, Sgsn};
 use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::trace::{Category, Level, TraceSink};
@@ -12,6 +12,7 @@ use gannet_rt::{
     Access, Backend, BusyPoll, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig,
     MachineId, OutputConfig, OutputWay, Ring, Traffic, UdpConfig,
 };
+use gannet_wire::gtp;
 use gannet_wire::id::Imsi;
 
 /// The kernel's path as configured.
@@ -27,16 +28,19 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// For G-PDUs to an address, and so many places for PDP contexts; for NS at another, and so many for mobiles.
+    /// For G-PDUs to an address, and so many places for PDP contexts, so many of which may be of GTPv0; for NS at another, and so many for mobiles.
     pub fn new(
         service: &ops::Service,
-        (gtp_u, contexts): (SocketAddr, usize),
+        (gtp_u, contexts, contexts_v0): (SocketAddr, usize, usize),
         (gb, mobiles): (SocketAddr, usize),
     ) -> Self {
         let mut udp = UdpConfig::new(gtp_u).record_as("Gn");
         udp.buffer_octets = Some(service.socket_buffer_kib as usize * 1024);
+        let v0 = UdpConfig { bind: SocketAddr::new(gtp_u.ip(), gtp::PORT_V0), ..udp.clone() };
         let mut ingress = IngressConfig::new(udp);
+        ingress.v0 = Some((GTP_V0, v0));
         ingress.contexts = u32::try_from(contexts).unwrap_or(u32::MAX);
+        ingress.contexts_v0 = u32::try_from(contexts_v0).unwrap_or(u32::MAX);
         (ingress.real_time_ring, ingress.high_ring, ingress.best_effort_ring) = (256, 1024, 1024);
         ingress.backend = match service.ingress {
             ops::Ingress::Auto => Backend::Auto,
@@ -167,6 +171,7 @@ pub fn show(access: &Access<'_>, out: &mut String) {
         let port = match socket.port {
             GB => "Gb",
             GTP_U => "GTP-U",
+            GTP_V0 => "GTPv0",
             _ => "GTP-C",
         };
         let _ = write!(out, "{port} {}: in by {}, out by {}", socket.address, socket.backend, socket.output);

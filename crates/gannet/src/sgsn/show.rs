@@ -1,5 +1,6 @@
 //! An SGSN as an operator sees it.
 
+use super::mapping::gtp_version;
 use core::net::IpAddr;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
@@ -8,6 +9,7 @@ use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::view;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
+use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::time::Instant;
 use gannet_wire::id::{Nsapi, Nsei, Teid};
@@ -85,7 +87,12 @@ fn pdp_context(
     let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
     let access_point = sgsn.access_point(context.apn());
     let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
-    let ours = sgsn.teid(slot, nsapi).unwrap_or(Teid(0));
+    let version = tunnel.map(|tunnel| tunnel.version).or(access_point.map(|(_, ggsn)| ggsn.version));
+    let version = version.unwrap_or_default();
+    let ours = sgsn.teid(slot, nsapi).map_or(Teid(0), |teid| match version {
+        Version::V0 => Teid(flow_label(teid).0.into()),
+        Version::V1 => teid,
+    });
     view::PdpContext {
         imsi: mobile.imsi(),
         nsapi,
@@ -93,7 +100,8 @@ fn pdp_context(
         state: sm_name(context.state()),
         apn: access_point.map_or_else(|| "-".to_owned(), |(apn, _)| apn.to_string()),
         address: address(context.address()),
-        peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| *ggsn)),
+        peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| ggsn.address)),
+        gtp_version: version.number(),
         teid_control: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)),
         teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),
         qos: Some(qos(&context.qos())),
@@ -189,8 +197,8 @@ pub fn summary(sgsn: &Sgsn, gtp_address: IpAddr, restart_counter: u8, now: Insta
 /// `show ggsn`.
 pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
     let paths = sgsn.gtp().paths();
-    let peer = |number: u8, address: IpAddr| {
-        let path = paths.find(address).and_then(|index| paths.get(index));
+    let peer = |number: u8, address: IpAddr, version: Version| {
+        let path = paths.find(address, version).and_then(|index| paths.get(index));
         let state = match path {
             Some(path) if path.control.failed || path.user.failed => "down",
             Some(_) => "up",
@@ -199,13 +207,15 @@ pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
         view::GgsnPeer {
             number,
             address,
+            gtp_version: version.number(),
             path: state,
             restart_counter: path.and_then(|path| path.restart_counter),
             pdp_contexts: path.map_or(0, |path| path.user.tunnels.into()),
         }
     };
-    let configured = config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?)));
-    configured.map(|(number, address)| peer(number, address.into())).collect()
+    let configured =
+        config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?, gtp_version(ggsn))));
+    configured.map(|(number, address, version)| peer(number, address.into(), version)).collect()
 }
 
 /// `show stats`.

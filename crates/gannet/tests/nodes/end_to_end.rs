@@ -22,6 +22,11 @@ const OSMO_BOTH: &[Need] = &[
 pub const CASES: &[Case] = &[
     ("demo_with_osmo_ggsn", OSMO_GGSN, demo_with_osmo_ggsn),
     ("demo_with_gannet_ggsn", TOOLS, demo_with_gannet_ggsn),
+    ("a_download_during_which_its_mobile_changes_cells", TOOLS, a_download_with_cell_changes),
+    ("gtpv0_with_osmo_ggsn_by_xdp", OSMO_GGSN, gtpv0_by_xdp),
+    ("gtpv0_with_osmo_ggsn_by_sockets_of_class", OSMO_GGSN, gtpv0_by_reuseport),
+    ("gtpv0_with_osmo_ggsn_by_fifo", OSMO_GGSN, gtpv0_by_fifo),
+    ("gtpv0_with_gannet_ggsn", TOOLS, gtpv0_with_gannet_ggsn),
     ("demo_with_osmo_sgsn", OSMO_BOTH, demo_with_osmo_sgsn),
     ("an_interrupted_demo_leaves_nothing", TOOLS, an_interrupted_demo_leaves_nothing),
     ("sgsnemu_pings_through_our_ggsn", &[Need::NetAdmin, Need::Program("sgsnemu")], sgsnemu_pings),
@@ -33,7 +38,10 @@ const NS_IS_ON: &[&str] = &["-d", "udp.port==23000,gprs-ns"];
 fn demo(directory: &TempDir, arguments: &[&str]) -> String {
     let out = directory.path().to_string_lossy().into_owned();
     let mut command = Command::new(GANNET);
-    command.args(["demo", "--mobiles", "3", "--octets", "200000", "--out", &out]).args(arguments);
+    command.args(["demo", "--mobiles", "3", "--out", &out]).args(arguments);
+    if !arguments.contains(&"--octets") {
+        command.args(["--octets", "200000"]);
+    }
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let output = child.wait_with_output().unwrap();
@@ -58,7 +66,9 @@ fn census(directory: &TempDir, name: &str) -> Census {
     assert_eq!(malformed, tshark::Rows::new());
     let mut census = Census { gb_tcp: 0, gn_tcp: 0 };
     for row in tshark::dissect_file(&path, &quiet, &["frame.protocols"]) {
-        let inside = row[0].strip_prefix("raw:ip:udp:").unwrap_or_else(|| panic!("{row:?}"));
+        // The port of GTPv0 is that of GTP' too.
+        let protocols = row[0].replace("udp:gtpprime", "udp:gtp");
+        let inside = protocols.strip_prefix("raw:ip:udp:").unwrap_or_else(|| panic!("{row:?}"));
         let sndcp = inside.strip_prefix("gprs-ns:bssgp:llcgprs:sndcp");
         match (inside, sndcp) {
             ("gtp" | "gtp:ipcp" | "gprs-ns" | "gprs-ns:bssgp" | "gprs-ns:bssgp:llcgprs", _) => {}
@@ -102,6 +112,50 @@ fn demo_with_gannet_ggsn() {
     let said = demo(&directory, &["--ggsn", "gannet"]);
     assert!(said.contains("gannet, gannet") && said.contains("PDP contexts at the SGSN 3"), "{said}");
     assert!(census(&directory, "sgsn.pcapng").gn_tcp > 150);
+}
+
+/// Between two cells of each of two NSEs: the content is the one that was sent, and no LL-PDU is lost.
+fn a_download_with_cell_changes() {
+    let directory = TempDir::new("gannet-demo-cells");
+    let said = demo(&directory, &["--ggsn", "gannet", "--octets", "1500000", "--cell-changes", "10"]);
+    let row = said.lines().find(|line| line.contains("cell changes")).unwrap_or_else(|| panic!("{said}"));
+    assert!(row.contains(" 10, ") && row.contains(", 0 deleted") && !row.contains(", 0 octets"), "{said}");
+    for lost in ["bss_", "flow_flushed", "flow_lifetime", "flow_pushed_out", "sgsn_flush", "ms_"] {
+        assert!(!said.contains(&format!(": {lost}")), "{said}");
+    }
+    let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
+    let flushes = [NS_IS_ON, &["-Y", "bssgp.pdu_type == 0x2a"]].concat();
+    assert_eq!(tshark::dissect_file(&capture, &flushes, &["frame.number"]).len(), 10);
+}
+
+/// Ping and download over GTPv0, and nothing of another version on Gn.
+fn gtpv0(ggsn: &str, ingress: &str) {
+    let directory = TempDir::new("gannet-demo-v0");
+    let arguments = ["--gtp-version", "0", "--ggsn", ggsn, "--ingress", ingress];
+    let said = demo(&directory, &arguments);
+    assert!(said.contains("3 of 3"), "{said}");
+    let sgsn = census(&directory, "sgsn.pcapng");
+    assert!(sgsn.gn_tcp > 150, "{} on Gn", sgsn.gn_tcp);
+    let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
+    let on_gn = [NS_IS_ON, &["-Y", "gtp || gtpprime"]].concat();
+    let rows = tshark::dissect_file(&capture, &on_gn, &["gtp.flags.version", "udp.dstport"]);
+    assert!(rows.iter().all(|row| row[0].starts_with('0') && row[1].starts_with("3386")), "{rows:?}");
+}
+
+fn gtpv0_by_xdp() {
+    gtpv0("osmo-ggsn", "xdp");
+}
+
+fn gtpv0_by_reuseport() {
+    gtpv0("osmo-ggsn", "reuseport");
+}
+
+fn gtpv0_by_fifo() {
+    gtpv0("osmo-ggsn", "fifo");
+}
+
+fn gtpv0_with_gannet_ggsn() {
+    gtpv0("gannet", "auto");
 }
 
 fn demo_with_osmo_sgsn() {

@@ -1,8 +1,9 @@
 //! Osmocom's BSS (osmo-bsc, osmo-bts-virtual and osmo-pcu) against our SGSN, in both dialects of Gb.
 
-use crate::common::{GANNET, Node, file, said, wait_for};
+use crate::common::{GANNET, Node, file, said, wait_for, wait_within};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
+use std::time::Duration;
 
 const NEEDS: &[Need] = &[
     Need::NetAdmin,
@@ -126,7 +127,8 @@ impl Network {
 
     /// NS, the BVC of the cell and its flow control are there, with what the cell itself has said.
     fn wait_for_the_cell(&self) -> String {
-        wait_for("the cell", || {
+        // A PCU finds out within a minute or so that its SGSN is another one.
+        wait_within(Duration::from_secs(180), "the cell", || {
             let ns = self.show("show ns")?;
             let bvcs = self.show("show bssgp stats")?;
             let up = |line: &str| line.contains("BVCI 00002: UNBLOCKED");

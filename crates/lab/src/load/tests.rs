@@ -49,7 +49,7 @@ impl World {
             mobiles_max: 2048,
             cells_max: 512,
             gtp_address: SGSN_GN,
-            ggsns: vec![GgsnPeer { number: 0, address: GGSN }],
+            ggsns: vec![GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 }],
             ..SgsnConfig::default()
         };
         sgsn.flow.cells_max = 512;

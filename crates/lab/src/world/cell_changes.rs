@@ -107,7 +107,13 @@ impl Bed {
         bed.pass(Duration::from_secs(5), false);
         for mobile in 0..MOBILES {
             bed.world.order_ms(MsCommand::ChangeCell { mobile, cell: 0 });
-            bed.world.order_ms(MsCommand::Activate { mobile, nsapi: NSAPI, apn: None, qos: None, address: None });
+            bed.world.order_ms(MsCommand::Activate {
+                mobile,
+                nsapi: NSAPI,
+                apn: None,
+                qos: None,
+                address: None,
+            });
         }
         bed.pass(Duration::from_secs(5), false);
         assert!(bed.downloads.iter().all(|download| download.address.is_some()));

@@ -56,7 +56,7 @@ pub fn config(scale: &Scale, seed: u64) -> WorldConfig {
         mobiles_max: scale.mobiles as usize * 2,
         cells_max: u32::from(scale.cells),
         gtp_address: SGSN_GN,
-        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN }],
+        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         n201_u: Some(1520),
         ..SgsnConfig::default()
     };

@@ -103,7 +103,9 @@ impl Mobiles {
     pub fn forget_former(&mut self, mobile: u32, cell: u32) {
         let Some(state) = self.mobiles.get_mut(mobile as usize) else { return };
         let before = *state;
-        if cell != NOWHERE && let Some(at) = state.former.iter().position(|former| *former == cell) {
+        if cell != NOWHERE
+            && let Some(at) = state.former.iter().position(|former| *former == cell)
+        {
             if let Some(older) = state.former.get_mut(at..) {
                 older.rotate_left(1);
             }
@@ -175,10 +177,7 @@ impl Mobile {
     fn names(&self) -> impl Iterator<Item = (u32, Tlli)> {
         let (cells, tllis) = (self.former.into_iter().rev().chain([self.cell]), self.tllis);
         let known = move |cell: u32| tllis.into_iter().rev().map(move |tlli| (cell, tlli));
-        cells
-            .filter(|cell| *cell != NOWHERE)
-            .flat_map(known)
-            .filter(|(_, tlli)| *tlli != Tlli::UNASSIGNED)
+        cells.filter(|cell| *cell != NOWHERE).flat_map(known).filter(|(_, tlli)| *tlli != Tlli::UNASSIGNED)
     }
 }
 
@@ -200,7 +199,10 @@ mod tests {
         assert_eq!((mobiles.find(7, Tlli(1)), mobiles.find(7, Tlli(2))), (Some(0), Some(0)));
         assert_eq!(mobiles.heard(0, 7, Tlli(3)), HERE);
         assert_eq!(mobiles.find(7, Tlli(1)), None);
-        assert_eq!((mobiles.heard(0, 8, Tlli(0)), mobiles.heard(0, 8, Tlli::UNASSIGNED)), (came(Some(7)), HERE));
+        assert_eq!(
+            (mobiles.heard(0, 8, Tlli(0)), mobiles.heard(0, 8, Tlli::UNASSIGNED)),
+            (came(Some(7)), HERE)
+        );
         assert_eq!(
             (mobiles.find(7, Tlli(3)), mobiles.find(8, Tlli(3)), mobiles.cell_of(0)),
             (Some(0), Some(0), Some(8)),
@@ -224,7 +226,8 @@ mod tests {
         for cell in 2..=4 {
             assert_eq!(mobiles.heard(0, cell, Tlli(5)), came(Some(cell - 1)));
         }
-        let known = |mobiles: &Mobiles| (0..8).filter(|cell| mobiles.find(*cell, Tlli(5)).is_some()).collect();
+        let known =
+            |mobiles: &Mobiles| (0..8).filter(|cell| mobiles.find(*cell, Tlli(5)).is_some()).collect();
         let cells: Vec<u32> = known(&mobiles);
         assert_eq!(cells, [1, 2, 3, 4]);
         assert_eq!(mobiles.heard(0, 5, Tlli(5)), Some(Heard::Came { left: Some(4), forgotten: Some(1) }));

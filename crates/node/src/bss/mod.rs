@@ -26,6 +26,7 @@ mod uplink;
 
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
+use away::Away;
 use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -39,7 +40,6 @@ use gannet_wire::bssgp::Cause;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
-use away::Away;
 use mobiles::Mobiles;
 use radio::{Amount, Radio, RadioConfig};
 

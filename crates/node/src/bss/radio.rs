@@ -357,7 +357,10 @@ mod tests {
             assert!(bench.radio.push_moved(Instant(5), 1, pdu).is_ok());
         }
         assert_eq!(bench.radio.next_event(1), Some(Instant(100_000_005)));
-        assert!(bench.radio.pop_arrived(Instant(100_500_000), 1, |_| {}).is_none(), "it has gone, and not arrived");
+        assert!(
+            bench.radio.pop_arrived(Instant(100_500_000), 1, |_| {}).is_none(),
+            "it has gone, and not arrived"
+        );
         let mut flying = Vec::new();
         bench.radio.take_flying(1, 2, |pdu| flying.push(pdu));
         bench.radio.take_flying(1, 1, |pdu| flying.push(pdu));

@@ -129,9 +129,9 @@ impl Bss {
     /// SUSPEND-ACK: the mobile needs the number for its RESUME.
     fn suspended(&mut self, cx: &mut Context<'_>, nsei: Nsei, tlli: Tlli, reference: u8) {
         let here = (0_u32..).zip(&self.cells).filter(|(_, cell)| cell.config.nsei == nsei);
-        let found =
-            here.map(|(index, _)| index).find_map(|cell| self.mobiles.find(cell, tlli));
-        let Some((mobile, cell)) = found.and_then(|mobile| Some((mobile, self.mobiles.cell_of(mobile)?))) else {
+        let found = here.map(|(index, _)| index).find_map(|cell| self.mobiles.find(cell, tlli));
+        let Some((mobile, cell)) = found.and_then(|mobile| Some((mobile, self.mobiles.cell_of(mobile)?)))
+        else {
             cx.drop(Drop::BssUnknownMobile, None);
             return;
         };

@@ -284,8 +284,7 @@ fn what_waits_for_a_mobile_follows_it_in_its_order() {
     world.downlink(2, A, 50, 0xffff);
     world.run_until(1000);
     assert_eq!((world.um.len(), world.bss.cell(0).unwrap().away.octets), (0, 650));
-    let flush =
-        Message::FlushLl { tlli: A, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: Some(NSE) };
+    let flush = Message::FlushLl { tlli: A, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: Some(NSE) };
     world.send(Bvci::SIGNALLING, &flush.to_vec());
     let Some(Message::FlushLlAck(ack)) = world.uplink.pop() else { panic!() };
     assert_eq!((ack.action, ack.octets, ack.new_nsei), (FlushAction::Transferred, 650, Some(NSE)));

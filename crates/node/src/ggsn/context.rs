@@ -4,7 +4,7 @@
 use crate::slots::{Slot, Slots};
 use core::net::Ipv4Addr;
 use foldhash::fast::FixedState;
-use gannet_proto::gtp::{GtpTunnel, TeidParts};
+use gannet_proto::gtp::{Endpoint, GtpTunnel, TeidParts, Version};
 use gannet_proto::time::Instant;
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
@@ -141,9 +141,19 @@ impl Contexts {
     }
 
     /// The context of one of our endpoints.
-    pub fn by_teid(&self, teid: Teid) -> Option<Slot> {
+    fn by_teid(&self, teid: Teid) -> Option<Slot> {
         let slot = self.slots.at(TeidParts::of(teid).place)?;
         self.slots.get(slot).filter(|context| context.teid == teid).map(|_| slot)
+    }
+
+    /// The context to which an endpoint of ours leads, as its SGSN's version of GTP names it. In version 0 the TID says that
+    /// alone: the flow label of a G-PDU is not looked at.
+    pub fn by_endpoint(&self, endpoint: Endpoint) -> Option<Slot> {
+        let (slot, version) = match endpoint {
+            Endpoint::Teid(teid) => (self.by_teid(teid)?, Version::V1),
+            Endpoint::Tid { tid, .. } => (self.by_tid(tid)?, Version::V0),
+        };
+        self.slots.get(slot).filter(|context| context.tunnel.version == version).map(|_| slot)
     }
 
     /// The context at a place of the table.

@@ -6,7 +6,7 @@ use super::{DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
 use core::net::Ipv4Addr;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::{GtpOutput, GtpTunnel, Transaction};
+use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version, flow_label};
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::header::message_type;
@@ -34,11 +34,11 @@ impl Ggsn {
             GtpOutput::Transmit { port, peer, frame } => {
                 self.outputs.push(Output::Transmit { port, peer, frame });
             }
-            GtpOutput::Request { transaction, teid, message } => {
-                self.request(cx, &transaction, teid, &message);
+            GtpOutput::Request { transaction, endpoint, message } => {
+                self.request(cx, &transaction, endpoint, &message);
             }
-            GtpOutput::Malformed { transaction, teid, reply_to, cause } => {
-                let known = self.contexts.by_teid(teid).and_then(|slot| self.contexts.get(slot));
+            GtpOutput::Malformed { transaction, endpoint, reply_to, cause } => {
+                let known = self.contexts.by_endpoint(endpoint).and_then(|slot| self.contexts.get(slot));
                 let imsi = known.map(|context| context.imsi);
                 let reply_to = reply_to.or(known.map(|context| context.tunnel.peer_control));
                 self.refuse(cx, &transaction, reply_to.unwrap_or_default(), imsi, cause);
@@ -56,25 +56,43 @@ impl Ggsn {
                 });
             }
             GtpOutput::PathRestored { .. } => {}
-            GtpOutput::ErrorIndication { path, teid } => match self.contexts.by_peer(path, teid) {
+            GtpOutput::ErrorIndication { path, endpoint, .. } => match self.missing_at_sgsn(path, endpoint) {
                 Some(slot) => self.delete(cx, slot, DeleteReason::ErrorIndication),
                 None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
             },
         }
     }
 
-    fn request(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, message: &Message) {
+    /// Which context an Error Indication names: by the SGSN's endpoint, or in version 0 by the TID of our G-PDU, where that
+    /// goes to who says so.
+    fn missing_at_sgsn(&self, path: u16, endpoint: Endpoint) -> Option<Slot> {
+        match endpoint {
+            Endpoint::Teid(teid) => self.contexts.by_peer(path, teid),
+            Endpoint::Tid { .. } => {
+                let slot = self.contexts.by_endpoint(endpoint)?;
+                self.contexts.get(slot).filter(|context| context.tunnel.user_path == path).map(|_| slot)
+            }
+        }
+    }
+
+    fn request(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        message: &Message,
+    ) {
         match message {
-            Message::CreateRequest(request) => match self.create(cx, request) {
+            Message::CreateRequest(request) => match self.create(cx, transaction.version(), request) {
                 Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
                 Err(cause) => {
                     let reply_to = request.teid_control.unwrap_or_default();
                     self.refuse(cx, transaction, reply_to, request.imsi, cause);
                 }
             },
-            Message::UpdateRequest(request) => self.update(cx, transaction, teid, request),
+            Message::UpdateRequest(request) => self.update(cx, transaction, endpoint, request),
             Message::DeleteRequest(request) => {
-                let Some(slot) = self.find(teid, request.nsapi.0) else {
+                let Some(slot) = self.find(endpoint, request.nsapi.0) else {
                     return self.refuse(cx, transaction, Teid(0), None, Cause::NonExistent);
                 };
                 let Some(reply_to) = self.contexts.get(slot).map(|context| context.tunnel.peer_control)
@@ -91,10 +109,14 @@ impl Ggsn {
         }
     }
 
-    /// The context that an SGSN means: our endpoint and the NSAPI must fit.
-    fn find(&self, teid: Teid, nsapi: u8) -> Option<Slot> {
-        let slot = self.contexts.by_teid(teid)?;
-        self.contexts.get(slot).filter(|context| context.nsapi.0 == nsapi).map(|_| slot)
+    /// The context that an SGSN means: our endpoint and the NSAPI must fit, in version 0 the TID and our flow label.
+    fn find(&self, endpoint: Endpoint, nsapi: u8) -> Option<Slot> {
+        let slot = self.contexts.by_endpoint(endpoint)?;
+        let is_meant = |context: &&PdpContext| match endpoint {
+            Endpoint::Teid(_) => context.nsapi.0 == nsapi,
+            Endpoint::Tid { flow, .. } => flow == flow_label(context.teid),
+        };
+        self.contexts.get(slot).filter(is_meant).map(|_| slot)
     }
 
     // -------------------------------------------------------------------------------------------------- create
@@ -129,7 +151,12 @@ impl Ggsn {
         found.and_then(|index| u16::try_from(index).ok()).or(self.config.default_apn)
     }
 
-    fn create(&mut self, cx: &mut Context<'_>, request: &CreateRequest) -> Result<(Slot, Cause), Cause> {
+    fn create(
+        &mut self,
+        cx: &mut Context<'_>,
+        version: Version,
+        request: &CreateRequest,
+    ) -> Result<(Slot, Cause), Cause> {
         let wanted = self.examine(request)?;
         // The SGSN has forgotten the context that the subscriber had before (29.060 clause 7.3.1).
         if let Some(old) = self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi }) {
@@ -141,7 +168,7 @@ impl Ggsn {
         let address = self.take_address(&wanted)?;
         let control = (request.sgsn_control, wanted.reply_to);
         let user = (request.sgsn_user, request.teid_data);
-        let tunnel = self.gtp.open(cx, control, user, request.recovery);
+        let tunnel = self.gtp.open(cx, version, control, user, request.recovery);
         let slot = tunnel.and_then(|tunnel| self.insert(cx, request, &wanted, address, tunnel));
         if slot.is_none() {
             self.release_address(wanted.apn, address);
@@ -238,10 +265,10 @@ impl Ggsn {
         &mut self,
         cx: &mut Context<'_>,
         transaction: &Transaction,
-        teid: Teid,
+        endpoint: Endpoint,
         request: &UpdateRequest,
     ) {
-        let Some(slot) = self.find(teid, request.nsapi.0) else {
+        let Some(slot) = self.find(endpoint, request.nsapi.0) else {
             return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
         };
         let Some(context) = self.contexts.get(slot) else { return };
@@ -256,7 +283,8 @@ impl Ggsn {
         };
         let control = (update.sgsn_control, update.teid_control.unwrap_or(old_control));
         let user = (update.sgsn_user, update.teid_data);
-        let Some(tunnel) = self.gtp.open(cx, control, user, request.recovery) else {
+        let opened = self.gtp.open(cx, transaction.version(), control, user, request.recovery);
+        let Some(tunnel) = opened else {
             return self.refuse(cx, transaction, control.1, Some(imsi), Cause::NoResourcesAvailable);
         };
         if let Some(old) = self.contexts.replace_tunnel(slot, tunnel) {
@@ -287,9 +315,9 @@ impl Ggsn {
         let Some(peer) = self.gtp.paths().get(tunnel.control_path).map(|path| path.address) else { return };
         let nsapi = context.nsapi;
         let request = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None };
+        let to = Endpoint::of_peer(tunnel.version, context.tid(), tunnel.peer_control);
         let (user, message) = (user_of(slot), request.into());
-        let asked =
-            self.gtp.request(cx, user, peer, tunnel.peer_control, &message, &mut self.gtp_outputs).is_some();
+        let asked = self.gtp.request(cx, user, peer, to, &message, &mut self.gtp_outputs).is_some();
         if let Some(context) = self.contexts.get_mut(slot) {
             context.deleting = asked;
         }

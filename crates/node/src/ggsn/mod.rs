@@ -1,11 +1,11 @@
-//! The GGSN in its simplest form: GTPv1 towards SGSNs, a TUN device for each access point, addresses from a pool.
+//! The GGSN in its simplest form: GTPv1 and GTPv0 towards SGSNs as each of them speaks, a TUN device for each access point, addresses from a pool.
 //!
 //! A Create PDP Context Request gives a mobile an address and a tunnel. Uplink, a G-PDU finds its context by TEID, the
 //! T-PDU must have the context's address as its source, and goes to the TUN device of the access point. Downlink, a
 //! packet from the TUN device finds its context by destination address, and goes to the SGSN as a G-PDU. Contexts go by
 //! Delete PDP Context of either side, when their SGSN restarts or is lost, or when it says that it does not know one.
 //!
-//! The ports: [`PORT_GTP_C`] and [`PORT_GTP_U`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
+//! The ports: [`PORT_GTP_C`], [`PORT_GTP_U`] and [`PORT_GTP_V0`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
 //! in the configuration (a packet from `Peer::Link` is looked for at all access points).
 
 mod context;
@@ -36,6 +36,9 @@ pub const PORT_GTP_C: Port = Port(0);
 pub const PORT_GTP_U: Port = Port(1);
 /// The networks behind us: a TUN device for each access point.
 pub const PORT_TUN: Port = Port(2);
+
+/// Signalling and G-PDUs of GTPv0, UDP 3386.
+pub const PORT_GTP_V0: Port = Port(3);
 
 /// Who wants to be woken: the only owner here.
 const TIMER_GTP: u8 = 0;
@@ -259,7 +262,7 @@ impl Ggsn {
             t3_response: config.t3_response,
             n3_requests: config.n3_requests,
             answers_per_second: config.answers_per_second,
-            ..GtpConfig::new(PORT_GTP_C, PORT_GTP_U, config.address, TIMER_GTP)
+            ..GtpConfig::new([PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0], config.address, TIMER_GTP)
         };
         Ok(Self {
             gtp: GtpEntity::new(gtp),
@@ -338,6 +341,7 @@ impl Machine for Ggsn {
         while let Some(input) = inputs.pop() {
             match input {
                 Input::Datagram { port: PORT_GTP_U, peer, frame } => self.uplink(cx, peer, frame),
+                Input::Datagram { port: PORT_GTP_V0, peer, frame } => self.uplink_v0(cx, peer, frame),
                 Input::Datagram { port: PORT_TUN, peer, frame } => self.downlink(cx, peer, frame),
                 Input::Datagram { peer, frame, .. } => {
                     self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);

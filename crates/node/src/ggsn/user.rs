@@ -4,6 +4,7 @@ use super::Ggsn;
 use core::net::Ipv4Addr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gtp::ReceivedGPdu;
 use gannet_proto::machine::{Context, Peer};
 
 /// Source and destination of an IPv4 packet; `None` where it is none.
@@ -19,10 +20,22 @@ fn addresses(octets: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
 impl Ggsn {
     /// A datagram from the user plane of an SGSN.
     pub(super) fn uplink(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
-        let Some(g_pdu) = self.gtp.receive_user(cx, peer, frame, &mut self.gtp_outputs) else { return };
-        let slot = self.contexts.by_teid(g_pdu.teid);
+        if let Some(g_pdu) = self.gtp.receive_user(cx, peer, frame, &mut self.gtp_outputs) {
+            self.g_pdu(cx, peer, g_pdu);
+        }
+    }
+
+    /// A datagram at the port of GTPv0.
+    pub(super) fn uplink_v0(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        if let Some(g_pdu) = self.gtp.receive_v0(cx, peer, frame, &mut self.gtp_outputs) {
+            self.g_pdu(cx, peer, g_pdu);
+        }
+    }
+
+    fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, g_pdu: ReceivedGPdu) {
+        let slot = self.contexts.by_endpoint(g_pdu.endpoint);
         let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else {
-            self.gtp.unknown_teid(cx, peer, g_pdu.teid, &mut self.gtp_outputs);
+            self.gtp.unknown_endpoint(cx, peer, g_pdu.endpoint, &mut self.gtp_outputs);
             return;
         };
         let Some((source, _)) = addresses(&g_pdu.frame) else {
@@ -61,6 +74,6 @@ impl Ggsn {
         };
         context.downlink.add(frame.len());
         self.counters.downlink.add(frame.len());
-        self.gtp.send_user(cx, &mut context.tunnel, frame, &mut self.gtp_outputs);
+        self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);
     }
 }

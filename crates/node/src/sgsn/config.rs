@@ -2,23 +2,26 @@
 
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
+use super::subscribers::SubscriberConfig;
 use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
-use gannet_proto::gtp::PLACES;
+use gannet_proto::gtp::{PLACES, Version};
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::IpElement;
 
 /// A GGSN that the SGSN knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GgsnPeer {
     /// Its number in the configuration.
     pub number: u32,
     /// Its address.
     pub address: IpAddr,
+    /// Which version of GTP is spoken with it.
+    pub version: Version,
 }
 
 /// Which GGSN serves an access point.
@@ -67,6 +70,8 @@ pub struct SgsnConfig {
     pub accept_dynamic: bool,
     /// The IP sub-network service.
     pub ip_sns: IpSns,
+    /// Who may be served, and how mobiles prove who they are.
+    pub subscribers: SubscriberConfig,
     /// Limits and initial values of the downlink flow control.
     pub flow: flow_control::Config,
     /// N201-U that is proposed to a mobile for user data; `None` leaves the default of 500 octets.
@@ -223,6 +228,7 @@ impl Default for SgsnConfig {
             nsvcs: Vec::new(),
             accept_dynamic: true,
             ip_sns: IpSns::default(),
+            subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
             pdu_lifetime: Some(Duration::from_secs(10)),

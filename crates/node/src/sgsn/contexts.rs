@@ -4,7 +4,7 @@
 //! A row says whose context it is and nothing else; what belongs to the context travels with its mobile.
 
 use crate::slots::{Slot, Slots};
-use gannet_proto::gtp::{PLACES, TeidParts};
+use gannet_proto::gtp::{PLACES, TeidParts, Version};
 use gannet_proto::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Teid};
 
@@ -15,6 +15,8 @@ pub struct ContextRef {
     pub mobile: Slot,
     /// Which of its contexts.
     pub nsapi: Nsapi,
+    /// Which version of GTP its GGSN speaks: so its G-PDUs come.
+    pub version: Version,
 }
 
 /// One row, 8 octets: a [`ContextRef`] without the gaps.
@@ -23,6 +25,7 @@ struct Row {
     index: u32,
     generation: u16,
     nsapi: Nsapi,
+    version: Version,
 }
 
 /// All contexts that have a TEID.
@@ -53,6 +56,13 @@ impl Contexts {
         slot_of(teid).is_some_and(|slot| self.0.insert_at(slot, Row::of(of)).is_ok())
     }
 
+    /// The GGSN of a context speaks this version.
+    pub fn set_version(&mut self, teid: Teid, version: Version) {
+        if let Some(row) = self.slot(teid).and_then(|slot| self.0.get_mut(slot)) {
+            row.version = version;
+        }
+    }
+
     /// The context with this TEID is gone, and the TEID is old from now on.
     pub fn remove(&mut self, teid: Teid) {
         if let Some(slot) = self.slot(teid) {
@@ -63,16 +73,16 @@ impl Contexts {
     /// Whose TEID this is: one access to the table.
     #[must_use]
     pub fn find(&self, teid: Teid) -> Option<ContextRef> {
-        let Row { index, generation, nsapi } = *self.0.get(self.slot(teid)?)?;
-        Some(ContextRef { mobile: Slot { index, generation }, nsapi })
+        let Row { index, generation, nsapi, version } = *self.0.get(self.slot(teid)?)?;
+        Some(ContextRef { mobile: Slot { index, generation }, nsapi, version })
     }
 
     /// What stands at a place, with its TEID.
     #[must_use]
     pub fn at(&self, place: u32) -> Option<(Teid, ContextRef)> {
         let slot = self.0.at(place)?;
-        let Row { index, generation, nsapi } = *self.0.get(slot)?;
-        Some((teid_of(slot), ContextRef { mobile: Slot { index, generation }, nsapi }))
+        let Row { index, generation, nsapi, version } = *self.0.get(slot)?;
+        Some((teid_of(slot), ContextRef { mobile: Slot { index, generation }, nsapi, version }))
     }
 
     /// Asks for the row of a place.
@@ -108,8 +118,8 @@ impl Contexts {
 
 impl Row {
     const fn of(context: ContextRef) -> Self {
-        let ContextRef { mobile: Slot { index, generation }, nsapi } = context;
-        Self { index, generation, nsapi }
+        let ContextRef { mobile: Slot { index, generation }, nsapi, version } = context;
+        Self { index, generation, nsapi, version }
     }
 }
 
@@ -127,7 +137,7 @@ mod tests {
     use super::*;
 
     fn context(index: u32) -> ContextRef {
-        ContextRef { mobile: Slot { index, generation: 3 }, nsapi: Nsapi(5) }
+        ContextRef { mobile: Slot { index, generation: 3 }, nsapi: Nsapi(5), version: Version::V1 }
     }
 
     #[test]
@@ -147,6 +157,9 @@ mod tests {
         contexts.remove(third);
         assert!(contexts.put(first, context(7)));
         assert_eq!((contexts.find(first), contexts.at(0)), (Some(context(7)), Some((first, context(7)))));
+        contexts.set_version(first, Version::V0);
+        contexts.set_version(third, Version::V0);
+        assert_eq!(contexts.find(first), Some(ContextRef { version: Version::V0, ..context(7) }));
         assert_eq!(contexts.at(2), None);
         assert!(!contexts.is_free(Teid(0)) && !contexts.is_free(Teid(0x0100_0002)));
     }

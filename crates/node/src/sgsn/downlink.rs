@@ -10,39 +10,80 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::gtp::GtpOutput;
+use gannet_proto::gtp::{Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp;
 use gannet_proto::time::Duration;
-use gannet_wire::id::{Nsapi, Sapi, Teid};
+use gannet_wire::id::{Nsapi, Sapi, Teid, Tid};
 
 impl Sgsn {
     /// A datagram at the port of GTP-U.
     pub(super) fn gtp_user(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
         let mut outputs = core::mem::take(&mut self.scratch.gtp);
         if let Some(pdu) = self.gtp.receive_user(cx, peer, frame, &mut outputs) {
-            let known = match self.config.ingress {
-                Ingress::Queued => self.enqueue_n_pdu(cx, pdu.teid, pdu.frame).is_ok(),
-                Ingress::Fifo => match self.context_of(pdu.teid) {
-                    Some((slot, nsapi)) => {
-                        self.n_pdu_downlink(cx, slot, nsapi, pdu.frame);
-                        true
-                    }
-                    None => false,
-                },
-            };
-            if !known {
-                self.gtp.unknown_teid(cx, peer, pdu.teid, &mut outputs);
-            }
+            self.g_pdu(cx, peer, pdu, &mut outputs);
         }
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;
     }
 
+    /// A datagram at the port of GTPv0.
+    pub(super) fn gtp_v0(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
+        let mut outputs = core::mem::take(&mut self.scratch.gtp);
+        if let Some(pdu) = self.gtp.receive_v0(cx, peer, frame, &mut outputs) {
+            self.g_pdu(cx, peer, pdu, &mut outputs);
+        }
+        self.gtp_outputs(cx, &mut outputs);
+        self.scratch.gtp = outputs;
+    }
+
+    fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, pdu: ReceivedGPdu, outputs: &mut Batch<GtpOutput>) {
+        let ReceivedGPdu { endpoint, frame, .. } = pdu;
+        let known = match (self.teid_at(endpoint), self.config.ingress) {
+            (None, _) => false,
+            (Some(teid), Ingress::Queued) => self.enqueue_n_pdu(cx, teid, frame).is_ok(),
+            (Some(teid), Ingress::Fifo) => match self.context_of(teid) {
+                Some((slot, nsapi)) => {
+                    self.n_pdu_downlink(cx, slot, nsapi, frame);
+                    true
+                }
+                None => false,
+            },
+        };
+        if !known {
+            self.gtp.unknown_endpoint(cx, peer, endpoint, outputs);
+        }
+    }
+
+    /// The TEID of the context to which an endpoint of ours leads: in version 1 it is that, in version 0 the TID has it.
+    /// A G-PDU's flow label is not looked at, as a driver does not look at it: the TID alone says whose it is. A context
+    /// answers to no other version than that of its GGSN.
+    fn teid_at(&self, endpoint: Endpoint) -> Option<Teid> {
+        match endpoint {
+            Endpoint::Teid(teid) => {
+                self.contexts.find(teid).filter(|context| context.version == Version::V1).map(|_| teid)
+            }
+            Endpoint::Tid { tid, .. } => {
+                let (_, bearer) = self.context_by_tid(tid)?;
+                bearer.tunnel.filter(|tunnel| tunnel.version == Version::V0).map(|_| bearer.teid)
+            }
+        }
+    }
+
     /// The context that one of our TEIDs names: one access to a table.
     pub(super) fn context_of(&self, teid: Teid) -> Option<(Slot, Nsapi)> {
-        let ContextRef { mobile: slot, nsapi } = self.contexts.find(teid)?;
+        let ContextRef { mobile: slot, nsapi, .. } = self.contexts.find(teid)?;
         self.mobiles.get(slot)?.bearer(nsapi)?.tunnel.map(|_| (slot, nsapi))
+    }
+
+    /// The context to which signalling for an endpoint of ours belongs. In version 0 the flow label must be ours.
+    pub(super) fn context_at(&self, endpoint: Endpoint) -> Option<(Slot, Nsapi)> {
+        let teid = self.teid_at(endpoint)?;
+        let is_ours = match endpoint {
+            Endpoint::Teid(_) => true,
+            Endpoint::Tid { flow, .. } => flow == flow_label(teid),
+        };
+        self.context_of(teid).filter(|_| is_ours)
     }
 
     /// An N-PDU for a mobile: sent at once where it is READY, held where it must be paged first.
@@ -138,8 +179,10 @@ impl Sgsn {
         let Some(n_pdu) = n_pdu else { return };
         self.stats.n_pdu_uplink += 1;
         let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
-        if let Some(tunnel) = mobile.bearer_mut(n_pdu.nsapi).and_then(|bearer| bearer.tunnel.as_mut()) {
-            self.gtp.send_user(cx, tunnel, n_pdu.frame, &mut outputs);
+        let nsapi = n_pdu.nsapi;
+        let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
+        if let (Some(imsi), Some(tunnel)) = (whose, tunnel) {
+            self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs);
         }
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;

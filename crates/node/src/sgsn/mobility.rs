@@ -4,12 +4,11 @@ use super::directory::Directory;
 use super::mobile::RADIO_CAPABILITY_MAX;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
-use gannet_proto::auth::AuthService;
+use gannet_proto::auth::AuthDecision;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
-use gannet_proto::gmm::{MmState, TemporaryIdentity};
-use gannet_proto::llc::Ciphering;
+use gannet_proto::gmm::{MmState, TemporaryIdentity, goes_ciphered};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
@@ -89,7 +88,8 @@ impl Sgsn {
             GmmAction::Send { message, tlli } => self.send_gmm(cx, slot, tlli, message),
             GmmAction::AssignTlli { new, old } => {
                 if let Some(mobile) = self.mobiles.get_mut(slot) {
-                    mobile.llc.assign(Some(new), Some(old), Ciphering::NONE);
+                    let ciphering = mobile.llc.ciphering();
+                    mobile.llc.assign(Some(new), Some(old), ciphering);
                 }
             }
             GmmAction::UnassignTlli { old } => self.unassign_tlli(slot, old),
@@ -99,16 +99,14 @@ impl Sgsn {
             }
             GmmAction::FreePtmsi(ptmsi) => self.forget_ptmsi(ptmsi, slot),
             GmmAction::AskAuth { imsi, question, ticket } => {
-                let decision = self.auth.request(imsi, question);
-                self.answer(cx, slot, GmmEvent::AuthAnswer { ticket, decision }, actions);
-            }
-            // The policies there are challenge nobody.
-            GmmAction::Authenticated => {}
-            GmmAction::IdentityIsKnown { imsi } => {
-                if let Some(former) = self.directory.name_imsi(imsi, slot) {
-                    self.delete_mobile(cx, former);
+                let decision = self.ask_auth(cx, slot, imsi, (question, ticket));
+                if decision != AuthDecision::Pending {
+                    self.answer(cx, slot, GmmEvent::AuthAnswer { ticket, decision }, actions);
                 }
             }
+            GmmAction::Authenticated => self.cipher_from_now_on(slot),
+            // It only seems to be: an older context stays until nobody doubts it any more.
+            GmmAction::IdentityIsKnown { imsi: _ } => {}
             GmmAction::RadioAccessCapability(capability) => {
                 if capability.0.len() <= RADIO_CAPABILITY_MAX
                     && let Some(mobile) = self.mobiles.get_mut(slot)
@@ -131,7 +129,10 @@ impl Sgsn {
                 self.drop_queued(cx, slot, Instant(u64::MAX), Drop::HeldUnanswered);
             }
             GmmAction::DeletePdpContexts(contexts) => self.delete_contexts(cx, slot, contexts),
-            GmmAction::Released => self.forget_mobile(cx, slot),
+            GmmAction::Released => {
+                self.purge(cx, slot);
+                self.forget_mobile(cx, slot);
+            }
         }
     }
 
@@ -144,8 +145,8 @@ impl Sgsn {
     fn unassign_tlli(&mut self, slot: Slot, old: Tlli) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if mobile.llc.tlli_old() == Some(old) {
-            let current = mobile.llc.tlli();
-            mobile.llc.assign(current, None, Ciphering::NONE);
+            let (current, ciphering) = (mobile.llc.tlli(), mobile.llc.ciphering());
+            mobile.llc.assign(current, None, ciphering);
         }
         if let Some((bvc, tlli)) = mobile.foreign.take_if(|(_, tlli)| *tlli == old) {
             self.forget_foreign_tlli(bvc, tlli, slot);
@@ -168,7 +169,11 @@ impl Sgsn {
 
     /// Sends a GMM message with the TLLI that GMM says.
     pub(super) fn send_gmm(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, message: GmmMessage) {
-        self.send_l3(cx, slot, tlli, &L3Message::Gmm(message));
+        let ciphered = goes_ciphered(&message);
+        match cx.frames.copy_of(&L3Message::Gmm(message).to_vec()) {
+            Some(frame) => self.send_sealed(cx, slot, tlli, frame, ciphered),
+            None => cx.drop(Drop::NoFrame, self.imsi_of(slot)),
+        }
     }
 
     /// Sends a layer 3 message on SAPI 1.
@@ -179,15 +184,20 @@ impl Sgsn {
         }
     }
 
-    pub(super) fn send_layer3_frame(
+    pub(super) fn send_layer3_frame(&mut self, cx: &mut Context<'_>, slot: Slot, tlli: Tlli, frame: Frame) {
+        self.send_sealed(cx, slot, tlli, frame, true);
+    }
+
+    fn send_sealed(
         &mut self,
         cx: &mut Context<'_>,
         slot: Slot,
         tlli: Tlli,
         mut frame: Frame,
+        ciphered: bool,
     ) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        match mobile.llc.unitdata_request(Sapi::GMM, true, true, &mut frame) {
+        match mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
             Ok(()) => self.send_signalling(cx, slot, tlli, frame),
             Err(drop) => cx.drop(drop, mobile.imsi()),
         }
@@ -231,6 +241,7 @@ impl Sgsn {
         self.forget_flows(slot);
         self.uplink_gone(cx, slot, mobile.imsi());
         if let Some(imsi) = mobile.imsi() {
+            self.subscribers.forget(imsi, slot);
             self.directory.forget_imsi(imsi, slot);
             self.tell(SgsnEvent::Detached { imsi });
         }

@@ -16,6 +16,7 @@
 //! | [`uplink_queues`] | the same for what comes from mobiles |
 //! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
+//! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
@@ -33,6 +34,7 @@ pub mod operation;
 pub mod quality;
 pub mod relocation;
 pub mod show;
+pub mod subscribers;
 pub mod work;
 
 mod downlink;
@@ -53,6 +55,7 @@ use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmAction;
+use gannet_proto::gsup::GsupConfig;
 use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
@@ -64,6 +67,7 @@ use gb::Gb;
 use held::Held;
 use mobile::Mobile;
 use std::collections::HashMap;
+use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 
 pub use config::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
@@ -74,6 +78,10 @@ pub const GB: Port = Port(0);
 pub const GTP_C: Port = Port(1);
 /// The UDP port of GTP-U.
 pub const GTP_U: Port = Port(2);
+/// The UDP port of GTPv0, for signalling and G-PDUs.
+pub const GTP_V0: Port = Port(3);
+/// The stream to the HLR.
+pub const HLR: Port = Port(4);
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -88,7 +96,8 @@ pub(crate) mod owner {
     pub const FLOW: u8 = 7;
     pub const REASSEMBLY: u8 = 8;
     pub const HELD: u8 = 9;
-    pub const CELL_CHANGE: u8 = 10;
+    pub const GSUP: u8 = 10;
+    pub const CELL_CHANGE: u8 = 11;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
@@ -213,7 +222,7 @@ pub struct Sgsn {
     pub(crate) config: SgsnConfig,
     pub(crate) gb: Gb,
     pub(crate) gtp: GtpEntity,
-    pub(crate) auth: AuthPolicy,
+    pub(crate) subscribers: Subscribers,
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
@@ -228,7 +237,7 @@ pub struct Sgsn {
     pub(crate) access_points: sessions::AccessPoints,
     /// When names of access points may next be looked through.
     pub(crate) apn_sweep_due: Instant,
-    /// Contexts by what an Error Indication names: the path to the GGSN and the GGSN's endpoint.
+    /// Contexts by what an Error Indication of GTPv1 names: the path to the GGSN and the GGSN's endpoint.
     pub(crate) by_peer_endpoint: HashMap<(u16, Teid), (Slot, Nsapi), SeedableRandomState>,
     pub(crate) stranger_limiter: AnswerLimiter,
     /// Where the search for a mobile that only attaches goes on, when the table is full.
@@ -243,17 +252,19 @@ impl Sgsn {
     /// collide in the tables.
     #[must_use]
     pub fn new(config: SgsnConfig, seed: u64) -> Self {
-        let mut gtp = GtpConfig::new(GTP_C, GTP_U, config.gtp_address, owner::GTP);
+        let mut gtp = GtpConfig::new([GTP_C, GTP_U, GTP_V0], config.gtp_address, owner::GTP);
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
         gtp.t3_response = config.t3_response;
         gtp.n3_requests = config.n3_requests;
+        let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;
+        let gsup = asks_hlr.then(|| GsupConfig::new(HLR, &config.subscribers.unit_name, owner::GSUP));
         let strangers = config.stranger_answers_per_second;
         let state = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             gb: Gb::new(&config),
             gtp: GtpEntity::new(gtp),
-            auth: AuthPolicy::AcceptAll,
+            subscribers: Subscribers::new(gsup),
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
             contexts: Contexts::with_limit(config.contexts_limit()),
@@ -302,6 +313,7 @@ impl Sgsn {
             }
             owner::HELD => self.expire_held(cx),
             owner::CELL_CHANGE => self.expire_changes(cx),
+            owner::GSUP => self.wake_hlr(cx, key),
             _ => {}
         }
     }
@@ -337,12 +349,16 @@ impl Machine for Sgsn {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
                 Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
+                Input::Datagram { port: GTP_V0, peer, frame } => self.gtp_v0(cx, peer, frame),
                 Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
+                Input::Datagram { port: HLR, frame, .. } => self.hlr_octets(cx, &frame),
+                Input::Stream { port: HLR, state } => self.hlr_stream(cx, state),
                 Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}
                 Input::Timeout(key) => self.timeout(cx, key),
                 Input::Command(command) => self.command(cx, &command),
             }
         }
+        self.serve_hlr(cx);
         self.send_some(cx);
     }
 

@@ -89,6 +89,7 @@ impl Sgsn {
             policing,
             queue,
             ip_sns,
+            subscribers,
             ..
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
@@ -106,6 +107,7 @@ impl Sgsn {
             ceilings,
             policing,
             ip_sns,
+            subscribers,
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,

@@ -94,6 +94,57 @@ impl Ceilings {
     }
 }
 
+/// The wish of a mobile within its subscription: of each value the worse one, and where the mobile leaves the choice the
+/// subscribed one (03.60 clause 15.2 [23.107 clause 6.4.4]).
+#[must_use]
+pub fn within_subscription(wish: &QosProfile, subscribed: &QosProfile) -> QosProfile {
+    // Classes whose larger numbers are worse, and those whose larger numbers are better.
+    let worse = |wish: u8, of: u8| if wish == 0 { of } else { wish.max(of) };
+    let less = |wish: u8, of: u8| if wish == 0 { of } else { wish.min(of) };
+    let mut qos = *wish;
+    qos.delay = DelayClass(worse(qos.delay.0, subscribed.delay.0));
+    qos.reliability = ReliabilityClass(worse(qos.reliability.0, subscribed.reliability.0));
+    qos.precedence = PrecedenceClass(worse(qos.precedence.0, subscribed.precedence.0));
+    qos.peak = PeakThroughput(less(qos.peak.0, subscribed.peak.0));
+    // Best effort has the highest number and promises least.
+    qos.mean.0 = match (qos.mean.0, subscribed.mean.0) {
+        (MEAN_BEST_EFFORT, _) | (_, MEAN_BEST_EFFORT) => MEAN_BEST_EFFORT,
+        (wish, of) => less(wish, of),
+    };
+    if let (Some(wish), Some(of)) = (&mut qos.r99, &subscribed.r99) {
+        *wish = r99_within(*wish, of);
+    }
+    qos
+}
+
+/// Mean throughput class of best effort (04.08 clause 10.5.6.5 [24.008]).
+const MEAN_BEST_EFFORT: u8 = 31;
+
+fn r99_within(mut wish: QosR99, of: &QosR99) -> QosR99 {
+    let down = |wish: BitRate, of: BitRate| match (wish.kbps(), of.kbps()) {
+        (Some(wish), Some(of)) => BitRate::from_kbps(wish.min(of)),
+        (None, Some(_)) => of,
+        (_, None) => wish,
+    };
+    let up = |wish: u8, of: u8| match (bit_rate_kbps(wish), bit_rate_kbps(of)) {
+        (Some(wish), Some(of)) => bit_rate_code_kbps(wish.min(of)),
+        (None, Some(_)) => of,
+        (_, None) => wish,
+    };
+    // The classes are numbered from the most demanding on; 0 is "subscribed".
+    wish.traffic_class = if wish.traffic_class.0 == 0 || of.traffic_class.0 == 0 {
+        of.traffic_class
+    } else {
+        wish.traffic_class.max(of.traffic_class)
+    };
+    (wish.mbr_down, wish.mbr_up) = (down(wish.mbr_down, of.mbr_down), up(wish.mbr_up, of.mbr_up));
+    (wish.gbr_down, wish.gbr_up) = (down(wish.gbr_down, of.gbr_down), up(wish.gbr_up, of.gbr_up));
+    if !is_real_time(wish.traffic_class) {
+        (wish.gbr_up, wish.gbr_down, wish.transfer_delay) = (0, BitRate::default(), 0);
+    }
+    wish
+}
+
 const fn is_real_time(class: TrafficClass) -> bool {
     matches!(class, TrafficClass::CONVERSATIONAL | TrafficClass::STREAMING)
 }

@@ -11,7 +11,7 @@ use super::mobility::mobile_key;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::gtp::GtpTunnel;
+use gannet_proto::gtp::{GtpTunnel, Version};
 use gannet_proto::machine::Context;
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
@@ -28,7 +28,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-const LAYOUT: u8 = 4;
+const LAYOUT: u8 = 6;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Serialize, Deserialize)]
@@ -133,7 +133,7 @@ impl Sgsn {
             let here = endpoint.ok_or(ImportError::Unreadable).and_then(|endpoint| {
                 let control = (endpoint.control, tunnel.peer_control);
                 let user = (endpoint.user, tunnel.peer_user);
-                self.gtp.open(cx, control, user, None).ok_or(ImportError::Full)
+                self.gtp.open(cx, tunnel.version, control, user, None).ok_or(ImportError::Full)
             });
             match here {
                 Ok(here) => {
@@ -173,8 +173,9 @@ impl Sgsn {
         self.directory.name_imsi(imsi, slot);
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         for (nsapi, bearer) in mobile.bearers() {
-            self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi });
-            if let Some(tunnel) = bearer.tunnel {
+            let version = bearer.tunnel.map(|tunnel| tunnel.version).unwrap_or_default();
+            self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi, version });
+            if let Some(tunnel) = bearer.tunnel.filter(|tunnel| tunnel.version == Version::V1) {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
             }
         }

@@ -4,11 +4,11 @@ use super::contexts::Contexts;
 use super::flows::Flows;
 use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
+use super::subscribers::Subscribers;
 use super::uplink_queues::UplinkQueues;
-use super::{Sgsn, SgsnConfig, Stats};
+use super::{GgsnPeer, Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
-use core::net::IpAddr;
-use gannet_proto::gtp::{GtpEntity, TeidParts};
+use gannet_proto::gtp::{GtpEntity, TeidParts, Version};
 use gannet_proto::qos::classifier::Key;
 use gannet_proto::qos::flow_queues::FlowView;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
@@ -19,6 +19,12 @@ impl Sgsn {
     #[must_use]
     pub const fn config(&self) -> &SgsnConfig {
         &self.config
+    }
+
+    /// The HLR, and who waits for it.
+    #[must_use]
+    pub const fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
     }
 
     /// How many mobiles there are.
@@ -72,7 +78,7 @@ impl Sgsn {
 
     /// An access point by the number that a context has, and its GGSN.
     #[must_use]
-    pub fn access_point(&self, number: u16) -> Option<&(Apn, IpAddr)> {
+    pub fn access_point(&self, number: u16) -> Option<&(Apn, GgsnPeer)> {
         self.access_points.get(number)
     }
 
@@ -112,7 +118,14 @@ impl Sgsn {
         let active = bearers.filter(|(mobile, (nsapi, bearer))| {
             bearer.tunnel.is_some() && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
         });
-        let downlink = active.map(|(_, (_, bearer))| (Key::Teid(bearer.teid), bearer.teid.0));
+        let downlink = active.map(|(mobile, (nsapi, bearer))| {
+            let version = bearer.tunnel.map(|tunnel| tunnel.version);
+            let key = match (version, mobile.imsi()) {
+                (Some(Version::V0), Some(imsi)) => Key::Tid(Tid { imsi, nsapi }),
+                (_, _) => Key::Teid(bearer.teid),
+            };
+            (key, bearer.teid.0)
+        });
         let uplink = self.directory.keys().map(|(key, slot)| (key, slot.index));
         let mut all: Vec<_> = downlink.chain(uplink).collect();
         all.sort_unstable();

@@ -1,9 +1,11 @@
 //! The SGSN: its configuration in osmo-sgsn's words, and what an operator can ask of it.
 
+pub mod access;
 mod commands;
 mod operations;
 mod service;
 
+pub use access::{Access, Policy};
 pub use operations::{NsvcChange, SgsnOperation, Whom};
 pub use service::{BusyPoll, Ceilings, GbOutput, Ingress, Service};
 
@@ -33,6 +35,8 @@ pub struct SgsnConfig {
     pub ggsns: BTreeMap<u8, GgsnPeer>,
     /// Which GGSN an access point belongs to; looked up by [`SgsnConfig::ggsn_of`].
     pub apns: Vec<ApnRoute>,
+    /// Who may attach.
+    pub access: Access,
     /// Timers of mobility and session management.
     pub timers: GmmTimers,
     /// Sizes of tables.
@@ -52,8 +56,28 @@ pub struct SgsnConfig {
 pub struct GgsnPeer {
     /// Its address.
     pub remote_ip: Option<Ipv4Addr>,
+    /// Its version of GTP.
+    pub gtp_version: GtpVersion,
     /// Between two Echo Requests, in s; `None` sends none.
     pub echo_interval_s: Option<u16>,
+}
+
+/// A version of GTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GtpVersion {
+    /// 0, of 09.60.
+    V0,
+    /// 1, of 29.060.
+    #[default]
+    V1,
+}
+
+impl GtpVersion {
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
 }
 
 /// Which GGSN an access point name leads to.

@@ -122,7 +122,9 @@ pub struct PdpContext {
     pub address: Option<IpAddr>,
     /// The other GSN.
     pub peer: Option<IpAddr>,
-    /// TEIDs of the control plane: ours and the other's.
+    /// The version of GTP between both.
+    pub gtp_version: u8,
+    /// TEIDs of the control plane, of GTPv0 flow labels: ours and the other's.
     pub teid_control: (Teid, Teid),
     /// TEIDs of the user plane: ours and the other's.
     pub teid_user: (Teid, Teid),
@@ -152,11 +154,14 @@ impl fmt::Display for PdpContext {
             write!(f, " SAPI {sapi}")?;
         }
         writeln!(f, " {} APN {} address {}", self.state, self.apn, Or(&self.address))?;
+        let end = if self.gtp_version == 0 { "flow label" } else { "TEID" };
         let ((control, peer_control), (user, peer_user)) = (self.teid_control, self.teid_user);
         writeln!(
             f,
-            "  peer {}: TEID of control {control} here, {peer_control} there; of user data {user} here, {peer_user} there",
-            Or(&self.peer)
+            "  peer {} by GTPv{}: {end} of control {control} here, {peer_control} there; of user data {user} here, \
+             {peer_user} there",
+            Or(&self.peer),
+            self.gtp_version
         )?;
         if let Some(qos) = self.qos {
             writeln!(f, "  QoS: {qos}")?;
@@ -247,6 +252,7 @@ mod tests {
             apn: "internet".into(),
             address: "172.16.222.2".parse().ok(),
             peer: "127.0.0.2".parse().ok(),
+            gtp_version: 1,
             teid_control: (Teid(1), Teid(2)),
             teid_user: (Teid(3), Teid(4)),
             qos: Some(Qos::default()),

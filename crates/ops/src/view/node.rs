@@ -50,6 +50,8 @@ pub struct GgsnPeer {
     pub number: u8,
     /// Its address.
     pub address: IpAddr,
+    /// Its version of GTP.
+    pub gtp_version: u8,
     /// `up`, `down`, `unknown`.
     pub path: &'static str,
     /// Its restart counter, where it said one.
@@ -60,10 +62,10 @@ pub struct GgsnPeer {
 
 impl fmt::Display for GgsnPeer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, address, path, pdp_contexts, .. } = self;
+        let Self { number, address, gtp_version, path, pdp_contexts, .. } = self;
         writeln!(
             f,
-            "GGSN {number}: {address}, path {path}, restart counter {}, {pdp_contexts} PDP contexts",
+            "GGSN {number}: {address}, path {path}, restart counter {}, {pdp_contexts} PDP contexts, GTPv{gtp_version}",
             Or(&self.restart_counter)
         )
     }

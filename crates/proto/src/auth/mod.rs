@@ -111,20 +111,30 @@ pub trait AuthService {
     fn request(&mut self, imsi: Imsi, question: AuthQuestion) -> AuthDecision;
 }
 
-/// Policies that need nobody else: the `auth-policy` of the configuration.
+/// Who decides about subscribers: the `auth-policy` of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum AuthPolicy {
     /// Everybody is served and nobody is challenged.
     #[default]
     AcceptAll,
+    /// Who is on a list is served.
+    AclOnly,
+    /// Who is on a list or of this network is served.
+    Closed,
+    /// An HLR decides, and mobiles have to prove who they are.
+    Remote,
 }
 
-impl AuthService for AuthPolicy {
+/// Serves everybody and challenges nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AcceptAll;
+
+impl AuthService for AcceptAll {
     fn request(&mut self, _: Imsi, question: AuthQuestion) -> AuthDecision {
-        match (*self, question) {
-            (Self::AcceptAll, AuthQuestion::Subscriber(_)) => AuthDecision::Accept,
+        match question {
+            AuthQuestion::Subscriber(_) => AuthDecision::Accept,
             // It never challenges, so nothing can answer it.
-            (Self::AcceptAll, AuthQuestion::Repeat | AuthQuestion::Answer(_) | AuthQuestion::Failure(_)) => {
+            AuthQuestion::Repeat | AuthQuestion::Answer(_) | AuthQuestion::Failure(_) => {
                 AuthDecision::Mismatch
             }
         }
@@ -138,7 +148,7 @@ mod tests {
     #[test]
     fn accept_all_accepts_and_never_challenges() {
         let imsi = "001010000000001".parse().unwrap();
-        let mut policy = AuthPolicy::default();
+        let mut policy = AcceptAll;
         let claim = AuthQuestion::Subscriber(Claim::default());
         assert_eq!(policy.request(imsi, claim), AuthDecision::Accept);
         for stray in [AuthQuestion::Repeat, AuthQuestion::Answer(Res::from_start(&[0; 4]))] {

@@ -9,8 +9,11 @@
 //! moved by any LLC frame and by T3314; the *GMM state* (GMM-DEREGISTERED, GMM-REGISTERED and their like) is moved by
 //! the procedures. Clause numbers below are those of 04.08 [24.008] unless another document is named.
 
+mod ciphered;
 pub mod ms;
 pub mod network;
+
+pub use ciphered::goes_ciphered;
 
 use crate::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi};

@@ -1,11 +1,18 @@
-//! GTPv1 as a GSN speaks it, in the role of SGSN and GGSN alike (29.060).
+//! GTP as a GSN speaks it, in the role of SGSN and GGSN alike: version 1 of 29.060 and version 0 of 09.60, side by side.
+//!
+//! Which version is spoken with a peer the node decides for each tunnel: an answer comes in the version of its request, and
+//! nothing falls back by itself. 29.060 clause 11.1.1 lets a GSN try version 0 where version 1 was not understood; here an
+//! operator says so of a GGSN, since who waits for N3-REQUESTS before each activation helps nobody. A message of version 0
+//! at a port of version 1, and the reverse, is answered with Version Not Supported in the version of the port.
+//!
+//! The node sees one vocabulary, that of version 1: [`Endpoint`] says where the versions differ.
 //!
 //! [`GtpEntity`] has the paths to the peers (Echo, Recovery), our requests with their retransmission, and the answers
 //! to theirs. A [`GtpTunnel`] is what one PDP context knows of its peer: plain data, kept by the node inside the
 //! context. Which context a TEID names is the node's table; [`TeidParts`] is the layout that makes it one access.
 //!
-//! The node gives datagrams to [`GtpEntity::receive_control`] and [`GtpEntity::receive_user`] by the port they came in
-//! at, its wake-ups to [`GtpEntity::wake`], and takes what follows out of the batch of [`GtpOutput`]. A G-PDU costs no
+//! The node gives datagrams to [`GtpEntity::receive_control`], [`GtpEntity::receive_user`] and [`GtpEntity::receive_v0`] by
+//! the port they came in at, its wake-ups to [`GtpEntity::wake`], and takes what follows out of the batch of [`GtpOutput`]. A G-PDU costs no
 //! allocation: its header is taken off or put in front of the frame.
 
 mod error_indication;
@@ -15,12 +22,13 @@ mod request;
 #[cfg(test)]
 mod tests;
 mod tunnel;
+mod version0;
 
 pub use error_indication::AnswerLimiter;
-pub use path::{Path, Paths, Plane, PlaneState};
+pub use path::{Channel, Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
-pub use tunnel::{GtpTunnel, PLACES, TeidParts};
+pub use tunnel::{Endpoint, GtpTunnel, PLACES, TeidParts, Version, flow_label};
 
 use crate::drops::Drop;
 use crate::frame::Frame;
@@ -32,8 +40,8 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{self, EchoRequest, ErrorIndication};
 use gannet_wire::gtp::v1u::GPdu;
-use gannet_wire::gtp::{Cause, Message, PORT_CONTROL, PORT_USER};
-use gannet_wire::id::Teid;
+use gannet_wire::gtp::{Cause, Message, v0};
+use gannet_wire::id::{Teid, Tid};
 use request::{Asker, Outstanding, Requests, Responses};
 
 /// How a GSN speaks GTP.
@@ -43,6 +51,8 @@ pub struct GtpConfig {
     pub control_port: Port,
     /// The node's port for GTP-U.
     pub user_port: Port,
+    /// The node's port for GTPv0.
+    pub v0_port: Port,
     /// Our address for signalling.
     pub control_address: IpAddr,
     /// Our address for user traffic.
@@ -70,12 +80,17 @@ pub struct GtpConfig {
 }
 
 impl GtpConfig {
-    /// The recommended values, with one address for both planes.
+    /// The recommended values, with one address for both planes. The ports are those of GTP-C, GTP-U and GTPv0.
     #[must_use]
-    pub const fn new(control_port: Port, user_port: Port, address: IpAddr, timer_owner: u8) -> Self {
+    pub const fn new(
+        [control_port, user_port, v0_port]: [Port; 3],
+        address: IpAddr,
+        timer_owner: u8,
+    ) -> Self {
         Self {
             control_port,
             user_port,
+            v0_port,
             control_address: address,
             user_address: address,
             restart_counter: 0,
@@ -109,7 +124,7 @@ pub enum GtpOutput {
         /// Who asks.
         transaction: Transaction,
         /// Our endpoint that his header names; 0 in a first Create PDP Context Request.
-        teid: Teid,
+        endpoint: Endpoint,
         /// What he asks.
         message: Box<Message>,
     },
@@ -119,8 +134,8 @@ pub enum GtpOutput {
         /// Who asks.
         transaction: Transaction,
         /// Our endpoint that his header names.
-        teid: Teid,
-        /// His endpoint, where the request is the one that names it.
+        endpoint: Endpoint,
+        /// His endpoint, where the request is the one that names it; of version 0 his flow label.
         reply_to: Option<Teid>,
         /// The cause of the refusal.
         cause: Cause,
@@ -131,6 +146,8 @@ pub enum GtpOutput {
         user: u64,
         /// Who answered.
         peer: IpAddr,
+        /// In which version.
+        version: Version,
         /// What.
         message: Result<Box<Message>, DecodeError>,
     },
@@ -166,10 +183,12 @@ pub enum GtpOutput {
     },
     /// A peer does not know the endpoint that we sent a G-PDU to (29.060 clause 7.3.7).
     ErrorIndication {
+        /// Who says so.
+        peer: IpAddr,
         /// The index of the path for which the tunnel was made.
         path: u16,
         /// The peer's endpoint.
-        teid: Teid,
+        endpoint: Endpoint,
     },
 }
 
@@ -229,17 +248,18 @@ impl GtpEntity {
 
     // ------------------------------------------------------------------------------------------------- tunnels
 
-    /// Makes a tunnel to a peer's two addresses and endpoints. `recovery` is the restart counter of the message that
+    /// Makes a tunnel to a peer's two addresses and endpoints: of version 0 his flow labels. `recovery` is the restart counter of the message that
     /// named them. `None`, with a named drop, where the table of paths is full.
     pub fn open(
         &mut self,
         cx: &mut Context<'_>,
+        version: Version,
         control: (IpAddr, Teid),
         user: (IpAddr, Teid),
         recovery: Option<u8>,
     ) -> Option<GtpTunnel> {
-        let control_path = self.acquire(cx, control.0, Plane::Control)?;
-        let Some(user_path) = self.acquire(cx, user.0, Plane::User) else {
+        let control_path = self.acquire(cx, (control.0, version), Plane::Control)?;
+        let Some(user_path) = self.acquire(cx, (user.0, version), Plane::User) else {
             self.paths.release(control_path, Plane::Control);
             return None;
         };
@@ -253,6 +273,7 @@ impl GtpEntity {
             user_path,
             next_sequence: 0,
             sequenced: self.config.sequence_numbers,
+            version,
         })
     }
 
@@ -262,9 +283,14 @@ impl GtpEntity {
         self.paths.release(tunnel.user_path, Plane::User);
     }
 
-    fn acquire(&mut self, cx: &mut Context<'_>, address: IpAddr, plane: Plane) -> Option<u16> {
+    fn acquire(
+        &mut self,
+        cx: &mut Context<'_>,
+        (address, version): (IpAddr, Version),
+        plane: Plane,
+    ) -> Option<u16> {
         let next_echo = cx.now + self.config.echo_interval;
-        let Some((index, new)) = self.paths.acquire(address, plane, next_echo) else {
+        let Some((index, new)) = self.paths.acquire(address, version, plane, next_echo) else {
             cx.drop(Drop::GtpPathTableFull, None);
             return None;
         };
@@ -276,10 +302,11 @@ impl GtpEntity {
 
     // ---------------------------------------------------------------------------------------------- user plane
 
-    /// Puts the header of a G-PDU in front of a T-PDU and sends it through a tunnel.
+    /// Puts the header of a G-PDU in front of a T-PDU of the context `whose` and sends it through its tunnel.
     pub fn send_user(
         &self,
         cx: &mut Context<'_>,
+        whose: Tid,
         tunnel: &mut GtpTunnel,
         mut frame: Frame,
         out: &mut Batch<GtpOutput>,
@@ -288,22 +315,37 @@ impl GtpEntity {
             cx.drop(Drop::GtpNoPath, None);
             return;
         };
-        let sequence = tunnel.sequenced.then_some(tunnel.next_sequence);
-        let header = GPdu { teid: tunnel.peer_user, sequence, npdu_number: None };
         let t_pdu_len = frame.len();
-        let written = frame.push(header.buffer_len()).is_some_and(|room| header.emit(t_pdu_len, room));
+        let written = match tunnel.version {
+            Version::V1 => {
+                let sequence = tunnel.sequenced.then_some(tunnel.next_sequence);
+                let header = GPdu { teid: tunnel.peer_user, sequence, npdu_number: None };
+                frame.push(header.buffer_len()).is_some_and(|room| header.emit(t_pdu_len, room))
+            }
+            Version::V0 => {
+                let header = v0::g_pdu(whose, tunnel::flow_in(tunnel.peer_user), tunnel.next_sequence);
+                frame.push(v0::LEN).is_some_and(|room| header.emit(t_pdu_len, room))
+            }
+        };
         if !written {
             cx.drop(Drop::GtpNoHeadroom, None);
             return;
         }
         tunnel.next_sequence = tunnel.next_sequence.wrapping_add(1);
-        let peer = Peer::Udp(SocketAddr::new(path.address, PORT_USER));
-        out.push(GtpOutput::Transmit { port: self.config.user_port, peer, frame });
+        let channel = Channel::of(tunnel.version, Plane::User);
+        let peer = Peer::Udp(SocketAddr::new(path.address, channel.number()));
+        out.push(GtpOutput::Transmit { port: self.port(channel), peer, frame });
     }
 
     /// Tells the sender of a G-PDU that its endpoint does not exist, unless too many were told lately
-    /// (29.060 clause 7.3.7). Counts the drop of the G-PDU.
-    pub fn unknown_teid(&mut self, cx: &mut Context<'_>, from: Peer, teid: Teid, out: &mut Batch<GtpOutput>) {
+    /// (29.060 clause 7.3.7, 09.60 clause 7.5.11). Counts the drop of the G-PDU.
+    pub fn unknown_endpoint(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: Peer,
+        endpoint: Endpoint,
+        out: &mut Batch<GtpOutput>,
+    ) {
         cx.drop(Drop::GtpUnknownTeid, None);
         if !self.limiter.permit(cx.now) {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
@@ -311,27 +353,39 @@ impl GtpEntity {
         }
         let Peer::Udp(from) = from else { return };
         let address = self.config.user_address;
-        let message = ErrorIndication { teid, address, private_extension: None };
-        let to = SocketAddr::new(from.ip(), PORT_USER);
-        self.send(cx, Plane::User, to, Teid(0), 0, &message.into(), out);
+        // In version 0 the header says whose tunnel is missing, and a flow of it there is none.
+        let (channel, teid, to) = match endpoint {
+            Endpoint::Teid(teid) => (Channel::User, teid, Endpoint::Teid(Teid(0))),
+            Endpoint::Tid { tid, .. } => (Channel::V0, Teid(0), Endpoint::of_peer(Version::V0, tid, Teid(0))),
+        };
+        let message = ErrorIndication { teid, address, private_extension: None }.into();
+        let mut octets = Vec::with_capacity(64);
+        if version0::emit(to, 0, &message, &mut octets) {
+            let peer = SocketAddr::new(from.ip(), channel.number());
+            self.transmit(cx, channel, peer, &octets, out);
+        }
     }
 
     // ------------------------------------------------------------------------------------------------ requests
 
-    /// Sends a request to a peer and repeats it until it is answered. `user` is the node's key: a
-    /// [`GtpOutput::Response`] or [`GtpOutput::TimedOut`] will carry it. The sequence number, for
+    /// Sends a request to a peer's endpoint, in the version of that, and repeats it until it is answered. `user` is the
+    /// node's key: a [`GtpOutput::Response`] or [`GtpOutput::TimedOut`] will carry it. The sequence number, for
     /// [`GtpEntity::cancel`]; `None`, with a named drop, where too many requests are outstanding.
     pub fn request(
         &mut self,
         cx: &mut Context<'_>,
         user: u64,
         peer: IpAddr,
-        teid: Teid,
+        to: Endpoint,
         message: &Message,
         out: &mut Batch<GtpOutput>,
     ) -> Option<u16> {
-        let to = SocketAddr::new(peer, PORT_CONTROL);
-        self.ask(cx, Asker::Node(user), Plane::Control, to, teid, message, out)
+        let channel = match to {
+            Endpoint::Teid(_) => Channel::Control,
+            Endpoint::Tid { .. } => Channel::V0,
+        };
+        let emit = |sequence, octets: &mut Vec<u8>| version0::emit(to, sequence, message, octets);
+        self.ask(cx, Asker::Node(user), channel, peer, message.message_type(), emit, out)
     }
 
     /// Forgets a request: its response, if one comes, counts as unexpected.
@@ -339,7 +393,7 @@ impl GtpEntity {
         self.requests.cancel(sequence, user)
     }
 
-    /// Answers a request with a message to the peer's endpoint `teid`. A repetition of the request is answered with
+    /// Answers a request with a message to the peer's endpoint `teid`, of version 0 his flow label. A repetition of the request is answered with
     /// the same octets.
     pub fn respond(
         &mut self,
@@ -350,8 +404,8 @@ impl GtpEntity {
         out: &mut Batch<GtpOutput>,
     ) {
         let mut octets = Vec::with_capacity(128);
-        if v1c::emit_datagram(teid, transaction.sequence, message, &mut octets) {
-            self.transmit(cx, transaction.plane, transaction.peer, &octets, out);
+        if version0::emit(transaction.answered_to(teid), transaction.sequence, message, &mut octets) {
+            self.transmit(cx, transaction.channel, transaction.peer, &octets, out);
             self.responses.answer(transaction, octets);
         }
     }
@@ -375,25 +429,26 @@ impl GtpEntity {
         &mut self,
         cx: &mut Context<'_>,
         asker: Asker,
-        plane: Plane,
-        peer: SocketAddr,
-        teid: Teid,
-        message: &Message,
+        channel: Channel,
+        peer: IpAddr,
+        kind: u8,
+        emit: impl FnOnce(u16, &mut Vec<u8>) -> bool,
         out: &mut Batch<GtpOutput>,
     ) -> Option<u16> {
-        let expects = v1c::response_to(message.message_type())?;
+        let expects = v1c::response_to(kind)?;
         let random = u16::try_from(cx.rng.u32() >> 16).unwrap_or(0);
         let Some(sequence) = self.requests.sequence(random) else {
             cx.drop(Drop::GtpTooManyRequests, None);
             return None;
         };
         let mut octets = Vec::with_capacity(128);
-        if !v1c::emit_datagram(teid, sequence, message, &mut octets) {
+        if !emit(sequence, &mut octets) {
             return None;
         }
-        self.transmit(cx, plane, peer, &octets, out);
+        let peer = SocketAddr::new(peer, channel.number());
+        self.transmit(cx, channel, peer, &octets, out);
         let attempts_left = self.config.n3_requests.saturating_sub(1);
-        let request = Outstanding { asker, peer, plane, expects, octets, attempts_left, generation: 0 };
+        let request = Outstanding { asker, peer, channel, expects, octets, attempts_left, generation: 0 };
         let generation = self.requests.insert(sequence, request);
         self.wake_for_request(cx, sequence, generation);
         Some(sequence)
@@ -431,9 +486,9 @@ impl GtpEntity {
         let Some(request) = self.requests.woken(sequence, generation) else { return };
         if let Some(left) = request.attempts_left.checked_sub(1) {
             request.attempts_left = left;
-            let (plane, peer) = (request.plane, request.peer);
+            let (channel, peer) = (request.channel, request.peer);
             let octets = core::mem::take(&mut request.octets);
-            self.transmit(cx, plane, peer, &octets, out);
+            self.transmit(cx, channel, peer, &octets, out);
             if let Some(request) = self.requests.woken(sequence, generation) {
                 request.octets = octets;
             }
@@ -448,22 +503,23 @@ impl GtpEntity {
         }
     }
 
-    /// Tests both planes of a path (29.060 clause 7.2.1).
+    /// Tests both planes of a path (29.060 clause 7.2.1, 09.60 clause 7.4.1).
     fn echo(&mut self, cx: &mut Context<'_>, index: u16, generation: u16, out: &mut Batch<GtpOutput>) {
         let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
             return;
         };
         path.next_echo = cx.now + self.config.echo_interval;
-        let address = path.address;
-        for plane in Plane::ALL {
-            let Some(state) = self.paths.get(index).map(|path| *path.plane(plane)) else { return };
-            if state.tunnels == 0 || state.echo_outstanding {
+        let (address, version, planes) = (path.address, path.version, path.tested());
+        for plane in planes.iter().copied() {
+            if self.paths.get(index).is_none_or(|path| path.plane(plane).echo_outstanding) {
                 continue;
             }
             let asker = Asker::Echo { path: index, generation, plane };
-            let to = SocketAddr::new(address, port_number(plane));
-            let message = EchoRequest { private_extension: None }.into();
-            let asked = self.ask(cx, asker, plane, to, Teid(0), &message, out).is_some();
+            let message: Message = EchoRequest { private_extension: None }.into();
+            let kind = message.message_type();
+            let channel = Channel::of(version, plane);
+            let emit = |sequence, octets: &mut Vec<u8>| of_path(channel, sequence, &message, octets);
+            let asked = self.ask(cx, asker, channel, address, kind, emit, out).is_some();
             if let Some(path) = self.paths.get_mut(index) {
                 path.plane_mut(plane).echo_outstanding = asked;
             }
@@ -527,27 +583,26 @@ impl GtpEntity {
 
     // ---------------------------------------------------------------------------------------------- datagrams
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one datagram")]
+    /// Sends a message about a path, which names no endpoint.
     fn send(
         &self,
         cx: &mut Context<'_>,
-        plane: Plane,
+        channel: Channel,
         to: SocketAddr,
-        teid: Teid,
         sequence: u16,
         message: &Message,
         out: &mut Batch<GtpOutput>,
     ) {
         let mut octets = Vec::with_capacity(64);
-        if v1c::emit_datagram(teid, sequence, message, &mut octets) {
-            self.transmit(cx, plane, to, &octets, out);
+        if of_path(channel, sequence, message, &mut octets) {
+            self.transmit(cx, channel, to, &octets, out);
         }
     }
 
     fn transmit(
         &self,
         cx: &mut Context<'_>,
-        plane: Plane,
+        channel: Channel,
         to: SocketAddr,
         octets: &[u8],
         out: &mut Batch<GtpOutput>,
@@ -556,17 +611,22 @@ impl GtpEntity {
             cx.drop(Drop::NoFrame, None);
             return;
         };
-        let port = match plane {
-            Plane::Control => self.config.control_port,
-            Plane::User => self.config.user_port,
-        };
-        out.push(GtpOutput::Transmit { port, peer: Peer::Udp(to), frame });
+        out.push(GtpOutput::Transmit { port: self.port(channel), peer: Peer::Udp(to), frame });
+    }
+
+    const fn port(&self, channel: Channel) -> Port {
+        match channel {
+            Channel::Control => self.config.control_port,
+            Channel::User => self.config.user_port,
+            Channel::V0 => self.config.v0_port,
+        }
     }
 }
 
-const fn port_number(plane: Plane) -> u16 {
-    match plane {
-        Plane::Control => PORT_CONTROL,
-        Plane::User => PORT_USER,
+/// Appends a datagram with a message about a path.
+fn of_path(channel: Channel, sequence: u16, message: &Message, out: &mut Vec<u8>) -> bool {
+    match channel.version() {
+        Version::V1 => version0::emit(Endpoint::Teid(Teid(0)), sequence, message, out),
+        Version::V0 => version0::emit_of_path(sequence, message, out),
     }
 }

@@ -1,11 +1,14 @@
-//! Paths: the peers of a GSN, each known by its IP address (29.060 clauses 7.2 and 11.2).
+//! Paths: the peers of a GSN, each known by its IP address and the version of GTP it speaks (29.060 clauses 7.2
+//! and 11.2; 09.60 clauses 7.4 and 11.2).
 //!
 //! A path is there as long as a tunnel uses it. Paths with tunnels are tested with Echo Requests, on each plane that
-//! is used; the peer's restart counter is compared with the one seen before.
+//! is used (version 0 has one port for both, and so one Echo Request); the peer's restart counter is compared with the one seen before.
 
+use super::tunnel::Version;
 use crate::time::Instant;
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
+use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -34,11 +37,55 @@ pub struct PlaneState {
     pub failed: bool,
 }
 
+/// A UDP port of GTP, ours and the peer's: the two planes of version 1, and that of version 0, which carries both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Channel {
+    /// GTPv0, port 3386.
+    V0,
+    /// GTPv1-C, port 2123.
+    Control,
+    /// GTPv1-U, port 2152.
+    User,
+}
+
+impl Channel {
+    /// Of a plane of a version.
+    #[must_use]
+    pub const fn of(version: Version, plane: Plane) -> Self {
+        match (version, plane) {
+            (Version::V0, _) => Self::V0,
+            (Version::V1, Plane::Control) => Self::Control,
+            (Version::V1, Plane::User) => Self::User,
+        }
+    }
+
+    /// The version spoken there.
+    #[must_use]
+    pub const fn version(self) -> Version {
+        match self {
+            Self::V0 => Version::V0,
+            Self::Control | Self::User => Version::V1,
+        }
+    }
+
+    /// The number of the UDP port.
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::V0 => PORT_V0,
+            Self::Control => PORT_CONTROL,
+            Self::User => PORT_USER,
+        }
+    }
+}
+
 /// One peer.
 #[derive(Debug, Clone)]
 pub struct Path {
     /// Its address.
     pub address: IpAddr,
+    /// The version that it speaks on this path.
+    pub version: Version,
     /// Its restart counter, once it has told.
     pub restart_counter: Option<u8>,
     /// The control plane.
@@ -68,6 +115,16 @@ impl Path {
         }
     }
 
+    /// The planes that are tested by themselves, as far as they are used: of version 0 one stands for both.
+    pub(super) const fn tested(&self) -> &'static [Plane] {
+        match (self.version, self.control.tunnels, self.user.tunnels) {
+            (_, 0, 0) => &[],
+            (_, _, 0) | (Version::V0, 1.., _) => &[Plane::Control],
+            (_, 0, _) => &[Plane::User],
+            (Version::V1, _, _) => &Plane::ALL,
+        }
+    }
+
     const fn is_used(&self) -> bool {
         self.control.tunnels > 0 || self.user.tunnels > 0
     }
@@ -86,7 +143,7 @@ pub enum Recovery {
 #[derive(Debug)]
 pub struct Paths {
     table: Vec<Option<Path>>,
-    by_address: HashMap<IpAddr, u16, FixedState>,
+    by_address: HashMap<(IpAddr, Version), u16, FixedState>,
     free: Vec<u16>,
     limit: u16,
     generation: u16,
@@ -117,8 +174,8 @@ impl Paths {
 
     /// The index of a peer's path.
     #[must_use]
-    pub fn find(&self, address: IpAddr) -> Option<u16> {
-        self.by_address.get(&address).copied()
+    pub fn find(&self, address: IpAddr, version: Version) -> Option<u16> {
+        self.by_address.get(&(address, version)).copied()
     }
 
     /// All paths in the order of their indices.
@@ -143,18 +200,19 @@ impl Paths {
     pub(super) fn acquire(
         &mut self,
         address: IpAddr,
+        version: Version,
         plane: Plane,
         next_echo: Instant,
     ) -> Option<(u16, bool)> {
-        let (index, new) = match self.find(address) {
+        let (index, new) = match self.find(address, version) {
             Some(index) => (index, false),
-            None => (self.insert(address, next_echo)?, true),
+            None => (self.insert(address, version, next_echo)?, true),
         };
         self.get_mut(index)?.plane_mut(plane).tunnels += 1;
         Some((index, new))
     }
 
-    fn insert(&mut self, address: IpAddr, next_echo: Instant) -> Option<u16> {
+    fn insert(&mut self, address: IpAddr, version: Version, next_echo: Instant) -> Option<u16> {
         let index = match self.free.pop() {
             Some(index) => index,
             None => {
@@ -166,13 +224,14 @@ impl Paths {
         self.generation = self.generation.wrapping_add(1);
         *self.table.get_mut(usize::from(index))? = Some(Path {
             address,
+            version,
             restart_counter: None,
             control: PlaneState::default(),
             user: PlaneState::default(),
             next_echo,
             generation: self.generation,
         });
-        self.by_address.insert(address, index);
+        self.by_address.insert((address, version), index);
         Some(index)
     }
 
@@ -184,8 +243,8 @@ impl Paths {
         if path.is_used() {
             return;
         }
-        let address = path.address;
-        self.by_address.remove(&address);
+        let name = (path.address, path.version);
+        self.by_address.remove(&name);
         if let Some(place) = self.table.get_mut(usize::from(index)) {
             *place = None;
             self.free.push(index);
@@ -193,8 +252,8 @@ impl Paths {
     }
 
     /// Compares the restart counter that a peer sent with the one seen before, and keeps it.
-    pub(super) fn recovery(&mut self, address: IpAddr, counter: u8) -> Recovery {
-        let Some(index) = self.find(address) else { return Recovery::Nothing };
+    pub(super) fn recovery(&mut self, address: IpAddr, version: Version, counter: u8) -> Recovery {
+        let Some(index) = self.find(address, version) else { return Recovery::Nothing };
         let Some(path) = self.get_mut(index) else { return Recovery::Nothing };
         match path.restart_counter.replace(counter) {
             Some(before) if before != counter => Recovery::Restarted(index),
@@ -210,18 +269,37 @@ mod tests {
     const A: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(192, 0, 2, 1));
     const B: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(192, 0, 2, 2));
 
+    const V1: Version = Version::V1;
+
+    #[test]
+    fn each_version_has_its_path() {
+        let mut paths = Paths::with_limit(2);
+        assert_eq!(paths.acquire(A, Version::V0, Plane::Control, Instant::ZERO), Some((0, true)));
+        assert_eq!(paths.acquire(A, V1, Plane::User, Instant::ZERO), Some((1, true)));
+        paths.acquire(A, Version::V0, Plane::User, Instant::ZERO);
+        assert_eq!((paths.find(A, Version::V0), paths.find(A, V1)), (Some(0), Some(1)));
+        assert_eq!(paths.get(0).unwrap().tested(), [Plane::Control]);
+        assert_eq!(paths.get(1).unwrap().tested(), [Plane::User]);
+        assert_eq!(paths.recovery(A, V1, 1), Recovery::Nothing);
+        assert_eq!(paths.recovery(A, Version::V0, 2), Recovery::Nothing, "of another path");
+        paths.release(0, Plane::Control);
+        assert_eq!(paths.get(0).unwrap().tested(), [Plane::User]);
+        paths.release(0, Plane::User);
+        assert_eq!((paths.find(A, Version::V0), paths.len()), (None, 1));
+    }
+
     #[test]
     fn a_path_lives_as_long_as_its_tunnels() {
         let mut paths = Paths::with_limit(1);
-        assert_eq!(paths.acquire(A, Plane::Control, Instant::ZERO), Some((0, true)));
-        assert_eq!(paths.acquire(A, Plane::User, Instant::ZERO), Some((0, false)));
-        assert_eq!(paths.acquire(B, Plane::User, Instant::ZERO), None);
+        assert_eq!(paths.acquire(A, V1, Plane::Control, Instant::ZERO), Some((0, true)));
+        assert_eq!(paths.acquire(A, V1, Plane::User, Instant::ZERO), Some((0, false)));
+        assert_eq!(paths.acquire(B, V1, Plane::User, Instant::ZERO), None);
         let generation = paths.get(0).unwrap().generation;
         paths.release(0, Plane::Control);
         assert_eq!(paths.len(), 1);
         paths.release(0, Plane::User);
         assert!(paths.is_empty());
-        assert_eq!(paths.acquire(B, Plane::User, Instant::ZERO), Some((0, true)));
+        assert_eq!(paths.acquire(B, V1, Plane::User, Instant::ZERO), Some((0, true)));
         assert_ne!(paths.get(0).unwrap().generation, generation);
         assert_eq!(paths.iter().map(|(index, path)| (index, path.address)).collect::<Vec<_>>(), [(0, B)]);
     }
@@ -229,11 +307,11 @@ mod tests {
     #[test]
     fn a_counter_that_differs_is_a_restart() {
         let mut paths = Paths::with_limit(2);
-        assert_eq!(paths.recovery(A, 1), Recovery::Nothing);
-        paths.acquire(A, Plane::Control, Instant::ZERO);
-        assert_eq!(paths.recovery(A, 1), Recovery::Nothing);
-        assert_eq!(paths.recovery(A, 1), Recovery::Nothing);
-        assert_eq!(paths.recovery(A, 255), Recovery::Restarted(0));
-        assert_eq!(paths.recovery(A, 0), Recovery::Restarted(0));
+        assert_eq!(paths.recovery(A, V1, 1), Recovery::Nothing);
+        paths.acquire(A, V1, Plane::Control, Instant::ZERO);
+        assert_eq!(paths.recovery(A, V1, 1), Recovery::Nothing);
+        assert_eq!(paths.recovery(A, V1, 1), Recovery::Nothing);
+        assert_eq!(paths.recovery(A, V1, 255), Recovery::Restarted(0));
+        assert_eq!(paths.recovery(A, V1, 0), Recovery::Restarted(0));
     }
 }

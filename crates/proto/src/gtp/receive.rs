@@ -1,28 +1,102 @@
 //! What arrives: which datagram is a G-PDU, a request, a response or nothing that may be answered.
 
-use super::path::{Plane, Recovery};
+use super::path::{Channel, Plane, Recovery};
 use super::request::{Asker, Outstanding, Responses, Seen, Transaction};
-use super::{GtpEntity, GtpOutput};
+use super::tunnel::{Endpoint, Version};
+use super::{GtpEntity, GtpOutput, version0};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context, Peer};
 use crate::trace::{Category, Level};
 use core::net::{IpAddr, SocketAddr};
+use core::ops::Range;
 use gannet_wire::gtp::header::{Extensions, Header, extension_type, message_type};
 use gannet_wire::gtp::v1c::{self, EchoResponse, SupportedExtensionHeaders, VersionNotSupported};
-use gannet_wire::gtp::{Cause, Message, cause};
-use gannet_wire::id::Teid;
+use gannet_wire::gtp::{Cause, Message, cause, v0};
+use gannet_wire::id::{FlowLabel, Teid, Tid};
 use gannet_wire::{DecodeError, DecodeErrorKind};
 
 /// A G-PDU without its header.
 #[derive(Debug)]
 pub struct ReceivedGPdu {
     /// Our endpoint.
-    pub teid: Teid,
+    pub endpoint: Endpoint,
     /// Its sequence number, where it has one.
     pub sequence: Option<u16>,
     /// The T-PDU.
     pub frame: Frame,
+}
+
+/// A signalling message, or what is no G-PDU, of either version, with its header read.
+struct Signalling<'a> {
+    channel: Channel,
+    from: SocketAddr,
+    kind: u8,
+    sequence: u16,
+    /// Our endpoint of version 1.
+    teid: Teid,
+    /// And of version 0, where the header names a tunnel.
+    tid: Option<Tid>,
+    flow: FlowLabel,
+    /// The datagram.
+    octets: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Signalling<'a> {
+    fn of_v1(channel: Channel, from: SocketAddr, header: &Header, octets: &'a [u8]) -> Self {
+        Self {
+            channel,
+            from,
+            kind: header.message,
+            sequence: header.sequence.unwrap_or(0),
+            teid: header.teid,
+            tid: None,
+            flow: FlowLabel(0),
+            octets,
+            payload: header.payload(octets),
+        }
+    }
+
+    fn of_v0(from: SocketAddr, header: &v0::Header, octets: &'a [u8], range: Range<usize>) -> Self {
+        Self {
+            channel: Channel::V0,
+            from,
+            kind: header.message,
+            sequence: header.sequence,
+            teid: Teid(0),
+            tid: header.tid(),
+            flow: header.flow,
+            octets,
+            payload: octets.get(range).unwrap_or_default(),
+        }
+    }
+
+    fn parse(&self) -> Result<Message, DecodeError> {
+        match self.channel.version() {
+            Version::V1 => Message::parse(self.kind, self.payload),
+            Version::V0 => version0::parse(self.kind, self.tid, self.payload),
+        }
+    }
+
+    /// Our endpoint; `None` where it cannot be read.
+    fn endpoint(&self) -> Option<Endpoint> {
+        match self.channel.version() {
+            Version::V1 => Some(Endpoint::Teid(self.teid)),
+            Version::V0 => self.tid.map(|tid| Endpoint::Tid { tid, flow: self.flow }),
+        }
+    }
+
+    /// The sender's endpoint that a Create PDP Context Request names.
+    fn reply_to(&self) -> Option<Teid> {
+        if self.kind != message_type::CREATE_REQUEST {
+            return None;
+        }
+        match self.channel.version() {
+            Version::V1 => v1c::control_teid(self.payload),
+            Version::V0 => v0::message::signalling_flow(self.payload).map(|flow| Teid(flow.0.into())),
+        }
+    }
 }
 
 impl GtpEntity {
@@ -38,12 +112,12 @@ impl GtpEntity {
         let header = match Header::parse(&frame) {
             Ok(header) if header.message == message_type::G_PDU => header,
             parsed => {
-                self.signalling(cx, Plane::User, peer, &frame, parsed, out);
+                self.signalling_v1(cx, Channel::User, peer, &frame, parsed, out);
                 return None;
             }
         };
         if header.extensions != Extensions::default()
-            && !self.comprehends(cx, Plane::User, peer, &header, out)
+            && !self.comprehends(cx, Channel::User, peer, &header, out)
         {
             return None;
         }
@@ -51,7 +125,36 @@ impl GtpEntity {
         if !frame.narrow(range.start, range.end) {
             return None;
         }
-        Some(ReceivedGPdu { teid: header.teid, sequence: header.sequence, frame })
+        Some(ReceivedGPdu { endpoint: Endpoint::Teid(header.teid), sequence: header.sequence, frame })
+    }
+
+    /// Takes a datagram from the port of version 0, which carries both planes. A G-PDU is given back as its T-PDU;
+    /// anything else is dealt with here.
+    pub fn receive_v0(
+        &mut self,
+        cx: &mut Context<'_>,
+        peer: Peer,
+        mut frame: Frame,
+        out: &mut Batch<GtpOutput>,
+    ) -> Option<ReceivedGPdu> {
+        let Peer::Udp(from) = peer else { return None };
+        let (header, range) = match v0::Header::parse(&frame) {
+            Ok((header, range)) if header.message == message_type::G_PDU => (header, range),
+            Ok((header, range)) => {
+                self.signalling(cx, &Signalling::of_v0(from, &header, &frame, range), out);
+                return None;
+            }
+            Err(error) => {
+                self.bad_header(cx, Channel::V0, from, &frame, &error, out);
+                return None;
+            }
+        };
+        let Some(tid) = header.tid().filter(|_| frame.narrow(range.start, range.end)) else {
+            cx.drop(Drop::GtpMalformed, None);
+            return None;
+        };
+        let endpoint = Endpoint::Tid { tid, flow: header.flow };
+        Some(ReceivedGPdu { endpoint, sequence: Some(header.sequence), frame })
     }
 
     /// Takes a datagram from the port of the control plane.
@@ -62,67 +165,95 @@ impl GtpEntity {
         frame: &Frame,
         out: &mut Batch<GtpOutput>,
     ) {
-        self.signalling(cx, Plane::Control, peer, frame, Header::parse(frame), out);
+        self.signalling_v1(cx, Channel::Control, peer, frame, Header::parse(frame), out);
     }
 
-    fn signalling(
+    fn signalling_v1(
         &mut self,
         cx: &mut Context<'_>,
-        plane: Plane,
+        channel: Channel,
         peer: Peer,
         octets: &[u8],
         header: Result<Header, DecodeError>,
         out: &mut Batch<GtpOutput>,
     ) {
         let Peer::Udp(from) = peer else { return };
-        let header = match header {
-            Ok(header) => header,
-            Err(error) => return self.bad_header(cx, plane, from, octets, &error, out),
-        };
-        let payload = header.payload(octets);
-        match (plane, header.message) {
-            // Echo is answered at once and by nobody else (29.060 clause 7.2.2).
+        match header {
+            Ok(header) => {
+                let is_request =
+                    v1c::is_request(header.message) && header.message != message_type::ECHO_REQUEST;
+                let signalling = Signalling::of_v1(channel, from, &header, octets);
+                if is_request && channel == Channel::Control && header.extensions.not_comprehended.is_some() {
+                    self.not_comprehended(cx, peer, &header, &signalling, out);
+                } else {
+                    self.signalling(cx, &signalling, out);
+                }
+            }
+            Err(error) => self.bad_header(cx, channel, from, octets, &error, out),
+        }
+    }
+
+    fn signalling(&mut self, cx: &mut Context<'_>, of: &Signalling<'_>, out: &mut Batch<GtpOutput>) {
+        let Signalling { channel, from, .. } = *of;
+        match (channel, of.kind) {
+            // Echo is answered at once and by nobody else (29.060 clause 7.2.2, 09.60 clause 7.4.2).
             (_, message_type::ECHO_REQUEST) => {
                 let recovery = self.config.restart_counter;
                 let message = EchoResponse { recovery, private_extension: None }.into();
-                self.send(cx, plane, from, Teid(0), header.sequence.unwrap_or(0), &message, out);
+                self.send(cx, channel, from, of.sequence, &message, out);
             }
             (_, message_type::ECHO_RESPONSE)
             | (
-                Plane::Control,
+                Channel::Control | Channel::V0,
                 message_type::CREATE_RESPONSE
                 | message_type::UPDATE_RESPONSE
                 | message_type::DELETE_RESPONSE
                 | message_type::PDU_NOTIFICATION_RESPONSE
                 | message_type::PDU_NOTIFICATION_REJECT_RESPONSE,
-            ) => self.response(cx, plane, from, &header, payload, out),
+            ) => self.response(cx, of, out),
             (
-                Plane::Control,
+                Channel::Control | Channel::V0,
                 message_type::CREATE_REQUEST
                 | message_type::UPDATE_REQUEST
                 | message_type::DELETE_REQUEST
                 | message_type::PDU_NOTIFICATION_REQUEST
                 | message_type::PDU_NOTIFICATION_REJECT_REQUEST,
-            ) => self.peer_request(cx, from, &header, octets, out),
+            ) => self.peer_request(cx, of, None, out),
             // GTPv1 has the Error Indication on the user plane; some send it on the control plane.
-            (_, message_type::ERROR_INDICATION) => self.error_indication(cx, from, payload, out),
-            (_, message_type::VERSION_NOT_SUPPORTED | message_type::SUPPORTED_EXTENSION_HEADERS) => {
+            (_, message_type::ERROR_INDICATION) => self.error_indication(cx, of, out),
+            (_, message_type::VERSION_NOT_SUPPORTED)
+            | (Channel::Control | Channel::User, message_type::SUPPORTED_EXTENSION_HEADERS) => {
                 cx.log(
                     Category::Gtp,
                     Level::Notice,
-                    format_args!("{from} does not support our version or extension headers"),
+                    format_args!(
+                        "{from} does not support version {} or its extension headers",
+                        channel.version()
+                    ),
                 );
             }
             // Unknown or unexpected: discarded without an answer (29.060 clauses 11.1.3 and 11.1.4).
-            (Plane::Control | Plane::User, _) => cx.drop(Drop::GtpUnknownMessage, None),
+            (Channel::Control | Channel::User | Channel::V0, _) => cx.drop(Drop::GtpUnknownMessage, None),
         }
+    }
+
+    /// A request with an extension header that must be known and is not: it is refused for that.
+    fn not_comprehended(
+        &mut self,
+        cx: &mut Context<'_>,
+        peer: Peer,
+        header: &Header,
+        of: &Signalling<'_>,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        self.peer_request(cx, of, Some((peer, header)), out);
     }
 
     /// A header of another version is answered with ours, anything else not at all (29.060 clauses 11.1.1 and 11.1.2).
     fn bad_header(
         &mut self,
         cx: &mut Context<'_>,
-        plane: Plane,
+        channel: Channel,
         from: SocketAddr,
         octets: &[u8],
         error: &DecodeError,
@@ -144,14 +275,14 @@ impl GtpEntity {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
             return;
         }
-        self.send(cx, plane, from, Teid(0), 0, &VersionNotSupported {}.into(), out);
+        self.send(cx, channel, from, 0, &VersionNotSupported {}.into(), out);
     }
 
     /// Are all extension headers known that must be? If not, the sender is told which are (29.060 clause 7.2.4).
     fn comprehends(
         &mut self,
         cx: &mut Context<'_>,
-        plane: Plane,
+        channel: Channel,
         peer: Peer,
         header: &Header,
         out: &mut Batch<GtpOutput>,
@@ -165,25 +296,29 @@ impl GtpEntity {
         {
             let types = extension_type::SUPPORTED.to_vec();
             let message = SupportedExtensionHeaders { types }.into();
-            self.send(cx, plane, from, Teid(0), 0, &message, out);
+            self.send(cx, channel, from, 0, &message, out);
         }
         false
     }
 
+    /// A request of a peer, with its header where that has something that is not comprehended.
     fn peer_request(
         &mut self,
         cx: &mut Context<'_>,
-        from: SocketAddr,
-        header: &Header,
-        octets: &[u8],
+        of: &Signalling<'_>,
+        refused: Option<(Peer, &Header)>,
         out: &mut Batch<GtpOutput>,
     ) {
+        let Signalling { channel, from, .. } = *of;
+        // Whose request this is of version 0 only its header says.
+        let Some(endpoint) = of.endpoint() else { return cx.drop(Drop::GtpMalformed, None) };
         let transaction = Transaction {
             peer: from,
-            plane: Plane::Control,
-            sequence: header.sequence.unwrap_or(0),
-            request: header.message,
-            digest: Responses::digest(octets),
+            channel,
+            tid: of.tid,
+            sequence: of.sequence,
+            request: of.kind,
+            digest: Responses::digest(of.octets),
         };
         let end = self.answers_end(cx.now);
         match self.responses.see(transaction, cx.now, end) {
@@ -193,65 +328,62 @@ impl GtpEntity {
                 cx.drop(Drop::GtpRepeatedRequest, None);
                 let answer = cx.frames.copy_of(answer);
                 let Some(frame) = answer else { return cx.drop(Drop::NoFrame, None) };
-                let (port, peer) = (self.config.control_port, Peer::Udp(from));
+                let (port, peer) = (self.port(channel), Peer::Udp(from));
                 return out.push(GtpOutput::Transmit { port, peer, frame });
             }
         }
         self.wake_for_answers(cx);
-        let payload = header.payload(octets);
-        let parsed = if self.comprehends(cx, Plane::Control, Peer::Udp(from), header, out) {
-            Message::parse(header.message, payload).map_err(|error| {
+        if let Some((peer, header)) = refused {
+            self.comprehends(cx, channel, peer, header, out);
+        }
+        let parsed = match (channel, of.kind, refused) {
+            (_, _, Some(_)) => Err(Cause::UnknownMandatoryExtensionHeader),
+            // No node here sets up contexts that a network asks for, and version 0 says less of them.
+            (
+                Channel::V0,
+                message_type::PDU_NOTIFICATION_REQUEST | message_type::PDU_NOTIFICATION_REJECT_REQUEST,
+                None,
+            ) => Err(Cause::ServiceNotSupported),
+            (_, _, None) => of.parse().map_err(|error| {
                 cx.drop(Drop::GtpMalformed, None);
                 cx.log(Category::Gtp, Level::Info, format_args!("request from {from}: {error}"));
                 cause(&error)
-            })
-        } else {
-            Err(Cause::UnknownMandatoryExtensionHeader)
+            }),
         };
         match parsed {
             Ok(message) => {
                 if let Some(counter) = recovery_of(&message) {
-                    self.recovery(cx, from.ip(), counter, out);
+                    self.recovery(cx, from.ip(), channel.version(), counter, out);
                 }
-                let message = Box::new(message);
-                out.push(GtpOutput::Request { transaction, teid: header.teid, message });
+                out.push(GtpOutput::Request { transaction, endpoint, message: Box::new(message) });
             }
             Err(cause) => {
-                let is_create = header.message == message_type::CREATE_REQUEST;
-                let reply_to = if is_create { v1c::control_teid(payload) } else { None };
-                out.push(GtpOutput::Malformed { transaction, teid: header.teid, reply_to, cause });
+                let reply_to = of.reply_to();
+                out.push(GtpOutput::Malformed { transaction, endpoint, reply_to, cause });
             }
         }
     }
 
-    fn response(
-        &mut self,
-        cx: &mut Context<'_>,
-        plane: Plane,
-        from: SocketAddr,
-        header: &Header,
-        payload: &[u8],
-        out: &mut Batch<GtpOutput>,
-    ) {
-        let asked =
-            header.sequence.and_then(|sequence| self.requests.answered(sequence, from.ip(), header.message));
+    fn response(&mut self, cx: &mut Context<'_>, of: &Signalling<'_>, out: &mut Batch<GtpOutput>) {
+        let (version, peer) = (of.channel.version(), of.from.ip());
+        let asked = self.requests.answered(of.sequence, version, peer, of.kind);
         let Some(Outstanding { asker, .. }) = asked else {
             return cx.drop(Drop::GtpUnexpectedResponse, None);
         };
-        let parsed = Message::parse(header.message, payload);
+        let parsed = of.parse();
         if parsed.is_err() {
             cx.drop(Drop::GtpMalformed, None);
         }
-        // The user plane's counter is not to be evaluated; the GSN's restart is told by its control plane.
-        if let (Plane::Control, Ok(message)) = (plane, &parsed)
+        // The counter of version 1's user plane is not to be evaluated; its control plane tells the GSN's restart.
+        if let (Channel::Control | Channel::V0, Ok(message)) = (of.channel, &parsed)
             && let Some(counter) = recovery_of(message)
         {
-            self.recovery(cx, from.ip(), counter, out);
+            self.recovery(cx, peer, version, counter, out);
         }
         match asker {
             Asker::Node(user) => {
                 let message = parsed.map(Box::new);
-                out.push(GtpOutput::Response { user, peer: from.ip(), message });
+                out.push(GtpOutput::Response { user, peer, version, message });
             }
             Asker::Echo { path, generation, plane } => self.echo_answered(path, generation, plane, out),
         }
@@ -269,8 +401,15 @@ impl GtpEntity {
         }
     }
 
-    fn recovery(&mut self, cx: &mut Context<'_>, peer: IpAddr, counter: u8, out: &mut Batch<GtpOutput>) {
-        match self.paths.recovery(peer, counter) {
+    fn recovery(
+        &mut self,
+        cx: &mut Context<'_>,
+        peer: IpAddr,
+        version: Version,
+        counter: u8,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        match self.paths.recovery(peer, version, counter) {
             Recovery::Nothing => {}
             Recovery::Restarted(path) => {
                 cx.log(Category::Gtp, Level::Notice, format_args!("{peer} has restarted, counter {counter}"));
@@ -279,24 +418,24 @@ impl GtpEntity {
         }
     }
 
-    fn error_indication(
-        &mut self,
-        cx: &mut Context<'_>,
-        from: SocketAddr,
-        payload: &[u8],
-        out: &mut Batch<GtpOutput>,
-    ) {
-        match Message::parse(message_type::ERROR_INDICATION, payload) {
-            Ok(Message::ErrorIndication(indication)) => {
-                // Only a peer that we have tunnels with can miss one of them.
-                match (self.paths.find(indication.address), self.paths.find(from.ip())) {
-                    (Some(path), Some(_)) => {
-                        out.push(GtpOutput::ErrorIndication { path, teid: indication.teid });
-                    }
-                    (None, _) | (_, None) => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
-                }
-            }
-            Ok(_) | Err(_) => cx.drop(Drop::GtpMalformed, None),
+    /// Only a peer that we have tunnels with can miss one of them.
+    fn error_indication(&mut self, cx: &mut Context<'_>, of: &Signalling<'_>, out: &mut Batch<GtpOutput>) {
+        let (version, peer) = (of.channel.version(), of.from.ip());
+        let read = match version {
+            Version::V1 => match of.parse() {
+                Ok(Message::ErrorIndication(it)) => Some((it.address, Endpoint::Teid(it.teid))),
+                Ok(_) | Err(_) => None,
+            },
+            // The header says which tunnel it was.
+            Version::V0 => v0::Message::parse(of.kind, of.payload)
+                .ok()
+                .and_then(|_| of.endpoint())
+                .map(|endpoint| (peer, endpoint)),
+        };
+        let Some((address, endpoint)) = read else { return cx.drop(Drop::GtpMalformed, None) };
+        match (self.paths.find(address, version), self.paths.find(peer, version)) {
+            (Some(path), Some(_)) => out.push(GtpOutput::ErrorIndication { peer, path, endpoint }),
+            (None, _) | (_, None) => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Reliable delivery of signalling (29.060 clause 7.6): our requests until they are answered, and the answers that we
 //! gave until the asker has surely heard them.
 
-use super::path::Plane;
+use super::path::{Channel, Plane};
+use super::tunnel::{Endpoint, Version};
 use crate::time::Instant;
 use core::hash::BuildHasher;
 use core::net::{IpAddr, SocketAddr};
 use foldhash::fast::FixedState;
+use gannet_wire::id::{Teid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -24,7 +26,7 @@ pub(super) enum Asker {
 pub(super) struct Outstanding {
     pub asker: Asker,
     pub peer: SocketAddr,
-    pub plane: Plane,
+    pub channel: Channel,
     /// The message type of the response.
     pub expects: u8,
     pub octets: Vec<u8>,
@@ -76,15 +78,20 @@ impl Requests {
         self.generation
     }
 
-    /// Takes the request that a response from `peer` answers: same number, same address, the right type
-    /// (29.060 clause 7.6).
-    pub fn answered(&mut self, sequence: u16, peer: IpAddr, message: u8) -> Option<Outstanding> {
-        match self.by_sequence.entry(sequence) {
-            Entry::Occupied(entry) if entry.get().peer.ip() == peer && entry.get().expects == message => {
-                Some(entry.remove())
-            }
-            Entry::Occupied(_) | Entry::Vacant(_) => None,
-        }
+    /// Takes the request that a response from `peer` answers: same number, version and address, the right type
+    /// (29.060 clause 7.6, 09.60 clause 7.6).
+    pub fn answered(
+        &mut self,
+        sequence: u16,
+        version: Version,
+        peer: IpAddr,
+        message: u8,
+    ) -> Option<Outstanding> {
+        let Entry::Occupied(entry) = self.by_sequence.entry(sequence) else { return None };
+        let request = entry.get();
+        let fits =
+            request.channel.version() == version && request.peer.ip() == peer && request.expects == message;
+        fits.then(|| entry.remove())
     }
 
     /// The request that a wake-up concerns.
@@ -114,13 +121,28 @@ pub struct Transaction {
     /// Who asked; the response goes there (29.060 clause 10.1.2).
     pub peer: SocketAddr,
     /// Through which of our ports.
-    pub plane: Plane,
+    pub channel: Channel,
+    /// The tunnel that the request names, of version 0: so does the response.
+    pub tid: Option<Tid>,
     /// His sequence number.
     pub sequence: u16,
     /// The message type of the request.
     pub request: u8,
     /// Of the request's octets: a repetition is the same octets, a new request under an old number is not.
     pub(super) digest: u64,
+}
+
+impl Transaction {
+    /// The version that the peer speaks.
+    #[must_use]
+    pub const fn version(&self) -> Version {
+        self.channel.version()
+    }
+
+    /// Where the response goes: the peer's endpoint `teid`, or of version 0 his flow label, in the request's tunnel.
+    pub(super) fn answered_to(&self, teid: Teid) -> Endpoint {
+        self.tid.map_or(Endpoint::Teid(teid), |tid| Endpoint::of_peer(self.version(), tid, teid))
+    }
 }
 
 /// Whether a request was seen before.
@@ -217,7 +239,7 @@ mod tests {
         Outstanding {
             asker: Asker::Node(7),
             peer: PEER,
-            plane: Plane::Control,
+            channel: Channel::Control,
             expects: 17,
             octets: Vec::new(),
             attempts_left: 2,
@@ -233,13 +255,14 @@ mod tests {
         assert_eq!(requests.sequence(0), Some(0));
         requests.insert(0, outstanding());
         assert_eq!(requests.sequence(0), None);
-        assert!(requests.answered(0xffff, OTHER, 17).is_none());
-        assert!(requests.answered(0xffff, PEER.ip(), 19).is_none());
-        assert!(requests.answered(1, PEER.ip(), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, OTHER, 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 19).is_none());
+        assert!(requests.answered(1, Version::V1, PEER.ip(), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V0, PEER.ip(), 17).is_none());
         assert!(requests.woken(0xffff, generation.wrapping_add(9)).is_none());
         assert!(requests.woken(0xffff, generation).is_some());
-        assert!(requests.answered(0xffff, PEER.ip(), 17).is_some());
-        assert!(requests.answered(0xffff, PEER.ip(), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 17).is_some());
+        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 17).is_none());
         assert!(!requests.cancel(0, 8));
         assert!(requests.cancel(0, 7));
         assert_eq!(requests.len(), 0);
@@ -249,7 +272,8 @@ mod tests {
     fn answers_are_kept_for_a_while_and_the_oldest_gives_way() {
         let transaction = |sequence| Transaction {
             peer: PEER,
-            plane: Plane::Control,
+            channel: Channel::Control,
+            tid: None,
             sequence,
             request: 16,
             digest: Responses::digest(b"request"),

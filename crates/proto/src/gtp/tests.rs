@@ -6,12 +6,14 @@ use crate::trace::Quiet;
 use core::net::Ipv4Addr;
 use gannet_wire::gtp::header::{ExtensionHeader, Header, Repr, message_type};
 use gannet_wire::gtp::v1c::{DeleteRequest, DeleteResponse, EchoResponse};
+use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use gannet_wire::id::Nsapi;
 
 const SGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 const CONTROL: Port = Port(1);
 const USER: Port = Port(2);
+const V0: Port = Port(3);
 
 struct Gsn {
     entity: GtpEntity,
@@ -21,7 +23,7 @@ struct Gsn {
 
 impl Gsn {
     fn new(address: IpAddr, change: impl FnOnce(&mut GtpConfig)) -> Self {
-        let mut config = GtpConfig::new(CONTROL, USER, address, 9);
+        let mut config = GtpConfig::new([CONTROL, USER, V0], address, 9);
         change(&mut config);
         let around = Surroundings::new(1, 64, Quiet::default());
         Self { entity: GtpEntity::new(config), around, out: Batch::default() }
@@ -29,11 +31,18 @@ impl Gsn {
 
     fn open(&mut self, peer: IpAddr, recovery: Option<u8>) -> GtpTunnel {
         let ends = ((peer, Teid(0xc)), (peer, Teid(0xd)));
-        self.entity.open(&mut self.around.context(), ends.0, ends.1, recovery).unwrap()
+        self.entity.open(&mut self.around.context(), Version::V1, ends.0, ends.1, recovery).unwrap()
     }
 
     fn ask(&mut self, user: u64, peer: IpAddr, message: &Message) -> Option<u16> {
-        self.entity.request(&mut self.around.context(), user, peer, Teid(5), message, &mut self.out)
+        self.entity.request(
+            &mut self.around.context(),
+            user,
+            peer,
+            Endpoint::Teid(Teid(5)),
+            message,
+            &mut self.out,
+        )
     }
 
     fn receive(&mut self, from: IpAddr, port: Port, octets: &[u8]) -> Option<ReceivedGPdu> {
@@ -43,6 +52,10 @@ impl Gsn {
             let peer = Peer::Udp(SocketAddr::new(from, PORT_CONTROL));
             self.entity.receive_control(&mut cx, peer, &frame, &mut self.out);
             return None;
+        }
+        if port == V0 {
+            let peer = Peer::Udp(SocketAddr::new(from, PORT_V0));
+            return self.entity.receive_v0(&mut cx, peer, frame, &mut self.out);
         }
         let peer = Peer::Udp(SocketAddr::new(from, PORT_USER));
         self.entity.receive_user(&mut cx, peer, frame, &mut self.out)
@@ -88,6 +101,10 @@ impl Gsn {
     }
 }
 
+fn tid() -> Tid {
+    Tid { imsi: "240010123456789".parse().unwrap(), nsapi: Nsapi(5) }
+}
+
 fn delete_request() -> Message {
     DeleteRequest { teardown: None, nsapi: Nsapi(5), pco: None, private_extension: None }.into()
 }
@@ -113,7 +130,8 @@ fn a_request_its_repetition_and_its_response() {
     let request = sgsn.sent().remove(0).1;
     ggsn.receive(SGSN, CONTROL, &request);
     let told = ggsn.told();
-    let [GtpOutput::Request { transaction, teid: Teid(5), message }] = told.as_slice() else {
+    let [GtpOutput::Request { transaction, endpoint: Endpoint::Teid(Teid(5)), message }] = told.as_slice()
+    else {
         panic!("{told:?}")
     };
     assert_eq!(**message, delete_request());
@@ -136,7 +154,9 @@ fn a_request_its_repetition_and_its_response() {
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     let told = sgsn.told();
-    let [GtpOutput::Response { user: 77, peer: GGSN, message: Ok(message) }] = told.as_slice() else {
+    let [GtpOutput::Response { user: 77, peer: GGSN, version: Version::V1, message: Ok(message) }] =
+        told.as_slice()
+    else {
         panic!("{told:?}")
     };
     assert_eq!(**message, delete_response());
@@ -261,19 +281,19 @@ fn t_pdus_through_a_tunnel() {
     for n in 0..3 {
         let frame = sgsn.around.frames.copy_of(b"T-PDU").unwrap();
         tunnel.sequenced = n < 2;
-        sgsn.entity.send_user(&mut sgsn.around.context(), &mut tunnel, frame, &mut sgsn.out);
+        sgsn.entity.send_user(&mut sgsn.around.context(), tid(), &mut tunnel, frame, &mut sgsn.out);
         let (port, octets) = sgsn.sent().remove(0);
         let received = ggsn.receive(SGSN, port, &octets).unwrap();
-        assert_eq!((received.teid, received.sequence), (Teid(0xd), (n < 2).then_some(n)));
+        assert_eq!((received.endpoint, received.sequence), (Endpoint::Teid(Teid(0xd)), (n < 2).then_some(n)));
         assert_eq!(&*received.frame, b"T-PDU");
     }
     // The path is gone, or the frame is too full.
     let mut frame = sgsn.around.frames.copy_of(b"T-PDU").unwrap();
     assert!(frame.push(frame.headroom()).is_some());
-    sgsn.entity.send_user(&mut sgsn.around.context(), &mut tunnel, frame, &mut sgsn.out);
+    sgsn.entity.send_user(&mut sgsn.around.context(), tid(), &mut tunnel, frame, &mut sgsn.out);
     sgsn.entity.close(tunnel);
     let frame = sgsn.around.frames.copy_of(b"T-PDU").unwrap();
-    sgsn.entity.send_user(&mut sgsn.around.context(), &mut tunnel, frame, &mut sgsn.out);
+    sgsn.entity.send_user(&mut sgsn.around.context(), tid(), &mut tunnel, frame, &mut sgsn.out);
     assert!(sgsn.sent().is_empty());
     assert_eq!(sgsn.drops(), [(Drop::GtpNoPath, 1), (Drop::GtpNoHeadroom, 1)]);
     assert_eq!(sgsn.around.frames.free(), sgsn.around.frames.capacity());
@@ -284,7 +304,12 @@ fn error_indications_are_limited_and_believed_from_peers_only() {
     let mut ggsn = Gsn::new(GGSN, |config| config.answers_per_second = 1);
     let from = Peer::Udp(SocketAddr::new(SGSN, 40_000));
     for _ in 0..100 {
-        ggsn.entity.unknown_teid(&mut ggsn.around.context(), from, Teid(9), &mut ggsn.out);
+        ggsn.entity.unknown_endpoint(
+            &mut ggsn.around.context(),
+            from,
+            Endpoint::Teid(Teid(9)),
+            &mut ggsn.out,
+        );
     }
     let sent = ggsn.sent();
     assert_eq!(sent.len(), 10);
@@ -299,7 +324,13 @@ fn error_indications_are_limited_and_believed_from_peers_only() {
     sgsn.open(GGSN, None);
     sgsn.receive(GGSN, USER, indication);
     let told = sgsn.told();
-    assert!(matches!(told.as_slice(), [GtpOutput::ErrorIndication { path: 0, teid: Teid(9) }]), "{told:?}");
+    assert!(
+        matches!(
+            told.as_slice(),
+            [GtpOutput::ErrorIndication { path: 0, endpoint: Endpoint::Teid(Teid(9)), .. }]
+        ),
+        "{told:?}"
+    );
     sgsn.receive(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 9)), USER, indication);
     assert_eq!(sgsn.drops(), [(Drop::GtpUnexpectedErrorIndication, 2)]);
 }
@@ -330,8 +361,14 @@ fn a_malformed_request_is_the_nodes_to_refuse() {
     octets.extend(payload);
     ggsn.receive(SGSN, CONTROL, &octets);
     let told = ggsn.told();
-    let [GtpOutput::Malformed { transaction, teid: Teid(0), reply_to: Some(Teid(2)), cause }] =
-        told.as_slice()
+    let [
+        GtpOutput::Malformed {
+            transaction,
+            endpoint: Endpoint::Teid(Teid(0)),
+            reply_to: Some(Teid(2)),
+            cause,
+        },
+    ] = told.as_slice()
     else {
         panic!("{told:?}")
     };
@@ -405,7 +442,7 @@ fn a_full_table_of_paths() {
     ggsn.open(SGSN, None);
     let other = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 3));
     let mut cx = ggsn.around.context();
-    assert!(ggsn.entity.open(&mut cx, (SGSN, Teid(1)), (other, Teid(1)), None).is_none());
+    assert!(ggsn.entity.open(&mut cx, Version::V1, (SGSN, Teid(1)), (other, Teid(1)), None).is_none());
     assert_eq!(ggsn.entity.paths().get(0).unwrap().control.tunnels, 1);
     assert_eq!(ggsn.drops(), [(Drop::GtpPathTableFull, 1)]);
 }

@@ -105,6 +105,18 @@ impl LlcContext {
         self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
     }
 
+    /// LLGMM-ASSIGN.request of another algorithm and key, with the TLLIs as they are, of which there may be none yet (04.64
+    /// clause 7.2.1.1).
+    pub const fn set_ciphering(&mut self, ciphering: Ciphering) {
+        self.ciphering = ciphering;
+    }
+
+    /// The algorithm and the key in force.
+    #[must_use]
+    pub const fn ciphering(&self) -> Ciphering {
+        self.ciphering
+    }
+
     /// The TLLI to send with; `None` in the state "TLLI Unassigned".
     #[must_use]
     pub fn tlli(&self) -> Option<Tlli> {

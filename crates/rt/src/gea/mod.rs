@@ -21,9 +21,6 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod tables;
 
-#[cfg(test)]
-mod tests;
-
 /// The fastest that this processor can do.
 #[must_use]
 pub fn best() -> &'static dyn BatchCipher {

@@ -63,7 +63,7 @@ pub fn config(seed: u64) -> WorldConfig {
         mobiles_max: 64,
         cells_max: 4,
         gtp_address: SGSN_GN,
-        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN }],
+        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         ..SgsnConfig::default()
     };
     let apn = ApnConfig {

@@ -29,7 +29,7 @@ fn stranger(port: u16) -> Peer {
 const SILENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 99));
 
 fn with_a_silent_ggsn(config: &mut WorldConfig) {
-    config.sgsn.ggsns.push(GgsnPeer { number: 1, address: SILENT });
+    config.sgsn.ggsns.push(GgsnPeer { number: 1, address: SILENT, version: gannet_proto::gtp::Version::V1 });
     config.sgsn.apns =
         vec![ApnRoute { apn: "silent".to_owned(), ggsn: 1 }, ApnRoute { apn: "*".to_owned(), ggsn: 0 }];
 }

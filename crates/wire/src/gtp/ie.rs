@@ -25,9 +25,20 @@ macro_rules! elements {
         pub const fn tv_len(kind: u8) -> Option<usize> {
             match kind { $($name => elements!(@len $format),)* _ => None }
         }
+
+        /// The elements of this version of GTP.
+        pub const TABLE: $crate::gtp::ie::Table = $crate::gtp::ie::Table { name, tv_len };
     };
     (@len TLV) => { None };
     (@len $len:literal) => { Some($len) };
+}
+pub(in crate::gtp) use elements;
+
+/// What a version of GTP says of its elements.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    pub(in crate::gtp) name: fn(u8) -> &'static str,
+    pub(in crate::gtp) tv_len: fn(u8) -> Option<usize>,
 }
 
 elements! {
@@ -109,30 +120,41 @@ pub struct Element<'a> {
 }
 
 /// The elements of one message, in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elements<'a>(Vec<Element<'a>>);
+#[derive(Debug, Clone)]
+pub struct Elements<'a> {
+    list: Vec<Element<'a>>,
+    table: Table,
+}
 
 impl<'a> Elements<'a> {
-    /// Takes the payload of a signalling message apart.
+    /// Takes the payload of a signalling message of version 1 apart.
+    ///
+    /// # Errors
+    /// Those of [`Elements::parse_by`].
+    pub fn parse(payload: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::parse_by(TABLE, payload)
+    }
+
+    /// Takes the payload of a signalling message apart, by the table of its version.
     ///
     /// # Errors
     /// `Truncated` where an element reaches beyond the message, or where nobody knows how far an unknown TV element
     /// reaches; `OutOfSequence` where the types do not ascend.
-    pub fn parse(payload: &'a [u8]) -> Result<Self, DecodeError> {
+    pub fn parse_by(table: Table, payload: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(payload);
         let mut list = Vec::new();
         let mut last = 0;
         while !r.is_empty() {
             let offset = r.offset();
             let kind = r.u8("Type")?;
-            let name = name(kind);
+            let name = (table.name)(kind);
             if kind < last {
                 return Err(DecodeError::new(name, offset, DecodeErrorKind::OutOfSequence));
             }
             last = kind;
-            let len = match (kind, tv_len(kind)) {
+            let len = match (kind, (table.tv_len)(kind)) {
                 (_, Some(len)) => len,
-                // The one TLV element with a length of one octet (29.060 clause 7.7.40).
+                // The one TLV element with a length of one octet (29.060 clause 7.7.40), which version 0 does not have.
                 (EXTENSION_HEADER_TYPES, None) => usize::from(r.u8(name)?),
                 (128.., None) => usize::from(r.u16(name)?),
                 (..128, None) => {
@@ -142,13 +164,13 @@ impl<'a> Elements<'a> {
             };
             list.push(Element { kind, value: r.take(len, name)?, offset });
         }
-        Ok(Self(list))
+        Ok(Self { list, table })
     }
 
     /// The element of a type, where the message has the type `nth + 1` times.
     #[must_use]
     pub fn find(&self, kind: u8, nth: usize) -> Option<&Element<'a>> {
-        self.0.iter().filter(|element| element.kind == kind).nth(nth)
+        self.list.iter().filter(|element| element.kind == kind).nth(nth)
     }
 
     /// A mandatory element.
@@ -156,8 +178,9 @@ impl<'a> Elements<'a> {
     /// # Errors
     /// `Missing`, or what is wrong with its value.
     pub fn mandatory<T: Value>(&self, kind: u8, nth: usize) -> Result<T, DecodeError> {
-        let element = self.find(kind, nth).ok_or(DecodeError::missing(name(kind)))?;
-        T::decode(element.value).map_err(|error| DecodeError::new(name(kind), element.offset, error))
+        let name = (self.table.name)(kind);
+        let element = self.find(kind, nth).ok_or(DecodeError::missing(name))?;
+        T::decode(element.value).map_err(|error| DecodeError::new(name, element.offset, error))
     }
 
     /// An optional or conditional element; `None` where it is absent or cannot be read. What a second one means
@@ -172,12 +195,17 @@ impl<'a> Elements<'a> {
     }
 }
 
-/// Appends one element.
+/// Appends one element of version 1.
 pub fn emit<T: Value>(kind: u8, value: &T, out: &mut Vec<u8>) {
+    emit_by(TABLE, kind, value, out);
+}
+
+/// Appends one element, by the table of its version.
+pub fn emit_by<T: Value>(table: Table, kind: u8, value: &T, out: &mut Vec<u8>) {
     out.push(kind);
     let start = out.len();
     value.encode(out);
-    if tv_len(kind).is_some() {
+    if (table.tv_len)(kind).is_some() {
         return;
     }
     let len = out.len() - start;

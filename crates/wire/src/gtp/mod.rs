@@ -1,4 +1,4 @@
-//! GPRS tunnelling protocol between GSNs: GTPv1 of 29.060.
+//! GPRS tunnelling protocol between GSNs: GTPv1 of 29.060, and GTPv0 of 09.60.
 //!
 //! * [`header`]: the header that control and user plane share, with its extension headers.
 //! * [`v1u`]: the G-PDU, the hot path.
@@ -6,13 +6,14 @@
 //! * [`ie`]: the types of the information elements, their formats, and how a message's elements are taken apart.
 //! * [`value`]: what stands in an element.
 //! * [`pco`]: the protocol configuration options, which the mobile and the GGSN exchange through all of it.
-//!
-//! GTPv0 of 09.60 has another header and other element types; it gets modules beside these (`v0`).
+//! * [`v0`]: header, elements and messages of GTPv0, which shares formats of elements with GTPv1.
 
 pub mod cause;
 pub mod header;
 pub mod ie;
+mod messages;
 pub mod pco;
+pub mod v0;
 pub mod v1c;
 pub mod v1u;
 pub mod value;

@@ -3,7 +3,7 @@
 use crate::error::DecodeErrorKind;
 use crate::gtp::cause::Cause;
 use crate::gtp::ie::Value;
-use crate::id::{Imei, Imsi, Nsapi, PTmsi, Plmn, Rai, Teid, Tlli};
+use crate::id::{FlowLabel, Imei, Imsi, Nsapi, PTmsi, Plmn, Rai, Teid, Tlli};
 use crate::l3::Element;
 use crate::l3::ie::{Apn, Octets, QosProfile};
 use core::fmt;
@@ -38,6 +38,7 @@ fixed! {
     // One bit behind seven spare ones (29.060 clauses 7.7.6 and 7.7.16).
     bool: |o: [u8; 1]| Ok(o[0] & 1 == 1), |v| [0xfe | u8::from(*v)];
     Teid: |o: [u8; 4]| Ok(Self(u32::from_be_bytes(o))), |v| v.0.to_be_bytes();
+    FlowLabel: |o: [u8; 2]| Ok(Self(u16::from_be_bytes(o))), |v| v.0.to_be_bytes();
     Tlli: |o: [u8; 4]| Ok(Self(u32::from_be_bytes(o))), |v| v.0.to_be_bytes();
     PTmsi: |o: [u8; 4]| Ok(Self(u32::from_be_bytes(o))), |v| v.0.to_be_bytes();
     Nsapi: |o: [u8; 1]| Ok(Self(o[0] & 0xf)), |v| [v.0 & 0xf];
@@ -216,6 +217,32 @@ impl Value for Qos {
     }
 }
 
+/// Quality of service of version 0: the three octets of R97 (09.60 clause 7.9.6, 04.08 clause 10.5.6.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QosR97(pub [u8; 3]);
+
+fixed! {
+    QosR97: |o: [u8; 3]| Ok(Self(o)), |v| v.0;
+}
+
+impl QosR97 {
+    /// What version 0 can say of a profile: its first three octets.
+    #[must_use]
+    pub fn of(qos: &Qos) -> Self {
+        Self(qos.value.as_slice().first_chunk().copied().unwrap_or_default())
+    }
+
+    /// As version 1 has it, with the precedence class for the allocation/retention priority
+    /// (23.107 clause 9.1.2.2).
+    #[must_use]
+    pub fn to_qos(self) -> Qos {
+        let value = Octets::from_start(&self.0);
+        let mut qos = Qos { allocation_retention: 0, value };
+        qos.allocation_retention = qos.profile().precedence.0;
+        qos
+    }
+}
+
 /// PDP type and address of the mobile (29.060 clause 7.7.27).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndUserAddress {
@@ -358,6 +385,15 @@ impl Value for PrivateExtension {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quality_of_service_of_r97() {
+        // Delay class 4, reliability 3; peak 2, precedence 2; best effort. Then attributes of R99, which go.
+        let value = Octets::from_start(&[0x23, 0x22, 0x1f, 0x73, 0x96]);
+        let r97 = QosR97::of(&Qos { allocation_retention: 1, value });
+        assert_eq!(r97, QosR97([0x23, 0x22, 0x1f]));
+        assert_eq!(r97.to_qos(), Qos { allocation_retention: 2, value: Octets::from_start(&r97.0) });
+    }
 
     fn there_and_back<T: Value + PartialEq + fmt::Debug>(octets: &[u8]) -> T {
         let value = T::decode(octets).unwrap();

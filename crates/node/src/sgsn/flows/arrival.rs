@@ -12,7 +12,7 @@ use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::{Batch, Context, Input};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
-use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
 use gannet_wire::gtp;
@@ -100,7 +100,7 @@ impl Sgsn {
         teid: Teid,
         frame: Frame,
     ) -> Result<(), Frame> {
-        let Some(ContextRef { mobile: slot, nsapi: _ }) = self.contexts.find(teid) else { return Err(frame) };
+        let Some(ContextRef { mobile: slot, .. }) = self.contexts.find(teid) else { return Err(frame) };
         let Some(flows) = &mut self.flows else { return Err(frame) };
         let flow = flow_of(teid);
         let Some(view) = flows.queues.view(flow) else { return Err(frame) };
@@ -128,7 +128,7 @@ impl Sgsn {
             flows.held += 1;
         }
         if enqueued.crossed_high {
-            self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+            self.classify(RuleChange::Block(self.driver_key(teid), Block::QueueFull));
         }
         for gone in &dropped {
             self.gave_way(cx, flow, gone);
@@ -156,7 +156,7 @@ impl Sgsn {
             flows.held -= 1;
         }
         if gone.crossed_low {
-            self.classify(RuleChange::Unblock(Key::Teid(teid), Block::QueueFull));
+            self.classify(RuleChange::Unblock(self.driver_key(teid), Block::QueueFull));
         }
     }
 }

@@ -5,7 +5,7 @@
 //! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
 //! what is in the mobile's bucket to send meanwhile.
 
-use super::{Flows, flow_of};
+use super::{Flows, flow_of, key_of};
 use crate::sgsn::mobile::{Bearer, Mobile};
 use crate::sgsn::{Sgsn, owner};
 use crate::slots::Slot;
@@ -15,7 +15,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
-use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
 
@@ -31,6 +31,8 @@ const NOTED: u8 = 1 << 3;
 const DROPPED_REAL_TIME: u8 = 1 << 4;
 /// The driver drops best effort of the mobile.
 const DROPPED_BEST_EFFORT: u8 = 1 << 5;
+/// The driver holds best effort of the mobile to its leak rate.
+pub(super) const LEAKING: u8 = 1 << 6;
 
 /// Mobiles of which is told at once.
 const AT_ONCE: usize = 8;
@@ -96,7 +98,8 @@ impl Sgsn {
 
     /// Does what flow control has told since it was asked last. To be called after everything that fills or empties its
     /// queues, and before the next N-PDU goes into them.
-    pub(in crate::sgsn) fn follow_feedback(&mut self, prefetch: Prefetch) {
+    pub(in crate::sgsn) fn follow_feedback(&mut self, now: Instant, prefetch: Prefetch) {
+        self.review_leaks(now);
         while let Some(first) = self.gb.flow.take_feedback() {
             // Many mobiles may go on at the same instant: what is known of some is asked for before the first is looked at.
             let mut some = [None; AT_ONCE];
@@ -109,7 +112,7 @@ impl Sgsn {
             self.expect_flows(&some, prefetch);
             for Feedback { whose, blocked } in some.into_iter().flatten() {
                 match whose {
-                    Whose::Ms(index, class) => self.mobile_full(index, class, blocked),
+                    Whose::Ms(index, class) => self.mobile_full(now, index, class, blocked),
                     Whose::Cell(cell, class) => self.cell_full(cell, class, blocked),
                     Whose::Node => {
                         if let Some(flows) = &mut self.flows {
@@ -135,13 +138,16 @@ impl Sgsn {
     }
 
     /// Flow control has told that the output queue of a mobile is full, or no longer.
-    fn mobile_full(&mut self, index: u32, class: Class, full: bool) {
+    fn mobile_full(&mut self, now: Instant, index: u32, class: Class, full: bool) {
         let Some(slot) = self.mobiles.at(index) else { return };
         if let Some(flows) = &mut self.flows {
             flows.set_mark(slot, full_mark(class), full);
         }
         self.set_all_blocked(slot);
         self.drop_at_driver(slot, class, full);
+        if full && class == Class::BestEffort {
+            self.hold_to_leak_rate(now, slot);
+        }
     }
 
     /// Where time is short a driver drops what comes for a mobile whose output queue is full.
@@ -153,7 +159,8 @@ impl Sgsn {
         }
         flows.set_mark(slot, dropped_mark(class), on);
         for (_, bearer) in mobile.bearers().filter(|(_, bearer)| bearer.class == class) {
-            let (key, why) = (Key::Teid(bearer.teid), Block::FlowControl);
+            let key = key_of(&self.contexts, bearer.teid, mobile.imsi());
+            let why = Block::FlowControl;
             let change = if on { RuleChange::Block(key, why) } else { RuleChange::Unblock(key, why) };
             self.out.push(Output::Classify(change));
         }
@@ -244,7 +251,8 @@ impl Sgsn {
             flows.held -= gone;
             left += flows.queues.backlog(flow).pdus;
             if crossed_low {
-                let change = RuleChange::Unblock(Key::Teid(bearer.teid), Block::QueueFull);
+                let key = key_of(&self.contexts, bearer.teid, whose);
+                let change = RuleChange::Unblock(key, Block::QueueFull);
                 self.out.push(Output::Classify(change));
             }
         }

@@ -7,30 +7,33 @@
 //! | `arrival` | an N-PDU goes into its queue |
 //! | `service` | the scheduler's batch goes into the protocol stack |
 //! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
+//! | `leaking` | flows that a driver without time holds to their leak rate |
 //!
 //! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time and
 //! of best effort of one radio cell are in two cells of the queues, since flow control tells of each class by itself.
 
 mod arrival;
 mod blocking;
+mod leaking;
 mod service;
 
 pub(super) use arrival::Expected;
 
-use super::contexts::ContextRef;
+use super::contexts::{ContextRef, Contexts};
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::TeidParts;
+use gannet_proto::gtp::{TeidParts, Version};
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
-use gannet_wire::id::{Imsi, Nsapi, Teid};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use leaking::Leaking;
 use std::collections::VecDeque;
 
 pub use service::Pace;
@@ -103,6 +106,8 @@ pub struct Flows {
     short_of_time: bool,
     /// Mobiles of which something is held, and when to look for what is too old.
     expiries: VecDeque<(Instant, Slot)>,
+    /// Mobiles that the driver holds to their leak rates.
+    leaking: Leaking,
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
@@ -137,6 +142,7 @@ impl Flows {
             driver_full: false,
             short_of_time: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
+            leaking: Leaking::new(config.mobiles_max),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
             hurry_until: Instant::ZERO,
@@ -242,7 +248,21 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
     }
 }
 
+/// How a driver knows the G-PDUs of a context of this subscriber: by our TEID, or in version 0 by the TID.
+fn key_of(contexts: &Contexts, teid: Teid, whose: Option<Imsi>) -> Key {
+    match (contexts.find(teid), whose) {
+        (Some(ContextRef { nsapi, version: Version::V0, .. }), Some(imsi)) => Key::Tid(Tid { imsi, nsapi }),
+        (_, _) => Key::Teid(teid),
+    }
+}
+
 impl Sgsn {
+    /// The same for whoever has it.
+    fn driver_key(&self, teid: Teid) -> Key {
+        let whose = self.contexts.find(teid).and_then(|context| self.imsi_of(context.mobile));
+        key_of(&self.contexts, teid, whose)
+    }
+
     pub(super) fn classify(&mut self, change: RuleChange) {
         self.out.push(Output::Classify(change));
     }
@@ -254,28 +274,40 @@ impl Sgsn {
         if bearer.tunnel.is_none() {
             return;
         }
-        let teid = bearer.teid;
         let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
         let bvc = mobile.bvc();
         let cell = flows.cell_of(self.gb.bvcs.find(bvc.nsei, bvc.bvci), treatment.class);
-        flows.queues.configure(flow_of(teid), &flow_config(&treatment, cell, self.config.queue.buffer));
+        let config = flow_config(&treatment, cell, self.config.queue.buffer);
+        flows.queues.configure(flow_of(bearer.teid), &config);
+        self.set_blocked(slot, nsapi);
+        self.install_rule(slot, nsapi);
+        self.uplink_changed(slot);
+    }
+
+    /// Tells the driver all that it has to know of an active context.
+    fn install_rule(&mut self, slot: Slot, nsapi: Nsapi) {
+        let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return };
+        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
+        let teid = bearer.teid;
+        let key = key_of(&self.contexts, teid, mobile.imsi());
+        let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
         let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
         let dropped = flows.is_dropped(slot, treatment.class);
-        self.set_blocked(slot, nsapi);
+        let bought = self.config.policing.map(|policing| treatment.policer(policing.burst));
+        let leak = self.leak_policer(slot, treatment.class);
         self.classify(RuleChange::Install(Rule {
-            key: Key::Teid(teid),
+            key,
             name: teid.0,
             class: treatment.class,
             precedence: treatment.precedence,
-            policer: self.config.policing.map(|policing| treatment.policer(policing.burst)),
+            policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
         }));
         if above {
-            self.classify(RuleChange::Block(Key::Teid(teid), Block::QueueFull));
+            self.classify(RuleChange::Block(key, Block::QueueFull));
         }
         if dropped {
-            self.classify(RuleChange::Block(Key::Teid(teid), Block::FlowControl));
+            self.classify(RuleChange::Block(key, Block::FlowControl));
         }
-        self.uplink_changed(slot);
     }
 
     /// A context has no tunnel any more: what waits for it goes nowhere, and its rule goes.
@@ -292,7 +324,7 @@ impl Sgsn {
         if flows.mark(slot) & blocking::UNREACHABLE != 0 {
             flows.held -= gone;
         }
-        self.classify(RuleChange::Remove(Key::Teid(teid)));
+        self.classify(RuleChange::Remove(key_of(&self.contexts, teid, whose)));
         self.uplink_changed(slot);
     }
 

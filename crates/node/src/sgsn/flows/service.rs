@@ -8,7 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
 use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::classifier::{Block, Key, RuleChange};
+use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::{Coming, Cost, Served};
 use gannet_proto::time::Instant;
 
@@ -104,7 +104,7 @@ impl Sgsn {
             let Some(served) = flows.queues.dequeue(cx.now) else { break };
             expected_ns += u64::from(flows.pace.cost.of(served.octets));
             self.serve(cx, served);
-            self.follow_feedback(cx.prefetch);
+            self.follow_feedback(cx.now, cx.prefetch);
         }
         self.send_some(cx);
         let more = self.has_flow_work();
@@ -114,9 +114,11 @@ impl Sgsn {
     }
 
     fn serve(&mut self, cx: &mut Context<'_>, served: Served<Frame>) {
-        let Some((teid, ContextRef { mobile, nsapi })) = self.context_of_flow(served.flow) else { return };
+        let Some((teid, ContextRef { mobile, nsapi, .. })) = self.context_of_flow(served.flow) else {
+            return;
+        };
         if served.crossed_low {
-            self.classify(RuleChange::Unblock(Key::Teid(teid), Block::QueueFull));
+            self.classify(RuleChange::Unblock(self.driver_key(teid), Block::QueueFull));
         }
         if served.since + self.config.held_lifetime < cx.now {
             cx.drop(Drop::HeldTooLong, self.imsi_of(mobile));

@@ -263,7 +263,8 @@ impl Sgsn {
         let until = cx.now + self.config.held_lifetime;
         self.gb.changes.silence(slot, Silence::ContactLost(until));
         self.follow_changes(cx, slot);
-        let waiting = self.gb.flow.ms_view(cx.now, slot.index).is_some_and(|view| view.total_queued().pdus > 0);
+        let waiting =
+            self.gb.flow.ms_view(cx.now, slot.index).is_some_and(|view| view.total_queued().pdus > 0);
         if waiting || self.held.count(slot) > 0 || self.has_queued(slot) {
             self.gmm(cx, slot, GmmEvent::DownlinkData);
         }

@@ -149,7 +149,7 @@ impl Sgsn {
                 }
             }
         }
-        self.follow_feedback(cx.prefetch);
+        self.follow_feedback(cx.now, cx.prefetch);
     }
 
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.

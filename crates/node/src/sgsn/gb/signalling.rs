@@ -91,6 +91,7 @@ impl Sgsn {
         };
         if self.gb.flow.set_ms(cx, cell, slot.index, Bucket::from(flow), flow.bucket_full_ratio) {
             self.send_bssgp(cx, bvc, &Message::FlowControlMsAck { tlli: flow.tlli, tag: flow.tag });
+            self.leak_rate_changed(slot);
         }
     }
 

@@ -6,7 +6,7 @@ mod tunnels;
 mod updates;
 
 pub use requests::Requests;
-pub use selection::AccessPoints;
+pub use selection::{AccessPoints, subscribed};
 pub use updates::Updates;
 
 use super::contexts::ContextRef;
@@ -17,6 +17,7 @@ use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
+use gannet_proto::gtp::Version;
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
@@ -27,6 +28,7 @@ use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::ie::{PdpContextStatus, QosProfile, SmCause};
 use gannet_wire::l3::sm::SmMessage;
+use selection::OfSubscriber;
 
 impl Sgsn {
     /// Gives an event to a mobile's SM and does what follows.
@@ -41,8 +43,10 @@ impl Sgsn {
             self.access_points.forget_all_but(&in_use.collect());
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut self.access_points, whose };
-        mobile.sm.handle(cx, &mut network, event, &mut actions);
+        let (sm, data) = mobile.sessions();
+        let mut selection = OfSubscriber { points: &mut self.access_points, data };
+        let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut selection, whose };
+        sm.handle(cx, &mut network, event, &mut actions);
         while let Some(action) = actions.pop() {
             self.sm_action(cx, slot, action);
         }
@@ -189,7 +193,8 @@ impl Sgsn {
         if let Some(bearer) = mobile.bearer(nsapi) {
             return Some(bearer.teid);
         }
-        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi }) else {
+        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
+        else {
             cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
             return None;
         };

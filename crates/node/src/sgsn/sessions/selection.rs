@@ -1,13 +1,14 @@
 //! What a mobile gets for its activation request: which access point, which GGSN, which quality of service.
 //!
-//! Until there are subscriptions, everybody may use every access point that is routed, and is granted the quality of
-//! service that it asks for, within the ceilings of the configuration.
+//! Whom no HLR speaks for may use every access point that is routed, and is granted the quality of service that it asks for,
+//! within the ceilings of the configuration. Of others the subscription has a say (03.60 annex A [23.060]).
 
-use crate::sgsn::config::SgsnConfig;
-use crate::sgsn::quality::Ceilings;
-use core::net::IpAddr;
+use crate::sgsn::config::{GgsnPeer, SgsnConfig};
+use crate::sgsn::quality::{Ceilings, within_subscription};
+use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
-use gannet_wire::l3::ie::{Apn, SmCause};
+use gannet_wire::gsup::{PdpInfo, SubscribedApn};
+use gannet_wire::l3::ie::{Apn, PdpAddress, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
 
@@ -18,11 +19,11 @@ const APNS_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct AccessPoints {
     /// (network identifier or `*`, GGSN).
-    routes: Vec<(String, IpAddr)>,
-    default: Option<IpAddr>,
+    routes: Vec<(String, GgsnPeer)>,
+    default: Option<GgsnPeer>,
     ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
-    names: Vec<Option<(Apn, IpAddr)>>,
+    names: Vec<Option<(Apn, GgsnPeer)>>,
 }
 
 impl AccessPoints {
@@ -39,10 +40,10 @@ impl AccessPoints {
     pub fn reroute(&mut self, config: &SgsnConfig) {
         let routes = config.apns.iter().filter_map(|route| {
             let ggsn = config.ggsns.get(route.ggsn)?;
-            Some((route.apn.to_ascii_lowercase(), ggsn.address))
+            Some((route.apn.to_ascii_lowercase(), *ggsn))
         });
         // Where no APN is routed, all go to the first GGSN.
-        self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).map(|ggsn| ggsn.address);
+        self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).copied();
         self.routes = routes.collect();
         self.ceilings = config.ceilings;
         let mut names = core::mem::take(&mut self.names);
@@ -52,7 +53,7 @@ impl AccessPoints {
         self.names = names;
     }
 
-    fn ggsn_of(&self, apn: &str) -> Option<IpAddr> {
+    fn ggsn_of(&self, apn: &str) -> Option<GgsnPeer> {
         let exact = self.routes.iter().find(|(name, _)| name.eq_ignore_ascii_case(apn));
         let wildcard = || self.routes.iter().find(|(name, _)| name == "*");
         exact.or_else(wildcard).map(|(_, ggsn)| *ggsn).or(self.default)
@@ -83,7 +84,7 @@ impl AccessPoints {
 
     /// An APN and its GGSN by number.
     #[must_use]
-    pub fn get(&self, number: u16) -> Option<&(Apn, IpAddr)> {
+    pub fn get(&self, number: u16) -> Option<&(Apn, GgsnPeer)> {
         self.names.get(usize::from(number))?.as_ref()
     }
 
@@ -116,13 +117,82 @@ impl Selection for AccessPoints {
     }
 }
 
+/// The piece of a subscription that has this access point: by its name, else by the wildcard. Without a name the first one.
+pub fn subscribed<'a>(data: &'a SubscriberData, apn: Option<&Apn>) -> Option<&'a PdpInfo> {
+    let infos = data.pdp_infos();
+    let named = |info: &&PdpInfo| match (&info.apn, apn) {
+        (Some(SubscribedApn::Name(name)), Some(apn)) => name.as_str().eq_ignore_ascii_case(apn.as_str()),
+        (Some(SubscribedApn::Name(_)), None) => true,
+        (Some(SubscribedApn::Any) | None, _) => false,
+    };
+    let any = |info: &&PdpInfo| matches!(info.apn, Some(SubscribedApn::Any) | None);
+    infos.iter().find(named).or_else(|| infos.iter().find(any))
+}
+
+/// The access points as one subscriber may use them.
+pub struct OfSubscriber<'a> {
+    /// All of them.
+    pub points: &'a mut AccessPoints,
+    /// Its subscription, where an HLR has said one.
+    pub data: Option<&'a SubscriberData>,
+}
+
+impl Selection for OfSubscriber<'_> {
+    fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let Some(data) = self.data else { return self.points.select(request) };
+        let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
+        let by_name = match &info.apn {
+            Some(SubscribedApn::Name(name)) => Some(name.clone()),
+            Some(SubscribedApn::Any) | None => None,
+        };
+        let apn = request.apn.clone().or(by_name).or_else(|| self.points.default_apn());
+        let wish = match &info.qos {
+            Some(subscribed) => within_subscription(&request.qos, &subscribed.profile()),
+            None => request.qos,
+        };
+        Ok(Selected {
+            apn: self.points.number_of(&apn.ok_or(SmCause::MissingOrUnknownApn)?)?,
+            qos: self.points.ceilings.grant(&wish),
+            address: address(request.address, info.address)?,
+        })
+    }
+}
+
+/// A static address is the subscription's; whoever asks for another one, or for another type, is refused.
+fn address(wish: PdpAddress, subscribed: Option<PdpAddress>) -> Result<PdpAddress, SmCause> {
+    match (wish, subscribed) {
+        (wish, None | Some(PdpAddress::Empty)) => Ok(wish),
+        (PdpAddress::Empty, Some(of)) => Ok(of),
+        (PdpAddress::Ipv4Dynamic, Some(of @ PdpAddress::Ipv4(_)))
+        | (PdpAddress::Ipv6Dynamic, Some(of @ PdpAddress::Ipv6(_))) => Ok(of),
+        (wish, Some(of)) if wish == of => Ok(of),
+        (_, Some(_)) => Err(SmCause::ServiceOptionNotSubscribed),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
+    fn a_static_address_is_the_subscriptions() {
+        let fixed = PdpAddress::Ipv4([192, 0, 2, 7].into());
+        let refused = Err(SmCause::ServiceOptionNotSubscribed);
+        assert_eq!(address(PdpAddress::Ipv4Dynamic, Some(fixed)), Ok(fixed));
+        assert_eq!(address(PdpAddress::Empty, Some(fixed)), Ok(fixed));
+        assert_eq!(address(fixed, Some(fixed)), Ok(fixed));
+        assert_eq!(address(fixed, None), Ok(fixed));
+        assert_eq!(address(PdpAddress::Ipv4([192, 0, 2, 8].into()), Some(fixed)), refused);
+        assert_eq!(address(PdpAddress::Ipv6Dynamic, Some(fixed)), refused);
+    }
+
+    #[test]
     fn names_that_nobody_uses_make_room() {
-        let ggsns = vec![crate::sgsn::GgsnPeer { number: 0, address: IpAddr::from([192, 0, 2, 6]) }];
+        let ggsns = vec![GgsnPeer {
+            number: 0,
+            address: [192, 0, 2, 6].into(),
+            version: gannet_proto::gtp::Version::V1,
+        }];
         let mut points = AccessPoints::new(&SgsnConfig { ggsns, ..SgsnConfig::default() });
         let apn = |n: usize| format!("apn{n}").parse::<Apn>().unwrap();
         for n in 0..APNS_MAX {

@@ -7,16 +7,16 @@ use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::{GtpOutput, GtpTunnel, Transaction};
+use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
-use gannet_wire::gtp::value::{EndUserAddress, Qos, SelectionMode};
+use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, SelectionMode};
 use gannet_wire::gtp::{Cause, Message};
-use gannet_wire::id::{Nsapi, Teid};
+use gannet_wire::id::{Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 
 /// What the GGSN is asked for.
@@ -46,14 +46,16 @@ impl Sgsn {
         while let Some(output) = outputs.pop() {
             match output {
                 GtpOutput::Transmit { port, peer, frame } => self.transmit(port, peer, frame),
-                GtpOutput::Request { transaction, teid, message } => {
-                    self.ggsn_asks(cx, &transaction, teid, &message)
+                GtpOutput::Request { transaction, endpoint, message } => {
+                    self.ggsn_asks(cx, &transaction, endpoint, &message)
                 }
-                GtpOutput::Malformed { transaction, teid, reply_to, cause } => {
-                    let to = reply_to.or_else(|| self.peer_control(teid)).unwrap_or(Teid(0));
+                GtpOutput::Malformed { transaction, endpoint, reply_to, cause } => {
+                    let to = reply_to.unwrap_or_else(|| self.peer_control(&transaction, endpoint));
                     self.refuse(cx, &transaction, to, cause);
                 }
-                GtpOutput::Response { user, peer, message } => self.ggsn_answered(cx, user, peer, message),
+                GtpOutput::Response { user, peer, version, message } => {
+                    self.ggsn_answered(cx, user, (peer, version), message);
+                }
                 GtpOutput::TimedOut { user } => self.ggsn_silent(cx, user),
                 GtpOutput::PeerRestarted { peer, path } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
@@ -69,17 +71,54 @@ impl Sgsn {
                 GtpOutput::PathRestored { peer, plane, .. } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
                 }
-                GtpOutput::ErrorIndication { path, teid } => {
-                    match self.by_peer_endpoint.get(&(path, teid)).copied() {
-                        Some((slot, nsapi)) => {
+                GtpOutput::ErrorIndication { peer, path, endpoint } => {
+                    match self.missing_at_ggsn(path, endpoint) {
+                        Some((slot, nsapi)) if self.is_ggsn_of(slot, nsapi, peer) => {
                             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
                             self.tunnel_lost(cx, slot, nsapi);
                         }
+                        Some((slot, _)) => cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot)),
                         None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
                     }
                 }
             }
         }
+    }
+
+    /// Which context an Error Indication names, by the GGSN's endpoint or by the TID of our G-PDU.
+    fn missing_at_ggsn(&self, path: u16, endpoint: Endpoint) -> Option<(Slot, Nsapi)> {
+        match endpoint {
+            Endpoint::Teid(teid) => self.by_peer_endpoint.get(&(path, teid)).copied(),
+            Endpoint::Tid { tid, .. } => {
+                let (slot, bearer) = self.context_by_tid(tid)?;
+                bearer.tunnel.filter(|tunnel| tunnel.version == Version::V0).map(|_| (slot, tid.nsapi))
+            }
+        }
+    }
+
+    /// Is this one of the addresses of a context's GGSN? Whoever else speaks of the context is not believed.
+    fn is_ggsn_of(&self, slot: Slot, nsapi: Nsapi, peer: IpAddr) -> bool {
+        let tunnel = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)?.tunnel);
+        tunnel.is_some_and(|tunnel| {
+            [tunnel.control_path, tunnel.user_path]
+                .into_iter()
+                .any(|path| self.gtp.paths().get(path).is_some_and(|path| path.address == peer))
+        })
+    }
+
+    /// The context that a request of a GGSN concerns, where it is that GGSN's.
+    pub(super) fn asked_about(
+        &self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+    ) -> Option<(Slot, Nsapi)> {
+        let (slot, nsapi) = self.context_at(endpoint)?;
+        if self.is_ggsn_of(slot, nsapi, transaction.peer.ip()) {
+            return Some((slot, nsapi));
+        }
+        cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot));
+        None
     }
 
     // ------------------------------------------------------------------------------------------------- making
@@ -115,7 +154,7 @@ impl Sgsn {
             pco: wish.pco.map(|pco| pco.0),
             sgsn_control: address,
             sgsn_user: address,
-            msisdn: None,
+            msisdn: mobile.subscriber().and_then(|subscriber| subscriber.data().msisdn).map(Msisdn::from),
             // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
             qos: Qos::new(wish.qos.precedence.0, &wish.qos),
             tft: None,
@@ -130,10 +169,12 @@ impl Sgsn {
             private_extension: None,
         };
         let subscriber = mobile.imsi();
+        let imsi = subscriber?;
+        let to = Endpoint::of_peer(ggsn.version, Tid { imsi, nsapi }, Teid(0));
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber });
-        let sequence = self.request(cx, key, ggsn, Teid(0), &request.into())?;
-        let creating = Creating { key, sequence, ggsn };
-        if let Some(former) = subscriber.and_then(|imsi| self.requests.create_sent(imsi, nsapi, creating)) {
+        let sequence = self.request(cx, key, ggsn.address, to, &request.into())?;
+        let creating = Creating { key, sequence, ggsn: ggsn.address };
+        if let Some(former) = self.requests.create_sent(imsi, nsapi, creating) {
             self.gtp.cancel(former.sequence, former.key);
         }
         Some(())
@@ -144,11 +185,11 @@ impl Sgsn {
         cx: &mut Context<'_>,
         key: u64,
         to: IpAddr,
-        teid: Teid,
+        endpoint: Endpoint,
         message: &Message,
     ) -> Option<u16> {
         let mut outputs = Batch::default();
-        let sent = self.gtp.request(cx, key, to, teid, message, &mut outputs);
+        let sent = self.gtp.request(cx, key, to, endpoint, message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
         if sent.is_none() {
             self.requests.end(key);
@@ -160,20 +201,20 @@ impl Sgsn {
         &mut self,
         cx: &mut Context<'_>,
         key: u64,
-        peer: IpAddr,
+        from: (IpAddr, Version),
         message: Result<Box<Message>, DecodeError>,
     ) {
         let Some((request, is_current)) = self.requests.end(key) else { return };
         let Request { slot, nsapi, kind, .. } = request;
         match (kind, message.map(|message| *message)) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
-                if !self.created(cx, slot, nsapi, &response) {
-                    self.take_down(cx, request, peer, &response);
+                if !self.created(cx, slot, nsapi, from.1, &response) {
+                    self.take_down(cx, request, from, &response);
                 }
             }
             // Nobody wants this tunnel any more, and no later one has taken its place.
             (Kind::Create, Ok(Message::CreateResponse(response))) => {
-                self.take_down(cx, request, peer, &response);
+                self.take_down(cx, request, from, &response);
             }
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -197,16 +238,31 @@ impl Sgsn {
     }
 
     /// A tunnel that the GGSN has made and that is of no use here.
-    fn take_down(&mut self, cx: &mut Context<'_>, request: Request, peer: IpAddr, response: &CreateResponse) {
+    fn take_down(
+        &mut self,
+        cx: &mut Context<'_>,
+        request: Request,
+        (peer, version): (IpAddr, Version),
+        response: &CreateResponse,
+    ) {
         if response.cause.is_accepted()
             && let Some(teid) = response.teid_control
+            && let Some(imsi) = request.subscriber
         {
-            self.send_delete(cx, request, response.ggsn_control.unwrap_or(peer), teid);
+            let endpoint = Endpoint::of_peer(version, Tid { imsi, nsapi: request.nsapi }, teid);
+            self.send_delete(cx, request, response.ggsn_control.unwrap_or(peer), endpoint);
         }
     }
 
     /// Takes the GGSN's answer. False where it has made a tunnel that cannot be used.
-    fn created(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, response: &CreateResponse) -> bool {
+    fn created(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        version: Version,
+        response: &CreateResponse,
+    ) -> bool {
         let pco = response.pco.clone().map(ProtocolConfiguration);
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
@@ -216,7 +272,7 @@ impl Sgsn {
         let tunnel = response.created().ok().and_then(|created| {
             let control = (created.ggsn_control, created.teid_control);
             let user = (created.ggsn_user, created.teid_data);
-            let tunnel = self.gtp.open(cx, control, user, response.recovery)?;
+            let tunnel = self.gtp.open(cx, version, control, user, response.recovery)?;
             Some((created, tunnel))
         });
         let Some((created, tunnel)) = tunnel else {
@@ -227,13 +283,16 @@ impl Sgsn {
             Some(bearer) => {
                 bearer.tunnel = Some(tunnel);
                 bearer.allocation_retention = created.qos.allocation_retention;
+                self.contexts.set_version(bearer.teid, version);
             }
             None => {
                 self.gtp.close(tunnel);
                 return false;
             }
         }
-        self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
+        if version == Version::V1 {
+            self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
+        }
         let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
         self.sm(cx, slot, SmEvent::Created { nsapi, qos, address, pco });
         true
@@ -252,7 +311,7 @@ impl Sgsn {
     /// Gives a tunnel back that a context had.
     pub(in crate::sgsn) fn close_tunnel(&mut self, slot: Slot, nsapi: Nsapi, tunnel: GtpTunnel) {
         let name = (tunnel.user_path, tunnel.peer_user);
-        if self.by_peer_endpoint.get(&name) == Some(&(slot, nsapi)) {
+        if tunnel.version == Version::V1 && self.by_peer_endpoint.get(&name) == Some(&(slot, nsapi)) {
             self.by_peer_endpoint.remove(&name);
         }
         self.gtp.close(tunnel);
@@ -276,7 +335,10 @@ impl Sgsn {
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete, subscriber: None });
         let message =
             DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
-        let sent = to.and_then(|to| self.request(cx, key, to, tunnel.peer_control, &message));
+        let endpoint = self
+            .imsi_of(slot)
+            .map(|imsi| Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control));
+        let sent = to.zip(endpoint).and_then(|(to, endpoint)| self.request(cx, key, to, endpoint, &message));
         if sent.is_none() {
             self.tunnel_deleted(cx, slot, nsapi);
         }
@@ -289,39 +351,52 @@ impl Sgsn {
         }
     }
 
-    fn send_delete(&mut self, cx: &mut Context<'_>, of: Request, to: IpAddr, teid: Teid) {
+    fn send_delete(&mut self, cx: &mut Context<'_>, of: Request, to: IpAddr, endpoint: Endpoint) {
         let key = self.requests.begin_abandoned(Request { kind: Kind::Delete, ..of });
         let message =
             DeleteRequest { teardown: Some(true), nsapi: of.nsapi, pco: None, private_extension: None }
                 .into();
-        self.request(cx, key, to, teid, &message);
+        self.request(cx, key, to, endpoint, &message);
     }
 
     // -------------------------------------------------------------------------------------------- from the GGSN
 
-    fn ggsn_asks(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, message: &Message) {
+    fn ggsn_asks(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        message: &Message,
+    ) {
         match message {
-            Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, teid, request.nsapi),
-            Message::UpdateRequest(request) => self.ggsn_updates(cx, transaction, teid, request),
+            Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, endpoint, request.nsapi),
+            Message::UpdateRequest(request) => self.ggsn_updates(cx, transaction, endpoint, request),
             Message::PduNotificationRequest(request) => {
                 // Network-requested activation needs a subscription that allows it.
                 self.refuse(cx, transaction, request.teid_control, Cause::ServiceNotSupported);
             }
             other => {
                 cx.log(Category::Gtp, Level::Info, format_args!("{:#04x} refused", other.message_type()));
-                let to = self.peer_control(teid).unwrap_or(Teid(0));
+                let to = self.peer_control(transaction, endpoint);
                 self.refuse(cx, transaction, to, Cause::ServiceNotSupported);
             }
         }
     }
 
     /// The GGSN deletes a context: the mobile is told (29.060 clause 7.3.5, 23.060 clause 9.2.4.3).
-    fn ggsn_deletes(&mut self, cx: &mut Context<'_>, transaction: &Transaction, teid: Teid, nsapi: Nsapi) {
-        let Some((slot, _)) = self.context_of(teid).filter(|(_, known)| *known == nsapi) else {
+    fn ggsn_deletes(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        nsapi: Nsapi,
+    ) {
+        let known = self.asked_about(cx, transaction, endpoint);
+        let Some((slot, _)) = known.filter(|(_, known)| *known == nsapi) else {
             self.refuse(cx, transaction, Teid(0), Cause::NonExistent);
             return;
         };
-        let to = self.peer_control(teid).unwrap_or(Teid(0));
+        let to = self.peer_control(transaction, endpoint);
         let message =
             DeleteResponse { cause: Cause::RequestAccepted, pco: None, private_extension: None }.into();
         let mut outputs = Batch::default();
@@ -336,9 +411,12 @@ impl Sgsn {
         self.gtp_outputs(cx, &mut outputs);
     }
 
-    pub(super) fn peer_control(&self, teid: Teid) -> Option<Teid> {
-        let (slot, nsapi) = self.context_of(teid)?;
-        Some(self.mobiles.get(slot)?.bearer(nsapi)?.tunnel?.peer_control)
+    /// Where a GGSN hears the answer to a request that names this endpoint of ours; 0 where the context is not its own.
+    pub(super) fn peer_control(&self, transaction: &Transaction, endpoint: Endpoint) -> Teid {
+        let known = self.context_at(endpoint);
+        let known = known.filter(|(slot, nsapi)| self.is_ggsn_of(*slot, *nsapi, transaction.peer.ip()));
+        let tunnel = known.and_then(|(slot, nsapi)| self.mobiles.get(slot)?.bearer(nsapi)?.tunnel);
+        tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)
     }
 
     /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.

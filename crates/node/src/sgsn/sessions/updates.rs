@@ -3,7 +3,7 @@
 
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
-use gannet_proto::gtp::Transaction;
+use gannet_proto::gtp::{Endpoint, Transaction};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmContext, SmEvent};
 use gannet_wire::gtp::Cause;
@@ -31,16 +31,16 @@ impl Sgsn {
         &mut self,
         cx: &mut Context<'_>,
         transaction: &Transaction,
-        teid: Teid,
+        endpoint: Endpoint,
         request: &UpdateRequest,
     ) {
-        let known = self.context_of(teid).filter(|(_, nsapi)| *nsapi == request.nsapi);
+        let known = self.asked_about(cx, transaction, endpoint).filter(|(_, nsapi)| *nsapi == request.nsapi);
         let active = known.filter(|(slot, nsapi)| {
             let context = self.mobiles.get(*slot).and_then(|mobile| mobile.sm.get(*nsapi));
             context.is_some_and(SmContext::is_active)
         });
         let Some((slot, nsapi)) = active else {
-            let to = self.peer_control(teid).unwrap_or(Teid(0));
+            let to = self.peer_control(transaction, endpoint);
             return self.refuse(cx, transaction, to, Cause::NonExistent);
         };
         let Some(qos) = request.qos else {

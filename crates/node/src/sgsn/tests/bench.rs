@@ -17,10 +17,12 @@ use gannet_wire::bssgp::ie::Cause as BssgpCause;
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::bssgp::{Message, PduType, QosProfile};
 use gannet_wire::gtp::header::{Header, message_type};
+use gannet_wire::gtp::v0;
 use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteResponse, EchoResponse, emit_datagram};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Plmn, Rai, Sapi, Teid};
+use gannet_wire::ipa::Splitter;
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::SmMessage;
@@ -74,6 +76,10 @@ pub enum Sent {
     Down(Down),
     Control(IpAddr, Header, GtpMessage),
     User(IpAddr, GPdu, Vec<u8>),
+    /// Another message of the user plane.
+    UserPlane(Header),
+    /// Of GTPv0, with its payload.
+    V0(IpAddr, v0::Header, Vec<u8>),
 }
 
 pub struct Phone {
@@ -116,6 +122,8 @@ pub struct Bench {
     pub events: Vec<SgsnEvent>,
     /// What a driver's classifier would know.
     pub rules: RuleBook,
+    /// What the HLR gets.
+    pub to_hlr: Splitter,
     pub silent_ggsn: bool,
     pub silent_bss: bool,
     pub sequence: u16,
@@ -146,7 +154,10 @@ impl Bench {
             nses_max: 4,
             gtp_address: SGSN,
             restart_counter: 3,
-            ggsns: vec![GgsnPeer { number: 0, address: GGSN }, GgsnPeer { number: 1, address: OTHER_GGSN }],
+            ggsns: vec![
+                GgsnPeer { number: 0, address: GGSN, version: gannet_proto::gtp::Version::V1 },
+                GgsnPeer { number: 1, address: OTHER_GGSN, version: gannet_proto::gtp::Version::V1 },
+            ],
             n201_u: None,
             held_max: 6,
             held_per_mobile_max: 4,
@@ -164,6 +175,7 @@ impl Bench {
             sent: VecDeque::new(),
             events: Vec::new(),
             rules: RuleBook::default(),
+            to_hlr: Splitter::new(4096),
             silent_ggsn: false,
             silent_bss: false,
             sequence: 0,
@@ -241,6 +253,7 @@ impl Bench {
                     core::mem::drop(frame);
                     self.transmitted(port, peer, &octets);
                 }
+                Output::Transmit { port: HLR, peer: Peer::Link, frame } => self.to_hlr.push(&frame),
                 Output::Transmit { peer, .. } => panic!("to {peer:?}"),
             }
         }
@@ -272,9 +285,17 @@ impl Bench {
                     }
                     return;
                 }
-                assert_eq!(header.message, message_type::G_PDU);
+                if header.message != message_type::G_PDU {
+                    self.sent.push_back(Sent::UserPlane(header));
+                    return;
+                }
                 let (g_pdu, _, range) = GPdu::parse(octets).unwrap();
                 self.sent.push_back(Sent::User(peer.ip(), g_pdu, octets[range].to_vec()));
+            }
+            GTP_V0 => {
+                assert_eq!(peer.port(), 3386);
+                let (header, range) = v0::Header::parse(octets).unwrap();
+                self.sent.push_back(Sent::V0(peer.ip(), header, octets[range].to_vec()));
             }
             _ => panic!("{port:?}"),
         }
@@ -608,6 +629,13 @@ impl Bench {
         assert!(header.emit(t_pdu.len(), &mut octets));
         octets.extend(t_pdu);
         self.datagram(GTP_U, SocketAddr::new(GGSN, 2152), &octets);
+    }
+
+    pub fn next_user_plane(&mut self) -> Header {
+        match self.next() {
+            Sent::UserPlane(header) => header,
+            other => panic!("{other:?}"),
+        }
     }
 
     pub fn next_user(&mut self) -> (IpAddr, GPdu, Vec<u8>) {

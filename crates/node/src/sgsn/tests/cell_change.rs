@@ -78,7 +78,10 @@ fn what_waits_here_goes_after_what_the_bss_has_moved() {
     bench.busy = true;
     moved(&mut bench, 3, 250);
     let sent: u64 = 4 * 50;
-    assert!((before + 250..=before + 250 + sent).contains(&level(&bench, 1)), "it is in the new cell's bucket");
+    assert!(
+        (before + 250..=before + 250 + sent).contains(&level(&bench, 1)),
+        "it is in the new cell's bucket"
+    );
     bench.busy = false;
     bench.collect();
     assert_eq!(numbers(&mut bench, 4), [0, 1, 2, 3]);
@@ -176,7 +179,9 @@ fn a_mobile_that_the_radio_has_lost_is_paged_and_then_gets_what_waited() {
         assert!(bench.is_silent(), "nothing is there for it");
         bench.downlink(0, NSAPI, &[1; 40]);
         for nsei in [1, 2].map(Nsei) {
-            assert!(matches!(bench.next(), Sent::Bssgp(n, Bvci::SIGNALLING, Message::PagingPs(_)) if n == nsei));
+            assert!(
+                matches!(bench.next(), Sent::Bssgp(n, Bvci::SIGNALLING, Message::PagingPs(_)) if n == nsei)
+            );
         }
         // T3313: once more through each of them.
         bench.pass_secs(10);
@@ -184,7 +189,10 @@ fn a_mobile_that_the_radio_has_lost_is_paged_and_then_gets_what_waited() {
         bench.sent.clear();
         bench.beacon(0);
         assert_eq!(numbers(&mut bench, 1), [1]);
-        assert_eq!((bench.drops(), bench.sgsn.gb().mobiles_out_of_reach()), (vec![(Drop::SgsnRadioStatus, 1)], 0));
+        assert_eq!(
+            (bench.drops(), bench.sgsn.gb().mobiles_out_of_reach()),
+            (vec![(Drop::SgsnRadioStatus, 1)], 0)
+        );
     }
 }
 

@@ -1,6 +1,9 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, SgsnConfig, Watermark};
+use super::{
+    ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig,
+    Watermark,
+};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
@@ -20,8 +23,7 @@ pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
         for (number, ggsn) in &config.ggsns {
             write_ggsn(*number, ggsn, text);
         }
-        text.line(format_args!("auth-policy accept-all"));
-        text.line(format_args!("encryption gea 0"));
+        super::access::write(&config.access, text);
         for ApnRoute { apn, imsi_prefix, ggsn } in &config.apns {
             match imsi_prefix {
                 Some(prefix) => text.line(format_args!("apn {apn} imsi-prefix {prefix} ggsn {ggsn}")),
@@ -42,7 +44,7 @@ fn write_ggsn(number: u8, ggsn: &GgsnPeer, text: &mut ConfigText) {
     if let Some(address) = ggsn.remote_ip {
         text.line(format_args!("ggsn {number} remote-ip {address}"));
     }
-    text.line(format_args!("ggsn {number} gtp-version 1"));
+    text.line(format_args!("ggsn {number} gtp-version {}", ggsn.gtp_version.number()));
     match ggsn.echo_interval_s {
         Some(seconds) => text.line(format_args!("ggsn {number} echo-interval {seconds}")),
         None => text.line(format_args!("ggsn {number} no echo-interval")),
@@ -135,7 +137,8 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_gtp(grammar);
     install_ggsns(grammar);
     install_apns(grammar);
-    install_access(grammar);
+    super::access::install(grammar);
+    install_timers(grammar);
     install_limits(grammar);
     super::service::install(grammar);
     install_osmocom(grammar);
@@ -202,12 +205,10 @@ fn install_ggsns(grammar: &mut Grammar<Sgsn>) {
     grammar.add(
         sgsn,
         "ggsn <0-255> gtp-version (0|1)",
-        "A GGSN\nIts number\nIts version of GTP\nGTPv0: not here\nGTPv1",
+        "A GGSN\nIts number\nIts version of GTP\nGTPv0\nGTPv1",
         Action::<Sgsn>::Set(|edit| {
-            if edit.args.text(1) == "0" {
-                return Err(CommandError::new("GTPv0 is not implemented yet; only version 1 is."));
-            }
-            ggsn(edit).map(|_| ())
+            let version = if edit.args.text(1) == "0" { GtpVersion::V0 } else { GtpVersion::V1 };
+            ggsn(edit).map(|ggsn| ggsn.gtp_version = version)
         }),
     );
     grammar.add(
@@ -287,40 +288,8 @@ fn install_apns(grammar: &mut Grammar<Sgsn>) {
     );
 }
 
-fn install_access(grammar: &mut Grammar<Sgsn>) {
+fn install_timers(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
-    grammar.add(
-        sgsn,
-        "auth-policy (accept-all|closed|acl-only|remote)",
-        "Who may attach\nEverybody\nHome subscribers: not here\nThose on a list: not here\nWhom an HLR allows: not here",
-        Action::<Sgsn>::Set(|edit| match edit.args.text(0) {
-            "accept-all" => Ok(()),
-            other => Err(CommandError(format!("auth-policy {other} is not implemented yet; only 'accept-all' is."))),
-        }),
-    );
-    grammar.add(
-        sgsn,
-        "authentication (optional|required)",
-        "Whether mobiles are authenticated\nNot without an HLR\nAlways",
-        Action::<Sgsn>::Set(|edit| {
-            if edit.args.text(0) == "required" {
-                let why = "authentication needs an HLR, which is not implemented yet; say 'authentication optional'.";
-                return Err(CommandError::new(why));
-            }
-            Ok(())
-        }),
-    );
-    grammar.add(
-        sgsn,
-        "encryption gea <0-4> [<0-4>] [<0-4>] [<0-4>] [<0-4>]",
-        "Ciphering\nOf GPRS\nAlgorithm\nAnother\nAnother\nAnother\nAnother",
-        Action::<Sgsn>::Set(|edit| {
-            if (0..5).all(|place| edit.args.get(place).is_none_or(|algorithm| algorithm == "0")) {
-                return Ok(());
-            }
-            Err(CommandError::new("ciphering is not implemented yet; only 'encryption gea 0' is."))
-        }),
-    );
     grammar.add(
         sgsn,
         "timer TNNNN (<0-2147483647>|default)",

@@ -446,6 +446,13 @@ impl<T: PduMeta> FlowControl<T> {
         Some(View::of(&state.bucket, now, state.queues.0.map(|queue| queue.amount())))
     }
 
+    /// Size and leak rate of a mobile's bucket; `None` while it is idle with an empty one.
+    #[must_use]
+    pub fn ms_bucket(&self, ms: u32) -> Option<Bucket> {
+        let bucket = &self.mobiles.get(self.find(ms)? as usize)?.bucket;
+        Some(Bucket { bmax_octets: bucket.bmax_octets(), rate_bit_per_s: bucket.rate_bit_per_s() })
+    }
+
     /// PDUs in all queues.
     #[must_use]
     pub const fn queued_pdus(&self) -> u32 {
@@ -471,9 +478,8 @@ impl View {
     }
 
     fn of(bucket: &LeakyBucket, now: Instant, queued: [Amount; CLASSES]) -> Self {
-        let (bmax_octets, rate_bit_per_s) = (bucket.bmax_octets(), bucket.rate_bit_per_s());
         Self {
-            bucket: Bucket { bmax_octets, rate_bit_per_s },
+            bucket: Bucket { bmax_octets: bucket.bmax_octets(), rate_bit_per_s: bucket.rate_bit_per_s() },
             level_octets: bucket.level_octets(now),
             queued,
         }

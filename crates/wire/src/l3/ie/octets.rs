@@ -12,6 +12,9 @@ pub struct Octets<const N: usize> {
 }
 
 impl<const N: usize> Octets<N> {
+    /// None.
+    pub const EMPTY: Self = Self { length: 0, octets: [0; N] };
+
     /// The first `N` of `octets`, or all where there are fewer.
     #[must_use]
     pub fn from_start(octets: &[u8]) -> Self {

@@ -16,7 +16,9 @@ fn user_data_of_one_who_is_held_wait_and_keep_their_order() {
     let mut bench = Bench::new();
     assert!(hold(&mut bench, 0, 1, true) && bench.control.is_held(1));
     assert!(!offered(&mut bench, 1, 1, 100), "although its bucket is empty");
-    assert!(bench.put(1, RealTime, 2, 100) && bench.put(1, Signalling, 3, 50) && bench.put(1, BestEffort, 4, 100));
+    assert!(
+        bench.put(1, RealTime, 2, 100) && bench.put(1, Signalling, 3, 50) && bench.put(1, BestEffort, 4, 100)
+    );
     assert_eq!(bench.drain(), (vec![3], None), "signalling goes");
     assert!(offered(&mut bench, 2, 5, 100), "and so does another mobile");
     assert!(hold(&mut bench, 0, 1, false) && !bench.control.is_held(1));

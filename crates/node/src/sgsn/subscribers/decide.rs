@@ -1,0 +1,134 @@
+//! GMM's questions about a subscriber.
+
+use super::{Awaited, Subscriber, Waiting};
+use crate::sgsn::Sgsn;
+use crate::sgsn::mobile::Mobile;
+use crate::slots::Slot;
+use gannet_proto::auth::vectors::{Next, Resynchronisation};
+use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthQuestion, AuthTicket};
+use gannet_proto::drops::Drop;
+use gannet_proto::gsup::{GsupRequest, Resync};
+use gannet_proto::llc::Ciphering;
+use gannet_proto::machine::Context;
+use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::GmmCause;
+
+/// Not served by a policy of our own (04.08 clause 4.7.3.1.4 [24.008]).
+const NOT_SERVED: AuthDecision = AuthDecision::Reject(GmmCause::GprsNotAllowed);
+
+impl Sgsn {
+    /// Answers GMM; [`AuthDecision::Pending`] where the HLR is asked first.
+    pub(in crate::sgsn) fn ask_auth(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        imsi: Imsi,
+        (question, ticket): (AuthQuestion, AuthTicket),
+    ) -> AuthDecision {
+        let config = &self.config.subscribers;
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return AuthDecision::Mismatch };
+        if config.policy != AuthPolicy::Remote {
+            return match question {
+                AuthQuestion::Subscriber(_) if config.serves(imsi, mobile.gmm.cell().id.rai.plmn) => {
+                    self.accepted(cx, slot, imsi);
+                    AuthDecision::Accept
+                }
+                AuthQuestion::Subscriber(_) => NOT_SERVED,
+                // Nobody was challenged, so nothing can be the answer.
+                AuthQuestion::Repeat | AuthQuestion::Answer(_) | AuthQuestion::Failure(_) => {
+                    AuthDecision::Mismatch
+                }
+            };
+        }
+        let rules = config.rules();
+        let is_open = !config.authentication && matches!(question, AuthQuestion::Subscriber(_));
+        let subscriber = mobile.subscriber_mut();
+        let next = if is_open {
+            Next::Decide(AuthDecision::Accept)
+        } else {
+            subscriber.vectors.decide(question, rules)
+        };
+        match next {
+            Next::Decide(decision) => {
+                if decision == AuthDecision::Accept && matches!(question, AuthQuestion::Subscriber(_)) {
+                    // Neither a challenge nor an order: what follows goes in the clear.
+                    subscriber.algorithm = 0;
+                    self.cipher_from_now_on(slot);
+                }
+                self.decided(cx, slot, imsi, ticket, decision)
+            }
+            Next::Fetch(resync) => {
+                let resync = resync.map(|Resynchronisation { rand, auts }| Resync { rand, auts });
+                let waiting = Waiting { slot, ticket, awaited: Awaited::Vectors };
+                self.ask_hlr(cx, imsi, waiting, GsupRequest::AuthInfo { resync })
+            }
+        }
+    }
+
+    /// Vectors say this. Who is to be served has to be known to the HLR as being here first.
+    pub(super) fn decided(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        imsi: Imsi,
+        ticket: AuthTicket,
+        decision: AuthDecision,
+    ) -> AuthDecision {
+        let Some(subscriber) = self.mobiles.get_mut(slot).map(Mobile::subscriber_mut) else {
+            return AuthDecision::Mismatch;
+        };
+        subscriber.note(&decision);
+        match decision {
+            AuthDecision::Accept | AuthDecision::SetCipher { .. } if !subscriber.located => {
+                let waiting = Waiting { slot, ticket, awaited: Awaited::Location(decision) };
+                self.ask_hlr(cx, imsi, waiting, GsupRequest::UpdateLocation)
+            }
+            AuthDecision::Accept | AuthDecision::SetCipher { .. } => {
+                self.accepted(cx, slot, imsi);
+                decision
+            }
+            AuthDecision::Mismatch => {
+                if let Some(hlr) = &mut self.subscribers.hlr {
+                    hlr.report_auth_failure(cx, imsi, &mut self.subscribers.outputs);
+                }
+                decision
+            }
+            AuthDecision::Challenge(_) | AuthDecision::Reject(_) | AuthDecision::Pending => decision,
+        }
+    }
+
+    fn ask_hlr(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        waiting: Waiting,
+        request: GsupRequest,
+    ) -> AuthDecision {
+        let subscribers = &mut self.subscribers;
+        let Some(hlr) = &mut subscribers.hlr else {
+            return AuthDecision::Reject(GmmCause::NetworkFailure);
+        };
+        if subscribers.waiting.entry(imsi).or_default().len() >= super::WAITING_PER_IMSI_MAX {
+            cx.drop(Drop::GsupTooManyRequests, Some(imsi));
+            return AuthDecision::Reject(GmmCause::Congestion);
+        }
+        hlr.request(cx, imsi, request, &mut subscribers.outputs);
+        subscribers.wait(imsi, waiting);
+        AuthDecision::Pending
+    }
+
+    /// The mobile is this subscriber beyond doubt, as far as the policy doubts: an older context of the same gives way
+    /// (04.08 clause 4.7.3.1.6 e [24.008]).
+    pub(super) fn accepted(&mut self, cx: &mut Context<'_>, slot: Slot, imsi: Imsi) {
+        if let Some(former) = self.directory.name_imsi(imsi, slot).filter(|former| *former != slot) {
+            self.delete_mobile(cx, former);
+        }
+    }
+
+    /// The mobile and its key are authentic: its frames are ciphered from now on, or are not.
+    pub(in crate::sgsn) fn cipher_from_now_on(&mut self, slot: Slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let ciphering = mobile.subscriber().map_or(Ciphering::NONE, Subscriber::ciphering);
+        mobile.llc.set_ciphering(ciphering);
+    }
+}
