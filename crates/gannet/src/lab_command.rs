@@ -143,6 +143,9 @@ pub struct DemoArguments {
     /// Octets of the download
     #[arg(long, default_value_t = 1 << 20)]
     octets: usize,
+    /// How often the first mobile changes cells during the download, within its routing area
+    #[arg(long, default_value_t = 0)]
+    cell_changes: u32,
     /// Where configurations, logs and captures go
     #[arg(long, default_value = "out/demo")]
     out: PathBuf,
@@ -249,6 +252,7 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         ingress: arguments.ingress.clone(),
         mobiles: arguments.mobiles,
         download_octets: arguments.octets,
+        cell_changes: arguments.cell_changes,
         out: arguments.out.clone(),
         progress: std::io::stderr().is_terminal(),
     };

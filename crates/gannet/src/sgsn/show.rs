@@ -230,6 +230,8 @@ pub fn counters(sgsn: &Sgsn) -> Vec<view::Counter> {
         ("activated", stats.activated),
         ("pagings", stats.pagings),
         ("flushes", stats.flushes),
+        ("octets_moved", stats.octets_moved),
+        ("octets_deleted", stats.octets_deleted),
     ]
     .map(|(name, value)| view::Counter { name, value })
     .to_vec()

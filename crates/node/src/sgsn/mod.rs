@@ -70,7 +70,7 @@ use std::collections::HashMap;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 
-pub use config::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
+pub use config::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);
@@ -97,9 +97,14 @@ pub(crate) mod owner {
     pub const REASSEMBLY: u8 = 8;
     pub const HELD: u8 = 9;
     pub const GSUP: u8 = 10;
+    pub const CELL_CHANGE: u8 = 11;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
+    }
+
+    pub const fn cell_change_key() -> TimerKey {
+        TimerKey { owner: CELL_CHANGE, slot: 0, generation: 0 }
     }
 
     pub const fn held_key() -> TimerKey {
@@ -196,6 +201,10 @@ pub struct Stats {
     pub pagings: u64,
     /// FLUSH-LL sent.
     pub flushes: u64,
+    /// Octets of LL-PDUs that BSSs have taken to the new cells of mobiles.
+    pub octets_moved: u64,
+    /// Octets of LL-PDUs that BSSs have deleted when mobiles left their cells.
+    pub octets_deleted: u64,
 }
 
 /// Batches that keep their memory between two packets.
@@ -303,6 +312,7 @@ impl Sgsn {
                 self.reassembler.arm(key, cx.timers);
             }
             owner::HELD => self.expire_held(cx),
+            owner::CELL_CHANGE => self.expire_changes(cx),
             owner::GSUP => self.wake_hlr(cx, key),
             _ => {}
         }

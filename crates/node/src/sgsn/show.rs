@@ -157,6 +157,7 @@ impl Sgsn {
             ("updates by GGSNs", self.updates.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),
+            ("mobiles out of reach", self.gb.mobiles_out_of_reach()),
             ("LL-PDUs queued", self.gb.flow.queued_pdus() as usize),
         ];
         tables.into_iter().filter(|(_, entries)| *entries > 0).collect()

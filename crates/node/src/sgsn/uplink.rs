@@ -75,6 +75,9 @@ impl Sgsn {
         intact: bool,
         outputs: &mut Batch<LlcOutput>,
     ) {
+        if intact {
+            self.heard_again(cx, slot);
+        }
         let is_gmm =
             outputs.iter().any(|output| matches!(output, LlcOutput::Unitdata { sapi: Sapi::GMM, .. }));
         if intact && !is_gmm {

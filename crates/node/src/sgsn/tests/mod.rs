@@ -2,6 +2,7 @@
 
 mod attach;
 mod bench;
+mod cell_change;
 mod downlink;
 mod flows;
 mod gtp_v0;

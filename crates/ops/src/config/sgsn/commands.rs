@@ -1,6 +1,9 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig, Watermark};
+use super::{
+    ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig,
+    Watermark,
+};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
@@ -107,6 +110,16 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
             lifetime if lifetime == default.pdu_lifetime_cs => {}
             Some(centiseconds) => text.line(format_args!("pdu-lifetime {centiseconds}")),
             None => text.line(format_args!("pdu-lifetime infinite")),
+        }
+        let CellChange { moves, flush_timeout_ms, reselection_timeout_s } = config.cell_change;
+        if moves != default.cell_change.moves {
+            text.line(format_args!("flush-ll delete"));
+        }
+        if flush_timeout_ms != default.cell_change.flush_timeout_ms {
+            text.line(format_args!("flush-ll timeout {flush_timeout_ms}"));
+        }
+        if reselection_timeout_s != default.cell_change.reselection_timeout_s {
+            text.line(format_args!("cell-reselection timeout {reselection_timeout_s}"));
         }
     });
 }
@@ -477,6 +490,39 @@ fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
         Action::<Sgsn>::Set(|edit| {
             let forever = edit.args.text(0) == "infinite";
             edit.config.bssgp.pdu_lifetime_cs = if forever { None } else { Some(edit.args.value(0)?) };
+            Ok(())
+        }),
+    );
+    install_cell_change(grammar);
+}
+
+fn install_cell_change(grammar: &mut Grammar<Sgsn>) {
+    let bssgp = &[Node::Bssgp];
+    let flush = "What the BSS has for a mobile that has left its cell";
+    grammar.add(
+        bssgp,
+        "flush-ll (move|delete)",
+        &format!("{flush}\nWithin a routing area it goes to the new cell\nIt is deleted"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.moves = edit.args.text(0) == "move";
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "flush-ll timeout <100-60000>",
+        &format!("{flush}\nHow long FLUSH-LL-ACK is waited for\nMilliseconds"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.flush_timeout_ms = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "cell-reselection timeout <1-60>",
+        "A mobile that the BSS has ordered to another cell\nHow long it is waited for\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.reselection_timeout_s = edit.args.value(0)?;
             Ok(())
         }),
     );

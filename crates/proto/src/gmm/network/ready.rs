@@ -66,6 +66,19 @@ impl GmmContext {
         }
     }
 
+    /// The radio has lost the mobile: it is found again by paging, when something is there for it.
+    pub(super) fn radio_contact_lost(
+        &mut self,
+        cx: &Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.mm {
+            MmState::Ready => self.enter_standby(cx, cfg, out),
+            MmState::Idle | MmState::Standby => {}
+        }
+    }
+
     pub(super) fn set_mm(&mut self, mm: MmState, out: &mut Batch<GmmAction>) {
         if self.mm != mm {
             self.mm = mm;
