@@ -1,6 +1,7 @@
 //! The part of a configuration that every element has: `hostname`, `log …`, `line vty`, `ctrl`.
 
 use super::ConfigText;
+use super::stats::{self, StatsConfig};
 use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
 use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
 use core::net::Ipv4Addr;
@@ -17,6 +18,10 @@ pub struct Common {
     pub vty: Listen,
     /// Where the control interface listens, where one is configured.
     pub ctrl: Option<Listen>,
+    /// Where the page of metrics is, where one is configured.
+    pub metrics: Option<Listen>,
+    /// Who is told the statistics.
+    pub stats: StatsConfig,
 }
 
 /// Where a service listens.
@@ -116,6 +121,7 @@ impl Common {
             log.write(text);
             text.comment();
         }
+        self.stats.write(text);
         text.node(format_args!("line vty"), |text| {
             text.line(format_args!("no login"));
             if self.vty != Listen::default() {
@@ -129,6 +135,9 @@ impl Common {
     pub(super) fn write_behind(&self, text: &mut ConfigText) {
         if let Some(ctrl) = &self.ctrl {
             text.node(format_args!("ctrl"), |text| ctrl.write(text));
+        }
+        if let Some(metrics) = &self.metrics {
+            text.node(format_args!("metrics"), |text| metrics.write(text));
         }
     }
 }
@@ -168,6 +177,7 @@ pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_log_nodes(grammar);
     install_log_styles(grammar);
     install_listeners(grammar);
+    stats::install(grammar);
     install_osmocom(grammar);
 }
 
@@ -325,34 +335,39 @@ fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
+    grammar.add(
+        &[Node::Config],
+        "metrics",
+        "The page of metrics, for Prometheus",
+        Action::Enter(Node::Metrics, |edit| {
+            E::common_mut(edit.config).metrics.get_or_insert_default();
+            Ok(String::new())
+        }),
+    );
+    grammar.add(
+        &[Node::Metrics],
+        "bind A.B.C.D [<1-65535>]",
+        "Where it listens\nThe address\nThe port",
+        Action::Set(|edit| {
+            let listen = Listen { address: edit.args.value(0)?, port: edit.args.optional(1)? };
+            E::common_mut(edit.config).metrics = Some(listen);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        &[Node::Config],
+        "no metrics",
+        "Take back\nThe page of metrics",
+        Action::Set(|edit| {
+            E::common_mut(edit.config).metrics = None;
+            Ok(())
+        }),
+    );
 }
 
 /// What Osmocom's daemons write into every file that they save.
 fn install_osmocom<E: Element>(grammar: &mut Grammar<E>) {
     let config = &[Node::Config];
-    let statistics = "statistics are shown by 'show stats'; there is no reporter yet.";
-    grammar.add(
-        config,
-        "stats interval <0-65535>",
-        "Statistics\nHow often they are reported\nSeconds",
-        Action::Ignore(statistics),
-    );
-    grammar.add(
-        config,
-        "stats-tcp interval <0-65535>",
-        "Statistics of TCP: not here\nHow often\nSeconds",
-        Action::Ignore(statistics),
-    );
-    grammar.add(
-        config,
-        "stats-tcp batch-size <1-65535>",
-        "Statistics of TCP: not here\nHow many\nSockets",
-        Action::Ignore(statistics),
-    );
-    let reporter = "Statistics\nA reporter: not here\nTo the log\nIts name";
-    grammar.add(config, "stats reporter log [NAME]", reporter, Action::Refuse(statistics));
-    let reporter = "Statistics\nA reporter: not here\nTo a statsd\nIts name";
-    grammar.add(config, "stats reporter statsd [NAME]", reporter, Action::Refuse(statistics));
     grammar.add(
         config,
         "cs7 instance <0-15>",
