@@ -191,7 +191,9 @@ impl<C: Conversation> Peer<C> {
         C: Answers<H>,
     {
         let has_room = self.output.len() - self.sent <= limits.output_octets;
-        let read = has_room && !self.busy && self.read();
+        // Readiness is told once, so who was busy has to look again.
+        let was_busy = self.busy;
+        let read = has_room && !was_busy && self.read();
         if has_room && !self.broken {
             self.busy = self.conversation.proceed(host, &mut self.output);
         }
@@ -199,7 +201,7 @@ impl<C: Conversation> Peer<C> {
         if wrote && limits.renewed {
             self.deadline = now + limits.patience;
         }
-        read || wrote || (has_room && self.busy)
+        read || wrote || (has_room && (self.busy || was_busy))
     }
 
     fn read(&mut self) -> bool {

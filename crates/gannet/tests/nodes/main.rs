@@ -10,6 +10,7 @@ mod laboratory;
 mod load;
 mod operation;
 mod osmo_bss;
+mod statistics;
 mod uplink;
 
 use std::process::ExitCode;
@@ -19,7 +20,15 @@ fn main() -> ExitCode {
     gannet_testkit::main(
         &[
             of_nodes.concat(),
-            [ip_sns::CASES, laboratory::CASES, load::CASES, osmo_bss::CASES, uplink::CASES].concat(),
+            [
+                ip_sns::CASES,
+                laboratory::CASES,
+                load::CASES,
+                osmo_bss::CASES,
+                statistics::CASES,
+                uplink::CASES,
+            ]
+            .concat(),
         ]
         .concat(),
     )

@@ -3,8 +3,8 @@
 use super::ConfigText;
 use super::stats::{self, StatsConfig};
 use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
-use core::net::Ipv4Addr;
+use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
+use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::trace::{Category, Level};
 
 /// What every element has.
@@ -46,6 +46,8 @@ pub enum LogKind {
     Stderr,
     /// `log file NAME`
     File(String),
+    /// `log gsmtap ADDRESS`
+    Gsmtap(IpAddr),
 }
 
 /// One target of the log.
@@ -79,10 +81,12 @@ impl LogTarget {
         self.levels.push((category, level));
     }
 
-    fn name(&self) -> &str {
+    /// By which the node of a session finds it again.
+    fn name(&self) -> String {
         match &self.kind {
-            LogKind::Stderr => "",
-            LogKind::File(name) => name,
+            LogKind::Stderr => String::new(),
+            LogKind::File(name) => name.clone(),
+            LogKind::Gsmtap(address) => format!("gsmtap {address}"),
         }
     }
 
@@ -90,6 +94,7 @@ impl LogTarget {
         let head = match &self.kind {
             LogKind::Stderr => "log stderr".to_owned(),
             LogKind::File(name) => format!("log file {name}"),
+            LogKind::Gsmtap(address) => format!("log gsmtap {address}"),
         };
         text.node(format_args!("{head}"), |text| {
             let style = &self.style;
@@ -210,9 +215,23 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
         "Take back\nA target of the log\nA file\nIts path",
         Action::Set(|edit| close_log::<E>(edit, &LogKind::File(edit.args.text(0).to_owned()))),
     );
-    let only = "the log goes to 'log stderr' or 'log file FILENAME'.";
+    grammar.add(
+        config,
+        "log gsmtap [HOSTNAME]",
+        "A target of the log\nDatagrams that Wireshark reads\nThe address; this machine without it",
+        Action::Enter(Node::Log, |edit| {
+            let kind = gsmtap(edit.args)?;
+            Ok(open_log::<E>(edit, kind))
+        }),
+    );
+    grammar.add(
+        config,
+        "no log gsmtap [HOSTNAME]",
+        "Take back\nA target of the log\nDatagrams that Wireshark reads\nThe address",
+        Action::Set(|edit| close_log::<E>(edit, &gsmtap(edit.args)?)),
+    );
+    let only = "the log goes to 'log stderr', 'log file FILENAME' or 'log gsmtap ADDRESS'.";
     for (pattern, help) in [
-        ("log gsmtap [HOSTNAME]", "A target of the log\nGSMTAP: not here\nHost"),
         ("log systemd-journal [raw]", "A target of the log\nThe journal: not here\nWithout format"),
         ("log syslog .WHERE", "A target of the log\nThe system's log: not here\nFacility"),
         ("log alarms <2-32700>", "A target of the log\nA ring of lines: not here\nLines"),
@@ -221,12 +240,24 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
     }
 }
 
+fn gsmtap(args: &Args) -> Result<LogKind, CommandError> {
+    match args.get(0) {
+        None | Some("localhost") => Ok(LogKind::Gsmtap(Ipv4Addr::LOCALHOST.into())),
+        Some(address) => {
+            let address = address.parse();
+            address
+                .map(LogKind::Gsmtap)
+                .map_err(|_| CommandError::new("names are not looked up; say an address."))
+        }
+    }
+}
+
 fn open_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: LogKind) -> String {
     let logs = &mut E::common_mut(edit.config).logs;
     if !logs.iter().any(|log| log.kind == kind) {
         logs.push(LogTarget::new(kind.clone()));
     }
-    LogTarget::new(kind).name().to_owned()
+    LogTarget::new(kind).name()
 }
 
 fn close_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: &LogKind) -> Done {

@@ -37,7 +37,7 @@ impl Operator<Sgsn> for Node {
         Ok(())
     }
 
-    fn execute(&mut self, operation: &SgsnOperation, out: &mut String) -> Result<(), CommandError> {
+    fn execute(&mut self, operation: &SgsnOperation, _: &mut String) -> Result<(), CommandError> {
         self.asked.push(operation.clone());
         match operation {
             SgsnOperation::ShowWhy(imsi) => return Err(CommandError(format!("IMSI {imsi} is unknown."))),
