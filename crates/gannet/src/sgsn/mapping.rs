@@ -332,6 +332,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
         ("The interval of Echo Requests", echo(old) != echo(new)),
+        ("Which HLR is asked", hlr(old) != hlr(new)),
         ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
         ("The room for contexts of GTPv0 at a driver", speaks_v0(old) != speaks_v0(new)),

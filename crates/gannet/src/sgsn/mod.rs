@@ -11,6 +11,7 @@ use crate::node::{self, Node, in_use, restart_counter};
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
+use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
@@ -118,6 +119,25 @@ impl Node for SgsnNode {
         out: &mut String,
     ) -> Result<(), CommandError> {
         operate::execute(self, config, operation, access, out)
+    }
+
+    fn metrics(
+        &self,
+        config: &ops::SgsnConfig,
+        part: usize,
+        access: &mut Access<'_>,
+        groups: &mut Vec<Group>,
+    ) -> bool {
+        counters::groups(self, config, part, access, groups)
+    }
+
+    fn control(&self, variable: &str, access: &mut Access<'_>) -> Option<Result<String, String>> {
+        match variable {
+            "subscriber-list-active-v1" => {
+                Some(access.look_at(self.machine).map_or(Ok(String::new()), show::active_list))
+            }
+            _ => None,
+        }
     }
 
     fn shutdown(&mut self, _access: &mut Access<'_>) {}

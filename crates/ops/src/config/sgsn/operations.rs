@@ -63,12 +63,7 @@ pub enum SgsnOperation {
     ShowSgsn,
     /// `show ggsn`: a [`crate::view::GgsnPeer`] for each.
     ShowGgsns,
-    /// `show stats`: a [`crate::view::Counter`] for each.
-    ShowStats {
-        /// Leave out those that are 0.
-        skip_zero: bool,
-    },
-    /// `show counters`: every counter and every drop, a [`crate::view::Counter`] for each, for programs.
+    /// `show counters`: every counter and every drop, `NAME VALUE` one a line, for programs.
     ShowCounters,
     /// `show ingress`: how user data comes in and goes out.
     ShowIngress,
@@ -195,14 +190,9 @@ fn install_gb(grammar: &mut Grammar<Sgsn>) {
 }
 
 fn install_node(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{
-        ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn, ShowStats,
-    };
+    use SgsnOperation::{ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn};
     show(grammar, "show sgsn", "The SGSN: addresses and sizes", |_| Ok(ShowSgsn));
     show(grammar, "show ggsn", "The GGSNs and their GTP paths", |_| Ok(ShowGgsns));
-    show(grammar, "show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
-        Ok(ShowStats { skip_zero: args.get(0).is_some() })
-    });
     show(grammar, "show counters", "Every counter and every drop, NAME VALUE, for programs", |_| {
         Ok(ShowCounters)
     });
