@@ -48,7 +48,7 @@ fn config(seed: u64, change: impl FnOnce(&mut SgsnConfig)) -> WorldConfig {
         mobiles_max: 16,
         cells_max: 16,
         gtp_address: SGSN_GN,
-        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN }],
+        ggsns: vec![GgsnPeer { number: 0, address: GGSN_GN, version: gannet_proto::gtp::Version::V1 }],
         ..SgsnConfig::default()
     };
     change(&mut sgsn);
