@@ -3,6 +3,7 @@
 //! - [`vty`]: the grammar of commands, telnet sessions that run it, and the server that owns the sockets.
 //! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
 //!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
+//! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
 //! A kind of network element ([`vty::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
@@ -37,6 +38,7 @@
 //! ```
 
 pub mod config;
+pub mod store;
 pub mod view;
 pub mod vty;
 

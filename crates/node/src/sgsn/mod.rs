@@ -17,6 +17,7 @@
 //! | [`quality`] | which service a QoS profile buys |
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
+//! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
 //!
@@ -25,6 +26,7 @@
 pub mod config;
 pub mod contexts;
 pub mod directory;
+pub mod durable;
 pub mod flows;
 pub mod gb;
 pub mod held;
@@ -48,6 +50,7 @@ use crate::slots::{Slot, Slots};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
+use durable::Durable;
 use flows::{Expected, Flows, Ingress};
 use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
@@ -208,6 +211,8 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
+    /// What is to be kept; nothing unless somebody keeps it.
+    pub(crate) durable: Option<Durable>,
     pub(crate) flows: Option<Flows>,
     pub(crate) uplink: Option<UplinkQueues>,
     pub(crate) held: Held,
@@ -247,7 +252,8 @@ impl Sgsn {
             auth: AuthPolicy::AcceptAll,
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
-            contexts: Contexts::with_limit(config.contexts_limit()),
+            contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
+            durable: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             held: Held::new(config.held_max, config.held_per_mobile_max),
