@@ -60,6 +60,12 @@ impl Embedded {
         Ok(())
     }
 
+    /// What the library has to say at the end of a file whose structure is damaged was said before.
+    fn close(&mut self) {
+        let database = self.database.take();
+        let _ = guarded(|| drop(database));
+    }
+
     /// Compares what stands there with what this version reads, and writes it where it is new.
     fn check(&self, layout: u8) -> Result<(), StoreError> {
         let wanted = [("format", FORMAT), ("layout", u64::from(layout))];
@@ -116,6 +122,12 @@ impl Embedded {
     }
 }
 
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 impl Store for Embedded {
     fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         if self.database.is_none() {
@@ -123,7 +135,7 @@ impl Store for Embedded {
         }
         let result = self.attempt(|database| write(database, batch));
         if result.is_err() {
-            self.database = None;
+            self.close();
         }
         result
     }

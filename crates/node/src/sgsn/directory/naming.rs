@@ -24,7 +24,6 @@ impl Sgsn {
     /// A mobile is found by a foreign or random TLLI in a cell from now on; one that had the same is not any more.
     pub(in crate::sgsn) fn name_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
         self.directory.name_foreign_tlli(cell, tlli, slot);
-        self.changed(slot);
         self.uplink_named(cell.key(tlli), slot);
     }
 

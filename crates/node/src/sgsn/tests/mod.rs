@@ -3,6 +3,7 @@
 mod attach;
 mod bench;
 mod downlink;
+mod durable;
 mod flows;
 mod messages;
 mod ns_bvc;

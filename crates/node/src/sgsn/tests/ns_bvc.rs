@@ -26,7 +26,7 @@ fn a_bss_introduces_itself() {
     assert_eq!(bench.sgsn.gb().ns.vcs().count(), 0);
     bench.start_ns(NSE);
     let vc = bench.sgsn.gb().ns.vcs().next().unwrap();
-    assert_eq!((vc.nsei(), vc.nsvci(), vc.peer()), (NSE, Nsvci(1), bss(NSE)));
+    assert_eq!((vc.nsei(), vc.nsvci(), vc.peer()), (NSE, Some(Nsvci(1)), bss(NSE)));
     assert_eq!(vc.state(), VcState::Unblocked);
     bench.ns(NSE, &ns::Pdu::Alive);
     assert_eq!(bench.next(), Sent::Ns(bss(NSE), ns::Pdu::AliveAck));
