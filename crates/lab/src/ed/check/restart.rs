@@ -195,7 +195,8 @@ fn go_on(chain: &mut RealChain, said: &mut String) -> Result<(), String> {
         let Some(load) = &mut chain.load else { return Ok(false) };
         (0..talk).for_each(|user| load.be_heard(user));
         load.poll(HEARD_EVERY).map_err(text)?;
-        let ready = asked(chain, "show mm-context all")?.matches("READY").count();
+        // It may not listen yet.
+        let ready = asked(chain, "show mm-context all").map_or(0, |said| said.matches("READY").count());
         Ok(ready >= talk as usize)
     })?;
     said.push_str(&asked(chain, "show store")?);
