@@ -114,6 +114,9 @@ pub struct StepArguments {
     /// All users have traffic, not just as many as it takes at what each has negotiated
     #[arg(long)]
     everybody: bool,
+    /// The SGSN keeps its mobiles in a store
+    #[arg(long)]
+    store: bool,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -196,6 +199,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 uplink: step.uplink,
                 kbps: step.kbps,
                 everybody: step.everybody,
+                store: step.store,
                 seconds: step.seconds,
                 steps: step.steps,
             };

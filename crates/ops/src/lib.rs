@@ -5,6 +5,7 @@
 //!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
 //! - [`metrics`]: every counter and gauge in one list, for Prometheus, statsd and persons; [`ctrl`]: the same and more for
 //!   Osmocom's tools; [`connections`]: how both are served.
+//! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
 //! A kind of network element ([`vty::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
@@ -46,6 +47,7 @@ pub mod config;
 pub mod connections;
 pub mod ctrl;
 pub mod metrics;
+pub mod store;
 pub mod view;
 pub mod vty;
 

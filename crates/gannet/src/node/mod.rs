@@ -24,7 +24,7 @@ use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
-pub use restart_counter::next as next_restart_counter;
+pub use restart_counter::{last as last_restart_counter, next as next_restart_counter};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;

@@ -330,6 +330,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
     [
         ("The address of GTP", old.gtp_local_ip != new.gtp_local_ip),
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
+        ("The store", old.store != new.store),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
         ("The interval of Echo Requests", echo(old) != echo(new)),
         ("Which HLR is asked", hlr(old) != hlr(new)),

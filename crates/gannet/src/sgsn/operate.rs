@@ -35,6 +35,12 @@ pub fn execute(
             common::why(access, *imsi, out);
             paths::why(node, access, *imsi, out);
         }
+        SgsnOperation::ShowStore => {
+            let Some(store) = &node.store else {
+                return Err(CommandError::new("There is no store; say 'store PATH' under 'sgsn' to have one."));
+            };
+            let _ = write!(out, "{}", store.borrow().show(access));
+        }
         SgsnOperation::ShowIngress => paths::show(access, out),
         SgsnOperation::DeactivatePdp { imsi, nsapi } => return deactivate(node, access, *imsi, *nsapi),
         SgsnOperation::Detach(imsi) => {

@@ -46,6 +46,9 @@ pub struct SgsnConfig {
     pub gtp_address: IpAddr,
     /// How often this node was started, modulo 256 (29.060 clause 11.2).
     pub restart_counter: u8,
+    /// With which generation the TEIDs of new contexts begin. A node that goes on with the contexts of an earlier run has
+    /// another one than that run: a context that run has made last and not kept is not to be taken for a new one.
+    pub teid_generation: u8,
     /// Time between two Echo Requests on a path to a GGSN; zero for none.
     pub echo_interval: Duration,
     /// T3-RESPONSE of GTP.
@@ -216,6 +219,7 @@ impl Default for SgsnConfig {
             cells_max: 256,
             gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             restart_counter: 0,
+            teid_generation: 0,
             echo_interval: Duration::from_secs(60),
             t3_response: Duration::from_secs(5),
             n3_requests: 3,

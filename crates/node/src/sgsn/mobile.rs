@@ -15,8 +15,9 @@ use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::qos::class::{Class, Precedence};
-use gannet_proto::sm::network::SmContexts;
+use gannet_proto::sm::network::{SmConfig, SmContexts};
 use gannet_proto::sndcp::SndcpNsapi;
+use gannet_proto::time::Instant;
 use gannet_wire::bssgp::ie as bssgp;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie as l3;
@@ -181,6 +182,19 @@ impl Mobile {
     /// Takes a bearer out.
     pub fn take_bearer(&mut self, nsapi: Nsapi) -> Option<Bearer> {
         self.bearers.remove(nsapi)
+    }
+
+    /// Goes on after a restart of the node, from what was kept last; mobility does so by itself. Numbers that may have been used
+    /// since are passed over.
+    pub fn restore(&mut self, now: Instant, sm: &SmConfig) {
+        self.llc.restore(now);
+        self.sm.restore(now, sm);
+        for bearer in self.bearers.iter_mut() {
+            bearer.sndcp.restore();
+            if let Some(tunnel) = &mut bearer.tunnel {
+                tunnel.restore();
+            }
+        }
     }
 
     /// All bearers with their NSAPIs.

@@ -18,6 +18,7 @@
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
+//! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
 //!
@@ -26,6 +27,7 @@
 pub mod config;
 pub mod contexts;
 pub mod directory;
+pub mod durable;
 pub mod flows;
 pub mod gb;
 pub mod held;
@@ -50,6 +52,7 @@ use crate::slots::{Slot, Slots};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
+use durable::Durable;
 use flows::{Expected, Flows, Ingress};
 use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
@@ -226,6 +229,8 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
+    /// What is to be kept; nothing unless somebody keeps it.
+    pub(crate) durable: Option<Durable>,
     pub(crate) flows: Option<Flows>,
     pub(crate) uplink: Option<UplinkQueues>,
     pub(crate) held: Held,
@@ -267,7 +272,8 @@ impl Sgsn {
             subscribers: Subscribers::new(gsup),
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
-            contexts: Contexts::with_limit(config.contexts_limit()),
+            contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
+            durable: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             held: Held::new(config.held_max, config.held_per_mobile_max),

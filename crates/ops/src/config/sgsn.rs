@@ -27,6 +27,8 @@ pub struct SgsnConfig {
     pub common: Common,
     /// Where the restart counter of GTP is kept.
     pub gtp_state_dir: Option<String>,
+    /// The file in which mobiles are kept for the time after a restart; `None` keeps nothing.
+    pub store: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_local_ip: Option<Ipv4Addr>,
     /// Retransmission of GTP requests.

@@ -24,7 +24,7 @@ mod node;
 pub use counters::{DropCount, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Volumes};
-pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Table};
+pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 
 use core::fmt;
 use gannet_proto::time::Instant;

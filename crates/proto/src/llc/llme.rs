@@ -94,7 +94,7 @@ impl LlcContext {
                 self.tlli_old = old.unwrap_or(Tlli::UNASSIGNED);
                 self.ciphering = ciphering;
             }
-            (None, Some(_)) => *self = Self::new(self.role),
+            (None, Some(_)) => *self = Self::new(self.role()),
             (None, None) => {}
         }
     }

@@ -4,6 +4,7 @@ mod attach;
 mod bench;
 mod cell_change;
 mod downlink;
+mod durable;
 mod flows;
 mod gtp_v0;
 mod messages;

@@ -71,6 +71,9 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
     if let Some(contexts) = config.limits.contexts {
         text.line(format_args!("max-pdp-contexts {contexts}"));
     }
+    if let Some(path) = &config.store {
+        text.line(format_args!("store {path}"));
+    }
     super::service::write(&config.service, text);
 }
 
@@ -153,6 +156,24 @@ fn install_gtp(grammar: &mut Grammar<Sgsn>) {
         "GTP\nWhere the restart counter is kept\nA directory",
         Action::<Sgsn>::Set(|edit| {
             edit.config.gtp_state_dir = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "store PATH",
+        "Keep MM and PDP contexts, so that a restart loses no mobile\nA file, which is made where it is not there",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.store = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no store",
+        "Take back\nKeep MM and PDP contexts",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.store = None;
             Ok(())
         }),
     );

@@ -67,6 +67,8 @@ pub enum SgsnOperation {
     ShowCounters,
     /// `show ingress`: how user data comes in and goes out.
     ShowIngress,
+    /// `show store`: [`crate::view::Store`].
+    ShowStore,
     /// `show scheduler`: the queues of PDP contexts and what was served.
     ShowScheduler,
     /// `show drops`: a [`crate::view::DropCount`] for each.
@@ -190,7 +192,9 @@ fn install_gb(grammar: &mut Grammar<Sgsn>) {
 }
 
 fn install_node(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn};
+    use SgsnOperation::{
+        ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn, ShowStore,
+    };
     show(grammar, "show sgsn", "The SGSN: addresses and sizes", |_| Ok(ShowSgsn));
     show(grammar, "show ggsn", "The GGSNs and their GTP paths", |_| Ok(ShowGgsns));
     show(grammar, "show counters", "Every counter and every drop, NAME VALUE, for programs", |_| {
@@ -200,6 +204,9 @@ fn install_node(grammar: &mut Grammar<Sgsn>) {
         Ok(ShowIngress)
     });
     show(grammar, "show scheduler", "The queues of PDP contexts, and what was served", |_| Ok(ShowScheduler));
+    show(grammar, "show store", "What is kept for the time after a restart, and how far behind", |_| {
+        Ok(ShowStore)
+    });
     show(grammar, "show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let nodes = &[Node::View, Node::Enable, Node::Sgsn];
     grammar.add(
