@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 /// Groups that are remembered at most.
 const GROUPS_MAX: usize = 1 << 16;
 
-/// The values of groups at some moment.
+/// The metrics of a group with their values.
+type Values = Vec<(&'static str, u64)>;
+
+/// The values of groups at some moment, by class and index.
 #[derive(Debug, Clone, Default)]
-pub struct Marks(BTreeMap<&'static str, BTreeMap<String, Vec<(&'static str, u64)>>>);
+pub struct Marks(BTreeMap<&'static str, BTreeMap<String, Values>>);
 
 impl Marks {
     /// The value that was noted, where one was.

@@ -4,10 +4,10 @@
 //! all objects of a kind have in common is their [`Class`]. The program fills the groups from its node, most of them from
 //! the [views](crate::view) that `show …` prints ([`of_view`]); what reads them knows no node:
 //!
-//! - [`prometheus`]: the text exposition, and the page that serves it ([`http`]);
-//! - [`statsd`]: datagrams with what has changed since the last report;
-//! - [`text`]: `show stats`, `show rate-counters`, `show counters`;
-//! - [`crate::ctrl`]: `rate_ctr.*`.
+//! - [`prometheus`], the text exposition, and the page that serves it ([`http`]);
+//! - [`statsd`], datagrams with what has changed since the last report;
+//! - [`text`], `show stats`, `show rate-counters`, `show counters`;
+//! - [`crate::ctrl`], `rate_ctr.*`.
 //!
 //! ```
 //! use gannet_ops::metrics::{Class, Group, Level, Metric, prometheus::Page};

@@ -40,10 +40,9 @@ impl Operator<Sgsn> for Node {
     fn execute(&mut self, operation: &SgsnOperation, _: &mut String) -> Result<(), CommandError> {
         self.asked.push(operation.clone());
         match operation {
-            SgsnOperation::ShowWhy(imsi) => return Err(CommandError(format!("IMSI {imsi} is unknown."))),
-            _ => {}
+            SgsnOperation::ShowWhy(imsi) => Err(CommandError(format!("IMSI {imsi} is unknown."))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {
