@@ -145,7 +145,8 @@ impl Node for SgsnNode {
 
 /// The store of the configuration, where there is one.
 fn open_store(config: &ops::SgsnConfig) -> Result<Option<Opened>, String> {
-    let last = config.gtp_state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory)));
+    let last =
+        config.gtp_state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory)));
     config.store.as_deref().map(|path| Opened::open(path, last)).transpose()
 }
 

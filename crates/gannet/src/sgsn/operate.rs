@@ -37,7 +37,9 @@ pub fn execute(
         }
         SgsnOperation::ShowStore => {
             let Some(store) = &node.store else {
-                return Err(CommandError::new("There is no store; say 'store PATH' under 'sgsn' to have one."));
+                return Err(CommandError::new(
+                    "There is no store; say 'store PATH' under 'sgsn' to have one.",
+                ));
             };
             let _ = write!(out, "{}", store.borrow().show(access));
         }

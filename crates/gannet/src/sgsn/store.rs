@@ -78,7 +78,9 @@ impl Opened {
         }
         if stale {
             store.clear().map_err(say)?;
-            let text = format_args!("store {path}: the SGSN ran without it meanwhile; all mobiles in it are forgotten");
+            let text = format_args!(
+                "store {path}: the SGSN ran without it meanwhile; all mobiles in it are forgotten"
+            );
             access.log().line(Category::Main, Level::Notice, text);
         }
         let begin = std::time::Instant::now();

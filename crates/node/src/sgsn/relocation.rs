@@ -69,7 +69,9 @@ impl core::fmt::Display for ImportError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Unreadable => f.write_str("it is damaged"),
-            Self::OtherLayout(layout) => write!(f, "it has layout {layout}, and this version layout {LAYOUT}"),
+            Self::OtherLayout(layout) => {
+                write!(f, "it has layout {layout}, and this version layout {LAYOUT}")
+            }
             Self::Present => f.write_str("the subscriber or its P-TMSI is here already"),
             Self::Full => f.write_str("a table is full"),
             Self::TeidTaken => f.write_str("another context has one of its TEIDs"),
@@ -130,12 +132,7 @@ impl Sgsn {
     ///
     /// # Errors
     /// See [`ImportError`]; nothing has changed then. Octets of another subscriber than this one are unreadable.
-    pub fn restore(
-        &mut self,
-        cx: &mut Context<'_>,
-        imsi: Imsi,
-        octets: &[u8],
-    ) -> Result<Slot, ImportError> {
+    pub fn restore(&mut self, cx: &mut Context<'_>, imsi: Imsi, octets: &[u8]) -> Result<Slot, ImportError> {
         let mut travelling = read(octets)?;
         let mobile = &mut travelling.mobile;
         if mobile.imsi() != Some(imsi) {

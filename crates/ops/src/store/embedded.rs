@@ -112,7 +112,9 @@ impl Embedded {
 
     /// Does something with the database. Where its structure is damaged the library may panic: that, too, is an error.
     fn attempt<R>(&self, action: impl FnOnce(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
-        let Some(database) = &self.database else { return Err(self.error(of_error(redb::Error::PreviousIo))) };
+        let Some(database) = &self.database else {
+            return Err(self.error(of_error(redb::Error::PreviousIo)));
+        };
         let result = guarded(|| action(database)).and_then(|result| result.map_err(of_error));
         result.map_err(|problem| self.error(problem))
     }
@@ -214,10 +216,9 @@ fn of_error(error: redb::Error) -> Problem {
     match error {
         redb::Error::DatabaseAlreadyOpen => Problem::InUse,
         redb::Error::Io(error) => Problem::Io(error),
-        redb::Error::UpgradeRequired(format) => Problem::OtherVersion {
-            found: format!("file format {format}"),
-            ours: "a later one".to_owned(),
-        },
+        redb::Error::UpgradeRequired(format) => {
+            Problem::OtherVersion { found: format!("file format {format}"), ours: "a later one".to_owned() }
+        }
         other => Problem::Damaged(other.to_string()),
     }
 }

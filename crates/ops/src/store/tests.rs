@@ -195,8 +195,13 @@ fn what_cannot_be_written_is_tried_again_and_no_batch_is_lost() {
     assert_eq!((status.entries, status.changes, status.batches, &status.error), (2, 2, 2, &None));
     assert!(status.lag == Duration::ZERO && status.lag_max > Duration::ZERO);
     until(|| writer.spare().is_some_and(|batch| batch.is_empty()));
-    let whose: Vec<Imsi> =
-        store.kept.lock().unwrap().iter().flat_map(|batch| batch.iter().map(|(imsi, _)| imsi).collect::<Vec<_>>()).collect();
+    let whose: Vec<Imsi> = store
+        .kept
+        .lock()
+        .unwrap()
+        .iter()
+        .flat_map(|batch| batch.iter().map(|(imsi, _)| imsi).collect::<Vec<_>>())
+        .collect();
     assert_eq!(whose, [imsi(0), imsi(1)]);
 }
 

@@ -62,7 +62,11 @@ impl fmt::Display for Store {
         let ms = |span: &core::time::Duration| span.as_millis();
         writeln!(f, "Store {path}: {} entries", status.entries)?;
         writeln!(f, "  at the start: {restored} mobiles restored, {refused} not")?;
-        writeln!(f, "  written: {} changes in {} batches, {} failures", status.changes, status.batches, status.failures)?;
+        writeln!(
+            f,
+            "  written: {} changes in {} batches, {} failures",
+            status.changes, status.batches, status.failures
+        )?;
         writeln!(
             f,
             "  lag: {waiting} changes wait, {} ms (at most {} ms); the last batch took {} ms",

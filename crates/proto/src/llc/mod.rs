@@ -298,7 +298,8 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         let encrypted = ciphered && self.ciphering.is_on();
-        let sealing = ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
+        let sealing =
+            ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
         let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let input = sealing.seal(counters, frame)?;
         self.end.due_where(counters.sent_is_due());

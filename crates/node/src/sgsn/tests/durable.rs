@@ -145,7 +145,10 @@ fn timers_begin_anew_with_the_clock() {
     bench.pass_secs(reachable - 1);
     assert!(bench.sgsn.page_subscriber(&mut bench.around.context(), imsi(0)));
     bench.collect();
-    assert!(matches!(bench.next_bssgp(), Message::PagingPs(_)), "reachable for as long as after its last frame");
+    assert!(
+        matches!(bench.next_bssgp(), Message::PagingPs(_)),
+        "reachable for as long as after its last frame"
+    );
     bench.sent.clear();
     bench.pass_secs(2 * 60 * 60);
     bench.write_to(&mut disk);
