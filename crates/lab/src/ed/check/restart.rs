@@ -11,6 +11,7 @@ use crate::load::{Phase, User};
 use gannet_demux::bpf::Held;
 use gannet_ops::vty;
 use gannet_proto::time::Duration as Span;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -199,7 +200,7 @@ fn go_on(chain: &mut RealChain, said: &mut String) -> Result<(), String> {
         let ready = asked(chain, "show mm-context all").map_or(0, |said| said.matches("READY").count());
         Ok(ready >= talk as usize)
     })?;
-    said.push_str(&asked(chain, "show store")?);
+    let _ = writeln!(said, "{}", asked(chain, "show store")?);
     let Some(load) = &mut chain.load else { return Err("no control plane".to_owned()) };
     let names =
         |user: &User| (user.index, user.phase, user.tlli, user.sgsn_data, user.sgsn_control, user.ggsn);
