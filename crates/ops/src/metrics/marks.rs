@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 /// Groups that are remembered at most.
 const GROUPS_MAX: usize = 1 << 16;
 
-/// The values of groups at some moment.
+/// The values of a group, in their order, with their names.
+type Values = Vec<(&'static str, u64)>;
+
+/// The values of groups at some moment, by class and index.
 #[derive(Debug, Clone, Default)]
-pub struct Marks(BTreeMap<&'static str, BTreeMap<String, Vec<(&'static str, u64)>>>);
+pub struct Marks(BTreeMap<&'static str, BTreeMap<String, Values>>);
 
 impl Marks {
     /// The value that was noted, where one was.
@@ -30,7 +33,7 @@ impl Marks {
     }
 
     /// Notes numbers in the place of a group's values.
-    fn put(&mut self, group: &Group, values: Vec<(&'static str, u64)>) {
+    fn put(&mut self, group: &Group, values: Values) {
         let of_class = self.0.entry(group.class.osmocom).or_default();
         if let Some(known) = of_class.get_mut(&group.index) {
             *known = values;
