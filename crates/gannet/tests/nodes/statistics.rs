@@ -278,7 +278,55 @@ fn ask_within(netns: &Netns, address: &str, text: &str) -> Option<String> {
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }
 
-/// The same questions, and the same mobiles.
+/// Two mobiles at each SGSN, one of which has a PDP context, are listed alike.
+fn mobiles_of_both(netns: &Netns, directory: &TempDir) {
+    let spawn = |name: &'static str, element: &str, text: &str| {
+        let config = file(directory, &format!("{name}.cfg"), text);
+        let mut command = netns.command(crate::common::GANNET);
+        command.args([element, "-c", &config]);
+        Node::spawn(directory, "", command, name)
+    };
+    let _ggsn = spawn(
+        "ggsn",
+        "ggsn",
+        "ggsn ggsn0\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  tun-device apn0\n  type-support v4\n  \
+         ip prefix dynamic 198.51.100.0/24\n  no shutdown\n no shutdown ggsn\nline vty\n no login\n bind 127.0.0.2\n",
+    );
+    let bss = |name: &'static str, sgsn: &str, own: &str, first: &str| {
+        let text = format!(
+            "bss\n remote-ip {sgsn}\n local-ip {own}\n cells 1\n mobiles 2\n imsi-base {first}\n \
+             no activate-on-attach\nline vty\n no login\n bind {own}\n"
+        );
+        spawn(name, "bss", &text)
+    };
+    let peers = [("127.0.0.1", "127.0.0.5", "00101000000000"), ("127.0.0.3", "127.0.0.6", "00101000000001")];
+    let [(at, own, prefix), (here_at, here_own, here_prefix)] = peers;
+    let _their = bss("bss-of-osmo", at, own, &format!("{prefix}1"));
+    let _ours = bss("bss-of-ours", here_at, here_own, &format!("{here_prefix}1"));
+    for (address, bss, prefix) in peers {
+        let listed = |wanted: &dyn Fn(&[&str]) -> bool| {
+            let list = ask_within(netns, address, "GET 1 subscriber-list-active-v1")?;
+            let list = list.strip_prefix("GET_REPLY 1 subscriber-list-active-v1 ")?;
+            assert!(list.is_empty() || list.ends_with('\n'), "{list:?}");
+            let mut lines: Vec<&str> = list.lines().collect();
+            lines.sort_unstable();
+            wanted(&lines).then_some(())
+        };
+        let (one, two) = (format!("{prefix}1,"), format!("{prefix}2,"));
+        wait_for("both mobiles", || listed(&|lines| lines == [&one, &two]));
+        let mut activate = netns.command(crate::common::GANNET);
+        activate.args(["vty", &format!("{bss}:4290"), "mobile 1 activate"]);
+        assert!(activate.status().unwrap().success());
+        let with_address = format!("{one}IPv4 198.51.100.");
+        let is_active = |lines: &[&str]| match lines {
+            [active, idle] => active.starts_with(&with_address) && *idle == two,
+            _ => false,
+        };
+        wait_for("the PDP context", || listed(&is_active));
+    }
+}
+
+/// The same questions, and mobiles in the same words.
 fn osmo_sgsn_answers_the_same() {
     let directory = TempDir::new("gannet-both");
     let netns = Netns::new("both");
@@ -298,26 +346,6 @@ fn osmo_sgsn_answers_the_same() {
     for address in ["127.0.0.1", "127.0.0.3"] {
         wait_for("the control interface", || ask(address, "GET 1 subscriber-list-active-v1"));
     }
-    let bss = |name: &'static str, sgsn: &str, own: &str| {
-        let text = format!(
-            "bss\n remote-ip {sgsn}\n local-ip {own}\n cells 1\n mobiles 2\nline vty\n no login\n bind {own}\n"
-        );
-        let config = file(&directory, &format!("{name}.cfg"), &text);
-        let mut command = netns.command(crate::common::GANNET);
-        command.args(["bss", "-c", &config]);
-        Node::spawn(&directory, "", command, name)
-    };
-    let _bsss = [bss("bss-of-osmo", "127.0.0.1", "127.0.0.5"), bss("bss-of-own", "127.0.0.3", "127.0.0.6")];
-    let attached = |address: &str| {
-        let list = ask(address, "GET 1 subscriber-list-active-v1")?;
-        let mut lines: Vec<&str> =
-            list.strip_prefix("GET_REPLY 1 subscriber-list-active-v1 ")?.lines().collect();
-        lines.sort_unstable();
-        (lines.len() == 2).then(|| lines.join(" "))
-    };
-    let their = wait_for("the mobiles at osmo-sgsn", || attached("127.0.0.1"));
-    assert_eq!(their, "001010000000001,NONE 001010000000002,NONE");
-    assert_eq!(wait_for("the mobiles here", || attached("127.0.0.3")), their);
     for text in [
         "GET 1 version",
         "GET 2 rate_ctr",
@@ -342,4 +370,6 @@ fn osmo_sgsn_answers_the_same() {
         assert_eq!(own, their, "{text}");
         assert!(own.is_some(), "{text}");
     }
+    // Once there are mobiles, the counters differ.
+    mobiles_of_both(&netns, &directory);
 }
