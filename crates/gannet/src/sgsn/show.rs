@@ -77,7 +77,8 @@ pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::
 /// Octets of a list that a message of the control interface can carry.
 const LIST_MAX: usize = 0xff00;
 
-/// CTRL's `subscriber-list-active-v1`: of each mobile its IMSI and the address of its last PDP context.
+/// CTRL's `subscriber-list-active-v1`: of each mobile its IMSI and the address of its last PDP context, as
+/// osmo-sgsn 1.9.0 writes it.
 ///
 /// # Errors
 /// Where it is longer than a message; nothing more is looked at then.
@@ -87,8 +88,11 @@ pub fn active_list(sgsn: &Sgsn) -> Result<String, String> {
         let Some(imsi) = mobile.imsi() else { continue };
         let contexts = mobile.sm.iter().filter(|(_, context)| context.is_active());
         let address = contexts.last().and_then(|(_, context)| address(context.address()));
-        let address = address.map_or_else(|| "NONE".to_owned(), |address| address.to_string());
-        let _ = writeln!(text, "{imsi},{address}");
+        let _ = match address {
+            Some(IpAddr::V4(address)) => writeln!(text, "{imsi},IPv4 {address}"),
+            Some(IpAddr::V6(address)) => writeln!(text, "{imsi},IPv6 {address}"),
+            None => writeln!(text, "{imsi},"),
+        };
         if text.len() > LIST_MAX {
             return Err("The list is longer than a message; the VTY has it".to_owned());
         }

@@ -4,6 +4,8 @@ use crate::common::{Node, file, wait_for};
 use gannet_proto::drops::Drop;
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::{Case, Need, TempDir};
+use gannet_wire::gsmtap;
+use gannet_wire::gsmtap_log::LogLine;
 use gannet_wire::ipa::{self, Splitter};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -17,6 +19,7 @@ pub const CASES: &[Case] = &[
     ("a_statsd_is_told", &[], a_statsd_is_told),
     ("the_control_interface_answers", &[], the_control_interface_answers),
     ("counting_begins_anew", &[], counting_begins_anew),
+    ("log_lines_are_sent", &[], log_lines_are_sent),
     ("osmo_sgsn_answers_the_same", &[Need::NetAdmin, Need::Program("osmo-sgsn")], osmo_sgsn_answers_the_same),
 ];
 
@@ -240,7 +243,90 @@ fn counting_begins_anew() {
     assert!(node.vty("show stats level peer").contains("\nGGSN ggsn 0 remote 127.0.0.2:\n path_up 0\n"));
 }
 
-/// Both are asked the same through a relay in their namespace, since a client of another cannot reach them.
+fn log_lines_are_sent() {
+    const AT: &str = "127.81.7.5";
+    let socket = UdpSocket::bind((AT, gsmtap::UDP_PORT)).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let directory = TempDir::new("gannet-gsmtap");
+    let more = format!("log gsmtap {AT}\n logging filter all 1\n logging level main notice\n");
+    let node = start(&directory, AT, &more);
+    loop {
+        let mut datagram = [0; 2048];
+        let octets = socket.recv(&mut datagram).unwrap();
+        let (header, at) = gsmtap::Header::parse(&datagram[..octets]).unwrap();
+        assert_eq!(header.payload, gsmtap::PayloadType::OsmocoreLog);
+        let line = LogLine::parse(&datagram[at..octets]).unwrap();
+        assert_eq!(line.process, "gannet");
+        if line.subsystem == "main" && line.text.ends_with(&format!("runs, VTY at {AT}:4245")) {
+            break;
+        }
+    }
+    assert!(node.vty("show running-config").contains(&format!("log gsmtap {AT}\n")));
+}
+
+/// Asks in a namespace, which a client of the test's own cannot reach: the shell opens the connection there.
+fn ask_within(netns: &Netns, address: &str, text: &str) -> Option<String> {
+    let mut octets = Vec::new();
+    ipa::put_extension(0, text.as_bytes(), &mut octets);
+    let escaped: String = octets.iter().map(|octet| format!("\\x{octet:02x}")).collect();
+    let script = format!(
+        "exec 3<>/dev/tcp/{address}/4251 || exit 1; printf '{escaped}' >&3; \
+         size=$((16#$(head -c 2 <&3 | od -An -tx1 | tr -d ' \\n'))); head -c 2 <&3 >/dev/null; \
+         head -c $((size - 1)) <&3"
+    );
+    let output = netns.command("bash").args(["-c", &script]).output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+/// Two mobiles at each SGSN, one of which has a PDP context, are listed alike.
+fn mobiles_of_both(netns: &Netns, directory: &TempDir) {
+    let spawn = |name: &'static str, element: &str, text: &str| {
+        let config = file(directory, &format!("{name}.cfg"), text);
+        let mut command = netns.command(crate::common::GANNET);
+        command.args([element, "-c", &config]);
+        Node::spawn(directory, "", command, name)
+    };
+    let _ggsn = spawn(
+        "ggsn",
+        "ggsn",
+        "ggsn ggsn0\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  tun-device apn0\n  type-support v4\n  \
+         ip prefix dynamic 198.51.100.0/24\n  no shutdown\n no shutdown ggsn\nline vty\n no login\n bind 127.0.0.2\n",
+    );
+    let bss = |name: &'static str, sgsn: &str, own: &str, first: &str| {
+        let text = format!(
+            "bss\n remote-ip {sgsn}\n local-ip {own}\n cells 1\n mobiles 2\n imsi-base {first}\n \
+             no activate-on-attach\nline vty\n no login\n bind {own}\n"
+        );
+        spawn(name, "bss", &text)
+    };
+    let peers = [("127.0.0.1", "127.0.0.5", "00101000000000"), ("127.0.0.3", "127.0.0.6", "00101000000001")];
+    let [(at, own, prefix), (here_at, here_own, here_prefix)] = peers;
+    let _their = bss("bss-of-osmo", at, own, &format!("{prefix}1"));
+    let _ours = bss("bss-of-ours", here_at, here_own, &format!("{here_prefix}1"));
+    for (address, bss, prefix) in peers {
+        let listed = |wanted: &dyn Fn(&[&str]) -> bool| {
+            let list = ask_within(netns, address, "GET 1 subscriber-list-active-v1")?;
+            let list = list.strip_prefix("GET_REPLY 1 subscriber-list-active-v1 ")?;
+            assert!(list.is_empty() || list.ends_with('\n'), "{list:?}");
+            let mut lines: Vec<&str> = list.lines().collect();
+            lines.sort_unstable();
+            wanted(&lines).then_some(())
+        };
+        let (one, two) = (format!("{prefix}1,"), format!("{prefix}2,"));
+        wait_for("both mobiles", || listed(&|lines| lines == [&one, &two]));
+        let mut activate = netns.command(crate::common::GANNET);
+        activate.args(["vty", &format!("{bss}:4290"), "mobile 1 activate"]);
+        assert!(activate.status().unwrap().success());
+        let with_address = format!("{one}IPv4 198.51.100.");
+        let is_active = |lines: &[&str]| match lines {
+            [active, idle] => active.starts_with(&with_address) && *idle == two,
+            _ => false,
+        };
+        wait_for("the PDP context", || listed(&is_active));
+    }
+}
+
+/// The same questions, and mobiles in the same words.
 fn osmo_sgsn_answers_the_same() {
     let directory = TempDir::new("gannet-both");
     let netns = Netns::new("both");
@@ -249,31 +335,20 @@ fn osmo_sgsn_answers_the_same() {
     let state = directory.path().display();
     let their = format!(
         "line vty\n no login\nctrl\n bind 127.0.0.1\nsgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n \
-                 ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n auth-policy accept-all\nns\nbssgp\n"
+                 ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n auth-policy accept-all\nns\n bind udp local\n  listen 127.0.0.1 23000\n  accept-ipaccess\nbssgp\n"
     );
     let their = file(&directory, "osmo.cfg", &their);
     let mut command = netns.command(crate::common::GANNET);
     command.args(["sgsn", "-c", &own]);
     let _own = Node::spawn(&directory, "", command, "sgsn");
     let _their: Background = netns.spawn("osmo-sgsn", &["-c", &their]);
-    let ask = |address: &str, text: &str| {
-        let mut octets = Vec::new();
-        ipa::put_extension(0, text.as_bytes(), &mut octets);
-        let escaped: String = octets.iter().map(|octet| format!("\\x{octet:02x}")).collect();
-        let script = format!(
-            "exec 3<>/dev/tcp/{address}/4251 || exit 1; printf '{escaped}' >&3; \
-             size=$((16#$(head -c 2 <&3 | od -An -tx1 | tr -d ' \\n'))); head -c 2 <&3 >/dev/null; \
-             head -c $((size - 1)) <&3"
-        );
-        let output = netns.command("bash").args(["-c", &script]).output().unwrap();
-        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
-    };
+    let ask = |address: &str, text: &str| ask_within(&netns, address, text);
     for address in ["127.0.0.1", "127.0.0.3"] {
         wait_for("the control interface", || ask(address, "GET 1 subscriber-list-active-v1"));
     }
     for text in [
         "GET 1 version",
-        "GET 2 subscriber-list-active-v1",
+        "GET 2 rate_ctr",
         "SET 3 subscriber-list-active-v1 x",
         "GET 4 rate_ctr.abs",
         "GET 5 rate_ctr.abs.sgsn.7",
@@ -295,4 +370,6 @@ fn osmo_sgsn_answers_the_same() {
         assert_eq!(own, their, "{text}");
         assert!(own.is_some(), "{text}");
     }
+    // Once there are mobiles, the counters differ.
+    mobiles_of_both(&netns, &directory);
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Groups that are remembered at most.
 const GROUPS_MAX: usize = 1 << 16;
 
-/// The metrics of a group with their values.
+/// The values of a group, in their order, with their names.
 type Values = Vec<(&'static str, u64)>;
 
 /// The values of groups at some moment, by class and index.
@@ -33,7 +33,7 @@ impl Marks {
     }
 
     /// Notes numbers in the place of a group's values.
-    fn put(&mut self, group: &Group, values: Vec<(&'static str, u64)>) {
+    fn put(&mut self, group: &Group, values: Values) {
         let of_class = self.0.entry(group.class.osmocom).or_default();
         if let Some(known) = of_class.get_mut(&group.index) {
             *known = values;

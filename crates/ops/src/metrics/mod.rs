@@ -4,21 +4,18 @@
 //! all objects of a kind have in common is their [`Class`]. The program fills the groups from its node, most of them from
 //! the [views](crate::view) that `show …` prints ([`of_view`]); what reads them knows no node:
 //!
-//! - [`prometheus`], the text exposition, and the page that serves it ([`http`]);
-//! - [`statsd`], datagrams with what has changed since the last report;
-//! - [`text`], `show stats`, `show rate-counters`, `show counters`;
-//! - [`crate::ctrl`], `rate_ctr.*`.
+//! - [`prometheus`]: the text exposition, and the page that serves it ([`http`]);
+//! - [`statsd`]: datagrams with what has changed since the last report;
+//! - [`text`]: `show stats`, `show rate-counters`, `show counters`;
+//! - [`crate::ctrl`][]: `rate_ctr.*`.
 //!
 //! ```
 //! use gannet_ops::metrics::{Class, Group, Level, Metric, prometheus::Page};
 //! const NODE: Class = Class { name: "", osmocom: "sgsn", title: "The SGSN", level: Level::Global, lines: Some("") };
 //! let mut node = Group::single(&NODE);
 //! node.add(Metric::counter("n_pdu_uplink", "N-PDUs that went to GGSNs", 3));
-//! assert_eq!(
-//!     Page::new("sgsn", vec![node]).whole(),
-//!     "# HELP gannet_sgsn_n_pdu_uplink_total N-PDUs that went to GGSNs\n\
-//!      # TYPE gannet_sgsn_n_pdu_uplink_total counter\ngannet_sgsn_n_pdu_uplink_total 3\n"
-//! );
+//! let page = Page::new("sgsn", vec![node]).whole();
+//! assert!(page.ends_with("gannet_sgsn_n_pdu_uplink_total counter\ngannet_sgsn_n_pdu_uplink_total 3\n"));
 //! ```
 
 pub mod http;
