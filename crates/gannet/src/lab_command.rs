@@ -114,6 +114,9 @@ pub struct StepArguments {
     /// All users have traffic, not just as many as it takes at what each has negotiated
     #[arg(long)]
     everybody: bool,
+    /// The SGSN keeps its mobiles in a store
+    #[arg(long)]
+    store: bool,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -143,6 +146,9 @@ pub struct DemoArguments {
     /// Octets of the download
     #[arg(long, default_value_t = 1 << 20)]
     octets: usize,
+    /// How often the first mobile changes cells during the download, within its routing area
+    #[arg(long, default_value_t = 0)]
+    cell_changes: u32,
     /// Where configurations, logs and captures go
     #[arg(long, default_value = "out/demo")]
     out: PathBuf,
@@ -193,6 +199,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 uplink: step.uplink,
                 kbps: step.kbps,
                 everybody: step.everybody,
+                store: step.store,
                 seconds: step.seconds,
                 steps: step.steps,
             };
@@ -249,6 +256,7 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         ingress: arguments.ingress.clone(),
         mobiles: arguments.mobiles,
         download_octets: arguments.octets,
+        cell_changes: arguments.cell_changes,
         out: arguments.out.clone(),
         progress: std::io::stderr().is_terminal(),
     };

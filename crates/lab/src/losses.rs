@@ -55,7 +55,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::GgsnRefused | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
-        | D::SgsnDiscardedByBss | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
+        | D::SgsnDiscardedByBss | D::SgsnDeletedByBss | D::SgsnFlushUnanswered | D::SgsnFlushUnexpected
+        | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
         | D::MsBadOrder | D::MsNoCipher | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded

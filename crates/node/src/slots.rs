@@ -75,6 +75,8 @@ pub struct Slots<T> {
     free: std::collections::VecDeque<u32>,
     len: usize,
     limit: usize,
+    /// The generation of places that were never used.
+    first: u16,
 }
 
 impl<T> Slots<T> {
@@ -86,7 +88,14 @@ impl<T> Slots<T> {
             free: std::collections::VecDeque::with_capacity(limit),
             len: 0,
             limit,
+            first: 0,
         }
+    }
+
+    /// The same, whose places begin with this generation.
+    #[must_use]
+    pub fn from_generation(self, first: u16) -> Self {
+        Self { first, ..self }
     }
 
     /// Puts a value in; gives it back where the table is full.
@@ -98,9 +107,10 @@ impl<T> Slots<T> {
         if self.places.len() < self.limit
             && let Ok(index) = u32::try_from(self.places.len())
         {
-            self.places.push(Place::Taken { queued: false, generation: 0, value });
+            let generation = self.first;
+            self.places.push(Place::Taken { queued: false, generation, value });
             self.len += 1;
-            return Ok(Slot { index, generation: 0 });
+            return Ok(Slot { index, generation });
         }
         while let Some(index) = self.free.pop_front() {
             let Some(place) = self.places.get_mut(index as usize) else { continue };
@@ -129,7 +139,7 @@ impl<T> Slots<T> {
             if let Ok(index) = u32::try_from(self.places.len()) {
                 self.free.push_back(index);
             }
-            self.places.push(Place::Free { queued: true, generation: 0 });
+            self.places.push(Place::Free { queued: true, generation: self.first });
         }
         let Some(place) = self.places.get_mut(slot.index as usize) else { return Err(value) };
         *place = Place::Taken { queued: place.is_queued(), generation: slot.generation, value };

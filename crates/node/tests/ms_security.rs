@@ -316,7 +316,7 @@ impl World {
         self.sndcp.unitdata_request(&mut self.around.context(), 500, frame, &mut segments).unwrap();
         let tlli = self.llc.tlli().unwrap();
         while let Some(segment) = segments.pop() {
-            self.send(Sapi::DATA3, tlli, true, &segment.to_vec());
+            self.send(Sapi::DATA3, tlli, true, &segment);
         }
         let frame = self.around.frames.copy_of(&up).unwrap();
         self.order(MsCommand::SendNpdu { mobile: 0, nsapi: Nsapi(5), frame });

@@ -3,6 +3,9 @@
 //! - [`vty`]: the grammar of commands, telnet sessions that run it, and the server that owns the sockets.
 //! - [`config`]: configuration files in the same grammar, and the plain structures they fill:
 //!   [`config::sgsn::SgsnConfig`], [`config::bss::BssConfig`], [`config::ggsn::GgsnConfig`].
+//! - [`metrics`]: every counter and gauge in one list, for Prometheus, statsd and persons; [`ctrl`]: the same and more for
+//!   Osmocom's tools; [`connections`]: how both are served.
+//! - [`store`]: where a node keeps what is to outlive a restart.
 //! - [`view`]: what `show …` prints, as plain structures that the program fills from its node.
 //!
 //! A kind of network element ([`vty::Element`]: [`Sgsn`], [`Bss`], [`Ggsn`]) joins the three: its configuration, its
@@ -18,6 +21,10 @@
 //!     fn config(&self) -> &GgsnConfig { &self.config }
 //!     fn reconfigure(&mut self, new: GgsnConfig, _out: &mut String) -> Result<(), vty::CommandError> {
 //!         self.config = new;
+//!         Ok(())
+//!     }
+//!     fn statistics(&mut self, _: vty::Statistics, out: &mut String) -> Result<(), vty::CommandError> {
+//!         out.push_str("nothing is counted\n");
 //!         Ok(())
 //!     }
 //!     fn execute(&mut self, operation: &GgsnOperation, out: &mut String) -> Result<(), vty::CommandError> {
@@ -37,6 +44,10 @@
 //! ```
 
 pub mod config;
+pub mod connections;
+pub mod ctrl;
+pub mod metrics;
+pub mod store;
 pub mod view;
 pub mod vty;
 

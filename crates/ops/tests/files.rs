@@ -268,10 +268,19 @@ fn errors_name_file_line_and_the_nearest_command() {
         ),
         ("sgsn\n ggsn 0\n", "x.cfg:2: incomplete command 'ggsn 0' in node config-sgsn"),
         (
-            "sgsn\n auth-policy remote\n",
-            "x.cfg:2: 'auth-policy remote': auth-policy remote is not implemented yet; only 'accept-all' is.",
+            "sgsn\n gtp local-ip 1.2.3.4\n auth-policy remote\n",
+            "x.cfg: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
         ),
-        ("sgsn\n encryption gea 0 1\n", "x.cfg:2: 'encryption gea 0 1': ciphering is not implemented yet"),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\n authentication required\n",
+            "x.cfg: 'authentication required' asks an HLR, and 'auth-policy accept-all' does not",
+        ),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\n encryption gea 1 3\n",
+            "x.cfg: 'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote'",
+        ),
+        ("sgsn\n imsi-acl add 12x\n", "x.cfg:2: 'imsi-acl add 12x': an IMSI has 6 to 15 digits."),
+        ("sgsn\n gsup oap-id 7\n", "x.cfg:2: 'gsup oap-id 7': osmo-hlr knows no OAP"),
         (
             "sgsn\n compression rfc1144 passive\n",
             "x.cfg:2: 'compression rfc1144 passive': compression is not implemented yet",

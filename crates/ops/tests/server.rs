@@ -104,6 +104,6 @@ fn a_peer_that_reads_nothing_holds_nobody_up() {
     let mut octets = Vec::new();
     peer.read_to_end(&mut octets).unwrap();
     assert!(String::from_utf8_lossy(&octets).contains("(sgsn)."));
-    assert!(node.asked.len() < 20, "the silent one's commands wait until it reads");
+    assert!(node.counted.len() < 20, "the silent one's commands wait until it reads");
     drop(silent);
 }

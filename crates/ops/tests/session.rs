@@ -114,7 +114,9 @@ fn configuring_changes_the_node_or_says_why_not() {
     assert!(refused.contains("% The address of GTP cannot change while the node runs.\n"));
     assert_eq!(terminal.node.config.gtp_local_ip, None);
     assert!(terminal.types("do exit\r\n").contains("% It would leave this node.\n"));
-    assert!(terminal.types("auth-policy remote\r\n").contains("% auth-policy remote is not implemented yet"));
+    assert!(
+        terminal.types("compression rfc1144 passive\r\n").contains("% compression is not implemented yet")
+    );
     let shown = terminal.types("show running-config\r\n");
     assert!(shown.contains("\nCurrent configuration:\n!\n"));
     assert!(shown.contains("\n timer T3350 7\n"));

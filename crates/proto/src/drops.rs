@@ -227,6 +227,9 @@ drops! {
     SgsnPathFailed: "sgsn_path_failed", "29.060 clause 7.2.1", "a GGSN does not answer";
     SgsnRadioStatus: "sgsn_radio_status", "08.18 clause 7.3", "a BSS reported trouble with a mobile on the radio interface";
     SgsnDiscardedByBss: "sgsn_discarded_by_bss", "08.18 clause 8.3", "a BSS discarded an LL-PDU";
+    SgsnDeletedByBss: "sgsn_deleted_by_bss", "08.18 clause 8.1", "a BSS deleted the LL-PDUs of a mobile that has left its cell";
+    SgsnFlushUnanswered: "sgsn_flush_unanswered", "08.18 clause 8.1", "a BSS did not answer FLUSH-LL in time";
+    SgsnFlushUnexpected: "sgsn_flush_unexpected", "08.18 clause 8.1", "a FLUSH-LL-ACK fits no FLUSH-LL that is outstanding";
     HeldFull: "held_full", "configuration", "no more N-PDUs are held for a mobile that is paged";
     HeldTooLong: "held_too_long", "configuration", "an N-PDU was held too long while its mobile was paged";
     HeldUnanswered: "held_unanswered", "04.08 clause 4.7.9.1", "the mobile did not answer its paging";

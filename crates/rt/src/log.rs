@@ -1,6 +1,8 @@
 //! Where a node's log lines and drops go: levels by category and target, files that can be reopened, counters, and
 //! the last drops of each mobile.
 
+mod gsmtap;
+
 use crate::history::DropHistory;
 use crate::system::Clock;
 use core::fmt::{self, Write as _};
@@ -8,8 +10,10 @@ use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::time::Instant;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_wire::id::Imsi;
+use gsmtap::GsmtapTarget;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// What stands in front of a line, in the words of `logging timestamp` and `logging print extended-timestamp`.
@@ -70,6 +74,7 @@ pub struct TargetId(usize);
 enum Writer {
     Stderr,
     File { path: PathBuf, file: BufWriter<File> },
+    Gsmtap(GsmtapTarget),
     Other(Box<dyn Write>),
 }
 
@@ -128,6 +133,21 @@ impl LogSink {
     pub fn add_file(&mut self, path: &Path, options: TargetOptions) -> io::Result<TargetId> {
         let file = open(path)?;
         Ok(self.add(Writer::File { path: path.to_owned(), file }, options))
+    }
+
+    /// `log gsmtap`: each line as a datagram, under the name of a process.
+    ///
+    /// # Errors
+    /// Where there is no way to that address.
+    pub fn add_gsmtap(
+        &mut self,
+        to: SocketAddr,
+        process: &'static str,
+        options: TargetOptions,
+    ) -> io::Result<TargetId> {
+        let target = GsmtapTarget::connect(to, process)
+            .map_err(|error| io::Error::new(error.kind(), format!("GSMTAP to {to}: {error}")))?;
+        Ok(self.add(Writer::Gsmtap(target), options))
     }
 
     /// Any other target, for instance a telnet session that said `logging enable`. It must not block.
@@ -267,9 +287,18 @@ impl TraceSink for LogSink {
             if level < target.options.level(category) {
                 continue;
             }
-            self.compose(&target.options, category, level, line);
+            // What others write in front of a line has fields of its own there.
+            if matches!(target.writer, Writer::Gsmtap(_)) {
+                self.line.clear();
+                let _ = write!(self.line, "{line}");
+            } else {
+                self.compose(&target.options, category, level, line);
+            }
             let octets = self.line.as_bytes();
             let result = match &mut target.writer {
+                Writer::Gsmtap(target) => {
+                    target.send(self.clock.unix_ns(self.now), category, level, &self.line)
+                }
                 Writer::Stderr => io::stderr().write_all(octets),
                 Writer::File { file, .. } => file.write_all(octets),
                 Writer::Other(writer) => writer.write_all(octets),
@@ -398,6 +427,25 @@ mod tests {
         sink.flush();
         assert_eq!(std::fs::read_to_string(moved).unwrap(), "main NOTICE one\n");
         assert_eq!(std::fs::read_to_string(path).unwrap(), "main NOTICE two\n");
+    }
+
+    #[test]
+    fn lines_as_gsmtap() {
+        use gannet_wire::gsmtap_log::{Level as Loud, LogLine};
+        let listener = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        let mut sink = LogSink::new(Clock::start());
+        let to = listener.local_addr().unwrap();
+        sink.add_gsmtap(to, "gannet", TargetOptions::default()).unwrap();
+        sink.line(Category::Ns, Level::Info, format_args!("too quiet"));
+        sink.line(Category::Ns, Level::Notice, format_args!("NS-VC {} is up", 1));
+        let mut datagram = [0; 2048];
+        let octets = listener.recv(&mut datagram).unwrap();
+        let (header, at) = gannet_wire::gsmtap::Header::parse(&datagram[..octets]).unwrap();
+        assert_eq!(header.payload, gannet_wire::gsmtap::PayloadType::OsmocoreLog);
+        let line = LogLine::parse(&datagram[at..octets]).unwrap();
+        assert_eq!((line.process, line.subsystem, line.level), ("gannet", "ns", Loud::Notice));
+        assert_eq!((line.text, line.pid), ("NS-VC 1 is up", std::process::id()));
+        assert_eq!(sink.lines_lost(), 0);
     }
 
     #[test]

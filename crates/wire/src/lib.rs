@@ -23,6 +23,7 @@ pub mod cursor;
 pub mod error;
 pub mod fcs24;
 pub mod gsmtap;
+pub mod gsmtap_log;
 pub mod gsup;
 pub mod gtp;
 pub mod id;

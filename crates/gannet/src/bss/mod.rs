@@ -15,6 +15,7 @@ use devices::Devices;
 use gannet_node::bss::{self, Bss, Command};
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_ops::config::bss as ops;
+use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
 use gannet_proto::time::Duration;
@@ -122,6 +123,16 @@ impl Node for BssNode {
         out: &mut String,
     ) -> Result<(), CommandError> {
         operate::execute(self, config, operation, access, out)
+    }
+
+    fn metrics(
+        &self,
+        _config: &ops::BssConfig,
+        part: usize,
+        access: &mut Access<'_>,
+        groups: &mut Vec<Group>,
+    ) -> bool {
+        show::groups(self, part, access, groups)
     }
 
     /// The mobiles are switched off, as the network is told.

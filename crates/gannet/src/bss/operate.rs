@@ -45,13 +45,6 @@ pub fn execute(
         BssOperation::ShowCells | BssOperation::ShowNs { .. } | BssOperation::ShowBssgp { .. } => {
             return show_gb(node, operation, access, out);
         }
-        BssOperation::ShowStats { skip_zero } => {
-            let stats = access.machine(node.ms).map(|ms| ms.stats());
-            let cells = access.machine(node.bss).map(|bss| show::cell_counters(bss)).unwrap_or_default();
-            if let Some(stats) = stats {
-                common::counters(&show::counters(&stats, &cells), skip_zero, out);
-            }
-        }
         BssOperation::ResetNs => {
             access.command(node.bss, Command::Start);
         }

@@ -1,11 +1,16 @@
 //! A BSS and its mobiles as an operator sees them.
 
+use super::BssNode;
 use super::devices::Devices;
+use crate::node::show as common;
+use crate::node::statistics::{PARTS_STEP, number};
 use core::net::IpAddr;
-use gannet_node::bss::{Bss, CellCounters};
+use gannet_node::bss::Bss;
 use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, Stats};
+use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_ops::view;
+use gannet_rt::Access;
 use gannet_wire::id::Bvci;
 use gannet_wire::l3::ie::PdpAddress;
 use std::collections::BTreeMap;
@@ -75,20 +80,21 @@ pub fn camping(ms: &Ms) -> BTreeMap<u16, u32> {
 
 /// `show cells`.
 pub fn cells(bss: &Bss, camping: &BTreeMap<u16, u32>) -> Vec<view::Cell> {
-    let cell = |number: u16| {
-        let cell = bss.cell(number.into())?;
-        let state = bss.bvcs().get(number.into()).map_or("DOWN", |bvc| bvc.state.name());
-        Some(view::Cell {
-            number,
-            cell: cell.config.id,
-            nsei: cell.config.nsei,
-            bvci: cell.config.bvci,
-            state,
-            mobiles: camping.get(&number).copied().unwrap_or(0),
-            queued_pdus: cell.queued.frames.into(),
-        })
-    };
-    (0..=u16::MAX).map_while(cell).collect()
+    (0..=u16::MAX).map_while(|number| cell(bss, camping, number)).collect()
+}
+
+fn cell(bss: &Bss, camping: &BTreeMap<u16, u32>, number: u16) -> Option<view::Cell> {
+    let cell = bss.cell(number.into())?;
+    let state = bss.bvcs().get(number.into()).map_or("DOWN", |bvc| bvc.state.name());
+    Some(view::Cell {
+        number,
+        cell: cell.config.id,
+        nsei: cell.config.nsei,
+        bvci: cell.config.bvci,
+        state,
+        mobiles: camping.get(&number).copied().unwrap_or(0),
+        queued_pdus: cell.queued.frames.into(),
+    })
 }
 
 /// `show bssgp`.
@@ -124,24 +130,42 @@ pub fn bvcs(bss: &Bss, stats: bool) -> Vec<view::Bvc> {
     all
 }
 
-/// What went through all cells.
-pub fn cell_counters(bss: &Bss) -> Vec<CellCounters> {
-    (0_u32..).map_while(|cell| Some(bss.cell(cell)?.counters)).collect()
+const NODE: Class = Class { name: "", osmocom: "bss", title: "BSS", level: Level::Global, lines: Some("") };
+
+/// What is counted: by mobiles and cells together, then by the NS-VCs and cells, some in each part.
+pub fn groups(node: &BssNode, part: usize, access: &mut Access<'_>, groups: &mut Vec<Group>) -> bool {
+    let Some(part) = part.checked_sub(1) else {
+        let mobiles = access.look_at(node.ms).map(|ms| (Ms::len(ms), ms.stats()));
+        let Some(bss) = access.look_at(node.bss) else { return false };
+        let (count, stats) = mobiles.unwrap_or_default();
+        groups.push(node_group(count, &stats, bss));
+        return true;
+    };
+    let Some(bss) = access.look_at(node.bss) else { return false };
+    let vcs = bss.ns().vcs().map(|vc| of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, true)));
+    let nobody = BTreeMap::new();
+    let cells = (0..=u16::MAX).map_while(|number| cell(bss, &nobody, number));
+    let mut peers = vcs.chain(cells.map(|cell| of_view::cell(&cell))).skip(part * PARTS_STEP);
+    groups.extend(peers.by_ref().take(PARTS_STEP));
+    peers.next().is_some()
 }
 
-/// `show stats`.
-pub fn counters(stats: &Stats, cells: &[CellCounters]) -> Vec<view::Counter> {
-    let discarded = cells.iter().map(|cell| u64::from(cell.discarded.frames)).sum();
-    [
-        ("n_pdu_downlink", stats.n_pdu_downlink),
-        ("n_pdu_uplink", stats.n_pdu_uplink),
-        ("ll_pdu_downlink", stats.ll_pdu_downlink),
-        ("ll_pdu_uplink", stats.ll_pdu_uplink),
-        ("ll_pdu_discarded", discarded),
-        ("attached", stats.attached),
-        ("activated", stats.activated),
-        ("pagings", stats.pagings),
-    ]
-    .map(|(name, value)| view::Counter { name, value })
-    .to_vec()
+fn node_group(mobiles: usize, stats: &Stats, bss: &Bss) -> Group {
+    let cells = (0_u32..).map_while(|cell| Some(bss.cell(cell)?.counters));
+    let discarded = cells.map(|cell| u64::from(cell.discarded.frames)).sum();
+    let mut group = Group::single(&NODE);
+    for (name, help, value) in [
+        ("n_pdu_downlink", "N-PDUs that came to mobiles", stats.n_pdu_downlink),
+        ("n_pdu_uplink", "N-PDUs that mobiles sent", stats.n_pdu_uplink),
+        ("ll_pdu_downlink", "LL-PDUs that came to mobiles", stats.ll_pdu_downlink),
+        ("ll_pdu_uplink", "LL-PDUs that mobiles sent", stats.ll_pdu_uplink),
+        ("ll_pdu_discarded", "LL-PDUs that cells discarded", discarded),
+        ("attached", "attach procedures that ended well", stats.attached),
+        ("activated", "PDP context activations that ended well", stats.activated),
+        ("pagings", "pagings that mobiles heard", stats.pagings),
+    ] {
+        group.add(Metric::counter(name, help, value));
+    }
+    group.add(Metric::gauge("mobiles", "mobiles", number(mobiles)));
+    group
 }

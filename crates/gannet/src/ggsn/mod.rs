@@ -8,6 +8,7 @@ use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS,
 };
 use gannet_ops::config::ggsn as ops;
+use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::time::Duration;
@@ -96,6 +97,16 @@ impl Node for GgsnNode {
         out: &mut String,
     ) -> Result<(), CommandError> {
         operate::execute(&self.instances, operation, access, out)
+    }
+
+    fn metrics(
+        &self,
+        _config: &ops::GgsnConfig,
+        part: usize,
+        access: &mut Access<'_>,
+        groups: &mut Vec<Group>,
+    ) -> bool {
+        operate::groups(&self.instances, part, access, groups)
     }
 
     /// The SGSNs are asked to delete all contexts, so that no mobile believes in one.

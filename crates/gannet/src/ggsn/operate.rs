@@ -2,9 +2,11 @@
 
 use super::Instance;
 use crate::node::show as common;
+use crate::node::statistics::number;
 use core::fmt::Write as _;
 use gannet_node::ggsn::{Ggsn, GgsnCommand, PdpContext};
 use gannet_ops::config::ggsn::GgsnOperation;
+use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_ops::view;
 use gannet_ops::vty::CommandError;
 use gannet_proto::gtp::{Version, flow_label};
@@ -39,12 +41,6 @@ pub fn execute(
                         let _ = write!(out, "{}", pdp_context(ggsn, context, name));
                     }
                 }
-            }
-        }
-        GgsnOperation::ShowStats { skip_zero } => {
-            for instance in instances {
-                let Some(ggsn) = access.machine(instance.machine) else { continue };
-                common::counters(&counters(ggsn), *skip_zero, out);
             }
         }
         GgsnOperation::DeactivatePdp { imsi, nsapi } => {
@@ -115,19 +111,44 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
     }
 }
 
-fn counters(ggsn: &Ggsn) -> Vec<view::Counter> {
+/// What all GGSNs of the process count.
+const NODE: Class = Class { name: "", osmocom: "ggsn", title: "GGSN", level: Level::Global, lines: Some("") };
+/// What one of them counts.
+const INSTANCE: Class =
+    Class { name: "", osmocom: "gtp", title: "GGSN", level: Level::Global, lines: Some("") };
+
+/// What is counted: by the process and its GGSNs, then by their access points, one GGSN a part.
+pub fn groups(instances: &[Instance], part: usize, access: &mut Access<'_>, groups: &mut Vec<Group>) -> bool {
+    let Some(place) = part.checked_sub(1) else {
+        groups.push(Group::single(&NODE));
+        for instance in instances {
+            groups.extend(access.look_at(instance.machine).map(|ggsn| instance_group(instance, ggsn)));
+        }
+        return true;
+    };
+    let Some(instance) = instances.get(place) else { return false };
+    if let Some(ggsn) = access.look_at(instance.machine) {
+        let summary = summary(instance, ggsn);
+        groups.extend(summary.apns.iter().map(|apn| of_view::apn(&summary.name, apn)));
+    }
+    part < instances.len()
+}
+
+fn instance_group(instance: &Instance, ggsn: &Ggsn) -> Group {
     let counters = ggsn.counters();
-    [
-        ("pdp_contexts", ggsn.context_count() as u64),
-        ("created", counters.created),
-        ("updated", counters.updated),
-        ("deleted", counters.deleted),
-        ("refused", counters.refused),
-        ("n_pdu_downlink", counters.downlink.t_pdus),
-        ("octets_downlink", counters.downlink.octets),
-        ("n_pdu_uplink", counters.uplink.t_pdus),
-        ("octets_uplink", counters.uplink.octets),
-    ]
-    .map(|(name, value)| view::Counter { name, value })
-    .to_vec()
+    let mut group = Group::labelled(&INSTANCE, vec![("ggsn", instance.name.clone())]);
+    group.add(Metric::gauge("pdp_contexts", "PDP contexts", number(ggsn.context_count())));
+    for (name, help, value) in [
+        ("created", "PDP contexts created", counters.created),
+        ("updated", "PDP contexts updated", counters.updated),
+        ("deleted", "PDP contexts deleted", counters.deleted),
+        ("refused", "requests refused", counters.refused),
+        ("n_pdu_downlink", "N-PDUs that went to SGSNs", counters.downlink.t_pdus),
+        ("octets_downlink", "octets of these", counters.downlink.octets),
+        ("n_pdu_uplink", "N-PDUs that came from SGSNs", counters.uplink.t_pdus),
+        ("octets_uplink", "octets of these", counters.uplink.octets),
+    ] {
+        group.add(Metric::counter(name, help, value));
+    }
+    group
 }

@@ -1,6 +1,7 @@
 //! The targets of the log, from the configuration and the flags; and the one that VTY sessions read.
 
 use super::flags::Flags;
+use core::net::SocketAddr;
 use gannet_ops::config::{Common, LogKind, LogTarget};
 use gannet_proto::trace::{Category, Level};
 use gannet_rt::log::{LogSink, TargetId, TargetOptions, Timestamp};
@@ -32,6 +33,13 @@ impl Targets {
                 LogKind::File(name) => {
                     options.colour = target.style.color;
                     match sink.add_file(Path::new(name), options) {
+                        Ok(id) => fresh.push(id),
+                        Err(error) => result = Err(error),
+                    }
+                }
+                LogKind::Gsmtap(address) => {
+                    let to = SocketAddr::new(*address, gannet_wire::gsmtap::UDP_PORT);
+                    match sink.add_gsmtap(to, "gannet", options) {
                         Ok(id) => fresh.push(id),
                         Err(error) => result = Err(error),
                     }

@@ -5,20 +5,26 @@
 //! the signals.
 
 pub mod flags;
+mod listener;
 mod log;
+mod reports;
 mod restart_counter;
 pub mod show;
+pub mod statistics;
 pub mod tun;
 mod vty_service;
 
 use flags::Flags;
-use gannet_ops::config::{self, ConfigError};
+use gannet_ops::config::{self, ConfigError, Listen};
+use gannet_ops::connections::Connections;
+use gannet_ops::metrics::Group;
 use gannet_ops::vty::{CommandError, Element, Server};
+use gannet_ops::{ctrl, metrics};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
-pub use restart_counter::next as next_restart_counter;
+pub use restart_counter::{last as last_restart_counter, next as next_restart_counter};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
@@ -80,6 +86,24 @@ pub trait Node: Sized + 'static {
         out: &mut String,
     ) -> Result<(), CommandError>;
 
+    /// Adds a part of what it counts, by objects; parts are counted from 0, and the first begins with the node itself.
+    /// No part may cost much. True where there is a next one.
+    fn metrics(
+        &self,
+        config: &ConfigOf<Self>,
+        part: usize,
+        access: &mut Access<'_>,
+        groups: &mut Vec<Group>,
+    ) -> bool;
+
+    /// A variable of the control interface; `None` where it has none of that name.
+    ///
+    /// # Errors
+    /// The reason that is answered.
+    fn control(&self, _variable: &str, _access: &mut Access<'_>) -> Option<Result<String, String>> {
+        None
+    }
+
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
 
@@ -95,6 +119,7 @@ pub struct Running<N: Node> {
     file: PathBuf,
     flags: Flags,
     targets: log::Targets,
+    counting: statistics::Counting,
 }
 
 impl<N: Node> Running<N> {
@@ -110,9 +135,11 @@ impl<N: Node> Running<N> {
             let result = self.targets.set(access.log(), new_common, &self.flags);
             result.map_err(|error| CommandError(format!("{error}.")))?;
         }
-        if (old_common.vty, old_common.ctrl) != (new_common.vty, new_common.ctrl) {
+        let listeners = |common: &config::Common| (common.vty, common.ctrl, common.metrics);
+        if listeners(old_common) != listeners(new_common) {
             out.push_str(
-                "The new address of the VTY or of the control interface holds from the next start on.\n",
+                "The new address of the VTY, of the control interface or of the page of metrics holds from the next \
+                 start on.\n",
             );
         }
         let result = self.node.reconfigure(&self.config, &new, access, out);
@@ -235,16 +262,50 @@ pub fn run_with<N: Node>(
         node.record_to(pcap).map_err(|error| error.to_string())?;
     }
     let server = Server::<N::Element>::new(&loaded.config).map_err(|error| in_use(&error))?;
+    let listeners = Listeners::bind::<N::Element>(&loaded.config).map_err(|error| in_use(&error))?;
     let built = N::build(plan, &loaded.config, &mut node)?;
-    let running = Running { node: built, config: loaded.config, file, flags, targets };
+    let counting = statistics::Counting::default();
+    let running = Running { node: built, config: loaded.config, file, flags, targets, counting };
     let vty = vty_service::address_of::<N::Element>(&running.config);
     let running = Rc::new(RefCell::new(running));
     let service = vty_service::VtyService::new(server, Rc::clone(&running));
     node.add_service(Box::new(service)).map_err(|error| format!("VTY: {error}"))?;
+    listeners.serve(&running, &mut node).map_err(|error| format!("control interface or metrics: {error}"))?;
     let started = format_args!("gannet {name} {} runs, VTY at {vty}", env!("CARGO_PKG_VERSION"));
     node.access().log().line(Category::Main, Level::Notice, started);
     node.run(&mut Signals(running)).map_err(|error| error.to_string())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The sockets that programs ask a node at, bound before anything is built.
+struct Listeners {
+    page: Option<Connections<metrics::http::Scrape>>,
+    ctrl: Option<Connections<ctrl::Dialogue>>,
+}
+
+impl Listeners {
+    fn bind<E: Element>(config: &E::Config) -> io::Result<Self> {
+        let common = E::common(config);
+        let at = |listen: Listen, port| (listen.address, listen.port.unwrap_or(port)).into();
+        let page = common.metrics.map(|listen| {
+            Connections::bind("page of metrics", at(listen, E::METRICS_PORT), metrics::http::LIMITS)
+        });
+        let ctrl = common
+            .ctrl
+            .map(|listen| Connections::bind("control interface", at(listen, E::CTRL_PORT), ctrl::LIMITS));
+        Ok(Self { page: page.transpose()?, ctrl: ctrl.transpose()? })
+    }
+
+    /// Puts them and the reports into the loop.
+    fn serve<N: Node>(self, running: &Rc<RefCell<Running<N>>>, node: &mut EventLoop) -> io::Result<()> {
+        if let Some(page) = self.page {
+            node.add_service(Box::new(listener::Listener::new(page, Rc::clone(running))))?;
+        }
+        if let Some(ctrl) = self.ctrl {
+            node.add_service(Box::new(listener::Listener::new(ctrl, Rc::clone(running))))?;
+        }
+        node.add_service(Box::new(reports::Reports::new(Rc::clone(running))))
+    }
 }
 
 fn explain(error: &ConfigError) -> String {

@@ -21,6 +21,13 @@ pub fn next(directory: &Path) -> Result<u8, String> {
     Ok(u8::try_from(stored % 256).unwrap_or(0))
 }
 
+/// The counter of the last start; `None` where none is known.
+pub fn last(directory: &Path) -> Option<u8> {
+    let text = std::fs::read_to_string(directory.join("gsn_restart")).ok()?;
+    let next = text.trim().parse::<u64>().ok()?;
+    u8::try_from(next.checked_sub(1)? % 256).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,9 +35,12 @@ mod tests {
     #[test]
     fn it_goes_on_from_start_to_start() {
         let directory = gannet_testkit::TempDir::new("gannet-restart");
-        assert_eq!((next(directory.path()), next(directory.path())), (Ok(0), Ok(1)));
+        assert_eq!(last(directory.path()), None);
+        assert_eq!((next(directory.path()), last(directory.path())), (Ok(0), Some(0)));
+        assert_eq!((next(directory.path()), last(directory.path())), (Ok(1), Some(1)));
         std::fs::write(directory.path().join("gsn_restart"), "255\n").unwrap();
         assert_eq!((next(directory.path()), next(directory.path())), (Ok(255), Ok(0)));
+        assert_eq!(last(directory.path()), Some(0));
         std::fs::write(directory.path().join("gsn_restart"), "rubbish").unwrap();
         assert_eq!(next(directory.path()), Ok(0));
         assert!(next(&directory.path().join("missing")).unwrap_err().contains("gsn_restart"));

@@ -1,7 +1,7 @@
 //! What `show …` prints in every kind of node.
 
 use core::fmt::Write as _;
-use gannet_ops::view::{self, Counter, IpSns, NsVc, NsVcStats, Nse, Why};
+use gannet_ops::view::{self, IpSns, NsVc, NsVcStats, Nse, Why};
 use gannet_proto::ns::sns::Sns;
 use gannet_proto::ns::{self as proto, NsEntity, VcState};
 use gannet_rt::Access;
@@ -26,13 +26,6 @@ pub fn why(access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
     }
 }
 
-/// `show stats`.
-pub fn counters(counters: &[Counter], skip_zero: bool, out: &mut String) {
-    for counter in counters.iter().filter(|counter| !skip_zero || counter.value > 0) {
-        let _ = write!(out, "{counter}");
-    }
-}
-
 /// `show ns`: the NSEs.
 pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
     let wanted = |nsei: &Nsei| only.is_none_or(|only| only == *nsei);
@@ -40,28 +33,30 @@ pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
     nses.sort_unstable();
     nses.dedup();
     for nsei in nses.into_iter().filter(wanted) {
-        let vc = |index: &gannet_proto::ns::VcIndex| {
-            let vc = ns.vc(*index)?;
-            let counters = vc.counters();
-            Some(NsVc {
-                nsvci: vc.nsvci(),
-                remote: vc.peer(),
-                state: state(vc.state()),
-                weights: vc.nsvci().is_none().then(|| vc.weights()),
-                stats: stats.then_some(NsVcStats {
-                    rx_pdus: counters.pdus_in,
-                    rx_octets: counters.octets_in,
-                    tx_pdus: counters.pdus_out,
-                    tx_octets: counters.octets_out,
-                    alive_lost: counters.alive_unanswered,
-                    resets: counters.resets,
-                }),
-            })
-        };
+        let vc = |index: &proto::VcIndex| ns.vc(*index).map(|vc| ns_vc(vc, stats));
         let nse = ns.nses().find(|nse| nse.nsei() == nsei);
         let vcs = nse.map(|nse| nse.vcs().iter().filter_map(vc).collect()).unwrap_or_default();
         let view = Nse { nsei, ip_sns: ns.sns(nsei).map(ip_sns), vcs };
         let _ = write!(out, "{view}");
+    }
+}
+
+/// An NS-VC, with its counters where they are wanted.
+pub fn ns_vc(vc: &proto::NsVc, stats: bool) -> NsVc {
+    let counters = vc.counters();
+    NsVc {
+        nsvci: vc.nsvci(),
+        remote: vc.peer(),
+        state: state(vc.state()),
+        weights: vc.nsvci().is_none().then(|| vc.weights()),
+        stats: stats.then_some(NsVcStats {
+            rx_pdus: counters.pdus_in,
+            rx_octets: counters.octets_in,
+            tx_pdus: counters.pdus_out,
+            tx_octets: counters.octets_out,
+            alive_lost: counters.alive_unanswered,
+            resets: counters.resets,
+        }),
     }
 }
 

@@ -1,10 +1,11 @@
 //! The VTY beside the machines of a loop.
 
 use super::log::SessionLog;
+use super::statistics::{self, Counted};
 use super::{ConfigOf, Node, OperationOf, Running};
 use gannet_ops::vty::server::{Change, Progress};
 use gannet_ops::vty::session::LogLine;
-use gannet_ops::vty::{CommandError, Element, Operator, Server};
+use gannet_ops::vty::{CommandError, Element, Operator, Server, Statistics};
 use gannet_proto::time::Instant;
 use gannet_rt::{Access, Service};
 use mio::Interest;
@@ -97,6 +98,10 @@ impl<N: Node> Operator<N::Element> for Console<'_, '_, '_, N> {
 
     fn reconfigure(&mut self, new: ConfigOf<N>, out: &mut String) -> Result<(), CommandError> {
         self.running.apply(new, self.access, out)
+    }
+
+    fn statistics(&mut self, asked: Statistics, out: &mut String) -> Result<(), CommandError> {
+        statistics::execute(Counted { running: self.running, access: self.access }, asked, out)
     }
 
     fn execute(&mut self, operation: &OperationOf<N>, out: &mut String) -> Result<(), CommandError> {

@@ -1,57 +1,143 @@
 //! Counters for programs, and the scheduler for persons.
 
+use super::{SgsnNode, paths, show};
+use crate::node::show as common;
+use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
 use gannet_node::sgsn::Sgsn;
-use gannet_proto::drops::DropCounters;
-use gannet_proto::frame::FramePool;
+use gannet_ops::config::sgsn::SgsnConfig;
+use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
+use gannet_proto::bssgp::bvc::{Bvc, Nse};
+use gannet_proto::ns::NsVc;
 use gannet_proto::qos::flow_queues::Turn;
+use gannet_proto::time::Instant;
+use gannet_rt::Access;
 
-/// `show counters`: `NAME VALUE`, one a line. Names stay as they are; drops have the names that `show drops` gives them.
-pub fn write(sgsn: &Sgsn, drops: &DropCounters, frames: &FramePool, out: &mut String) {
-    let mut line = |name: &str, value: u64| {
-        let _ = writeln!(out, "{name} {value}");
+const NODE: Class = Class { name: "", osmocom: "sgsn", title: "SGSN", level: Level::Global, lines: Some("") };
+
+/// A part of what the node counts: first the node with its paths, then its NS-VCs, BVCs and GGSNs, some in each part.
+pub fn groups(
+    node: &SgsnNode,
+    config: &SgsnConfig,
+    part: usize,
+    access: &mut Access<'_>,
+    groups: &mut Vec<Group>,
+) -> bool {
+    let now = access.now();
+    let Some(sgsn) = access.look_at(node.machine) else { return false };
+    let Some(part) = part.checked_sub(1) else {
+        groups.push(node_group(sgsn));
+        paths::groups(access, groups);
+        return true;
     };
-    for counter in super::show::counters(sgsn) {
-        line(counter.name, counter.value);
-    }
-    let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    line("mobiles", number(sgsn.mobiles_len()));
-    line("pdp_contexts", number(sgsn.contexts().len()));
-    line("queued_ll_pdus", sgsn.gb().flow.queued_pdus().into());
-    if let Some(flows) = sgsn.flows() {
-        let (queues, totals) = (flows.queues(), flows.queues().totals());
-        line("queued_n_pdus", queues.queued().pdus.into());
-        line("queued_n_pdu_octets", queues.queued().octets);
-        line("held_n_pdus", flows.held().into());
-        line("flow_offered", totals.offered);
-        line("flow_drained", totals.drained);
-        for (turn, served) in Turn::ALL.into_iter().zip(totals.served) {
-            line(read_name(turn), served);
+    let mut peers = peers(sgsn, config).skip(part * PARTS_STEP);
+    groups.extend(peers.by_ref().take(PARTS_STEP).map(|peer| peer.group(sgsn, now)));
+    peers.next().is_some()
+}
+
+/// Something beside the node that counts.
+enum Peer<'s> {
+    Vc(&'s NsVc),
+    Nse(&'s Nse),
+    Cell(u32, &'s Bvc),
+    Ggsn(gannet_ops::view::GgsnPeer),
+}
+
+fn peers<'s>(sgsn: &'s Sgsn, config: &SgsnConfig) -> impl Iterator<Item = Peer<'s>> {
+    let gb = sgsn.gb();
+    let bvcs = gb.bvcs.nses().map(Peer::Nse).chain(gb.bvcs.bvcs().map(|(index, bvc)| Peer::Cell(index, bvc)));
+    let ggsns = show::ggsns(sgsn, config).into_iter().map(Peer::Ggsn);
+    gb.ns.vcs().map(Peer::Vc).chain(bvcs).chain(ggsns)
+}
+
+impl Peer<'_> {
+    fn group(self, sgsn: &Sgsn, now: Instant) -> Group {
+        match self {
+            Self::Vc(vc) => of_view::ns_vc(vc.nsei(), &common::ns_vc(vc, true)),
+            Self::Nse(nse) => of_view::bvc(&show::signalling_bvc(nse)),
+            Self::Cell(index, bvc) => {
+                let flow_control = show::flow_control(sgsn, now, index);
+                of_view::bvc(&gannet_ops::view::Bvc { flow_control, ..show::cell_bvc(bvc) })
+            }
+            Self::Ggsn(ggsn) => of_view::ggsn(&ggsn),
         }
-        let cost = flows.pace().cost();
-        line("cost_ns_per_n_pdu", cost.per_pdu_ns.into());
-        line("cost_ns_per_1024_octets", cost.per_1024_octets_ns.into());
-    } else {
-        line("queued_n_pdus", number(sgsn.held_len()));
-    }
-    if let Some(uplink) = sgsn.uplink() {
-        line("queued_uplink_ll_pdus", uplink.queued().into());
-    }
-    line("frames_free", number(frames.free()));
-    line("frames_total", number(frames.capacity()));
-    line("frames_exhausted", frames.exhausted());
-    for (drop, count) in drops.raised() {
-        line(drop.name(), count);
     }
 }
 
-const fn read_name(turn: Turn) -> &'static str {
+/// What the SGSN counts as a whole. Names stay as they are.
+fn node_group(sgsn: &Sgsn) -> Group {
+    let stats = sgsn.stats();
+    let mut group = Group::single(&NODE);
+    let counter = Metric::counter;
+    for metric in [
+        counter("n_pdu_downlink", "N-PDUs that came from GGSNs for a mobile", stats.n_pdu_downlink),
+        counter("n_pdu_uplink", "N-PDUs that went to GGSNs", stats.n_pdu_uplink),
+        counter("ll_pdu_downlink", "LL-PDUs that went to BSSs", stats.ll_pdu_downlink)
+            .known_as("llc:dl_packets"),
+        counter("ll_pdu_uplink", "LL-PDUs that came from BSSs", stats.ll_pdu_uplink)
+            .known_as("llc:ul_packets"),
+        counter("attached", "attach procedures that ended well", stats.attached)
+            .known_as("gprs:attach_accepted"),
+        counter("activated", "PDP context activations that ended well", stats.activated)
+            .known_as("pdp:activate_accepted"),
+        counter("pagings", "PAGING-PS sent", stats.pagings),
+        counter("flushes", "FLUSH-LL sent", stats.flushes),
+        counter("octets_moved", "octets that BSSs moved to another cell", stats.octets_moved),
+        counter("octets_deleted", "octets that BSSs deleted at a cell change", stats.octets_deleted),
+    ] {
+        group.add(metric);
+    }
+    let gb = sgsn.gb();
+    let unblocked = gb.ns.vcs().filter(|vc| vc.state() == gannet_proto::ns::VcState::Unblocked).count();
+    for (name, help, value) in [
+        ("mobiles", "mobiles with an MM context", number(sgsn.mobiles_len())),
+        ("pdp_contexts", "PDP contexts", number(sgsn.contexts().len())),
+        ("ns_vcs", "NS-VCs", number(gb.ns.vcs().count())),
+        ("ns_vcs_unblocked", "NS-VCs that are unblocked", number(unblocked)),
+        ("cells", "BVCs of cells", number(gb.bvcs.bvcs().count())),
+        ("queued_ll_pdus", "LL-PDUs that wait for flow control", gb.flow.queued_pdus().into()),
+    ] {
+        group.add(Metric::gauge(name, help, value));
+    }
+    add_queues(sgsn, &mut group);
+    group
+}
+
+/// The queues before the stack.
+fn add_queues(sgsn: &Sgsn, group: &mut Group) {
+    let n_pdus = "N-PDUs that wait in the queues of their contexts, or are held";
+    let Some(flows) = sgsn.flows() else {
+        group.add(Metric::gauge("queued_n_pdus", n_pdus, number(sgsn.held_len())));
+        return;
+    };
+    let (queues, totals) = (flows.queues(), flows.queues().totals());
+    group.add(Metric::gauge("queued_n_pdus", n_pdus, queues.queued().pdus.into()));
+    group.add(Metric::gauge("queued_n_pdu_octets", "octets of these", queues.queued().octets));
+    let held = "N-PDUs that wait for mobiles that are paged or suspended";
+    group.add(Metric::gauge("held_n_pdus", held, flows.held().into()));
+    group.add(Metric::counter("flow_offered", "N-PDUs that came to the queues of contexts", totals.offered));
+    group.add(Metric::counter("flow_drained", "N-PDUs that the queues gave back unserved", totals.drained));
+    for (turn, served) in Turn::ALL.into_iter().zip(totals.served) {
+        let (name, help) = read_name(turn);
+        group.add(Metric::counter(name, help, served));
+    }
+    let cost = flows.pace().cost();
+    group.add(Metric::gauge("cost_ns_per_n_pdu", "what an N-PDU costs, as measured", cost.per_pdu_ns.into()));
+    let help = "what each 1024 octets of it cost, as measured";
+    group.add(Metric::gauge("cost_ns_per_1024_octets", help, cost.per_1024_octets_ns.into()));
+    if let Some(uplink) = sgsn.uplink() {
+        let help = "LL-PDUs of user data from mobiles that wait";
+        group.add(Metric::gauge("queued_uplink_ll_pdus", help, uplink.queued().into()));
+    }
+}
+
+const fn read_name(turn: Turn) -> (&'static str, &'static str) {
     match turn {
-        Turn::Signalling => "read_signalling",
-        Turn::RealTime => "read_real_time",
-        Turn::Lifted => "read_lifted",
-        Turn::Fresh => "read_fresh",
-        Turn::BestEffort => "read_best_effort",
+        Turn::Signalling => ("read_signalling", "signalling that was served"),
+        Turn::RealTime => ("read_real_time", "N-PDUs of real time that were served"),
+        Turn::Lifted => ("read_lifted", "N-PDUs of high precedence that were served ahead of others"),
+        Turn::Fresh => ("read_fresh", "N-PDUs of flows that had nothing waiting that were served"),
+        Turn::BestEffort => ("read_best_effort", "other N-PDUs of best effort that were served"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::subscribers::SubscriberConfig;
-use gannet_node::sgsn::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
+use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::auth::AuthPolicy;
@@ -57,6 +57,11 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
         pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
+        cell_change: CellChange {
+            moves: config.bssgp.cell_change.moves,
+            flush_timeout: Duration::from_millis(config.bssgp.cell_change.flush_timeout_ms.into()),
+            reselection_timeout: seconds(config.bssgp.cell_change.reselection_timeout_s.into()),
+        },
         held_per_mobile_max: held,
         held_max: defaults.held_max.max(held),
         reassembly_timeout: seconds(config.llc.reassembly_s.into()),
@@ -79,7 +84,6 @@ pub fn hlr(config: &ops::SgsnConfig) -> Option<SocketAddr> {
 
 /// Who may attach.
 fn subscribers(config: &ops::SgsnConfig) -> Result<SubscriberConfig, String> {
-    ops::access::check(config)?;
     let ops::Access { policy, acl, authentication, gea, gsup_ipa_name, .. } = &config.access;
     let defaults = SubscriberConfig::default();
     let acl = acl.iter().map(|imsi| imsi.parse().map_err(|_| format!("imsi-acl: '{imsi}' is no IMSI")));
@@ -315,14 +319,21 @@ fn sockets(ns: &NsConfig) -> Vec<(&str, Option<SocketAddr>, bool)> {
     ns.binds.iter().map(|bind| (bind.name.as_str(), bind.listen, bind.accept_ipaccess)).collect()
 }
 
+/// What of BSSGP is not taken over while the node runs.
+fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
+    ops::BssgpConfig { pdu_lifetime_cs: None, cell_change: ops::CellChange::default(), ..bssgp }
+}
+
 /// What differs and is not taken over while the node runs.
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
     let echo = |config: &ops::SgsnConfig| echo_interval(config);
     [
         ("The address of GTP", old.gtp_local_ip != new.gtp_local_ip),
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
+        ("The store", old.store != new.store),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
         ("The interval of Echo Requests", echo(old) != echo(new)),
+        ("Which HLR is asked", hlr(old) != hlr(new)),
         ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
         ("The room for contexts of GTPv0 at a driver", speaks_v0(old) != speaks_v0(new)),
@@ -330,8 +341,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The time for reassembly", old.llc.reassembly_s != new.llc.reassembly_s),
         (
             "Flow control of cells that say nothing, and the size of queues",
-            ops::BssgpConfig { pdu_lifetime_cs: None, ..old.bssgp }
-                != ops::BssgpConfig { pdu_lifetime_cs: None, ..new.bssgp },
+            fixed(old.bssgp) != fixed(new.bssgp),
         ),
     ]
     .into_iter()

@@ -6,17 +6,23 @@ mod operate;
 mod paths;
 mod service;
 mod show;
+mod store;
 
-use crate::node::{self, Node, in_use, restart_counter};
+use crate::node::{self, Node, in_use, last_restart_counter, restart_counter};
+use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
 use gannet_ops::config::sgsn as ops;
+use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
 use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
 use paths::Paths;
+use std::path::Path;
+use std::rc::Rc;
+use store::{Keeper, Opened, StoreService};
 
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
@@ -38,6 +44,7 @@ pub struct SgsnNode {
     gtp_address: IpAddr,
     restart_counter: u8,
     binds: Vec<(String, SocketAddr)>,
+    store: Option<Rc<RefCell<Keeper>>>,
 }
 
 /// The node's configuration, and the name of the socket of NS.
@@ -67,11 +74,19 @@ impl Node for SgsnNode {
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
         let Plan { config: mut node_config, bind, paths, .. } = plan;
-        node_config.restart_counter = restart_counter(config.gtp_state_dir.as_deref(), node);
+        let store = open_store(config)?;
+        node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
+            Some(counter) => counter,
+            None => restart_counter(config.gtp_state_dir.as_deref(), node),
+        };
+        node_config.teid_generation = store.as_ref().map_or(0, Opened::teid_generation);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let seed = node_seed()?;
         let machine =
             node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
+        // Before any packet comes: nobody is a stranger who was here.
+        let store = store.map(|store| store.restore(restart_counter, machine, node)).transpose()?;
+        let store = store.map(|keeper| Rc::new(RefCell::new(keeper)));
         let mut gtp_c = UdpConfig::new(SocketAddr::new(gtp_address, gtp::PORT_CONTROL)).record_as("Gn");
         gtp_c.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
         let mut udp = |port: Port, config: &UdpConfig| {
@@ -85,7 +100,11 @@ impl Node for SgsnNode {
         }
         paths.open(machine, node)?;
         node.access().command(machine, SgsnCommand::Start);
-        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)] })
+        if let Some(keeper) = &store {
+            let service = StoreService(Rc::clone(keeper));
+            node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
+        }
+        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)], store })
     }
 
     fn reconfigure(
@@ -120,12 +139,39 @@ impl Node for SgsnNode {
         operate::execute(self, config, operation, access, out)
     }
 
+    fn metrics(
+        &self,
+        config: &ops::SgsnConfig,
+        part: usize,
+        access: &mut Access<'_>,
+        groups: &mut Vec<Group>,
+    ) -> bool {
+        counters::groups(self, config, part, access, groups)
+    }
+
+    fn control(&self, variable: &str, access: &mut Access<'_>) -> Option<Result<String, String>> {
+        match variable {
+            "subscriber-list-active-v1" => {
+                Some(access.look_at(self.machine).map_or(Ok(String::new()), show::active_list))
+            }
+            _ => None,
+        }
+    }
+
     fn shutdown(&mut self, _access: &mut Access<'_>) {}
 
-    /// What waits for cells goes out, as far as it can in the time.
+    /// What waits for cells goes out, and what has changed is written, as far as it can in the time.
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
-        access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0)
+        let written = self.store.as_ref().is_none_or(|store| store.borrow_mut().is_done(access));
+        access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0) && written
     }
+}
+
+/// The store of the configuration, where there is one.
+fn open_store(config: &ops::SgsnConfig) -> Result<Option<Opened>, String> {
+    let last =
+        config.gtp_state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory)));
+    config.store.as_deref().map(|path| Opened::open(path, last)).transpose()
 }
 
 fn node_seed() -> Result<u64, String> {

@@ -1,7 +1,7 @@
 //! What an operator asks of a running SGSN.
 
 use super::{SgsnNode, counters, paths, show};
-use crate::node::show as common;
+use crate::node::{show as common, statistics};
 use core::fmt::Write as _;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::operation::NsvcOrder;
@@ -35,6 +35,14 @@ pub fn execute(
             common::why(access, *imsi, out);
             paths::why(node, access, *imsi, out);
         }
+        SgsnOperation::ShowStore => {
+            let Some(store) = &node.store else {
+                return Err(CommandError::new(
+                    "There is no store; say 'store PATH' under 'sgsn' to have one.",
+                ));
+            };
+            let _ = write!(out, "{}", store.borrow().show(access));
+        }
         SgsnOperation::ShowIngress => paths::show(access, out),
         SgsnOperation::DeactivatePdp { imsi, nsapi } => return deactivate(node, access, *imsi, *nsapi),
         SgsnOperation::Detach(imsi) => {
@@ -51,14 +59,10 @@ pub fn execute(
             return order(node, operation, access, out);
         }
         SgsnOperation::ShowCounters => {
-            let (drops, frames) = (access.log().drops().clone(), access.frames().clone());
-            let Some(sgsn) = access.machine(id) else { return Ok(()) };
-            counters::write(sgsn, &drops, &frames, out);
-            paths::counters(access, out);
-        }
-        SgsnOperation::ShowStats { skip_zero } => {
-            let Some(sgsn) = access.machine(id) else { return Ok(()) };
-            common::counters(&show::counters(sgsn), *skip_zero, out);
+            let mut groups = Vec::new();
+            counters::groups(node, config, 0, access, &mut groups);
+            statistics::add_common(access, &mut groups);
+            gannet_ops::metrics::text::counters(&groups, out);
         }
         other => {
             let Some(sgsn) = access.machine(id) else { return Ok(()) };

@@ -2,11 +2,13 @@
 
 use super::{SOCKET_BUFFER_OCTETS, SgsnNode};
 use crate::node::in_use;
+use crate::node::statistics::number;
 use core::fmt::Write as _;
 use core::net::SocketAddr;
 use gannet_node::sgsn::{GB, GTP_U, GTP_V0, Sgsn};
 use gannet_ops::config::sgsn as ops;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_ops::metrics::{self, Class, Group, Metric};
+use gannet_proto::qos::class as qos;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{
     Access, Backend, BusyPoll, EMPTY_WHERE_POLLED, EventLoop, FlowCounters, IngressConfig, LoopConfig,
@@ -124,43 +126,69 @@ const fn ring_name(ring: Ring) -> &'static str {
     }
 }
 
-/// A class is named as the ring that it has without high precedence.
-const fn class_name(class: Class) -> &'static str {
-    ring_name(Ring::of(class, Precedence::Normal))
-}
+const GN: Class = Class {
+    name: "",
+    osmocom: "gn",
+    title: "Ways of user data",
+    level: metrics::Level::Global,
+    lines: Some(""),
+};
+const UPLINK: Class = Class {
+    name: "uplink",
+    osmocom: "gb",
+    title: "Ways from BSSs",
+    level: metrics::Level::Global,
+    lines: Some("uplink_"),
+};
 
-/// What was counted before the node, `NAME VALUE` one a line.
-pub fn counters(access: &Access<'_>, out: &mut String) {
+/// What was counted before the node: its drops with those of the node, which is the last of the groups.
+pub fn groups(access: &mut Access<'_>, groups: &mut Vec<Group>) {
     let path = access.kernel_path();
-    for (drop, count) in path.drops().into_iter().filter(|(_, count)| *count > 0) {
-        let _ = writeln!(out, "{} {count}", drop.name());
+    if let Some(node) = groups.last_mut() {
+        node.add_drops(access.log().drops());
+        path.drops().into_iter().for_each(|(drop, count)| node.count_drop(drop, count));
     }
+    let mut gn = Group::single(&GN);
     if let Some(totals) = path.of_port(GTP_U).next() {
-        for class in [Class::RealTime, Class::BestEffort] {
-            let _ = writeln!(out, "redirected_{} {}", class_name(class), totals.redirected(class));
-        }
-        let _ = writeln!(out, "redirected_unknown_sampled {}", totals.sampled());
-        let _ = writeln!(out, "passed_to_kernel {}", totals.to_kernel());
-    }
-    if let Some(totals) = path.of_port(GB).next() {
-        for class in Class::ALL {
-            let _ = writeln!(out, "uplink_redirected_{} {}", class_name(class), totals.redirected(class));
-        }
-        let _ = writeln!(out, "uplink_redirected_unknown_sampled {}", totals.sampled());
-        let _ = writeln!(out, "uplink_passed_to_kernel {}", totals.to_kernel());
-        for (drop, count) in totals.drops().filter(|(_, count)| *count > 0) {
-            let _ = writeln!(out, "uplink_{} {count}", drop.name());
-        }
+        add_totals(totals, &[qos::Class::RealTime, qos::Class::BestEffort], &mut gn);
     }
     let frames = |pick: fn(&gannet_rt::SocketReport) -> u64| path.sockets.iter().map(pick).sum::<u64>();
-    let _ = writeln!(out, "sent_by_frame {}", frames(|socket| socket.by_frame));
-    let _ = writeln!(out, "sent_by_kernel {}", frames(|socket| socket.by_kernel));
+    gn.add(Metric::counter(
+        "sent_by_frame",
+        "datagrams that left as frames",
+        frames(|socket| socket.by_frame),
+    ));
+    let help = "datagrams that left through the kernel";
+    gn.add(Metric::counter("sent_by_kernel", help, frames(|socket| socket.by_kernel)));
     if let Some(pages) = path.exchanged {
-        let _ = writeln!(out, "sent_in_pages {}", pages.carried);
-        let _ = writeln!(out, "pages_refused {}", pages.refused);
+        gn.add(Metric::counter("sent_in_pages", "frames that left in pages of what arrived", pages.carried));
+        gn.add(Metric::counter("pages_refused", "such frames that were refused", pages.refused.into()));
     }
-    let held: usize = path.devices.iter().map(|device| device.frames_held).sum();
-    let _ = writeln!(out, "frames_with_kernel {held}");
+    let held = path.devices.iter().map(|device| device.frames_held).sum();
+    gn.add(Metric::gauge("frames_with_kernel", "frames that the kernel has", number(held)));
+    groups.push(gn);
+    if let Some(totals) = path.of_port(GB).next() {
+        let mut uplink = Group::single(&UPLINK);
+        add_totals(totals, &qos::Class::ALL, &mut uplink);
+        let drops = totals.drops().map(|(drop, count)| Metric::of_drop(drop, count));
+        drops.for_each(|metric| uplink.add(metric));
+        groups.push(uplink);
+    }
+}
+
+/// What a classifier let through.
+fn add_totals(totals: &gannet_demux::Totals, classes: &[qos::Class], group: &mut Group) {
+    for class in classes {
+        let (name, help) = match class {
+            qos::Class::Signalling => ("redirected_signalling", "signalling that was put into its ring"),
+            qos::Class::RealTime => ("redirected_real_time", "real time that was put into its ring"),
+            qos::Class::BestEffort => ("redirected_best_effort", "best effort that was put into its ring"),
+        };
+        group.add(Metric::counter(name, help, totals.redirected(*class)));
+    }
+    let help = "of unknown senders or receivers, what was let through";
+    group.add(Metric::counter("redirected_unknown_sampled", help, totals.sampled()));
+    group.add(Metric::counter("passed_to_kernel", "what was left to the kernel", totals.to_kernel()));
 }
 
 /// `show ingress`.
@@ -222,9 +250,9 @@ pub fn show(access: &Access<'_>, out: &mut String) {
             out,
             "{what} classified: {} signalling, {} real time, {} best effort; {} of {whose} were let through, \
              {} went to the kernel",
-            redirected(Class::Signalling),
-            redirected(Class::RealTime),
-            redirected(Class::BestEffort),
+            redirected(qos::Class::Signalling),
+            redirected(qos::Class::RealTime),
+            redirected(qos::Class::BestEffort),
             totals.sampled(),
             totals.to_kernel()
         );

@@ -1,18 +1,20 @@
 //! An SGSN as an operator sees it.
 
 use super::mapping::gtp_version;
+use core::fmt::Write as _;
 use core::net::IpAddr;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::slots::Slot;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::view;
+use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::time::Instant;
-use gannet_wire::id::{Nsapi, Nsei, Teid};
+use gannet_wire::id::{Bvci, Nsapi, Nsei, Teid};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
 const fn gmm_name(mobile: &Mobile) -> &'static str {
@@ -70,6 +72,28 @@ pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::
         heard: None,
         pdp_contexts: if pdp { pdp_contexts(sgsn, slot, mobile) } else { Vec::new() },
     }
+}
+
+/// Octets of a list that a message of the control interface can carry.
+const LIST_MAX: usize = 0xff00;
+
+/// CTRL's `subscriber-list-active-v1`: of each mobile its IMSI and the address of its last PDP context.
+///
+/// # Errors
+/// Where it is longer than a message; nothing more is looked at then.
+pub fn active_list(sgsn: &Sgsn) -> Result<String, String> {
+    let mut text = String::new();
+    for (_, mobile) in sgsn.mobiles() {
+        let Some(imsi) = mobile.imsi() else { continue };
+        let contexts = mobile.sm.iter().filter(|(_, context)| context.is_active());
+        let address = contexts.last().and_then(|(_, context)| address(context.address()));
+        let address = address.map_or_else(|| "NONE".to_owned(), |address| address.to_string());
+        let _ = writeln!(text, "{imsi},{address}");
+        if text.len() > LIST_MAX {
+            return Err("The list is longer than a message; the VTY has it".to_owned());
+        }
+    }
+    Ok(text)
 }
 
 /// All contexts of a mobile.
@@ -132,37 +156,52 @@ pub fn bvcs(sgsn: &Sgsn, now: Instant, only: Option<Nsei>, stats: bool) -> Vec<v
     let gb = sgsn.gb();
     let mut all = Vec::new();
     for nse in gb.bvcs.nses().filter(|nse| only.is_none_or(|only| only == nse.nsei)) {
-        all.push(view::Bvc {
-            nsei: nse.nsei,
-            bvci: gannet_wire::id::Bvci::SIGNALLING,
-            cell: None,
-            state: nse.state.name(),
-            flow_control: None,
-            stats: None,
-        });
+        all.push(signalling_bvc(nse));
         for (index, bvc) in gb.bvcs.bvcs().filter(|(_, bvc)| bvc.nsei == nse.nsei) {
-            let flow_control = gb.flow.cell_view(now, index).filter(|_| stats).map(|view| {
-                let queued = view.total_queued();
-                view::FlowControl {
-                    bmax_octets: view.bucket.bmax_octets,
-                    rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
-                    bucket_octets: view.level_octets,
-                    queued_pdus: queued.pdus.into(),
-                    queued_octets: queued.octets,
-                    queued_ms: queued_mobiles(sgsn, now, index),
-                }
-            });
-            all.push(view::Bvc {
-                nsei: bvc.nsei,
-                bvci: bvc.bvci,
-                cell: Some(bvc.cell),
-                state: bvc.state.name(),
-                flow_control,
-                stats: None,
-            });
+            let queued_ms = |flow| view::FlowControl { queued_ms: queued_mobiles(sgsn, now, index), ..flow };
+            let flow_control = stats.then(|| flow_control(sgsn, now, index)).flatten().map(queued_ms);
+            all.push(view::Bvc { flow_control, ..cell_bvc(bvc) });
         }
     }
     all
+}
+
+/// The signalling BVC of an NSE.
+pub const fn signalling_bvc(nse: &Nse) -> view::Bvc {
+    view::Bvc {
+        nsei: nse.nsei,
+        bvci: Bvci::SIGNALLING,
+        cell: None,
+        state: nse.state.name(),
+        flow_control: None,
+        stats: None,
+    }
+}
+
+/// The BVC of a cell, without its flow control.
+pub const fn cell_bvc(bvc: &Bvc) -> view::Bvc {
+    view::Bvc {
+        nsei: bvc.nsei,
+        bvci: bvc.bvci,
+        cell: Some(bvc.cell),
+        state: bvc.state.name(),
+        flow_control: None,
+        stats: None,
+    }
+}
+
+/// Flow control of a cell; how many mobiles wait there is not counted.
+pub fn flow_control(sgsn: &Sgsn, now: Instant, index: u32) -> Option<view::FlowControl> {
+    let view = sgsn.gb().flow.cell_view(now, index)?;
+    let queued = view.total_queued();
+    Some(view::FlowControl {
+        bmax_octets: view.bucket.bmax_octets,
+        rate_octets_per_s: view.bucket.rate_bit_per_s / 8,
+        bucket_octets: view.level_octets,
+        queued_pdus: queued.pdus.into(),
+        queued_octets: queued.octets,
+        queued_ms: 0,
+    })
 }
 
 /// Mobiles in a cell for which something waits.
@@ -216,21 +255,4 @@ pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
     let configured =
         config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?, gtp_version(ggsn))));
     configured.map(|(number, address, version)| peer(number, address.into(), version)).collect()
-}
-
-/// `show stats`.
-pub fn counters(sgsn: &Sgsn) -> Vec<view::Counter> {
-    let stats = sgsn.stats();
-    [
-        ("n_pdu_downlink", stats.n_pdu_downlink),
-        ("n_pdu_uplink", stats.n_pdu_uplink),
-        ("ll_pdu_downlink", stats.ll_pdu_downlink),
-        ("ll_pdu_uplink", stats.ll_pdu_uplink),
-        ("attached", stats.attached),
-        ("activated", stats.activated),
-        ("pagings", stats.pagings),
-        ("flushes", stats.flushes),
-    ]
-    .map(|(name, value)| view::Counter { name, value })
-    .to_vec()
 }

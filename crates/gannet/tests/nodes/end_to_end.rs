@@ -22,6 +22,7 @@ const OSMO_BOTH: &[Need] = &[
 pub const CASES: &[Case] = &[
     ("demo_with_osmo_ggsn", OSMO_GGSN, demo_with_osmo_ggsn),
     ("demo_with_gannet_ggsn", TOOLS, demo_with_gannet_ggsn),
+    ("a_download_during_which_its_mobile_changes_cells", TOOLS, a_download_with_cell_changes),
     ("gtpv0_with_osmo_ggsn_by_xdp", OSMO_GGSN, gtpv0_by_xdp),
     ("gtpv0_with_osmo_ggsn_by_sockets_of_class", OSMO_GGSN, gtpv0_by_reuseport),
     ("gtpv0_with_osmo_ggsn_by_fifo", OSMO_GGSN, gtpv0_by_fifo),
@@ -37,7 +38,10 @@ const NS_IS_ON: &[&str] = &["-d", "udp.port==23000,gprs-ns"];
 fn demo(directory: &TempDir, arguments: &[&str]) -> String {
     let out = directory.path().to_string_lossy().into_owned();
     let mut command = Command::new(GANNET);
-    command.args(["demo", "--mobiles", "3", "--octets", "200000", "--out", &out]).args(arguments);
+    command.args(["demo", "--mobiles", "3", "--out", &out]).args(arguments);
+    if !arguments.contains(&"--octets") {
+        command.args(["--octets", "200000"]);
+    }
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let pid = child.id();
     let output = child.wait_with_output().unwrap();
@@ -108,6 +112,20 @@ fn demo_with_gannet_ggsn() {
     let said = demo(&directory, &["--ggsn", "gannet"]);
     assert!(said.contains("gannet, gannet") && said.contains("PDP contexts at the SGSN 3"), "{said}");
     assert!(census(&directory, "sgsn.pcapng").gn_tcp > 150);
+}
+
+/// Between two cells of each of two NSEs: the content is the one that was sent, and no LL-PDU is lost.
+fn a_download_with_cell_changes() {
+    let directory = TempDir::new("gannet-demo-cells");
+    let said = demo(&directory, &["--ggsn", "gannet", "--octets", "1500000", "--cell-changes", "10"]);
+    let row = said.lines().find(|line| line.contains("cell changes")).unwrap_or_else(|| panic!("{said}"));
+    assert!(row.contains(" 10, ") && row.contains(", 0 deleted") && !row.contains(", 0 octets"), "{said}");
+    for lost in ["bss_", "flow_flushed", "flow_lifetime", "flow_pushed_out", "sgsn_flush", "ms_"] {
+        assert!(!said.contains(&format!(": {lost}")), "{said}");
+    }
+    let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
+    let flushes = [NS_IS_ON, &["-Y", "bssgp.pdu_type == 0x2a"]].concat();
+    assert_eq!(tshark::dissect_file(&capture, &flushes, &["frame.number"]).len(), 10);
 }
 
 /// Ping and download over GTPv0, and nothing of another version on Gn.

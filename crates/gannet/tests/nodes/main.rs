@@ -11,6 +11,7 @@ mod load;
 mod operation;
 mod osmo_auth;
 mod osmo_bss;
+mod statistics;
 mod uplink;
 
 use std::process::ExitCode;
@@ -20,7 +21,16 @@ fn main() -> ExitCode {
     gannet_testkit::main(
         &[
             of_nodes.concat(),
-            [ip_sns::CASES, laboratory::CASES, load::CASES, osmo_auth::CASES, osmo_bss::CASES, uplink::CASES].concat(),
+            [
+                ip_sns::CASES,
+                laboratory::CASES,
+                load::CASES,
+                osmo_auth::CASES,
+                osmo_bss::CASES,
+                statistics::CASES,
+                uplink::CASES,
+            ]
+            .concat(),
         ]
         .concat(),
     )

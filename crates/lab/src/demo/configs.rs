@@ -88,15 +88,23 @@ line vty
 /// What only `gannet sgsn` has: N-PDUs of full size go in one LL-PDU each, which the links of the demo can carry.
 pub const LONG_FRAMES: &str = " llc n201-u 1520\n";
 
+/// Cells where mobiles change them: two of each of two NSEs, all in one routing area.
+pub const CELLS: u32 = 4;
+
 /// For `gannet bss`.
 #[must_use]
-pub fn bss(mobiles: u32) -> String {
+pub fn bss(mobiles: u32, several_cells: bool) -> String {
+    let cells = if several_cells {
+        format!(" cells {CELLS}\n cells-per-nse 2\n cells-per-routing-area {CELLS}\n")
+    } else {
+        String::new()
+    };
     format!(
         "bss
  remote-ip {}
  remote-port 23000
  local-ip {}
- mobiles {mobiles}
+{cells} mobiles {mobiles}
  apn internet
  tun ms count 1
 line vty

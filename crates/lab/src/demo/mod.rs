@@ -42,6 +42,8 @@ pub struct Options {
     pub mobiles: u32,
     /// Octets of the download.
     pub download_octets: usize,
+    /// Cell changes of the first mobile meanwhile, within its routing area.
+    pub cell_changes: u32,
     /// Where configurations, logs and the capture go.
     pub out: PathBuf,
     /// Show a progress bar.
@@ -49,6 +51,8 @@ pub struct Options {
 }
 
 const SEED: u64 = 1;
+/// From one cell change to the next.
+const BETWEEN_CHANGES: Duration = Duration::from_millis(500);
 
 /// Runs the demo and takes everything down again.
 ///
@@ -198,7 +202,8 @@ impl<'a> Stage<'a> {
     }
 
     fn start_bss(&mut self) -> Result<(), TestbedError> {
-        let config = self.config("bss.cfg", &configs::bss(self.options.mobiles))?;
+        let config =
+            self.config("bss.cfg", &configs::bss(self.options.mobiles, self.options.cell_changes > 0))?;
         let config = config.to_string_lossy().into_owned();
         let capture = self.options.out.join("bss.pcapng").to_string_lossy().into_owned();
         let gannet = self.options.gannet.clone();
@@ -276,9 +281,33 @@ impl<'a> Stage<'a> {
             format,
             &url,
         ];
-        let printed = self.ms.output_unless(&self.stop, "curl", &arguments)?;
+        let done = AtomicBool::new(false);
+        let (printed, changed) = std::thread::scope(|scope| {
+            let changes = scope.spawn(|| self.change_cells(&done));
+            let printed = self.ms.output_unless(&self.stop, "curl", &arguments);
+            done.store(true, Ordering::Relaxed);
+            (printed, changes.join())
+        });
+        let printed = printed?;
+        outcome.cell_changes = changed.unwrap_or(Ok(0))?;
         let expected = http::sha256(&http::content(SEED, self.options.download_octets));
         outcome.download(&printed, &http::sha256(&std::fs::read(&file)?), &expected)
+    }
+
+    /// The first mobile changes cells until the download is done, as often as was asked for. Gives how often it did.
+    fn change_cells(&self, done: &AtomicBool) -> Result<u32, TestbedError> {
+        for change in 0..self.options.cell_changes {
+            let until = Instant::now() + BETWEEN_CHANGES;
+            while Instant::now() < until {
+                if done.load(Ordering::Relaxed) {
+                    return Ok(change);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            let command = format!("mobile 1 cell {}", (change + 1) % configs::CELLS);
+            self.vty(&self.ms, configs::address::BSS_VTY, &command)?;
+        }
+        Ok(self.options.cell_changes)
     }
 
     fn collect(&mut self, outcome: &mut Outcome) -> Result<(), TestbedError> {

@@ -27,6 +27,10 @@ pub struct Outcome {
     pub seconds: f64,
     /// SHA-256 of what arrived.
     pub sha256: String,
+    /// Cell changes during the download.
+    pub cell_changes: u32,
+    /// Octets of LL-PDUs that the BSS has moved and deleted at them; unknown where the SGSN is not ours.
+    pub octets_flushed: Option<(u64, u64)>,
     /// Drops by node and name.
     pub drops: Vec<(String, String, u64)>,
 }
@@ -52,6 +56,8 @@ impl Outcome {
             octets: 0,
             seconds: 0.0,
             sha256: String::new(),
+            cell_changes: 0,
+            octets_flushed: None,
             drops: Vec::new(),
         }
     }
@@ -112,6 +118,7 @@ impl Outcome {
             line.split_whitespace().nth(1)?.parse().ok()
         };
         self.n_pdus = value("n_pdu_downlink").zip(value("n_pdu_uplink"));
+        self.octets_flushed = value("octets_moved").zip(value("octets_deleted"));
     }
 
     /// From the SGSN's `show pdp-context all`: a line with `NSAPI` for each context.
@@ -153,6 +160,12 @@ impl Outcome {
         #[expect(clippy::cast_precision_loss, reason = "for people")]
         let rate = self.octets as f64 * 8.0 / 1e6 / self.seconds.max(1e-9);
         row("download", format!("{} octets in {:.2} s, {rate:.2} Mbit/s", self.octets, self.seconds));
+        if self.cell_changes > 0 {
+            let flushed = self.octets_flushed.map_or_else(unknown, |(moved, deleted)| {
+                format!("{moved} octets moved, {deleted} deleted by the BSS")
+            });
+            row("cell changes", format!("{}, {flushed}", self.cell_changes));
+        }
         row("SHA-256", format!("{} (as sent)", self.sha256));
         if self.drops.is_empty() {
             row("drops", "none".to_owned());

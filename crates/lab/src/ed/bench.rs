@@ -197,6 +197,7 @@ impl<'a> Bench<'a> {
             real_time: 0,
             high_every: 0,
             uplink: false,
+            store: false,
         }
     }
 

@@ -155,6 +155,8 @@ pub struct Setup {
     pub high_every: u32,
     /// N-PDUs go from the mobiles to the GGSN; else the other way.
     pub uplink: bool,
+    /// The SGSN keeps its mobiles in a store.
+    pub store: bool,
 }
 
 impl Setup {

@@ -7,7 +7,7 @@ use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a socket had no room for, by name; the kernel's own count, of all that came to it.
 pub(super) const FULL_SOCKET: &str = "udp_receive_buffer_full";
@@ -55,6 +55,12 @@ pub fn start(
     Process::start(candidate.name(), &mut command, &directory.join("sgsn.log"))
 }
 
+/// Where an SGSN that is started in `directory` keeps its mobiles.
+#[must_use]
+pub fn store(directory: &Path) -> PathBuf {
+    directory.join("mobiles.redb")
+}
+
 /// A candidate's configuration file.
 #[must_use]
 pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
@@ -84,6 +90,9 @@ pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
             (setup.users + 64).max(1024),
             setup.cells + 16,
         );
+        if setup.store {
+            let _ = writeln!(text, " store {}", store(directory).display());
+        }
     }
     let _ = write!(
         text,
@@ -204,6 +213,7 @@ mod tests {
             real_time: 0,
             high_every: 0,
             uplink: false,
+            store: false,
         };
         let text = config(Candidate::Xdp, &setup, Path::new("x"));
         for line in [
@@ -215,6 +225,9 @@ mod tests {
         ] {
             assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
         }
+        assert!(!text.contains(" store "));
+        let kept = config(Candidate::Xdp, &Setup { store: true, ..setup.clone() }, Path::new("x"));
+        assert!(kept.contains("\n store x/mobiles.redb\n"), "{kept}");
         let text = config(Candidate::Osmo, &setup, Path::new("x"));
         assert!(!text.contains("ingress") && text.contains("logging level set-all error"));
         assert_eq!(bssgp_octets(&setup), 403);

@@ -122,6 +122,11 @@ impl RealLab {
         let bed = Bed::new(&label, receive).map_err(text)?;
         let directory = self.out.join(&label);
         std::fs::create_dir_all(&directory).map_err(text)?;
+        // What an earlier run has left there is nobody's.
+        match std::fs::remove_file(peers::store(&directory)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(text(error)),
+            Ok(()) | Err(_) => {}
+        }
         let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
         let mut config = load_config(setup)?;
         if let Some(within) = self.notices_within {

@@ -35,6 +35,8 @@ pub struct Ask {
     pub uplink: bool,
     /// All users have traffic, which nobody limits, and not just as many as it takes at what each has negotiated.
     pub everybody: bool,
+    /// The SGSN keeps its mobiles in a store.
+    pub store: bool,
     /// Length of each step in s.
     pub seconds: f64,
     /// How many steps.
@@ -54,7 +56,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let mut setup = bench.setup(ask.kbps);
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     setup.real_time = ask.real_time;
-    setup.uplink = ask.uplink;
+    (setup.uplink, setup.store) = (ask.uplink, ask.store);
     if ask.uplink {
         setup.policing = !ask.lowered;
     } else if ask.lowered {

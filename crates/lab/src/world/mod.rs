@@ -6,6 +6,8 @@
 //! back in its pool.
 
 mod account;
+#[cfg(test)]
+mod cell_changes;
 mod n_pdu;
 mod script;
 mod setup;

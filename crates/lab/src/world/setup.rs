@@ -26,7 +26,7 @@ fn cell_ids(scale: &Scale) -> Vec<CellId> {
 }
 
 /// The first subscriber.
-fn first_imsi() -> Imsi {
+pub(super) fn first_imsi() -> Imsi {
     Imsi::from_digits([0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])
         .unwrap_or_else(|| unreachable!("15 digits"))
 }

@@ -88,6 +88,8 @@ pub struct Config {
     pub cells: Vec<CellConfig>,
     /// T: from one FLOW-CONTROL-BVC of a cell to the next (08.18 clause 8.2.3).
     pub flow_control_interval: Duration,
+    /// How long LL-PDUs wait for a mobile that has left their cell, until the SGSN says what becomes of them.
+    pub away_lifetime: Duration,
     /// Slots on Um.
     pub mobiles_max: u32,
     /// LL-PDUs in all queues of one direction.
@@ -108,6 +110,7 @@ impl Config {
             bvc,
             cells,
             flow_control_interval: Duration::from_secs(10),
+            away_lifetime: Duration::from_secs(5),
             mobiles_max: 1024,
             pdus_max: 4096,
         }

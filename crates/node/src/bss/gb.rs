@@ -55,8 +55,12 @@ impl Bss {
     /// The cell begins anew: what was queued in either direction belongs to its former life.
     fn flush_cell(&mut self, cx: &mut Context<'_>, cell: u32) {
         let now = cx.now;
-        self.downlink.flush(now, cell, None, None, |_| cx.drop(Drop::BssFlushed, None));
-        self.uplink.flush(now, cell, None, None, |_| cx.drop(Drop::BssFlushed, None));
+        self.downlink.take_out(now, cell, None, |_| cx.drop(Drop::BssFlushed, None));
+        self.uplink.take_out(now, cell, None, |_| cx.drop(Drop::BssFlushed, None));
+        let away: Vec<u32> = self.away.mobiles_of(cell).collect();
+        for mobile in away {
+            self.away.take(mobile, cell).into_iter().for_each(|_| cx.drop(Drop::BssFlushed, None));
+        }
         self.arm_cell(cx, cell);
     }
 
@@ -119,11 +123,15 @@ impl Bss {
             cx.drop(Drop::BssUnknownMobile, header.imsi);
             return self.contact_lost(cx, cell, header.tlli, frame.len() as u64);
         };
-        if header.old_tlli.is_some() {
+        let is_here = self.mobiles.cell_of(mobile) == Some(cell);
+        if is_here && header.old_tlli.is_some() {
             self.mobiles.heard(mobile, cell, header.tlli);
         }
         let expires = header.lifetime.nanos().map_or(Instant(u64::MAX), |span| cx.now + Duration(span));
         let pdu = Pending { mobile, tlli: header.tlli, expires, frame };
+        if !is_here {
+            return self.wait_for(cx, cell, pdu);
+        }
         if let Err(pdu) = self.downlink.push(cx.now, cell, pdu) {
             cx.drop(Drop::BssOverrun, header.imsi);
             self.discarded(cx, cell, header.tlli, pdu.frame.len() as u64);
@@ -148,7 +156,7 @@ impl Bss {
     }
 
     /// LLC-DISCARDED (08.18 clause 8.3).
-    fn discarded(&mut self, cx: &mut Context<'_>, cell: u32, tlli: Tlli, octets: u64) {
+    pub(super) fn discarded(&mut self, cx: &mut Context<'_>, cell: u32, tlli: Tlli, octets: u64) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         state.counters.discarded.add(octets);
         let (nsei, bvci) = (state.config.nsei, state.config.bvci);
@@ -173,10 +181,6 @@ impl Bss {
     fn deliver(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {
         let Pending { mobile, tlli, mut frame, .. } = pdu;
         let octets = frame.len() as u64;
-        if self.mobiles.cell_of(mobile) != Some(cell) {
-            cx.drop(Drop::BssContactLost, None);
-            return self.discarded(cx, cell, tlli, octets);
-        }
         let header = UmHeader { kind: UmKind::LlPdu, cell: um_cell(cell), tlli };
         if !frame.prepend(&header.emit()) {
             cx.drop(Drop::NoFrame, None);

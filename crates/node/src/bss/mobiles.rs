@@ -1,4 +1,7 @@
-//! Which mobile is where, and by which TLLIs: learnt from what the mobiles send.
+//! Which mobile is where, where it was, and by which TLLIs: learnt from what the mobiles send.
+//!
+//! A mobile is known in the cells that it has left until the SGSN says what becomes of its LL-PDUs there: until then more
+//! of them come.
 
 use foldhash::fast::FixedState;
 use gannet_wire::id::Tlli;
@@ -11,9 +14,14 @@ const TLLIS: usize = 2;
 /// Octets of the longest radio access capability (04.08 clause 10.5.5.12a [24.008]).
 const RA_CAPABILITY_MAX: usize = 50;
 
+/// Cells that a mobile has left and is still known in.
+const FORMER: usize = 3;
+
 #[derive(Debug, Clone, Copy)]
 struct Mobile {
     cell: u32,
+    /// The one left last stands first.
+    former: [u32; FORMER],
     /// The one used last stands first.
     tllis: [Tlli; TLLIS],
     ra_capability: Octets<RA_CAPABILITY_MAX>,
@@ -22,8 +30,22 @@ struct Mobile {
 /// Nowhere yet.
 const NOWHERE: u32 = u32::MAX;
 
-/// All mobiles that the emulated radio may have. One mobile takes at most [`TLLIS`] entries of the directory, so
-/// that it has a limit; a TLLI that two mobiles of a cell use belongs to the one heard last.
+/// What is new when a mobile was heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Nothing.
+    Here,
+    /// It came to its cell.
+    Came {
+        /// The cell that it left.
+        left: Option<u32>,
+        /// The cell in which it is known no longer, as it has left too many since.
+        forgotten: Option<u32>,
+    },
+}
+
+/// All mobiles that the emulated radio may have. One mobile takes at most [`TLLIS`] entries of the directory for each cell that
+/// it is known in, so that it has a limit; a TLLI that two mobiles of a cell use belongs to the one heard last.
 #[derive(Debug)]
 pub struct Mobiles {
     mobiles: Vec<Mobile>,
@@ -34,8 +56,12 @@ impl Mobiles {
     /// Mobiles 0 to `mobiles_max` − 1.
     #[must_use]
     pub fn new(mobiles_max: u32) -> Self {
-        let nobody =
-            Mobile { cell: NOWHERE, tllis: [Tlli::UNASSIGNED; TLLIS], ra_capability: Octets::default() };
+        let nobody = Mobile {
+            cell: NOWHERE,
+            former: [NOWHERE; FORMER],
+            tllis: [Tlli::UNASSIGNED; TLLIS],
+            ra_capability: Octets::default(),
+        };
         let mobiles_max = mobiles_max as usize;
         Self {
             mobiles: vec![nobody; mobiles_max],
@@ -43,26 +69,70 @@ impl Mobiles {
         }
     }
 
-    /// A mobile was heard in a cell, by a TLLI or by none (0 or all ones). False where there is no such mobile.
-    pub fn heard(&mut self, mobile: u32, cell: u32, tlli: Tlli) -> bool {
+    /// A mobile was heard in a cell, by a TLLI or by none (0 or all ones). `None` where there is no such mobile.
+    pub fn heard(&mut self, mobile: u32, cell: u32, tlli: Tlli) -> Option<Heard> {
         let tlli = if tlli == Tlli(0) { Tlli::UNASSIGNED } else { tlli };
-        let Some(state) = self.mobiles.get_mut(mobile as usize) else { return false };
+        let state = self.mobiles.get_mut(mobile as usize)?;
         if state.cell == cell && (state.tllis[0] == tlli || tlli == Tlli::UNASSIGNED) {
-            return true;
+            return Some(Heard::Here);
         }
-        for old in state.tllis {
-            if self.directory.get(&(state.cell, old)) == Some(&mobile) {
-                self.directory.remove(&(state.cell, old));
-            }
-        }
-        state.cell = cell;
+        let before = *state;
         if tlli != Tlli::UNASSIGNED && tlli != state.tllis[0] {
             state.tllis = [tlli, state.tllis[0]];
         }
-        for known in state.tllis.into_iter().rev().filter(|known| *known != Tlli::UNASSIGNED) {
-            self.directory.insert((cell, known), mobile);
+        let mut forgotten = None;
+        if state.cell != cell {
+            state.cell = cell;
+            let back = before.former.iter().position(|former| *former == cell).unwrap_or(FORMER - 1);
+            if before.cell != NOWHERE {
+                forgotten = before.former.get(back).copied().filter(|gone| *gone != cell && *gone != NOWHERE);
+                if let Some(recent) = state.former.get_mut(..=back) {
+                    recent.rotate_right(1);
+                }
+                state.former[0] = before.cell;
+            }
         }
-        true
+        let after = *state;
+        self.unname(mobile, &before);
+        self.name(mobile, &after);
+        let left = (before.cell != cell && before.cell != NOWHERE).then_some(before.cell);
+        Some(if before.cell == cell { Heard::Here } else { Heard::Came { left, forgotten } })
+    }
+
+    /// A mobile is known no longer in a cell that it has left.
+    pub fn forget_former(&mut self, mobile: u32, cell: u32) {
+        let Some(state) = self.mobiles.get_mut(mobile as usize) else { return };
+        let before = *state;
+        if cell != NOWHERE
+            && let Some(at) = state.former.iter().position(|former| *former == cell)
+        {
+            if let Some(older) = state.former.get_mut(at..) {
+                older.rotate_left(1);
+            }
+            state.former[FORMER - 1] = NOWHERE;
+            let after = *state;
+            self.unname(mobile, &before);
+            self.name(mobile, &after);
+        }
+    }
+
+    fn unname(&mut self, mobile: u32, state: &Mobile) {
+        for name in state.names() {
+            if self.directory.get(&name) == Some(&mobile) {
+                self.directory.remove(&name);
+            }
+        }
+    }
+
+    /// By the TLLI used last also where another mobile had it; in cells that it has left where nobody has it.
+    fn name(&mut self, mobile: u32, state: &Mobile) {
+        for name in state.names() {
+            if name.0 == state.cell {
+                self.directory.insert(name, mobile);
+            } else {
+                self.directory.entry(name).or_insert(mobile);
+            }
+        }
     }
 
     /// The mobile that a TLLI means in a cell.
@@ -102,25 +172,46 @@ impl Mobiles {
     }
 }
 
+impl Mobile {
+    /// All entries of the directory that it may have, the one used last at the end.
+    fn names(&self) -> impl Iterator<Item = (u32, Tlli)> {
+        let (cells, tllis) = (self.former.into_iter().rev().chain([self.cell]), self.tllis);
+        let known = move |cell: u32| tllis.into_iter().rev().map(move |tlli| (cell, tlli));
+        cells.filter(|cell| *cell != NOWHERE).flat_map(known).filter(|(_, tlli)| *tlli != Tlli::UNASSIGNED)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const HERE: Option<Heard> = Some(Heard::Here);
+
+    fn came(left: Option<u32>) -> Option<Heard> {
+        Some(Heard::Came { left, forgotten: None })
+    }
+
     #[test]
     fn a_mobile_is_found_by_its_last_two_tllis_in_its_cell() {
         let mut mobiles = Mobiles::new(2);
-        assert!(
-            mobiles.heard(0, 7, Tlli(1)) && mobiles.heard(0, 7, Tlli(2)) && !mobiles.heard(2, 7, Tlli(9))
-        );
+        assert_eq!((mobiles.heard(0, 7, Tlli(1)), mobiles.heard(0, 7, Tlli(2))), (came(None), HERE));
+        assert_eq!(mobiles.heard(2, 7, Tlli(9)), None);
         assert_eq!((mobiles.find(7, Tlli(1)), mobiles.find(7, Tlli(2))), (Some(0), Some(0)));
-        assert!(mobiles.heard(0, 7, Tlli(3)));
+        assert_eq!(mobiles.heard(0, 7, Tlli(3)), HERE);
         assert_eq!(mobiles.find(7, Tlli(1)), None);
-        assert!(mobiles.heard(0, 8, Tlli(0)) && mobiles.heard(0, 8, Tlli::UNASSIGNED));
+        assert_eq!(
+            (mobiles.heard(0, 8, Tlli(0)), mobiles.heard(0, 8, Tlli::UNASSIGNED)),
+            (came(Some(7)), HERE)
+        );
         assert_eq!(
             (mobiles.find(7, Tlli(3)), mobiles.find(8, Tlli(3)), mobiles.cell_of(0)),
-            (None, Some(0), Some(8))
+            (Some(0), Some(0), Some(8)),
+            "until its LL-PDUs are fetched from there"
         );
-        assert!(mobiles.heard(0, 8, Tlli(2)) && mobiles.heard(0, 8, Tlli(3)));
+        mobiles.forget_former(0, 7);
+        mobiles.forget_former(0, 7);
+        assert_eq!((mobiles.find(7, Tlli(3)), mobiles.find(8, Tlli(3))), (None, Some(0)));
+        assert_eq!((mobiles.heard(0, 8, Tlli(2)), mobiles.heard(0, 8, Tlli(3))), (HERE, HERE));
         assert_eq!(
             (mobiles.find(8, Tlli(2)), mobiles.tlli_of(0), mobiles.tlli_of(1)),
             (Some(0), Some(Tlli(3)), None)
@@ -129,11 +220,29 @@ mod tests {
     }
 
     #[test]
+    fn a_mobile_is_known_in_the_last_cells_that_it_has_left() {
+        let mut mobiles = Mobiles::new(1);
+        mobiles.heard(0, 1, Tlli(5));
+        for cell in 2..=4 {
+            assert_eq!(mobiles.heard(0, cell, Tlli(5)), came(Some(cell - 1)));
+        }
+        let known =
+            |mobiles: &Mobiles| (0..8).filter(|cell| mobiles.find(*cell, Tlli(5)).is_some()).collect();
+        let cells: Vec<u32> = known(&mobiles);
+        assert_eq!(cells, [1, 2, 3, 4]);
+        assert_eq!(mobiles.heard(0, 5, Tlli(5)), Some(Heard::Came { left: Some(4), forgotten: Some(1) }));
+        // Back to where it was: nothing is forgotten.
+        assert_eq!(mobiles.heard(0, 3, Tlli(5)), came(Some(5)));
+        let cells: Vec<u32> = known(&mobiles);
+        assert_eq!((cells, mobiles.directory.len()), (vec![2, 3, 4, 5], 4));
+    }
+
+    #[test]
     fn a_tlli_of_two_mobiles_belongs_to_the_one_heard_last() {
         let mut mobiles = Mobiles::new(2);
-        assert!(mobiles.heard(0, 7, Tlli(5)) && mobiles.heard(1, 7, Tlli(5)));
+        assert_eq!((mobiles.heard(0, 7, Tlli(5)), mobiles.heard(1, 7, Tlli(5))), (came(None), came(None)));
         assert_eq!(mobiles.find(7, Tlli(5)), Some(1));
-        assert!(mobiles.heard(0, 8, Tlli(6)));
+        assert_eq!(mobiles.heard(0, 8, Tlli(6)), came(Some(7)));
         assert_eq!((mobiles.find(7, Tlli(5)), mobiles.find(8, Tlli(5))), (Some(1), Some(0)));
         mobiles.set_ra_capability(1, &[1, 2]);
         assert_eq!((mobiles.ra_capability(1), mobiles.ra_capability(0)), (&[1, 2][..], &[][..]));

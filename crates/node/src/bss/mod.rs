@@ -6,11 +6,14 @@
 //!
 //! A mobile is known by its slot on Um, and to the SGSN by the TLLIs that it used last ([`mobiles`]). What comes for a
 //! TLLI that nobody in the cell uses is discarded as a real BSS does when nobody answers it: LLC-DISCARDED, and
-//! RADIO-STATUS where the mobile is in none of its cells.
+//! RADIO-STATUS where the mobile is in none of its cells. What waits in a cell for a mobile that has left it is kept until
+//! FLUSH-LL says what becomes of it ([`away`]).
 //!
 //! The cells of the configuration have the index of their BVC: [`bvc`](gannet_proto::bssgp::bvc) index, cell number on
 //! Um and index in this module are one number.
 
+pub mod away;
+mod cell_change;
 mod config;
 mod flow;
 mod gb;
@@ -23,6 +26,7 @@ mod uplink;
 
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
+use away::Away;
 use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -33,6 +37,7 @@ use gannet_proto::time::Instant;
 use gannet_proto::timers::{Deadlines, TimerKey, Timers};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
+use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::Nsei;
 use gannet_wire::ns::IpElement;
 use mobiles::Mobiles;
@@ -47,6 +52,11 @@ mod owner {
     pub const BVC: u8 = 1;
     /// The first of a cell's timers; the others follow.
     pub const CELL: u8 = 2;
+    pub const AWAY: u8 = 5;
+
+    pub const fn away_key() -> gannet_proto::timers::TimerKey {
+        gannet_proto::timers::TimerKey { owner: AWAY, slot: 0, generation: 0 }
+    }
 }
 
 /// The deadlines of one cell.
@@ -136,6 +146,13 @@ pub enum Command {
         /// What happens.
         change: EndpointChange,
     },
+    /// Tell the SGSN of a mobile on the radio interface: RADIO-STATUS (08.18 clause 7.3).
+    RadioStatus {
+        /// Its slot on Um.
+        mobile: u32,
+        /// What is the matter.
+        cause: RadioCause,
+    },
     /// Ask the SGSN for a mobile's radio access capability (08.18 clause 6.5).
     AskRaCapability {
         /// Its slot on Um.
@@ -198,6 +215,8 @@ pub struct CellView<'a> {
     pub flow_control_acknowledged: bool,
     /// What waits downlink.
     pub queued: Amount,
+    /// What waits for mobiles that have left the cell.
+    pub away: Amount,
     /// What went through.
     pub counters: CellCounters,
 }
@@ -212,6 +231,7 @@ pub struct Bss {
     mobiles: Mobiles,
     downlink: Radio,
     uplink: Radio,
+    away: Away,
     outputs: Batch<Output<Event>>,
     ns_outputs: Batch<NsOutput>,
     bvc_outputs: Batch<BvcOutput>,
@@ -233,6 +253,7 @@ impl Bss {
             mobiles: Mobiles::new(config.mobiles_max),
             downlink: Radio::new(config.cells.iter().map(|cell| cell.downlink), config.pdus_max),
             uplink: Radio::new(config.cells.iter().map(|cell| cell.uplink), config.pdus_max),
+            away: Away::new(config.pdus_max, config.away_lifetime),
             ns: NsEntity::new(config.ns.clone()),
             bvcs,
             outputs: Batch::with_capacity(64),
@@ -269,6 +290,7 @@ impl Bss {
             up: self.bvcs.is_unblocked(cell),
             flow_control_acknowledged: state.acknowledged,
             queued: self.downlink.queued(cell),
+            away: self.away.waiting_in(cell),
             counters: state.counters,
         })
     }
@@ -325,6 +347,7 @@ impl Bss {
             Command::SetRadio { cell, downlink, flow } => self.set_radio(cx, *cell, *downlink, *flow),
             Command::FlowControlMs { mobile, bucket } => self.flow_control_ms(cx, *mobile, bucket),
             Command::Endpoint { nsei, change } => self.change_endpoint(cx, *nsei, *change),
+            Command::RadioStatus { mobile, cause } => self.radio_status(cx, *mobile, *cause),
             Command::AskRaCapability { mobile } => self.ask_ra_capability(cx, *mobile),
         }
     }
@@ -333,6 +356,7 @@ impl Bss {
         match key.owner {
             owner::NS => self.ns.wake(cx, key, &mut self.ns_outputs),
             owner::BVC => self.bvcs.wake(cx, &mut self.bvc_outputs),
+            owner::AWAY => self.expire_away(cx),
             _ => self.wake_cell(cx, key.slot),
         }
     }

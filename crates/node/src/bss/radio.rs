@@ -114,11 +114,21 @@ impl Radio {
     /// # Errors
     /// The LL-PDU.
     pub fn push(&mut self, now: Instant, cell: u32, pdu: Pending) -> Result<(), Pending> {
-        let Some(state) = self.cells.get_mut(cell as usize) else { return Err(pdu) };
-        let octets = pdu.frame.len() as u64;
-        if state.octets_waiting(now) + octets > state.config.queue_octets {
+        let Some(state) = self.cells.get(cell as usize) else { return Err(pdu) };
+        if state.octets_waiting(now) + pdu.frame.len() as u64 > state.config.queue_octets {
             return Err(pdu);
         }
+        self.push_moved(now, cell, pdu)
+    }
+
+    /// The same with an LL-PDU that was taken before, in this cell or another: it has a right to its room, and the SGSN is
+    /// told of it.
+    ///
+    /// # Errors
+    /// The LL-PDU, where all cells together have no room.
+    pub fn push_moved(&mut self, now: Instant, cell: u32, pdu: Pending) -> Result<(), Pending> {
+        let Some(state) = self.cells.get_mut(cell as usize) else { return Err(pdu) };
+        let octets = pdu.frame.len() as u64;
         let Some(at) = self.free.pop() else { return Err(pdu) };
         if state.queue.is_empty() {
             state.restart(now);
@@ -195,23 +205,13 @@ impl Radio {
         Some(pdu)
     }
 
-    /// FLUSH-LL (08.18 clause 8.1): takes the LL-PDUs to `tlli` out of a cell's queue. `to` puts them, in their order,
-    /// into another cell's, and what has no room there is given to `lost`, as all are where `to` is `None`.
-    pub fn flush(
-        &mut self,
-        now: Instant,
-        cell: u32,
-        tlli: Option<Tlli>,
-        to: Option<u32>,
-        mut lost: impl FnMut(Pending),
-    ) -> Amount {
-        let mut flushed = Amount::default();
+    /// Takes the LL-PDUs of a mobile, or of all, out of a cell's queue, in their order.
+    pub fn take_out(&mut self, now: Instant, cell: u32, mobile: Option<u32>, mut out: impl FnMut(Pending)) {
         let first = self.cells.get(cell as usize).and_then(|cell| cell.queue.first());
         let mut next = first;
         while let Some(at) = next {
             next = self.links.next(at);
-            let named = self.pending.get(at as usize).and_then(Option::as_ref).map(|pdu| pdu.tlli);
-            if tlli.is_some() && named != tlli {
+            if !self.is_of(at, mobile) {
                 continue;
             }
             let Some(pdu) = self.take(cell, at) else { continue };
@@ -220,16 +220,31 @@ impl Radio {
             {
                 state.restart(now);
             }
-            flushed.add(pdu.frame.len() as u64);
-            let rest = match to {
-                Some(to) => self.push(now, to, pdu).err(),
-                None => Some(pdu),
-            };
-            if let Some(pdu) = rest {
-                lost(pdu);
+            out(pdu);
+        }
+    }
+
+    /// Takes the LL-PDUs of a mobile that have gone and not arrived, in their order: it is not there any more, so it does not
+    /// acknowledge them.
+    pub fn take_flying(&mut self, cell: u32, mobile: u32, mut out: impl FnMut(Pending)) {
+        let mut next = self.cells.get(cell as usize).and_then(|cell| cell.flying.first());
+        while let Some(at) = next {
+            next = self.links.next(at);
+            if !self.is_of(at, Some(mobile)) {
+                continue;
+            }
+            let Some(state) = self.cells.get_mut(cell as usize) else { return };
+            self.links.remove(&mut state.flying, at);
+            self.free.push(at);
+            if let Some(pdu) = self.pending.get_mut(at as usize).and_then(Option::take) {
+                out(pdu);
             }
         }
-        flushed
+    }
+
+    fn is_of(&self, at: u32, mobile: Option<u32>) -> bool {
+        let pending = self.pending.get(at as usize).and_then(Option::as_ref);
+        mobile.is_none_or(|mobile| pending.is_some_and(|pdu| pdu.mobile == mobile))
     }
 
     /// What waits in a cell, what is on the air included.
@@ -329,20 +344,40 @@ mod tests {
     }
 
     #[test]
-    fn flush_moves_or_deletes_the_pdus_of_one_tlli() {
+    fn the_pdus_of_one_mobile_are_taken_out_in_their_order() {
         let mut bench = Bench::new();
-        for (tlli, octets) in [(1, 300), (2, 100), (1, 200)] {
-            assert!(bench.push(0, tlli, octets));
+        for (mobile, octets) in [(1, 300), (2, 100), (1, 200)] {
+            assert!(bench.push(0, mobile, octets));
         }
-        let moved = bench.radio.flush(Instant(5), 0, Some(Tlli(1)), Some(1), |_| panic!("there is room"));
-        assert_eq!(moved, Amount { frames: 2, octets: 500 });
-        assert_eq!(bench.radio.next_event(1), Some(Instant(100_000_005)));
+        let mut taken = Vec::new();
+        bench.radio.take_out(Instant(5), 0, Some(1), |pdu| taken.push(pdu));
+        assert_eq!(taken.iter().map(|pdu| pdu.frame.len()).collect::<Vec<_>>(), [300, 200]);
         assert_eq!(bench.radio.next_event(0), Some(Instant(33_333_339)));
-        let first = bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {});
-        assert_eq!(first.unwrap().frame.len(), 300);
-        let mut lost = 0;
-        assert_eq!(bench.radio.flush(Instant(5), 0, None, None, |_| lost += 1).octets, 100);
-        assert!(bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {}).is_some());
-        assert_eq!((lost, bench.radio.queued(1).frames, bench.pool.free()), (1, 0, 8));
+        for pdu in taken {
+            assert!(bench.radio.push_moved(Instant(5), 1, pdu).is_ok());
+        }
+        assert_eq!(bench.radio.next_event(1), Some(Instant(100_000_005)));
+        assert!(
+            bench.radio.pop_arrived(Instant(100_500_000), 1, |_| {}).is_none(),
+            "it has gone, and not arrived"
+        );
+        let mut flying = Vec::new();
+        bench.radio.take_flying(1, 2, |pdu| flying.push(pdu));
+        bench.radio.take_flying(1, 1, |pdu| flying.push(pdu));
+        assert_eq!(flying.iter().map(|pdu| pdu.frame.len()).collect::<Vec<_>>(), [300]);
+        bench.radio.take_out(Instant(5), 0, None, |pdu| flying.push(pdu));
+        let last = bench.radio.pop_arrived(Instant(200_000_000), 1, |_| {});
+        assert_eq!((last.unwrap().frame.len(), flying.len(), bench.radio.queued(1).frames), (200, 2, 0));
+    }
+
+    #[test]
+    fn what_was_taken_before_needs_no_room_in_its_cell() {
+        let mut bench = Bench::new();
+        assert!(bench.push(0, 1, 900) && !bench.push(0, 1, 200));
+        let mut frame = bench.pool.alloc().unwrap();
+        assert!(frame.set_len(200));
+        let pdu = Pending { mobile: 1, tlli: Tlli(1), expires: NEVER, frame };
+        assert!(bench.radio.push_moved(Instant(0), 0, pdu).is_ok());
+        assert_eq!(bench.radio.queued(0).octets, 1100);
     }
 }

@@ -1,25 +1,14 @@
 //! BSSGP messages from the SGSN, other than those about BVCs.
 
+use super::cell_change::Flush;
 use super::gb::um_cell;
 use super::{Bss, UM};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Context, Output, Peer};
 use gannet_proto::um::{BROADCAST, PagedIdentity, UmHeader, UmKind};
-use gannet_wire::bssgp::ie::{FlushAction, PagingArea};
-use gannet_wire::bssgp::signalling::FlushLlAck;
-use gannet_wire::bssgp::signalling::Status;
-use gannet_wire::bssgp::{Cause, Message};
-use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Tlli};
-
-/// FLUSH-LL as it came.
-#[derive(Debug, Clone, Copy)]
-struct Flush {
-    nsei: Nsei,
-    tlli: Tlli,
-    old_bvci: Bvci,
-    new_bvci: Option<Bvci>,
-    new_nsei: Option<Nsei>,
-}
+use gannet_wire::bssgp::Message;
+use gannet_wire::bssgp::ie::PagingArea;
+use gannet_wire::id::{Imsi, Nsei, PTmsi, Tlli};
 
 impl Bss {
     /// A message for this NSE, on the signalling BVC or on that of `cell`.
@@ -137,47 +126,12 @@ impl Bss {
         }
     }
 
-    /// 08.18 clause 8.1: queued LL-PDUs of a mobile are deleted, or go to another cell of the same NSE.
-    fn flush(&mut self, cx: &mut Context<'_>, flush: Flush) {
-        let Some(old) = self.bvcs.find(flush.nsei, flush.old_bvci) else {
-            cx.drop(Drop::BssgpUnknownBvc, None);
-            let status = Status { cause: Cause::BvciUnknown, bvci: Some(flush.old_bvci), pdu: None };
-            return self.send(cx, flush.nsei, Bvci::SIGNALLING, &Message::Status(status));
-        };
-        let same_nse = flush.new_nsei.is_none_or(|new| new == flush.nsei);
-        let new = flush.new_bvci.filter(|_| same_nse).and_then(|bvci| self.bvcs.find(flush.nsei, bvci));
-        let new = new.filter(|new| self.bvcs.is_unblocked(*new));
-        let now = cx.now;
-        let drop = if new.is_some() { Drop::BssOverrun } else { Drop::BssFlushed };
-        let mut lost = 0;
-        let all = self.downlink.flush(now, old, Some(flush.tlli), new, |pdu| {
-            lost += pdu.frame.len() as u64;
-            cx.drop(drop, None);
-        });
-        let (action, octets) = match new {
-            Some(_) => (FlushAction::Transferred, all.octets - lost),
-            None => (FlushAction::Deleted, all.octets),
-        };
-        let ack = FlushLlAck {
-            tlli: flush.tlli,
-            action,
-            new_bvci: flush.new_bvci.filter(|_| new.is_some()),
-            octets: u32::try_from(octets).unwrap_or(u32::MAX),
-            new_nsei: None,
-        };
-        self.send(cx, flush.nsei, Bvci::SIGNALLING, &Message::FlushLlAck(ack));
-        self.arm_cell(cx, old);
-        if let Some(new) = new {
-            self.arm_cell(cx, new);
-        }
-    }
-
     /// SUSPEND-ACK: the mobile needs the number for its RESUME.
     fn suspended(&mut self, cx: &mut Context<'_>, nsei: Nsei, tlli: Tlli, reference: u8) {
         let here = (0_u32..).zip(&self.cells).filter(|(_, cell)| cell.config.nsei == nsei);
-        let found =
-            here.map(|(index, _)| index).find_map(|cell| Some((cell, self.mobiles.find(cell, tlli)?)));
-        let Some((cell, mobile)) = found else {
+        let found = here.map(|(index, _)| index).find_map(|cell| self.mobiles.find(cell, tlli));
+        let Some((mobile, cell)) = found.and_then(|mobile| Some((mobile, self.mobiles.cell_of(mobile)?)))
+        else {
             cx.drop(Drop::BssUnknownMobile, None);
             return;
         };

@@ -216,7 +216,7 @@ fn what_is_discarded_is_told_to_the_sgsn() {
         mobile: MobileRef::Tlli(A),
         cause: gannet_wire::bssgp::ie::RadioCause::ContactLost,
     };
-    assert_eq!(world.uplink, [discarded(2, 10), lost]);
+    assert_eq!(world.uplink, [discarded(2, 10), lost.clone()]);
     world.uplink.clear();
     world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
     world.downlink(2, A, 700, 0xffff);
@@ -227,8 +227,10 @@ fn what_is_discarded_is_told_to_the_sgsn() {
     assert_eq!(world.uplink[1..], [discarded(2, 200)], "too old when its turn came");
     world.downlink(2, A, 20, 0xffff);
     world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
-    world.run_until(740);
-    assert_eq!(world.uplink[2..], [discarded(2, 700), discarded(2, 20)], "the mobile has left");
+    world.run_until(5699);
+    assert_eq!((world.uplink.len(), world.bss.cell(0).unwrap().away.octets), (2, 720), "the mobile has left");
+    world.run_until(5700);
+    assert_eq!(world.uplink[2..], [discarded(2, 700), discarded(2, 20), lost], "and nobody fetches it");
     for drop in [Drop::BssUnknownMobile, Drop::BssOverrun, Drop::BssLifetime] {
         assert_eq!(world.drops(drop), 1, "{drop:?}");
     }
@@ -258,6 +260,98 @@ fn flush_deletes_or_moves_what_waits() {
     let unknown = Message::FlushLl { tlli: A, old_bvci: Bvci(9), new_bvci: None, new_nsei: None };
     world.send(Bvci::SIGNALLING, &unknown.to_vec());
     assert_eq!(world.sgsn_around.trace.drops.get(Drop::BssgpStatusReceived), 1);
+}
+
+fn moved(tlli: Tlli, octets: u32) -> Message {
+    let (action, new_bvci) = (FlushAction::Transferred, Some(Bvci(3)));
+    Message::FlushLlAck(FlushLlAck { tlli, action, new_bvci, octets, new_nsei: None })
+}
+
+fn lengths(world: &World) -> Vec<usize> {
+    world.um.iter().map(|(.., octets)| octets.len()).collect()
+}
+
+#[test]
+fn what_waits_for_a_mobile_follows_it_in_its_order() {
+    let mut world = World::new();
+    world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
+    for octets in [100, 200, 300] {
+        world.downlink(2, A, octets, 0xffff);
+    }
+    // The first has gone when the mobile leaves, and has not arrived.
+    world.run_until(105);
+    world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
+    world.downlink(2, A, 50, 0xffff);
+    world.run_until(1000);
+    assert_eq!((world.um.len(), world.bss.cell(0).unwrap().away.octets), (0, 650));
+    let flush = Message::FlushLl { tlli: A, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: Some(NSE) };
+    world.send(Bvci::SIGNALLING, &flush.to_vec());
+    let Some(Message::FlushLlAck(ack)) = world.uplink.pop() else { panic!() };
+    assert_eq!((ack.action, ack.octets, ack.new_nsei), (FlushAction::Transferred, 650, Some(NSE)));
+    world.downlink(3, A, 70, 0xffff);
+    world.run_until(2000);
+    assert_eq!(lengths(&world), [100, 200, 300, 50, 70]);
+    assert!(world.um.iter().all(|(mobile, header, _)| (*mobile, header.cell) == (5, 1)));
+    // Nothing more is expected there.
+    world.downlink(2, A, 10, 0xffff);
+    assert_eq!(world.drops(Drop::BssUnknownMobile), 1);
+    assert_eq!(world.around.frames.free(), 64);
+}
+
+#[test]
+fn a_mobile_that_comes_back_finds_what_waited() {
+    let mut world = World::new();
+    world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
+    world.downlink(2, A, 300, 0xffff);
+    world.downlink(2, A, 60, 30);
+    world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
+    world.run_until(400);
+    world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
+    world.downlink(2, A, 100, 0xffff);
+    // The SGSN has heard it in the other cell, and then in this one.
+    let flush = |old_bvci, new_bvci| Message::FlushLl { tlli: A, old_bvci, new_bvci, new_nsei: None };
+    world.send(Bvci::SIGNALLING, &flush(Bvci(2), Some(Bvci(3))).to_vec());
+    assert_eq!(world.uplink, [discarded(2, 60), moved(A, 400)], "one was too old");
+    world.send(Bvci::SIGNALLING, &flush(Bvci(3), Some(Bvci(2))).to_vec());
+    world.run_until(1000);
+    assert_eq!(lengths(&world), [300, 100]);
+    assert_eq!((world.drops(Drop::BssLifetime), world.around.frames.free()), (1, 64));
+}
+
+#[test]
+fn no_more_waits_for_a_mobile_than_its_cell_has_room_for() {
+    let mut world = World::new();
+    world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
+    world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
+    world.downlink(2, A, 600, 0xffff);
+    world.downlink(2, A, 401, 0xffff);
+    world.downlink(2, A, 400, 0xffff);
+    assert_eq!((&world.uplink[..], world.drops(Drop::BssOverrun)), (&[discarded(2, 401)][..], 1));
+    // Its cell begins anew: so does what waited there.
+    world.command(Command::ResetCell(0));
+    assert_eq!((world.drops(Drop::BssFlushed), world.around.frames.free()), (2, 64));
+}
+
+#[test]
+fn what_a_mobile_had_to_send_goes_out_in_its_new_cell() {
+    let mut world = World::new();
+    for number in 0..3 {
+        world.mobile_sends(5, UmKind::LlPdu, 0, A, &[number; 100]);
+    }
+    world.run_until(105);
+    world.mobile_sends(5, UmKind::LlPdu, 1, A, &[3; 100]);
+    world.run_until(600);
+    let heard: Vec<_> = world.unitdata.iter().map(|(header, octets)| (header.cell, octets[0])).collect();
+    assert_eq!(heard, [(cell_id(2), 0), (cell_id(3), 1), (cell_id(3), 2), (cell_id(3), 3)]);
+}
+
+#[test]
+fn a_bss_says_what_is_the_matter_with_a_mobile() {
+    let mut world = World::new();
+    world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
+    let cause = gannet_wire::bssgp::ie::RadioCause::CellReselectionOrdered;
+    world.command(Command::RadioStatus { mobile: 5, cause });
+    assert_eq!(world.uplink, [Message::RadioStatus { mobile: MobileRef::Tlli(A), cause }]);
 }
 
 #[test]

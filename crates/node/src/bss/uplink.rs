@@ -1,6 +1,7 @@
 //! What comes from the mobiles.
 
 use super::Bss;
+use super::mobiles::Heard;
 use super::radio::Pending;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -24,12 +25,14 @@ impl Bss {
             }
         };
         let cell = u32::from(header.cell);
-        let known = self.cells.get(cell as usize).is_some()
-            && frame.pull(HEADER_LEN)
-            && self.mobiles.heard(mobile, cell, header.tlli);
-        if !known {
-            cx.drop(Drop::UmMalformed, None);
-            return;
+        let is_whole = self.cells.get(cell as usize).is_some() && frame.pull(HEADER_LEN);
+        match is_whole.then(|| self.mobiles.heard(mobile, cell, header.tlli)).flatten() {
+            Some(Heard::Here) => {}
+            Some(Heard::Came { left, forgotten }) => self.mobile_came(cx, mobile, cell, (left, forgotten)),
+            None => {
+                cx.drop(Drop::UmMalformed, None);
+                return;
+            }
         }
         match header.kind {
             UmKind::LlPdu => self.ll_pdu(cx, mobile, cell, header.tlli, frame),

@@ -189,8 +189,10 @@ impl Ms {
 }
 
 /// Whether a mobile hears an LL-PDU and takes it for its own.
-fn hears(mobile: &Mobile, header: UmHeader) -> Result<(), Drop> {
-    if mobile.cell != Some(header.cell) {
+fn hears(mobile: &mut Mobile, header: UmHeader) -> Result<(), Drop> {
+    if mobile.cell == Some(header.cell) {
+        mobile.former_cell = None;
+    } else if mobile.cell.is_none() || mobile.former_cell != Some(header.cell) {
         return Err(Drop::MsOtherCell);
     }
     if mobile.suspension != Suspension::None {

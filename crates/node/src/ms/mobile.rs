@@ -61,6 +61,8 @@ pub struct Mobile {
     pub names: Names,
     /// The cell that it has selected, by its index.
     pub cell: Option<u16>,
+    /// The one before, until something comes in this one: nothing overtakes on Um.
+    pub former_cell: Option<u16>,
     /// Suspended or not.
     pub suspension: Suspension,
     /// The end of the attachment is to be told: a beginning was told, or a detach was ordered.
@@ -81,6 +83,7 @@ impl Mobile {
             sm_wake: Deadlines::default(),
             names: Names::default(),
             cell: None,
+            former_cell: None,
             suspension: Suspension::None,
             tells_detached: false,
         }

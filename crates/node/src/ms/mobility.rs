@@ -174,7 +174,7 @@ impl Ms {
             cx.log(Category::Um, Level::Error, format_args!("mobile {index}: there is no cell {cell}"));
             return;
         };
-        mobile.cell = Some(cell);
+        mobile.former_cell = mobile.cell.replace(cell);
         self.camp_on(cx, index);
         self.gmm(cx, index, GmmMsEvent::CellSelected(id));
         self.rename(index);
@@ -186,7 +186,7 @@ impl Ms {
             cx.drop(Drop::MsBadOrder, None);
             return;
         };
-        mobile.cell = None;
+        (mobile.cell, mobile.former_cell) = (None, None);
         self.gmm(cx, index, GmmMsEvent::CellLost);
         self.rename(index);
     }

@@ -46,6 +46,9 @@ pub struct SgsnConfig {
     pub gtp_address: IpAddr,
     /// How often this node was started, modulo 256 (29.060 clause 11.2).
     pub restart_counter: u8,
+    /// With which generation the TEIDs of new contexts begin. A node that goes on with the contexts of an earlier run has
+    /// another one than that run: a context that run has made last and not kept is not to be taken for a new one.
+    pub teid_generation: u8,
     /// Time between two Echo Requests on a path to a GGSN; zero for none.
     pub echo_interval: Duration,
     /// T3-RESPONSE of GTP.
@@ -78,6 +81,8 @@ pub struct SgsnConfig {
     pub n201_u: Option<u16>,
     /// Lifetime of an LL-PDU in the downlink queue and at the BSS; `None` for infinite. At most 655.34 s.
     pub pdu_lifetime: Option<Duration>,
+    /// What becomes of what waits for a mobile that changes cells.
+    pub cell_change: CellChange,
     /// N-PDUs held for mobiles that are paged, in all.
     pub held_max: u32,
     /// N-PDUs held for one mobile.
@@ -100,6 +105,24 @@ pub struct SgsnConfig {
     pub work: Option<Work>,
     /// Answers a second to mobiles that are not known.
     pub stranger_answers_per_second: u32,
+}
+
+/// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellChange {
+    /// Within a routing area FLUSH-LL has the BSS move its LL-PDUs to the new cell; else it deletes them.
+    pub moves: bool,
+    /// How long FLUSH-LL-ACK is waited for.
+    pub flush_timeout: Duration,
+    /// How long a mobile that was ordered to another cell is waited for before it counts as lost.
+    pub reselection_timeout: Duration,
+}
+
+impl Default for CellChange {
+    fn default() -> Self {
+        let (flush_timeout, reselection_timeout) = (Duration::from_secs(2), Duration::from_secs(5));
+        Self { moves: true, flush_timeout, reselection_timeout }
+    }
 }
 
 /// How flows are held to their peak throughput.
@@ -196,6 +219,7 @@ impl Default for SgsnConfig {
             cells_max: 256,
             gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
             restart_counter: 0,
+            teid_generation: 0,
             echo_interval: Duration::from_secs(60),
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
@@ -212,6 +236,7 @@ impl Default for SgsnConfig {
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
             pdu_lifetime: Some(Duration::from_secs(10)),
+            cell_change: CellChange::default(),
             held_max: 4096,
             held_per_mobile_max: 20,
             held_lifetime: Duration::from_secs(30),

@@ -33,10 +33,10 @@ struct Row {
 pub struct Contexts(Slots<Row>);
 
 impl Contexts {
-    /// Room for `limit` contexts, at most [`PLACES`].
+    /// Room for `limit` contexts, at most [`PLACES`]. TEIDs begin with `generation`.
     #[must_use]
-    pub fn with_limit(limit: usize) -> Self {
-        Self(Slots::with_limit(limit.min(PLACES as usize)))
+    pub fn with_limit(limit: usize, generation: u8) -> Self {
+        Self(Slots::with_limit(limit.min(PLACES as usize)).from_generation(generation.into()))
     }
 
     /// A TEID for a new context; `None` where the table is full.
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_old_teid_finds_nothing_and_a_travelling_one_keeps_its_place() {
-        let mut contexts = Contexts::with_limit(2);
+        let mut contexts = Contexts::with_limit(2, 0);
         let first = contexts.make(context(7)).unwrap();
         let second = contexts.make(context(8)).unwrap();
         assert_eq!((first, second), (Teid(0x0100_0000), Teid(0x0100_0001)));
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn generations_go_round_without_a_zero() {
-        let mut contexts = Contexts::with_limit(1);
+        let mut contexts = Contexts::with_limit(1, 0);
         let mut last = Teid(0);
         for _ in 0..600 {
             let teid = contexts.make(context(1)).unwrap();
@@ -175,6 +175,14 @@ mod tests {
             contexts.remove(teid);
             last = teid;
         }
+    }
+
+    #[test]
+    fn a_place_that_another_run_may_have_used_begins_with_another_generation() {
+        let mut contexts = Contexts::with_limit(3, 16);
+        assert!(contexts.put(Teid(0x0500_0001), context(7)));
+        let [hole, fresh] = [8, 9].map(|index| contexts.make(context(index)).unwrap());
+        assert_eq!((fresh, hole), (Teid(0x1100_0000), Teid(0x1100_0002)), "fresh places come first");
     }
 
     #[test]

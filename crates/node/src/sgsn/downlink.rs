@@ -134,6 +134,7 @@ impl Sgsn {
             cx.drop(drop, mobile.imsi());
             return;
         }
+        self.counted(slot);
         if let Some(work) = self.config.work {
             work.spend(&frame);
         }

@@ -27,9 +27,13 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
         let was_suspended = mobile.gmm.is_suspended();
+        let is_paging_alone = matches!(event, GmmEvent::DownlinkData);
         mobile.gmm.active_nsapis = mobile.sm.status();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
         self.gmm_actions(cx, slot, &mut actions);
+        if !is_paging_alone {
+            self.changed(slot);
+        }
         if was_suspended {
             self.resumed(cx, slot);
         }
@@ -84,6 +88,9 @@ impl Sgsn {
         action: GmmAction,
         actions: &mut Batch<GmmAction>,
     ) {
+        if is_durable(&action) {
+            self.changed(slot);
+        }
         match action {
             GmmAction::Send { message, tlli } => self.send_gmm(cx, slot, tlli, message),
             GmmAction::AssignTlli { new, old } => {
@@ -198,7 +205,10 @@ impl Sgsn {
     ) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         match mobile.llc.unitdata_request(Sapi::GMM, true, ciphered, &mut frame) {
-            Ok(()) => self.send_signalling(cx, slot, tlli, frame),
+            Ok(()) => {
+                self.send_signalling(cx, slot, tlli, frame);
+                self.counted(slot);
+            }
             Err(drop) => cx.drop(drop, mobile.imsi()),
         }
     }
@@ -226,6 +236,7 @@ impl Sgsn {
         self.send_queued(cx);
         self.forget_in_cells(cx, slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
+        self.changed(slot);
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
             self.forget_ptmsi(ptmsi, slot);
         }
@@ -252,6 +263,28 @@ impl Sgsn {
         let kind = if reattach { DetachTypeMt::ReattachRequired } else { DetachTypeMt::ReattachNotRequired };
         let cause = (!reattach).then_some(GmmCause::NetworkFailure);
         self.gmm(cx, slot, GmmEvent::OperatorDetach { kind, cause });
+    }
+}
+
+/// Does what leads to this action outlive a restart? Being READY does not, nor does paging.
+const fn is_durable(action: &GmmAction) -> bool {
+    match action {
+        GmmAction::Send { .. }
+        | GmmAction::MmStateChanged(_)
+        | GmmAction::Page { .. }
+        | GmmAction::PagingFailed => false,
+        GmmAction::AssignTlli { .. }
+        | GmmAction::UnassignTlli { .. }
+        | GmmAction::AllocatePtmsi
+        | GmmAction::FreePtmsi(_)
+        | GmmAction::AskAuth { .. }
+        | GmmAction::Authenticated
+        | GmmAction::IdentityIsKnown { .. }
+        | GmmAction::RadioAccessCapability(_)
+        | GmmAction::Registered
+        | GmmAction::CellChanged { .. }
+        | GmmAction::DeletePdpContexts(_)
+        | GmmAction::Released => true,
     }
 }
 

@@ -18,6 +18,7 @@
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
+//! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
 //!
@@ -26,6 +27,7 @@
 pub mod config;
 pub mod contexts;
 pub mod directory;
+pub mod durable;
 pub mod flows;
 pub mod gb;
 pub mod held;
@@ -50,6 +52,7 @@ use crate::slots::{Slot, Slots};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
+use durable::Durable;
 use flows::{Expected, Flows, Ingress};
 use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
@@ -70,7 +73,7 @@ use std::collections::HashMap;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 
-pub use config::{ApnRoute, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
+pub use config::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);
@@ -97,9 +100,14 @@ pub(crate) mod owner {
     pub const REASSEMBLY: u8 = 8;
     pub const HELD: u8 = 9;
     pub const GSUP: u8 = 10;
+    pub const CELL_CHANGE: u8 = 11;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
+    }
+
+    pub const fn cell_change_key() -> TimerKey {
+        TimerKey { owner: CELL_CHANGE, slot: 0, generation: 0 }
     }
 
     pub const fn held_key() -> TimerKey {
@@ -196,6 +204,10 @@ pub struct Stats {
     pub pagings: u64,
     /// FLUSH-LL sent.
     pub flushes: u64,
+    /// Octets of LL-PDUs that BSSs have taken to the new cells of mobiles.
+    pub octets_moved: u64,
+    /// Octets of LL-PDUs that BSSs have deleted when mobiles left their cells.
+    pub octets_deleted: u64,
 }
 
 /// Batches that keep their memory between two packets.
@@ -217,6 +229,8 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
+    /// What is to be kept; nothing unless somebody keeps it.
+    pub(crate) durable: Option<Durable>,
     pub(crate) flows: Option<Flows>,
     pub(crate) uplink: Option<UplinkQueues>,
     pub(crate) held: Held,
@@ -258,7 +272,8 @@ impl Sgsn {
             subscribers: Subscribers::new(gsup),
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
-            contexts: Contexts::with_limit(config.contexts_limit()),
+            contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
+            durable: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             held: Held::new(config.held_max, config.held_per_mobile_max),
@@ -303,6 +318,7 @@ impl Sgsn {
                 self.reassembler.arm(key, cx.timers);
             }
             owner::HELD => self.expire_held(cx),
+            owner::CELL_CHANGE => self.expire_changes(cx),
             owner::GSUP => self.wake_hlr(cx, key),
             _ => {}
         }

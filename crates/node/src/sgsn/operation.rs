@@ -2,7 +2,9 @@
 
 use super::flows::QueueConfig;
 use super::gb::{local_endpoint, ns_config};
+use super::subscribers::SubscriberConfig;
 use super::{GB, Sgsn, SgsnConfig};
+use gannet_proto::auth::AuthPolicy;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::ns::sns::{LocalEndpoint, Sns, SnsSetup};
@@ -82,6 +84,7 @@ impl Sgsn {
             apns,
             n201_u,
             pdu_lifetime,
+            cell_change,
             held_lifetime,
             nsvcs,
             ceilings,
@@ -100,12 +103,13 @@ impl Sgsn {
             apns,
             n201_u,
             pdu_lifetime,
+            cell_change,
             held_lifetime,
             nsvcs,
             ceilings,
             policing,
             ip_sns,
-            subscribers,
+            subscribers: self.subscribers_after(subscribers),
             queue: QueueConfig {
                 pdus_max: self.config.queue.pdus_max,
                 uplink_pdus_max: self.config.queue.uplink_pdus_max,
@@ -117,6 +121,13 @@ impl Sgsn {
         self.reconfigure_flows(cx.now);
         self.change_ip_weights(cx);
         self.add_configured_ip_sns(cx);
+    }
+
+    /// Who may attach from now on. An HLR is asked from the next start on, or no longer.
+    fn subscribers_after(&self, new: SubscriberConfig) -> SubscriberConfig {
+        let (former, unit_name) = (&self.config.subscribers, self.config.subscribers.unit_name.clone());
+        let asks = |config: &SubscriberConfig| config.policy == AuthPolicy::Remote;
+        if asks(former) == asks(&new) { SubscriberConfig { unit_name, ..new } } else { former.clone() }
     }
 
     /// Blocks, unblocks or resets an NS-VC.

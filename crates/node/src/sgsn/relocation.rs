@@ -3,7 +3,9 @@
 //!
 //! Everything about the mobile is in the octets. Indices into this node's tables are not: its tunnels name their paths
 //! by address and its contexts their APN by name. Its TEIDs hold its slot; where it arrives in another one, the GGSNs
-//! must be told (Update PDP Context), which is the caller's concern: [`Imported::moved`] says so.
+//! must be told (Update PDP Context), which is the caller's concern.
+//!
+//! What [`super::durable`] keeps for the time after a restart are the same octets.
 
 use super::contexts::ContextRef;
 use super::mobile::Mobile;
@@ -28,10 +30,10 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-const LAYOUT: u8 = 6;
+pub const LAYOUT: u8 = 7;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Travelling {
     slot: Slot,
     mobile: Mobile,
@@ -39,17 +41,42 @@ struct Travelling {
     apns: Vec<(u16, Apn)>,
 }
 
+/// The same where it is, to be written.
+#[derive(Debug, Serialize)]
+struct Leaving<'a> {
+    slot: Slot,
+    mobile: &'a Mobile,
+    endpoints: Vec<Endpoint>,
+    apns: Vec<(u16, &'a Apn)>,
+}
+
 /// Why a mobile could not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportError {
     /// The octets are no mobile, or damaged.
     Unreadable,
+    /// The octets are a mobile in the layout of another version.
+    OtherLayout(u8),
     /// The subscriber, or a mobile with the same P-TMSI, is here already.
     Present,
     /// The table of mobiles or of paths is full.
     Full,
     /// Another context has the place that one of its TEIDs names. Its GGSN sends to that TEID, so it cannot have another.
     TeidTaken,
+}
+
+impl core::fmt::Display for ImportError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Unreadable => f.write_str("it is damaged"),
+            Self::OtherLayout(layout) => {
+                write!(f, "it has layout {layout}, and this version layout {LAYOUT}")
+            }
+            Self::Present => f.write_str("the subscriber or its P-TMSI is here already"),
+            Self::Full => f.write_str("a table is full"),
+            Self::TeidTaken => f.write_str("another context has one of its TEIDs"),
+        }
+    }
 }
 
 impl Sgsn {
@@ -65,7 +92,14 @@ impl Sgsn {
     /// A mobile as octets, which stays.
     #[must_use]
     pub fn copy_out(&self, slot: Slot) -> Option<Vec<u8>> {
-        let mobile = self.mobiles.get(slot)?.clone();
+        let mut octets = Vec::new();
+        self.copy_out_to(slot, &mut octets)?;
+        Some(octets)
+    }
+
+    /// The same into memory that is there already, whose content goes.
+    pub(super) fn copy_out_to(&self, slot: Slot, octets: &mut Vec<u8>) -> Option<()> {
+        let mobile = self.mobiles.get(slot)?;
         let path = |index| self.gtp.paths().get(index).map(|path| path.address);
         let endpoints = mobile.bearers().filter_map(|(nsapi, bearer)| {
             let tunnel = bearer.tunnel?;
@@ -73,13 +107,14 @@ impl Sgsn {
         });
         let apns = mobile.sm.iter().filter_map(|(_, context)| {
             let (apn, _) = self.access_points.get(context.apn())?;
-            Some((context.apn(), apn.clone()))
+            Some((context.apn(), apn))
         });
-        let travelling =
-            Travelling { slot, endpoints: endpoints.collect(), apns: apns.collect(), mobile: mobile.clone() };
-        let mut octets = postcard::to_extend(&travelling, vec![LAYOUT]).ok()?;
-        octets.extend(fcs24(&octets));
-        Some(octets)
+        let leaving = Leaving { slot, mobile, endpoints: endpoints.collect(), apns: apns.collect() };
+        octets.clear();
+        octets.push(LAYOUT);
+        *octets = postcard::to_extend(&leaving, core::mem::take(octets)).ok()?;
+        octets.extend(fcs24(octets));
+        Some(())
     }
 
     /// Takes a mobile in, under its TEIDs; its slot may be another than before.
@@ -87,7 +122,30 @@ impl Sgsn {
     /// # Errors
     /// See [`ImportError`]; nothing has changed then.
     pub fn import(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Result<Slot, ImportError> {
-        let travelling = read(octets).ok_or(ImportError::Unreadable)?;
+        let travelling = read(octets)?;
+        let slot = self.take_in(cx, travelling)?;
+        self.changed(slot);
+        Ok(slot)
+    }
+
+    /// Takes a mobile in that an earlier run of this node has kept ([`super::durable`]), whose clock was another one.
+    ///
+    /// # Errors
+    /// See [`ImportError`]; nothing has changed then. Octets of another subscriber than this one are unreadable.
+    pub fn restore(&mut self, cx: &mut Context<'_>, imsi: Imsi, octets: &[u8]) -> Result<Slot, ImportError> {
+        let mut travelling = read(octets)?;
+        let mobile = &mut travelling.mobile;
+        if mobile.imsi() != Some(imsi) {
+            return Err(ImportError::Unreadable);
+        }
+        mobile.gmm.restore(cx, &self.config.gmm);
+        mobile.restore(cx.now, &self.config.sm);
+        let slot = self.take_in(cx, travelling)?;
+        self.restored(slot, imsi);
+        Ok(slot)
+    }
+
+    fn take_in(&mut self, cx: &mut Context<'_>, travelling: Travelling) -> Result<Slot, ImportError> {
         let Travelling { slot: former, mut mobile, endpoints, apns } = travelling;
         let imsi = mobile.imsi().ok_or(ImportError::Unreadable)?;
         let is_taken = |ptmsi: Option<_>| ptmsi.is_some_and(|ptmsi| self.directory.by_ptmsi(ptmsi).is_some());
@@ -195,8 +253,14 @@ impl Sgsn {
     }
 }
 
-fn read(octets: &[u8]) -> Option<Travelling> {
-    let (covered, fcs) = octets.split_last_chunk::<FCS_LEN>()?;
-    let (LAYOUT, content) = covered.split_first().map(|(first, rest)| (*first, rest))? else { return None };
-    (fcs24(covered) == *fcs).then(|| postcard::from_bytes(content).ok()).flatten()
+fn read(octets: &[u8]) -> Result<Travelling, ImportError> {
+    let (covered, fcs) = octets.split_last_chunk::<FCS_LEN>().ok_or(ImportError::Unreadable)?;
+    let (layout, content) = covered.split_first().ok_or(ImportError::Unreadable)?;
+    if fcs24(covered) != *fcs {
+        return Err(ImportError::Unreadable);
+    }
+    if *layout != LAYOUT {
+        return Err(ImportError::OtherLayout(*layout));
+    }
+    postcard::from_bytes(content).map_err(|_| ImportError::Unreadable)
 }

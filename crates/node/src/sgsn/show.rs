@@ -4,6 +4,7 @@ use super::contexts::Contexts;
 use super::flows::Flows;
 use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
+use super::subscribers::Subscribers;
 use super::uplink_queues::UplinkQueues;
 use super::{GgsnPeer, Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
@@ -18,6 +19,12 @@ impl Sgsn {
     #[must_use]
     pub const fn config(&self) -> &SgsnConfig {
         &self.config
+    }
+
+    /// The HLR, and who waits for it.
+    #[must_use]
+    pub const fn subscribers(&self) -> &Subscribers {
+        &self.subscribers
     }
 
     /// How many mobiles there are.
@@ -150,6 +157,7 @@ impl Sgsn {
             ("updates by GGSNs", self.updates.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),
+            ("mobiles out of reach", self.gb.mobiles_out_of_reach()),
             ("LL-PDUs queued", self.gb.flow.queued_pdus() as usize),
         ];
         tables.into_iter().filter(|(_, entries)| *entries > 0).collect()

@@ -61,6 +61,7 @@ impl Sgsn {
         let mut outputs = core::mem::take(&mut self.scratch.llc);
         let intact = mobile.llc.receive(cx, mobile.gmm.imsi(), frame, &mut outputs);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
     }
@@ -75,6 +76,9 @@ impl Sgsn {
         intact: bool,
         outputs: &mut Batch<LlcOutput>,
     ) {
+        if intact {
+            self.heard_again(cx, slot);
+        }
         let is_gmm =
             outputs.iter().any(|output| matches!(output, LlcOutput::Unitdata { sapi: Sapi::GMM, .. }));
         if intact && !is_gmm {
@@ -86,6 +90,10 @@ impl Sgsn {
     }
 
     fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
+        if !matches!(output, LlcOutput::Unitdata { .. }) {
+            // Parameters may have been negotiated.
+            self.changed(slot);
+        }
         match output {
             LlcOutput::Transmit { sapi: _, frame } => self.send_signalling(cx, slot, from.tlli, frame),
             LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => {

@@ -42,6 +42,8 @@ struct Waiting {
     slot: Slot,
     /// From where.
     from: Uplink,
+    /// The queues' cell of that.
+    cell: u32,
     frame: Frame,
 }
 
@@ -130,14 +132,19 @@ impl Sgsn {
         from: Uplink,
         frame: Frame,
     ) -> Option<Frame> {
-        if self.uplink.is_none() || !is_user_data(&frame) {
+        let waits = is_user_data(&frame);
+        // What does not wait shows where the mobile is, too, and overtakes what does.
+        if !self.uplink.as_ref().is_some_and(|uplink| waits || uplink.view(slot).is_some()) {
             return Some(frame);
         }
-        self.uplink_heard_in(slot, &from.cell);
+        let cell = self.uplink_heard_in(slot, &from.cell);
+        if !waits {
+            return Some(frame);
+        }
         let Some(uplink) = &mut self.uplink else { return Some(frame) };
         let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         let mut dropped = core::mem::take(&mut uplink.dropped);
-        let waiting = Waiting { slot, from, frame };
+        let waiting = Waiting { slot, from, cell, frame };
         let enqueued =
             uplink.queues.enqueue(cx.now, slot.index, octets, waiting, &mut |gone| dropped.push(gone));
         if enqueued.crossed_high {
@@ -156,9 +163,9 @@ impl Sgsn {
     }
 
     /// A mobile's queue is that of the cell where it is heard. It gets one with its first user data.
-    fn uplink_heard_in(&mut self, slot: Slot, cell: &Cell) {
+    fn uplink_heard_in(&mut self, slot: Slot, cell: &Cell) -> u32 {
         let cell = self.gb.bvcs.find(cell.nsei, cell.bvci);
-        let Some(uplink) = &mut self.uplink else { return };
+        let Some(uplink) = &mut self.uplink else { return u32::MAX };
         let cell = cell.filter(|cell| *cell < uplink.cells_max).unwrap_or(uplink.cells_max);
         match uplink.view(slot) {
             Some(view) if view.cell == cell => {}
@@ -167,6 +174,7 @@ impl Sgsn {
             }
             None => self.configure_uplink(slot, cell),
         }
+        cell
     }
 
     fn configure_uplink(&mut self, slot: Slot, cell: u32) {
@@ -285,8 +293,15 @@ impl Sgsn {
             let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now)) else {
                 return;
             };
-            let Waiting { slot, from, frame } = served.item;
+            let Waiting { slot, mut from, cell, frame } = served.item;
             self.uplink_served(slot);
+            // Since it came the mobile was heard in another cell: where it was says nothing any more.
+            let heard_in = self.uplink.as_ref().and_then(|uplink| uplink.view(slot)).map(|view| view.cell);
+            if heard_in != Some(cell)
+                && let Some(mobile) = self.mobiles.get(slot)
+            {
+                from.cell = mobile.gmm.cell();
+            }
             self.ll_pdu(cx, slot, from, frame);
         }
     }

@@ -270,11 +270,6 @@ pub enum BssOperation {
         /// With counters.
         stats: bool,
     },
-    /// `show stats [skip-zero]`: a [`crate::view::Counter`] for each.
-    ShowStats {
-        /// Leave out those that are 0.
-        skip_zero: bool,
-    },
     /// `show drops`: a [`crate::view::DropCount`] for each.
     ShowDrops,
     /// `show why imsi IMSI`: the last [`crate::view::Why`]s of a mobile.

@@ -1,9 +1,10 @@
 //! The part of a configuration that every element has: `hostname`, `log …`, `line vty`, `ctrl`.
 
 use super::ConfigText;
+use super::stats::{self, StatsConfig};
 use crate::vty::log_view::{TargetStyle, category_of, level_of, word_of};
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
-use core::net::Ipv4Addr;
+use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
+use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::trace::{Category, Level};
 
 /// What every element has.
@@ -17,6 +18,10 @@ pub struct Common {
     pub vty: Listen,
     /// Where the control interface listens, where one is configured.
     pub ctrl: Option<Listen>,
+    /// Where the page of metrics is, where one is configured.
+    pub metrics: Option<Listen>,
+    /// Who is told the statistics.
+    pub stats: StatsConfig,
 }
 
 /// Where a service listens.
@@ -41,6 +46,8 @@ pub enum LogKind {
     Stderr,
     /// `log file NAME`
     File(String),
+    /// `log gsmtap ADDRESS`
+    Gsmtap(IpAddr),
 }
 
 /// One target of the log.
@@ -74,10 +81,12 @@ impl LogTarget {
         self.levels.push((category, level));
     }
 
-    fn name(&self) -> &str {
+    /// By which the node of a session finds it again.
+    fn name(&self) -> String {
         match &self.kind {
-            LogKind::Stderr => "",
-            LogKind::File(name) => name,
+            LogKind::Stderr => String::new(),
+            LogKind::File(name) => name.clone(),
+            LogKind::Gsmtap(address) => format!("gsmtap {address}"),
         }
     }
 
@@ -85,6 +94,7 @@ impl LogTarget {
         let head = match &self.kind {
             LogKind::Stderr => "log stderr".to_owned(),
             LogKind::File(name) => format!("log file {name}"),
+            LogKind::Gsmtap(address) => format!("log gsmtap {address}"),
         };
         text.node(format_args!("{head}"), |text| {
             let style = &self.style;
@@ -116,6 +126,7 @@ impl Common {
             log.write(text);
             text.comment();
         }
+        self.stats.write(text);
         text.node(format_args!("line vty"), |text| {
             text.line(format_args!("no login"));
             if self.vty != Listen::default() {
@@ -129,6 +140,9 @@ impl Common {
     pub(super) fn write_behind(&self, text: &mut ConfigText) {
         if let Some(ctrl) = &self.ctrl {
             text.node(format_args!("ctrl"), |text| ctrl.write(text));
+        }
+        if let Some(metrics) = &self.metrics {
+            text.node(format_args!("metrics"), |text| metrics.write(text));
         }
     }
 }
@@ -168,6 +182,7 @@ pub(crate) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_log_nodes(grammar);
     install_log_styles(grammar);
     install_listeners(grammar);
+    stats::install(grammar);
     install_osmocom(grammar);
 }
 
@@ -200,9 +215,23 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
         "Take back\nA target of the log\nA file\nIts path",
         Action::Set(|edit| close_log::<E>(edit, &LogKind::File(edit.args.text(0).to_owned()))),
     );
-    let only = "the log goes to 'log stderr' or 'log file FILENAME'.";
+    grammar.add(
+        config,
+        "log gsmtap [HOSTNAME]",
+        "A target of the log\nDatagrams that Wireshark reads\nThe address; this machine without it",
+        Action::Enter(Node::Log, |edit| {
+            let kind = gsmtap(edit.args)?;
+            Ok(open_log::<E>(edit, kind))
+        }),
+    );
+    grammar.add(
+        config,
+        "no log gsmtap [HOSTNAME]",
+        "Take back\nA target of the log\nDatagrams that Wireshark reads\nThe address",
+        Action::Set(|edit| close_log::<E>(edit, &gsmtap(edit.args)?)),
+    );
+    let only = "the log goes to 'log stderr', 'log file FILENAME' or 'log gsmtap ADDRESS'.";
     for (pattern, help) in [
-        ("log gsmtap [HOSTNAME]", "A target of the log\nGSMTAP: not here\nHost"),
         ("log systemd-journal [raw]", "A target of the log\nThe journal: not here\nWithout format"),
         ("log syslog .WHERE", "A target of the log\nThe system's log: not here\nFacility"),
         ("log alarms <2-32700>", "A target of the log\nA ring of lines: not here\nLines"),
@@ -211,12 +240,24 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
     }
 }
 
+fn gsmtap(args: &Args) -> Result<LogKind, CommandError> {
+    match args.get(0) {
+        None | Some("localhost") => Ok(LogKind::Gsmtap(Ipv4Addr::LOCALHOST.into())),
+        Some(address) => {
+            let address = address.parse();
+            address
+                .map(LogKind::Gsmtap)
+                .map_err(|_| CommandError::new("names are not looked up; say an address."))
+        }
+    }
+}
+
 fn open_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: LogKind) -> String {
     let logs = &mut E::common_mut(edit.config).logs;
     if !logs.iter().any(|log| log.kind == kind) {
         logs.push(LogTarget::new(kind.clone()));
     }
-    LogTarget::new(kind).name().to_owned()
+    LogTarget::new(kind).name()
 }
 
 fn close_log<E: Element>(edit: &mut Edit<'_, E::Config>, kind: &LogKind) -> Done {
@@ -325,34 +366,39 @@ fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
+    grammar.add(
+        &[Node::Config],
+        "metrics",
+        "The page of metrics, for Prometheus",
+        Action::Enter(Node::Metrics, |edit| {
+            E::common_mut(edit.config).metrics.get_or_insert_default();
+            Ok(String::new())
+        }),
+    );
+    grammar.add(
+        &[Node::Metrics],
+        "bind A.B.C.D [<1-65535>]",
+        "Where it listens\nThe address\nThe port",
+        Action::Set(|edit| {
+            let listen = Listen { address: edit.args.value(0)?, port: edit.args.optional(1)? };
+            E::common_mut(edit.config).metrics = Some(listen);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        &[Node::Config],
+        "no metrics",
+        "Take back\nThe page of metrics",
+        Action::Set(|edit| {
+            E::common_mut(edit.config).metrics = None;
+            Ok(())
+        }),
+    );
 }
 
 /// What Osmocom's daemons write into every file that they save.
 fn install_osmocom<E: Element>(grammar: &mut Grammar<E>) {
     let config = &[Node::Config];
-    let statistics = "statistics are shown by 'show stats'; there is no reporter yet.";
-    grammar.add(
-        config,
-        "stats interval <0-65535>",
-        "Statistics\nHow often they are reported\nSeconds",
-        Action::Ignore(statistics),
-    );
-    grammar.add(
-        config,
-        "stats-tcp interval <0-65535>",
-        "Statistics of TCP: not here\nHow often\nSeconds",
-        Action::Ignore(statistics),
-    );
-    grammar.add(
-        config,
-        "stats-tcp batch-size <1-65535>",
-        "Statistics of TCP: not here\nHow many\nSockets",
-        Action::Ignore(statistics),
-    );
-    let reporter = "Statistics\nA reporter: not here\nTo the log\nIts name";
-    grammar.add(config, "stats reporter log [NAME]", reporter, Action::Refuse(statistics));
-    let reporter = "Statistics\nA reporter: not here\nTo a statsd\nIts name";
-    grammar.add(config, "stats reporter statsd [NAME]", reporter, Action::Refuse(statistics));
     grammar.add(
         config,
         "cs7 instance <0-15>",

@@ -63,6 +63,8 @@ pub(crate) fn change<E: Element>(
             Ok(Outcome::Done)
         }
         Action::Refuse(why) => Err(CommandError((*why).to_owned())),
-        Action::Session(_) | Action::Show(_) | Action::Operate(_) => Ok(Outcome::Other),
+        Action::Session(_) | Action::Show(_) | Action::Statistics(_) | Action::Operate(_) => {
+            Ok(Outcome::Other)
+        }
     }
 }

@@ -12,10 +12,12 @@ mod cursor;
 pub mod ggsn;
 pub mod ns;
 pub mod sgsn;
+pub mod stats;
 mod suggest;
 mod text;
 
 pub use common::{Common, Listen, LogKind, LogTarget};
+pub use stats::{StatsConfig, StatsdReporter};
 pub use text::ConfigText;
 
 use crate::vty::Element;

@@ -27,6 +27,8 @@ pub struct SgsnConfig {
     pub common: Common,
     /// Where the restart counter of GTP is kept.
     pub gtp_state_dir: Option<String>,
+    /// The file in which mobiles are kept for the time after a restart; `None` keeps nothing.
+    pub store: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_local_ip: Option<Ipv4Addr>,
     /// Retransmission of GTP requests.
@@ -161,6 +163,25 @@ pub struct BssgpConfig {
     pub real_time_percent: u8,
     /// How long best effort may wait to be sent together, in ms.
     pub send_delay_ms: u16,
+    /// What becomes of what waits for a mobile that changes cells.
+    pub cell_change: CellChange,
+}
+
+/// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1 [48.018]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellChange {
+    /// Within a routing area the BSS moves its LL-PDUs; else it deletes them.
+    pub moves: bool,
+    /// How long FLUSH-LL-ACK is waited for, in ms.
+    pub flush_timeout_ms: u16,
+    /// How long a mobile that was ordered to another cell is waited for, in seconds.
+    pub reselection_timeout_s: u16,
+}
+
+impl Default for CellChange {
+    fn default() -> Self {
+        Self { moves: true, flush_timeout_ms: 2000, reselection_timeout_s: 5 }
+    }
 }
 
 /// A high and a low watermark, in PDUs.
@@ -193,6 +214,7 @@ impl Default for BssgpConfig {
             watermark_cell: Watermark { high: 64, low: 16 },
             real_time_percent: 80,
             send_delay_ms: 50,
+            cell_change: CellChange::default(),
         }
     }
 }
@@ -359,6 +381,7 @@ impl Element for Sgsn {
             let ApnRoute { apn, ggsn, .. } = route;
             return Err(CommandError(format!("APN {apn} leads to GGSN {ggsn}, which is not there")));
         }
+        access::check(&config.access)?;
         config.ns.check()
     }
 }

@@ -1,24 +1,9 @@
-//! Counters, drops, and the answer to "why?".
+//! Drops, and the answer to "why?".
 
 use super::Seconds;
 use core::fmt;
 use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::time::Instant;
-
-/// One line of `show stats`: `name value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counter {
-    /// Lower case, words joined by underscores.
-    pub name: &'static str,
-    /// Its value.
-    pub value: u64,
-}
-
-impl fmt::Display for Counter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} {}", self.name, self.value)
-    }
-}
 
 /// One line of `show drops`: `name count sentence (clause)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,10 +5,10 @@
 //! ```
 //! use core::fmt::Write as _;
 //! let mut out = String::new();
-//! for view in [gannet_ops::view::Counter { name: "n_pdu_uplink", value: 3 }] {
+//! for view in [gannet_ops::view::Table { name: "mobiles", used: 1, limit: 3 }] {
 //!     write!(out, "{view}").unwrap();
 //! }
-//! assert_eq!(out, "n_pdu_uplink 3\n");
+//! assert_eq!(out, "  mobiles: 1 of 3\n");
 //! ```
 //!
 //! States are words of the specifications, as the node's own `Debug` or `name()` has them; views don't know the enums
@@ -21,10 +21,10 @@ mod gb;
 mod mobile;
 mod node;
 
-pub use counters::{Counter, DropCount, Why, drops};
+pub use counters::{DropCount, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Volumes};
-pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Table};
+pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 
 use core::fmt;
 use gannet_proto::time::Instant;

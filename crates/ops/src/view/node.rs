@@ -43,6 +43,41 @@ impl fmt::Display for SgsnSummary {
     }
 }
 
+/// `show store`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// The file.
+    pub path: String,
+    /// Mobiles that were taken in from it at the start, and those that could not be.
+    pub restored: (u64, u64),
+    /// Changes that the node has not given out yet.
+    pub waiting: u64,
+    /// How the writing goes.
+    pub status: crate::store::Status,
+}
+
+impl fmt::Display for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, restored: (restored, refused), waiting, status } = self;
+        let ms = |span: &core::time::Duration| span.as_millis();
+        writeln!(f, "Store {path}: {} entries", status.entries)?;
+        writeln!(f, "  at the start: {restored} mobiles restored, {refused} not")?;
+        writeln!(
+            f,
+            "  written: {} changes in {} batches, {} failures",
+            status.changes, status.batches, status.failures
+        )?;
+        writeln!(
+            f,
+            "  lag: {waiting} changes wait, {} ms (at most {} ms); the last batch took {} ms",
+            ms(&status.lag),
+            ms(&status.lag_max),
+            ms(&status.last)
+        )?;
+        status.error.as_ref().map_or(Ok(()), |error| writeln!(f, "  cannot be written: {error}"))
+    }
+}
+
 /// One entry of the SGSN's `show ggsn`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GgsnPeer {

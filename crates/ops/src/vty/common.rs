@@ -1,7 +1,8 @@
 //! The commands that every element has: moving between nodes, looking at the session, `logging …`, `write`.
 
 use super::log_view::{CATEGORY_WORDS, LEVELS, LogCommand, SILENT_WORDS};
-use super::{Action, Element, Grammar, Node, SessionAction};
+use super::{Action, CommandError, Element, Grammar, Node, SessionAction, Statistics};
+use crate::metrics::Level;
 
 /// The nodes in which commands are typed to operate, not to configure.
 pub(crate) const OPERATING: &[Node] = &[Node::View, Node::Enable];
@@ -45,6 +46,33 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
         SessionAction::NoLength,
     );
     install_logging(grammar);
+    install_statistics(grammar);
+}
+
+fn install_statistics<E: Element>(grammar: &mut Grammar<E>) {
+    let mut add = |nodes: &[Node], pattern, help: &str, parse| {
+        grammar.add(nodes, pattern, help, Action::Statistics(parse));
+    };
+    let show = "Show the state of the node\nEvery counter and gauge";
+    add(OPERATING, "show stats [skip-zero]", &format!("{show}\nOnly those above 0"), |args| {
+        Ok(Statistics::Show { level: Level::Global, skip_zero: args.get(0).is_some() })
+    });
+    let levels = "Of the node alone\nAnd of peers: NS-VCs, BVCs, GGSNs\nAnd of subscribers, who have none";
+    let help = format!("{show}\nDown to which level\n{levels}\nOnly those above 0");
+    add(OPERATING, "show stats level (global|peer|subscriber) [skip-zero]", &help, |args| {
+        let level = Level::of_word(args.text(0));
+        let level = level.ok_or_else(|| CommandError::new("There is no such level."))?;
+        Ok(Statistics::Show { level, skip_zero: args.get(1).is_some() })
+    });
+    let help =
+        "Show the state of the node\nEvery counter under the name that Osmocom gives it\nOnly those above 0";
+    add(OPERATING, "show rate-counters [skip-zero]", help, |args| {
+        Ok(Statistics::Rates { skip_zero: args.get(0).is_some() })
+    });
+    let enable = &[Node::Enable];
+    add(enable, "stats report", "Statistics\nReport them now", |_| Ok(Statistics::Report));
+    let help = "Statistics\nFrom now on 'show stats' and its like count from 0";
+    add(enable, "stats reset", help, |_| Ok(Statistics::Reset));
 }
 
 fn install_logging<E: Element>(grammar: &mut Grammar<E>) {

@@ -5,7 +5,7 @@
 //! number or address, then any word). A word that begins two different fixed words is ambiguous.
 
 use super::pattern::{self, Atom, Fit, Token};
-use super::{Args, CommandError, Edit, Element, SessionAction};
+use super::{Args, CommandError, Edit, Element, SessionAction, Statistics};
 use core::fmt;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -42,7 +42,9 @@ nodes! {
     Line = "config-line";
     /// The control interface.
     Ctrl = "config-ctrl";
-    /// A reporter of statistics, which Osmocom's files may have.
+    /// The page of metrics.
+    Metrics = "config-metrics";
+    /// A reporter of statistics.
     Stats = "config-stats";
     /// An SS7 instance, which Osmocom's files may have.
     Cs7 = "config-cs7";
@@ -82,6 +84,8 @@ pub enum Action<E: Element> {
     Enter(Node, fn(&mut Edit<'_, E::Config>) -> Result<String, CommandError>),
     /// Shows something of the configuration.
     Show(fn(&E::Config, &Args, &mut String) -> Result<(), CommandError>),
+    /// Is about what the node has counted.
+    Statistics(fn(&Args) -> Result<Statistics, CommandError>),
     /// Is for the node to do.
     Operate(fn(&Args) -> Result<E::Operation, CommandError>),
     /// Osmocom has it and this element takes it without effect, for the reason given.
@@ -105,6 +109,7 @@ impl<E: Element> fmt::Debug for Action<E> {
             Self::Set(_) => f.write_str("Set"),
             Self::Enter(node, _) => write!(f, "Enter({node:?})"),
             Self::Show(_) => f.write_str("Show"),
+            Self::Statistics(_) => f.write_str("Statistics"),
             Self::Operate(_) => f.write_str("Operate"),
             Self::Ignore(why) => write!(f, "Ignore({why})"),
             Self::Refuse(why) => write!(f, "Refuse({why})"),

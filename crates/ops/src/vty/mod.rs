@@ -22,6 +22,8 @@ pub use pattern::ipv4_prefix;
 pub use server::Server;
 pub use session::Session;
 
+pub use crate::metrics::text::Statistics;
+
 use crate::config::{Common, ConfigText};
 use core::fmt;
 use core::str::FromStr;
@@ -40,6 +42,8 @@ pub trait Element: Sized + 'static {
     const VTY_PORT: u16;
     /// Where its control interface listens unless configured otherwise.
     const CTRL_PORT: u16;
+    /// Where its page of metrics is unless configured otherwise.
+    const METRICS_PORT: u16 = Self::VTY_PORT + 5000;
 
     /// The part of the configuration that every element has.
     fn common(config: &Self::Config) -> &Common;
@@ -70,6 +74,12 @@ pub trait Operator<E: Element> {
     /// # Errors
     /// Why it stays as it was; the session shows this.
     fn reconfigure(&mut self, new: E::Config, out: &mut String) -> Result<(), CommandError>;
+
+    /// Shows or changes what the node has counted; every element has these.
+    ///
+    /// # Errors
+    /// Why it cannot be done; the session shows this.
+    fn statistics(&mut self, asked: Statistics, out: &mut String) -> Result<(), CommandError>;
 
     /// Does what an operator asked for and writes the answer, lines ended by `\n`.
     ///
@@ -228,6 +238,7 @@ pub fn run<E: Element>(
         grammar.find(Node::Enable, &words).map_err(|error| CommandError(error.to_string()))?;
     match command.action() {
         Action::Operate(parse) => operator.execute(&parse(&args)?, out),
+        Action::Statistics(parse) => operator.statistics(parse(&args)?, out),
         Action::Show(show) => show(operator.config(), &args, out),
         Action::Session(SessionAction::RunningConfig) => {
             out.push_str(&crate::config::write::<E>(operator.config()));

@@ -89,7 +89,11 @@ fn line<E: Element>(command: &Command<E>) -> String {
         Action::Enter(node, _) => {
             let _ = writeln!(text, "  - *opens the node* {}", node.name());
         }
-        Action::Session(_) | Action::Set(_) | Action::Show(_) | Action::Operate(_) => {}
+        Action::Session(_)
+        | Action::Set(_)
+        | Action::Show(_)
+        | Action::Statistics(_)
+        | Action::Operate(_) => {}
     }
     let words: Vec<String> = command.words().map(|(word, help)| format!("`{word}` {help}")).collect();
     let _ = writeln!(text, "  - {}", words.join("; "));

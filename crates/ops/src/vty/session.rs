@@ -283,6 +283,7 @@ impl<E: Element> Session<E> {
         let (command, args) = found.map_err(|error: NoMatch| CommandError(error.to_string()))?;
         match command.action() {
             Action::Session(action) => self.act(*action, node, &args, host, out),
+            Action::Statistics(parse) => host.operator.statistics(parse(&args)?, out),
             Action::Operate(parse) => host.operator.execute(&parse(&args)?, out),
             Action::Show(show) => show(host.operator.config(), &args, out),
             Action::Set(_) | Action::Enter(..) | Action::Ignore(_) | Action::Refuse(_) => {

@@ -2,13 +2,14 @@
 
 use gannet_ops::Sgsn;
 use gannet_ops::config::sgsn::{SgsnConfig, SgsnOperation};
-use gannet_ops::vty::{CommandError, Operator};
+use gannet_ops::vty::{CommandError, Operator, Statistics};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default)]
 pub struct Node {
     pub config: SgsnConfig,
     pub asked: Vec<SgsnOperation>,
+    pub counted: Vec<Statistics>,
     pub saved: Vec<String>,
     /// What it answers to `show stats`.
     pub answer: String,
@@ -30,14 +31,18 @@ impl Operator<Sgsn> for Node {
         Ok(())
     }
 
-    fn execute(&mut self, operation: &SgsnOperation, out: &mut String) -> Result<(), CommandError> {
+    fn statistics(&mut self, asked: Statistics, out: &mut String) -> Result<(), CommandError> {
+        self.counted.push(asked);
+        out.push_str(&self.answer);
+        Ok(())
+    }
+
+    fn execute(&mut self, operation: &SgsnOperation, _: &mut String) -> Result<(), CommandError> {
         self.asked.push(operation.clone());
         match operation {
-            SgsnOperation::ShowStats { .. } => out.push_str(&self.answer),
-            SgsnOperation::ShowWhy(imsi) => return Err(CommandError(format!("IMSI {imsi} is unknown."))),
-            _ => {}
+            SgsnOperation::ShowWhy(imsi) => Err(CommandError(format!("IMSI {imsi} is unknown."))),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {

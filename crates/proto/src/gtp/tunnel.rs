@@ -91,6 +91,17 @@ pub struct GtpTunnel {
     pub version: Version,
 }
 
+/// G-PDUs that may have gone out since the sequence number was kept.
+const LEAD: u16 = 2 * crate::llc::KEPT_EVERY;
+
+impl GtpTunnel {
+    /// Goes on after a restart of this end, from what was kept last. A peer that keeps G-PDUs in order sees a gap, and no
+    /// number twice (29.060 clause 9.3.1.1); LLC says how far behind that may be: [`crate::llc::LlcContext::restore`].
+    pub const fn restore(&mut self) {
+        self.next_sequence = self.next_sequence.wrapping_add(LEAD);
+    }
+}
+
 /// Places that a TEID can name.
 pub const PLACES: u32 = 1 << 24;
 

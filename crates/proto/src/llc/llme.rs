@@ -94,7 +94,7 @@ impl LlcContext {
                 self.tlli_old = old.unwrap_or(Tlli::UNASSIGNED);
                 self.ciphering = ciphering;
             }
-            (None, Some(_)) => *self = Self::new(self.role),
+            (None, Some(_)) => *self = Self::new(self.role()),
             (None, None) => {}
         }
     }
@@ -103,6 +103,12 @@ impl LlcContext {
     /// cell the mobile is and is the answer to paging.
     pub fn trigger_request(&self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         self.transmit_u(cx, Sapi::GMM, true, (false, UFunction::Null), &[], out);
+    }
+
+    /// LLGMM-ASSIGN.request of another algorithm and key, with the TLLIs as they are, of which there may be none yet (04.64
+    /// clause 7.2.1.1).
+    pub const fn set_ciphering(&mut self, ciphering: Ciphering) {
+        self.ciphering = ciphering;
     }
 
     /// The algorithm and the key in force.

@@ -17,12 +17,13 @@ mod ui;
 mod xid;
 
 pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
-pub use ui::Deferred;
+pub use ui::{Deferred, KEPT_EVERY};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
+use crate::time::Instant;
 use crate::timers::{Deadlines, TimerKey, Timers};
 use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
@@ -63,6 +64,36 @@ impl LlcRole {
         match self {
             Self::Sgsn => !cr,
             Self::Ms => cr,
+        }
+    }
+}
+
+/// Which end this is, and in the same octet whether the counters are to be kept anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct End(u8);
+
+impl End {
+    const SGSN: u8 = 1;
+    const DUE: u8 = 2;
+
+    const fn new(role: LlcRole) -> Self {
+        match role {
+            LlcRole::Ms => Self(0),
+            LlcRole::Sgsn => Self(Self::SGSN),
+        }
+    }
+
+    const fn role(self) -> LlcRole {
+        if self.0 & Self::SGSN == 0 { LlcRole::Ms } else { LlcRole::Sgsn }
+    }
+
+    const fn is_due(self) -> bool {
+        self.0 & Self::DUE != 0
+    }
+
+    const fn due_where(&mut self, due: bool) {
+        if due {
+            self.0 |= Self::DUE;
         }
     }
 }
@@ -135,7 +166,7 @@ pub struct LlcContext {
     tlli_old: Tlli,
     iov_ui: u32,
     ciphering: Ciphering,
-    role: LlcRole,
+    end: End,
     parameters: [Parameters; SAPIS.len()],
     outstanding: Outstanding,
     counters: [Counters; SAPIS.len()],
@@ -170,8 +201,32 @@ impl LlcContext {
             iov_ui: 0,
             ciphering: Ciphering::NONE,
             outstanding: Outstanding::default(),
-            role,
+            end: End::new(role),
         }
+    }
+
+    /// True once after each [`KEPT_EVERY`] UI frames of a SAPI, in each direction: whoever keeps this context for the time
+    /// after a restart keeps it now, and [`LlcContext::restore`] makes up for what was not kept since.
+    pub const fn take_due(&mut self) -> bool {
+        let was_due = self.end.is_due();
+        self.end = End::new(self.role());
+        was_due
+    }
+
+    const fn role(&self) -> LlcRole {
+        self.end.role()
+    }
+
+    /// Goes on after a restart of this end, from what was kept last: no number is used a second time, the peer's OC and ours
+    /// stay in step, and an XID command that waits for its response is repeated in its time.
+    ///
+    /// This holds while less than [`KEPT_EVERY`] UI frames go to a SAPI between [`LlcContext::take_due`] and the moment at which
+    /// this context is kept, and while the peer sends less than 287 from there to its first frame that is received again.
+    pub fn restore(&mut self, now: Instant) {
+        let ciphered = self.ciphering.is_on();
+        self.counters.iter_mut().for_each(|counters| counters.restore(ciphered));
+        self.deadlines.clear_all();
+        self.restart_t200(now);
     }
 
     /// The peer may have been switched off and on: its frames count from zero again, and all parameters are the
@@ -244,11 +299,13 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         let encrypted = ciphered && self.ciphering.is_on();
-        let sealing = ui::Sealing { cr: self.role.cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
+        let sealing =
+            ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
         let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let input = sealing.seal(counters, frame)?;
+        self.end.due_where(counters.sent_is_due());
         let octets = frame.len() - HEADROOM;
-        let direction = Direction::sent_by(self.role);
+        let direction = Direction::sent_by(self.role());
         Ok(encrypted.then(|| Deferred::new(self.ciphering, direction, input, octets)))
     }
 
@@ -310,7 +367,7 @@ impl LlcContext {
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);
         }
-        let command = self.role.is_command(layout.header.cr);
+        let command = self.role().is_command(layout.header.cr);
         match layout.header.control {
             Control::Ui { .. } => Ok(()),
             // Clause 8.5.4: there is no acknowledged operation, and the peer is told so; never in answer to a
@@ -347,7 +404,7 @@ impl LlcContext {
         if encrypted {
             let cipher = self.ciphering.cipher_for(true).ok_or(Drop::LlcCiphered)?;
             let input = cipher::ui_input(self.iov_ui, sapi, count);
-            let direction = Direction::received_by(self.role);
+            let direction = Direction::received_by(self.end.role());
             let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
             cipher.apply(&self.ciphering.kc, input, direction, ciphered);
         }
@@ -358,9 +415,11 @@ impl LlcContext {
         if self.ciphering.is_on() && !encrypted && sapi != Sapi::GMM {
             return Err(Drop::LlcUnciphered);
         }
+        let piece = counters.received_piece();
         if !counters.accept(nu) {
             return Err(Drop::LlcDuplicate);
         }
+        self.end.due_where(counters.received_piece() != piece);
         let info = layout.info();
         if !frame.narrow(info.start, info.end) {
             return Err(Drop::LlcMalformed);
@@ -421,7 +480,7 @@ impl LlcContext {
             return;
         };
         let control = Control::U { poll_final, function };
-        let header = Header { cr: self.role.cr(command), sapi, control };
+        let header = Header { cr: self.role().cr(command), sapi, control };
         let fits = frame.append(&header.emit()) && frame.append(info);
         let fcs: [u8; FCS_LEN] = fcs24(&frame);
         if fits && frame.append(&fcs) {

@@ -37,7 +37,7 @@ impl End {
 
     /// A received frame of the peer, with its FCS.
     fn receive_control(&mut self, sapi: Sapi, command: bool, control: Control, info: &[u8]) -> &mut Self {
-        let peer = if self.context.role == LlcRole::Ms { LlcRole::Sgsn } else { LlcRole::Ms };
+        let peer = if self.context.role() == LlcRole::Ms { LlcRole::Sgsn } else { LlcRole::Ms };
         self.receive(&ll_pdu(peer.cr(command), sapi, control, info))
     }
 
@@ -51,6 +51,21 @@ impl End {
     fn send(&mut self, sapi: Sapi, info: &[u8]) -> Result<Vec<u8>, Drop> {
         let mut frame = self.around.frames.copy_of(info).unwrap();
         self.context.unitdata_request(sapi, true, false, &mut frame).map(|()| frame.to_vec())
+    }
+
+    fn send_ciphered(&mut self, sapi: Sapi, info: &[u8]) -> Vec<u8> {
+        let mut frame = self.around.frames.copy_of(info).unwrap();
+        self.context.unitdata_request(sapi, true, true, &mut frame).unwrap();
+        frame.to_vec()
+    }
+
+    /// The information of a frame that is accepted.
+    fn hear(&mut self, octets: &[u8]) -> Vec<u8> {
+        self.receive(octets);
+        match self.out.pop() {
+            Some(LlcOutput::Unitdata { frame, .. }) => frame.to_vec(),
+            other => panic!("{other:?}: {:?}", self.around.trace.drops),
+        }
     }
 
     fn request(&mut self, sapi: Sapi, n201_u: u16) -> &mut Self {
@@ -419,4 +434,64 @@ fn a_trigger_sends_a_null_frame_that_the_sgsn_takes_without_a_word() {
     sgsn.receive(&frame);
     assert!(sgsn.out.is_empty());
     assert_eq!(sgsn.around.trace.drops.total(), 0);
+}
+
+/// Two ends that cipher, of which one is killed and goes on from what was kept of it when it was due.
+#[test]
+fn an_end_that_was_restarted_goes_on_in_step() {
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+    for (sent, heard) in [(0, 0), (1, 1), (191, 3), (192, 200), (383, 191), (500, 480), (1000, 1300)] {
+        let (mut sgsn, mut ms) = (End::new(LlcRole::Sgsn), End::new(LlcRole::Ms));
+        for end in [&mut sgsn, &mut ms] {
+            end.context.assign(Some(TLLI), None, ciphering);
+        }
+        let mut kept = sgsn.context.clone();
+        for n in 0..sent.max(heard) {
+            if n < sent {
+                let frame = sgsn.send_ciphered(Sapi::DATA3, b"down");
+                // One in three is lost.
+                if n % 3 > 0 {
+                    assert_eq!(ms.hear(&frame), b"down");
+                }
+            }
+            if n < heard {
+                let frame = ms.send_ciphered(Sapi::DATA3, b"up");
+                assert_eq!(sgsn.hear(&frame), b"up");
+            }
+            if sgsn.context.take_due() {
+                kept = sgsn.context.clone();
+            }
+        }
+        let [_, before, ..] = sgsn.context.counters;
+        sgsn.context = kept;
+        sgsn.context.restore(Instant::ZERO);
+        let [_, after, ..] = sgsn.context.counters;
+        assert!(after.tx >= before.tx, "{sent}: a number twice");
+        for _ in 0..200 {
+            // What the mobile sent meanwhile came to nobody.
+            ms.send_ciphered(Sapi::DATA3, b"lost");
+        }
+        let down = sgsn.send_ciphered(Sapi::DATA3, b"down");
+        assert!(sgsn.context.take_due(), "it is kept at once");
+        assert_eq!(ms.hear(&down), b"down");
+        let up = ms.send_ciphered(Sapi::DATA3, b"up");
+        assert_eq!(sgsn.hear(&up), b"up");
+        assert_eq!(ms.around.trace.drops.raised().count() + sgsn.around.trace.drops.raised().count(), 0);
+    }
+}
+
+#[test]
+fn a_command_that_waited_at_a_restart_is_repeated_in_its_time() {
+    let mut end = End::new(LlcRole::Sgsn);
+    end.around.now = Instant::ZERO + Duration::from_secs(1_000_000);
+    end.request(Sapi::DATA3, 1000);
+    end.out = Batch::default();
+    let mut restarted = End::new(LlcRole::Sgsn);
+    restarted.context = end.context.clone();
+    restarted.context.restore(Instant::ZERO);
+    restarted.context.arm(KEY, &mut restarted.around.timers);
+    assert_eq!(restarted.around.timers.next(), Some(Instant::ZERO + Duration::from_secs(5)));
+    let mut idle = LlcContext::new(LlcRole::Sgsn);
+    idle.restore(Instant::ZERO);
+    assert!(!idle.deadlines.is_set(LlcTimer::T200 as usize));
 }

@@ -11,6 +11,22 @@ use serde::{Deserialize, Serialize};
 /// Frames behind V(UR) whose receipt is remembered (clause 8.4.2).
 const WINDOW: u16 = 32;
 
+/// UI frames of one direction of an LLE after which its counters are to be kept anew, where somebody keeps them: see
+/// [`restored`].
+pub const KEPT_EVERY: u16 = 192;
+/// The same as a part of OC + N(U).
+const PIECE: u32 = KEPT_EVERY as u32;
+
+/// The number with which a sender goes on whose number was `kept` when it was last written down.
+///
+/// What was written down is old by [`KEPT_EVERY`] numbers at the most, and by those that were used until it was written. Up to
+/// as many again are therefore passed over: none is used twice, which would be the same key stream twice, and the receiver is
+/// less than 480 behind, the most that it can tell from a late frame (04.64 clause 8.4.2 [44.064]), so that its OC stays
+/// in step. The number is a multiple: with its first use it is due to be kept itself.
+pub(super) const fn restored(kept: u32) -> u32 {
+    (kept / PIECE).wrapping_add(2).wrapping_mul(PIECE)
+}
+
 /// V(U), V(UR) and the overflow counters OC of one LLE.
 ///
 /// OC grows by 512 whenever its sequence number starts again, so OC + V(U) is one counter of 32 bits whose low nine
@@ -58,6 +74,25 @@ impl Counters {
         self.rx = self.rx.wrapping_add(advance);
         self.window = self.window.checked_shl(advance).unwrap_or(0) | 1;
         true
+    }
+
+    /// Goes on after a restart of this end. A peer that ciphers goes on in step with OC; of one that does not, nothing that
+    /// it sends may be taken for a repetition of what came long ago.
+    pub(super) const fn restore(&mut self, ciphered: bool) {
+        self.tx = restored(self.tx);
+        if !ciphered {
+            self.window = 0;
+        }
+    }
+
+    /// The frame that was sent last began a new piece of [`KEPT_EVERY`] numbers.
+    pub(super) const fn sent_is_due(self) -> bool {
+        self.tx.wrapping_sub(1).is_multiple_of(PIECE)
+    }
+
+    /// The piece of numbers that is received now.
+    pub(super) const fn received_piece(self) -> u32 {
+        self.rx / PIECE
     }
 
     /// The peer has reset: its next frame has N(U) 0, and none is a repetition.
@@ -161,6 +196,38 @@ mod tests {
         // Late over the wrap itself.
         assert!(counters.accept(nine_bits(2049)));
         assert_eq!(counters.count_of(nine_bits(2047)), 2047);
+    }
+
+    #[test]
+    fn a_restored_sender_uses_no_number_twice_and_stays_in_reach() {
+        for kept in (0..2000).chain(u32::MAX - 600..=u32::MAX - 400) {
+            // What went out since: up to the next multiple, which is kept, and until that is written.
+            let used_until = kept / PIECE * PIECE + PIECE - 1 + PIECE;
+            let next = restored(kept);
+            assert!(next > used_until && next - kept <= 2 * PIECE, "{kept}");
+            assert!(Counters { tx: next + 1, ..Counters::default() }.sent_is_due());
+            // The peer may have heard nothing since, and before that missed some.
+            let mut peer = Counters { rx: kept.saturating_sub(90), ..Counters::default() };
+            assert_eq!(peer.count_of(nine_bits(next)), next);
+            assert!(peer.accept(nine_bits(next)) && peer.rx == next + 1);
+        }
+    }
+
+    #[test]
+    fn a_restored_receiver_is_in_step_or_takes_what_comes() {
+        let mut counters = Counters::default();
+        for count in 0..1000 {
+            assert!(counters.accept(nine_bits(count)));
+        }
+        // 479 frames came to nobody.
+        let mut ciphered = counters;
+        ciphered.restore(true);
+        assert_eq!((ciphered.count_of(nine_bits(1479)), ciphered.accept(nine_bits(999))), (1479, false));
+        for count in [990, 1600, 1511] {
+            let mut plain = counters;
+            plain.restore(false);
+            assert!(plain.accept(nine_bits(count)), "{count}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use super::{LlcContext, LlcOutput, LlcRole, LlcStatus, LlcTimer, SAPIS, U, slot_of};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
+use crate::time::Instant;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Sapi};
 use gannet_wire::llc::xid::{self, Parameter};
@@ -158,7 +159,7 @@ impl LlcContext {
     /// says so to the mobile with an XID command on SAPI 1; the mobile only does it.
     pub fn reset_request(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         self.restart();
-        match self.role {
+        match self.role() {
             LlcRole::Sgsn => self.begin(cx, Kind::Reset, 0, out),
             LlcRole::Ms => out.push(LlcOutput::Reset),
         }
@@ -233,6 +234,15 @@ impl LlcContext {
         self.finish(cx, out);
     }
 
+    /// T200 of the command that waits for its response, from its beginning.
+    pub(super) fn restart_t200(&mut self, now: Instant) {
+        if self.outstanding.kind() != Kind::Nothing
+            && let Some(parameters) = self.parameters.get(self.outstanding.slot())
+        {
+            self.deadlines.set(T200, now + parameters.t200());
+        }
+    }
+
     fn finish(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         self.deadlines.clear(T200);
         if let Some((kind, slot)) = self.outstanding.finish() {
@@ -250,7 +260,7 @@ impl LlcContext {
     ) -> Result<(), Drop> {
         let command = read(cx, u)?;
         // Only the SGSN may reset (clause 8.5.3.1), and a reset comes before whatever stands beside it.
-        if self.role == LlcRole::Ms && command.contains(&Parameter::Reset) {
+        if self.role() == LlcRole::Ms && command.contains(&Parameter::Reset) {
             self.restart();
             out.push(LlcOutput::Reset);
         }
@@ -277,7 +287,7 @@ impl LlcContext {
     /// here. N201 is negotiated down, T200 and N200 up (table 6).
     fn negotiate(&mut self, slot: usize, parameter: &Parameter) -> Option<Parameter> {
         let (wanted_u, wanted_i) = (self.outstanding.n201_u_of(slot), self.outstanding.n201_i_of(slot));
-        let role = self.role;
+        let role = self.role();
         let own = self.parameters.get_mut(slot)?;
         let valid = parameter.is_valid();
         let limit = |wanted: u16| if wanted == 0 { N201_MAX } else { wanted };

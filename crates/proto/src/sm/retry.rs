@@ -42,6 +42,13 @@ impl Retry {
         *self = Self::at(now, span, 1);
     }
 
+    /// The clock has begun anew: what is awaited has `span` from now on.
+    pub fn restart(&mut self, now: Instant, span: Duration) {
+        if self.is_running() {
+            *self = Self::at(now, span, self.value() & COUNT);
+        }
+    }
+
     /// The answer came, or nobody waits for it any more.
     pub fn stop(&mut self) {
         *self = Self::default();

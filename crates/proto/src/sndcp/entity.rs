@@ -3,12 +3,18 @@
 use super::reassembly::{Reassembler, ReassemblyKey, Segment};
 use crate::drops::Drop;
 use crate::frame::Frame;
+use crate::llc::KEPT_EVERY;
 use crate::machine::Context;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::sndcp::xid::{self, Entity, Parameter};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 use serde::{Deserialize, Serialize};
+
+/// N-PDU numbers in unacknowledged mode (04.65 clause 6.9.2).
+const N_PDU_NUMBERS: u16 = 4096;
+/// Numbers that are passed over after a restart: more N-PDUs than may have gone out since the number was kept.
+const LEAD: u16 = 2 * KEPT_EVERY;
 
 /// What SNDCP remembers about one NSAPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +50,12 @@ impl SndcpNsapi {
     #[must_use]
     pub const fn new(nsapi: Nsapi, sapi: Sapi) -> Self {
         Self { number: 0, nsapi, sapi }
+    }
+
+    /// Goes on after a restart of this end, from what was kept last: a mobile that waits for the rest of an N-PDU does not take
+    /// a later one's segments for it. LLC says how far behind that may be: [`crate::llc::LlcContext::restore`].
+    pub const fn restore(&mut self) {
+        self.number = (self.number + LEAD) % N_PDU_NUMBERS;
     }
 
     /// LL-RESET.indication: N-PDU numbers start again (clause 5.1.2.1).

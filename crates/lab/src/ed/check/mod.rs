@@ -4,7 +4,7 @@
 //! |---|---|
 //! | good, exceeding and strange traffic, lowered leak rates, a pause | here |
 //! | mobiles that come, go, move, change their quality of service and are relocated, under full load | `churn` |
-//! | SIGKILL under full load, and a new start | `restart` |
+//! | SIGKILL under full load, and a new start, after which everybody attaches or, with a store, nobody | `restart` |
 //! | memory for each mobile | `memory` |
 
 mod churn;
@@ -35,6 +35,8 @@ pub enum Check {
     Churn,
     /// SIGKILL and a new start, under full load.
     Restart,
+    /// The same with a store: nobody attaches again.
+    RestartWithStore,
     /// Memory for each mobile.
     Memory,
 }
@@ -47,6 +49,7 @@ impl Check {
             "account" => Some(Self::Account),
             "churn" => Some(Self::Churn),
             "restart" => Some(Self::Restart),
+            "restart-with-store" => Some(Self::RestartWithStore),
             "memory" => Some(Self::Memory),
             _ => None,
         }
@@ -65,7 +68,8 @@ pub fn run(gannet: PathBuf, candidate: Candidate, check: Check, out: &Path) -> R
     match check {
         Check::Account => account(&mut lab, candidate),
         Check::Churn => churn::run(&mut lab, candidate),
-        Check::Restart => restart::run(&mut lab, candidate),
+        Check::Restart => restart::run(&mut lab, candidate, false),
+        Check::RestartWithStore => restart::run(&mut lab, candidate, true),
         Check::Memory => memory::run(&mut lab, candidate),
     }
 }
@@ -84,6 +88,7 @@ const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
         real_time: 0,
         high_every: 0,
         uplink: false,
+        store: false,
     }
 }
 

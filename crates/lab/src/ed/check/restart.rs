@@ -1,13 +1,15 @@
-//! SIGKILL under full load, and a new start: nothing of the old process is left in the kernel, and the mobiles come back.
+//! SIGKILL under full load, and a new start: nothing of the old process is left in the kernel, and the mobiles come back, or
+//! go on as if nothing had been where the SGSN has a store.
 
 use super::super::bed::Bed;
 use super::super::peers;
 use super::super::real::{RealChain, RealLab};
 use super::super::{Candidate, Chain as _};
 use super::{WORK_NS, note, offer};
-use crate::load::Phase;
 use crate::load::traffic::{GroupResult, StepResult};
+use crate::load::{Phase, User};
 use gannet_demux::bpf::Held;
+use gannet_ops::vty;
 use gannet_proto::time::Duration as Span;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -28,12 +30,15 @@ fn text(error: impl std::fmt::Display) -> String {
 }
 
 /// Kills it, looks for what is left, starts it again, and offers the same to mobiles that have attached again.
-pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
+pub fn run(lab: &mut RealLab, candidate: Candidate, store: bool) -> Result<String, String> {
     let mut setup = super::setup(100, 40, 900);
-    setup.work_ns = WORK_NS;
+    (setup.work_ns, setup.store) = (WORK_NS, store);
     lab.notices_within = Some(NOTICED_WITHIN);
     let mut chain = lab.chain(candidate, &setup)?;
     let offer = offer(&setup, TIMES, 0.5);
+    if store {
+        until_written(&mut chain)?;
+    }
     let devices: Vec<String> =
         devices(&chain.bed)?.iter().map(|name| name.replace(WITH_A_PROGRAM, "")).collect();
     let held = Held::by(chain.process.pid()).map_err(|error| format!("descriptors: {error}"))?;
@@ -53,7 +58,11 @@ pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
 
     chain.process =
         peers::start(&chain.bed, candidate, &setup, &chain.gannet, &chain.directory).map_err(text)?;
-    come_back(&mut chain)?;
+    if store {
+        go_on(&mut chain, &mut said)?;
+    } else {
+        come_back(&mut chain)?;
+    }
     let step = chain.step(&offer)?;
     note(&mut said, "after the new start", &step);
     if let Some(why) = step.fault() {
@@ -132,7 +141,7 @@ fn come_back(chain: &mut RealChain) -> Result<(), String> {
     let Some(load) = &mut chain.load else { return Err("no control plane".to_owned()) };
     let before = load.users();
     let mut users = before.clone();
-    let came_back = |users: &[crate::load::User]| {
+    let came_back = |users: &[User]| {
         let same = users.iter().zip(&before).filter(|(now, before)| {
             now.tlli == before.tlli || now.phase != Phase::Active || now.sgsn_data.0 == 0
         });
@@ -154,6 +163,52 @@ fn come_back(chain: &mut RealChain) -> Result<(), String> {
                 (flow.teid, flow.tlli, flow.cell) = (user.sgsn_data.0, user.tlli.0, user.cell);
             })
             .map_err(text)?;
+    }
+    Ok(())
+}
+
+/// What the SGSN says.
+fn asked(chain: &RealChain, command: &str) -> Result<String, String> {
+    let address = chain.vty.ok_or("it has no VTY")?.parse().map_err(text)?;
+    let answer = chain.bed.at_sgsn(|| vty::client::run(address, command));
+    answer.map_err(text)?.map_err(text)
+}
+
+/// Waits until the store has all that has attached.
+fn until_written(chain: &mut RealChain) -> Result<(), String> {
+    let wanted = format!("{} entries", chain.setup.users);
+    within("the last entry of the store", || {
+        let said = asked(chain, "show store")?;
+        Ok(said.contains(&wanted) && said.contains("lag: 0 changes wait, 0 ms"))
+    })
+}
+
+/// Cells come into service again, and the mobiles go on, under the same names: half of them say something, and the others are
+/// paged when something comes for them.
+fn go_on(chain: &mut RealChain, said: &mut String) -> Result<(), String> {
+    let Some(load) = &mut chain.load else { return Err("no control plane".to_owned()) };
+    let (before, stats) = (load.users(), load.stats());
+    // All cells are those of the first half.
+    let talk = chain.setup.users / 2;
+    within("the mobiles", || {
+        chain.process.check().map_err(text)?;
+        let Some(load) = &mut chain.load else { return Ok(false) };
+        (0..talk).for_each(|user| load.be_heard(user));
+        load.poll(HEARD_EVERY).map_err(text)?;
+        // It may not listen yet.
+        let ready = asked(chain, "show mm-context all").map_or(0, |said| said.matches("READY").count());
+        Ok(ready >= talk as usize)
+    })?;
+    said.push_str(&asked(chain, "show store")?);
+    let Some(load) = &mut chain.load else { return Err("no control plane".to_owned()) };
+    let names =
+        |user: &User| (user.index, user.phase, user.tlli, user.sgsn_data, user.sgsn_control, user.ggsn);
+    if !load.users().iter().map(names).eq(before.iter().map(names)) {
+        return Err(format!("some have another name or phase than before\n{said}"));
+    }
+    let now = load.stats();
+    if (now.attached, now.activated) != (stats.attached, stats.activated) {
+        return Err(format!("some have attached again: {stats:?}, {now:?}\n{said}"));
     }
     Ok(())
 }

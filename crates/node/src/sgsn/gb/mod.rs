@@ -1,5 +1,6 @@
 //! The Gb side: network service, BSSGP, cells, and the queue of each cell.
 
+mod cell_change;
 mod sending;
 mod signalling;
 
@@ -9,11 +10,11 @@ use super::directory::BvcAddress;
 use super::flows::Ingress;
 use super::{GB, Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
+use cell_change::CellChanges;
 use gannet_proto::bssgp::bvc::{self, BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::FlowControl;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::Cell;
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsConfig};
 use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
@@ -24,7 +25,6 @@ use gannet_wire::bssgp::ie::{PagingArea, QosProfile};
 use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
 use gannet_wire::l3::ie::DrxParameter;
-use std::collections::BTreeMap;
 
 /// Everything about Gb.
 #[derive(Debug)]
@@ -35,8 +35,8 @@ pub struct Gb {
     pub bvcs: Bvcs,
     /// Their queues and buckets.
     pub flow: FlowControl<Meta>,
-    /// Cells that mobiles have left, until FLUSH-LL-ACK says what became of what waited there.
-    flushing: BTreeMap<Slot, u32>,
+    /// Mobiles between two cells, or out of reach.
+    changes: CellChanges,
     /// The wake-up that the queues have asked for.
     flow_asked: Instant,
     /// More may go out at once than was sent.
@@ -95,7 +95,7 @@ impl Gb {
             ns: NsEntity::new(ns_config(config)),
             bvcs: Bvcs::new(bvcs),
             flow: FlowControl::new(flow),
-            flushing: BTreeMap::new(),
+            changes: CellChanges::default(),
             flow_asked: Instant::ZERO,
             flow_more: false,
             outputs: Batch::with_capacity(256),
@@ -105,7 +105,13 @@ impl Gb {
     /// Mobiles whose former cell has not answered FLUSH-LL yet.
     #[must_use]
     pub fn cells_flushing(&self) -> usize {
-        self.flushing.len()
+        self.changes.flushing()
+    }
+
+    /// Mobiles that are not sent to since the BSS has lost them, or has ordered them to another cell.
+    #[must_use]
+    pub fn mobiles_out_of_reach(&self) -> usize {
+        self.changes.silent()
     }
 }
 
@@ -225,8 +231,13 @@ impl Sgsn {
 
     /// Sends a BSSGP message.
     pub(super) fn send_bssgp(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, message: &Message) {
+        self.send_bssgp_with(cx, bvc, u32::from(bvc.bvci.0), message);
+    }
+
+    /// The same on the NS-VC of what has this `lsp`.
+    fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
         match cx.frames.copy_of(&message.to_vec()) {
-            Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, u32::from(bvc.bvci.0), frame),
+            Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame),
             None => cx.drop(Drop::NoFrame, None),
         }
     }
@@ -270,38 +281,9 @@ impl Sgsn {
         }
     }
 
-    /// A mobile was heard in another cell (08.18 clause 8.1): what waits for it here moves with it, and the BSS is told
-    /// to move what waits there where both cells are of one NSE and one routing area, and to delete it elsewhere.
-    pub(super) fn cell_changed(&mut self, cx: &mut Context<'_>, slot: Slot, old: Cell, new: Cell) {
-        let Some(mobile) = self.mobiles.get(slot) else { return };
-        let tlli = mobile.llc.tlli().unwrap_or(mobile.gmm.tlli());
-        let same_area = old.id.rai == new.id.rai;
-        match self.gb.bvcs.find(new.nsei, new.bvci) {
-            Some(cell) if same_area => {
-                self.gb.flow.move_ms(cx, slot.index, cell);
-            }
-            Some(_) | None => {
-                self.gb.flow.flush(cx, slot.index);
-            }
-        }
-        self.flows_moved(slot);
-        let moves = same_area && old.nsei == new.nsei;
-        let message = Message::FlushLl {
-            tlli,
-            old_bvci: old.bvci,
-            new_bvci: moves.then_some(new.bvci),
-            new_nsei: None,
-        };
-        self.stats.flushes += 1;
-        if let Some(cell) = self.gb.bvcs.find(old.nsei, old.bvci) {
-            self.gb.flushing.insert(slot, cell);
-        }
-        self.send_bssgp(cx, BvcAddress { nsei: old.nsei, bvci: Bvci::SIGNALLING }, &message);
-    }
-
     /// A mobile goes: its queue and its bucket with it.
     pub(super) fn forget_in_cells(&mut self, cx: &mut Context<'_>, slot: Slot) {
-        self.gb.flushing.remove(&slot);
+        self.gb.changes.forget(slot);
         self.gb.flow.forget(cx, slot.index);
     }
 }

@@ -8,14 +8,11 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
-use gannet_wire::bssgp::ie::{Cause, FlushAction, RaCapUpdCause};
-use gannet_wire::bssgp::signalling::{
-    FlowControlBvc, FlowControlMs, FlushLlAck, MobileRef, RaCapabilityUpdateAck,
-};
+use gannet_wire::bssgp::ie::{Cause, RaCapUpdCause};
+use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs, RaCapabilityUpdateAck};
 use gannet_wire::bssgp::{Message, PduType};
-use gannet_wire::id::{Nsei, Rai, Tlli};
+use gannet_wire::id::{Rai, Tlli};
 
 impl Sgsn {
     /// A PDU on the BVC of a cell: user data and what concerns that cell alone.
@@ -40,14 +37,7 @@ impl Sgsn {
             Message::FlowControlBvc(flow) => self.flow_control_bvc(cx, bvc, cell, &flow),
             Message::FlowControlMs(flow) => self.flow_control_ms(cx, bvc, cell, &flow),
             Message::RaCapabilityUpdate { tlli, tag } => self.ra_capability_update(cx, bvc, tlli, tag),
-            Message::RadioStatus { mobile, cause } => {
-                cx.log(Category::Bssgp, Level::Info, format_args!("RADIO-STATUS {mobile:?}: {cause:?}"));
-                if let MobileRef::Tlli(tlli) = mobile
-                    && let Some(slot) = self.directory.by_tlli(bvc, tlli)
-                {
-                    cx.drop(Drop::SgsnRadioStatus, self.imsi_of(slot));
-                }
-            }
+            Message::RadioStatus { mobile, cause } => self.radio_status(cx, bvc, mobile, cause),
             other => self.bssgp_unexpected(cx, bvc, &other),
         }
     }
@@ -105,21 +95,6 @@ impl Sgsn {
         }
     }
 
-    /// FLUSH-LL-ACK: what the BSS has deleted or moved is out of the old cell's bucket (08.18 clause 8.1).
-    fn flush_ll_ack(&mut self, cx: &mut Context<'_>, nsei: Nsei, ack: &FlushLlAck) {
-        let Some(slot) = self.slot_of_local(ack.tlli) else { return };
-        let octets = u64::from(ack.octets);
-        if let Some(old) = self.gb.flushing.remove(&slot) {
-            self.gb.flow.take_out(cx, old, None, octets);
-        }
-        if ack.action == FlushAction::Transferred
-            && let Some(bvci) = ack.new_bvci
-            && let Some(cell) = self.gb.bvcs.find(nsei, bvci)
-        {
-            self.gb.flow.put_in(cx, cell, slot.index, octets);
-        }
-    }
-
     // ------------------------------------------------------------------------------------------------ mobiles
 
     /// SUSPEND (08.18 clause 7.4): nothing is sent to the mobile until it resumes or updates its routing area.
@@ -146,7 +121,7 @@ impl Sgsn {
     }
 
     /// A mobile by a TLLI that comes without its cell: only a local one names it.
-    fn slot_of_local(&self, tlli: Tlli) -> Option<Slot> {
+    pub(super) fn slot_of_local(&self, tlli: Tlli) -> Option<Slot> {
         self.directory.by_tlli(BvcAddress::default(), tlli)
     }
 

@@ -53,6 +53,7 @@ impl Sgsn {
         if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm.deadline(cx.now)) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
+        self.changed(slot);
     }
 
     pub(super) fn wake_sm(&mut self, cx: &mut Context<'_>, slot: Slot) {

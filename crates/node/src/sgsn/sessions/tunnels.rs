@@ -169,7 +169,7 @@ impl Sgsn {
             private_extension: None,
         };
         let subscriber = mobile.imsi();
-        let Some(imsi) = subscriber else { return None };
+        let imsi = subscriber?;
         let to = Endpoint::of_peer(ggsn.version, Tid { imsi, nsapi }, Teid(0));
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber });
         let sequence = self.request(cx, key, ggsn.address, to, &request.into())?;

@@ -129,7 +129,6 @@ impl Sgsn {
     pub(in crate::sgsn) fn cipher_from_now_on(&mut self, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let ciphering = mobile.subscriber().map_or(Ciphering::NONE, Subscriber::ciphering);
-        let (new, old) = (mobile.llc.tlli(), mobile.llc.tlli_old());
-        mobile.llc.assign(new, old, ciphering);
+        mobile.llc.set_ciphering(ciphering);
     }
 }

@@ -51,12 +51,8 @@ impl Sgsn {
                 GsupOutput::Indication(transaction, indication) => {
                     self.hlr_asks(cx, transaction, indication);
                 }
-                GsupOutput::LinkUp => {
-                    cx.log(Category::Mm, Level::Notice, format_args!("the link to the HLR is up"));
-                }
-                GsupOutput::LinkDown => {
-                    cx.log(Category::Mm, Level::Error, format_args!("the link to the HLR is down"));
-                }
+                // Told by the log already.
+                GsupOutput::LinkUp | GsupOutput::LinkDown => {}
             }
         }
     }

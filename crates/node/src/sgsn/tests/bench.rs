@@ -22,6 +22,7 @@ use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteResponse, EchoR
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Plmn, Rai, Sapi, Teid};
+use gannet_wire::ipa::Splitter;
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::SmMessage;
@@ -121,6 +122,8 @@ pub struct Bench {
     pub events: Vec<SgsnEvent>,
     /// What a driver's classifier would know.
     pub rules: RuleBook,
+    /// What the HLR gets.
+    pub to_hlr: Splitter,
     pub silent_ggsn: bool,
     pub silent_bss: bool,
     pub sequence: u16,
@@ -172,6 +175,7 @@ impl Bench {
             sent: VecDeque::new(),
             events: Vec::new(),
             rules: RuleBook::default(),
+            to_hlr: Splitter::new(4096),
             silent_ggsn: false,
             silent_bss: false,
             sequence: 0,
@@ -249,6 +253,7 @@ impl Bench {
                     core::mem::drop(frame);
                     self.transmitted(port, peer, &octets);
                 }
+                Output::Transmit { port: HLR, peer: Peer::Link, frame } => self.to_hlr.push(&frame),
                 Output::Transmit { peer, .. } => panic!("to {peer:?}"),
             }
         }

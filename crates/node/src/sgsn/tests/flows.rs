@@ -324,6 +324,8 @@ fn a_backlog_moves_with_its_mobile_in_its_order() {
     bench.phones[0].cell = 1;
     bench.beacon(0);
     assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
+    assert!(bench.is_silent(), "the BSS moves what it has first");
+    super::cell_change::moved(&mut bench, 3, 0);
     assert_eq!(bench.numbers(0, 30), (0..30).collect::<Vec<u8>>());
     assert_eq!(bench.drops(), []);
 }

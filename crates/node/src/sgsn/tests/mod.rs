@@ -2,7 +2,9 @@
 
 mod attach;
 mod bench;
+mod cell_change;
 mod downlink;
+mod durable;
 mod flows;
 mod gtp_v0;
 mod messages;
@@ -11,5 +13,6 @@ mod operation;
 mod places;
 mod relocation;
 mod sessions;
+mod subscribers;
 mod uplink;
 mod uplink_queues;

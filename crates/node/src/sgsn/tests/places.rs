@@ -5,8 +5,7 @@ use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::bssgp::Message;
-use gannet_wire::bssgp::ie::{Cause, FlushAction};
-use gannet_wire::bssgp::signalling::FlushLlAck;
+use gannet_wire::bssgp::ie::Cause;
 use gannet_wire::id::{Bvci, Nsei};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
@@ -54,35 +53,6 @@ fn queued() -> Bench {
 }
 
 #[test]
-fn a_cell_update_within_one_nse_moves_the_queue() {
-    let mut bench = queued();
-    let tlli = bench.phones[0].tlli;
-    bench.phones[0].cell = 1;
-    bench.beacon(0);
-    let flush = Message::FlushLl { tlli, old_bvci: Bvci(2), new_bvci: Some(Bvci(3)), new_nsei: None };
-    assert_eq!(bench.next(), Sent::Bssgp(Nsei(1), Bvci::SIGNALLING, flush));
-    assert_eq!(bench.hear(0).1[4..], *b"one");
-    assert_eq!(bench.hear(0).1[4..], *b"two");
-    assert_eq!(bench.mobile(0).gmm.cell(), cell(1));
-    assert_eq!((bench.sgsn.stats().flushes, bench.drops()), (1, vec![]));
-    // What the BSS has moved is in the new cell's bucket now.
-    let level = |bench: &Bench| bench.sgsn.gb().flow.cell_view(bench.around.now, 1).unwrap().level_octets;
-    let before = level(&bench);
-    let ack = FlushLlAck {
-        tlli,
-        action: FlushAction::Transferred,
-        new_bvci: Some(Bvci(3)),
-        octets: 250,
-        new_nsei: None,
-    };
-    bench.signal(&Message::FlushLlAck(ack));
-    assert_eq!(level(&bench), before + 250);
-    bench.signal(&Message::FlushLlAck(FlushLlAck { action: FlushAction::Deleted, new_bvci: None, ..ack }));
-    assert_eq!(level(&bench), before + 250);
-    assert!(bench.is_silent());
-}
-
-#[test]
 fn a_cell_update_to_another_nse_of_the_routing_area_moves_the_queue_too() {
     let mut bench = queued();
     let tlli = bench.phones[0].tlli;
@@ -117,6 +87,7 @@ fn a_routing_area_update() {
     move_to_other_area(&mut bench, UpdateKind::Ra);
     assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
     let accept = accept_of(bench.hear_gmm(0));
+    super::cell_change::deleted(&mut bench, Tlli::local(former.unwrap()));
     assert_eq!((accept.rai, accept.result, accept.gmm_cause), (rai(2), UpdateResult::Ra, None));
     bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
     assert_ne!(bench.phones[0].ptmsi, former, "its TLLI is local again");

@@ -101,6 +101,11 @@ fn what_cannot_arrive() {
         assert_eq!(bench.import(&octets[..len]), Err(ImportError::Unreadable), "{len}");
     }
     assert_eq!(bench.import(&[0xff; 400]), Err(ImportError::Unreadable));
+    let mut other = octets.clone();
+    other.truncate(octets.len() - 3);
+    other[0] += 1;
+    other.extend(gannet_wire::fcs24::fcs24(&other));
+    assert_eq!(bench.import(&other), Err(ImportError::OtherLayout(octets[0] + 1)));
     for phone in [1, 2, 3, 4] {
         bench.phones[phone].power_cycle(Tlli::random(u32::try_from(phone).unwrap()));
         bench.attach(phone);

@@ -128,7 +128,7 @@ fn radio_status() {
     bench.bssgp(Nsei(1), Bvci(2), &status(MobileRef::Tlli(Tlli(1))));
     bench.bssgp(Nsei(1), Bvci(2), &status(MobileRef::Imsi(imsi(0))));
     assert!(bench.is_silent());
-    assert_eq!(bench.drops(), [(Drop::SgsnRadioStatus, 1)]);
+    assert_eq!(bench.drops(), [(Drop::SgsnRadioStatus, 2)]);
 }
 
 #[test]

@@ -314,7 +314,7 @@ fn install_habits(grammar: &mut Grammar<Bss>) {
 type Parsed = Result<BssOperation, CommandError>;
 
 fn install_show(grammar: &mut Grammar<Bss>) {
-    use BssOperation::{ShowBssgp, ShowCells, ShowDrops, ShowMobiles, ShowNs, ShowStats, ShowWhy};
+    use BssOperation::{ShowBssgp, ShowCells, ShowDrops, ShowMobiles, ShowNs, ShowWhy};
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
         grammar.add(OPERATING, pattern, &help, Action::<Bss>::Operate(parse));
@@ -328,9 +328,6 @@ fn install_show(grammar: &mut Grammar<Bss>) {
     });
     show("show bssgp [stats]", "BVCs: state, flow control, queues\nWith counters", |args| {
         Ok(ShowBssgp { stats: args.get(0).is_some() })
-    });
-    show("show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
-        Ok(ShowStats { skip_zero: args.get(0).is_some() })
     });
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";

@@ -359,7 +359,7 @@ fn install_osmocom(grammar: &mut Grammar<Ggsn>) {
 type Parsed = Result<GgsnOperation, CommandError>;
 
 fn install_show(grammar: &mut Grammar<Ggsn>) {
-    use GgsnOperation::{DeactivatePdp, ShowDrops, ShowGgsn, ShowPdpContexts, ShowStats, ShowWhy};
+    use GgsnOperation::{DeactivatePdp, ShowDrops, ShowGgsn, ShowPdpContexts, ShowWhy};
     let mut show = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         let help = format!("Show the state of the node\n{help}");
         grammar.add(OPERATING, pattern, &help, Action::<Ggsn>::Operate(parse));
@@ -377,9 +377,6 @@ fn install_show(grammar: &mut Grammar<Ggsn>) {
     });
     show("show pdp-context ggsn NAME ipv4 A.B.C.D", &format!("{pdp}\nBy address\nThe address"), |args| {
         Ok(ShowPdpContexts { apn: None, imsi: None, address: Some(args.value(1)?) })
-    });
-    show("show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
-        Ok(ShowStats { skip_zero: args.get(0).is_some() })
     });
     show("show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let why = "The last rejects and drops of a mobile, with their clauses\nBy IMSI\nThe IMSI";

@@ -1,6 +1,5 @@
 //! Who may attach, in osmo-sgsn's words: `auth-policy`, `authentication`, `imsi-acl`, `encryption gea` and `gsup`.
 
-use super::SgsnConfig;
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Grammar, Node};
@@ -73,6 +72,10 @@ impl Default for Access {
         }
     }
 }
+
+/// Why the commands of OAP are refused.
+const NO_OAP: &str =
+    "osmo-hlr knows no OAP: leave it out; a link to the HLR belongs into a network of your own.";
 
 pub(super) fn write(access: &Access, text: &mut ConfigText) {
     if let Some(name) = &access.gsup_ipa_name {
@@ -181,19 +184,20 @@ fn install_gsup(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+    grammar.add(
+        sgsn,
+        "gsup oap-id <0-65535>",
+        "The HLR\nAuthentication towards it by OAP: not here\n0 for none",
+        Action::<Sgsn>::Set(|edit| match edit.args.text(0) {
+            "0" => Ok(()),
+            _ => Err(CommandError::new(NO_OAP)),
+        }),
+    );
     for (command, help) in [
-        ("gsup oap-id <0-65535>", "The HLR\nAuthentication towards it by OAP: not here\nThe number"),
         ("gsup oap-k K", "The HLR\nAuthentication towards it by OAP: not here\nThe key"),
         ("gsup oap-opc OPC", "The HLR\nAuthentication towards it by OAP: not here\nThe key"),
     ] {
-        grammar.add(
-            sgsn,
-            command,
-            help,
-            Action::<Sgsn>::Refuse(
-                "osmo-hlr knows no OAP: leave it out; a link to the HLR belongs into a network of your own.",
-            ),
-        );
+        grammar.add(sgsn, command, help, Action::<Sgsn>::Refuse(NO_OAP));
     }
 }
 
@@ -201,19 +205,22 @@ fn install_gsup(grammar: &mut Grammar<Sgsn>) {
 ///
 /// # Errors
 /// A sentence.
-pub fn check(config: &SgsnConfig) -> Result<(), String> {
-    let access = &config.access;
+pub(super) fn check(access: &Access) -> Result<(), CommandError> {
     if access.policy == Policy::Remote && access.gsup_remote_ip.is_none() {
-        return Err("'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'".to_owned());
-    }
-    if access.policy != Policy::Remote && access.authentication == Some(true) {
-        return Err(format!(
-            "'authentication required' asks an HLR, and 'auth-policy {}' does not: say 'auth-policy remote' or 'authentication optional'",
-            access.policy
+        return Err(CommandError::new(
+            "'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
         ));
     }
+    if access.policy != Policy::Remote && access.authentication == Some(true) {
+        return Err(CommandError(format!(
+            "'authentication required' asks an HLR, and 'auth-policy {}' does not: say 'auth-policy remote' or 'authentication optional'",
+            access.policy
+        )));
+    }
     if !access.gea.contains(&0) && (access.policy != Policy::Remote || access.authentication == Some(false)) {
-        return Err("'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'".to_owned());
+        return Err(CommandError::new(
+            "'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'",
+        ));
     }
     Ok(())
 }

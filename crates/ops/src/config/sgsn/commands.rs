@@ -1,6 +1,9 @@
 //! The commands of the nodes `sgsn` and `bssgp`, and how both are written.
 
-use super::{ApnRoute, BssgpConfig, Bucket, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig, Watermark};
+use super::{
+    ApnRoute, BssgpConfig, Bucket, CellChange, GgsnPeer, GmmTimer, GtpRetry, GtpVersion, SgsnConfig,
+    Watermark,
+};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
@@ -68,6 +71,9 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
     if let Some(contexts) = config.limits.contexts {
         text.line(format_args!("max-pdp-contexts {contexts}"));
     }
+    if let Some(path) = &config.store {
+        text.line(format_args!("store {path}"));
+    }
     super::service::write(&config.service, text);
 }
 
@@ -108,6 +114,16 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
             Some(centiseconds) => text.line(format_args!("pdu-lifetime {centiseconds}")),
             None => text.line(format_args!("pdu-lifetime infinite")),
         }
+        let CellChange { moves, flush_timeout_ms, reselection_timeout_s } = config.cell_change;
+        if moves != default.cell_change.moves {
+            text.line(format_args!("flush-ll delete"));
+        }
+        if flush_timeout_ms != default.cell_change.flush_timeout_ms {
+            text.line(format_args!("flush-ll timeout {flush_timeout_ms}"));
+        }
+        if reselection_timeout_s != default.cell_change.reselection_timeout_s {
+            text.line(format_args!("cell-reselection timeout {reselection_timeout_s}"));
+        }
     });
 }
 
@@ -140,6 +156,24 @@ fn install_gtp(grammar: &mut Grammar<Sgsn>) {
         "GTP\nWhere the restart counter is kept\nA directory",
         Action::<Sgsn>::Set(|edit| {
             edit.config.gtp_state_dir = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "store PATH",
+        "Keep MM and PDP contexts, so that a restart loses no mobile\nA file, which is made where it is not there",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.store = Some(edit.args.text(0).to_owned());
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no store",
+        "Take back\nKeep MM and PDP contexts",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.store = None;
             Ok(())
         }),
     );
@@ -375,18 +409,6 @@ fn install_osmocom(grammar: &mut Grammar<Sgsn>) {
         "Take back\nCharging records\nTheir file\nOn the control interface",
         nothing,
     );
-    let gsup = Action::<Sgsn>::Ignore("there is no HLR yet, since the policy is accept-all.");
-    grammar.add(sgsn, "gsup ipa-name NAME", "The HLR: not here\nOur name\nThe name", gsup);
-    grammar.add(sgsn, "gsup remote-ip A.B.C.D", "The HLR: not here\nIts address\nThe address", gsup);
-    grammar.add(sgsn, "gsup remote-port <0-65535>", "The HLR: not here\nIts port\nThe port", gsup);
-    grammar.add(sgsn, "gsup oap-id <0-65535>", "The HLR: not here\nOur number\nThe number", gsup);
-    let acl = "access control lists are not implemented yet; the policy is accept-all.";
-    grammar.add(
-        sgsn,
-        "imsi-acl (add|del) IMSI",
-        "A list of subscribers: not here\nAdd\nTake away\nThe IMSI",
-        Action::<Sgsn>::Refuse(acl),
-    );
     let iu = Action::<Sgsn>::Ignore("there is no Iu interface here.");
     grammar.add(sgsn, "cs7-instance-iu <0-15>", "Iu: not here\nThe SS7 instance", iu);
     grammar.add(
@@ -489,6 +511,39 @@ fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
         Action::<Sgsn>::Set(|edit| {
             let forever = edit.args.text(0) == "infinite";
             edit.config.bssgp.pdu_lifetime_cs = if forever { None } else { Some(edit.args.value(0)?) };
+            Ok(())
+        }),
+    );
+    install_cell_change(grammar);
+}
+
+fn install_cell_change(grammar: &mut Grammar<Sgsn>) {
+    let bssgp = &[Node::Bssgp];
+    let flush = "What the BSS has for a mobile that has left its cell";
+    grammar.add(
+        bssgp,
+        "flush-ll (move|delete)",
+        &format!("{flush}\nWithin a routing area it goes to the new cell\nIt is deleted"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.moves = edit.args.text(0) == "move";
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "flush-ll timeout <100-60000>",
+        &format!("{flush}\nHow long FLUSH-LL-ACK is waited for\nMilliseconds"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.flush_timeout_ms = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "cell-reselection timeout <1-60>",
+        "A mobile that the BSS has ordered to another cell\nHow long it is waited for\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.cell_change.reselection_timeout_s = edit.args.value(0)?;
             Ok(())
         }),
     );

@@ -63,15 +63,12 @@ pub enum SgsnOperation {
     ShowSgsn,
     /// `show ggsn`: a [`crate::view::GgsnPeer`] for each.
     ShowGgsns,
-    /// `show stats`: a [`crate::view::Counter`] for each.
-    ShowStats {
-        /// Leave out those that are 0.
-        skip_zero: bool,
-    },
-    /// `show counters`: every counter and every drop, a [`crate::view::Counter`] for each, for programs.
+    /// `show counters`: every counter and every drop, `NAME VALUE` one a line, for programs.
     ShowCounters,
     /// `show ingress`: how user data comes in and goes out.
     ShowIngress,
+    /// `show store`: [`crate::view::Store`].
+    ShowStore,
     /// `show scheduler`: the queues of PDP contexts and what was served.
     ShowScheduler,
     /// `show drops`: a [`crate::view::DropCount`] for each.
@@ -196,13 +193,10 @@ fn install_gb(grammar: &mut Grammar<Sgsn>) {
 
 fn install_node(grammar: &mut Grammar<Sgsn>) {
     use SgsnOperation::{
-        ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn, ShowStats,
+        ShowCounters, ShowDrops, ShowGgsns, ShowIngress, ShowScheduler, ShowSgsn, ShowStore,
     };
     show(grammar, "show sgsn", "The SGSN: addresses and sizes", |_| Ok(ShowSgsn));
     show(grammar, "show ggsn", "The GGSNs and their GTP paths", |_| Ok(ShowGgsns));
-    show(grammar, "show stats [skip-zero]", "Counters\nOnly those above 0", |args| {
-        Ok(ShowStats { skip_zero: args.get(0).is_some() })
-    });
     show(grammar, "show counters", "Every counter and every drop, NAME VALUE, for programs", |_| {
         Ok(ShowCounters)
     });
@@ -210,6 +204,9 @@ fn install_node(grammar: &mut Grammar<Sgsn>) {
         Ok(ShowIngress)
     });
     show(grammar, "show scheduler", "The queues of PDP contexts, and what was served", |_| Ok(ShowScheduler));
+    show(grammar, "show store", "What is kept for the time after a restart, and how far behind", |_| {
+        Ok(ShowStore)
+    });
     show(grammar, "show drops", "What was dropped or refused, by name", |_| Ok(ShowDrops));
     let nodes = &[Node::View, Node::Enable, Node::Sgsn];
     grammar.add(

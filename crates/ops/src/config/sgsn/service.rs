@@ -350,6 +350,9 @@ mod tests {
             "watermark cell high 40 low 9",
             "real-time share 50",
             "send-delay 0",
+            "flush-ll delete",
+            "flush-ll timeout 500",
+            "cell-reselection timeout 9",
         ];
         let text = format!("sgsn\n gtp local-ip 127.0.0.1\nbssgp\n {}\n", lines.join("\n "));
         let written = config::write::<Sgsn>(&config::read::<Sgsn>("x", &text).unwrap().config);

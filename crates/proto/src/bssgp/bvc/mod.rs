@@ -35,6 +35,9 @@ use std::collections::HashMap;
 /// "Current bucket level": FLOW-CONTROL PDUs may carry the bucket-full ratio (08.18 clause 11.3.45).
 pub const FEATURE_CBL: u8 = 0x02;
 
+/// "Inter-NSE re-routing": FLUSH-LL may name a cell of another NSE (48.018 clauses 8.1 and 11.3.45).
+pub const FEATURE_INR: u8 = 0x04;
+
 /// Which end of Gb this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -77,7 +80,7 @@ impl Config {
             reset_retries: 3,
             bvcs_max: 256,
             nses_max: 64,
-            features: FEATURE_CBL,
+            features: FEATURE_CBL | FEATURE_INR,
         }
     }
 }

@@ -88,7 +88,7 @@ fn a_bss_resets_its_signalling_bvc_and_then_its_cells() {
         assert_eq!(side.told, [BvcOutput::Reset { bvc: 0 }, BvcOutput::Reset { bvc: 1 }]);
         assert!(side.bvcs.is_unblocked(0) && side.bvcs.is_unblocked(1));
         assert_eq!((side.bvcs.find_cell(cell(9)), side.bvcs.find(NSE, Bvci(3))), (Some(0), Some(1)));
-        assert_eq!((side.bvcs.features(NSE), side.bvcs.waiting.len()), (FEATURE_CBL, 0));
+        assert_eq!((side.bvcs.features(NSE), side.bvcs.waiting.len()), (FEATURE_CBL | FEATURE_INR, 0));
     }
 }
 

@@ -211,7 +211,7 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return false };
         let Some(state) = self.cells.get_mut(cell as usize) else { return false };
         let first = ms.place == Place::Idle && ms.cell == cell && state.open && state.is_quiet();
-        let usual = ms.specific_until > now && pdu.expires > now;
+        let usual = ms.specific_until > now && pdu.expires > now && !ms.held;
         if !(first && usual && state.bucket.conforms(now, octets) && ms.bucket.admit(now, octets)) {
             return false;
         }
@@ -384,6 +384,24 @@ impl<T: PduMeta> FlowControl<T> {
             self.refresh(cx, at);
         }
         self.stir(cell);
+    }
+
+    /// Has the user data of a mobile wait from now on, or lets them go again: while it is between two cells, or out of
+    /// reach. Signalling goes; limits and lifetimes hold as ever. False where no room for the mobile is left.
+    pub fn hold(&mut self, cx: &mut Context<'_>, cell: u32, ms: u32, on: bool) -> bool {
+        let found = if on { self.find_or_create(cx.now, cell, ms) } else { self.find(ms) };
+        let Some(at) = found else { return !on };
+        if let Some(state) = self.mobiles.get_mut(at as usize) {
+            state.held = on;
+        }
+        self.refresh(cx, at);
+        true
+    }
+
+    /// Do the user data of a mobile wait?
+    #[must_use]
+    pub fn is_held(&self, ms: u32) -> bool {
+        self.find(ms).and_then(|at| self.mobiles.get(at as usize)).is_some_and(|state| state.held)
     }
 
     /// Closes a cell whose BVC is blocked, or opens it again. A closed cell keeps its queues; lifetimes go on.

@@ -281,6 +281,9 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(ms) = self.mobiles.get(at as usize) else { return NOTHING };
         let Some(class) = ms.head_class() else { return NOTHING };
         let Some(Head { octets, expires }) = self.head(at, class) else { return NOTHING };
+        if ms.held && class != Class::Signalling {
+            return (Place::Waiting, self.first_expiry(ms).min(ms.specific_until));
+        }
         let conforms = ms.bucket.next_conforming(now, octets);
         if conforms.is_some_and(|when| when <= now) {
             return (Place::Ready(class), NEVER);

@@ -62,7 +62,7 @@ pub(super) enum Place {
     Idle,
     /// Its first PDU conforms to its bucket; in its cell's list of this class.
     Ready(Class),
-    /// Its first PDU does not conform yet; in the heap, unless that is for ever.
+    /// Its first PDU does not conform yet, or it is held; in the heap, unless that is for ever.
     Waiting,
 }
 
@@ -81,6 +81,8 @@ pub(super) struct Ms {
     pub(super) rests_for: u32,
     /// Above its watermark, by class.
     pub(super) full: ByClass<bool>,
+    /// Its user data wait, whatever its bucket has room for.
+    pub(super) held: bool,
     pub(super) queues: ByClass<Queue>,
 }
 
@@ -98,6 +100,7 @@ impl Ms {
         place: Place::Idle,
         rests_for: 0,
         full: ByClass([false; 3]),
+        held: false,
         queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; 3]),
     };
 

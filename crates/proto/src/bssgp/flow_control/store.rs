@@ -200,7 +200,8 @@ impl<T: PduMeta> FlowControl<T> {
             let at = self.next_in_round();
             self.settle(now, at);
             let state = self.mobiles.get(at as usize)?;
-            let idle = self.is_mobile(at) && state.place == Place::Idle && state.rests_for == 0;
+            let idle =
+                self.is_mobile(at) && state.place == Place::Idle && state.rests_for == 0 && !state.held;
             if idle && state.specific_until == NEVER && state.bucket.is_empty(now) {
                 self.release(at);
                 return self.free_mobiles.pop();

@@ -142,6 +142,9 @@ pub enum GmmEvent {
     Timer(GmmTimer),
     /// LLC gave up on the mobile (clause 4.7.1.1).
     LowerLayerFailure,
+    /// The BSS has lost the mobile on the radio interface (RADIO-STATUS, 08.18 clause 7.3), which is the abnormal RLC
+    /// condition of 03.60 clause 6.1.2.1: a mobile that is READY is in STANDBY now.
+    RadioContactLost,
     /// The BSS says that the mobile suspended GPRS (08.18 clause 7.4; 03.60 clause 16.2.1).
     Suspend,
     /// The BSS says that the mobile resumed GPRS.
@@ -272,6 +275,7 @@ impl GmmContext {
             }
             GmmEvent::Timer(timer) => self.timer(cx, cfg, timer, out),
             GmmEvent::LowerLayerFailure => self.lower_layer_failure(cx, cfg, out),
+            GmmEvent::RadioContactLost => self.radio_contact_lost(cx, cfg, out),
             GmmEvent::Suspend => self.suspended = true,
             GmmEvent::Resume => self.suspended = false,
             GmmEvent::AuthAnswer { ticket, decision } => self.auth_answer(cx, cfg, ticket, decision, out),

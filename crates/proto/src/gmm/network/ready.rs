@@ -66,6 +66,47 @@ impl GmmContext {
         }
     }
 
+    /// The radio has lost the mobile: it is found again by paging, when something is there for it.
+    pub(super) fn radio_contact_lost(
+        &mut self,
+        cx: &Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.mm {
+            MmState::Ready => self.enter_standby(cx, cfg, out),
+            MmState::Idle | MmState::Standby => {}
+        }
+    }
+
+    /// Goes on after a restart of the node, whose clock begins anew.
+    ///
+    /// What the mobile has sent since it was kept is not known, so it counts as one in STANDBY, which it enters now: whatever
+    /// it sends makes it READY, what comes for it has it paged, and it is reachable for as long as after its last frame. What
+    /// it was asked is asked again; where nobody but the node itself was asked, the mobile is, and it repeats its request.
+    pub fn restore(&mut self, cx: &Context<'_>, cfg: &GmmConfig) {
+        self.deadlines.clear_all();
+        self.paging_tries = 0;
+        if self.mm != MmState::Idle {
+            self.reachable = true;
+            self.enter_standby(cx, cfg, &mut Batch::default());
+        }
+        match self.waiting {
+            Waiting::AuthService | Waiting::Ptmsi => self.settle(),
+            Waiting::NewPtmsi => {
+                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+            }
+            waiting @ (Waiting::Nothing
+            | Waiting::IdentityImsi
+            | Waiting::IdentityImei
+            | Waiting::Authentication
+            | Waiting::AttachComplete
+            | Waiting::UpdateComplete
+            | Waiting::ReallocationComplete
+            | Waiting::DetachAccept) => self.again(cx, cfg, waiting),
+        }
+    }
+
     pub(super) fn set_mm(&mut self, mm: MmState, out: &mut Batch<GmmAction>) {
         if self.mm != mm {
             self.mm = mm;

@@ -231,6 +231,19 @@ fn paging_without_an_answer_is_given_up() {
 }
 
 #[test]
+fn a_mobile_that_the_radio_has_lost_is_in_standby_and_is_paged() {
+    let mut bench = Bench::attached();
+    bench.event(GmmEvent::RadioContactLost);
+    assert_eq!(bench.actions, [GmmAction::MmStateChanged(MmState::Standby)]);
+    bench.event(GmmEvent::RadioContactLost);
+    assert_eq!(bench.actions, [], "it is there already");
+    bench.event(GmmEvent::DownlinkData);
+    assert!(matches!(bench.actions[..], [GmmAction::Page { .. }]));
+    bench.frame();
+    assert_eq!(bench.actions, [GmmAction::MmStateChanged(MmState::Ready)]);
+}
+
+#[test]
 fn a_suspended_mobile_is_not_paged() {
     let mut bench = Bench::attached();
     bench.event(GmmEvent::Suspend);

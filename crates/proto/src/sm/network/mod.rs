@@ -291,6 +291,13 @@ impl SmContexts {
         status
     }
 
+    /// Goes on after a restart of this end: what the mobile was asked is asked again when its timer has run from its beginning.
+    pub fn restore(&mut self, now: Instant, cfg: &SmConfig) {
+        for context in self.slots.iter_mut() {
+            context.retry.restart(now, cfg.t3395);
+        }
+    }
+
     /// When [`SmEvent::Timer`] is due next. To be asked after every event.
     #[must_use]
     pub fn deadline(&self, now: Instant) -> Option<Instant> {

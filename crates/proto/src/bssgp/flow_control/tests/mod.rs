@@ -2,6 +2,7 @@
 
 mod classes;
 mod feedback;
+mod holding;
 mod model;
 mod resting;
 mod rounds;

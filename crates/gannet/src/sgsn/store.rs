@@ -1,0 +1,231 @@
+//! Mobiles outlive a restart: from the store into the node at the start, and behind it ever after.
+
+use core::cell::RefCell;
+use gannet_node::sgsn::durable::Change;
+use gannet_node::sgsn::{Sgsn, relocation};
+use gannet_ops::store::{Batch, Embedded, Entry, Owner, Store as _, Writer};
+use gannet_ops::view;
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::{Access, EventLoop, MachineId, Service};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+/// Batches that may be under way.
+const BATCHES: usize = 3;
+/// Changes in a batch: what a disk does in some milliseconds.
+const BATCH: usize = 256;
+/// Changes that are taken in one turn of the loop, some 20 µs.
+const A_TURN: usize = 12;
+/// How long a batch is collected.
+const COLLECTED: Duration = Duration::from_millis(50);
+/// Entries of one kind that are named in the log.
+const NAMED: u64 = 10;
+/// From one start to the next the generation of TEIDs goes on by so many: a place that one run uses less often never gives
+/// out a TEID again that the run before it has given out last.
+const GENERATIONS: u64 = 16;
+
+/// A store that was opened, and what follows for the node that goes on with it.
+#[derive(Debug)]
+pub struct Opened {
+    path: String,
+    store: Embedded,
+    owner: Owner,
+    /// Nothing in it is still true: the node was started without it in the meantime.
+    stale: bool,
+}
+
+impl Opened {
+    /// Opens the store at the start of a node whose peers have last seen this restart counter, where that is known.
+    ///
+    /// # Errors
+    /// A sentence: why it cannot be used.
+    pub fn open(path: &str, last_counter: Option<u8>) -> Result<Self, String> {
+        let say = |error: gannet_ops::store::StoreError| error.to_string();
+        let mut store = Embedded::open(Path::new(path), relocation::LAYOUT).map_err(say)?;
+        let owner = store.owner().map_err(say)?;
+        let stale = owner.starts > 0 && last_counter.is_some_and(|last| last != owner.restart_counter);
+        Ok(Self { path: path.to_owned(), store, owner, stale })
+    }
+
+    /// The restart counter of before, where the GGSNs are not to see a restart: their contexts go on (29.060 clause 11.2).
+    pub fn counter(&self) -> Option<u8> {
+        (self.owner.starts > 0 && !self.stale).then_some(self.owner.restart_counter)
+    }
+
+    /// With which generation the TEIDs of this run begin.
+    pub fn teid_generation(&self) -> u8 {
+        u8::try_from(self.owner.starts * GENERATIONS % 255).unwrap_or(0)
+    }
+
+    /// Takes all mobiles into the node, and keeps it from now on.
+    ///
+    /// # Errors
+    /// A sentence: why the store cannot be used.
+    pub fn restore(
+        self,
+        restart_counter: u8,
+        machine: MachineId<Sgsn>,
+        node: &mut EventLoop,
+    ) -> Result<Keeper, String> {
+        let say = |error: gannet_ops::store::StoreError| error.to_string();
+        let Self { path, mut store, owner, stale } = self;
+        store.set_owner(Owner { starts: owner.starts + 1, restart_counter }).map_err(say)?;
+        let mut access = node.access();
+        if let Some((sgsn, _)) = access.machine_and_context(machine) {
+            sgsn.keep_changes();
+        }
+        if stale {
+            store.clear().map_err(say)?;
+            let text = format_args!(
+                "store {path}: the SGSN ran without it meanwhile; all mobiles in it are forgotten"
+            );
+            access.log().line(Category::Main, Level::Notice, text);
+        }
+        let begin = std::time::Instant::now();
+        let mut found = Found::default();
+        store.all(&mut |entry| found.take(entry, machine, &mut access)).map_err(say)?;
+        let Found { restored, refused, gone } = found;
+        // What could not be taken in will never be: the mobile begins anew.
+        store.write(&gone).map_err(say)?;
+        let text = format_args!(
+            "store {path}: {restored} mobiles restored, {refused} not, in {} ms",
+            begin.elapsed().as_millis()
+        );
+        access.log().line(Category::Main, Level::Notice, text);
+        let writer = Writer::start(Box::new(store), BATCHES).map_err(|error| error.to_string())?;
+        let (batch, since) = (None, Instant::ZERO);
+        Ok(Keeper { path, machine, writer, batch, since, failures: 0, restored: (restored, refused) })
+    }
+}
+
+/// What was found in a store.
+#[derive(Debug, Default)]
+struct Found {
+    restored: u64,
+    refused: u64,
+    gone: Batch,
+}
+
+impl Found {
+    fn take(&mut self, entry: Entry<'_>, machine: MachineId<Sgsn>, access: &mut Access<'_>) {
+        match entry {
+            Entry::Of(imsi, octets) => {
+                let Some((sgsn, mut cx)) = access.machine_and_context(machine) else { return };
+                match sgsn.restore(&mut cx, imsi, octets) {
+                    Ok(_) => self.restored += 1,
+                    Err(error) => {
+                        self.gone.delete(imsi);
+                        self.refuse(access, format_args!("IMSI {imsi} is not restored: {error}"));
+                    }
+                }
+            }
+            Entry::Foreign(name) => {
+                self.refuse(access, format_args!("the entry {name:02x?} of the store is no subscriber's"));
+            }
+        }
+    }
+
+    fn refuse(&mut self, access: &mut Access<'_>, why: core::fmt::Arguments<'_>) {
+        self.refused += 1;
+        if self.refused <= NAMED {
+            access.log().line(Category::Main, Level::Error, why);
+        }
+    }
+}
+
+/// Keeps the store up to date.
+#[derive(Debug)]
+pub struct Keeper {
+    path: String,
+    machine: MachineId<Sgsn>,
+    writer: Writer,
+    /// What is collected, and since when.
+    batch: Option<Batch>,
+    since: Instant,
+    /// Of which the log was told.
+    failures: u64,
+    restored: (u64, u64),
+}
+
+impl Keeper {
+    /// `show store`.
+    pub fn show(&self, access: &mut Access<'_>) -> view::Store {
+        let waiting = access.look_at(self.machine).map_or(0, Sgsn::changes_waiting);
+        let collected = self.batch.as_ref().map_or(0, Batch::len);
+        view::Store {
+            path: self.path.clone(),
+            restored: self.restored,
+            waiting: (waiting + collected) as u64,
+            status: self.writer.status(),
+        }
+    }
+
+    /// Takes some changes, and gives them to the writer where that is enough or they have waited long enough.
+    fn round(&mut self, access: &mut Access<'_>) {
+        let now = access.now();
+        if access.look_at(self.machine).is_some_and(|sgsn| sgsn.changes_waiting() > 0) {
+            if self.batch.is_none() {
+                self.batch = self.writer.spare();
+                self.since = now;
+            }
+            if let (Some(batch), Some(sgsn)) = (&mut self.batch, access.machine(self.machine)) {
+                sgsn.take_changes(A_TURN, |change| match change {
+                    Change::Put { imsi, octets } => batch.put(imsi, octets),
+                    Change::Delete { imsi } => batch.delete(imsi),
+                });
+            }
+        }
+        if self.batch.as_ref().is_some_and(|batch| batch.len() >= BATCH || self.since + COLLECTED <= now) {
+            self.batch.take().into_iter().for_each(|batch| self.writer.write(batch));
+            self.tell_failures(access);
+        }
+    }
+
+    /// The first failure of several is told, and that it is over.
+    fn tell_failures(&mut self, access: &mut Access<'_>) {
+        let status = self.writer.status();
+        match status.error {
+            Some(error) if self.failures == 0 => {
+                self.failures = status.failures;
+                access.log().line(Category::Main, Level::Error, format_args!("{error}; it is tried again"));
+            }
+            None if self.failures > 0 => {
+                self.failures = 0;
+                let text = format_args!("store {}: it is written again", self.path);
+                access.log().line(Category::Main, Level::Notice, text);
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// All that has changed is written. What is left is hurried on.
+    pub fn is_done(&mut self, access: &mut Access<'_>) -> bool {
+        self.since = Instant::ZERO;
+        self.round(access);
+        let waiting = access.look_at(self.machine).map_or(0, Sgsn::changes_waiting);
+        waiting == 0 && self.batch.is_none() && self.writer.is_idle()
+    }
+}
+
+/// The keeper has its turn at the end of each round.
+#[derive(Debug)]
+pub struct StoreService(pub Rc<RefCell<Keeper>>);
+
+impl Service for StoreService {
+    fn start(&mut self, _access: &mut Access<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn ready(&mut self, _number: u32, _readable: bool, _writable: bool, _access: &mut Access<'_>) {}
+
+    fn round(&mut self, access: &mut Access<'_>) {
+        self.0.borrow_mut().round(access);
+    }
+
+    fn next_wake(&self) -> Option<Instant> {
+        let keeper = self.0.borrow();
+        keeper.batch.as_ref().map(|_| keeper.since + COLLECTED)
+    }
+}

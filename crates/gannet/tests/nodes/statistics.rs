@@ -1,0 +1,298 @@
+//! What programs read of a node: the page of metrics, statsd's datagrams, the control interface; and garbage at each.
+
+use crate::common::{Node, file, wait_for};
+use gannet_proto::drops::Drop;
+use gannet_testkit::netns::{Background, Netns};
+use gannet_testkit::{Case, Need, TempDir};
+use gannet_wire::ipa::{self, Splitter};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream, UdpSocket};
+use std::time::Duration;
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("a_node_is_scraped", &[Need::NetAdmin, Need::Program("curl")], a_node_is_scraped),
+    ("garbage_at_the_page_of_metrics", &[], garbage_at_the_page_of_metrics),
+    ("a_statsd_is_told", &[], a_statsd_is_told),
+    ("the_control_interface_answers", &[], the_control_interface_answers),
+    ("counting_begins_anew", &[], counting_begins_anew),
+    ("osmo_sgsn_answers_the_same", &[Need::NetAdmin, Need::Program("osmo-sgsn")], osmo_sgsn_answers_the_same),
+];
+
+/// How long a peer of the test may be silent.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn config(address: &str, more: &str) -> String {
+    format!(
+        "{more}sgsn\n gtp local-ip {address}\n ggsn 0 remote-ip 127.0.0.2\n max-mobiles 100\nns\n bind udp local\n  \
+         listen {address} 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n bind {address}\nctrl\n \
+         bind {address}\nmetrics\n bind {address}\n"
+    )
+}
+
+fn start(directory: &TempDir, address: &str, more: &str) -> Node {
+    let config = file(directory, "sgsn.cfg", &config(address, more));
+    Node::start(directory, &format!("{address}:4245"), &["sgsn", "-c", &config])
+}
+
+/// A connection of an impatient peer.
+fn connect(address: &str, port: u16) -> TcpStream {
+    let stream = TcpStream::connect((address, port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// What a page says, by name with labels. Every sample has its type above it.
+fn samples(page: &str) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    let mut samples = BTreeMap::new();
+    for line in page.lines() {
+        if let Some(kind) = line.strip_prefix("# TYPE ") {
+            let (name, kind) = kind.split_once(' ').unwrap();
+            assert!(kinds.insert(name, kind).is_none(), "{name} twice");
+            continue;
+        }
+        if line.starts_with("# HELP ") {
+            continue;
+        }
+        let (name, value) = line.rsplit_once(' ').unwrap();
+        let bare = name.split('{').next().unwrap();
+        assert!(kinds.contains_key(bare), "{line}");
+        assert!(kinds.get(bare) == Some(&"gauge") || bare.ends_with("_total"), "{line}");
+        assert!(samples.insert(name.to_owned(), value.parse().unwrap()).is_none(), "{name} twice");
+    }
+    samples
+}
+
+fn a_node_is_scraped() {
+    let directory = TempDir::new("gannet-scraped");
+    let netns = Netns::new("scraped");
+    let sgsn = file(&directory, "sgsn.cfg", &config("127.0.0.1", ""));
+    let bss = "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.1\n cells 2\n mobiles 1\nline vty\n no login\nmetrics\n";
+    let bss = file(&directory, "bss.cfg", bss);
+    let spawn = |name: &str, config: &str| {
+        let mut command = netns.command(crate::common::GANNET);
+        command.args([name, "-c", config]);
+        Node::spawn(&directory, "", command, name)
+    };
+    let _nodes = [spawn("sgsn", &sgsn), spawn("bss", &bss)];
+    let scrape = |port: u16| {
+        let url = format!("http://127.0.0.1:{port}/metrics");
+        let output = netns.command("curl").args(["-sSf", &url]).output().unwrap();
+        output.status.success().then(|| samples(&String::from_utf8(output.stdout).unwrap()))
+    };
+    let unblocked = "gannet_sgsn_bvc_unblocked{nsei=\"101\",bvci=\"2\"}";
+    let page = wait_for("the cells", || scrape(9245).filter(|page| page.get(unblocked) == Some(&1)));
+    for drop in Drop::ALL {
+        assert!(page.contains_key(&format!("gannet_sgsn_{}_total", drop.name())), "{}", drop.name());
+    }
+    assert_eq!(page.get("gannet_sgsn_ns_vc_unblocked{nsei=\"101\",nsvci=\"101\"}"), Some(&1));
+    assert!(page.get("gannet_sgsn_ns_vc_rx_pdus_total{nsei=\"101\",nsvci=\"101\"}").unwrap() > &2);
+    assert_eq!(page.get("gannet_sgsn_ggsn_path_up{ggsn=\"0\",remote=\"127.0.0.2\"}"), Some(&0));
+    assert_eq!(
+        (page.get("gannet_sgsn_cells"), page.get("gannet_sgsn_ns_vcs_unblocked")),
+        (Some(&2), Some(&1))
+    );
+    wait_for("the mobile", || scrape(9245).filter(|page| page.get("gannet_sgsn_mobiles") == Some(&1)));
+    let page = scrape(9290).unwrap();
+    assert_eq!(page.get("gannet_bss_cell_unblocked{cell=\"1\"}"), Some(&1), "{page:?}");
+    assert_eq!(page.get("gannet_bss_mobiles"), Some(&1));
+}
+
+/// All that a server says until it hangs up.
+fn http(address: &str, request: &[u8]) -> String {
+    let mut stream = connect(address, 9245);
+    stream.write_all(request).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+fn garbage_at_the_page_of_metrics() {
+    const AT: &str = "127.81.7.1";
+    let directory = TempDir::new("gannet-garbage");
+    let node = start(&directory, AT, "");
+    assert!(http(AT, b"\xff\xfe\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    assert!(http(AT, b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(http(AT, b"GET /etc/passwd HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    // Who says nothing gives way to who comes, and nobody waits for who does not read.
+    let mut silent: Vec<TcpStream> = (0..40).map(|_| connect(AT, 9245)).collect();
+    let page = http(AT, b"GET /metrics HTTP/1.1\r\nHost: sgsn\r\n\r\n");
+    let (head, body) = page.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
+    assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
+    assert!(samples(body).contains_key("gannet_sgsn_n_pdu_downlink_total"));
+    let first = silent.first_mut().unwrap();
+    assert_eq!(first.read(&mut [0; 16]).unwrap(), 0, "the first of them was cut");
+    assert!(node.vty("show sgsn").contains(AT));
+}
+
+/// The lines that came, with their values.
+fn told(socket: &UdpSocket) -> Vec<String> {
+    let mut datagram = [0; 65_536];
+    let octets = socket.recv(&mut datagram).unwrap();
+    assert!(octets <= 300, "{octets}");
+    let text = std::str::from_utf8(&datagram[..octets]).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn a_statsd_is_told() {
+    let socket = UdpSocket::bind("127.81.7.2:0").unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let directory = TempDir::new("gannet-statsd");
+    let more = format!(
+        "stats interval 1\nstats reporter statsd\n  remote-ip 127.81.7.2\n  remote-port {port}\n  mtu 300\n  \
+         level peer\n  prefix lab\n  flush-period 1\n  enable\n"
+    );
+    let node = start(&directory, "127.81.7.2", &more);
+    for wanted in
+        ["lab.sgsn.0.llc.dl_packets:0|c", "lab.sgsn.0.mobiles:0|g", "lab.ggsn.0-127-0-0-2.path_up:0|g"]
+    {
+        while !told(&socket).iter().any(|line| line == wanted) {}
+    }
+    // A datagram of a stranger is counted, and told once as a growth.
+    let stranger = UdpSocket::bind("127.81.7.2:0").unwrap();
+    stranger.send_to(b"\xff\xff\xff", "127.81.7.2:23000").unwrap();
+    let grew = |line: &String| line == "lab.sgsn.0.ns_unknown_peer:1|c";
+    while !told(&socket).iter().any(grew) {}
+    let running = node.vty("show running-config");
+    assert!(running.contains("stats reporter statsd\n remote-ip 127.81.7.2\n"), "{running}");
+    assert!(node.vty("show rate-counters").contains("llc:dl_packets:          0 (0/s 0/m 0/h 0/d) "));
+}
+
+/// A client of the control interface.
+struct Ctrl(TcpStream);
+
+impl Ctrl {
+    fn ask(&mut self, text: &str) -> String {
+        let mut octets = Vec::new();
+        ipa::put_extension(0, text.as_bytes(), &mut octets);
+        self.0.write_all(&octets).unwrap();
+        self.answer().unwrap_or_else(|| panic!("no answer to {text}"))
+    }
+
+    /// The next message; `None` where the server hangs up.
+    fn answer(&mut self) -> Option<String> {
+        let mut splitter = Splitter::new(ipa::PAYLOAD_MAX);
+        loop {
+            if let Some(message) = splitter.next_message().unwrap() {
+                let (extension, content) = message.extension().unwrap();
+                assert_eq!(extension, 0);
+                return Some(String::from_utf8(content.to_vec()).unwrap());
+            }
+            let mut octet = [0];
+            if self.0.read(&mut octet).unwrap() == 0 {
+                return None;
+            }
+            splitter.push(&octet);
+        }
+    }
+}
+
+fn the_control_interface_answers() {
+    const AT: &str = "127.81.7.3";
+    let directory = TempDir::new("gannet-ctrl");
+    let node = start(&directory, AT, "");
+    let mut ctrl = Ctrl(connect(AT, 4251));
+    assert_eq!(ctrl.ask("GET 1 subscriber-list-active-v1"), "GET_REPLY 1 subscriber-list-active-v1 ");
+    let all = ctrl.ask("GET 2 rate_ctr.abs.sgsn.0");
+    assert!(all.starts_with("GET_REPLY 2 rate_ctr.abs.sgsn.0 ") && all.contains("pdp:activate_accepted 0;"));
+    assert_eq!(
+        ctrl.ask("GET 3 rate_ctr.per_sec.sgsn.0.llc:ul_packets"),
+        "GET_REPLY 3 rate_ctr.per_sec.sgsn.0.llc:ul_packets 0"
+    );
+    assert_eq!(
+        ctrl.ask("GET 4 stat_item.last.sgsn.0.mobiles"),
+        "GET_REPLY 4 stat_item.last.sgsn.0.mobiles 0"
+    );
+    assert_eq!(ctrl.ask("GET 5 stat_item.last.ggsn.0-127-0-0-2.path_up").split(' ').nth(3), Some("0"));
+    assert_eq!(ctrl.ask("SET 6 rate_ctr.abs.sgsn.0 1"), "ERROR 6 Can't set rate counter.");
+    assert_eq!(ctrl.ask("\u{1}"), "ERROR err Request type unknown");
+    // What cannot be found the end of ends the connection, and that one only.
+    let mut other = Ctrl(connect(AT, 4251));
+    other.0.write_all(&[0xff; 64]).unwrap();
+    other.0.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(other.answer().as_deref(), Some("ERROR err Request malformed"));
+    assert_eq!(other.answer(), None);
+    assert_eq!(ctrl.ask("GET 7 version"), "ERROR 7 Command not found");
+    assert!(node.vty("show sgsn").contains(AT));
+}
+
+fn counting_begins_anew() {
+    const AT: &str = "127.81.7.4";
+    let directory = TempDir::new("gannet-reset");
+    let node = start(&directory, AT, "");
+    let socket = UdpSocket::bind((AT, 0)).unwrap();
+    let dropped = |command: &str| {
+        let lines = node.vty(command);
+        lines.lines().find_map(|line| line.strip_prefix("ns_unknown_peer ")).map(str::to_owned)
+    };
+    socket.send_to(b"\xff\xff\xff", (AT, 23_000)).unwrap();
+    wait_for("the drop", || dropped("show stats"));
+    node.vty("stats reset");
+    assert_eq!((dropped("show stats"), dropped("show counters").as_deref()), (None, Some("1")));
+    socket.send_to(b"\xff\xff\xff", (AT, 23_000)).unwrap();
+    let counted = wait_for("the next drop", || dropped("show stats"));
+    assert_eq!((counted.as_str(), dropped("show counters").as_deref()), ("1", Some("2")));
+    assert!(node.refused("stats report").contains("No reporter is enabled."));
+    assert!(node.vty("show stats level peer").contains("\nGGSN ggsn 0 remote 127.0.0.2:\n path_up 0\n"));
+}
+
+/// Both are asked the same through a relay in their namespace, since a client of another cannot reach them.
+fn osmo_sgsn_answers_the_same() {
+    let directory = TempDir::new("gannet-both");
+    let netns = Netns::new("both");
+    netns.ip(&["link", "set", "lo", "up"]);
+    let own = file(&directory, "sgsn.cfg", &config("127.0.0.3", ""));
+    let state = directory.path().display();
+    let their = format!(
+        "line vty\n no login\nctrl\n bind 127.0.0.1\nsgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n \
+                 ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n auth-policy accept-all\nns\nbssgp\n"
+    );
+    let their = file(&directory, "osmo.cfg", &their);
+    let mut command = netns.command(crate::common::GANNET);
+    command.args(["sgsn", "-c", &own]);
+    let _own = Node::spawn(&directory, "", command, "sgsn");
+    let _their: Background = netns.spawn("osmo-sgsn", &["-c", &their]);
+    let ask = |address: &str, text: &str| {
+        let mut octets = Vec::new();
+        ipa::put_extension(0, text.as_bytes(), &mut octets);
+        let escaped: String = octets.iter().map(|octet| format!("\\x{octet:02x}")).collect();
+        let script = format!(
+            "exec 3<>/dev/tcp/{address}/4251 || exit 1; printf '{escaped}' >&3; \
+             size=$((16#$(head -c 2 <&3 | od -An -tx1 | tr -d ' \\n'))); head -c 2 <&3 >/dev/null; \
+             head -c $((size - 1)) <&3"
+        );
+        let output = netns.command("bash").args(["-c", &script]).output().unwrap();
+        output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+    };
+    for address in ["127.0.0.1", "127.0.0.3"] {
+        wait_for("the control interface", || ask(address, "GET 1 subscriber-list-active-v1"));
+    }
+    for text in [
+        "GET 1 version",
+        "GET 2 subscriber-list-active-v1",
+        "SET 3 subscriber-list-active-v1 x",
+        "GET 4 rate_ctr.abs",
+        "GET 5 rate_ctr.abs.sgsn.7",
+        "GET 6 rate_ctr.abs.sgsn.0.llc:dl_packets",
+        "GET 7 rate_ctr.per_min.sgsn.0.pdp:activate_accepted",
+        "GET 8 rate_ctr.abs.sgsn.0.nothing",
+        "SET 9 rate_ctr.abs.sgsn.0 1",
+        "GET 10 stat_item.last.sgsn",
+        "GET 11 rate_ctr.*",
+        "GET 12",
+        "SET 13 version",
+        "GET 14 version extra",
+        "GET x version",
+        "GET",
+        "FOO 1 version",
+        "TRAP 0 x y",
+    ] {
+        let (their, own) = (ask("127.0.0.1", text), ask("127.0.0.3", text));
+        assert_eq!(own, their, "{text}");
+        assert!(own.is_some(), "{text}");
+    }
+}

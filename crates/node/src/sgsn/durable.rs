@@ -1,0 +1,150 @@
+//! Which mobiles are to be kept for the time after a restart, and as what.
+//!
+//! The node writes nothing. It marks the place of each mobile of which something has changed that is to outlive a restart, and
+//! whoever keeps it ([`Sgsn::keep_changes`]) asks now and then for some of them ([`Sgsn::take_changes`]), as octets of
+//! [`super::relocation`]. A place is marked once however often its mobile changes, so the newest state is what is given out,
+//! and all that waits is bounded by the number of places. After a restart [`Sgsn::restore`] takes each mobile in again.
+//!
+//! What each packet changes (V(U), V(UR) and OC of LLC, numbers of SNDCP and GTP) marks a mobile once in
+//! [`gannet_proto::llc::KEPT_EVERY`] LL-PDUs; a restored mobile passes over what may have been used since. `docs/restart.md`
+//! says what that guarantees.
+
+use super::Sgsn;
+use super::mobile::Mobile;
+use crate::slots::Slot;
+use gannet_proto::gmm::MmState;
+use gannet_wire::id::Imsi;
+use std::collections::VecDeque;
+
+/// What whoever keeps the mobiles is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Keep these octets of a subscriber, instead of what was kept of it.
+    Put {
+        /// Whose.
+        imsi: Imsi,
+        /// For [`Sgsn::restore`].
+        octets: &'a [u8],
+    },
+    /// Keep nothing of a subscriber.
+    Delete {
+        /// Whose.
+        imsi: Imsi,
+    },
+}
+
+/// What is known of one place.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// It waits.
+    marked: bool,
+    /// Of whom something is kept from here.
+    kept: Option<Imsi>,
+}
+
+/// Places that wait, in the order in which they were marked.
+#[derive(Debug)]
+pub struct Durable {
+    places: Vec<Place>,
+    waiting: VecDeque<u32>,
+    octets: Vec<u8>,
+}
+
+impl Durable {
+    fn new(places: usize) -> Self {
+        Self {
+            places: vec![Place::default(); places],
+            waiting: VecDeque::with_capacity(places),
+            octets: Vec::with_capacity(1024),
+        }
+    }
+
+    fn mark(&mut self, index: u32) {
+        let Some(place) = self.places.get_mut(index as usize) else { return };
+        if !core::mem::replace(&mut place.marked, true) {
+            self.waiting.push_back(index);
+        }
+    }
+
+    /// The place that waits longest, and of whom something was kept from there; from now on that is `now`.
+    fn next(&mut self, now: impl FnOnce(u32) -> Option<Imsi>) -> Option<(u32, Option<Imsi>)> {
+        let index = self.waiting.pop_front()?;
+        let place = self.places.get_mut(index as usize)?;
+        place.marked = false;
+        Some((index, core::mem::replace(&mut place.kept, now(index))))
+    }
+}
+
+/// Is a mobile kept? From the moment at which it is given its P-TMSI: before that it would have to begin anew in any case.
+fn is_durable(mobile: &Mobile) -> bool {
+    mobile.gmm.mm_state() != MmState::Idle || mobile.gmm.new_ptmsi().is_some()
+}
+
+impl Sgsn {
+    /// From now on changes wait for [`Sgsn::take_changes`]. To be called before any mobile is there.
+    pub fn keep_changes(&mut self) {
+        self.durable = Some(Durable::new(self.config.mobiles_max));
+    }
+
+    /// How many places wait.
+    #[must_use]
+    pub fn changes_waiting(&self) -> usize {
+        self.durable.as_ref().map_or(0, |durable| durable.waiting.len())
+    }
+
+    /// Gives out what some places have come to, `max` at the most; each is a microsecond or two.
+    pub fn take_changes(&mut self, max: usize, mut each: impl FnMut(Change<'_>)) {
+        let Some(mut durable) = self.durable.take() else { return };
+        for _ in 0..max {
+            let whose = |index| self.kept_at(index).map(|(_, imsi)| imsi);
+            let Some((index, former)) = durable.next(whose) else { break };
+            let now = self.kept_at(index);
+            let goes = former.filter(|former| now.is_none_or(|(_, imsi)| imsi != *former));
+            // Of somebody who is at another place by now that place tells.
+            if let Some(imsi) = goes.filter(|imsi| !self.is_kept(*imsi)) {
+                each(Change::Delete { imsi });
+            }
+            let Some((slot, imsi)) = now else { continue };
+            if self.copy_out_to(slot, &mut durable.octets).is_some() {
+                each(Change::Put { imsi, octets: &durable.octets });
+            }
+        }
+        self.durable = Some(durable);
+    }
+
+    /// Whose state at a place is to be kept.
+    fn kept_at(&self, index: u32) -> Option<(Slot, Imsi)> {
+        let slot = self.mobiles.at(index)?;
+        let imsi = self.mobiles.get(slot).filter(|mobile| is_durable(mobile))?.imsi()?;
+        (self.directory.by_imsi(imsi) == Some(slot)).then_some((slot, imsi))
+    }
+
+    fn is_kept(&self, imsi: Imsi) -> bool {
+        self.mobile_of(imsi).is_some_and(|(_, mobile)| is_durable(mobile))
+    }
+
+    /// Something of a mobile has changed that is to outlive a restart, or the mobile itself is gone.
+    pub(super) fn changed(&mut self, slot: Slot) {
+        if let Some(durable) = &mut self.durable {
+            durable.mark(slot.index);
+        }
+    }
+
+    /// An LL-PDU was counted: now and then that is to outlive a restart, too.
+    pub(super) fn counted(&mut self, slot: Slot) {
+        if let Some(durable) = &mut self.durable
+            && self.mobiles.get_mut(slot).is_some_and(|mobile| mobile.llc.take_due())
+        {
+            durable.mark(slot.index);
+        }
+    }
+
+    /// A mobile is here again of which something is kept.
+    pub(super) fn restored(&mut self, slot: Slot, imsi: Imsi) {
+        if let Some(place) =
+            self.durable.as_mut().and_then(|durable| durable.places.get_mut(slot.index as usize))
+        {
+            place.kept = Some(imsi);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Policies, and an HLR that says what a test lets it say.
+
+use super::bench::*;
+use crate::sgsn::*;
+use gannet_proto::auth::card::{CardAnswer, GsmSim, Sim};
+use gannet_proto::auth::comp128::Comp128;
+use gannet_proto::auth::key::Key128;
+use gannet_proto::auth::vectors::Ciphers;
+use gannet_proto::drops::Drop;
+use gannet_proto::llc::{Algorithm, Ciphering};
+use gannet_proto::machine::{Peer, StreamState};
+use gannet_wire::gsup::{
+    AuthTuple, AuthVectors, Body, Cancel, CancelType, Domain, Message, PdpInfo, Refusal, SubscribedApn,
+    Subscription, Triplet,
+};
+use gannet_wire::gtp::value::Qos;
+use gannet_wire::ipa::{self, Ccm};
+use gannet_wire::l3::gmm::*;
+use gannet_wire::l3::ie::*;
+use gannet_wire::l3::sm::SmMessage;
+
+const KI: Key128 = Key128([0x5a; 16]);
+const RAND: [u8; 16] = [0x11; 16];
+
+fn card() -> GsmSim {
+    GsmSim { algorithm: Comp128::V1, ki: KI }
+}
+
+/// GEA3 for a phone that has it.
+fn with_gea3() -> MsNetworkCapability {
+    MsNetworkCapability(Octets::from_start(&[0xe5, 0xe0]))
+}
+
+fn octets(bench: &mut Bench, octets: &[u8]) {
+    let frame = bench.around.frames.copy_of(octets).unwrap();
+    bench.input(Input::Datagram { port: HLR, peer: Peer::Link, frame });
+}
+
+fn say(bench: &mut Bench, body: Body, phone: usize) {
+    let mut message = Vec::new();
+    ipa::put_extension(ipa::EXTENSION_GSUP, &Message::new(imsi(phone), body).to_vec(), &mut message);
+    octets(bench, &message);
+}
+
+/// The next message of GSUP that the HLR gets.
+fn heard(bench: &mut Bench) -> Option<Body> {
+    loop {
+        let message = bench.to_hlr.next_message().unwrap()?;
+        if message.protocol == ipa::PROTOCOL_OSMO {
+            return Some(Message::parse(&message.payload[1..]).unwrap().body);
+        }
+    }
+}
+
+fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
+    let mut bench = Bench::new(|config| {
+        config.subscribers.policy = AuthPolicy::Remote;
+        change(config);
+    });
+    bench.input(Input::Stream { port: HLR, state: StreamState::Connected });
+    for ccm in [Ccm::IdGet(Vec::new()), Ccm::IdAck] {
+        octets(&mut bench, &ccm.to_vec());
+    }
+    assert!(bench.sgsn.subscribers().hlr().is_some_and(|hlr| hlr.is_up()));
+    assert_eq!(heard(&mut bench), None);
+    bench
+}
+
+fn vectors(rands: &[[u8; 16]]) -> Body {
+    let tuple = |rand: &[u8; 16]| {
+        let (sres, kc) = Comp128::V1.run(&KI, rand);
+        AuthTuple { rand: *rand, triplet: Some(Triplet { sres, kc: kc.0 }), quintuplet: None }
+    };
+    Body::SendAuthInfoResult(AuthVectors { tuples: rands.iter().map(tuple).collect(), cn_domain: None })
+}
+
+fn subscription(apn: &str, peak: u8) -> Subscription {
+    let profile = QosProfile { peak: PeakThroughput(peak), ..QosProfile::BEST_EFFORT };
+    let apn = if apn == "*" { SubscribedApn::Any } else { SubscribedApn::Name(apn.parse().unwrap()) };
+    let qos = Some(Qos::new(2, &profile));
+    let info = PdpInfo { context_id: 1, address: None, apn: Some(apn), qos, charging: None };
+    Subscription {
+        msisdn: None,
+        hlr_number: None,
+        pdp_info_complete: true,
+        pdp_infos: vec![info],
+        charging: None,
+        cn_domain: None,
+    }
+}
+
+fn challenge(bench: &mut Bench) -> AuthenticationRequest {
+    match bench.hear_gmm(0) {
+        GmmMessage::AuthenticationRequest(request) => request,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn answer(bench: &mut Bench, request: &AuthenticationRequest, card: &mut impl Sim) {
+    let CardAnswer::Sres(sres) = card.answer(&request.rand.unwrap().0, None).answer else { panic!() };
+    bench.gmm(
+        0,
+        AuthenticationResponse {
+            reference: request.reference,
+            response: Some(AuthParameterResponse(sres)),
+            imeisv: None,
+            extended_response: None,
+        },
+    );
+}
+
+fn request_attach(bench: &mut Bench) {
+    let ms_network_capability = with_gea3();
+    let request = attach_request(MobileIdentity::Imsi(imsi(0)));
+    bench.gmm(0, AttachRequest { ms_network_capability, ..request });
+}
+
+/// Up to the question where it is.
+fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
+    request_attach(bench);
+    assert!(matches!(heard(bench), Some(Body::SendAuthInfoRequest(_))));
+    say(bench, vectors(&[RAND]), 0);
+    let request = challenge(bench);
+    answer(bench, &request, &mut card());
+    assert!(matches!(heard(bench), Some(Body::UpdateLocationRequest(_))));
+    assert!(bench.is_silent(), "it waits for the HLR");
+    request
+}
+
+fn located(bench: &mut Bench, data: Subscription) {
+    say(bench, Body::InsertSubscriberDataRequest(data), 0);
+    assert!(matches!(heard(bench), Some(Body::InsertSubscriberDataResult(_))));
+    say(
+        bench,
+        Body::UpdateLocationResult(Subscription {
+            pdp_info_complete: false,
+            pdp_infos: Vec::new(),
+            ..subscription("*", 9)
+        }),
+        0,
+    );
+}
+
+#[test]
+fn a_subscriber_of_the_hlr_attaches_and_its_frames_are_ciphered() {
+    let mut bench = with_hlr(|config| config.subscribers.ciphers = Ciphers(0b1000));
+    let request = authenticated(&mut bench);
+    assert_eq!(request.ciphering, CipheringAlgorithm(3));
+    located(&mut bench, subscription("internet", 4));
+    let (_, kc) = Comp128::V1.run(&KI, &RAND);
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, kc.0).unwrap();
+    assert_eq!(bench.mobile(0).llc.ciphering(), ciphering);
+    // Without the key the phone cannot read what it is told.
+    let phone = &mut bench.phones[0];
+    phone.llc.assign(Some(phone.tlli), None, ciphering);
+    let accept = bench.hear_gmm(0);
+    let GmmMessage::AttachAccept(accept) = accept else { panic!("{accept:?}") };
+    assert!(accept.allocated_ptmsi.is_some());
+    assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn who_does_not_know_the_key_is_rejected_and_the_hlr_is_told() {
+    let mut bench = with_hlr(|_| ());
+    request_attach(&mut bench);
+    heard(&mut bench);
+    say(&mut bench, vectors(&[RAND]), 0);
+    let request = challenge(&mut bench);
+    answer(&mut bench, &request, &mut GsmSim { ki: Key128([1; 16]), ..card() });
+    assert!(matches!(heard(&mut bench), Some(Body::AuthFailureReport(_))));
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::AuthenticationReject(_)));
+    assert_eq!(bench.drops(), [(Drop::GmmAuthenticationFailed, 1)]);
+    bench.assert_empty();
+}
+
+#[test]
+fn an_impostor_takes_nothing_from_the_mobile_that_he_claims_to_be() {
+    let mut bench = with_hlr(|_| ());
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    bench.accept_attach(0);
+    let slot = bench.slot(0);
+    // Another phone says that it is the same subscriber, and does not know the key.
+    bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(0))));
+    assert!(matches!(heard(&mut bench), Some(Body::SendAuthInfoRequest(_))));
+    assert_eq!(bench.slot(0), slot, "nothing happened to it");
+    say(&mut bench, vectors(&[[0x22; 16]]), 0);
+    let GmmMessage::AuthenticationRequest(request) = bench.hear_gmm(1) else { panic!() };
+    let response = Some(AuthParameterResponse([0; 4]));
+    bench.gmm(
+        1,
+        AuthenticationResponse {
+            reference: request.reference,
+            response,
+            imeisv: None,
+            extended_response: None,
+        },
+    );
+    assert!(matches!(bench.hear_gmm(1), GmmMessage::AuthenticationReject(_)));
+    assert_eq!(bench.slot(0), slot);
+    assert!(bench.mobile(0).subscriber().is_some_and(|subscriber| subscriber.is_located()));
+    bench.activate(0, NSAPI);
+}
+
+#[test]
+fn what_the_hlr_refuses_the_mobile_is_told() {
+    let mut bench = with_hlr(|_| ());
+    request_attach(&mut bench);
+    heard(&mut bench);
+    let refusal = Refusal { cause: GmmCause::ImsiUnknownInHlr, cn_domain: None };
+    say(&mut bench, Body::SendAuthInfoError(refusal), 0);
+    let GmmMessage::AttachReject(reject) = bench.hear_gmm(0) else { panic!() };
+    assert_eq!(reject.cause, GmmCause::GprsAndNonGprsNotAllowed);
+    assert_eq!(bench.drops(), [(Drop::GmmRejected, 1), (Drop::GsupRefused, 1)]);
+    bench.assert_empty();
+}
+
+#[test]
+fn a_link_that_is_lost_for_long_ends_what_waits_for_it() {
+    let mut bench = with_hlr(|_| ());
+    request_attach(&mut bench);
+    heard(&mut bench);
+    bench.input(Input::Stream { port: HLR, state: StreamState::Lost });
+    bench.pass_secs(6);
+    let GmmMessage::AttachReject(reject) = bench.hear_gmm(0) else { panic!() };
+    assert_eq!(reject.cause, GmmCause::NetworkFailure);
+    assert_eq!(bench.drops(), [(Drop::GmmRejected, 1), (Drop::GsupLinkDown, 1)]);
+    bench.assert_empty();
+}
+
+#[test]
+fn a_mobile_gets_its_subscription_and_no_more() {
+    let mut bench = with_hlr(|_| ());
+    authenticated(&mut bench);
+    located(&mut bench, subscription("internet", 4));
+    bench.accept_attach(0);
+    let wish = QosProfile { peak: PeakThroughput(9), ..QosProfile::BEST_EFFORT };
+    bench.sm(0, 0, gannet_wire::l3::sm::ActivateRequest { qos: wish, ..activate_request(NSAPI) });
+    let (_, _, create) = bench.next_create();
+    assert_eq!(create.qos.profile().peak, PeakThroughput(4), "at the GGSN");
+    let other = gannet_wire::l3::sm::ActivateRequest {
+        apn: "other".parse().ok(),
+        ..activate_request(gannet_wire::id::Nsapi(6))
+    };
+    bench.sm(0, 1, other);
+    let SmMessage::ActivateReject(reject) = bench.hear_sm(0) else { panic!() };
+    assert_eq!(reject.cause, SmCause::ServiceOptionNotSubscribed);
+}
+
+#[test]
+fn an_hlr_that_cancels_is_obeyed_and_one_that_is_left_is_told() {
+    let mut bench = with_hlr(|_| ());
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    bench.accept_attach(0);
+    let cancel = |cancel_type| Body::LocationCancelRequest(Cancel { cancel_type, cn_domain: None });
+    say(&mut bench, cancel(Some(CancelType::Update)), 0);
+    assert_eq!(
+        heard(&mut bench),
+        Some(Body::LocationCancelResult(Domain {
+            cn_domain: Some(gannet_wire::gsup::CnDomain::PacketSwitched)
+        }))
+    );
+    assert!(bench.is_silent(), "the mobile is elsewhere");
+    assert_eq!(heard(&mut bench), None, "nothing is to be purged");
+    bench.assert_empty();
+    // It comes back, and detaches.
+    bench.phones[0].power_cycle(gannet_wire::id::Tlli::random(7));
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    bench.accept_attach(0);
+    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
+    bench.gmm(0, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    assert!(matches!(heard(&mut bench), Some(Body::PurgeMsRequest(_))));
+    bench.assert_empty();
+}
+
+#[test]
+fn vectors_that_come_twice_are_not_used_twice() {
+    let mut bench = with_hlr(|_| ());
+    request_attach(&mut bench);
+    heard(&mut bench);
+    say(&mut bench, vectors(&[RAND, RAND]), 0);
+    challenge(&mut bench);
+    assert_eq!(bench.drops(), [(Drop::GsupVectorRefused, 1)]);
+}
+
+#[test]
+fn policies_of_our_own_ask_nobody() {
+    for (policy, served) in [(AuthPolicy::AclOnly, false), (AuthPolicy::Closed, true)] {
+        let mut bench = Bench::new(|config| config.subscribers.policy = policy);
+        bench.gmm(0, attach_request(MobileIdentity::Imsi(imsi(0))));
+        if served {
+            bench.accept_attach(0);
+        } else {
+            let GmmMessage::AttachReject(reject) = bench.hear_gmm(0) else { panic!() };
+            assert_eq!(reject.cause, GmmCause::GprsNotAllowed);
+            bench.assert_empty();
+        }
+    }
+}

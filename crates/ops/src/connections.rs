@@ -1,0 +1,253 @@
+//! A listener and its connections, none of which ever blocks: what the page of metrics and the control interface share.
+//!
+//! Everything has a limit: connections, octets that are read in one turn, octets that wait to be taken by the peer, and
+//! the time that a connection may take. Who is too slow is cut, in the middle of an answer too, and where all places are
+//! taken the one that would be cut first gives way to who comes.
+//!
+//! An event loop registers [`Connections::listener_fd`] and each descriptor of [`Connections::opened`] for reading and
+//! writing, calls [`Connections::poll`] when one of them is ready, again at once while it says so, and at
+//! [`Connections::next_deadline`].
+
+use core::net::SocketAddr;
+use gannet_proto::time::{Duration, Instant};
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
+
+/// What is spoken on one connection, without any socket: octets in, octets out.
+pub trait Conversation {
+    /// A new one.
+    fn begin() -> Self;
+
+    /// Takes octets of the peer; nothing is read while an answer is not whole.
+    fn input(&mut self, octets: &[u8]);
+
+    /// Nothing more will be said: the connection ends when all is sent.
+    fn is_over(&self) -> bool;
+}
+
+/// A conversation that a host can lead.
+pub trait Answers<H>: Conversation {
+    /// Does a bounded part of what there is to answer, and puts it behind `output`; true where there is more to do.
+    fn proceed(&mut self, host: &mut H, output: &mut Vec<u8>) -> bool;
+}
+
+/// How much one listener may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at one time.
+    pub connections: usize,
+    /// How long a connection may take.
+    pub patience: Duration,
+    /// The time begins anew with each answer that the peer takes octets of.
+    pub renewed: bool,
+    /// Octets that may wait for the peer before more of it is read.
+    pub output_octets: usize,
+}
+
+/// Octets that are read from one connection in one turn.
+const READ_MAX: usize = 4096;
+/// Octets that are sent to one connection in one turn.
+const WRITE_MAX: usize = 1 << 16;
+/// Connections that are accepted in one turn.
+const ACCEPTS_PER_POLL: usize = 4;
+
+#[derive(Debug)]
+struct Peer<C> {
+    stream: TcpStream,
+    conversation: C,
+    output: Vec<u8>,
+    /// Octets at the beginning of the output that were sent already.
+    sent: usize,
+    /// When it is cut.
+    deadline: Instant,
+    /// An answer is not whole yet.
+    busy: bool,
+    /// The peer sends no more.
+    ended: bool,
+    /// The socket is of no more use.
+    broken: bool,
+}
+
+/// A listener and its connections.
+#[derive(Debug)]
+pub struct Connections<C> {
+    listener: TcpListener,
+    limits: Limits,
+    peers: Vec<Option<Peer<C>>>,
+    opened: Vec<(u32, RawFd)>,
+}
+
+impl<C: Conversation> Connections<C> {
+    /// Listens at an address.
+    ///
+    /// # Errors
+    /// What the operating system says, with `what` and the address.
+    pub fn bind(what: &str, address: SocketAddr, limits: Limits) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)
+            .map_err(|error| io::Error::new(error.kind(), format!("{what} at {address}: {error}")))?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { listener, limits, peers: Vec::new(), opened: Vec::new() })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The listening socket.
+    #[must_use]
+    pub fn listener_fd(&self) -> RawFd {
+        self.listener.as_raw_fd()
+    }
+
+    /// Connections that came since it was asked last: a number from 1, and the socket to be registered. A closed socket
+    /// takes itself out of an epoll.
+    pub fn opened(&mut self) -> impl Iterator<Item = (u32, RawFd)> + '_ {
+        self.opened.drain(..)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.peers.iter().flatten().count()
+    }
+
+    /// When the first of them is cut unless something comes.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.peers.iter().flatten().map(|peer| peer.deadline).min()
+    }
+
+    /// Accepts, reads, answers, writes and cuts, as far as it goes without waiting; true where there may be more to do
+    /// without a new readiness.
+    pub fn poll<H>(&mut self, now: Instant, host: &mut H) -> bool
+    where
+        C: Answers<H>,
+    {
+        let mut again = true;
+        for _ in 0..ACCEPTS_PER_POLL {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.admit(stream, now),
+                Err(_) => {
+                    again = false;
+                    break;
+                }
+            }
+        }
+        for place in &mut self.peers {
+            let Some(peer) = place else { continue };
+            again |= peer.poll(now, &self.limits, host);
+            if peer.is_done() || now >= peer.deadline {
+                *place = None;
+            }
+        }
+        again
+    }
+
+    fn admit(&mut self, stream: TcpStream, now: Instant) {
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        let free = self.peers.iter().position(Option::is_none);
+        let place = free.or_else(|| self.first_to_be_cut()).unwrap_or(self.peers.len());
+        let _ = stream.set_nodelay(true);
+        self.opened.push((u32::try_from(place + 1).unwrap_or(u32::MAX), stream.as_raw_fd()));
+        let peer = Peer {
+            stream,
+            conversation: C::begin(),
+            output: Vec::new(),
+            sent: 0,
+            deadline: now + self.limits.patience,
+            busy: false,
+            ended: false,
+            broken: false,
+        };
+        match self.peers.get_mut(place) {
+            Some(slot) => *slot = Some(peer),
+            None => self.peers.push(Some(peer)),
+        }
+    }
+}
+
+impl<C> Connections<C> {
+    /// Where all places are taken.
+    fn first_to_be_cut(&self) -> Option<usize> {
+        if self.peers.len() < self.limits.connections {
+            return None;
+        }
+        let deadline = |(_, peer): &(usize, &Option<Peer<C>>)| peer.as_ref().map(|peer| peer.deadline);
+        self.peers.iter().enumerate().min_by_key(deadline).map(|(place, _)| place)
+    }
+}
+
+impl<C: Conversation> Peer<C> {
+    /// One turn; true where there may be more to do.
+    fn poll<H>(&mut self, now: Instant, limits: &Limits, host: &mut H) -> bool
+    where
+        C: Answers<H>,
+    {
+        let has_room = self.output.len() - self.sent <= limits.output_octets;
+        // Readiness is told once, so who was busy has to look again.
+        let was_busy = self.busy;
+        let read = has_room && !was_busy && self.read();
+        if has_room && !self.broken {
+            self.busy = self.conversation.proceed(host, &mut self.output);
+        }
+        let wrote = self.write();
+        if wrote && limits.renewed {
+            self.deadline = now + limits.patience;
+        }
+        read || wrote || (has_room && (self.busy || was_busy))
+    }
+
+    fn read(&mut self) -> bool {
+        if self.ended || self.broken || self.conversation.is_over() {
+            return false;
+        }
+        let mut buffer = [0; READ_MAX];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.ended = true,
+            Ok(octets) => {
+                self.conversation.input(buffer.get(..octets).unwrap_or_default());
+                return true;
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
+            Err(_) => self.broken = true,
+        }
+        false
+    }
+
+    fn write(&mut self) -> bool {
+        let rest = self.output.get(self.sent..).unwrap_or_default();
+        let rest = rest.get(..WRITE_MAX).unwrap_or(rest);
+        if rest.is_empty() || self.broken {
+            return false;
+        }
+        match self.stream.write(rest) {
+            Ok(octets) => {
+                self.sent += octets;
+                // Moved only where half of it was sent, so that a long answer is not moved at every write.
+                if 2 * self.sent >= self.output.len() {
+                    self.output.drain(..self.sent);
+                    self.sent = 0;
+                }
+                octets > 0
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => false,
+            Err(_) => {
+                self.broken = true;
+                false
+            }
+        }
+    }
+
+    /// Everything that can be said was said.
+    fn is_done(&self) -> bool {
+        let silent = self.output.is_empty() && !self.busy;
+        self.broken || (silent && (self.conversation.is_over() || self.ended))
+    }
+}

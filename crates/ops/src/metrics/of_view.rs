@@ -1,0 +1,157 @@
+//! Groups from what `show …` prints.
+
+use super::{Class, Group, Level, Metric};
+use crate::view::{Bvc, Cell, GgsnApn, GgsnPeer, NsVc};
+use gannet_wire::id::Nsei;
+
+const fn of_peers(name: &'static str, osmocom: &'static str, title: &'static str) -> Class {
+    Class { name, osmocom, title, level: Level::Peer, lines: None }
+}
+
+/// An NS-VC.
+pub const NS_VC: Class = of_peers("ns_vc", "ns:nsvc", "NS-VC");
+/// A BVC.
+pub const BVC: Class = of_peers("bvc", "bssgp:bss_ctx", "BVC");
+/// A GGSN, seen from an SGSN.
+pub const GGSN: Class = of_peers("ggsn", "ggsn", "GGSN");
+/// An access point of a GGSN.
+pub const APN: Class = of_peers("apn", "apn", "Access point");
+/// A cell of the BSS emulator.
+pub const CELL: Class = of_peers("cell", "cell", "Cell");
+
+/// An NS-VC with its counters.
+#[must_use]
+pub fn ns_vc(nsei: Nsei, vc: &NsVc) -> Group {
+    let mut labels = vec![("nsei", nsei.0.to_string())];
+    // Without an NSVCI it is named by where its peer is.
+    match vc.nsvci {
+        Some(nsvci) => labels.push(("nsvci", nsvci.0.to_string())),
+        None => labels.push(("remote", vc.remote.to_string())),
+    }
+    let mut group = Group::labelled(&NS_VC, labels);
+    let stats = vc.stats.unwrap_or_default();
+    let unblocked = u64::from(vc.state == "UNBLOCKED");
+    for metric in [
+        Metric::gauge("unblocked", "1 while the NS-VC is unblocked", unblocked),
+        Metric::counter("rx_pdus", "NS PDUs received", stats.rx_pdus).known_as("packets:in"),
+        Metric::counter("rx_octets", "octets received", stats.rx_octets).known_as("bytes:in"),
+        Metric::counter("tx_pdus", "NS PDUs sent", stats.tx_pdus).known_as("packets:out"),
+        Metric::counter("tx_octets", "octets sent", stats.tx_octets).known_as("bytes:out"),
+        Metric::counter("alive_lost", "NS-ALIVE without an answer", stats.alive_lost).known_as("lost:alive"),
+        Metric::counter("resets", "how often the NS-VC was reset", stats.resets),
+    ] {
+        group.add(metric);
+    }
+    group
+}
+
+/// A BVC with what waits for it.
+#[must_use]
+pub fn bvc(bvc: &Bvc) -> Group {
+    let labels = vec![("nsei", bvc.nsei.0.to_string()), ("bvci", bvc.bvci.0.to_string())];
+    let mut group = Group::labelled(&BVC, labels);
+    let unblocked = u64::from(bvc.state == "UNBLOCKED");
+    group.add(Metric::gauge("unblocked", "1 while the BVC is unblocked", unblocked));
+    // A signalling BVC has no bucket (08.18 clause 8.2), yet the same metrics as all.
+    let flow = bvc.flow_control;
+    let value = |of: fn(crate::view::FlowControl) -> u64| flow.map_or(0, of);
+    for metric in [
+        Metric::gauge("bmax_octets", "Bmax of the cell", value(|flow| flow.bmax_octets)),
+        Metric::gauge("rate_octets_per_s", "leak rate R of the cell", value(|flow| flow.rate_octets_per_s)),
+        Metric::gauge("bucket_octets", "what the bucket of the cell holds", value(|flow| flow.bucket_octets)),
+        Metric::gauge("queued_pdus", "LL-PDUs that wait for the cell", value(|flow| flow.queued_pdus)),
+        Metric::gauge("queued_octets", "octets that wait for the cell", value(|flow| flow.queued_octets)),
+    ] {
+        group.add(metric);
+    }
+    group
+}
+
+/// A GGSN and the path to it.
+#[must_use]
+pub fn ggsn(ggsn: &GgsnPeer) -> Group {
+    let labels = vec![("ggsn", ggsn.number.to_string()), ("remote", ggsn.address.to_string())];
+    let mut group = Group::labelled(&GGSN, labels);
+    group.add(Metric::gauge("path_up", "1 while the GTP path answers", u64::from(ggsn.path == "up")));
+    group.add(Metric::gauge("pdp_contexts", "PDP contexts through the GGSN", ggsn.pdp_contexts));
+    group
+}
+
+/// An access point of a GGSN.
+#[must_use]
+pub fn apn(ggsn: &str, apn: &GgsnApn) -> Group {
+    let mut group = Group::labelled(&APN, vec![("ggsn", ggsn.to_owned()), ("apn", apn.name.clone())]);
+    group.add(Metric::gauge("addresses_used", "addresses of the pool in use", apn.used));
+    group.add(Metric::gauge("addresses", "addresses of the pool", apn.size));
+    group
+}
+
+/// A cell of the BSS emulator.
+#[must_use]
+pub fn cell(cell: &Cell) -> Group {
+    let labels = vec![("cell", cell.number.to_string())];
+    let mut group = Group::labelled(&CELL, labels);
+    group.add(Metric::gauge(
+        "unblocked",
+        "1 while its BVC is unblocked",
+        u64::from(cell.state == "UNBLOCKED"),
+    ));
+    group.add(Metric::gauge("queued_pdus", "PDUs that wait for its radio", cell.queued_pdus));
+    group
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::prometheus::Page;
+    use super::*;
+    use crate::view::{FlowControl, NsVcStats};
+    use gannet_wire::id::{Bvci, Nsvci};
+
+    #[test]
+    fn labels_name_the_object() {
+        let mut vc = NsVc {
+            nsvci: Some(Nsvci(101)),
+            remote: "127.0.0.1:22000".parse().unwrap(),
+            state: "UNBLOCKED",
+            weights: None,
+            stats: Some(NsVcStats { rx_pdus: 7, ..NsVcStats::default() }),
+        };
+        let named = ns_vc(Nsei(5), &vc);
+        vc.nsvci = None;
+        let unnamed = ns_vc(Nsei(5), &vc);
+        assert_eq!((named.index.as_str(), unnamed.index.as_str()), ("5-101", "5-127-0-0-1-22000"));
+        let page = Page::new("sgsn", vec![named, unnamed]).whole();
+        for line in [
+            "gannet_sgsn_ns_vc_rx_pdus_total{nsei=\"5\",nsvci=\"101\"} 7\n",
+            "gannet_sgsn_ns_vc_unblocked{nsei=\"5\",remote=\"127.0.0.1:22000\"} 1\n",
+        ] {
+            assert!(page.contains(line), "{page}");
+        }
+    }
+
+    #[test]
+    fn groups_of_a_class_have_the_same_metrics() {
+        let mut view = Bvc {
+            nsei: Nsei(5),
+            bvci: Bvci(0),
+            cell: None,
+            state: "BLOCKED",
+            flow_control: None,
+            stats: None,
+        };
+        let names = |group: &Group| group.metrics.iter().map(|metric| metric.name).collect::<Vec<_>>();
+        let signalling = bvc(&view);
+        view.flow_control = Some(FlowControl {
+            bmax_octets: 1,
+            rate_octets_per_s: 2,
+            bucket_octets: 3,
+            queued_pdus: 4,
+            queued_octets: 5,
+            queued_ms: 6,
+        });
+        let cell = bvc(&view);
+        assert_eq!(names(&signalling), names(&cell));
+        let values: Vec<u64> = cell.metrics.iter().map(|metric| metric.value).collect();
+        assert_eq!(values, [0, 1, 2, 3, 4, 5]);
+    }
+}

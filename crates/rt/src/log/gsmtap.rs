@@ -1,0 +1,67 @@
+//! `log gsmtap`: each line as a GSMTAP datagram, for Wireshark to show among the frames it is about.
+
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::gsmtap::{Header, PayloadType};
+use gannet_wire::gsmtap_log::{self, LogLine};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// A socket that lines leave through. It never waits.
+pub(super) struct GsmtapTarget {
+    socket: UdpSocket,
+    process: &'static str,
+    pid: u32,
+    datagram: Vec<u8>,
+}
+
+impl GsmtapTarget {
+    /// Lines of a process for whoever listens there.
+    pub(super) fn connect(to: SocketAddr, process: &'static str) -> io::Result<Self> {
+        let from = match to {
+            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        };
+        let socket = UdpSocket::bind(from)?;
+        socket.connect(to)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, process, pid: std::process::id(), datagram: Vec::new() })
+    }
+
+    /// Sends one. Where nobody listens the system says so with the next: that is no line lost.
+    pub(super) fn send(
+        &mut self,
+        unix_ns: u64,
+        category: Category,
+        level: Level,
+        text: &str,
+    ) -> io::Result<()> {
+        let line = LogLine {
+            seconds: u32::try_from(unix_ns / 1_000_000_000).unwrap_or(u32::MAX),
+            microseconds: u32::try_from(unix_ns % 1_000_000_000 / 1000).unwrap_or(0),
+            process: self.process,
+            pid: self.pid,
+            level: level_of(level),
+            subsystem: category.name(),
+            file: "",
+            line: 0,
+            text,
+        };
+        self.datagram.clear();
+        self.datagram.extend(Header::new(PayloadType::OsmocoreLog, false).emit());
+        line.emit(&mut self.datagram);
+        match self.socket.send(&self.datagram) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            other => other.map(|_| ()),
+        }
+    }
+}
+
+const fn level_of(level: Level) -> gsmtap_log::Level {
+    match level {
+        Level::Debug => gsmtap_log::Level::Debug,
+        Level::Info => gsmtap_log::Level::Info,
+        Level::Notice => gsmtap_log::Level::Notice,
+        Level::Error => gsmtap_log::Level::Error,
+        Level::Fatal => gsmtap_log::Level::Fatal,
+    }
+}
