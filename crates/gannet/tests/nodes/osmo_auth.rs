@@ -1,5 +1,5 @@
 //! Mobiles with cards in networks that authenticate and cipher: osmo-sgsn with osmo-hlr and osmo-ggsn, with a ping
-//! through all of them.
+//! through all of them. Of the ciphers Debian's osmo-sgsn has none, GEA3 and GEA4.
 
 use crate::common::{GANNET, Node, file, said, wait_for};
 use gannet_testkit::netns::Netns;
@@ -19,11 +19,11 @@ const NEEDS: &[Need] = &[
 pub const CASES: &[Case] = &[
     ("a_sim_in_a_network_of_osmocom", NEEDS, || {
         let card = format!("sim comp128v1 ki {KI}");
-        (1..=3).for_each(|gea| attach_and_ping(&card, gea));
+        [0, 3].into_iter().for_each(|gea| attach_and_ping(&card, gea));
     }),
     ("a_usim_in_a_network_of_osmocom", NEEDS, || {
         let card = format!("usim milenage k {K} opc {OPC}");
-        [1, 3].into_iter().for_each(|gea| attach_and_ping(&card, gea));
+        [3, 4].into_iter().for_each(|gea| attach_and_ping(&card, gea));
     }),
     ("a_card_with_another_key_in_a_network_of_osmocom", NEEDS, another_key),
 ];
@@ -106,6 +106,19 @@ impl Network {
         output.status.success().then(|| said(&output))
     }
 
+    /// Waits until the mobile shows this, or says what everybody has written.
+    fn wait_for_mobile(&self, state: &str) -> String {
+        let mut polls = 0..600;
+        loop {
+            let shown = self.show("show mobile 1").unwrap_or_default();
+            if shown.contains(state) {
+                return shown;
+            }
+            assert!(polls.next().is_some(), "{shown}{}", self.logs());
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+
     fn logs(&self) -> String {
         let others: String =
             self.others.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect();
@@ -115,10 +128,7 @@ impl Network {
 
 fn attach_and_ping(card: &str, gea: u8) {
     let network = Network::new(card, gea);
-    let shown = wait_for("the mobile's context", || {
-        let shown = network.show("show mobile 1")?;
-        shown.contains("pdp-active").then_some(shown)
-    });
+    let shown = network.wait_for_mobile("pdp-active");
     assert!(shown.contains(&format!("GEA{gea}")), "{shown}{}", network.logs());
     let printed = network.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
     assert!(printed.contains(" 0% packet loss"), "{printed}{}", network.logs());
@@ -133,9 +143,6 @@ fn attach_and_ping(card: &str, gea: u8) {
 fn another_key() {
     let other = KI.replace("0f", "1f");
     let network = Network::new(&format!("sim comp128v1 ki {other}"), 3);
-    wait_for("the reject", || {
-        let shown = network.show("show mobile 1")?;
-        shown.contains("no-imsi").then_some(())
-    });
+    let _ = network.wait_for_mobile("no-imsi");
     assert!(network.show("show drops").unwrap().contains("gmm_authentication_failed"), "{}", network.logs());
 }

@@ -12,7 +12,8 @@ use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
 use gannet_wire::l3::gmm::{AuthenticationFailure, AuthenticationRequest, AuthenticationResponse};
 use gannet_wire::l3::ie::{
-    AcReference, AuthParameterResponse, Auts, Cksn, ExtendedResponse, GmmCause, Octets,
+    AcReference, AuthParameterResponse, Auts, Cksn, ExtendedResponse, GmmCause, ImeisvRequest,
+    MobileIdentity, Octets,
 };
 
 /// Failures in a row that a genuine network does not cause (clause 4.7.7.6 f).
@@ -44,11 +45,17 @@ impl GmmMsContext {
                 self.unexpected(cx, "an order to cipher", out);
             }
             None => {
-                self.auth.reference = request.reference.0;
-                self.auth.algorithm = request.ciphering.0;
+                self.asked(request);
                 self.respond(cx, None, out);
             }
         }
+    }
+
+    /// What the response will need of its request.
+    const fn asked(&mut self, request: &AuthenticationRequest) {
+        self.auth.reference = request.reference.0;
+        self.auth.algorithm = request.ciphering.0;
+        self.auth.imeisv = matches!(request.imeisv_request, ImeisvRequest::Requested);
     }
 
     /// A challenge. The last one once more, as after a lost response, is answered without the card, which would take it
@@ -62,8 +69,7 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         let kept = self.deadlines.is_set(GmmMsTimer::Challenge as usize) && self.auth.rand == rand;
-        self.auth.reference = request.reference.0;
-        self.auth.algorithm = request.ciphering.0;
+        self.asked(request);
         self.auth.cksn = request.cksn.unwrap_or(Cksn::NO_KEY).0;
         if kept && request.autn.is_some() {
             let res = self.auth.res;
@@ -125,7 +131,7 @@ impl GmmMsContext {
         let response = AuthenticationResponse {
             reference: AcReference(self.auth.reference),
             response: res.map(|res| AuthParameterResponse(core::array::from_fn(|n| res.octet(n)))),
-            imeisv: None,
+            imeisv: self.imeisv().filter(|_| self.auth.imeisv).map(MobileIdentity::Imeisv),
             extended_response: more.map(|more| ExtendedResponse(Octets::from_start(more))),
         };
         self.send(cx, response.into(), out);

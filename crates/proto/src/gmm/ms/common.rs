@@ -31,7 +31,7 @@ impl GmmMsContext {
         let identity = match request.identity_type {
             IdentityType::Imsi => MobileIdentity::Imsi(self.imsi),
             IdentityType::Imei => self.imei.map_or(MobileIdentity::None, MobileIdentity::Imei),
-            IdentityType::Imeisv => MobileIdentity::None,
+            IdentityType::Imeisv => self.imeisv().map_or(MobileIdentity::None, MobileIdentity::Imeisv),
             IdentityType::Tmsi => self.ptmsi().map_or(MobileIdentity::None, MobileIdentity::PTmsi),
         };
         self.send(cx, IdentityResponse { identity }.into(), out);

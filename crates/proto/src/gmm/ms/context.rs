@@ -105,6 +105,8 @@ pub(super) struct Authentication {
     pub cksn: u8,
     /// The cipher of the last request.
     pub algorithm: u8,
+    /// The last request asks for the IMEISV.
+    pub imeisv: bool,
     /// Failures one after the other, each while T3318 or T3320 of the one before ran.
     pub failures: u8,
     /// T3310, T3321 or T3330 was stopped by a failure.
@@ -185,6 +187,12 @@ impl GmmMsContext {
     #[must_use]
     pub const fn imsi(&self) -> Imsi {
         self.imsi
+    }
+    /// IMEI without spare digit, and the software version number (03.03 clause 6.2.2 [23.003]).
+    pub(super) fn imeisv(&self) -> Option<Imei> {
+        const SOFTWARE_VERSION: [u8; 2] = [0, 1];
+        let imei = self.imei?;
+        Imei::from_digits(imei.digits().take(14).chain(SOFTWARE_VERSION))
     }
     /// The P-TMSI that the network gave it.
     #[must_use]

@@ -203,7 +203,7 @@ fn identities_are_told_of_clause_4_7_8_2() {
     for (identity_type, told) in [
         (IdentityType::Imsi, MobileIdentity::Imsi(imsi())),
         (IdentityType::Imei, MobileIdentity::Imei(imei)),
-        (IdentityType::Imeisv, MobileIdentity::None),
+        (IdentityType::Imeisv, MobileIdentity::Imeisv("4901542032375101".parse().unwrap())),
         (IdentityType::Tmsi, MobileIdentity::PTmsi(P1)),
     ] {
         let mut bench = Bench::attached();

@@ -192,3 +192,21 @@ fn authentication_reject_of_clause_4_7_7_5() {
     bench.event(GmmMsEvent::Attach);
     assert_eq!(bench.sent_names(), ["AttachRequest"]);
 }
+
+#[test]
+fn the_imeisv_is_told_where_it_is_asked_for() {
+    let mut bench = Bench::attached();
+    let asked =
+        |rand| AuthenticationRequest { imeisv_request: ImeisvRequest::Requested, ..challenge(rand, None) };
+    let told = |bench: &Bench| -> Option<MobileIdentity> {
+        let Some(GmmMessage::AuthenticationResponse(response)) = messages(bench).pop() else { panic!() };
+        response.imeisv
+    };
+    bench.message(asked(Some([1; 16])));
+    bench.event(GmmMsEvent::SimAnswer(CardAnswer::Sres([1; 4])));
+    assert_eq!(told(&bench), Some(MobileIdentity::Imeisv("4901542032375101".parse().unwrap())));
+    bench.message(AuthenticationRequest { ciphering: CipheringAlgorithm(0), ..asked(None) });
+    assert!(told(&bench).is_some());
+    bench.message(AuthenticationRequest { ciphering: CipheringAlgorithm(0), ..challenge(None, None) });
+    assert_eq!(told(&bench), None);
+}
