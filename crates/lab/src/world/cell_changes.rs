@@ -184,7 +184,7 @@ impl Bed {
         let download = &mut self.downloads[mobile as usize];
         download.came.push(label.number);
         download.received.update(octets);
-        if download.came.len() % 3 == 0 {
+        if download.came.len().is_multiple_of(3) {
             let label = Label { number: download.answered, uplink: true, ..label };
             download.answered += 1;
             let frame = self.world.frames.copy_of(&n_pdu::emit(label, download.address.unwrap())).unwrap();
