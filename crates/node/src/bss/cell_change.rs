@@ -49,7 +49,7 @@ impl Bss {
         }
         // It is back where something still waits for it.
         for pdu in self.away.take(mobile, cell) {
-            self.onto_radio(cx, cell, pdu);
+            self.transmit_moved(cx, cell, pdu);
         }
         self.arm_cell(cx, cell);
     }
@@ -64,7 +64,7 @@ impl Bss {
         self.arm_away(cx);
     }
 
-    fn onto_radio(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {
+    fn transmit_moved(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {
         if pdu.expires <= cx.now {
             cx.drop(Drop::BssLifetime, None);
             return self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
