@@ -39,9 +39,8 @@ impl Operator<Sgsn> for Node {
 
     fn execute(&mut self, operation: &SgsnOperation, _: &mut String) -> Result<(), CommandError> {
         self.asked.push(operation.clone());
-        match operation {
-            SgsnOperation::ShowWhy(imsi) => return Err(CommandError(format!("IMSI {imsi} is unknown."))),
-            _ => {}
+        if let SgsnOperation::ShowWhy(imsi) = operation {
+            return Err(CommandError(format!("IMSI {imsi} is unknown.")));
         }
         Ok(())
     }
