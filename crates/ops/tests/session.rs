@@ -100,7 +100,10 @@ fn questions_and_tabs_keep_the_line() {
     assert!(matches!(asked, SgsnOperation::ShowMmContexts { pdp: false, .. }));
     assert!(terminal.types("show zz?").contains("% There is no matched command.\n"));
     terminal.types("\x15");
-    assert_eq!(terminal.types("show s\t"), "show s\nstats  subscriber  sgsn  scheduler  store\nGannet> show s");
+    assert_eq!(
+        terminal.types("show s\t"),
+        "show s\nstats  subscriber  sgsn  scheduler  store\nGannet> show s"
+    );
 }
 
 #[test]

@@ -55,6 +55,10 @@ pub fn execute(
             cell_exists(node, access, cell)?;
             access.command(node.bss, Command::ResetCell(cell.into()));
         }
+        BssOperation::RadioStatus { mobile, cause } => {
+            let mobile = place(node, access, mobile)?;
+            access.command(node.bss, Command::RadioStatus { mobile, cause });
+        }
         BssOperation::Attach(_)
         | BssOperation::Detach(_)
         | BssOperation::Activate(_)

@@ -111,6 +111,9 @@ fn operators_see_and_act() {
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");
     network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
+    // The radio has lost it: the SGSN counts that, and finds it again when something is there for it.
+    network.vty(BSS, "mobile 1 radio-status contact-lost");
+    network.until(SGSN, "show drops", "sgsn_radio_status", 1);
     // A mobile that leaves and arrives again is what it was.
     let answer = network.vty(SGSN, &format!("subscriber relocate imsi {FIRST}"));
     assert!(answer.contains("octets and is back"), "{answer}");

@@ -15,6 +15,7 @@ use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
+use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
 
 /// The BSS emulator, as an element of the VTY.
@@ -293,6 +294,13 @@ pub enum BssOperation {
         mobile: u32,
         /// The new cell, from 0.
         cell: u16,
+    },
+    /// `mobile N radio-status …`: the SGSN is told what is the matter with it on the radio interface.
+    RadioStatus {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// What.
+        cause: RadioCause,
     },
     /// `ns reset`: all NS-VCs are reset; with IP-SNS everything begins anew.
     ResetNs,

@@ -5,6 +5,7 @@ use crate::Bss;
 use crate::config::ConfigText;
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
+use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Nsapi, Nsei};
 
 type Done = Result<(), CommandError>;
@@ -335,7 +336,9 @@ fn install_show(grammar: &mut Grammar<Bss>) {
 }
 
 fn install_operate(grammar: &mut Grammar<Bss>) {
-    use BssOperation::{Activate, Attach, ChangeEndpoint, Deactivate, Detach, Reselect, ResetCell, ResetNs};
+    use BssOperation::{
+        Activate, Attach, ChangeEndpoint, Deactivate, Detach, RadioStatus, Reselect, ResetCell, ResetNs,
+    };
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
     };
@@ -352,6 +355,21 @@ fn install_operate(grammar: &mut Grammar<Bss>) {
     add("mobile <1-1000000> cell <0-65000>", &help, |args| {
         Ok(Reselect { mobile: args.value(0)?, cell: args.value(1)? })
     });
+    let help = format!(
+        "{mobile}\nTell the SGSN of it: RADIO-STATUS\nThe radio has lost it\nIts radio link is too bad\nIt was ordered to another cell"
+    );
+    add(
+        "mobile <1-1000000> radio-status (contact-lost|link-quality-insufficient|cell-reselection-ordered)",
+        &help,
+        |args| {
+            let cause = match args.text(1) {
+                "contact-lost" => RadioCause::ContactLost,
+                "link-quality-insufficient" => RadioCause::LinkQualityInsufficient,
+                _ => RadioCause::CellReselectionOrdered,
+            };
+            Ok(RadioStatus { mobile: args.value(0)?, cause })
+        },
+    );
     add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
     let endpoint = "The network service\nAn NSE\nIts NSEI\nAn IP endpoint of it\nIts number, from 1";
     let help = format!("{endpoint}\nBring it in\nTake it out");
