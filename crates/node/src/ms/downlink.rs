@@ -1,10 +1,10 @@
 //! From the radio to the mobile: emulated Um → LLC → layer 3 or N-PDU.
 
 use super::mobile::{Mobile, Suspension};
-use super::security::message_goes_ciphered;
 use super::{Ms, MsEvent, NPduDelivery, TUN, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context, Peer};

@@ -4,11 +4,9 @@ use super::{Ms, owner};
 use gannet_proto::auth::card::{Card, Keys};
 use gannet_proto::auth::{CardAnswer, Sim};
 use gannet_proto::drops::Drop;
-use gannet_proto::gmm::goes_ciphered;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::machine::Context;
 use gannet_proto::trace::{Category, Level};
-use gannet_wire::l3::L3Message;
 use gannet_wire::l3::ie::MsNetworkCapability;
 
 /// The card in a mobile, and the keys of the last challenge that it answered. Their number is in GMM, which asks for no
@@ -67,14 +65,6 @@ impl Ms {
         cx.log(Category::Mm, Level::Info, format_args!("{}: {}", mobile.imsi(), ciphering.algorithm));
         mobile.llc.assign(mobile.llc.tlli(), mobile.llc.tlli_old(), ciphering);
         mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
-    }
-}
-
-/// What goes ciphered where the link has a cipher: some messages of GMM never do, those of SM always.
-pub(super) const fn message_goes_ciphered(message: &L3Message) -> bool {
-    match message {
-        L3Message::Gmm(message) => goes_ciphered(message),
-        L3Message::Sm { .. } => true,
     }
 }
 

@@ -1,10 +1,10 @@
 //! From the mobile to the radio: N-PDU → SNDCP → LLC → emulated Um.
 
 use super::mobile::Suspension;
-use super::security::message_goes_ciphered;
 use super::{Ms, UM, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::machine::{Context, Peer};
 use gannet_proto::trace::{Category, Level};

@@ -6,6 +6,7 @@ use super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::gmm::{Cell, MmState};
 use gannet_proto::llc::{LlcOutput, XidIndication};
@@ -96,8 +97,8 @@ impl Sgsn {
         }
         match output {
             LlcOutput::Transmit { sapi: _, frame } => self.send_signalling(cx, slot, from.tlli, frame),
-            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered: _ } => {
-                self.layer3(cx, slot, from, &frame)
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+                self.layer3(cx, slot, from, &frame, ciphered);
             }
             LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
             LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
@@ -131,9 +132,15 @@ impl Sgsn {
         }
     }
 
-    /// A layer 3 message on SAPI 1.
-    pub(super) fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8]) {
+    /// A layer 3 message on SAPI 1. On a link that has a cipher, what has to come ciphered is taken in no other way (04.08
+    /// clause 4.7.1.2).
+    fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8], ciphered: bool) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
+            Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
+                cx.drop(Drop::LlcUnciphered, self.imsi_of(slot));
+            }
             Ok(L3Message::Gmm(message)) => self.gmm(cx, slot, GmmEvent::Message { message, from }),
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
                 self.gmm_heard(cx, slot, from);

@@ -1,5 +1,6 @@
 //! Which GMM messages LLC may cipher (clause 4.7.1.2).
 
+use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
 
 /// True for a message that goes ciphered where the link has a cipher, and that its receiver then takes ciphered only.
@@ -33,6 +34,15 @@ pub const fn goes_ciphered(message: &GmmMessage) -> bool {
         | GmmMessage::PTmsiReallocationComplete(_)
         | GmmMessage::GmmStatus(_)
         | GmmMessage::GmmInformation(_) => true,
+    }
+}
+
+/// What goes ciphered where the link has a cipher: some messages of GMM never do ([`goes_ciphered`]), those of SM always.
+#[must_use]
+pub const fn message_goes_ciphered(message: &L3Message) -> bool {
+    match message {
+        L3Message::Gmm(message) => goes_ciphered(message),
+        L3Message::Sm { .. } => true,
     }
 }
 

@@ -13,7 +13,7 @@ mod ciphered;
 pub mod ms;
 pub mod network;
 
-pub use ciphered::goes_ciphered;
+pub use ciphered::{goes_ciphered, message_goes_ciphered};
 
 use crate::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi};

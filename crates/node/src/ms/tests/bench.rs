@@ -1,7 +1,7 @@
 //! A small network for the mobiles: one logical link for each, and whatever the test lets it say.
 
-use super::super::security::message_goes_ciphered;
 use super::super::*;
+use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
 use gannet_proto::machine::Surroundings;
 use gannet_proto::time::{Duration, Instant};

@@ -126,10 +126,8 @@ impl Subscriber {
     /// What its frames are ciphered with after it has proved who it is.
     fn ciphering(&self) -> Ciphering {
         let algorithm = Algorithm::of_number(self.algorithm).unwrap_or_default();
-        let Some((_, keys)) = self.vectors.key() else { return Ciphering::NONE };
-        let with_kc = Ciphering::with_kc(algorithm, keys.kc().0);
-        let with_kc128 = || Ciphering::with_kc128(algorithm, keys.kc128()?.0);
-        with_kc.or_else(with_kc128).unwrap_or(Ciphering::NONE)
+        let keys = self.vectors.key().map(|(_, keys)| keys);
+        keys.and_then(|keys| keys.ciphering(algorithm)).unwrap_or(Ciphering::NONE)
     }
 }
 

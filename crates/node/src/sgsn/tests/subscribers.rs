@@ -155,8 +155,13 @@ fn a_subscriber_of_the_hlr_attaches_and_its_frames_are_ciphered() {
     phone.llc.assign(Some(phone.tlli), None, ciphering);
     let accept = bench.hear_gmm(0);
     let GmmMessage::AttachAccept(accept) = accept else { panic!("{accept:?}") };
-    assert!(accept.allocated_ptmsi.is_some());
+    let Some(MobileIdentity::PTmsi(ptmsi)) = accept.allocated_ptmsi else { panic!() };
     assert_eq!(bench.drops(), []);
+    // What somebody else says for it in the clear is not believed.
+    bench.phones[0].uses(gannet_wire::id::Tlli::local(ptmsi));
+    bench.gmm(0, AttachComplete {});
+    assert_eq!(bench.drops(), [(Drop::LlcUnciphered, 1)]);
+    assert_eq!(bench.sgsn.stats().attached, 0);
 }
 
 #[test]
