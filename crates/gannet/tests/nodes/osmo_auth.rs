@@ -1,5 +1,5 @@
-//! Mobiles with cards in networks that authenticate and cipher: osmo-sgsn with osmo-hlr and osmo-ggsn, with a ping
-//! through all of them. Of the ciphers Debian's osmo-sgsn has none, GEA3 and GEA4.
+//! Mobiles with cards in networks that authenticate and cipher: osmo-sgsn and our own SGSN, told the same words, with osmo-hlr
+//! and osmo-ggsn, with a ping through all of them. Of the ciphers Debian's osmo-sgsn has none, GEA3 and GEA4.
 
 use crate::common::{GANNET, Node, file, said, wait_for};
 use gannet_testkit::netns::Netns;
@@ -17,16 +17,30 @@ const NEEDS: &[Need] = &[
 
 /// All of them.
 pub const CASES: &[Case] = &[
-    ("a_sim_in_a_network_of_osmocom", NEEDS, || {
-        let card = format!("sim comp128v1 ki {KI}");
-        [0, 3].into_iter().for_each(|gea| attach_and_ping(&card, gea));
-    }),
-    ("a_usim_in_a_network_of_osmocom", NEEDS, || {
-        let card = format!("usim milenage k {K} opc {OPC}");
-        [3, 4].into_iter().for_each(|gea| attach_and_ping(&card, gea));
-    }),
-    ("a_card_with_another_key_in_a_network_of_osmocom", NEEDS, another_key),
+    ("a_sim_in_a_network_of_osmocom", NEEDS, || with_sim(Sgsn::Osmo, &[0, 3])),
+    ("a_usim_in_a_network_of_osmocom", NEEDS, || with_usim(Sgsn::Osmo, &[3, 4])),
+    ("a_card_with_another_key_in_a_network_of_osmocom", NEEDS, || another_key(Sgsn::Osmo)),
+    ("a_sim_at_our_sgsn_with_osmo_hlr", NEEDS, || with_sim(Sgsn::Ours, &[0, 1, 2, 3])),
+    ("a_usim_at_our_sgsn_with_osmo_hlr", NEEDS, || with_usim(Sgsn::Ours, &[3, 4])),
+    ("a_card_with_another_key_at_our_sgsn_with_osmo_hlr", NEEDS, || another_key(Sgsn::Ours)),
 ];
+
+/// Which SGSN stands in the middle.
+#[derive(Clone, Copy)]
+enum Sgsn {
+    Osmo,
+    Ours,
+}
+
+fn with_sim(sgsn: Sgsn, ciphers: &[u8]) {
+    let card = format!("sim comp128v1 ki {KI}");
+    ciphers.iter().for_each(|gea| attach_and_ping(sgsn, &card, *gea));
+}
+
+fn with_usim(sgsn: Sgsn, ciphers: &[u8]) {
+    let card = format!("usim milenage k {K} opc {OPC}");
+    ciphers.iter().for_each(|gea| attach_and_ping(sgsn, &card, *gea));
+}
 
 const KI: &str = "000102030405060708090a0b0c0d0e0f";
 const K: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
@@ -58,7 +72,7 @@ struct Network {
 }
 
 impl Network {
-    fn new(card: &str, gea: u8) -> Self {
+    fn new(which: Sgsn, card: &str, gea: u8) -> Self {
         let directory = TempDir::new("gannet-osmo-auth");
         let (radio, core) = (Netns::new("auth-radio"), Netns::new("auth-core"));
         radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
@@ -84,12 +98,16 @@ impl Network {
             end("127.0.0.1")
         );
         let mut others = Vec::new();
-        for (name, program, text) in
-            [("hlr", "osmo-hlr", hlr), ("ggsn", "osmo-ggsn", ggsn), ("sgsn", "osmo-sgsn", sgsn)]
-        {
+        let (program, role): (_, &[&str]) = match which {
+            Sgsn::Osmo => ("osmo-sgsn", &[]),
+            Sgsn::Ours => (GANNET, &["sgsn"]),
+        };
+        let all: [(_, _, &[&str], _); 3] =
+            [("hlr", "osmo-hlr", &[], hlr), ("ggsn", "osmo-ggsn", &[], ggsn), ("sgsn", program, role, sgsn)];
+        for (name, program, role, text) in all {
             let config = file(&directory, &format!("{name}.cfg"), &text);
             let mut command = core.command(program);
-            command.args(["-c", &config]).current_dir(directory.path());
+            command.args(role).args(["-c", &config]).current_dir(directory.path());
             others.push((name, Node::spawn(&directory, "", command, name)));
         }
         let config = file(&directory, "bss.cfg", &bss);
@@ -126,8 +144,8 @@ impl Network {
     }
 }
 
-fn attach_and_ping(card: &str, gea: u8) {
-    let network = Network::new(card, gea);
+fn attach_and_ping(sgsn: Sgsn, card: &str, gea: u8) {
+    let network = Network::new(sgsn, card, gea);
     let shown = network.wait_for_mobile("pdp-active");
     assert!(shown.contains(&format!("GEA{gea}")), "{shown}{}", network.logs());
     let printed = network.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
@@ -140,9 +158,9 @@ fn attach_and_ping(card: &str, gea: u8) {
     }
 }
 
-fn another_key() {
+fn another_key(sgsn: Sgsn) {
     let other = KI.replace("0f", "1f");
-    let network = Network::new(&format!("sim comp128v1 ki {other}"), 3);
+    let network = Network::new(sgsn, &format!("sim comp128v1 ki {other}"), 3);
     let _ = network.wait_for_mobile("no-imsi");
     assert!(network.show("show drops").unwrap().contains("gmm_authentication_failed"), "{}", network.logs());
 }
