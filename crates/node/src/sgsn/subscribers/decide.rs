@@ -1,6 +1,6 @@
 //! GMM's questions about a subscriber.
 
-use super::{Awaited, Subscriber, Waiting};
+use super::{Awaited, Subscriber, Waiting, wait};
 use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
@@ -108,12 +108,11 @@ impl Sgsn {
         let Some(hlr) = &mut subscribers.hlr else {
             return AuthDecision::Reject(GmmCause::NetworkFailure);
         };
-        if subscribers.waiting.entry(imsi).or_default().len() >= super::WAITING_PER_IMSI_MAX {
+        if !wait(&mut subscribers.waiting, imsi, waiting) {
             cx.drop(Drop::GsupTooManyRequests, Some(imsi));
             return AuthDecision::Reject(GmmCause::Congestion);
         }
         hlr.request(cx, imsi, request, &mut subscribers.outputs);
-        subscribers.wait(imsi, waiting);
         AuthDecision::Pending
     }
 

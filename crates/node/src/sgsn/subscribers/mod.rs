@@ -147,6 +147,17 @@ struct Waiting {
     awaited: Awaited,
 }
 
+/// False where too many of this IMSI wait already. One that waits waits for the newer question only.
+fn wait(all: &mut BTreeMap<Imsi, Vec<Waiting>>, imsi: Imsi, waiting: Waiting) -> bool {
+    let of_imsi = all.entry(imsi).or_default();
+    of_imsi.retain(|other| other.slot != waiting.slot);
+    if of_imsi.len() >= WAITING_PER_IMSI_MAX {
+        return false;
+    }
+    of_imsi.push(waiting);
+    true
+}
+
 /// The HLR, and who waits for it.
 #[derive(Debug)]
 pub struct Subscribers {
@@ -166,17 +177,6 @@ impl Subscribers {
     #[must_use]
     pub const fn hlr(&self) -> Option<&GsupEntity> {
         self.hlr.as_ref()
-    }
-
-    /// False where too many of this IMSI wait already. One that waits waits for the newer question only.
-    fn wait(&mut self, imsi: Imsi, waiting: Waiting) -> bool {
-        let of_imsi = self.waiting.entry(imsi).or_default();
-        of_imsi.retain(|other| other.slot != waiting.slot);
-        if of_imsi.len() >= WAITING_PER_IMSI_MAX {
-            return false;
-        }
-        of_imsi.push(waiting);
-        true
     }
 
     /// Takes those of a subscriber who wait for vectors, or for the location.
@@ -254,10 +254,10 @@ mod tests {
         let at = |index| Slot { index, generation: 0 };
         let waiting = |index, awaited| Waiting { slot: at(index), ticket: AuthTicket(1), awaited };
         for index in 0..4 {
-            assert!(all.wait(who, waiting(index, Awaited::Vectors)));
+            assert!(wait(&mut all.waiting, who, waiting(index, Awaited::Vectors)));
         }
-        assert!(!all.wait(who, waiting(4, Awaited::Vectors)));
-        assert!(all.wait(who, waiting(3, Awaited::Location(AuthDecision::Accept))));
+        assert!(!wait(&mut all.waiting, who, waiting(4, Awaited::Vectors)));
+        assert!(wait(&mut all.waiting, who, waiting(3, Awaited::Location(AuthDecision::Accept))));
         assert_eq!(all.being_located(who), Some(at(3)));
         all.forget(who, at(0));
         assert_eq!(all.take(who, true).len(), 2);
