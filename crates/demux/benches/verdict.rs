@@ -16,6 +16,7 @@ mod common;
 
 use common::frames::{self, OWN_V4, OWN_V6};
 use gannet_demux::bpf::{Loader, TestRun, objects};
+use gannet_demux::link::monotonic_ns;
 use gannet_demux::{Classifier, Classify, Config};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
@@ -75,6 +76,10 @@ fn main() {
         for (teid, name) in [(1, "blocked"), (2, "over its rate"), (3, "unknown")] {
             let ns = median(|| kernel.run(run(&g_pdu(teid))).unwrap().duration_ns);
             println!("{what}, {name}: {ns} ns");
+            kernel.tables().lend_clock(monotonic_ns());
+            let ns = median(|| kernel.run(run(&g_pdu(teid))).unwrap().duration_ns);
+            kernel.tables().lend_clock(0);
+            println!("{what}, {name}, with a time that is lent: {ns} ns");
         }
     }
 }

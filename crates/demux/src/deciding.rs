@@ -5,10 +5,10 @@
 //! `decide` of `bpf/gtp.h` and `bpf/contexts.h`; a test compares both with [`crate::model`].
 
 use crate::bpf::MappedArray;
-use crate::layout::{CELL_SAMPLE_TAT, CELL_TEST_CLOCK, Counts, Entry, Gcra, Metadata, PLACE_MASK};
+use crate::layout::{CELL_CLOCK, CELL_SAMPLE_TAT, Counts, Entry, Gcra, Metadata, PLACE_MASK};
 use crate::layout::{Ring, block_bit, conforming, count, key};
 use crate::link::monotonic_ns;
-use crate::maps::{Clock, Maps};
+use crate::maps::Maps;
 use crate::rules::Config;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -35,13 +35,12 @@ pub(crate) struct Deciding {
     totals: Rc<MappedArray<Counts>>,
     cells: Rc<MappedArray<AtomicU64>>,
     sampling_ns: (u64, u64),
-    clock: Clock,
 }
 
 impl Deciding {
-    pub(crate) fn new(maps: &Maps, config: &Config, clock: Clock) -> Self {
+    pub(crate) fn new(maps: &Maps, config: &Config) -> Self {
         let (contexts, totals, cells) = maps.shared();
-        Self { contexts, totals, cells, sampling_ns: config.sampling_ns(), clock }
+        Self { contexts, totals, cells, sampling_ns: config.sampling_ns() }
     }
 
     /// Asks for the context at the place of a TEID.
@@ -58,10 +57,8 @@ impl Deciding {
 
     /// The program's time.
     pub(crate) fn now_ns(&self) -> u64 {
-        match self.clock {
-            Clock::Kernel => monotonic_ns(),
-            Clock::ByHand => self.cells.get(CELL_TEST_CLOCK).map_or(0, |clock| clock.load(Relaxed)),
-        }
+        let lent = self.cells.get(CELL_CLOCK).map(|clock| clock.load(Relaxed));
+        lent.filter(|now| *now != 0).unwrap_or_else(monotonic_ns)
     }
 
     /// Decides about a packet as the program has described it: the TEID as its name, and where the T-PDU is.

@@ -4,7 +4,7 @@ use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
 use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key};
-use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
+use crate::maps::{Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -25,13 +25,8 @@ pub struct Tables {
 
 impl Tables {
     /// Loads an object; `reads_frames` where it includes `bpf/parse.h`.
-    pub(crate) fn load(
-        code: &'static Bytecode,
-        reads_frames: bool,
-        config: &Config,
-        clock: Clock,
-    ) -> Result<Self, Error> {
-        let mut globals = globals(config, clock);
+    pub(crate) fn load(code: &'static Bytecode, reads_frames: bool, config: &Config) -> Result<Self, Error> {
+        let mut globals = globals(config);
         if reads_frames {
             globals.extend(globals_of_frames(config));
         }
@@ -44,13 +39,13 @@ impl Tables {
             sizes.push(("sockets", 2 * RINGS));
         }
         let maps = Maps::load(code, config, &globals, &sizes)?;
-        let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config, clock));
+        let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config));
         Ok(Self { maps, tids: HashMap::new(), deciding, contexts: 0 })
     }
 
-    /// Sets the time of a program that was loaded with [`Clock::ByHand`].
-    pub fn set_clock(&self, now_ns: u64) {
-        self.maps.set_clock(now_ns);
+    /// Lends the program a time; see [`AtDriver::lend_clock`].
+    pub fn lend_clock(&self, now_ns: u64) {
+        self.maps.lend_clock(now_ns);
     }
 
     pub(crate) const fn object(&mut self) -> &mut Object {
@@ -161,15 +156,7 @@ impl Classifier {
     /// # Errors
     /// [`Error::Config`], or what the kernel misses or refuses.
     pub fn load(config: &Config) -> Result<Self, Error> {
-        Self::load_with_clock(config, Clock::Kernel)
-    }
-
-    /// The same with a choice of clocks.
-    ///
-    /// # Errors
-    /// As [`Classifier::load`].
-    pub fn load_with_clock(config: &Config, clock: Clock) -> Result<Self, Error> {
-        let mut tables = Tables::load(&objects::GN, true, config, clock)?;
+        let mut tables = Tables::load(&objects::GN, true, config)?;
         tables.object().load_xdp(PROGRAM)?;
         Ok(Self { tables, interfaces: Interfaces::new(PROGRAM, config.shards) })
     }
@@ -229,6 +216,10 @@ impl AtDriver for Classifier {
 
     fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error> {
         self.interfaces.set_sockets(&mut self.tables.maps.object, shard, sockets)
+    }
+
+    fn lend_clock(&self, now_ns: u64) {
+        self.tables.lend_clock(now_ns);
     }
 }
 

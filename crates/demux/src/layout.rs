@@ -68,9 +68,9 @@ pub(crate) mod key {
     pub(crate) const TLLI: u8 = 4;
 }
 
-/// Cells of the map of that name: the bucket of the unknown contexts that go up, and the clock of a test.
+/// Cells of the map of that name: the bucket of the unknown contexts that go up, and the time of who polls.
 pub(crate) const CELL_SAMPLE_TAT: usize = 0;
-pub(crate) const CELL_TEST_CLOCK: usize = 1;
+pub(crate) const CELL_CLOCK: usize = 1;
 
 /// Positions in [`Counts`].
 pub(crate) mod count {

@@ -46,6 +46,5 @@ pub mod xsk;
 
 pub use kernel::{Classifier, Tables};
 pub use layout::{ByRing, DROPS, FRAME_MAX, METADATA_LEN, Metadata, Ring};
-pub use maps::Clock;
 pub use rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals, UplinkConfig, ring_drops};
 pub use uplink::Uplink;

@@ -1,7 +1,7 @@
 //! What all programs of the kernel have in common: their maps, their variables, and the interfaces they are on.
 
 use crate::bpf::{Attachment, Bytecode, Loader, MappedArray, Object, XdpMode};
-use crate::layout::{ByRing, CELL_TEST_CLOCK, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK, RINGS, Ring};
+use crate::layout::{ByRing, CELL_CLOCK, Counts, Entry, Gcra, OWN_MAX, PLACE_MASK, RINGS, Ring};
 use crate::rules::{Config, Error, FlowCounters, Totals};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -9,15 +9,6 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
-
-/// Where a program gets the time from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
-    /// The kernel's monotonic clock.
-    Kernel,
-    /// [`Tables::set_clock`]: for tests.
-    ByHand,
-}
 
 /// Maps that are in this process's memory too.
 pub(crate) type Mapped = (Rc<MappedArray<Entry>>, Rc<MappedArray<Counts>>, Rc<MappedArray<AtomicU64>>);
@@ -59,9 +50,9 @@ impl Maps {
         })
     }
 
-    /// Sets the time of a program that was loaded with [`Clock::ByHand`].
-    pub(crate) fn set_clock(&self, now_ns: u64) {
-        if let Some(clock) = self.cells.get(CELL_TEST_CLOCK) {
+    /// Lends the program a time; 0 ends that.
+    pub(crate) fn lend_clock(&self, now_ns: u64) {
+        if let Some(clock) = self.cells.get(CELL_CLOCK) {
             clock.store(now_ns, Relaxed);
         }
     }
@@ -185,11 +176,10 @@ impl Interfaces {
 pub(crate) type Globals = Vec<(&'static str, Vec<u8>)>;
 
 /// What every program asks.
-pub(crate) fn globals(config: &Config, clock: Clock) -> Globals {
+pub(crate) fn globals(config: &Config) -> Globals {
     let (interval, burst) = config.sampling_ns();
     vec![
         ("concurrent", vec![u8::from(config.concurrent)]),
-        ("test_clock", vec![u8::from(clock == Clock::ByHand)]),
         ("sample_interval_ns", interval.to_ne_bytes().to_vec()),
         ("sample_burst_ns", burst.to_ne_bytes().to_vec()),
     ]

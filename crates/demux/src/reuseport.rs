@@ -7,7 +7,6 @@
 use crate::bpf::{TestRun, TestRunResult, objects};
 use crate::kernel::Tables;
 use crate::layout::{RINGS, Ring};
-use crate::maps::Clock;
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::qos::classifier::RuleChange;
 use std::os::fd::AsFd;
@@ -39,15 +38,7 @@ impl Reuseport {
     /// # Errors
     /// [`Error::Config`], or what the kernel misses or refuses.
     pub fn load(config: &Config) -> Result<Self, Error> {
-        Self::load_with_clock(config, Clock::Kernel)
-    }
-
-    /// The same with a choice of clocks.
-    ///
-    /// # Errors
-    /// As [`Reuseport::load`].
-    pub fn load_with_clock(config: &Config, clock: Clock) -> Result<Self, Error> {
-        let mut tables = Tables::load(&objects::FILTER, false, config, clock)?;
+        let mut tables = Tables::load(&objects::FILTER, false, config)?;
         tables.object().load_socket_filter(FILTER)?;
         Ok(Self { tables, has_steering: [false; 2] })
     }

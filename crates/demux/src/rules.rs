@@ -278,6 +278,10 @@ pub trait AtDriver: Classify {
     /// # Errors
     /// [`Error::Config`] for a shard that was not asked for; what the kernel says of a socket.
     fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error>;
+
+    /// Lends the program a time, so that it needs not ask the kernel for it with each packet: who polls a device knows it,
+    /// and a poll is short. In ns of the monotonic clock; 0 ends that.
+    fn lend_clock(&self, now_ns: u64);
 }
 
 #[cfg(test)]

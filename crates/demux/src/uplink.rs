@@ -2,7 +2,7 @@
 
 use crate::bpf::{TestRun, TestRunResult, XdpMode, objects};
 use crate::layout::{ByRing, Entry, Gcra, block_bit, key};
-use crate::maps::{Clock, Interfaces, Maps, globals, globals_of_frames};
+use crate::maps::{Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Error, FlowCounters, Totals, UplinkConfig, interval_and_burst_ns};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -40,17 +40,9 @@ impl Uplink {
     /// # Errors
     /// [`Error::Config`], or what the kernel misses or refuses.
     pub fn load(config: &UplinkConfig) -> Result<Self, Error> {
-        Self::load_with_clock(config, Clock::Kernel)
-    }
-
-    /// The same with a choice of clocks.
-    ///
-    /// # Errors
-    /// As [`Uplink::load`].
-    pub fn load_with_clock(config: &UplinkConfig, clock: Clock) -> Result<Self, Error> {
         config.check()?;
         let base = &config.base;
-        let mut globals = globals(base, clock);
+        let mut globals = globals(base);
         globals.extend(globals_of_frames(base));
         let (interval, burst) = interval_and_burst_ns(config.signalling_per_s, config.signalling_at_once);
         globals.extend([
@@ -80,11 +72,6 @@ impl Uplink {
             None => self.maps.object.hash_remove("peers", octets)?,
         }
         Ok(())
-    }
-
-    /// Sets the time of a program that was loaded with [`Clock::ByHand`].
-    pub fn set_clock(&self, now_ns: u64) {
-        self.maps.set_clock(now_ns);
     }
 
     /// Runs the program on a frame by hand.
@@ -178,6 +165,10 @@ impl AtDriver for Uplink {
 
     fn set_sockets(&mut self, shard: u8, sockets: ByRing<Option<BorrowedFd<'_>>>) -> Result<(), Error> {
         self.interfaces.set_sockets(&mut self.maps.object, shard, sockets)
+    }
+
+    fn lend_clock(&self, now_ns: u64) {
+        self.maps.lend_clock(now_ns);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::drops::Drop;
 use crate::frame::{Frame, FramePool};
+use crate::llc::cipher::{BatchCipher, Portable};
 use crate::prefetch::Prefetch;
 use crate::qos::classifier::RuleChange;
 use crate::rng::Rng;
@@ -160,6 +161,8 @@ pub struct Context<'a> {
     pub frames: &'a FramePool,
     /// Has memory loaded ahead of its use.
     pub prefetch: Prefetch,
+    /// Ciphers many frames at once, with what the processor has.
+    pub ciphers: &'a dyn BatchCipher,
 }
 
 impl Context<'_> {
@@ -253,6 +256,7 @@ impl<T: TraceSink> Surroundings<T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
+            ciphers: &Portable,
         }
     }
 }

@@ -152,6 +152,7 @@ impl Access<'_> {
             timers: &mut driver.timers,
             frames: &self.io.frames,
             prefetch: crate::prefetch::PREFETCH,
+            ciphers: crate::gea::best(),
         };
         Some((&mut driver.machine, context))
     }

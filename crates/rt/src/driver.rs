@@ -135,6 +135,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             timers: &mut self.timers,
             frames: &io.frames,
             prefetch: PREFETCH,
+            ciphers: crate::gea::best(),
         };
         (self.touched, self.unfinished) = (false, false);
         let short_of_time = io.load.is_short_of_time();
@@ -158,6 +159,7 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                 timers: &mut self.timers,
                 frames: &io.frames,
                 prefetch: PREFETCH,
+                ciphers: crate::gea::best(),
             };
             self.machine.poll_output(&mut cx, &mut self.outputs);
             if self.outputs.is_empty() && !self.machine.has_work() {

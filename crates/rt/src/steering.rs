@@ -92,6 +92,10 @@ impl<P: AtDriver + Exchanging> Steering for XdpProgram<P> {
         self.0.contexts()
     }
 
+    fn lend_clock(&self, now_ns: u64) {
+        self.0.lend_clock(now_ns);
+    }
+
     fn totals(&self) -> Totals {
         self.0.totals()
     }

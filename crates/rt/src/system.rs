@@ -1,6 +1,7 @@
 //! What a node asks of the machine at its start: the time, dice, locked memory, a core of its own.
 
 use crate::sys;
+use gannet_demux::link::monotonic_ns;
 use gannet_proto::time::Instant;
 use std::io::{self, Read};
 use std::time::SystemTime;
@@ -10,6 +11,7 @@ use std::time::SystemTime;
 pub struct Clock {
     start: std::time::Instant,
     start_unix_ns: u64,
+    start_monotonic_ns: u64,
 }
 
 impl Clock {
@@ -18,7 +20,13 @@ impl Clock {
     pub fn start() -> Self {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let start_unix_ns = u64::try_from(since_1970.as_nanos()).unwrap_or(0);
-        Self { start: std::time::Instant::now(), start_unix_ns }
+        Self { start: std::time::Instant::now(), start_unix_ns, start_monotonic_ns: monotonic_ns() }
+    }
+
+    /// The kernel's monotonic clock at `at`, in nanoseconds.
+    #[must_use]
+    pub const fn monotonic_ns(&self, at: Instant) -> u64 {
+        self.start_monotonic_ns.saturating_add(at.0)
     }
 
     /// Nanoseconds since the run began.

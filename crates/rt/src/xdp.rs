@@ -62,6 +62,8 @@ pub(crate) trait Steering {
     fn exchange(&mut self, rings: ByRing<u32>, empty: u32) -> Option<Result<Exchange, String>>;
     /// Contexts that it knows, where their number matters.
     fn contexts(&self) -> usize;
+    /// Lends it a time while its device is polled; 0 ends that.
+    fn lend_clock(&self, now_ns: u64);
     /// What it has counted.
     fn totals(&self) -> Totals;
     /// What it has counted for one flow, by its rule's name.
@@ -361,6 +363,13 @@ impl Xdp {
     pub(crate) fn program_at(&self, address: IpAddr) -> Option<usize> {
         let device = self.devices.iter().find(|device| device.addresses.contains(&address))?;
         device.target.map(|target| target.program)
+    }
+
+    /// Lends a program a time while its device is polled; 0 ends that.
+    pub(crate) fn lend_clock(&self, program: usize, now_ns: u64) {
+        if let Some(program) = self.programs.get(program) {
+            program.lend_clock(now_ns);
+        }
     }
 
     /// How many packets a program has counted so far, whatever became of them.

@@ -1,6 +1,7 @@
 //! A machine with everything around it that a driver in virtual time needs.
 
 use gannet_proto::frame::{Frame, FramePool};
+use gannet_proto::llc::cipher::Portable;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::rule_book::RuleBook;
@@ -70,6 +71,7 @@ impl<M: Machine, T: TraceSink> Driven<M, T> {
             timers: &mut self.timers,
             frames: &self.frames,
             prefetch: Prefetch::NONE,
+            ciphers: &Portable,
         };
         let result = action(&mut self.machine, &mut cx);
         loop {

@@ -7,7 +7,7 @@ use gannet_demux::bpf::{TestRun, TestRunResult};
 use gannet_demux::model::{Model, UplinkModel, Verdict};
 use gannet_demux::reuseport::Reuseport;
 use gannet_demux::{
-    Classifier, Classify, Clock, Config, METADATA_LEN, Metadata, Ring, Totals, Uplink, UplinkConfig,
+    AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata, Ring, Totals, Uplink, UplinkConfig,
 };
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -104,7 +104,7 @@ pub(crate) fn same_flows(kernel: &impl Classify, model: &impl Classify) -> u32 {
 
 /// One run: counts how often each verdict came, and fails where the two differ.
 fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
-    let mut kernel = Classifier::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut kernel = Classifier::load(&config).unwrap();
     let mut model = Model::new(config).unwrap();
     let mut rng = Rng::with_seed(seed);
     let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
@@ -120,7 +120,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
             assert_eq!(a.is_ok(), b.is_ok(), "{change:?}: {a:?} {b:?}");
         }
         now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
-        kernel.tables().set_clock(now_ns);
+        kernel.tables().lend_clock(now_ns);
         let frame = generator.frame();
         let expected = model.classify(&frame, 0, now_ns);
         let result = kernel.run(by_hand(&frame, Some(&mut out)));
@@ -143,7 +143,7 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
 /// The same for the filter of the UDP sockets.
 pub fn filter_and_model_agree() {
     let config = Config { contexts: CONTEXTS, tids: 64, samples_per_s: 500, ..Config::default() };
-    let mut kernel = Reuseport::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut kernel = Reuseport::load(&config).unwrap();
     let mut model = Model::new(config).unwrap();
     let mut rng = Rng::with_seed(5);
     let teids = (0..60).map(|_| teid_of(&mut rng).0).collect();
@@ -156,7 +156,7 @@ pub fn filter_and_model_agree() {
             assert_eq!(kernel.apply(&change).is_ok(), model.apply(&change).is_ok(), "{change:?}");
         }
         now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
-        kernel.tables().set_clock(now_ns);
+        kernel.tables().lend_clock(now_ns);
         let datagram = generator.datagram(OWN_V4.into());
         // A type of Ethernet frame in which the kernel looks for nothing.
         let frame = ethernet(&[], 0x88b5, &datagram);
@@ -205,7 +205,7 @@ fn uplink_change(rng: &mut Rng) -> RuleChange {
 }
 
 fn run_uplink(seed: u64, config: UplinkConfig) {
-    let mut kernel = Uplink::load_with_clock(&config, Clock::ByHand).unwrap();
+    let mut kernel = Uplink::load(&config).unwrap();
     let mut model = UplinkModel::new(config).unwrap();
     let mut rng = Rng::with_seed(seed);
     let tllis = (0..80).map(|_| tlli(&mut rng)).collect();
@@ -225,7 +225,7 @@ fn run_uplink(seed: u64, config: UplinkConfig) {
             model.apply(&change).unwrap();
         }
         now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
-        kernel.set_clock(now_ns);
+        kernel.lend_clock(now_ns);
         let frame = generator.frame();
         let expected = model.classify(&frame, 0, now_ns);
         let result = kernel.run(by_hand(&frame, Some(&mut out))).unwrap();

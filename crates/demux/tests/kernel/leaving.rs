@@ -8,7 +8,7 @@ use fastrand::Rng;
 use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::model::{Model, Verdict};
-use gannet_demux::{Classifier, Classify, Clock, Config, METADATA_LEN, Metadata, Ring};
+use gannet_demux::{Classifier, Classify, Config, METADATA_LEN, Metadata, Ring};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -40,7 +40,7 @@ fn all(exchange: &mut Exchange) -> Vec<(Metadata, Vec<u8>)> {
 }
 
 pub fn what_is_left_is_decided_as_by_the_program() {
-    let mut kernel = Classifier::load_with_clock(&config(), Clock::ByHand).unwrap();
+    let mut kernel = Classifier::load(&config()).unwrap();
     let mut exchange = kernel.exchange([4096; 4], 8).unwrap();
     let mut model = Model::new(config()).unwrap();
     exchange.open(LOOPBACK, ELSEWHERE);
@@ -57,7 +57,7 @@ pub fn what_is_left_is_decided_as_by_the_program() {
             assert_eq!(kernel.apply(&change).is_ok(), model.apply(&change).is_ok(), "{change:?}");
         }
         now_ns += if rng.u32(..500) == 0 { rng.u64(..2_000_000_000) } else { rng.u64(..200_000) };
-        kernel.tables().set_clock(now_ns);
+        kernel.tables().lend_clock(now_ns);
         let frame = generator.frame();
         let expected = model.classify(&frame, 0, now_ns);
         let verdict = arrive(&kernel, &frame).0;

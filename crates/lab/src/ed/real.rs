@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 /// For what is queued at leak rates that were lowered.
 const SETTLE_MAX: Duration = Duration::from_secs(20);
 /// For a chain that was asleep, to catch up with its timers.
-const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(30);
+const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(15);
+/// Between two looks whether anything still moves.
+const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(8);
 
 /// Chains on this machine.
 #[derive(Debug)]
@@ -351,7 +353,7 @@ impl RealChain {
         loop {
             self.check()?;
             if let Some(load) = &mut self.load {
-                load.poll(WAKE_UP).map_err(text)?;
+                load.poll(SETTLE_LOOK).map_err(text)?;
             }
             let before = total(&self.traffic.so_far(), |group| group.delivered);
             let counters = self.counters()?;

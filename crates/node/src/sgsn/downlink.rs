@@ -130,15 +130,19 @@ impl Sgsn {
 
     fn send_data_segment(&mut self, cx: &mut Context<'_>, slot: Slot, sending: Sending, mut frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if let Err(drop) = mobile.llc.unitdata_request(sending.sapi, sending.protected, true, &mut frame) {
-            cx.drop(drop, mobile.imsi());
-            return;
-        }
+        let Sending { nsapi, sapi, protected } = sending;
+        let cipher = match mobile.llc.unitdata_request_deferred(sapi, protected, true, &mut frame) {
+            Ok(cipher) => cipher,
+            Err(drop) => {
+                cx.drop(drop, mobile.imsi());
+                return;
+            }
+        };
         self.counted(slot);
         if let Some(work) = self.config.work {
             work.spend(&frame);
         }
-        self.send_data(cx, slot, sending.nsapi, frame);
+        self.send_data(cx, (slot, nsapi), cipher, frame);
     }
 
     // ------------------------------------------------------------------------------------------------- held

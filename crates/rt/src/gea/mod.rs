@@ -8,6 +8,7 @@
 //! The machines know none of this: [`best`] is handed to them as a [`BatchCipher`].
 
 use gannet_proto::llc::cipher::{BatchCipher, Portable};
+use std::sync::LazyLock;
 
 // The macro of `lanes` is used by both of them.
 #[cfg(target_arch = "x86_64")]
@@ -21,10 +22,14 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod tables;
 
+/// What [`best`] has found, once.
+static BEST: LazyLock<&'static dyn BatchCipher> =
+    LazyLock::new(|| all().last().copied().unwrap_or(&Portable));
+
 /// The fastest that this processor can do.
 #[must_use]
 pub fn best() -> &'static dyn BatchCipher {
-    all().last().copied().unwrap_or(&Portable)
+    *BEST
 }
 
 /// All that this processor can do, slowest first.

@@ -216,11 +216,14 @@ impl Io {
         // Asking costs less than preparing a batch for nothing.
         if udp.polls && !udp.flowing {
             let began = self.clock.now();
+            let program = self.xdp.as_ref().zip(self.busy.poller(index).and_then(|poller| poller.program));
+            let lend = |now_ns| program.inspect(|(xdp, place)| xdp.lend_clock(*place, now_ns));
+            lend(self.clock.monotonic_ns(began));
             let has_one = sys::has_datagram(&udp.socket);
+            lend(0);
             if !has_one {
                 let took = self.clock.now().since(began);
-                let program = self.busy.poller(index).and_then(|poller| poller.program);
-                let seen = program.and_then(|place| self.xdp.as_ref()?.seen_by(place));
+                let seen = program.and_then(|(xdp, place)| xdp.seen_by(place));
                 self.busy.poll_took(self.now, index, took, seen);
             }
             if has_one || udp.config.shared_port {

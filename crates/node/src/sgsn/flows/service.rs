@@ -3,6 +3,7 @@
 use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::gb::TOGETHER;
 use crate::sgsn::mobile::Mobile;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -96,7 +97,9 @@ impl Sgsn {
             flows.queues.set_cost(cost);
         }
         let in_a_hurry = self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(cx.now));
-        let batch = if in_a_hurry { BATCH_IN_A_HURRY } else { BATCH };
+        // As many as are ciphered at once, where they are.
+        let plain = if self.gb.leaving.take_ciphered() { TOGETHER } else { BATCH };
+        let batch = if in_a_hurry { BATCH_IN_A_HURRY } else { plain };
         let mut expected_ns = 0;
         for _ in 0..batch {
             self.look_ahead(cx.prefetch);

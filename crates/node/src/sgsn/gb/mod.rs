@@ -1,9 +1,11 @@
 //! The Gb side: network service, BSSGP, cells, and the queue of each cell.
 
 mod cell_change;
+mod leaving;
 mod sending;
 mod signalling;
 
+pub(super) use leaving::TOGETHER;
 pub use sending::Meta;
 
 use super::directory::BvcAddress;
@@ -25,6 +27,7 @@ use gannet_wire::bssgp::ie::{PagingArea, QosProfile};
 use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
 use gannet_wire::l3::ie::DrxParameter;
+use leaving::Leaving;
 
 /// Everything about Gb.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ pub struct Gb {
     pub bvcs: Bvcs,
     /// Their queues and buckets.
     pub flow: FlowControl<Meta>,
+    /// What they have given, and is being ciphered.
+    pub(super) leaving: Leaving,
     /// Mobiles between two cells, or out of reach.
     changes: CellChanges,
     /// The wake-up that the queues have asked for.
@@ -95,6 +100,7 @@ impl Gb {
             ns: NsEntity::new(ns_config(config)),
             bvcs: Bvcs::new(bvcs),
             flow: FlowControl::new(flow),
+            leaving: Leaving::new(),
             changes: CellChanges::default(),
             flow_asked: Instant::ZERO,
             flow_more: false,
@@ -234,8 +240,9 @@ impl Sgsn {
         self.send_bssgp_with(cx, bvc, u32::from(bvc.bvci.0), message);
     }
 
-    /// The same on the NS-VC of what has this `lsp`.
+    /// The same on the NS-VC of what has this `lsp`. User data that was sent before it is not overtaken.
     fn send_bssgp_with(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, lsp: u32, message: &Message) {
+        self.let_leave(cx);
         match cx.frames.copy_of(&message.to_vec()) {
             Some(frame) => self.ns_unitdata(cx, bvc.nsei, bvc.bvci, lsp, frame),
             None => cx.drop(Drop::NoFrame, None),

@@ -7,6 +7,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
+use gannet_proto::llc::Deferred;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::time::Instant;
@@ -25,6 +26,8 @@ pub struct Meta {
     imsi: Option<Imsi>,
     /// What the BSS is told about its handling.
     qos: QosProfile,
+    /// The cipher that is still before it.
+    pub(super) cipher: Option<Deferred>,
 }
 
 impl PduMeta for Meta {
@@ -60,22 +63,22 @@ impl Sgsn {
     ) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
-        let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING };
+        let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING, cipher: None };
         self.enqueue(cx, cell, meta, frame);
     }
 
     /// An LL-PDU for a mobile that has no place in the table.
     pub(in super::super) fn send_to_stranger(&mut self, cx: &mut Context<'_>, to: Uplink, frame: Frame) {
-        let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING };
+        let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING, cipher: None };
         self.enqueue(cx, to.cell, meta, frame);
     }
 
-    /// An LL-PDU with user data.
+    /// An LL-PDU with user data, and the cipher that is still before it.
     pub(in super::super) fn send_data(
         &mut self,
         cx: &mut Context<'_>,
-        slot: Slot,
-        nsapi: Nsapi,
+        (slot, nsapi): (Slot, Nsapi),
+        cipher: Option<Deferred>,
         frame: Frame,
     ) {
         let Some((mobile, bearer)) = self.mobiles.get(slot).and_then(|m| Some((m, m.bearer(nsapi)?))) else {
@@ -88,10 +91,11 @@ impl Sgsn {
             tlli: mobile.gmm.tlli(),
             imsi,
             qos: QosProfile::from_octets(bearer.radio_qos),
+            cipher,
         };
         let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return };
         if let Offered::Passes(pdu) = self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
-            self.send_pdu(cx, cell, pdu);
+            self.leave(cx, cell, pdu);
         }
     }
 
@@ -134,7 +138,7 @@ impl Sgsn {
         self.gb.flow_more = true;
         for _ in 0..SENT_AT_ONCE {
             match self.gb.flow.dequeue(cx) {
-                Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.send_pdu(cx, cell, pdu),
+                Dequeue::Pdu { cell, ms: _, since: _, pdu } => self.leave(cx, cell, pdu),
                 Dequeue::WaitUntil(at) => {
                     if at < self.gb.flow_asked || self.gb.flow_asked <= cx.now {
                         cx.timers.wake(owner::flow_key(), at);
@@ -149,11 +153,12 @@ impl Sgsn {
                 }
             }
         }
+        self.let_leave(cx);
         self.follow_feedback(cx.now, cx.prefetch);
     }
 
     /// DL-UNITDATA (08.18 clause 6.1), with what the clause wants the BSS to know where we know it.
-    fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
+    pub(super) fn send_pdu(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pdu<Meta>) {
         let Some(bvc) = self.gb.bvcs.get(cell).copied() else {
             cx.drop(Drop::SgsnNoCell, pdu.meta.imsi);
             return;

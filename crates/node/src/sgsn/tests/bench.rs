@@ -129,6 +129,8 @@ pub struct Bench {
     pub sequence: u16,
     /// It is not asked for output: what arrives waits.
     pub busy: bool,
+    /// What arrives in one turn of the driver.
+    turn: Option<Batch<Input<SgsnCommand>>>,
 }
 
 impl Bench {
@@ -180,6 +182,7 @@ impl Bench {
             silent_bss: false,
             sequence: 0,
             busy: false,
+            turn: None,
         };
         bench.order(SgsnCommand::Start);
         bench
@@ -202,10 +205,26 @@ impl Bench {
 
     // ------------------------------------------------------------------------------------------------ in and out
 
+    /// All that `arrivals` gives it arrives in one turn of the driver.
+    pub fn in_one_turn(&mut self, arrivals: impl FnOnce(&mut Self)) {
+        self.turn = Some(Batch::default());
+        arrivals(self);
+        let mut inputs = self.turn.take().unwrap_or_default();
+        self.inputs(&mut inputs);
+    }
+
     pub fn input(&mut self, input: Input<SgsnCommand>) {
+        if let Some(turn) = &mut self.turn {
+            turn.push(input);
+            return;
+        }
         let mut inputs = Batch::default();
         inputs.push(input);
-        self.sgsn.handle_input(&mut self.around.context(), &mut inputs);
+        self.inputs(&mut inputs);
+    }
+
+    fn inputs(&mut self, inputs: &mut Batch<Input<SgsnCommand>>) {
+        self.sgsn.handle_input(&mut self.around.context(), inputs);
         if !self.busy {
             self.collect();
         }

@@ -7,6 +7,7 @@ mod downlink;
 mod durable;
 mod flows;
 mod gtp_v0;
+mod leaving;
 mod messages;
 mod ns_bvc;
 mod operation;
