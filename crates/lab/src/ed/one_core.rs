@@ -29,7 +29,7 @@ pub(super) struct Limits {
     pub(super) control: Vec<(f64, Samples)>,
 }
 
-/// The bare loops of a configuration, each of which has the core only in its turn.
+/// The bare loops, each of which has the core only in its turn.
 pub(super) struct Bares(Vec<(Bare, Setup, Box<dyn Chain>)>);
 
 /// Those that are compared with bare loops, with a little work as these have it: where the generator's core is full before
@@ -73,16 +73,14 @@ fn is_shown(bench: &Bench<'_>, repetition: u32) -> bool {
 }
 
 impl Bares {
-    /// The loops that forward only where SGSNs without work are compared with them.
+    /// All of them, for mobiles as of this setup.
     pub(super) fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
-        let without = Setup { work_ns: 0, ..setup.clone() };
-        let mut which = vec![(Bare::Drop, without.clone())];
-        if plain {
-            which.push((Bare::Xsk, without));
-            which.push((Bare::Xsk, with_bare_work(setup)));
-            which.push((Bare::Socket, with_bare_work(setup)));
-        }
+        let which = [
+            (Bare::Drop, setup.clone()),
+            (Bare::Xsk, setup.clone()),
+            (Bare::Xsk, with_bare_work(setup)),
+            (Bare::Socket, with_bare_work(setup)),
+        ];
         let mut all = Vec::new();
         for (bare, setup) in which {
             let mut chain = bench.lab.bare(bare, &setup)?;
@@ -90,6 +88,11 @@ impl Bares {
             all.push((bare, setup, chain));
         }
         Ok(Self(all))
+    }
+
+    /// The loops that forward end: only SGSNs without work are compared with them.
+    pub(super) fn keep_drop(&mut self) {
+        self.0.retain(|(bare, ..)| *bare == Bare::Drop);
     }
 
     /// Measures once more.

@@ -69,6 +69,7 @@ impl Curves {
 /// A sentence for the person.
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let mut panels = Vec::new();
+    let mut bares = Bares::start(bench, &bench.setup(KBPS))?;
     for (work_ns, kbps) in [(0, KBPS), (WORK_NS, KBPS_WITH_WORK)] {
         for policing in [true, false] {
             let mut setup = bench.setup(kbps);
@@ -82,7 +83,8 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             let guess_pps = last.map_or(GUESS_PPS, |(before_ns, pps)| {
                 1.0 / (1.0 / pps + f64::from(work_ns - before_ns) * WITH_WORK)
             });
-            panels.push(configuration(bench, setup, guess_pps)?);
+            panels.push(configuration(bench, setup, guess_pps, &mut bares)?);
+            bares.keep_drop();
         }
     }
     judge_saturation(bench, &panels);
@@ -108,7 +110,12 @@ fn is_wanted(bench: &Bench<'_>, setup: &Setup, candidate: Candidate, f: f64, rep
     setup.policing && setup.work_ns == 0 && (f == 0.0 || half) && repetition == 0
 }
 
-fn configuration(bench: &mut Bench<'_>, setup: Setup, guess_pps: f64) -> Result<Curves, String> {
+fn configuration(
+    bench: &mut Bench<'_>,
+    setup: Setup,
+    guess_pps: f64,
+    bares: &mut Bares,
+) -> Result<Curves, String> {
     let candidates: &[Candidate] = match (bench.sizes.quick, setup.work_ns, setup.policing) {
         (true, 0, false) => &[Candidate::Xdp],
         (true, ..) => &[Candidate::Xdp, Candidate::Fifo],
@@ -128,7 +135,6 @@ fn configuration(bench: &mut Bench<'_>, setup: Setup, guess_pps: f64) -> Result<
     let at_bound = fractions.iter().copied().map(AtBound::new).collect();
     let (limits, with_work) = (Limits::default(), Vec::new());
     let mut curves = Curves { setup, guess_pps, limits, with_work, at_bound, by_candidate };
-    let mut bares = Bares::start(bench, &curves.setup)?;
     let mut core = Core::start(bench, &curves.setup)?;
     for repetition in 0..bench.sizes.repetitions {
         bares.measure(bench, repetition, &mut curves.limits)?;
