@@ -86,7 +86,7 @@ impl Step<'_, '_, '_> {
 
     /// Clause 6.1.3.1.5 c (network side): one context only with the same access point, type and (static) address.
     fn replace_same_address(&mut self, apn: u16, address: PdpAddress) {
-        if !matches!(address, PdpAddress::Ipv4(_) | PdpAddress::Ipv6(_)) {
+        if !matches!(address, PdpAddress::Ipv4(_) | PdpAddress::Ipv6(_) | PdpAddress::Ipv4v6(..)) {
             return;
         }
         for nsapi in (0..CONTEXTS).map(nsapi_of) {
@@ -175,6 +175,9 @@ fn usable(address: PdpAddress, ipv6: bool) -> Option<PdpAddress> {
     match address {
         PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4(_) => Some(address),
         PdpAddress::Ipv6Dynamic | PdpAddress::Ipv6(_) => ipv6.then_some(address),
+        PdpAddress::Ipv4v6Dynamic if !ipv6 => Some(PdpAddress::Ipv4Dynamic),
+        PdpAddress::Ipv4v6(v4, _) if !ipv6 => Some(PdpAddress::Ipv4(v4)),
+        PdpAddress::Ipv4v6Dynamic | PdpAddress::Ipv4v6(..) => Some(address),
         PdpAddress::Other { organisation: IETF, .. } => Some(PdpAddress::Ipv4Dynamic),
         PdpAddress::Ppp | PdpAddress::Empty | PdpAddress::Other { .. } => None,
     }

