@@ -2,17 +2,23 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use gannet_node::bss::{self, Bss, CellConfig, VcConfig, gb_port};
-use gannet_node::ggsn::{ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_TUN};
+use gannet_node::ggsn::{
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_TUN,
+};
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_node::sgsn::{self, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
 use gannet_proto::drops::DropCounters;
 use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Port, Surroundings};
+use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
-use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai};
-use gannet_wire::l3::ie::PdpAddress;
+use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai, Sapi};
+use gannet_wire::l3::ie::{
+    Component, DelayClass, FilterDirection, PacketFilter, PdpAddress, QosProfile, TftOperation, TftRepr,
+    TrafficFlowTemplate,
+};
 use std::collections::VecDeque;
 
 const BSS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 23000);
@@ -95,12 +101,14 @@ impl World {
             mobiles_max: 64,
             ..SgsnConfig::default()
         };
+        let ipv6 = vec![Ipv6Config { apn: 0, prefix: "2001:db8::".parse().unwrap(), prefix_length: 56 }];
+        let ggsn = GgsnConfig { ipv6, ..GgsnConfig::new(GGSN, vec![apn]) };
         let mut world = Self {
             now: Instant::ZERO,
             ms: Node::new(1, Ms::new(MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells))),
             bss: Node::new(2, Bss::new(bss::Config::new(vec![vc], bss_cells)).unwrap()),
             sgsn: Node::new(3, Sgsn::new(sgsn, 3)),
-            ggsn: Node::new(4, Ggsn::new(GgsnConfig::new(GGSN, vec![apn])).unwrap()),
+            ggsn: Node::new(4, Ggsn::new(ggsn).unwrap()),
             events: VecDeque::new(),
             from_ms: Vec::new(),
             from_ggsn: Vec::new(),
@@ -260,6 +268,124 @@ fn packets_find_a_mobile_that_moved_or_sleeps() {
     world.pass(5);
     assert_eq!(core::mem::take(&mut world.from_ms), [(mobile, down)], "paged");
     assert_eq!(world.ms.machine.stats().pagings, 1);
+    world.assert_no_drops();
+}
+
+/// An operation that creates a template with one filter.
+fn template(component: Component) -> Option<TrafficFlowTemplate> {
+    let filter = PacketFilter {
+        identifier: 0,
+        direction: FilterDirection::Unsaid,
+        precedence: 1,
+        components: vec![component],
+    };
+    Some(TftRepr::new(TftOperation::Create(vec![filter])).to_element())
+}
+
+impl World {
+    /// How many T-PDUs the GGSN and how many N-PDUs the mobile had in this context of mobile 0.
+    fn downlink_of(&self, nsapi: u8) -> u64 {
+        let imsi = "001010000000001".parse().unwrap();
+        self.ggsn.machine.context(imsi, Nsapi(nsapi)).map_or(0, |context| context.downlink.t_pdus)
+    }
+
+    fn uplink_of(&self, nsapi: u8) -> u64 {
+        let imsi = "001010000000001".parse().unwrap();
+        self.ggsn.machine.context(imsi, Nsapi(nsapi)).map_or(0, |context| context.uplink.t_pdus)
+    }
+}
+
+#[test]
+fn a_secondary_context_takes_the_packets_of_its_template() {
+    let mut world = World::new();
+    let address = world.activate_all()[0];
+    let (mobile, first, second) = (0, Nsapi(5), Nsapi(6));
+    let qos = QosProfile { delay: DelayClass::TWO, ..QosProfile::BEST_EFFORT };
+    // The test's packets are of UDP.
+    let tft = template(Component::Protocol(17));
+    let wanted = WantedSecondary { linked: first, sapi: Sapi::DATA5, qos, tft };
+    world.order(MsCommand::ActivateSecondary { mobile, nsapi: second, wanted });
+    world.pass(5);
+    assert!(world.exchange(mobile, address, 500));
+    assert_eq!((world.downlink_of(5), world.downlink_of(6)), (0, 1));
+    assert_eq!((world.uplink_of(5), world.uplink_of(6)), (0, 1));
+    // Other packets belong to it now: those of UDP go through the first one.
+    let change = Change { qos: None, tft: template(Component::Protocol(6)) };
+    world.order(MsCommand::Modify { mobile, nsapi: second, change });
+    world.pass(5);
+    assert!(world.exchange(mobile, address, 500));
+    assert_eq!((world.downlink_of(5), world.downlink_of(6)), (1, 1));
+    assert_eq!((world.uplink_of(5), world.uplink_of(6)), (1, 1));
+    world.assert_no_drops();
+    // Both end in one procedure, at all three.
+    world.order(MsCommand::TearDown { mobile, nsapi: first });
+    world.pass(5);
+    assert_eq!(world.ggsn.machine.context_count(), MOBILES as usize - 1);
+    assert!(world.ms.machine.view(mobile).unwrap().contexts.is_empty());
+    world.assert_no_drops();
+}
+
+/// An IPv6 packet of UDP.
+fn packet_v6(source: Ipv6Addr, destination: Ipv6Addr, octets: usize) -> Vec<u8> {
+    let mut packet = vec![0x60, 0, 0, 0];
+    packet.extend(u16::try_from(octets).unwrap().to_be_bytes());
+    packet.extend([17, 64]);
+    packet.extend(source.octets());
+    packet.extend(destination.octets());
+    packet.extend((0..=255).cycle().take(octets));
+    packet
+}
+
+#[test]
+fn contexts_of_ipv6_and_of_both_versions() {
+    let mut world = World::new();
+    let (host, nsapi): (Ipv6Addr, _) = ("2001:db8:ffff::1".parse().unwrap(), Nsapi(5));
+    for (mobile, wanted) in [(0, PdpAddress::Ipv6Dynamic), (1, PdpAddress::Ipv4v6Dynamic)] {
+        world.order(MsCommand::Activate { mobile, nsapi, apn: None, qos: None, address: Some(wanted) });
+        world.pass(5);
+        let activated = world.events.drain(..).find_map(|event| match event {
+            MsEvent::Activated { address, .. } => Some(address),
+            _ => None,
+        });
+        let (v4, v6) = match activated {
+            Some(PdpAddress::Ipv6(v6)) if wanted == PdpAddress::Ipv6Dynamic => (None, v6),
+            Some(PdpAddress::Ipv4v6(v4, v6)) if wanted == PdpAddress::Ipv4v6Dynamic => (Some(v4), v6),
+            other => panic!("{other:?}"),
+        };
+        // The mobile may choose its interface identifier itself.
+        for own in [v6, Ipv6Addr::from_bits(v6.to_bits() ^ 0xabcd)] {
+            let up = packet_v6(own, host, 1200);
+            world.ms.datagram(ms::TUN, Peer::Slot(mobile), &up);
+            world.pass(2);
+            assert_eq!(core::mem::take(&mut world.from_ggsn), [up]);
+            let down = packet_v6(host, own, 1200);
+            world.ggsn.datagram(PORT_TUN, Peer::Slot(0), &down);
+            world.pass(2);
+            assert_eq!(core::mem::take(&mut world.from_ms), [(mobile, down)]);
+        }
+        if let Some(v4) = v4 {
+            assert!(world.exchange(mobile, v4, 500));
+        }
+    }
+    world.assert_no_drops();
+}
+
+#[test]
+fn the_ggsn_ends_one_of_two_contexts() {
+    let mut world = World::new();
+    let address = world.activate_all()[0];
+    let (mobile, tft) = (0, template(Component::Protocol(17)));
+    let qos = QosProfile::BEST_EFFORT;
+    let wanted = WantedSecondary { linked: Nsapi(5), sapi: Sapi::DATA5, qos, tft };
+    world.order(MsCommand::ActivateSecondary { mobile, nsapi: Nsapi(6), wanted });
+    world.pass(5);
+    let imsi = "001010000000001".parse().unwrap();
+    world.ggsn.inputs.push(Input::Command(GgsnCommand::Delete { imsi, nsapi: Nsapi(5) }));
+    world.pass(5);
+    let left: Vec<u8> =
+        world.ms.machine.view(mobile).unwrap().contexts.iter().map(|view| view.nsapi.0).collect();
+    assert_eq!(left, [6]);
+    assert!(world.exchange(mobile, address, 500), "what is left has the address");
     world.assert_no_drops();
 }
 

@@ -328,7 +328,10 @@ fn errors_name_file_line_and_the_nearest_command() {
         assert!(problem.starts_with(expected), "{problem}\n  instead of\n{expected}");
     }
     let problem = problem::<Ggsn>("ggsn a\n gtp bind-ip 1.2.3.4\n apn b\n  type-support v6\n");
-    assert_eq!(problem, "x.cfg:4: 'type-support v6': type-support v6 is not implemented; only 'v4' is.");
+    assert_eq!(
+        problem,
+        "x.cfg:4: 'type-support v6': type-support v6 is not implemented; only 'v4' and 'v4v6' are."
+    );
 }
 
 #[test]

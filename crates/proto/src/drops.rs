@@ -207,7 +207,8 @@ drops! {
 
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
     GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
-    GgsnNotIpv4: "ggsn_not_ipv4", "configuration", "a packet that is not IPv4 came from a mobile or from the network";
+    GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";
+    GgsnNoFilter: "ggsn_no_filter", "23.060 clause 15.3", "a packet came from the network that fits the traffic flow template of none of the contexts of its address";
     GgsnNoContext: "ggsn_no_context", "23.060 clause 9.6", "a packet came from the network for an address that no PDP context has";
 
     // ---------------------------------------------------------------- the SGSN

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code fails by panicking")]
 
 use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::sm::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted};
+use gannet_proto::sm::ms::{
+    Change, SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary,
+};
 use gannet_proto::sm::network::{
     Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState,
 };
@@ -25,6 +27,10 @@ impl Selection for Everybody {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         Ok(Selected { apn: 0, qos: QosProfile::BEST_EFFORT, address: request.address })
     }
+
+    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+        Ok(*wish)
+    }
 }
 
 /// A message, or what remains of one that could not be read.
@@ -35,6 +41,13 @@ fn octets() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![0x41_u8..0x50, Just(0x55), any::<u8>()];
     let body = prop_oneof![
         (5_u8..8).prop_map(|nsapi| vec![nsapi, 3, 3, 0x23, 0x92, 0x1f, 2, 1, 0x21]),
+        // A secondary context beside that with the identifier in the upper half of an octet.
+        (5_u8..8, 0_u8..3, 0_u8..9).prop_map(|(nsapi, ti, precedence)| {
+            vec![nsapi, 5, 3, 0x23, 0x92, 0x1f, 1, ti << 4, 0x36, 6, 0x21, 0, precedence, 2, 0x30, 17]
+        }),
+        // A modification of the template.
+        (1_u8..6, 0_u8..9)
+            .prop_map(|(code, precedence)| { vec![0x31, 6, code << 5 | 1, 0, precedence, 2, 0x30, 17] }),
         vec(any::<u8>(), 0..12),
     ];
     (0_u8..3, any::<bool>(), kind, body).prop_map(|(ti, ti_flag, kind, body)| {
@@ -65,7 +78,16 @@ fn network_event() -> impl Strategy<Value = SmEvent> {
             Err((message_type, error)) => SmEvent::DecodeFailed { ti, ti_flag, message_type, error },
         }),
         2 => Just(SmEvent::Timer),
-        3 => nsapi().prop_map(|nsapi| SmEvent::Created { nsapi, qos: QosProfile::BEST_EFFORT, address: None, pco: None }),
+        3 => (nsapi(), any::<bool>()).prop_map(|(nsapi, said)| SmEvent::Created {
+            nsapi,
+            qos: QosProfile::BEST_EFFORT,
+            address: said.then_some(PdpAddress::Ipv4([10, 0, 0, 7].into())),
+            pco: None,
+        }),
+        2 => nsapi().prop_map(|nsapi| SmEvent::Updated { nsapi, qos: QosProfile::BEST_EFFORT }),
+        1 => nsapi().prop_map(|nsapi| SmEvent::UpdateFailed { nsapi }),
+        1 => (nsapi(), any::<bool>())
+            .prop_map(move |(nsapi, tunnel_gone)| SmEvent::TearDown { nsapi, cause, tunnel_gone }),
         1 => (nsapi(), any::<u8>())
             .prop_map(|(nsapi, c)| SmEvent::CreateRejected { nsapi, cause: Cause::from_octet(c), pco: None }),
         1 => nsapi().prop_map(|nsapi| SmEvent::CreateFailed { nsapi }),
@@ -94,7 +116,15 @@ fn ms_event() -> impl Strategy<Value = SmMsEvent> {
         2 => Just(SmMsEvent::Timer),
         3 => nsapi().prop_map(move |nsapi| SmMsEvent::Activate { nsapi, wanted: wanted.clone() }),
         1 => nsapi().prop_map(move |nsapi| SmMsEvent::Deactivate { nsapi, cause }),
-        1 => nsapi().prop_map(|nsapi| SmMsEvent::Modify { nsapi, qos: QosProfile::BEST_EFFORT }),
+        1 => nsapi().prop_map(|nsapi| SmMsEvent::Modify {
+            nsapi,
+            change: Change { qos: Some(QosProfile::BEST_EFFORT), tft: None },
+        }),
+        1 => nsapi().prop_map(move |nsapi| SmMsEvent::TearDown { nsapi, cause }),
+        2 => (nsapi(), nsapi()).prop_map(|(nsapi, linked)| {
+            let (sapi, qos, tft) = (Sapi::DATA5, QosProfile::default(), None);
+            SmMsEvent::ActivateSecondary { nsapi, wanted: WantedSecondary { linked, sapi, qos, tft } }
+        }),
         1 => nsapi().prop_map(move |nsapi| SmMsEvent::Forget { nsapi, cause }),
     ]
 }
@@ -119,6 +149,17 @@ proptest! {
             {
                 tunnels.remove(nsapi);
             }
+            // Tunnels of one address, which go together.
+            let sharers = |nsapi: Nsapi, contexts: &SmContexts| -> Vec<Nsapi> {
+                contexts.sharers(nsapi).chain([nsapi]).collect()
+            };
+            if let SmEvent::TearDown { nsapi, tunnel_gone: true, .. } = &event {
+                sharers(*nsapi, &contexts).iter().for_each(|nsapi| {
+                    tunnels.remove(nsapi);
+                });
+            }
+            let groups: Vec<(Nsapi, Vec<Nsapi>)> =
+                contexts.iter().map(|(nsapi, _)| (nsapi, sharers(nsapi, &contexts))).collect();
             let mut out = Batch::default();
             let mut network = SmNetwork { cfg: &cfg, selection: &mut Everybody, whose: None };
             contexts.handle(&mut world.context(), &mut network, event, &mut out);
@@ -128,8 +169,15 @@ proptest! {
                         prop_assert!(known.insert(nsapi), "a context was made over another");
                         prop_assert!(tunnels.insert(nsapi), "a tunnel was made over another");
                     }
-                    SmAction::DeleteTunnel { nsapi } => {
+                    SmAction::UpdateTunnel { nsapi, .. } => {
+                        prop_assert!(tunnels.contains(&nsapi), "a tunnel was changed that is not there");
+                    }
+                    SmAction::DeleteTunnel { nsapi, tear_down } => {
                         tunnels.remove(&nsapi);
+                        let group = groups.iter().find(|(of, _)| *of == nsapi).filter(|_| tear_down);
+                        group.iter().flat_map(|(_, group)| group).for_each(|nsapi| {
+                            tunnels.remove(nsapi);
+                        });
                     }
                     SmAction::Released { nsapi, .. } => {
                         prop_assert!(known.remove(&nsapi), "released twice");
@@ -156,7 +204,8 @@ proptest! {
     #[test]
     fn the_mobile_keeps_its_books(events in vec((ms_event(), 0_u64..40), 1..60)) {
         let mut world = Surroundings::new(1, 0, Quiet::default());
-        let (mut contexts, cfg) = (SmMsContexts::default(), SmMsConfig::default());
+        let mut contexts = SmMsContexts::default();
+        let cfg = SmMsConfig { follows_requests: true, ..SmMsConfig::default() };
         for (event, seconds) in events {
             world.now += Duration::from_secs(seconds);
             let before: BTreeSet<Nsapi> = contexts.iter().map(|(nsapi, _)| nsapi).collect();
@@ -167,9 +216,17 @@ proptest! {
                 .iter()
                 .filter_map(|action| match action {
                     SmMsAction::Failed { nsapi, .. } | SmMsAction::Released { nsapi, .. } => Some(*nsapi),
-                    SmMsAction::Send { .. } | SmMsAction::Active { .. } | SmMsAction::Modified { .. } => None,
+                    SmMsAction::Send { .. }
+                    | SmMsAction::Requested { .. }
+                    | SmMsAction::Active { .. }
+                    | SmMsAction::Modified { .. } => None,
                 })
                 .collect();
+            // What the network requested may have come at once into the place of what went.
+            let requested = |nsapi: &Nsapi| {
+                out.iter().any(|action| matches!(action, SmMsAction::Requested { nsapi: of, .. } if of == nsapi))
+            };
+            let ended: BTreeSet<Nsapi> = ended.into_iter().filter(|nsapi| !requested(nsapi)).collect();
             prop_assert_eq!(before.difference(&after).copied().collect::<BTreeSet<_>>(), ended);
             let mut identifiers: Vec<u8> = contexts.iter().map(|(_, context)| context.ti()).collect();
             identifiers.sort_unstable();

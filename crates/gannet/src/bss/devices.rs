@@ -78,7 +78,18 @@ impl Devices {
         let address = match address {
             PdpAddress::Ipv4(address) => TunAddress::V4(address, 32),
             PdpAddress::Ipv6(address) => TunAddress::V6(address, 128),
-            _ => return Ok(()),
+            PdpAddress::Ipv4v6(address, v6) => {
+                if owner.is_none_or(|owner| owner == nsapi) {
+                    device.set_address(TunAddress::V6(v6, 128))?;
+                }
+                TunAddress::V4(address, 32)
+            }
+            PdpAddress::Ipv4Dynamic
+            | PdpAddress::Ipv6Dynamic
+            | PdpAddress::Ipv4v6Dynamic
+            | PdpAddress::Ppp
+            | PdpAddress::Empty
+            | PdpAddress::Other { .. } => return Ok(()),
         };
         if owner.is_some_and(|owner| owner != nsapi) {
             return Ok(());

@@ -5,14 +5,14 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_node::bss::radio::RadioConfig;
 use gannet_node::bss::{self, CellConfig, VcConfig, gb_port};
 use gannet_node::ms::MsConfig;
-use gannet_ops::config::bss::{BssConfig, Cells, GbDialect, QosRequest, Radio};
+use gannet_ops::config::bss::{BssConfig, Cells, GbDialect, PdpType, QosRequest, Radio};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::machine::Port;
 use gannet_proto::ns::sns::{LocalEndpoint, SnsSetup};
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, Rai};
 use gannet_wire::l3::ie::{
-    DelayClass, MeanThroughput, PeakThroughput, PrecedenceClass, QosProfile, ReliabilityClass,
+    DelayClass, MeanThroughput, PdpAddress, PeakThroughput, PrecedenceClass, QosProfile, ReliabilityClass,
 };
 use gannet_wire::ns::IpElement;
 
@@ -110,6 +110,11 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
         ms.gmm.network_capability = ms.gmm.network_capability.with_geas(geas);
     }
     ms.pdp.apn = Some(apn);
+    ms.pdp.address = match mobiles.pdp_type {
+        PdpType::Ipv4 => PdpAddress::Ipv4Dynamic,
+        PdpType::Ipv6 => PdpAddress::Ipv6Dynamic,
+        PdpType::Ipv4v6 => PdpAddress::Ipv4v6Dynamic,
+    };
     ms.pdp.qos = qos(&config.qos);
     Ok(ms)
 }

@@ -8,8 +8,12 @@ use gannet_node::bss::{Command, EndpointChange};
 use gannet_node::ms::{Ms, MsCommand};
 use gannet_ops::config::bss::{self as ops, BssConfig, BssOperation};
 use gannet_ops::vty::CommandError;
+use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_rt::Access;
-use gannet_wire::id::{Nsapi, Nsei};
+use gannet_wire::id::{Nsapi, Nsei, Sapi};
+use gannet_wire::l3::ie::{
+    DelayClass, FilterDirection, PacketFilter, QosProfile, TftOperation, TftRepr, TrafficFlowTemplate,
+};
 
 type Done = Result<(), CommandError>;
 
@@ -63,6 +67,10 @@ pub fn execute(
         | BssOperation::Detach(_)
         | BssOperation::Activate(_)
         | BssOperation::Deactivate { .. }
+        | BssOperation::Secondary { .. }
+        | BssOperation::ModifyFilter { .. }
+        | BssOperation::ModifyDelay { .. }
+        | BssOperation::TearDown { .. }
         | BssOperation::Reselect { .. } => return order(node, operation, access),
     }
     Ok(())
@@ -131,12 +139,25 @@ pub const fn activate(mobile: u32) -> MsCommand {
     MsCommand::Activate { mobile, nsapi: FIRST_NSAPI, apn: None, qos: None, address: None }
 }
 
+/// An operation that creates a template with this filter.
+fn template(filter: ops::FilterOrder) -> TrafficFlowTemplate {
+    let ops::FilterOrder { precedence, component } = filter;
+    let direction = FilterDirection::Unsaid;
+    let filter = PacketFilter { identifier: 0, direction, precedence, components: vec![component] };
+    TftRepr::new(TftOperation::Create(vec![filter])).to_element()
+}
+
 fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> Done {
     let number = match *operation {
         BssOperation::Attach(number) | BssOperation::Detach(number) | BssOperation::Activate(number) => {
             number
         }
-        BssOperation::Deactivate { mobile, .. } | BssOperation::Reselect { mobile, .. } => mobile,
+        BssOperation::Deactivate { mobile, .. }
+        | BssOperation::Secondary { mobile, .. }
+        | BssOperation::ModifyFilter { mobile, .. }
+        | BssOperation::ModifyDelay { mobile, .. }
+        | BssOperation::TearDown { mobile, .. }
+        | BssOperation::Reselect { mobile, .. } => mobile,
         _ => return Ok(()),
     };
     let mobile = place(node, access, number)?;
@@ -155,6 +176,24 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
         BssOperation::Deactivate { nsapi: None, .. } => {
             (5..=15).for_each(|nsapi| give(MsCommand::Deactivate { mobile, nsapi: Nsapi(nsapi) }));
         }
+        BssOperation::Secondary { nsapi, linked, filter, .. } => {
+            let wanted = WantedSecondary {
+                linked,
+                sapi: Sapi::DATA3,
+                qos: QosProfile::default(),
+                tft: Some(template(filter)),
+            };
+            give(MsCommand::ActivateSecondary { mobile, nsapi, wanted });
+        }
+        BssOperation::ModifyFilter { nsapi, filter, .. } => {
+            let change = Change { qos: None, tft: Some(template(filter)) };
+            give(MsCommand::Modify { mobile, nsapi, change });
+        }
+        BssOperation::ModifyDelay { nsapi, delay_class, .. } => {
+            let qos = QosProfile { delay: DelayClass(delay_class), ..QosProfile::default() };
+            give(MsCommand::Modify { mobile, nsapi, change: Change { qos: Some(qos), tft: None } });
+        }
+        BssOperation::TearDown { nsapi, .. } => give(MsCommand::TearDown { mobile, nsapi }),
         BssOperation::Reselect { cell, .. } => {
             cell_exists(node, access, cell)?;
             access.command(node.ms, MsCommand::ChangeCell { mobile, cell });

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// One line of `show mobile`.
 pub fn mobile(view: &MobileView, devices: &Devices) -> view::Mobile {
     let address = view.contexts.iter().find_map(|context| match context.address? {
-        PdpAddress::Ipv4(address) => Some(IpAddr::V4(address)),
+        PdpAddress::Ipv4(address) | PdpAddress::Ipv4v6(address, _) => Some(IpAddr::V4(address)),
         PdpAddress::Ipv6(address) => Some(IpAddr::V6(address)),
         _ => None,
     });

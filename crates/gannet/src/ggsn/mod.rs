@@ -5,7 +5,8 @@ mod operate;
 use crate::node::{self, Node, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
-    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS,
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN,
+    PREFIX_LENGTHS,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::metrics::Group;
@@ -40,6 +41,7 @@ pub struct GgsnNode {
 struct Device {
     name: String,
     address: Option<ops::Prefix>,
+    ipv6: Option<ops::Ipv6Prefix>,
 }
 
 /// One GGSN, ready to be built.
@@ -133,18 +135,25 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
         remarks.push(format!("ggsn {name} has no access point that is not shut down: it serves nobody"));
     }
     let mut apns = Vec::new();
+    let mut ipv6 = Vec::new();
     let mut devices = Vec::new();
-    for apn in &served {
+    for (apn, place) in served.iter().zip(0..) {
         let (config, device) = access_point(&name, apn)?;
         apns.push(config);
         devices.push(device);
+        if apn.has_ipv6 {
+            let missing = || format!("ggsn {name}, apn {}: add 'ipv6 prefix dynamic X:X::X:X/M'", apn.name);
+            let of = apn.ipv6_prefix.ok_or_else(missing)?;
+            ipv6.push(Ipv6Config { apn: place, prefix: of.address, prefix_length: of.length });
+        }
     }
     let default = ggsn.default_apn.as_ref().and_then(|default| {
         let place = served.iter().position(|apn| apn.name == *default);
         place.and_then(|place| u16::try_from(place).ok())
     });
     let echo_interval = ggsn.echo_interval_s.map_or(Duration::ZERO, |s| Duration::from_secs(s.into()));
-    let config = GgsnConfig { default_apn: default, echo_interval, ..GgsnConfig::new(address.into(), apns) };
+    let config =
+        GgsnConfig { default_apn: default, echo_interval, ipv6, ..GgsnConfig::new(address.into(), apns) };
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices })
@@ -169,7 +178,8 @@ fn access_point(ggsn: &str, apn: &ops::ApnConfig) -> Result<(ApnConfig, Device),
         static_addresses: false,
         dns: apn.dns,
     };
-    Ok((config, Device { name: device, address: apn.ifconfig.map(own_address) }))
+    let ipv6 = apn.ipv6_ifconfig.filter(|_| apn.has_ipv6);
+    Ok((config, Device { name: device, address: apn.ifconfig.map(own_address), ipv6 }))
 }
 
 /// `ip ifconfig` of osmo-ggsn may name the network; the device then has its first address, as the pool leaves it out.
@@ -209,6 +219,10 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
 
 fn open(device: &Device) -> Result<Tun, String> {
     let made = tun::open(&device.name)?;
+    if let Some(own) = device.ipv6 {
+        let set = made.set_address(TunAddress::V6(own.address, own.length));
+        set.map_err(|error| tun::describe(&device.name, &error))?;
+    }
     let up = match device.address {
         Some(own) => tun::bring_up(&made, TunAddress::V4(own.address, own.length)),
         None => made.set_up(true),

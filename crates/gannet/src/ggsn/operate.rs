@@ -36,7 +36,7 @@ pub fn execute(
                     let name = apn_name(ggsn, context.apn);
                     if apn.as_ref().is_none_or(|apn| apn.eq_ignore_ascii_case(&name))
                         && imsi.is_none_or(|imsi| imsi == context.imsi)
-                        && address.is_none_or(|address| address == context.address)
+                        && address.is_none_or(|address| context.address.contains(address.into()))
                     {
                         let _ = write!(out, "{}", pdp_context(ggsn, context, name));
                     }
@@ -90,7 +90,7 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
         sapi: None::<Sapi>,
         state: if context.deleting { "PDP-INACTIVE-PENDING" } else { "PDP-ACTIVE" },
         apn,
-        address: Some(context.address.into()),
+        address: context.address.first(),
         peer: ggsn.paths().get(tunnel.user_path).map(|path| path.address),
         gtp_version: tunnel.version.number(),
         teid_control: (ours, tunnel.peer_control),

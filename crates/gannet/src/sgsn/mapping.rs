@@ -251,13 +251,18 @@ fn gmm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> GmmConfig {
 }
 
 fn sm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> SmConfig {
-    for timer in [GmmTimer::T3385, GmmTimer::T3397] {
+    for timer in [GmmTimer::T3397] {
         if timers.get_s(timer) != timer.default_s() {
             remarks.push(format!("timer {timer}: there is no such procedure here, so it has no effect"));
         }
     }
     let span = |timer| Duration::from_secs(timers.get_s(timer).into());
-    SmConfig { t3386: span(GmmTimer::T3386), t3395: span(GmmTimer::T3395), ..SmConfig::default() }
+    SmConfig {
+        t3385: span(GmmTimer::T3385),
+        t3386: span(GmmTimer::T3386),
+        t3395: span(GmmTimer::T3395),
+        ..SmConfig::default()
+    }
 }
 
 fn flow(config: &ops::SgsnConfig) -> flow_control::Config {

@@ -39,7 +39,7 @@ const fn sm_name(state: SmState) -> &'static str {
     match state {
         SmState::ActivePending => "PDP-ACTIVE-PENDING",
         SmState::Active => "PDP-ACTIVE",
-        SmState::ModifyPending => "PDP-MODIFY-PENDING",
+        SmState::ModifyPending | SmState::Updating => "PDP-MODIFY-PENDING",
         SmState::InactivePending(_) | SmState::Releasing => "PDP-INACTIVE-PENDING",
     }
 }
@@ -139,7 +139,7 @@ fn pdp_context(
 
 const fn address(address: PdpAddress) -> Option<IpAddr> {
     match address {
-        PdpAddress::Ipv4(address) => Some(IpAddr::V4(address)),
+        PdpAddress::Ipv4(address) | PdpAddress::Ipv4v6(address, _) => Some(IpAddr::V4(address)),
         PdpAddress::Ipv6(address) => Some(IpAddr::V6(address)),
         _ => None,
     }

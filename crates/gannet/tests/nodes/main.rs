@@ -6,6 +6,7 @@ mod commands;
 mod common;
 mod end_to_end;
 mod ip_sns;
+mod ipv6;
 mod laboratory;
 mod load;
 mod operation;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
             of_nodes.concat(),
             [
                 ip_sns::CASES,
+                ipv6::CASES,
                 laboratory::CASES,
                 load::CASES,
                 osmo_auth::CASES,

@@ -1,13 +1,15 @@
 //! The PDP contexts of a GGSN and the ways to find one: by TEID, by IMSI and NSAPI, by the SGSN's endpoint. The way by
 //! address goes through the pool of the access point.
 
+use super::addresses::Addresses;
+use super::bundle::Classifier;
 use crate::slots::{Slot, Slots};
-use core::net::Ipv4Addr;
 use foldhash::fast::FixedState;
 use gannet_proto::gtp::{Endpoint, GtpTunnel, TeidParts, Version};
 use gannet_proto::time::Instant;
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use gannet_wire::l3::ie::Tft;
 use std::collections::HashMap;
 
 /// T-PDUs and their octets.
@@ -37,8 +39,8 @@ pub struct PdpContext {
     pub msisdn: Option<Msisdn>,
     /// The access point, by its index in the configuration.
     pub apn: u16,
-    /// The mobile's address.
-    pub address: Ipv4Addr,
+    /// The mobile's addresses.
+    pub address: Addresses,
     /// Our endpoint, for signalling and G-PDUs.
     pub teid: Teid,
     /// The way to the SGSN.
@@ -55,6 +57,10 @@ pub struct PdpContext {
     pub downlink: Volume,
     /// We have asked the SGSN to delete it.
     pub deleting: bool,
+    /// Which downlink packets belong to it; `None` for all that belong to no other context of its address.
+    pub tft: Option<Tft>,
+    /// How packets are told apart among the contexts of its address, kept by the first of them where they need to be.
+    pub(super) classifier: Option<Box<Classifier>>,
 }
 
 impl PdpContext {

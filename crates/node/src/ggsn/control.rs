@@ -2,9 +2,9 @@
 
 use super::context::PdpContext;
 use super::pool::ClaimError;
-use super::{DeleteReason, Ggsn, GgsnEvent, pco};
+use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use gannet_proto::drops::Drop;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version, flow_label};
 use gannet_proto::machine::{Context, Output};
@@ -14,7 +14,7 @@ use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, UpdateRequest, UpdateResponse,
 };
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
-use gannet_wire::id::{Imsi, Teid, Tid};
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
 
 /// What a Create PDP Context Request asks for, once it is known to be sound.
@@ -22,10 +22,41 @@ struct Wanted {
     imsi: Imsi,
     reply_to: Teid,
     apn: u16,
-    /// A static address.
-    address: Option<Ipv4Addr>,
+    address: Asked,
     /// Of the acceptance.
     cause: Cause,
+}
+
+/// Which addresses, each static or left to us; the outer `None` for none of that version.
+#[derive(Clone, Copy)]
+struct Asked {
+    v4: Option<Option<Ipv4Addr>>,
+    v6: Option<Option<Ipv6Addr>>,
+}
+
+impl AccessPoint {
+    fn take_v4(&mut self, asked: Option<Ipv4Addr>) -> Result<Ipv4Addr, Cause> {
+        match asked {
+            None => self.pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
+            Some(_) if !self.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
+            Some(address) => match self.pool.claim(address) {
+                Ok(()) => Ok(address),
+                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
+            },
+        }
+    }
+
+    fn take_v6(&mut self, asked: Option<Ipv6Addr>) -> Result<Ipv6Addr, Cause> {
+        let pool = self.ipv6.as_mut().ok_or(Cause::UnknownPdpAddressOrType)?;
+        match asked {
+            None => pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
+            Some(_) if !self.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
+            Some(address) => match pool.claim(address) {
+                Ok(()) => Ok(address),
+                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
+            },
+        }
+    }
 }
 
 impl Ggsn {
@@ -83,13 +114,7 @@ impl Ggsn {
         message: &Message,
     ) {
         match message {
-            Message::CreateRequest(request) => match self.create(cx, transaction.version(), request) {
-                Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
-                Err(cause) => {
-                    let reply_to = request.teid_control.unwrap_or_default();
-                    self.refuse(cx, transaction, reply_to, request.imsi, cause);
-                }
-            },
+            Message::CreateRequest(request) => self.creation(cx, transaction, endpoint, request),
             Message::UpdateRequest(request) => self.update(cx, transaction, endpoint, request),
             Message::DeleteRequest(request) => {
                 let Some(slot) = self.find(endpoint, request.nsapi.0) else {
@@ -99,7 +124,11 @@ impl Ggsn {
                 else {
                     return;
                 };
-                self.delete(cx, slot, DeleteReason::Sgsn);
+                if request.teardown == Some(true) {
+                    self.delete_all(cx, slot, DeleteReason::Sgsn);
+                } else {
+                    self.delete(cx, slot, DeleteReason::Sgsn);
+                }
                 let cause = Cause::RequestAccepted;
                 let response = DeleteResponse { cause, pco: None, private_extension: None }.into();
                 self.gtp.respond(cx, transaction, reply_to, &response, &mut self.gtp_outputs);
@@ -109,23 +138,50 @@ impl Ggsn {
         }
     }
 
-    /// The context that an SGSN means: our endpoint and the NSAPI must fit, in version 0 the TID and our flow label.
+    /// The context that an SGSN means: our endpoint must be that of a context of its address and the NSAPI its own, in
+    /// version 0 the TID and our flow label.
     fn find(&self, endpoint: Endpoint, nsapi: u8) -> Option<Slot> {
-        let slot = self.contexts.by_endpoint(endpoint)?;
-        let is_meant = |context: &&PdpContext| match endpoint {
-            Endpoint::Teid(_) => context.nsapi.0 == nsapi,
-            Endpoint::Tid { flow, .. } => flow == flow_label(context.teid),
-        };
-        self.contexts.get(slot).filter(is_meant).map(|_| slot)
+        match endpoint {
+            Endpoint::Teid(_) => self.beside(endpoint, Nsapi(nsapi)),
+            Endpoint::Tid { flow, .. } => {
+                let slot = self.contexts.by_endpoint(endpoint)?;
+                let is_meant = |context: &&PdpContext| flow == flow_label(context.teid);
+                self.contexts.get(slot).filter(is_meant).map(|_| slot)
+            }
+        }
     }
 
     // -------------------------------------------------------------------------------------------------- create
 
+    fn creation(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        request: &CreateRequest,
+    ) {
+        let created = match request.linked_nsapi {
+            Some(linked) => {
+                let created = self.create_secondary(cx, endpoint, linked, request);
+                created.map(|slot| (slot, Cause::RequestAccepted))
+            }
+            None => self.create(cx, transaction.version(), request),
+        };
+        match created {
+            Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
+            Err(cause) => {
+                let (peer, imsi) = self.linked_peer(endpoint).unzip();
+                let reply_to = request.teid_control.or(peer).unwrap_or_default();
+                self.refuse(cx, transaction, reply_to, request.imsi.or(imsi), cause);
+            }
+        }
+    }
+
     /// What a request wants, or the cause to refuse it with.
     fn examine(&self, request: &CreateRequest) -> Result<Wanted, Cause> {
-        // A secondary context shares the address of a first one and needs packet filters.
-        if request.linked_nsapi.is_some() {
-            return Err(Cause::ServiceNotSupported);
+        if request.tft.is_some() {
+            // A first context has none to tell it from (24.008 clause 6.1.3.1).
+            return Err(Cause::OptionalIeIncorrect);
         }
         let (Some(imsi), Some(reply_to), Some(address)) =
             (request.imsi, request.teid_control, &request.end_user_address)
@@ -133,15 +189,22 @@ impl Ggsn {
             return Err(Cause::MandatoryIeMissing);
         };
         let apn = self.access_point(request.apn.as_ref()).ok_or(Cause::MissingOrUnknownApn)?;
+        let has_ipv6 = self.access_points.get(usize::from(apn)).is_some_and(|point| point.ipv6.is_some());
         let (address, cause) = match address {
-            EndUserAddress::Ipv4(address) => (*address, Cause::RequestAccepted),
-            EndUserAddress::Ipv4v6(address, _) => (*address, Cause::NewPdpTypeNetworkPreference),
+            EndUserAddress::Ipv4(v4) => (Asked { v4: Some(*v4), v6: None }, Cause::RequestAccepted),
+            EndUserAddress::Ipv6(v6) if has_ipv6 => {
+                (Asked { v4: None, v6: Some(*v6) }, Cause::RequestAccepted)
+            }
+            EndUserAddress::Ipv4v6(v4, v6) if has_ipv6 => {
+                (Asked { v4: Some(*v4), v6: Some(*v6) }, Cause::RequestAccepted)
+            }
+            EndUserAddress::Ipv4v6(v4, _) => {
+                (Asked { v4: Some(*v4), v6: None }, Cause::NewPdpTypeNetworkPreference)
+            }
             EndUserAddress::Ipv6(_) | EndUserAddress::Ppp | EndUserAddress::Other { .. } => {
                 return Err(Cause::UnknownPdpAddressOrType);
             }
         };
-        // 0.0.0.0 asks for a dynamic address as no address does.
-        let address = address.filter(|address| !address.is_unspecified());
         Ok(Wanted { imsi, reply_to, apn, address, cause })
     }
 
@@ -176,15 +239,23 @@ impl Ggsn {
         slot.map(|slot| (slot, wanted.cause)).ok_or(Cause::NoResourcesAvailable)
     }
 
-    fn take_address(&mut self, wanted: &Wanted) -> Result<Ipv4Addr, Cause> {
+    fn take_address(&mut self, wanted: &Wanted) -> Result<Addresses, Cause> {
         let point = self.access_points.get_mut(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
-        match wanted.address {
-            None => point.pool.take().ok_or(Cause::AllDynamicAddressesOccupied),
-            Some(_) if !point.config.static_addresses => Err(Cause::UnknownPdpAddressOrType),
-            Some(address) => match point.pool.claim(address) {
-                Ok(()) => Ok(address),
-                Err(ClaimError::Outside | ClaimError::Occupied) => Err(Cause::UnknownPdpAddressOrType),
-            },
+        let v4 = match wanted.address.v4 {
+            // 0.0.0.0 asks for a dynamic address as no address does.
+            Some(asked) => Some(point.take_v4(asked.filter(|address| !address.is_unspecified()))?),
+            None => None,
+        };
+        let v6 = match wanted.address.v6 {
+            Some(asked) => point.take_v6(asked.filter(|address| !address.is_unspecified())).map(Some),
+            None => Ok(None),
+        };
+        match (v4, v6) {
+            (v4, Ok(v6)) => Ok(Addresses { v4, v6 }),
+            (v4, Err(cause)) => {
+                v4.into_iter().for_each(|v4| point.pool.release(v4));
+                Err(cause)
+            }
         }
     }
 
@@ -193,7 +264,7 @@ impl Ggsn {
         cx: &Context<'_>,
         request: &CreateRequest,
         wanted: &Wanted,
-        address: Ipv4Addr,
+        address: Addresses,
         tunnel: GtpTunnel,
     ) -> Option<Slot> {
         let context = PdpContext {
@@ -210,15 +281,15 @@ impl Ggsn {
             uplink: super::Volume::default(),
             downlink: super::Volume::default(),
             deleting: false,
+            tft: None,
+            classifier: None,
         };
         let Ok(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
             return None;
         };
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
-        if let Some(point) = self.access_points.get_mut(usize::from(wanted.apn)) {
-            point.pool.assign(address, slot.index);
-        }
+        self.assign_addresses(wanted.apn, address, slot);
         Some(slot)
     }
 
@@ -233,14 +304,15 @@ impl Ggsn {
         let Some(context) = self.contexts.get(slot) else { return };
         let dns = self.access_points.get(usize::from(context.apn)).map(|point| point.config.dns);
         let pco = request.pco.as_ref().zip(dns);
+        let own = context.address.v4.unwrap_or(Ipv4Addr::UNSPECIFIED);
         let response = CreateResponse {
             reordering_required: Some(false),
             recovery: Some(self.config.restart_counter),
             teid_data: Some(context.teid),
             teid_control: Some(context.teid),
             charging_id: Some(context.charging_id),
-            end_user_address: Some(EndUserAddress::Ipv4(Some(context.address))),
-            pco: pco.and_then(|(pco, dns)| pco::answer(pco, context.address, &dns)),
+            end_user_address: Some(context.address.end_user_address()),
+            pco: pco.and_then(|(pco, dns)| pco::answer(pco, own, &dns)),
             ggsn_control: Some(self.config.address),
             ggsn_user: Some(self.config.address),
             qos: Some(context.qos),
@@ -281,6 +353,15 @@ impl Ggsn {
                 return self.refuse(cx, transaction, old_control, Some(imsi), cause);
             }
         };
+        let (nsapi, held) = (context.nsapi, context.tft.clone());
+        let tft = match &request.tft {
+            Some(change) => self.template_after(slot, nsapi, held.as_ref(), Some(change)),
+            None => Ok(held.clone()),
+        };
+        let tft = match tft {
+            Ok(tft) => tft,
+            Err(cause) => return self.refuse(cx, transaction, old_control, Some(imsi), cause),
+        };
         let control = (update.sgsn_control, update.teid_control.unwrap_or(old_control));
         let user = (update.sgsn_user, update.teid_data);
         let opened = self.gtp.open(cx, transaction.version(), control, user, request.recovery);
@@ -292,6 +373,7 @@ impl Ggsn {
         }
         let Some(context) = self.contexts.get_mut(slot) else { return };
         context.qos = update.qos;
+        context.tft = tft;
         let response = UpdateResponse {
             recovery: Some(self.config.restart_counter),
             teid_data: Some(context.teid),
@@ -303,6 +385,9 @@ impl Ggsn {
             ..UpdateResponse::refused(Cause::RequestAccepted)
         };
         self.counters.updated += 1;
+        if held.is_some() || request.tft.is_some() {
+            self.reclassify(slot);
+        }
         self.gtp.respond(cx, transaction, control.1, &response.into(), &mut self.gtp_outputs);
     }
 
@@ -310,11 +395,12 @@ impl Ggsn {
 
     /// Asks the SGSN to delete a context (29.060 clause 7.3.5).
     pub(super) fn ask_to_delete(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let teardown = Some(self.sharers(slot).len() == 1);
         let Some(context) = self.contexts.get_mut(slot).filter(|context| !context.deleting) else { return };
         let tunnel = context.tunnel;
         let Some(peer) = self.gtp.paths().get(tunnel.control_path).map(|path| path.address) else { return };
         let nsapi = context.nsapi;
-        let request = DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None };
+        let request = DeleteRequest { teardown, nsapi, pco: None, private_extension: None };
         let to = Endpoint::of_peer(tunnel.version, context.tid(), tunnel.peer_control);
         let (user, message) = (user_of(slot), request.into());
         let asked = self.gtp.request(cx, user, peer, to, &message, &mut self.gtp_outputs).is_some();
@@ -338,9 +424,13 @@ impl Ggsn {
         slots.into_iter().for_each(|slot| self.delete(cx, slot, reason));
     }
 
-    fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
+    pub(super) fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
+        let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
         let Some(context) = self.contexts.remove(slot) else { return };
-        self.release_address(context.apn, context.address);
+        match sharer {
+            Some(sharer) => self.reclassify(sharer),
+            None => self.release_address(context.apn, context.address),
+        }
         self.gtp.close(context.tunnel);
         self.counters.deleted += 1;
         let PdpContext { imsi, nsapi, address, .. } = context;
@@ -352,9 +442,13 @@ impl Ggsn {
         self.event(GgsnEvent::Deleted { imsi, nsapi, address, reason });
     }
 
-    fn release_address(&mut self, apn: u16, address: Ipv4Addr) {
-        if let Some(point) = self.access_points.get_mut(usize::from(apn)) {
-            point.pool.release(address);
+    fn release_address(&mut self, apn: u16, address: Addresses) {
+        let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
+        if let Some(v4) = address.v4 {
+            point.pool.release(v4);
+        }
+        if let (Some(v6), Some(pool)) = (address.v6, &mut point.ipv6) {
+            pool.release(v6);
         }
     }
 

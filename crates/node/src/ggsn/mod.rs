@@ -2,12 +2,15 @@
 //!
 //! A Create PDP Context Request gives a mobile an address and a tunnel. Uplink, a G-PDU finds its context by TEID, the
 //! T-PDU must have the context's address as its source, and goes to the TUN device of the access point. Downlink, a
-//! packet from the TUN device finds its context by destination address, and goes to the SGSN as a G-PDU. Contexts go by
+//! packet from the TUN device finds its context by destination address, among several with that address by their traffic
+//! flow templates, and goes to the SGSN as a G-PDU. Contexts go by
 //! Delete PDP Context of either side, when their SGSN restarts or is lost, or when it says that it does not know one.
 //!
 //! The ports: [`PORT_GTP_C`], [`PORT_GTP_U`] and [`PORT_GTP_V0`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
 //! in the configuration (a packet from `Peer::Link` is looked for at all access points).
 
+mod addresses;
+mod bundle;
 mod context;
 mod control;
 mod pco;
@@ -16,13 +19,14 @@ mod pool;
 mod tests;
 mod user;
 
+pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS, PrefixPool};
 pub use context::{PdpContext, Volume};
 pub use pool::{AddressPool, PREFIX_LENGTHS};
 
 use crate::slots::Slot;
 use context::Contexts;
 use core::fmt;
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_proto::gtp::{GtpConfig, GtpEntity, GtpOutput, PLACES, Paths};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
@@ -58,6 +62,17 @@ pub struct ApnConfig {
     pub dns: [Option<Ipv4Addr>; 2],
 }
 
+/// The IPv6 prefixes of an access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Config {
+    /// Index of the access point.
+    pub apn: u16,
+    /// Out of this one each context has 64 bits of its own.
+    pub prefix: Ipv6Addr,
+    /// Its bits, one of [`IPV6_PREFIX_LENGTHS`].
+    pub prefix_length: u8,
+}
+
 /// How a GGSN is set up.
 #[derive(Debug, Clone)]
 pub struct GgsnConfig {
@@ -65,6 +80,8 @@ pub struct GgsnConfig {
     pub address: IpAddr,
     /// The access points.
     pub apns: Vec<ApnConfig>,
+    /// Which of them have IPv6, too.
+    pub ipv6: Vec<Ipv6Config>,
     /// Index of the access point for names that are unknown; none of them, and such requests are refused.
     pub default_apn: Option<u16>,
     /// How often this node was started, modulo 256.
@@ -88,6 +105,7 @@ impl GgsnConfig {
         Self {
             address,
             apns,
+            ipv6: Vec::new(),
             default_apn: None,
             restart_counter: 0,
             context_limit: 65_536,
@@ -104,6 +122,8 @@ impl GgsnConfig {
 pub enum GgsnConfigError {
     /// The prefix of this access point has a length that a pool cannot have.
     PrefixLength(u16),
+    /// The IPv6 prefix of this access point has a length out of which no prefixes of 64 bits can be given.
+    Ipv6PrefixLength(u16),
     /// Two access points, the second of which is this one, have the same name.
     DuplicateName(u16),
     /// The default access point does not exist.
@@ -120,6 +140,10 @@ impl fmt::Display for GgsnConfigError {
             Self::PrefixLength(apn) => {
                 let (first, last) = (PREFIX_LENGTHS.start(), PREFIX_LENGTHS.end());
                 write!(f, "the prefix of access point {apn} must have {first} to {last} bits")
+            }
+            Self::Ipv6PrefixLength(apn) => {
+                let (first, last) = (IPV6_PREFIX_LENGTHS.start(), IPV6_PREFIX_LENGTHS.end());
+                write!(f, "the IPv6 prefix of access point {apn} must have {first} to {last} bits")
             }
             Self::DuplicateName(apn) => write!(f, "access point {apn} has the name of another"),
             Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
@@ -173,8 +197,8 @@ pub enum GgsnEvent {
         nsapi: Nsapi,
         /// The access point.
         apn: u16,
-        /// The mobile's address.
-        address: Ipv4Addr,
+        /// The mobile's addresses.
+        address: Addresses,
     },
     /// A context went.
     Deleted {
@@ -182,8 +206,8 @@ pub enum GgsnEvent {
         imsi: Imsi,
         /// Which of his contexts.
         nsapi: Nsapi,
-        /// The address that is free again.
-        address: Ipv4Addr,
+        /// The addresses that it had.
+        address: Addresses,
         /// Why.
         reason: DeleteReason,
     },
@@ -218,6 +242,7 @@ pub struct GgsnCounters {
 struct AccessPoint {
     config: ApnConfig,
     pool: AddressPool,
+    ipv6: Option<PrefixPool>,
 }
 
 /// A GGSN.
@@ -250,7 +275,14 @@ impl Ggsn {
             }
             let pool = AddressPool::new(apn.prefix, apn.prefix_length)
                 .ok_or(GgsnConfigError::PrefixLength(index))?;
-            access_points.push(AccessPoint { config: apn.clone(), pool });
+            let ipv6 = match config.ipv6.iter().find(|ipv6| ipv6.apn == index) {
+                Some(of) => {
+                    let pool = PrefixPool::new(of.prefix, of.prefix_length);
+                    Some(pool.ok_or(GgsnConfigError::Ipv6PrefixLength(index))?)
+                }
+                None => None,
+            };
+            access_points.push(AccessPoint { config: apn.clone(), pool, ipv6 });
         }
         if let Some(default) = config.default_apn.filter(|index| usize::from(*index) >= access_points.len()) {
             return Err(GgsnConfigError::DefaultApn(default));

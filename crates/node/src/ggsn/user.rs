@@ -1,19 +1,34 @@
 //! User traffic: from G-PDU to N-PDU and back. Each packet reaches its context by index and allocates nothing.
 
-use super::Ggsn;
-use core::net::Ipv4Addr;
+use super::{AccessPoint, Ggsn};
+use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::ReceivedGPdu;
 use gannet_proto::machine::{Context, Peer};
 
-/// Source and destination of an IPv4 packet; `None` where it is none.
-fn addresses(octets: &[u8]) -> Option<(Ipv4Addr, Ipv4Addr)> {
-    match octets.first_chunk::<20>()? {
-        [version, .., s0, s1, s2, s3, d0, d1, d2, d3] if version >> 4 == 4 => {
-            Some((Ipv4Addr::new(*s0, *s1, *s2, *s3), Ipv4Addr::new(*d0, *d1, *d2, *d3)))
+/// Source and destination of an IP packet; `None` where it is none.
+fn addresses(octets: &[u8]) -> Option<(IpAddr, IpAddr)> {
+    match octets.first()? >> 4 {
+        4 => {
+            let [.., s0, s1, s2, s3, d0, d1, d2, d3] = octets.first_chunk::<20>()?;
+            Some(([*s0, *s1, *s2, *s3].into(), [*d0, *d1, *d2, *d3].into()))
+        }
+        6 => {
+            let both = octets.first_chunk::<40>()?.get(8..)?;
+            let (source, destination) = both.split_first_chunk::<16>()?;
+            Some(((*source).into(), (*destination.first_chunk::<16>()?).into()))
         }
         _ => None,
+    }
+}
+
+impl AccessPoint {
+    fn owner(&self, address: IpAddr) -> Option<u32> {
+        match address {
+            IpAddr::V4(address) => self.pool.owner(address),
+            IpAddr::V6(address) => self.ipv6.as_ref()?.owner(address),
+        }
     }
 }
 
@@ -39,10 +54,10 @@ impl Ggsn {
             return;
         };
         let Some((source, _)) = addresses(&g_pdu.frame) else {
-            cx.drop(Drop::GgsnNotIpv4, Some(context.imsi));
+            cx.drop(Drop::GgsnNotIp, Some(context.imsi));
             return;
         };
-        if source != context.address {
+        if !context.address.contains(source) {
             cx.drop(Drop::GgsnSourceAddress, Some(context.imsi));
             return;
         }
@@ -55,23 +70,22 @@ impl Ggsn {
     /// A packet from the network of an access point.
     pub(super) fn downlink(&mut self, cx: &mut Context<'_>, peer: Peer, frame: Frame) {
         let Some((_, destination)) = addresses(&frame) else {
-            cx.drop(Drop::GgsnNotIpv4, None);
+            cx.drop(Drop::GgsnNotIp, None);
             return;
         };
         let owner = match peer {
             Peer::Slot(apn) => usize::try_from(apn)
                 .ok()
                 .and_then(|apn| self.access_points.get(apn))
-                .and_then(|point| point.pool.owner(destination)),
-            Peer::Link | Peer::Udp(_) => {
-                self.access_points.iter().find_map(|point| point.pool.owner(destination))
-            }
+                .and_then(|point| point.owner(destination)),
+            Peer::Link | Peer::Udp(_) => self.access_points.iter().find_map(|point| point.owner(destination)),
         };
-        let slot = owner.and_then(|index| self.contexts.by_index(index));
-        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else {
+        let Some(first) = owner.and_then(|index| self.contexts.by_index(index)) else {
             cx.drop(Drop::GgsnNoContext, None);
             return;
         };
+        let slot = self.classify(cx, first, &frame);
+        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else { return };
         context.downlink.add(frame.len());
         self.counters.downlink.add(frame.len());
         self.gtp.send_user(cx, context.tid(), &mut context.tunnel, frame, &mut self.gtp_outputs);

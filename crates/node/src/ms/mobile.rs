@@ -7,11 +7,11 @@ use gannet_proto::auth::card::Card;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::GmmMsContext;
 use gannet_proto::llc::{LlcContext, LlcRole};
-use gannet_proto::sm::ms::{SmMsContexts, Wanted};
+use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::SndcpNsapi;
 use gannet_proto::timers::Deadlines;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
-use gannet_wire::l3::ie::PdpAddress;
+use gannet_wire::l3::ie::{PacketFields, PdpAddress};
 
 /// NSAPIs 5 to 15.
 pub const NSAPIS: usize = 11;
@@ -25,6 +25,15 @@ pub struct Bearer {
     pub address: PdpAddress,
     /// LL-PDUs are protected in all their octets.
     pub protected: bool,
+}
+
+/// A context that someone ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ordered {
+    /// With an address of its own.
+    First(Wanted),
+    /// With that of another, beside which it is activated whenever that is active.
+    Secondary(WantedSecondary),
 }
 
 /// Whether the mobile is busy with circuit-switched services (03.60 clause 16.2.1.1 [23.060]).
@@ -54,7 +63,7 @@ pub struct Mobile {
     pub bearers: [Option<Bearer>; NSAPIS],
     /// Contexts by NSAPI that someone ordered and nobody took back: they are activated when the mobile is attached, and
     /// again after each new attach.
-    pub orders: [Option<Box<Wanted>>; NSAPIS],
+    pub orders: [Option<Box<Ordered>>; NSAPIS],
     /// When SM wants to be woken.
     pub sm_wake: Deadlines<1>,
     /// Under which names the directory has it.
@@ -124,12 +133,13 @@ impl Mobile {
     }
 
     /// The place of an order.
-    pub fn order_mut(&mut self, nsapi: Nsapi) -> Option<&mut Option<Box<Wanted>>> {
+    pub fn order_mut(&mut self, nsapi: Nsapi) -> Option<&mut Option<Box<Ordered>>> {
         self.orders.get_mut(Self::place_of(nsapi)?)
     }
 
     /// The bearer for an IP packet of this mobile: that whose address is the packet's source, otherwise the first
-    /// one of the packet's version.
+    /// one of the packet's version. Among several with the source address it is that whose traffic flow template the
+    /// answer would fit, else the one without a template.
     ///
     /// # Errors
     /// The name under which the packet is dropped.
@@ -137,18 +147,10 @@ impl Mobile {
         let source = Source::of(packet);
         let mut first = None;
         for bearer in self.bearers.iter().flatten() {
-            match (bearer.address, source) {
-                (PdpAddress::Ipv4(own), Some(Source::V4(source))) if own == source => {
-                    return Ok(bearer.sndcp.nsapi);
-                }
-                (PdpAddress::Ipv6(own), Some(Source::V6(source))) if own == source => {
-                    return Ok(bearer.sndcp.nsapi);
-                }
-                (PdpAddress::Ipv4(_) | PdpAddress::Ipv4Dynamic, Some(Source::V4(_)))
-                | (PdpAddress::Ipv6(_) | PdpAddress::Ipv6Dynamic, Some(Source::V6(_))) => {
-                    first = first.or(Some(bearer.sndcp.nsapi));
-                }
-                _ => {}
+            match source.map_or(Fit::None, |source| source.fit(bearer.address)) {
+                Fit::Own => return Ok(self.among_sharers(bearer.sndcp.nsapi, packet)),
+                Fit::Version => first = first.or(Some(bearer.sndcp.nsapi)),
+                Fit::None => {}
             }
         }
         let none = if self.bearers.iter().all(Option::is_none) {
@@ -157,6 +159,26 @@ impl Mobile {
             Drop::MsOtherAddressType
         };
         first.ok_or(none)
+    }
+
+    /// Which of the contexts of an address, one of which is `first`, an uplink packet goes through.
+    fn among_sharers(&self, first: Nsapi, packet: &[u8]) -> Nsapi {
+        let (mut best, mut rest) = (None, None);
+        let mut fields = None;
+        for nsapi in self.sm.sharers(first).chain([first]).filter(|nsapi| self.bearer(*nsapi).is_some()) {
+            let Some(tft) = self.sm.get(nsapi).and_then(|context| context.tft()) else {
+                rest = Some(nsapi);
+                continue;
+            };
+            fields = fields.or_else(|| PacketFields::of_uplink(packet));
+            let fits = fields.as_ref().and_then(|fields| tft.matching(fields));
+            if let Some(filter) = fits
+                && best.is_none_or(|(precedence, _)| filter.precedence < precedence)
+            {
+                best = Some((filter.precedence, nsapi));
+            }
+        }
+        best.map(|(_, nsapi)| nsapi).or(rest).unwrap_or(first)
     }
 }
 
@@ -167,7 +189,43 @@ enum Source {
     V6(Ipv6Addr),
 }
 
+/// How a packet's source and a context's address go together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// It is that address; of IPv6 one with its prefix, 64 bits.
+    Own,
+    /// It is of the same version.
+    Version,
+    /// It is not.
+    None,
+}
+
 impl Source {
+    fn fit(self, address: PdpAddress) -> Fit {
+        let own = |is_own| if is_own { Fit::Own } else { Fit::Version };
+        let prefix = |address: Ipv6Addr| address.to_bits() >> 64;
+        match (address, self) {
+            (PdpAddress::Ipv4(own_one) | PdpAddress::Ipv4v6(own_one, _), Self::V4(source)) => {
+                own(own_one == source)
+            }
+            (PdpAddress::Ipv6(own_one) | PdpAddress::Ipv4v6(_, own_one), Self::V6(source)) => {
+                own(prefix(own_one) == prefix(source))
+            }
+            (PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4v6Dynamic, Self::V4(_))
+            | (PdpAddress::Ipv6Dynamic | PdpAddress::Ipv4v6Dynamic, Self::V6(_)) => Fit::Version,
+            (
+                PdpAddress::Ipv4(_)
+                | PdpAddress::Ipv4Dynamic
+                | PdpAddress::Ipv6(_)
+                | PdpAddress::Ipv6Dynamic
+                | PdpAddress::Ppp
+                | PdpAddress::Empty
+                | PdpAddress::Other { .. },
+                Self::V4(_) | Self::V6(_),
+            ) => Fit::None,
+        }
+    }
+
     fn of(packet: &[u8]) -> Option<Self> {
         match packet.first()? >> 4 {
             4 => Some(Self::V4(Ipv4Addr::from(*packet.get(12..)?.first_chunk::<4>()?))),

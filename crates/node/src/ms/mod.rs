@@ -39,6 +39,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::ms::GmmMsAction;
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
+use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::timers::TimerKey;
 use gannet_wire::gtp::pco;
@@ -86,11 +87,37 @@ pub enum MsCommand {
         /// Address; `None` for that of [`MsConfig::pdp`].
         address: Option<PdpAddress>,
     },
+    /// Activate a secondary PDP context beside one that was ordered, whenever that is active (04.08 clause 6.1.3.2
+    /// [24.008]).
+    ActivateSecondary {
+        /// Which mobile.
+        mobile: u32,
+        /// NSAPI, 5 to 15.
+        nsapi: Nsapi,
+        /// What it should be.
+        wanted: WantedSecondary,
+    },
+    /// Ask for another quality of service or traffic flow template (04.08 clause 6.1.3.3.2 [24.008]).
+    Modify {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// What.
+        change: Change,
+    },
     /// Deactivate a PDP context.
     Deactivate {
         /// Which mobile.
         mobile: u32,
         /// Which context.
+        nsapi: Nsapi,
+    },
+    /// Deactivate all PDP contexts with the address of one, in one procedure.
+    TearDown {
+        /// Which mobile.
+        mobile: u32,
+        /// One of the contexts.
         nsapi: Nsapi,
     },
     /// Detach. Ordered contexts are forgotten.
@@ -383,7 +410,12 @@ impl Ms {
             MsCommand::Activate { mobile, nsapi, apn, qos, address } => {
                 self.order_context(cx, mobile, nsapi, apn, (qos, address));
             }
-            MsCommand::Deactivate { mobile, nsapi } => self.deactivate(cx, mobile, nsapi),
+            MsCommand::ActivateSecondary { mobile, nsapi, wanted } => {
+                self.order_secondary(cx, mobile, nsapi, wanted);
+            }
+            MsCommand::Modify { mobile, nsapi, change } => self.modify(cx, mobile, nsapi, change),
+            MsCommand::Deactivate { mobile, nsapi } => self.deactivate(cx, mobile, nsapi, false),
+            MsCommand::TearDown { mobile, nsapi } => self.deactivate(cx, mobile, nsapi, true),
             MsCommand::Detach { mobile, power_off } => self.detach(cx, mobile, power_off),
             MsCommand::ChangeCell { mobile, cell } => self.select_cell(cx, mobile, cell),
             MsCommand::LoseCell { mobile } => self.lose_cell(cx, mobile),

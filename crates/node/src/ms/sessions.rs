@@ -1,12 +1,12 @@
 //! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
 
-use super::mobile::{Bearer, Mobile};
+use super::mobile::{Bearer, Mobile, Ordered};
 use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
 use gannet_proto::llc::{Layer3Offer, XidRequest};
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, Wanted};
+use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -40,6 +40,39 @@ impl Ms {
             apn: apn.or_else(|| default.apn.clone()),
             pco: default.pco.clone(),
         };
+        self.order(cx, index, nsapi, Ordered::First(wanted));
+    }
+
+    /// A user wants a context beside another.
+    pub(super) fn order_secondary(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        nsapi: Nsapi,
+        wanted: WantedSecondary,
+    ) {
+        let linked = wanted.linked;
+        let has_linked = |mobile: &mut Mobile| {
+            nsapi != linked && mobile.order_mut(linked).is_some_and(|order| order.is_some())
+        };
+        if self.mobiles.get_mut(index as usize).is_some_and(has_linked) {
+            self.order(cx, index, nsapi, Ordered::Secondary(wanted));
+        } else {
+            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
+        }
+    }
+
+    /// A user wants a context to be another, or other packets in it.
+    pub(super) fn modify(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, change: Change) {
+        let mobile = self.mobiles.get(index as usize);
+        if mobile.is_some_and(|mobile| mobile.sm.get(nsapi).is_some()) {
+            self.sm(cx, index, SmMsEvent::Modify { nsapi, change });
+        } else {
+            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
+        }
+    }
+
+    fn order(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, wanted: Ordered) {
         let mobile = self.mobiles.get_mut(index as usize);
         let Some(order) = mobile.and_then(|mobile| mobile.order_mut(nsapi)) else {
             cx.drop(Drop::MsBadOrder, self.imsi_of(index));
@@ -74,15 +107,18 @@ impl Ms {
         self.gmm(cx, index, GmmMsEvent::Detach { power_off });
     }
 
-    /// The user wants a context no more.
-    pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi) {
+    /// The user wants a context no more, nor those beside it that have its address where `all` is set.
+    pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, all: bool) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else {
             cx.drop(Drop::MsBadOrder, None);
             return;
         };
         let order = mobile.order_mut(nsapi).and_then(Option::take);
-        if mobile.sm.get(nsapi).is_some() {
-            self.sm(cx, index, SmMsEvent::Deactivate { nsapi, cause: SmCause::RegularDeactivation });
+        let cause = SmCause::RegularDeactivation;
+        if mobile.sm.get(nsapi).is_some() && all {
+            self.sm(cx, index, SmMsEvent::TearDown { nsapi, cause });
+        } else if mobile.sm.get(nsapi).is_some() {
+            self.sm(cx, index, SmMsEvent::Deactivate { nsapi, cause });
         } else if order.is_some() {
             self.tell(MsEvent::Deactivated { mobile: index, nsapi, cause: None });
         } else {
@@ -101,9 +137,14 @@ impl Ms {
                 return;
             }
             let order = mobile.orders.get(place).and_then(Option::as_deref);
-            if let (Some(wanted), None) = (order, mobile.sm.get(nsapi)) {
-                let wanted = wanted.clone();
-                self.sm(cx, index, SmMsEvent::Activate { nsapi, wanted });
+            let (Some(order), None) = (order, mobile.sm.get(nsapi)) else { continue };
+            match order.clone() {
+                Ordered::First(wanted) => self.sm(cx, index, SmMsEvent::Activate { nsapi, wanted }),
+                Ordered::Secondary(wanted) => {
+                    if mobile.sm.get(wanted.linked).is_some_and(|linked| linked.is_active()) {
+                        self.sm(cx, index, SmMsEvent::ActivateSecondary { nsapi, wanted });
+                    }
+                }
             }
         }
     }
@@ -180,6 +221,13 @@ impl Ms {
                 let tlli = self.tlli_of(index);
                 self.send_l3(cx, index, tlli, &L3Message::Sm { ti, ti_flag, message });
                 self.frame_sent(cx, index);
+            }
+            // What the network wants is kept as if a user had ordered it.
+            SmMsAction::Requested { nsapi, wanted } => {
+                let mobile = self.mobiles.get_mut(index as usize);
+                if let Some(order) = mobile.and_then(|mobile| mobile.order_mut(nsapi)) {
+                    *order = Some(Box::new(Ordered::First(wanted)));
+                }
             }
             SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco } => {
                 self.put_bearer(index, nsapi, sapi, address, &qos);

@@ -101,6 +101,7 @@ pub(crate) mod owner {
     pub const HELD: u8 = 9;
     pub const GSUP: u8 = 10;
     pub const CELL_CHANGE: u8 = 11;
+    pub const NOTIFIED: u8 = 12;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
@@ -239,6 +240,7 @@ pub struct Sgsn {
     pub(crate) reassembler: Reassembler,
     pub(crate) requests: sessions::Requests,
     pub(crate) updates: sessions::Updates,
+    pub(crate) notifications: sessions::Notifications,
     pub(crate) access_points: sessions::AccessPoints,
     /// When names of access points may next be looked through.
     pub(crate) apn_sweep_due: Instant,
@@ -281,6 +283,7 @@ impl Sgsn {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             requests: sessions::Requests::default(),
             updates: sessions::Updates::default(),
+            notifications: sessions::Notifications::default(),
             access_points: sessions::AccessPoints::new(&config),
             apn_sweep_due: Instant::ZERO,
             by_peer_endpoint: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
@@ -311,6 +314,7 @@ impl Sgsn {
             owner::GMM => self.wake_gmm(cx, slot),
             owner::LLC => self.wake_llc(cx, slot),
             owner::SM => self.wake_sm(cx, slot),
+            owner::NOTIFIED => self.wake_notified(cx, slot),
             owner::NS | owner::BVC | owner::FLOW => self.wake_gb(cx, key),
             owner::GTP => self.wake_gtp(cx, key),
             owner::REASSEMBLY => {

@@ -30,7 +30,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 7;
+pub const LAYOUT: u8 = 8;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]
@@ -213,6 +213,7 @@ impl Sgsn {
             let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi)).map(SmContext::state);
             match state {
                 Some(SmState::ActivePending) => self.sm(cx, slot, SmEvent::CreateFailed { nsapi }),
+                Some(SmState::Updating) => self.sm(cx, slot, SmEvent::UpdateFailed { nsapi }),
                 Some(SmState::Releasing) => self.sm(cx, slot, SmEvent::Deleted { nsapi }),
                 Some(SmState::Active | SmState::ModifyPending | SmState::InactivePending(_)) | None => {}
             }

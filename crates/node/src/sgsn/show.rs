@@ -155,6 +155,7 @@ impl Sgsn {
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("requests to GGSNs", self.requests.len()),
             ("updates by GGSNs", self.updates.len()),
+            ("notifications by GGSNs", self.notifications.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),
             ("mobiles out of reach", self.gb.mobiles_out_of_reach()),

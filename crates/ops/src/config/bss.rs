@@ -17,6 +17,7 @@ use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
+use gannet_wire::l3::ie::Component;
 
 /// The BSS emulator, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,6 +148,8 @@ pub struct Mobiles {
     pub geas: Option<u8>,
     /// The access point that they ask for.
     pub apn: String,
+    /// What type of address they ask for there.
+    pub pdp_type: PdpType,
     /// TUN devices for the first of them.
     pub tun: Option<TunDevices>,
     /// How many attach in one second; `None` attaches none until an operator says so.
@@ -247,11 +250,33 @@ impl Default for Mobiles {
             cards: Cards::None,
             geas: None,
             apn: "internet".to_owned(),
+            pdp_type: PdpType::Ipv4,
             tun: None,
             attach_per_s: Some(10),
             activate: true,
         }
     }
+}
+
+/// The type of address that mobiles ask for (04.08 clause 10.5.6.4 [24.008]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PdpType {
+    /// IPv4.
+    #[default]
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+    /// Both in one context.
+    Ipv4v6,
+}
+
+/// The one packet filter of a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilterOrder {
+    /// The filter with the lowest one is tried first.
+    pub precedence: u8,
+    /// What a downlink packet must have.
+    pub component: Component,
 }
 
 /// What an operator asks of a BSS emulator.
@@ -287,6 +312,43 @@ pub enum BssOperation {
         mobile: u32,
         /// Which of its contexts; all where none is named.
         nsapi: Option<Nsapi>,
+    },
+    /// `mobile N secondary NSAPI beside NSAPI precedence …`: a context with the address of another, for the packets of one
+    /// filter.
+    Secondary {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// Its NSAPI.
+        nsapi: Nsapi,
+        /// That of the other.
+        linked: Nsapi,
+        /// Which packets belong to it.
+        filter: FilterOrder,
+    },
+    /// `mobile N modify NSAPI precedence …`: other packets belong to a context.
+    ModifyFilter {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// Which of its contexts.
+        nsapi: Nsapi,
+        /// Which packets belong to it.
+        filter: FilterOrder,
+    },
+    /// `mobile N modify NSAPI delay-class N`: another quality of service.
+    ModifyDelay {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// Which of its contexts.
+        nsapi: Nsapi,
+        /// 1 to 4.
+        delay_class: u8,
+    },
+    /// `mobile N tear-down NSAPI`: all contexts with the address of this one end together.
+    TearDown {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// One of its contexts.
+        nsapi: Nsapi,
     },
     /// `mobile N cell M`: it reselects.
     Reselect {

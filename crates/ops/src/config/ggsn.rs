@@ -4,7 +4,7 @@ mod commands;
 
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
-use core::net::Ipv4Addr;
+use core::net::{Ipv4Addr, Ipv6Addr};
 use gannet_wire::id::{Imsi, Nsapi};
 
 /// The GGSN, as an element of the VTY.
@@ -54,12 +54,44 @@ pub struct ApnConfig {
     pub prefix: Option<Prefix>,
     /// The address of the device itself, with the network's length.
     pub ifconfig: Option<Prefix>,
+    /// Mobiles may have IPv6, too: `type-support v4v6`.
+    pub has_ipv6: bool,
+    /// Out of this one each mobile has a prefix of 64 bits.
+    pub ipv6_prefix: Option<Ipv6Prefix>,
+    /// The IPv6 address of the device.
+    pub ipv6_ifconfig: Option<Ipv6Prefix>,
     /// DNS servers for the mobiles (protocol configuration options, 24.008 clause 10.5.6.3).
     pub dns: [Option<Ipv4Addr>; 2],
     /// G-PDUs have sequence numbers.
     pub g_pdu_sequence_numbers: bool,
     /// It serves.
     pub running: bool,
+}
+
+/// An IPv6 address and the length of its network's prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Prefix {
+    /// The address, host part included.
+    pub address: Ipv6Addr,
+    /// 0 to 128.
+    pub length: u8,
+}
+
+impl core::fmt::Display for Ipv6Prefix {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+impl core::str::FromStr for Ipv6Prefix {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "an IPv6 address and a length, X:X::X:X/M, are expected";
+        let (address, length) = text.split_once('/').ok_or(EXPECTED)?;
+        let length = length.parse().ok().filter(|length| *length <= 128).ok_or(EXPECTED)?;
+        Ok(Self { address: address.parse().map_err(|_| EXPECTED)?, length })
+    }
 }
 
 /// An address and the length of its network's prefix.
@@ -107,6 +139,9 @@ impl ApnConfig {
             tun_device: None,
             prefix: None,
             ifconfig: None,
+            has_ipv6: false,
+            ipv6_prefix: None,
+            ipv6_ifconfig: None,
             dns: [None; 2],
             g_pdu_sequence_numbers: true,
             running: true,

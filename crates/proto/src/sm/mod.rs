@@ -11,10 +11,11 @@
 //! by the mobile, so the mobile sends flag 0 and the network answers with flag 1. A context remembers the flag of
 //! the messages that its own side sends; a message belongs to it where the flag is the opposite.
 //!
-//! # What is left out
+//! # Contexts that share an address
 //!
-//! Activation requested by the network (T3385) needs static addresses and comes later; a mobile rejects it. Secondary
-//! contexts and modification that the mobile asks for are refused by the network with cause 32.
+//! A secondary context (clause 6.1.3.2) has the address and access point of the one to which it was linked; from then on
+//! they are alike, and each may outlive the other. Which downlink packet belongs to which is said by their traffic flow
+//! templates. What ends "with tear down" ends for all contexts of the address.
 //!
 //! Clause numbers are those of 24.008 R99.
 

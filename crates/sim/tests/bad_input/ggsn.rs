@@ -254,12 +254,12 @@ fn n_pdus_for_nobody_end_at_the_ggsn() {
         let frame = bench.world.frames.copy_of(&packet).unwrap();
         bench.world.internet(frame);
     }
-    for packet in [&[0x60; 60][..], &[0x45; 19], &[]] {
+    for packet in [&[0x50; 60][..], &[0x45; 19], &[]] {
         let frame = bench.world.frames.copy_of(packet).unwrap();
         bench.world.internet(frame);
     }
     bench.assert_all_arrived(&[]);
-    let expected = [(Node::Ggsn, Drop::GgsnNotIpv4, 3), (Node::Ggsn, Drop::GgsnNoContext, 2)];
+    let expected = [(Node::Ggsn, Drop::GgsnNotIp, 3), (Node::Ggsn, Drop::GgsnNoContext, 2)];
     assert_eq!(bench.moved(&before), expected);
     bench.end();
 }

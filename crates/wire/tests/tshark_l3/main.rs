@@ -76,5 +76,6 @@ fn main() -> ExitCode {
         ("common_procedures", &[Need::Tshark], gmm::common_procedures),
         ("pdp_activation", &[Need::Tshark], sm::pdp_activation),
         ("pdp_modification_and_deactivation", &[Need::Tshark], sm::pdp_modification_and_deactivation),
+        ("traffic_flow_template", &[Need::Tshark], sm::traffic_flow_template),
     ])
 }

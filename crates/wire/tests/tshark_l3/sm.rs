@@ -221,3 +221,91 @@ pub fn pdp_modification_and_deactivation() {
         ),
     ]);
 }
+
+/// A template with each component in some filter, and each operation.
+pub fn traffic_flow_template() {
+    let filter = |identifier, direction, precedence, components: &[Component]| PacketFilter {
+        identifier,
+        direction,
+        precedence,
+        components: components.to_vec(),
+    };
+    let address = "2001:db8::".parse().unwrap();
+    let mask = "ffff:ffff::".parse().unwrap();
+    let filters = vec![
+        filter(
+            1,
+            FilterDirection::Unsaid,
+            20,
+            &[
+                Component::Ipv4Source { address: [192, 0, 2, 0].into(), mask: [255, 255, 255, 0].into() },
+                Component::Protocol(17),
+                Component::DestinationPort(5000),
+                Component::SourcePorts(1000, 2000),
+                Component::TypeOfService { value: 0xb8, mask: 0xfc },
+            ],
+        ),
+        filter(
+            2,
+            FilterDirection::Downlink,
+            10,
+            &[Component::Ipv6Source { address, mask }, Component::SecurityParameterIndex(0x0102_0304)],
+        ),
+        filter(3, FilterDirection::Both, 30, &[Component::FlowLabel(0x1_2345)]),
+    ];
+    let modify = |operation: TftOperation, parameters, expected: &[(&'static str, &'static str)]| {
+        let tft = TftRepr { operation, parameters }.to_element();
+        sm(Uplink, ModifyRequestMo { sapi: None, qos: None, tft: Some(tft) }, expected)
+    };
+    let other = filter(
+        4,
+        FilterDirection::Unsaid,
+        7,
+        &[Component::SourcePort(53), Component::DestinationPorts(100, 200)],
+    );
+    check(&[
+        modify(
+            TftOperation::Create(filters),
+            vec![TftParameter { identifier: 3, content: vec![0, 1] }],
+            &[
+                ("gsm_a.gm.sm.tft.op_code", "1"),
+                ("gsm_a.gm.sm.tft.e_bit", "1"),
+                ("gsm_a.gm.sm.tft.pkt_flt", "3"),
+                ("gsm_a.gm.sm.tft.pkt_flt_id", "1,2,3"),
+                ("gsm_a.gm.sm.tft.pkt_flt_dir", "0,1,3"),
+                ("gsm_a.gm.sm.tft.packet_evaluation_precedence", "0x14,0x0a,0x1e"),
+                ("gsm_a.gm.sm.tft.packet_filter_component_type_id", "16,48,64,81,112,32,96,128"),
+                ("gsm_a.gm.sm.ip4_address", "192.0.2.0"),
+                ("gsm_a.gm.sm.ip4_mask", "255.255.255.0"),
+                ("gsm_a.gm.sm.ip6_address", "2001:db8::"),
+                ("gsm_a.gm.sm.ip6_mask", "ffff:ffff::"),
+                ("gsm_a.gm.sm.tft.protocol_header", "0x11"),
+                ("gsm_a.gm.sm.tft.port", "5000"),
+                ("gsm_a.gm.sm.tft.port_low", "1000"),
+                ("gsm_a.gm.sm.tft.port_high", "2000"),
+                ("gsm_a.gm.sm.tft.security", "0x01020304"),
+                ("gsm_a.gm.sm.tft.traffic_class", "0xb8"),
+                ("gsm_a.gm.sm.tft.traffic_mask", "0xfc"),
+                ("gsm_a.gm.sm.tft.flow_label_type", "0x012345"),
+                ("gsm_a.gm.sm.tft.param_id", "3"),
+            ],
+        ),
+        modify(
+            TftOperation::Add(vec![other.clone()]),
+            Vec::new(),
+            &[
+                ("gsm_a.gm.sm.tft.op_code", "3"),
+                ("gsm_a.gm.sm.tft.e_bit", "0"),
+                ("gsm_a.gm.sm.tft.port", "53"),
+                ("gsm_a.gm.sm.tft.port_high", "200"),
+            ],
+        ),
+        modify(TftOperation::Replace(vec![other]), Vec::new(), &[("gsm_a.gm.sm.tft.op_code", "4")]),
+        modify(
+            TftOperation::DeleteFilters(vec![1, 3]),
+            Vec::new(),
+            &[("gsm_a.gm.sm.tft.op_code", "5"), ("gsm_a.gm.sm.tft.pkt_flt_id", "1,3")],
+        ),
+        modify(TftOperation::Delete, Vec::new(), &[("gsm_a.gm.sm.tft.op_code", "2")]),
+    ]);
+}

@@ -35,7 +35,7 @@ fn packets_that_do_not_belong() {
     assert!(net.downlink(Peer::Slot(9), &packet(HOST, address)).is_empty());
     assert!(net.downlink(Peer::Link, &packet(HOST, Ipv4Addr::BROADCAST)).is_empty());
     assert!(net.downlink(Peer::Slot(0), &six).is_empty());
-    assert_eq!(net.drops(), [(Drop::GgsnSourceAddress, 1), (Drop::GgsnNotIpv4, 4), (Drop::GgsnNoContext, 4)]);
+    assert_eq!(net.drops(), [(Drop::GgsnSourceAddress, 1), (Drop::GgsnNotIp, 4), (Drop::GgsnNoContext, 4)]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A GGSN and the far end of its Gn interface: messages and G-PDUs as an SGSN sends and reads them.
 
 mod hostile;
+mod secondary;
 
 use super::*;
 use core::net::SocketAddr;
@@ -255,8 +256,8 @@ fn a_context_from_its_creation_to_its_end() {
     assert_eq!(
         net.events,
         [
-            GgsnEvent::Created { imsi, nsapi, apn: 0, address },
-            GgsnEvent::Deleted { imsi, nsapi, address, reason },
+            GgsnEvent::Created { imsi, nsapi, apn: 0, address: address.into() },
+            GgsnEvent::Deleted { imsi, nsapi, address: address.into(), reason },
             GgsnEvent::Refused { imsi: None, cause: Cause::NonExistent },
         ]
     );
@@ -290,7 +291,7 @@ fn requests_that_are_refused() {
         (with(|r| r.end_user_address = None), Cause::MandatoryIeMissing),
         (with(|r| r.imsi = None), Cause::MandatoryIeMissing),
         (with(|r| r.teid_control = None), Cause::MandatoryIeMissing),
-        (with(|r| r.linked_nsapi = Some(Nsapi(6))), Cause::ServiceNotSupported),
+        (with(|r| r.linked_nsapi = Some(Nsapi(6))), Cause::NonExistent),
         (
             with(|r| r.end_user_address = Some(EndUserAddress::Ipv4(Some(HOST)))),
             Cause::UnknownPdpAddressOrType,

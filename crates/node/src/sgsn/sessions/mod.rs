@@ -1,10 +1,12 @@
 //! Sessions: what SM asks of the node, and what the GGSNs answer.
 
+mod notified;
 mod requests;
 mod selection;
 mod tunnels;
 mod updates;
 
+pub use notified::Notifications;
 pub use requests::Requests;
 pub use selection::{AccessPoints, subscribed};
 pub use updates::Updates;
@@ -69,7 +71,7 @@ impl Sgsn {
         ti_flag: bool,
         message: SmMessage,
     ) {
-        if self.is_registered(cx, slot) {
+        if self.is_registered(cx, slot) && !self.notification_answered(cx, slot, (ti, ti_flag), &message) {
             self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message });
         }
     }
@@ -100,10 +102,11 @@ impl Sgsn {
             SmAction::Send { ti, ti_flag, message } => {
                 self.send_sm(cx, slot, &L3Message::Sm { ti, ti_flag, message });
             }
-            SmAction::CreateTunnel { nsapi, apn, qos, address, pco } => {
-                self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco });
+            SmAction::CreateTunnel { nsapi, apn, qos, address, pco, linked, tft } => {
+                self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco, linked, tft });
             }
-            SmAction::DeleteTunnel { nsapi } => self.delete_tunnel(cx, slot, nsapi),
+            SmAction::UpdateTunnel { nsapi, qos, tft } => self.update_tunnel(cx, slot, nsapi, &qos, tft),
+            SmAction::DeleteTunnel { nsapi, tear_down } => self.delete_tunnel(cx, slot, nsapi, tear_down),
             SmAction::Active { nsapi, sapi, qos, address: _, radio_priority: _ } => {
                 self.activated(cx, slot, nsapi, sapi, &qos);
             }

@@ -11,8 +11,12 @@ use std::collections::btree_map::Entry;
 pub enum Kind {
     /// Create PDP Context.
     Create,
+    /// Update PDP Context.
+    Update,
     /// Delete PDP Context.
     Delete,
+    /// PDU Notification Reject, which concerns no context.
+    Notification,
 }
 
 /// One request.

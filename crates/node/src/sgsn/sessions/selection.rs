@@ -8,7 +8,7 @@ use crate::sgsn::quality::{Ceilings, within_subscription};
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::gsup::{PdpInfo, SubscribedApn};
-use gannet_wire::l3::ie::{Apn, PdpAddress, SmCause};
+use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
 
@@ -115,6 +115,10 @@ impl Selection for AccessPoints {
         let apn = self.number_of(&apn)?;
         Ok(Selected { apn, qos: self.ceilings.grant(&request.qos), address: request.address })
     }
+
+    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+        Ok(self.ceilings.grant(wish))
+    }
 }
 
 /// The piece of a subscription that has this access point: by its name, else by the wildcard. Without a name the first one.
@@ -156,6 +160,14 @@ impl Selection for OfSubscriber<'_> {
             address: address(request.address, info.address)?,
         })
     }
+
+    fn grant(&mut self, apn: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+        let Some(data) = self.data else { return self.points.grant(apn, wish) };
+        let (name, _) = self.points.get(apn).ok_or(SmCause::MissingOrUnknownApn)?;
+        let info = subscribed(data, Some(name)).ok_or(SmCause::ServiceOptionNotSubscribed)?;
+        let wish = info.qos.as_ref().map_or(*wish, |most| within_subscription(wish, &most.profile()));
+        self.points.grant(apn, &wish)
+    }
 }
 
 /// A static address is the subscription's; whoever asks for another one, or for another type, is refused.
@@ -164,7 +176,10 @@ fn address(wish: PdpAddress, subscribed: Option<PdpAddress>) -> Result<PdpAddres
         (wish, None | Some(PdpAddress::Empty)) => Ok(wish),
         (PdpAddress::Empty, Some(of)) => Ok(of),
         (PdpAddress::Ipv4Dynamic, Some(of @ PdpAddress::Ipv4(_)))
-        | (PdpAddress::Ipv6Dynamic, Some(of @ PdpAddress::Ipv6(_))) => Ok(of),
+        | (PdpAddress::Ipv6Dynamic, Some(of @ PdpAddress::Ipv6(_)))
+        | (PdpAddress::Ipv4v6Dynamic, Some(of)) => Ok(of),
+        // Who may have both may have one of them.
+        (PdpAddress::Ipv4Dynamic | PdpAddress::Ipv6Dynamic, Some(PdpAddress::Ipv4v6Dynamic)) => Ok(wish),
         (wish, Some(of)) if wish == of => Ok(of),
         (_, Some(_)) => Err(SmCause::ServiceOptionNotSubscribed),
     }
@@ -184,6 +199,9 @@ mod tests {
         assert_eq!(address(fixed, None), Ok(fixed));
         assert_eq!(address(PdpAddress::Ipv4([192, 0, 2, 8].into()), Some(fixed)), refused);
         assert_eq!(address(PdpAddress::Ipv6Dynamic, Some(fixed)), refused);
+        assert_eq!(address(PdpAddress::Ipv4v6Dynamic, Some(fixed)), Ok(fixed));
+        let (both, six) = (PdpAddress::Ipv4v6Dynamic, PdpAddress::Ipv6Dynamic);
+        assert_eq!(address(six, Some(both)), Ok(six));
     }
 
     #[test]

@@ -3,13 +3,14 @@
 use super::requests::{Creating, Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::sgsn::SgsnEvent;
+use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version};
 use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::sm::network::SmEvent;
+use gannet_proto::sm::network::{SmContext, SmEvent};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
@@ -17,7 +18,7 @@ use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, Delete
 use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, SelectionMode};
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Nsapi, Teid, Tid};
-use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
+use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause, TrafficFlowTemplate};
 
 /// What the GGSN is asked for.
 #[derive(Debug, Clone)]
@@ -26,6 +27,9 @@ pub(super) struct Wish {
     pub qos: QosProfile,
     pub address: PdpAddress,
     pub pco: Option<ProtocolConfiguration>,
+    /// The context whose address a secondary one shares.
+    pub linked: Option<Nsapi>,
+    pub tft: Option<TrafficFlowTemplate>,
 }
 
 impl Sgsn {
@@ -106,25 +110,35 @@ impl Sgsn {
         })
     }
 
-    /// The context that a request of a GGSN concerns, where it is that GGSN's.
+    /// The mobile with the context that a request of a GGSN concerns, where it is that GGSN's. The endpoint may be that of
+    /// another context of the same address: a GGSN may keep to the first one (29.060 clause 7.3.1).
     pub(super) fn asked_about(
         &self,
         cx: &mut Context<'_>,
         transaction: &Transaction,
         endpoint: Endpoint,
-    ) -> Option<(Slot, Nsapi)> {
+        asked: Nsapi,
+    ) -> Option<Slot> {
         let (slot, nsapi) = self.context_at(endpoint)?;
-        if self.is_ggsn_of(slot, nsapi, transaction.peer.ip()) {
-            return Some((slot, nsapi));
+        if !self.is_ggsn_of(slot, nsapi, transaction.peer.ip()) {
+            cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot));
+            return None;
         }
-        cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot));
-        None
+        let mobile = self.mobiles.get(slot)?;
+        let shares = || mobile.sm.sharers(nsapi).any(|other| other == asked);
+        (nsapi == asked || shares() && self.is_ggsn_of(slot, asked, transaction.peer.ip())).then_some(slot)
     }
 
     // ------------------------------------------------------------------------------------------------- making
 
     /// Create PDP Context Request (29.060 clause 7.3.1).
     pub(super) fn create_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) {
+        let version = |linked| Some(self.mobiles.get(slot)?.bearer(linked)?.tunnel?.version);
+        if wish.linked.and_then(version) == Some(Version::V0) {
+            // 09.60 has no secondary contexts.
+            let (cause, pco) = (Cause::ServiceNotSupported, None);
+            return self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause, pco });
+        }
         let asked = self.ask_for_tunnel(cx, slot, nsapi, wish);
         if asked.is_none() {
             self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -136,28 +150,42 @@ impl Sgsn {
         let teid = self.make_bearer(cx, slot, nsapi)?;
         let mobile = self.mobiles.get(slot)?;
         let address = self.config.gtp_address;
+        // A secondary context goes to the GGSN that has the other, which knows the rest (29.060 clause 7.3.1).
+        let shared = match wish.linked {
+            Some(linked) => Some(mobile.bearer(linked)?.tunnel?),
+            None => None,
+        };
+        let is_first = shared.is_none();
+        let (peer, version) = match shared {
+            Some(tunnel) => (self.gtp.paths().get(tunnel.control_path)?.address, tunnel.version),
+            None => (ggsn.address, ggsn.version),
+        };
         let request = CreateRequest {
-            imsi: mobile.imsi(),
+            imsi: mobile.imsi().filter(|_| is_first),
             rai: Some(mobile.gmm.routing_area()),
             recovery: Some(self.config.restart_counter),
-            selection_mode: Some(SelectionMode::MsNotVerified),
+            selection_mode: is_first.then_some(SelectionMode::MsNotVerified),
             teid_data: teid,
             teid_control: Some(teid),
             nsapi,
-            linked_nsapi: None,
+            linked_nsapi: wish.linked,
             // Normal charging (32.015 clause 6).
             charging_characteristics: Some(0x0800),
             trace_reference: None,
             trace_type: None,
-            end_user_address: Some(end_user_address(wish.address)),
-            apn: Some(apn),
+            end_user_address: is_first.then(|| end_user_address(wish.address)),
+            apn: is_first.then_some(apn),
             pco: wish.pco.map(|pco| pco.0),
             sgsn_control: address,
             sgsn_user: address,
-            msisdn: mobile.subscriber().and_then(|subscriber| subscriber.data().msisdn).map(Msisdn::from),
+            msisdn: mobile
+                .subscriber()
+                .filter(|_| is_first)
+                .and_then(|subscriber| subscriber.data().msisdn)
+                .map(Msisdn::from),
             // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
             qos: Qos::new(wish.qos.precedence.0, &wish.qos),
-            tft: None,
+            tft: wish.tft.map(|tft| tft.0),
             trigger_id: None,
             omc_identity: None,
             common_flags: None,
@@ -170,17 +198,18 @@ impl Sgsn {
         };
         let subscriber = mobile.imsi();
         let imsi = subscriber?;
-        let to = Endpoint::of_peer(ggsn.version, Tid { imsi, nsapi }, Teid(0));
+        let control = shared.map_or(Teid(0), |tunnel| tunnel.peer_control);
+        let to = Endpoint::of_peer(version, Tid { imsi, nsapi }, control);
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber });
-        let sequence = self.request(cx, key, ggsn.address, to, &request.into())?;
-        let creating = Creating { key, sequence, ggsn: ggsn.address };
+        let sequence = self.request(cx, key, peer, to, &request.into())?;
+        let creating = Creating { key, sequence, ggsn: peer };
         if let Some(former) = self.requests.create_sent(imsi, nsapi, creating) {
             self.gtp.cancel(former.sequence, former.key);
         }
         Some(())
     }
 
-    fn request(
+    pub(super) fn request(
         &mut self,
         cx: &mut Context<'_>,
         key: u64,
@@ -219,8 +248,9 @@ impl Sgsn {
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
+            (Kind::Update, answer) if is_current => self.update_answered(cx, slot, nsapi, answer),
             (Kind::Delete, _) if is_current => self.tunnel_deleted(cx, slot, nsapi),
-            (Kind::Create | Kind::Delete, _) => {}
+            (Kind::Create | Kind::Update | Kind::Delete | Kind::Notification, _) => {}
         }
     }
 
@@ -230,10 +260,13 @@ impl Sgsn {
             Some((Request { slot, nsapi, kind: Kind::Create, .. }, true)) => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
+            Some((Request { slot, nsapi, kind: Kind::Update, .. }, true)) => {
+                self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+            }
             Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
                 self.tunnel_deleted(cx, slot, nsapi);
             }
-            Some((_, false)) | None => {}
+            Some((Request { kind: Kind::Notification, .. }, _) | (_, false)) | None => {}
         }
     }
 
@@ -269,6 +302,7 @@ impl Sgsn {
             self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause: response.cause, pco });
             return true;
         }
+        let response = self.with_what_is_shared(slot, nsapi, response);
         let tunnel = response.created().ok().and_then(|created| {
             let control = (created.ggsn_control, created.teid_control);
             let user = (created.ggsn_user, created.teid_data);
@@ -298,6 +332,20 @@ impl Sgsn {
         true
     }
 
+    /// A GGSN need not say again of a secondary context what holds of the others of its address (29.060 clause 7.3.2).
+    fn with_what_is_shared(&self, slot: Slot, nsapi: Nsapi, response: &CreateResponse) -> CreateResponse {
+        let mut response = response.clone();
+        let secondary = |mobile: &&Mobile| mobile.sm.get(nsapi).is_some_and(SmContext::is_secondary);
+        let Some(mobile) = self.mobiles.get(slot).filter(secondary) else { return response };
+        let address = mobile.sm.get(nsapi).map(|context| end_user_address(context.address()));
+        let shared = mobile.sm.sharers(nsapi).find_map(|other| mobile.bearer(other)?.tunnel);
+        let path = shared.and_then(|shared| self.gtp.paths().get(shared.control_path));
+        response.end_user_address = response.end_user_address.or(address);
+        response.teid_control = response.teid_control.or(shared.map(|shared| shared.peer_control));
+        response.ggsn_control = response.ggsn_control.or(path.map(|path| path.address));
+        response
+    }
+
     /// Takes the tunnel from a context, and with it its flow.
     fn take_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
         self.update_abandoned(cx, slot, nsapi);
@@ -321,7 +369,7 @@ impl Sgsn {
 
     /// Delete PDP Context Request (29.060 clause 7.3.5). Where the tunnel is still being made, it is taken down as soon
     /// as the GGSN says that it is there.
-    pub(super) fn delete_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+    pub(super) fn delete_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, tear_down: bool) {
         let abandoned = self.requests.abandon(slot, nsapi);
         let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) else {
             if !abandoned {
@@ -334,7 +382,7 @@ impl Sgsn {
         self.close_tunnel(slot, nsapi, tunnel);
         let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete, subscriber: None });
         let message =
-            DeleteRequest { teardown: Some(true), nsapi, pco: None, private_extension: None }.into();
+            DeleteRequest { teardown: Some(tear_down), nsapi, pco: None, private_extension: None }.into();
         let endpoint = self
             .imsi_of(slot)
             .map(|imsi| Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control));
@@ -369,12 +417,9 @@ impl Sgsn {
         message: &Message,
     ) {
         match message {
-            Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, endpoint, request.nsapi),
+            Message::DeleteRequest(request) => self.ggsn_deletes(cx, transaction, endpoint, request),
             Message::UpdateRequest(request) => self.ggsn_updates(cx, transaction, endpoint, request),
-            Message::PduNotificationRequest(request) => {
-                // Network-requested activation needs a subscription that allows it.
-                self.refuse(cx, transaction, request.teid_control, Cause::ServiceNotSupported);
-            }
+            Message::PduNotificationRequest(request) => self.ggsn_notifies(cx, transaction, request),
             other => {
                 cx.log(Category::Gtp, Level::Info, format_args!("{:#04x} refused", other.message_type()));
                 let to = self.peer_control(transaction, endpoint);
@@ -389,10 +434,10 @@ impl Sgsn {
         cx: &mut Context<'_>,
         transaction: &Transaction,
         endpoint: Endpoint,
-        nsapi: Nsapi,
+        request: &DeleteRequest,
     ) {
-        let known = self.asked_about(cx, transaction, endpoint);
-        let Some((slot, _)) = known.filter(|(_, known)| *known == nsapi) else {
+        let nsapi = request.nsapi;
+        let Some(slot) = self.asked_about(cx, transaction, endpoint, nsapi) else {
             self.refuse(cx, transaction, Teid(0), Cause::NonExistent);
             return;
         };
@@ -402,7 +447,23 @@ impl Sgsn {
         let mut outputs = Batch::default();
         self.gtp.respond(cx, transaction, to, &message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
-        self.tunnel_lost(cx, slot, nsapi);
+        let sharers = |mobile: &Mobile| mobile.sm.sharers(nsapi).collect::<Vec<_>>();
+        let others = self.mobiles.get(slot).filter(|_| request.teardown == Some(true)).map(sharers);
+        match others {
+            Some(others) if !others.is_empty() => self.tunnels_torn_down(cx, slot, nsapi, &others),
+            Some(_) | None => self.tunnel_lost(cx, slot, nsapi),
+        }
+    }
+
+    /// All contexts of an address are gone at the GGSN: the mobile is told of one of them.
+    fn tunnels_torn_down(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, others: &[Nsapi]) {
+        for nsapi in others.iter().copied().chain([nsapi]) {
+            if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
+                self.close_tunnel(slot, nsapi, tunnel);
+            }
+        }
+        let cause = SmCause::RegularDeactivation;
+        self.sm(cx, slot, SmEvent::TearDown { nsapi, cause, tunnel_gone: true });
     }
 
     pub(super) fn refuse(&mut self, cx: &mut Context<'_>, transaction: &Transaction, to: Teid, cause: Cause) {
@@ -432,7 +493,7 @@ impl Sgsn {
         }
     }
 
-    fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+    pub(super) fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
             self.close_tunnel(slot, nsapi, tunnel);
         }
@@ -447,6 +508,8 @@ fn end_user_address(address: PdpAddress) -> EndUserAddress {
         PdpAddress::Ipv4(address) => EndUserAddress::Ipv4(Some(address)),
         PdpAddress::Ipv6Dynamic => EndUserAddress::Ipv6(None),
         PdpAddress::Ipv6(address) => EndUserAddress::Ipv6(Some(address)),
+        PdpAddress::Ipv4v6Dynamic => EndUserAddress::Ipv4v6(None, None),
+        PdpAddress::Ipv4v6(v4, v6) => EndUserAddress::Ipv4v6(Some(v4), Some(v6)),
         PdpAddress::Ppp => EndUserAddress::Ppp,
         PdpAddress::Other { organisation, number } => {
             EndUserAddress::Other { organisation, number, address: Vec::new() }
@@ -458,7 +521,8 @@ fn pdp_address(address: &EndUserAddress) -> Option<PdpAddress> {
     match address {
         EndUserAddress::Ipv4(address) => address.map(PdpAddress::Ipv4),
         EndUserAddress::Ipv6(address) => address.map(PdpAddress::Ipv6),
-        EndUserAddress::Ipv4v6(v4, _) => v4.map(PdpAddress::Ipv4),
+        EndUserAddress::Ipv4v6(Some(v4), Some(v6)) => Some(PdpAddress::Ipv4v6(*v4, *v6)),
+        EndUserAddress::Ipv4v6(v4, v6) => v4.map(PdpAddress::Ipv4).or(v6.map(PdpAddress::Ipv6)),
         EndUserAddress::Ppp => Some(PdpAddress::Ppp),
         EndUserAddress::Other { .. } => None,
     }

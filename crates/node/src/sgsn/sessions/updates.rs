@@ -1,16 +1,22 @@
+//! Contexts are changed, from either side.
+//!
 //! The GGSN changes the quality of service of a context (29.060 clause 7.3.3, 23.060 clause 9.2.3.2): the mobile is asked,
-//! and the GGSN has its answer when the mobile has accepted.
+//! and the GGSN has its answer when the mobile has accepted. The mobile changes that or its traffic flow template
+//! (23.060 clause 9.2.3.3): the GGSN is asked, and the mobile has its answer when the GGSN has accepted.
 
+use super::requests::{Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
-use gannet_proto::gtp::{Endpoint, Transaction};
+use gannet_proto::drops::Drop;
+use gannet_proto::gtp::{Endpoint, Transaction, Version};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmContext, SmEvent};
-use gannet_wire::gtp::Cause;
+use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::value::Qos;
-use gannet_wire::id::{Nsapi, Teid};
-use gannet_wire::l3::ie::QosProfile;
+use gannet_wire::gtp::{Cause, Message};
+use gannet_wire::id::{Nsapi, Teid, Tid};
+use gannet_wire::l3::ie::{QosProfile, TrafficFlowTemplate};
 use std::collections::BTreeMap;
 
 /// What GGSNs have asked, by context, until the mobile has answered.
@@ -34,12 +40,12 @@ impl Sgsn {
         endpoint: Endpoint,
         request: &UpdateRequest,
     ) {
-        let known = self.asked_about(cx, transaction, endpoint).filter(|(_, nsapi)| *nsapi == request.nsapi);
-        let active = known.filter(|(slot, nsapi)| {
-            let context = self.mobiles.get(*slot).and_then(|mobile| mobile.sm.get(*nsapi));
+        let nsapi = request.nsapi;
+        let active = self.asked_about(cx, transaction, endpoint, nsapi).filter(|slot| {
+            let context = self.mobiles.get(*slot).and_then(|mobile| mobile.sm.get(nsapi));
             context.is_some_and(SmContext::is_active)
         });
-        let Some((slot, nsapi)) = active else {
+        let Some(slot) = active else {
             let to = self.peer_control(transaction, endpoint);
             return self.refuse(cx, transaction, to, Cause::NonExistent);
         };
@@ -68,6 +74,84 @@ impl Sgsn {
             let to = tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control);
             self.refuse(cx, &transaction, to, Cause::NonExistent);
         }
+    }
+
+    /// Update PDP Context Request to the GGSN (29.060 clause 7.3.3).
+    pub(super) fn update_tunnel(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        qos: &QosProfile,
+        tft: Option<TrafficFlowTemplate>,
+    ) {
+        let tunnel = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)?.tunnel);
+        if tft.is_some() && tunnel.is_some_and(|tunnel| tunnel.version == Version::V0) {
+            // 09.60 has no traffic flow templates.
+            return self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: Cause::ServiceNotSupported });
+        }
+        if self.ask_for_update(cx, slot, nsapi, qos, tft).is_none() {
+            self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+        }
+    }
+
+    fn ask_for_update(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        qos: &QosProfile,
+        tft: Option<TrafficFlowTemplate>,
+    ) -> Option<()> {
+        let mobile = self.mobiles.get(slot)?;
+        let (imsi, bearer) = (mobile.imsi()?, mobile.bearer(nsapi)?);
+        let (tunnel, address) = (bearer.tunnel?, self.config.gtp_address);
+        let request = UpdateRequest {
+            rai: Some(mobile.gmm.routing_area()),
+            recovery: Some(self.config.restart_counter),
+            teid_data: Some(bearer.teid),
+            teid_control: Some(bearer.teid),
+            sgsn_control: Some(address),
+            sgsn_user: Some(address),
+            // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
+            qos: Some(Qos::new(qos.precedence.0, qos)),
+            tft: tft.map(|tft| tft.0),
+            ..UpdateRequest::new(nsapi)
+        };
+        let to = self.gtp.paths().get(tunnel.control_path)?.address;
+        let endpoint = Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control);
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Update, subscriber: None });
+        self.request(cx, key, to, endpoint, &request.into()).map(|_| ())
+    }
+
+    /// The GGSN's answer to that.
+    pub(super) fn update_answered(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        answer: Result<Message, DecodeError>,
+    ) {
+        let Ok(Message::UpdateResponse(response)) = answer else {
+            return self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+        };
+        if !response.cause.is_accepted() {
+            cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
+            self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: response.cause });
+            if response.cause == Cause::NonExistent {
+                // 29.060 clause 7.3.4: the GGSN does not have the context.
+                cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+                self.tunnel_lost(cx, slot, nsapi);
+            }
+            return;
+        }
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let held = mobile.sm.get(nsapi).map(SmContext::qos).unwrap_or_default();
+        if let (Some(qos), Some(bearer)) = (&response.qos, mobile.bearer_mut(nsapi)) {
+            bearer.allocation_retention = qos.allocation_retention;
+        }
+        let qos = response.qos.map_or(held, |qos| qos.profile());
+        self.sm(cx, slot, SmEvent::Updated { nsapi, qos });
     }
 
     fn answer_update(

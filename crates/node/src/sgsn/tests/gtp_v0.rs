@@ -13,8 +13,10 @@ use gannet_wire::gtp::v1c::{DeleteRequest, ErrorIndication, emit_datagram};
 use gannet_wire::gtp::value::QosR97;
 use gannet_wire::gtp::{Cause, EndUserAddress};
 use gannet_wire::id::{FlowLabel, Sapi, Tid};
-use gannet_wire::l3::ie::PdpAddress;
-use gannet_wire::l3::sm::SmMessage;
+use gannet_wire::l3::ie::{DelayClass, LinkedTi, PdpAddress, QosProfile, SmCause, TrafficFlowTemplate};
+use gannet_wire::l3::sm::{
+    ActivateSecondaryReject, ActivateSecondaryRequest, ModifyReject, ModifyRequestMo, SmMessage,
+};
 
 const STRANGER: IpAddr = IpAddr::V4(core::net::Ipv4Addr::new(203, 0, 113, 66));
 /// The GGSN's flow labels.
@@ -287,4 +289,39 @@ fn a_mobile_with_a_context_of_version_0_leaves_and_arrives() {
     assert_eq!(bench.drops(), []);
     bench.v0(GGSN, 9, flow, v0m::DeleteRequest { private_extension: None });
     assert_eq!(bench.next_v0(GGSN).0.flow, FLOW_SIGNALLING);
+}
+
+#[test]
+fn version_0_has_no_secondary_contexts_and_no_templates() {
+    let mut bench = Bench::with_v0(Ingress::Fifo);
+    let (qos, tft) = (QosProfile::BEST_EFFORT, Some(TrafficFlowTemplate(vec![0x21, 0, 1, 2, 0x30, 17])));
+    let linked_ti = LinkedTi { ti: 0, ti_flag: false };
+    let (nsapi, sapi) = (gannet_wire::id::Nsapi(6), Sapi::DATA5);
+    bench.sm(0, 1, ActivateSecondaryRequest { nsapi, sapi, qos, linked_ti, tft: tft.clone() });
+    let cause = SmCause::ServiceOptionNotSupported;
+    assert_eq!(bench.hear_sm(0), ActivateSecondaryReject { cause }.into());
+    bench.sm(0, 0, ModifyRequestMo { sapi: None, qos: None, tft });
+    assert_eq!(bench.hear_sm(0), ModifyReject { cause }.into());
+    assert!(bench.is_silent());
+    // The quality of service alone can be changed.
+    let wish = QosProfile { delay: DelayClass::TWO, ..qos };
+    bench.sm(0, 0, ModifyRequestMo { sapi: None, qos: Some(wish), tft: None });
+    let (header, message) = bench.next_v0(GGSN);
+    let v0::Message::UpdateRequest(request) = message else { panic!("{message:?}") };
+    let response = v0m::UpdateResponse {
+        cause: Cause::RequestAccepted,
+        qos: Some(request.qos),
+        recovery: None,
+        flow_data: Some(FLOW_DATA),
+        flow_signalling: Some(FLOW_SIGNALLING),
+        charging_id: None,
+        ggsn_control: Some(GGSN),
+        ggsn_user: Some(GGSN),
+        charging_gateway: None,
+        private_extension: None,
+    };
+    let ours = bench.our_flow();
+    bench.v0(GGSN, header.sequence, ours, response);
+    let SmMessage::ModifyAcceptMt(accept) = bench.hear_sm(0) else { panic!() };
+    assert_eq!(accept.qos.map(|qos| qos.delay), Some(DelayClass::TWO));
 }

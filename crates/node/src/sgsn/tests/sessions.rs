@@ -3,9 +3,7 @@
 use super::bench::*;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
-use gannet_wire::gtp::v1c::{
-    CreateResponse, DeleteRequest, EchoResponse, ErrorIndication, PduNotificationRequest, emit_datagram,
-};
+use gannet_wire::gtp::v1c::{CreateResponse, DeleteRequest, EchoResponse, ErrorIndication, emit_datagram};
 use gannet_wire::gtp::value::EndUserAddress;
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Sapi, Teid};
@@ -221,25 +219,6 @@ fn deactivation_by_the_ggsn() {
         assert_eq!(response.cause, Cause::NonExistent);
     }
     assert_eq!(bench.drops(), []);
-}
-
-#[test]
-fn what_else_a_ggsn_asks_is_not_supported() {
-    let mut bench = Bench::attached(true);
-    let notification = PduNotificationRequest {
-        imsi: imsi(0),
-        teid_control: Teid(0x77),
-        end_user_address: EndUserAddress::Ipv4(Some(address(NSAPI))),
-        apn: "internet".parse().unwrap(),
-        pco: None,
-        ggsn_control: GGSN,
-        private_extension: None,
-    };
-    bench.ggsn_asks(Teid(0), notification);
-    let (_, header, message) = bench.next_control();
-    let Message::PduNotificationResponse(response) = message else { panic!() };
-    assert_eq!((header.teid, response.cause), (Teid(0x77), Cause::ServiceNotSupported));
-    assert!(bench.is_silent());
 }
 
 #[test]

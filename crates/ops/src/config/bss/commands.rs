@@ -1,12 +1,15 @@
 //! The commands of the BSS emulator, and how its configuration is written.
 
-use super::{BssConfig, BssOperation, EndpointChange, GbDialect, QosRequest, TunDevices, cards};
+use super::{
+    BssConfig, BssOperation, EndpointChange, FilterOrder, GbDialect, PdpType, QosRequest, TunDevices, cards,
+};
 use crate::Bss;
 use crate::config::ConfigText;
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Nsapi, Nsei};
+use gannet_wire::l3::ie::Component;
 
 type Done = Result<(), CommandError>;
 
@@ -68,6 +71,12 @@ fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
     text.line(format_args!("imei-base {}", mobiles.imei_base));
     cards::write(mobiles, text);
     text.line(format_args!("apn {}", mobiles.apn));
+    let pdp_type = match mobiles.pdp_type {
+        PdpType::Ipv4 => "ipv4",
+        PdpType::Ipv6 => "ipv6",
+        PdpType::Ipv4v6 => "ipv4v6",
+    };
+    text.line(format_args!("pdp-type {pdp_type}"));
     if let Some(tun) = &mobiles.tun {
         text.line(format_args!("tun {} count {}", tun.prefix, tun.count));
     }
@@ -253,6 +262,15 @@ fn install_mobiles(grammar: &mut Grammar<Bss>) {
         edit.args.text(0).clone_into(&mut edit.config.mobiles.apn);
         Ok(())
     });
+    let types = "The type of address that mobiles ask for\nIPv4\nIPv6\nBoth in one context";
+    set(grammar, "pdp-type (ipv4|ipv6|ipv4v6)", types, |edit| {
+        edit.config.mobiles.pdp_type = match edit.args.text(0) {
+            "ipv6" => PdpType::Ipv6,
+            "ipv4v6" => PdpType::Ipv4v6,
+            _ => PdpType::Ipv4,
+        };
+        Ok(())
+    });
     set(
         grammar,
         "tun PREFIX count <1-100000>",
@@ -335,6 +353,55 @@ fn install_show(grammar: &mut Grammar<Bss>) {
     show("show why imsi IMSI", why, |args| args.value(0).map(ShowWhy));
 }
 
+/// The filter that begins at this argument.
+fn filter(args: &Args, at: usize) -> Result<FilterOrder, CommandError> {
+    let component = match args.text(at + 1) {
+        "protocol" => Component::Protocol(args.value(at + 2)?),
+        "source-port" => Component::SourcePort(args.value(at + 2)?),
+        _ => Component::DestinationPort(args.value(at + 2)?),
+    };
+    Ok(FilterOrder { precedence: args.value(at)?, component })
+}
+
+/// Contexts that share an address, and changes of contexts.
+fn install_sessions(grammar: &mut Grammar<Bss>) {
+    use BssOperation::{ModifyDelay, ModifyFilter, Secondary, TearDown};
+    let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
+    };
+    let mobile = "A mobile\nIts number, from 1";
+    let filter_help = "The packets that belong to it\nThe lowest is tried first\nBy their protocol\nBy the port of the far end\nBy the port of the mobile\nThe number";
+    let help = format!(
+        "{mobile}\nActivate a secondary PDP context\nIts NSAPI\nWith the address of another\nIts NSAPI\n{filter_help}"
+    );
+    add(
+        "mobile <1-1000000> secondary <5-15> beside <5-15> precedence <0-255> (protocol|source-port|destination-port) <0-65535>",
+        &help,
+        |args| {
+            let (nsapi, linked) = (Nsapi(args.value(1)?), Nsapi(args.value(2)?));
+            Ok(Secondary { mobile: args.value(0)?, nsapi, linked, filter: filter(args, 3)? })
+        },
+    );
+    let help = format!("{mobile}\nModify a PDP context\nIts NSAPI\n{filter_help}");
+    add(
+        "mobile <1-1000000> modify <5-15> precedence <0-255> (protocol|source-port|destination-port) <0-65535>",
+        &help,
+        |args| {
+            let nsapi = Nsapi(args.value(1)?);
+            Ok(ModifyFilter { mobile: args.value(0)?, nsapi, filter: filter(args, 2)? })
+        },
+    );
+    let help = format!("{mobile}\nModify a PDP context\nIts NSAPI\nAsk for a delay class\nThe class");
+    add("mobile <1-1000000> modify <5-15> delay-class <1-4>", &help, |args| {
+        let nsapi = Nsapi(args.value(1)?);
+        Ok(ModifyDelay { mobile: args.value(0)?, nsapi, delay_class: args.value(2)? })
+    });
+    let help = format!("{mobile}\nDeactivate all PDP contexts with the address of one\nIts NSAPI");
+    add("mobile <1-1000000> tear-down <5-15>", &help, |args| {
+        Ok(TearDown { mobile: args.value(0)?, nsapi: Nsapi(args.value(1)?) })
+    });
+}
+
 fn install_operate(grammar: &mut Grammar<Bss>) {
     use BssOperation::{
         Activate, Attach, ChangeEndpoint, Deactivate, Detach, RadioStatus, Reselect, ResetCell, ResetNs,
@@ -351,6 +418,10 @@ fn install_operate(grammar: &mut Grammar<Bss>) {
     add("mobile <1-1000000> deactivate [<5-15>]", &help, |args| {
         Ok(Deactivate { mobile: args.value(0)?, nsapi: args.optional(1)?.map(Nsapi) })
     });
+    install_sessions(grammar);
+    let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
+        grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
+    };
     let help = format!("{mobile}\nMove to a cell\nIts number, from 0");
     add("mobile <1-1000000> cell <0-65000>", &help, |args| {
         Ok(Reselect { mobile: args.value(0)?, cell: args.value(1)? })

@@ -44,7 +44,7 @@ fn write_apn(apn: &ApnConfig, text: &mut ConfigText) {
         if let Some(device) = &apn.tun_device {
             text.line(format_args!("tun-device {device}"));
         }
-        text.line(format_args!("type-support v4"));
+        text.line(format_args!("type-support {}", if apn.has_ipv6 { "v4v6" } else { "v4" }));
         if let Some(prefix) = apn.prefix {
             text.line(format_args!("ip prefix dynamic {prefix}"));
         }
@@ -55,6 +55,12 @@ fn write_apn(apn: &ApnConfig, text: &mut ConfigText) {
         }
         if let Some(prefix) = apn.ifconfig {
             text.line(format_args!("ip ifconfig {prefix}"));
+        }
+        if let Some(prefix) = apn.ipv6_prefix {
+            text.line(format_args!("ipv6 prefix dynamic {prefix}"));
+        }
+        if let Some(prefix) = apn.ipv6_ifconfig {
+            text.line(format_args!("ipv6 ifconfig {prefix}"));
         }
         if !apn.g_pdu_sequence_numbers {
             text.line(format_args!("no g-pdu tx-sequence-numbers"));
@@ -87,6 +93,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     install_gtp(grammar);
     install_apns(grammar);
     install_device(grammar);
+    install_ipv6(grammar);
     install_addresses(grammar);
     install_osmocom(grammar);
     install_show(grammar);
@@ -259,13 +266,16 @@ fn install_device(grammar: &mut Grammar<Ggsn>) {
         }
         apn_here(edit).map(|apn| apn.tun_device = Some(name))
     });
-    let types = "PDP types\nIPv4\nIPv6: not here\nBoth: not here";
+    let types = "PDP types\nIPv4\nIPv6 alone: not here\nIPv4, IPv6 and both";
     set(grammar, "type-support (v4|v6|v4v6)", types, |edit| match edit.args.text(0) {
-        "v4" => Ok(()),
-        other => Err(CommandError(format!("type-support {other} is not implemented; only 'v4' is."))),
+        "v4" => apn_here(edit).map(|apn| apn.has_ipv6 = false),
+        "v4v6" => apn_here(edit).map(|apn| apn.has_ipv6 = true),
+        other => {
+            Err(CommandError(format!("type-support {other} is not implemented; only 'v4' and 'v4v6' are.")))
+        }
     });
     let types = "Take back\nPDP types\nIPv6\nBoth";
-    set(grammar, "no type-support (v6|v4v6)", types, |_| Ok(()));
+    set(grammar, "no type-support (v6|v4v6)", types, |edit| apn_here(edit).map(|apn| apn.has_ipv6 = false));
     let numbers = "G-PDUs\nTheir sequence numbers";
     set(grammar, "g-pdu tx-sequence-numbers", numbers, |edit| {
         apn_here(edit).map(|apn| apn.g_pdu_sequence_numbers = true)
@@ -323,32 +333,39 @@ fn install_addresses(grammar: &mut Grammar<Ggsn>) {
     });
 }
 
+fn install_ipv6(grammar: &mut Grammar<Ggsn>) {
+    let help = "IPv6\nPrefixes of mobiles\nOne for each IMSI: not here\nFrom a pool\nThe pool, X:X::X:X/M";
+    set(grammar, "ipv6 prefix (static|dynamic) PREFIX", help, |edit| {
+        if edit.args.text(0) == "static" {
+            return Err(CommandError::new(
+                "static addresses are not implemented; only 'ipv6 prefix dynamic' is.",
+            ));
+        }
+        let prefix = edit.args.value(1)?;
+        apn_here(edit).map(|apn| apn.ipv6_prefix = Some(prefix))
+    });
+    let help = "IPv6\nThe address of the device\nWith the length of its network, X:X::X:X/M";
+    set(grammar, "ipv6 ifconfig PREFIX", help, |edit| {
+        let prefix = edit.args.value(0)?;
+        apn_here(edit).map(|apn| apn.ipv6_ifconfig = Some(prefix))
+    });
+}
+
 /// Commands of osmo-ggsn whose subject is not here.
 fn install_osmocom(grammar: &mut Grammar<Ggsn>) {
     let apn = &[Node::Apn];
-    let v6 = Action::<Ggsn>::Refuse("IPv6 for mobiles is not implemented yet.");
-    grammar.add(
-        apn,
-        "ipv6 prefix (static|dynamic) PREFIX",
-        "IPv6: not here\nAddresses of mobiles\nFixed\nFrom a pool\nThe pool",
-        v6,
-    );
+    let v6 =
+        Action::<Ggsn>::Refuse("of IPv6 only 'ipv6 prefix dynamic' and 'ipv6 ifconfig' are implemented.");
     grammar.add(
         apn,
         "ipv6 dns <0-1> X:X::X:X",
-        "IPv6: not here\nA DNS server\nFirst or second\nIts address",
-        v6,
-    );
-    grammar.add(
-        apn,
-        "ipv6 ifconfig PREFIX",
-        "IPv6: not here\nThe address of the device\nWith its length",
+        "IPv6\nA DNS server: not here\nFirst or second\nIts address",
         v6,
     );
     grammar.add(
         apn,
         "ipv6 link-local PREFIX",
-        "IPv6: not here\nThe link-local address of the device\nWith its length",
+        "IPv6\nThe link-local address of the device: not here\nWith its length",
         v6,
     );
     let script = Action::<Ggsn>::Refuse("scripts are not run; configure the device outside.");

@@ -1,13 +1,14 @@
 //! Messages from the network, by the state of their context.
 
-use super::{SmMsAction, SmMsContext, SmMsState, Step};
+use super::{SmMsAction, SmMsContext, SmMsState, Step, Wanted};
 use crate::drops::Drop;
+use crate::sm::{CONTEXTS, nsapi_of};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::ie::{PdpAddress, SmCause};
+use gannet_wire::l3::ie::{QosProfile, SmCause, TearDownIndicator};
 use gannet_wire::l3::sm::{
-    self, ActivateAccept, DeactivateAccept, DeactivateRequest, ModifyAcceptMo, ModifyAcceptMt,
-    ModifyRequestMt, RequestActivation, RequestActivationReject, SmMessage, SmStatus,
+    self, ActivateAccept, ActivateSecondaryAccept, DeactivateAccept, DeactivateRequest, ModifyAcceptMo,
+    ModifyAcceptMt, ModifyRequestMt, RequestActivation, RequestActivationReject, SmMessage, SmStatus,
 };
 
 /// Message types whose mandatory part has an answer of its own (clause 8.5.3, types of clause 10.4).
@@ -25,16 +26,16 @@ impl Step<'_, '_> {
             (SmMessage::SmStatus(_), None) => self.drop(Drop::SmStatusReceived),
             (SmMessage::ActivateAccept(accept), Some(nsapi)) => self.activate_accept(nsapi, accept),
             (SmMessage::ActivateReject(reject), Some(nsapi)) => self.activate_reject(nsapi, reject.cause),
-            (SmMessage::DeactivateRequest(request), Some(nsapi)) => {
-                self.deactivate_request(nsapi, request.cause)
-            }
+            (SmMessage::DeactivateRequest(request), Some(nsapi)) => self.deactivate_request(nsapi, &request),
             (SmMessage::DeactivateAccept(_), Some(nsapi)) => self.deactivate_accept(nsapi),
             (SmMessage::ModifyRequestMt(request), Some(nsapi)) => self.modify_request(nsapi, &request),
             (SmMessage::ModifyAcceptMt(accept), Some(nsapi)) => self.modify_accept(nsapi, &accept),
             (SmMessage::ModifyReject(_), Some(nsapi)) => self.modify_reject(nsapi),
-            // No secondary context was asked for.
-            (SmMessage::ActivateSecondaryAccept(_) | SmMessage::ActivateSecondaryReject(_), Some(nsapi)) => {
-                self.unexpected(nsapi);
+            (SmMessage::ActivateSecondaryAccept(accept), Some(nsapi)) => {
+                self.secondary_accept(nsapi, &accept)
+            }
+            (SmMessage::ActivateSecondaryReject(reject), Some(nsapi)) => {
+                self.secondary_reject(nsapi, reject.cause)
             }
             // Clause 8.3.2 b.
             (
@@ -74,7 +75,11 @@ impl Step<'_, '_> {
         self.contexts.get(nsapi).map(SmMsContext::state)
     }
 
-    /// Activation requested by the network is not supported (clause 6.1.3.1.4).
+    fn is_secondary(&self, nsapi: Nsapi) -> bool {
+        self.contexts.get(nsapi).is_some_and(SmMsContext::is_secondary)
+    }
+
+    /// The network wants a context (clause 6.1.3.1.2); a mobile that does not follow rejects (clause 6.1.3.1.4).
     fn request_activation(&mut self, ti: u8, ti_flag: bool, request: &RequestActivation) {
         // Clause 8.3.2: the network allocates this identifier, so its flag is 0.
         if ti_flag {
@@ -91,16 +96,98 @@ impl Step<'_, '_> {
         if is_same {
             return self.drop(Drop::SmIgnored);
         }
-        let cause = if is_activating { SmCause::InsufficientResources } else { SmCause::FeatureNotSupported };
+        if self.cfg.follows_requests && !is_activating && self.follow(request) {
+            return;
+        }
+        let lacks_room = is_activating || self.cfg.follows_requests;
+        let cause = if lacks_room { SmCause::InsufficientResources } else { SmCause::FeatureNotSupported };
         self.drop(Drop::SmRejected);
         self.answer(ti, ti_flag, RequestActivationReject { cause });
+    }
+
+    /// Activates what the network asks for, in the first NSAPI that is free; false where there is none.
+    fn follow(&mut self, request: &RequestActivation) -> bool {
+        // Clause 6.1.3.1.5 d: a context that the mobile has with this address and access point, and those linked to it,
+        // end without a word.
+        let is_meant = |context: &SmMsContext| {
+            let wanted = &context.wanted;
+            wanted.address == request.address && (request.apn.is_none() || wanted.apn == request.apn)
+        };
+        let old: Vec<Nsapi> =
+            self.contexts.iter().filter(|(_, context)| is_meant(context)).map(|(nsapi, _)| nsapi).collect();
+        for nsapi in old {
+            self.release(nsapi, SmCause::ReactivationRequired);
+        }
+        let mut places = (0..CONTEXTS).map(nsapi_of);
+        let Some(nsapi) = places.find(|nsapi| self.contexts.get(*nsapi).is_none()) else { return false };
+        let wanted = Wanted {
+            sapi: Sapi::DATA3,
+            qos: QosProfile::default(),
+            address: request.address,
+            apn: request.apn.clone(),
+            pco: None,
+        };
+        self.out.push(SmMsAction::Requested { nsapi, wanted: wanted.clone() });
+        self.activate(nsapi, wanted);
+        true
+    }
+
+    fn secondary_accept(&mut self, nsapi: Nsapi, accept: &ActivateSecondaryAccept) {
+        match self.contexts.get_mut(nsapi) {
+            // Clause 6.1.3.2.1.
+            Some(context) if context.is_secondary() && context.state == SmMsState::ActivePending => {
+                context.state = SmMsState::Active;
+                context.retry.stop();
+                context.apply_tft();
+                context.wanted.sapi = accept.sapi;
+                context.wanted.qos = accept.qos;
+                let address = context.wanted.address;
+                // Clause 8.7.2: there must be a SAPI.
+                if accept.sapi == Sapi(0) {
+                    return self.deactivate(nsapi, SmCause::ConditionalIeError);
+                }
+                self.out.push(SmMsAction::Active {
+                    nsapi,
+                    sapi: accept.sapi,
+                    qos: accept.qos,
+                    address,
+                    radio_priority: accept.radio_priority,
+                    pco: None,
+                });
+            }
+            Some(_) => self.accepted_late(nsapi),
+            None => {}
+        }
+    }
+
+    /// The network accepts what the mobile has given up meanwhile, or never asked for.
+    fn accepted_late(&mut self, nsapi: Nsapi) {
+        match self.state(nsapi) {
+            // It is told again, since it may have had the mobile's request before it had the context.
+            Some(SmMsState::InactivePending(cause)) => {
+                self.drop(Drop::SmIgnored);
+                self.send_deactivate(nsapi, cause);
+            }
+            Some(SmMsState::ActivePending | SmMsState::Active | SmMsState::ModifyPending) => {
+                self.unexpected(nsapi);
+            }
+            None => {}
+        }
+    }
+
+    fn secondary_reject(&mut self, nsapi: Nsapi, cause: SmCause) {
+        if self.is_secondary(nsapi) {
+            self.rejected(nsapi, cause);
+        } else {
+            self.unexpected(nsapi);
+        }
     }
 
     fn activate_accept(&mut self, nsapi: Nsapi, accept: ActivateAccept) {
         let Some(context) = self.contexts.get_mut(nsapi) else { return };
         match context.state {
             // Clause 6.1.3.1.1.
-            SmMsState::ActivePending => {
+            SmMsState::ActivePending if !context.is_secondary() => {
                 context.state = SmMsState::Active;
                 context.retry.stop();
                 context.wanted.sapi = accept.sapi;
@@ -108,9 +195,7 @@ impl Step<'_, '_> {
                 context.wanted.address = accept.address.unwrap_or(context.wanted.address);
                 let address = context.wanted.address;
                 // Clause 8.7.2: the address is there where the mobile did not say one.
-                if matches!(address, PdpAddress::Ipv4Dynamic | PdpAddress::Ipv6Dynamic)
-                    || accept.sapi == Sapi(0)
-                {
+                if address.is_dynamic() || accept.sapi == Sapi(0) {
                     return self.deactivate(nsapi, SmCause::ConditionalIeError);
                 }
                 self.out.push(SmMsAction::Active {
@@ -122,19 +207,24 @@ impl Step<'_, '_> {
                     pco: accept.pco,
                 });
             }
-            // The network accepts what the mobile has given up meanwhile. It is told again, since it may have had the
-            // mobile's request before it had the context.
-            SmMsState::InactivePending(cause) => {
-                self.drop(Drop::SmIgnored);
-                self.send(nsapi, DeactivateRequest { cause, tear_down: None });
-            }
-            SmMsState::Active | SmMsState::ModifyPending => self.unexpected(nsapi),
+            SmMsState::ActivePending
+            | SmMsState::InactivePending(_)
+            | SmMsState::Active
+            | SmMsState::ModifyPending => self.accepted_late(nsapi),
         }
     }
 
     fn activate_reject(&mut self, nsapi: Nsapi, cause: SmCause) {
+        if self.is_secondary(nsapi) {
+            self.unexpected(nsapi);
+        } else {
+            self.rejected(nsapi, cause);
+        }
+    }
+
+    fn rejected(&mut self, nsapi: Nsapi, cause: SmCause) {
         match self.state(nsapi) {
-            // Clause 6.1.3.1.3.
+            // Clauses 6.1.3.1.3 and 6.1.3.2.2.
             Some(SmMsState::ActivePending) => self.fail(nsapi, Some(cause)),
             // There is nothing left to deactivate.
             Some(SmMsState::InactivePending(_)) => self.release(nsapi, cause),
@@ -143,17 +233,21 @@ impl Step<'_, '_> {
         }
     }
 
-    fn deactivate_request(&mut self, nsapi: Nsapi, cause: SmCause) {
+    fn deactivate_request(&mut self, nsapi: Nsapi, request: &DeactivateRequest) {
+        let cause = request.cause;
         // Clause 6.1.3.4.2, and 6.1.3.4.3 b for the collision with the mobile's own request: in every state the mobile
         // accepts, and stops what runs.
         self.send(nsapi, DeactivateAccept {});
+        if request.tear_down == Some(TearDownIndicator::AllOfAddress) {
+            self.release_sharers(nsapi, cause);
+        }
         self.release(nsapi, cause);
     }
 
     fn deactivate_accept(&mut self, nsapi: Nsapi) {
         match self.state(nsapi) {
             // Clause 6.1.3.4.1.
-            Some(SmMsState::InactivePending(cause)) => self.release(nsapi, cause),
+            Some(SmMsState::InactivePending(cause)) => self.deactivated(nsapi, cause),
             Some(SmMsState::ActivePending | SmMsState::Active | SmMsState::ModifyPending) => {
                 self.unexpected(nsapi)
             }
@@ -185,7 +279,9 @@ impl Step<'_, '_> {
             // Clause 6.1.3.3.2.
             Some(SmMsState::ModifyPending) => {
                 if let Some(context) = self.contexts.get_mut(nsapi) {
-                    context.wanted.qos = accept.qos.unwrap_or(context.next_qos);
+                    context.apply_tft();
+                    let asked = context.change.qos.unwrap_or(context.wanted.qos);
+                    context.wanted.qos = accept.qos.unwrap_or(asked);
                     context.wanted.sapi = accept.sapi.unwrap_or(context.wanted.sapi);
                 }
                 self.modified(nsapi);

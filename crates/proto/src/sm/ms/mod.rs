@@ -3,6 +3,8 @@
 //! ```text
 //! Activate ─► ACTIVATE REQUEST ─T3380─► ACTIVATE ACCEPT ─► Active
 //!                                    or ACTIVATE REJECT ─► Failed
+//! ActivateSecondary ─► ACTIVATE SECONDARY REQUEST ─T3380─► ACTIVATE SECONDARY ACCEPT ─► Active
+//! REQUEST ACTIVATION from the network ─► Requested, ACTIVATE REQUEST as above, or REQUEST ACTIVATION REJECT
 //! Modify ─► MODIFY REQUEST ─T3381─► MODIFY ACCEPT ─► Modified
 //! Deactivate ─► DEACTIVATE REQUEST ─T3390─► DEACTIVATE ACCEPT ─► Released
 //! DEACTIVATE REQUEST from the network ─► DEACTIVATE ACCEPT, Released
@@ -12,7 +14,7 @@ mod context;
 mod message;
 mod procedure;
 
-pub use context::{SmMsContext, SmMsState};
+pub use context::{Change, SmMsContext, SmMsState};
 
 use super::{CONTEXTS, nsapi_of, place};
 use crate::drops::Drop;
@@ -23,6 +25,7 @@ use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
     Apn, PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
+    TrafficFlowTemplate,
 };
 use gannet_wire::l3::sm::SmMessage;
 use serde::{Deserialize, Serialize};
@@ -38,6 +41,8 @@ pub struct SmMsConfig {
     pub t3390: Duration,
     /// How often a message guarded by one of those is sent in all, up to 7.
     pub tries: u8,
+    /// The mobile activates what the network requests (clause 6.1.3.1.2); otherwise it rejects that with cause 40.
+    pub follows_requests: bool,
 }
 
 impl Default for SmMsConfig {
@@ -47,6 +52,7 @@ impl Default for SmMsConfig {
             t3381: Duration::from_secs(8),
             t3390: Duration::from_secs(8),
             tries: 5,
+            follows_requests: false,
         }
     }
 }
@@ -66,6 +72,19 @@ pub struct Wanted {
     pub pco: Option<ProtocolConfiguration>,
 }
 
+/// A context that the user wants beside another, with the same address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WantedSecondary {
+    /// The other one.
+    pub linked: Nsapi,
+    /// LLC SAPI of its data.
+    pub sapi: Sapi,
+    /// Quality of service.
+    pub qos: QosProfile,
+    /// Which downlink packets belong to it: an operation that creates the template.
+    pub tft: Option<TrafficFlowTemplate>,
+}
+
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SmMsEvent {
@@ -76,6 +95,21 @@ pub enum SmMsEvent {
         /// What it should be.
         wanted: Wanted,
     },
+    /// The user wants a secondary context. The NSAPI must be free and the other context active; otherwise this counts as
+    /// unexpected.
+    ActivateSecondary {
+        /// For it.
+        nsapi: Nsapi,
+        /// What it should be.
+        wanted: WantedSecondary,
+    },
+    /// The user wants none of the contexts any more that have the address of this one.
+    TearDown {
+        /// One of them.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+    },
     /// The user wants it no more.
     Deactivate {
         /// Which.
@@ -83,12 +117,12 @@ pub enum SmMsEvent {
         /// Why.
         cause: SmCause,
     },
-    /// The user wants another quality of service.
+    /// The user wants another quality of service, or other packets in a context.
     Modify {
-        /// Of which context.
-        nsapi: Nsapi,
         /// Which.
-        qos: QosProfile,
+        nsapi: Nsapi,
+        /// What.
+        change: Change,
     },
     /// A message from the network.
     Message {
@@ -132,6 +166,13 @@ pub enum SmMsAction {
         ti_flag: bool,
         /// The message.
         message: SmMessage,
+    },
+    /// The network has requested this context, and its activation begins.
+    Requested {
+        /// It.
+        nsapi: Nsapi,
+        /// What it will be.
+        wanted: Wanted,
     },
     /// User data may flow.
     Active {
@@ -195,6 +236,13 @@ impl SmMsContexts {
         self.slots.iter().enumerate().filter_map(|(place, slot)| Some((nsapi_of(place), slot.as_ref()?)))
     }
 
+    /// The other contexts that have the address of this one.
+    pub fn sharers(&self, nsapi: Nsapi) -> impl Iterator<Item = Nsapi> {
+        let of = self.get(nsapi);
+        let shares = move |other: &SmMsContext| of.is_some_and(|of| of.shares_address_with(other));
+        self.iter().filter(move |(other, context)| *other != nsapi && shares(context)).map(|(other, _)| other)
+    }
+
     /// True where the mobile has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -237,7 +285,9 @@ impl SmMsContexts {
         match event {
             SmMsEvent::Activate { nsapi, wanted } => step.activate(nsapi, wanted),
             SmMsEvent::Deactivate { nsapi, cause } => step.deactivate(nsapi, cause),
-            SmMsEvent::Modify { nsapi, qos } => step.modify(nsapi, qos),
+            SmMsEvent::ActivateSecondary { nsapi, wanted } => step.activate_secondary(nsapi, wanted),
+            SmMsEvent::TearDown { nsapi, cause } => step.tear_down(nsapi, cause),
+            SmMsEvent::Modify { nsapi, change } => step.modify(nsapi, change),
             SmMsEvent::Message { ti, ti_flag, message } => step.message(ti, ti_flag, message),
             SmMsEvent::DecodeFailed { ti, ti_flag, message_type, error } => {
                 step.decode_failed(ti, ti_flag, message_type, &error);

@@ -2,39 +2,31 @@
 
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
+use crate::sm::{CONTEXTS, nsapi_of};
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
-use gannet_wire::l3::sm::{ActivateAccept, ActivateReject, ActivateRequest};
+use gannet_wire::l3::sm::{
+    ActivateAccept, ActivateReject, ActivateRequest, ActivateSecondaryAccept, ActivateSecondaryReject,
+    SmMessage,
+};
 
 /// PDP type organisation: IETF.
 const IETF: u8 = 1;
 
 impl Step<'_, '_, '_> {
     pub(super) fn activate(&mut self, ti: u8, ti_flag: bool, request: ActivateRequest) {
-        let known = self.contexts.by_ti(ti, ti_flag);
-        // Clause 8.3.2 c: the network never allocated an identifier, so none can be meant.
-        if ti_flag && known.is_none() && !self.network.cfg.accept_ti_flag {
-            self.drop(Drop::SmIgnored);
+        if !self.makes_room(ti, ti_flag, request.nsapi) {
             return;
-        }
-        if self.is_repeated(known, request.nsapi) {
-            self.drop(Drop::SmRepeated);
-            return;
-        }
-        // Clause 8.3.2 d: the old context of this identifier is deactivated without notifying the mobile.
-        // Clause 6.1.3.1.5 c (network side): likewise the old context of this NSAPI.
-        for old in known.into_iter().chain([request.nsapi]) {
-            self.replace(old);
         }
         let address = match usable(request.address, self.network.cfg.ipv6) {
             Some(address) => address,
             // Clause 6.1.3.1.3.
-            None => return self.reject(ti, ti_flag, SmCause::UnknownPdpAddressOrType, None),
+            None => return self.reject(ti, ti_flag, false, (SmCause::UnknownPdpAddressOrType, None)),
         };
         let request = ActivateRequest { address, ..request };
         let selected = match self.network.selection.select(&request) {
             Ok(selected) => selected,
-            Err(cause) => return self.reject(ti, ti_flag, cause, None),
+            Err(cause) => return self.reject(ti, ti_flag, false, (cause, None)),
         };
         self.replace_same_address(selected.apn, selected.address);
         let sapi = if request.sapi == Sapi(0) { Sapi::DATA3 } else { request.sapi };
@@ -52,7 +44,29 @@ impl Step<'_, '_, '_> {
             qos: asked,
             address: selected.address,
             pco: request.pco,
+            linked: None,
+            tft: None,
         });
+    }
+
+    /// Looks whether a request for a new context is one at all, and lets the contexts give way whose places it takes.
+    pub(super) fn makes_room(&mut self, ti: u8, ti_flag: bool, nsapi: Nsapi) -> bool {
+        let known = self.contexts.by_ti(ti, ti_flag);
+        // Clause 8.3.2 c: the network never allocated an identifier, so none can be meant.
+        if ti_flag && known.is_none() && !self.network.cfg.accept_ti_flag {
+            self.drop(Drop::SmIgnored);
+            return false;
+        }
+        if self.is_repeated(known, nsapi) {
+            self.drop(Drop::SmRepeated);
+            return false;
+        }
+        // Clause 8.3.2 d: the old context of this identifier is deactivated without notifying the mobile.
+        // Clauses 6.1.3.1.5 c and 6.1.3.2.3 b (network side): likewise the old context of this NSAPI.
+        for old in known.into_iter().chain([nsapi]) {
+            self.replace(old);
+        }
+        true
     }
 
     /// True for the same request again, told by its identifier and NSAPI, while the GGSN has not answered: T3380 expired
@@ -72,19 +86,32 @@ impl Step<'_, '_, '_> {
 
     /// Clause 6.1.3.1.5 c (network side): one context only with the same access point, type and (static) address.
     fn replace_same_address(&mut self, apn: u16, address: PdpAddress) {
-        if !matches!(address, PdpAddress::Ipv4(_) | PdpAddress::Ipv6(_)) {
+        if !matches!(address, PdpAddress::Ipv4(_) | PdpAddress::Ipv6(_) | PdpAddress::Ipv4v6(..)) {
             return;
         }
-        let same = self.contexts.iter().find(|(_, context)| (context.apn, context.address) == (apn, address));
-        if let Some(nsapi) = same.map(|(nsapi, _)| nsapi) {
-            self.replace(nsapi);
+        for nsapi in (0..CONTEXTS).map(nsapi_of) {
+            let context = self.contexts.get(nsapi);
+            if context.is_some_and(|context| (context.apn, context.address) == (apn, address)) {
+                self.replace(nsapi);
+            }
         }
     }
 
-    fn reject(&mut self, ti: u8, ti_flag: bool, cause: SmCause, pco: Option<ProtocolConfiguration>) {
+    /// Answers a request for a context, whose flag was `ti_flag`.
+    pub(super) fn reject(
+        &mut self,
+        ti: u8,
+        ti_flag: bool,
+        secondary: bool,
+        (cause, pco): (SmCause, Option<ProtocolConfiguration>),
+    ) {
         self.drop(Drop::SmRejected);
         self.log(format_args!("activation rejected: {cause}"));
-        self.answer(ti, ti_flag, ActivateReject { cause, pco });
+        if secondary {
+            self.answer(ti, ti_flag, ActivateSecondaryReject { cause });
+        } else {
+            self.answer(ti, ti_flag, ActivateReject { cause, pco });
+        }
     }
 
     pub(super) fn created(
@@ -98,9 +125,11 @@ impl Step<'_, '_, '_> {
         match context.state {
             SmState::ActivePending => {}
             // The answer to a question that nobody asks any more.
-            SmState::Active | SmState::ModifyPending | SmState::InactivePending(_) | SmState::Releasing => {
-                return self.drop(Drop::SmUnexpected);
-            }
+            SmState::Active
+            | SmState::ModifyPending
+            | SmState::Updating
+            | SmState::InactivePending(_)
+            | SmState::Releasing => return self.drop(Drop::SmUnexpected),
         }
         let mut negotiated = qos;
         if context.qos().r99.is_none() {
@@ -108,17 +137,17 @@ impl Step<'_, '_, '_> {
         }
         // Clause 9.5.2.2: the address is there where the mobile left it to the network.
         let said = context.address.is_dynamic().then_some(address).flatten();
-        context.address = address.unwrap_or(context.address);
+        // A secondary context has the address of that to which it is linked, whatever the GGSN says.
+        let secondary = context.is_secondary();
+        context.address = address.filter(|_| !secondary).unwrap_or(context.address);
         context.qos = negotiated.pack();
         context.state = SmState::Active;
-        let (sapi, address, radio_priority) = (context.sapi, context.address, context.radio_priority());
-        let accept = ActivateAccept {
-            sapi,
-            qos: negotiated,
-            radio_priority,
-            address: said,
-            pco,
-            packet_flow_identifier: None,
+        let (sapi, address, radio_priority) = (context.sapi(), context.address, context.radio_priority());
+        let (qos, packet_flow_identifier) = (negotiated, None);
+        let accept: SmMessage = if secondary {
+            ActivateSecondaryAccept { sapi, qos, radio_priority, packet_flow_identifier }.into()
+        } else {
+            ActivateAccept { sapi, qos, radio_priority, address: said, pco, packet_flow_identifier }.into()
         };
         // The node is ready for data before the mobile knows that it may send.
         self.out.push(SmAction::Active { nsapi, sapi, qos: negotiated, address, radio_priority });
@@ -127,16 +156,13 @@ impl Step<'_, '_, '_> {
     }
 
     pub(super) fn create_failed(&mut self, nsapi: Nsapi, cause: SmCause, pco: Option<ProtocolConfiguration>) {
-        let Some((ti, ti_flag)) = self
-            .contexts
-            .get(nsapi)
-            .filter(|context| context.state == SmState::ActivePending)
-            .map(SmContext::ti)
+        let pending = self.contexts.get(nsapi).filter(|context| context.state == SmState::ActivePending);
+        let Some(((ti, ti_flag), secondary)) = pending.map(|context| (context.ti(), context.is_secondary()))
         else {
             return self.drop(Drop::SmUnexpected);
         };
-        // Clause 6.1.3.1.3.
-        self.reject(ti, !ti_flag, cause, pco);
+        // Clauses 6.1.3.1.3 and 6.1.3.2.2.
+        self.reject(ti, !ti_flag, secondary, (cause, pco));
         self.release(nsapi, cause);
     }
 }
@@ -149,6 +175,9 @@ fn usable(address: PdpAddress, ipv6: bool) -> Option<PdpAddress> {
     match address {
         PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4(_) => Some(address),
         PdpAddress::Ipv6Dynamic | PdpAddress::Ipv6(_) => ipv6.then_some(address),
+        PdpAddress::Ipv4v6Dynamic if !ipv6 => Some(PdpAddress::Ipv4Dynamic),
+        PdpAddress::Ipv4v6(v4, _) if !ipv6 => Some(PdpAddress::Ipv4(v4)),
+        PdpAddress::Ipv4v6Dynamic | PdpAddress::Ipv4v6(..) => Some(address),
         PdpAddress::Other { organisation: IETF, .. } => Some(PdpAddress::Ipv4Dynamic),
         PdpAddress::Ppp | PdpAddress::Empty | PdpAddress::Other { .. } => None,
     }

@@ -3,10 +3,8 @@
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
 use gannet_wire::id::Nsapi;
-use gannet_wire::l3::ie::{LinkedTi, SmCause};
-use gannet_wire::l3::sm::{
-    ActivateSecondaryReject, DeactivateAccept, DeactivateRequest, ModifyReject, SmMessage, SmStatus,
-};
+use gannet_wire::l3::ie::{SmCause, TearDownIndicator};
+use gannet_wire::l3::sm::{DeactivateAccept, DeactivateRequest, SmMessage, SmStatus};
 
 impl Step<'_, '_, '_> {
     pub(super) fn message(&mut self, ti: u8, ti_flag: bool, message: SmMessage) {
@@ -14,14 +12,14 @@ impl Step<'_, '_, '_> {
         match (message, known) {
             (SmMessage::ActivateRequest(request), _) => self.activate(ti, ti_flag, request),
             (SmMessage::ActivateSecondaryRequest(request), _) => {
-                self.refuse_secondary(ti, ti_flag, request.linked_ti);
+                self.activate_secondary(ti, ti_flag, request)
             }
             (SmMessage::SmStatus(status), Some(nsapi)) => self.status(nsapi, status.cause),
             // Clause 8.3.2 a leaves SM STATUS out: two sides that don't know a context would answer each other for ever.
             (SmMessage::SmStatus(_), None) => self.drop(Drop::SmStatusReceived),
             (SmMessage::DeactivateRequest(request), Some(nsapi)) => self.deactivate_request(nsapi, &request),
             (SmMessage::DeactivateAccept(_), Some(nsapi)) => self.deactivate_accept(nsapi),
-            (SmMessage::ModifyRequestMo(_), Some(nsapi)) => self.modify_request(nsapi),
+            (SmMessage::ModifyRequestMo(request), Some(nsapi)) => self.modify_request(nsapi, request),
             (SmMessage::ModifyAcceptMo(_), Some(nsapi)) => self.modify_accept(nsapi),
             // Only a context that the network requested could be rejected by the mobile, and there is none.
             (SmMessage::RequestActivationReject(_), Some(_)) => self.drop(Drop::SmUnexpected),
@@ -54,21 +52,11 @@ impl Step<'_, '_, '_> {
         self.answer(ti, ti_flag, SmStatus { cause: SmCause::InvalidTi });
     }
 
-    /// Clause 6.1.3.2.2: cause 43 without the context that is to be shared, otherwise 32.
-    fn refuse_secondary(&mut self, ti: u8, ti_flag: bool, linked: LinkedTi) {
-        let cause = match self.contexts.by_ti(linked.ti, linked.ti_flag) {
-            Some(_) => SmCause::ServiceOptionNotSupported,
-            None => SmCause::UnknownPdpContext,
-        };
-        self.drop(Drop::SmRejected);
-        self.answer(ti, ti_flag, ActivateSecondaryReject { cause });
-    }
-
-    fn state(&self, nsapi: Nsapi) -> Option<SmState> {
+    pub(super) fn state(&self, nsapi: Nsapi) -> Option<SmState> {
         self.contexts.get(nsapi).map(SmContext::state)
     }
 
-    fn set_state(&mut self, nsapi: Nsapi, state: SmState) {
+    pub(super) fn set_state(&mut self, nsapi: Nsapi, state: SmState) {
         if let Some(context) = self.contexts.get_mut(nsapi) {
             context.state = state;
             context.retry.stop();
@@ -78,10 +66,14 @@ impl Step<'_, '_, '_> {
     fn deactivate_request(&mut self, nsapi: Nsapi, request: &DeactivateRequest) {
         match self.state(nsapi) {
             // Clause 6.1.3.4.1. The answer waits for the GGSN (23.060 clause 9.2.4.1).
-            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending) => {
+            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending | SmState::Updating) => {
                 self.log(format_args!("NSAPI {nsapi}: the mobile deactivates, {}", request.cause));
                 self.set_state(nsapi, SmState::Releasing);
-                self.out.push(SmAction::DeleteTunnel { nsapi });
+                let all = request.tear_down == Some(TearDownIndicator::AllOfAddress);
+                self.delete_tunnel(nsapi, all);
+                if all {
+                    self.release_sharers(nsapi, request.cause);
+                }
             }
             // Clause 6.1.3.4.3 b, collision: each side accepts and stops its timer. The tunnel is gone already.
             Some(SmState::InactivePending(_)) => {
@@ -99,26 +91,13 @@ impl Step<'_, '_, '_> {
             // Clause 6.1.3.4.2.
             Some(SmState::InactivePending(cause)) => self.release(nsapi, cause),
             // Clause 8.4: what does not fit the state is the network's own choice.
-            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending | SmState::Releasing) => {
-                self.drop(Drop::SmUnexpected);
-            }
-            None => {}
-        }
-    }
-
-    fn modify_request(&mut self, nsapi: Nsapi) {
-        match self.state(nsapi) {
-            // Clause 6.1.3.3.2: not accepted; the context goes on as it was.
-            Some(SmState::Active) => {
-                self.drop(Drop::SmRejected);
-                self.send(nsapi, ModifyReject { cause: SmCause::ServiceOptionNotSupported });
-            }
-            // Clause 6.1.3.3.3 b, collision: the network's procedure has precedence.
-            Some(SmState::ModifyPending) => self.drop(Drop::SmIgnored),
-            // Clause 8.4.
-            Some(SmState::ActivePending | SmState::InactivePending(_) | SmState::Releasing) => {
-                self.drop(Drop::SmUnexpected);
-            }
+            Some(
+                SmState::ActivePending
+                | SmState::Active
+                | SmState::ModifyPending
+                | SmState::Updating
+                | SmState::Releasing,
+            ) => self.drop(Drop::SmUnexpected),
             None => {}
         }
     }
@@ -134,7 +113,11 @@ impl Step<'_, '_, '_> {
             }
             // Clause 8.4.
             Some(
-                SmState::ActivePending | SmState::Active | SmState::InactivePending(_) | SmState::Releasing,
+                SmState::ActivePending
+                | SmState::Active
+                | SmState::Updating
+                | SmState::InactivePending(_)
+                | SmState::Releasing,
             ) => self.drop(Drop::SmUnexpected),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! SM in the SGSN: the PDP contexts of one mobile ([`SmContexts`]), each of 40 octets.
+//! SM in the SGSN: the PDP contexts of one mobile ([`SmContexts`]), each of 44 octets.
 //!
 //! ```text
 //! ACTIVATE REQUEST ─► select ─► CreateTunnel … Created ─► ACTIVATE ACCEPT, Active
@@ -6,21 +6,33 @@
 //! DEACTIVATE REQUEST ─► DeleteTunnel … Deleted ─► DEACTIVATE ACCEPT, Released         (23.060 clause 9.2.4.1)
 //! Deactivate ─► DEACTIVATE REQUEST ─T3395─► DEACTIVATE ACCEPT ─► Released             (23.060 clauses 9.2.4.2, 9.2.4.3)
 //! Modify ─► MODIFY REQUEST ─T3386─► MODIFY ACCEPT ─► Modified
+//! ACTIVATE SECONDARY REQUEST ─► grant ─► CreateTunnel, linked … Created ─► ACTIVATE SECONDARY ACCEPT, Active
+//! MODIFY REQUEST ─► grant ─► UpdateTunnel … Updated ─► MODIFY ACCEPT, Modified        (23.060 clause 9.2.3.3)
+//!                                      … UpdateRejected ─► MODIFY REJECT
 //! ```
 //!
 //! The node carries out the actions in their order. It may give an answer about a tunnel (`Created`, `CreateRejected`,
-//! `CreateFailed`, `Deleted`) only to the last `CreateTunnel` or `DeleteTunnel` of that NSAPI: a later one supersedes an
-//! earlier one, whose answer is to be swallowed. After `Released` everything about the context is gone.
+//! `CreateFailed`, `Updated`, `UpdateRejected`, `UpdateFailed`, `Deleted`) only to the last `CreateTunnel`, `UpdateTunnel`
+//! or `DeleteTunnel` of that NSAPI: a later one supersedes an earlier one, whose answer is to be swallowed. After `Released`
+//! everything about the context is gone. A `DeleteTunnel` with `tear_down` takes the tunnels of all contexts of the address
+//! with it.
+//!
+//! Of a traffic flow template the SGSN looks at what it says by itself; whether it fits those that are there already is
+//! the GGSN's to see, which keeps them (23.060 clause 9.2.2.1.1).
 
 mod activate;
 mod cause;
 mod context;
 mod errors;
 mod message;
+mod modify;
+mod requested;
+mod secondary;
 mod tunnel;
 
 pub use cause::sm_cause;
 pub use context::{SmContext, SmState};
+pub use requested::{SmRequested, SmRequestedAnswer, SmRequestedExpiry};
 
 use crate::by_nsapi::ByNsapi;
 use crate::drops::Drop;
@@ -32,6 +44,7 @@ use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
     PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
+    TrafficFlowTemplate,
 };
 use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
 use serde::{Deserialize, Serialize};
@@ -39,6 +52,8 @@ use serde::{Deserialize, Serialize};
 /// What an operator may choose. The defaults are those of clause 11.2.3.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SmConfig {
+    /// T3385: the answer to REQUEST PDP CONTEXT ACTIVATION.
+    pub t3385: Duration,
     /// T3386: the answer to MODIFY PDP CONTEXT REQUEST.
     pub t3386: Duration,
     /// T3395: the answer to DEACTIVATE PDP CONTEXT REQUEST.
@@ -55,7 +70,7 @@ pub struct SmConfig {
 impl Default for SmConfig {
     fn default() -> Self {
         let eight = Duration::from_secs(8);
-        Self { t3386: eight, t3395: eight, tries: 5, ipv6: true, accept_ti_flag: false }
+        Self { t3385: eight, t3386: eight, t3395: eight, tries: 5, ipv6: true, accept_ti_flag: false }
     }
 }
 
@@ -78,6 +93,13 @@ pub trait Selection {
     /// The cause of its rejection: 27 missing or unknown APN, 33 not subscribed, 8 operator determined barring and the
     /// like.
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause>;
+
+    /// The quality of service to ask the GGSN for, where a mobile wants `wish` for a secondary context at an access point
+    /// that it was given, or for a context that it has there.
+    ///
+    /// # Errors
+    /// The cause of the refusal: 26 insufficient resources and the like.
+    fn grant(&mut self, apn: u16, wish: &QosProfile) -> Result<QosProfile, SmCause>;
 }
 
 /// What stands around the contexts of one mobile.
@@ -146,6 +168,25 @@ pub enum SmEvent {
         /// Of which context.
         nsapi: Nsapi,
     },
+    /// The GGSN has changed the tunnel.
+    Updated {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// As negotiated.
+        qos: QosProfile,
+    },
+    /// The GGSN has refused to change the tunnel.
+    UpdateRejected {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// GTP's cause.
+        cause: Cause,
+    },
+    /// The GGSN did not answer, or could not be asked.
+    UpdateFailed {
+        /// Of which context.
+        nsapi: Nsapi,
+    },
     /// The tunnel is gone: the GGSN said so, or did not answer.
     Deleted {
         /// Of which context.
@@ -158,6 +199,15 @@ pub enum SmEvent {
         /// Why.
         cause: SmCause,
         /// True where the GGSN has no tunnel any more: it deleted it, or restarted.
+        tunnel_gone: bool,
+    },
+    /// The same for all contexts with the address of this one.
+    TearDown {
+        /// One of them.
+        nsapi: Nsapi,
+        /// Why.
+        cause: SmCause,
+        /// True where the GGSN has no tunnels any more.
         tunnel_gone: bool,
     },
     /// The GGSN or the operator wants another quality of service.
@@ -201,11 +251,26 @@ pub enum SmAction {
         address: PdpAddress,
         /// Options for the external network.
         pco: Option<ProtocolConfiguration>,
+        /// The context whose address a secondary one shares.
+        linked: Option<Nsapi>,
+        /// The traffic flow template of a secondary one.
+        tft: Option<TrafficFlowTemplate>,
+    },
+    /// Change the tunnel.
+    UpdateTunnel {
+        /// Of which context.
+        nsapi: Nsapi,
+        /// What to ask for.
+        qos: QosProfile,
+        /// The change of the traffic flow template.
+        tft: Option<TrafficFlowTemplate>,
     },
     /// Take the tunnel down.
     DeleteTunnel {
         /// Of which context.
         nsapi: Nsapi,
+        /// And those of all contexts of its address: it is the last one, or all are to go.
+        tear_down: bool,
     },
     /// User data may flow.
     Active {
@@ -269,6 +334,13 @@ impl SmContexts {
         }
     }
 
+    /// The other contexts that have the address of this one.
+    pub fn sharers(&self, nsapi: Nsapi) -> impl Iterator<Item = Nsapi> {
+        let of = self.get(nsapi);
+        let shares = move |other: &SmContext| of.is_some_and(|of| of.shares_address_with(other));
+        self.iter().filter(move |(other, context)| *other != nsapi && shares(context)).map(|(other, _)| other)
+    }
+
     /// True where the mobile has none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -323,8 +395,12 @@ impl SmContexts {
             SmEvent::CreateRejected { nsapi, cause, pco } => step.create_failed(nsapi, sm_cause(cause), pco),
             // 29.060 has no answer to translate; clause 6.1.3.1.3: network failure.
             SmEvent::CreateFailed { nsapi } => step.create_failed(nsapi, SmCause::NetworkFailure, None),
+            SmEvent::Updated { nsapi, qos } => step.updated(nsapi, qos),
+            SmEvent::UpdateRejected { nsapi, cause } => step.update_failed(nsapi, sm_cause(cause)),
+            SmEvent::UpdateFailed { nsapi } => step.update_failed(nsapi, SmCause::NetworkFailure),
             SmEvent::Deleted { nsapi } => step.deleted(nsapi),
             SmEvent::Deactivate { nsapi, cause, tunnel_gone } => step.deactivate(nsapi, cause, tunnel_gone),
+            SmEvent::TearDown { nsapi, cause, tunnel_gone } => step.tear_down(nsapi, cause, tunnel_gone),
             SmEvent::Modify { nsapi, qos } => step.modify(nsapi, qos),
             SmEvent::Forget { nsapi, cause } => step.forget(nsapi, cause),
         }
@@ -371,7 +447,7 @@ impl Step<'_, '_, '_> {
     /// The same, with its tunnel where it has one.
     fn forget(&mut self, nsapi: Nsapi, cause: SmCause) {
         if self.contexts.get(nsapi).is_some_and(SmContext::has_tunnel) {
-            self.out.push(SmAction::DeleteTunnel { nsapi });
+            self.delete_tunnel(nsapi, false);
         }
         self.release(nsapi, cause);
     }

@@ -1,13 +1,14 @@
 //! What the GGSN, the operator and the clock want: deactivation and modification by the network (clauses 6.1.3.4.2 and
 //! 6.1.3.3.1).
 
+use super::context::Mark;
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
 use crate::sm::CONTEXTS;
 use crate::sm::nsapi_of;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause};
-use gannet_wire::l3::sm::{ActivateReject, DeactivateAccept, DeactivateRequest, ModifyRequestMt};
+use gannet_wire::l3::sm::{DeactivateAccept, DeactivateRequest, ModifyRequestMt};
 
 impl Step<'_, '_, '_> {
     pub(super) fn deleted(&mut self, nsapi: Nsapi) {
@@ -20,35 +21,46 @@ impl Step<'_, '_, '_> {
             // The mobile's answer is still awaited.
             Some(SmState::InactivePending(_)) => {}
             // An answer to a question that nobody asks any more.
-            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending) | None => {
+            Some(SmState::ActivePending | SmState::Active | SmState::ModifyPending | SmState::Updating)
+            | None => {
                 self.drop(Drop::SmUnexpected);
             }
         }
     }
 
+    /// The contexts of an address end together (clause 6.1.3.4.2): the mobile is told of one of them, with the tear down
+    /// indicator.
+    pub(super) fn tear_down(&mut self, nsapi: Nsapi, cause: SmCause, tunnel_gone: bool) {
+        if let Some(context) = self.contexts.get_mut(nsapi) {
+            context.mark(Mark::TearDown, true);
+        }
+        self.deactivate(nsapi, cause, tunnel_gone);
+        self.release_sharers(nsapi, cause);
+    }
+
     pub(super) fn deactivate(&mut self, nsapi: Nsapi, cause: SmCause, tunnel_gone: bool) {
         let state = self.contexts.get(nsapi).map(SmContext::state);
         match state {
-            // The mobile has no context yet: its request is rejected (clause 6.1.3.1.3).
+            // The mobile has no context yet: its request is rejected (clauses 6.1.3.1.3 and 6.1.3.2.2).
             Some(SmState::ActivePending) => {
-                self.drop(Drop::SmRejected);
-                self.send(nsapi, ActivateReject { cause, pco: None });
+                self.reject_pending(nsapi, cause);
                 if !tunnel_gone {
-                    self.out.push(SmAction::DeleteTunnel { nsapi });
+                    self.delete_tunnel(nsapi, false);
                 }
                 self.release(nsapi, cause);
             }
             // Clause 6.1.3.4.2.
-            Some(SmState::Active | SmState::ModifyPending) => {
+            Some(SmState::Active | SmState::ModifyPending | SmState::Updating) => {
+                let all = self.contexts.get(nsapi).is_some_and(|context| context.has(Mark::TearDown));
                 if !tunnel_gone {
-                    self.out.push(SmAction::DeleteTunnel { nsapi });
+                    self.delete_tunnel(nsapi, all);
                 }
                 let (now, span) = (self.cx.now, self.network.cfg.t3395);
                 if let Some(context) = self.contexts.get_mut(nsapi) {
                     context.state = SmState::InactivePending(cause);
                     context.retry.start(now, span);
                 }
-                self.send(nsapi, DeactivateRequest { cause, tear_down: None });
+                self.send_deactivate(nsapi, cause);
                 self.log(format_args!("NSAPI {nsapi}: the network deactivates, {cause}"));
             }
             // It is under way already. Where the mobile's request waits for the GGSN, which has nothing left, it gets
@@ -59,12 +71,44 @@ impl Step<'_, '_, '_> {
         }
     }
 
+    fn reject_pending(&mut self, nsapi: Nsapi, cause: SmCause) {
+        if let Some(((ti, ti_flag), secondary)) =
+            self.contexts.get(nsapi).map(|context| (context.ti(), context.is_secondary()))
+        {
+            self.reject(ti, !ti_flag, secondary, (cause, None));
+        }
+    }
+
+    fn send_deactivate(&mut self, nsapi: Nsapi, cause: SmCause) {
+        let tear_down = self.contexts.get(nsapi).and_then(SmContext::tear_down);
+        self.send(nsapi, DeactivateRequest { cause, tear_down });
+    }
+
+    /// Takes a tunnel down; those of the same address with it where `all` is set, or where it is the last of them
+    /// (29.060 clause 7.3.5).
+    pub(super) fn delete_tunnel(&mut self, nsapi: Nsapi, all: bool) {
+        let tear_down = all || self.contexts.sharers(nsapi).next().is_none();
+        self.out.push(SmAction::DeleteTunnel { nsapi, tear_down });
+    }
+
+    /// The other contexts of an address are PDP-INACTIVE at once on both sides; their tunnels went with that of `nsapi`.
+    pub(super) fn release_sharers(&mut self, nsapi: Nsapi, cause: SmCause) {
+        let others: Vec<Nsapi> = self.contexts.sharers(nsapi).collect();
+        for other in others {
+            if self.state(other) == Some(SmState::ActivePending) {
+                self.reject_pending(other, cause);
+            }
+            self.release(other, cause);
+        }
+    }
+
     pub(super) fn modify(&mut self, nsapi: Nsapi, qos: QosProfile) {
         let (now, span) = (self.cx.now, self.network.cfg.t3386);
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
         match context.state {
-            // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet.
-            SmState::Active | SmState::ModifyPending => {
+            // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet, and of one that the
+            // mobile asked for (clause 6.1.3.3.3 b).
+            SmState::Active | SmState::ModifyPending | SmState::Updating => {
                 context.qos = qos.pack();
                 context.state = SmState::ModifyPending;
                 context.retry.start(now, span);
@@ -80,7 +124,7 @@ impl Step<'_, '_, '_> {
         if let Some(context) = self.contexts.get(nsapi).copied() {
             let request = ModifyRequestMt {
                 radio_priority: context.radio_priority(),
-                sapi: context.sapi,
+                sapi: context.sapi(),
                 qos: context.qos(),
                 address: None,
                 packet_flow_identifier: None,
@@ -106,7 +150,7 @@ impl Step<'_, '_, '_> {
         match (context.state, again) {
             // T3395, clause 6.1.3.4.3 a (network side): four times again, then the context is erased.
             (SmState::InactivePending(cause), true) => {
-                self.send(nsapi, DeactivateRequest { cause, tear_down: None });
+                self.send_deactivate(nsapi, cause);
             }
             (SmState::InactivePending(cause), false) => {
                 self.drop(Drop::SmNoAnswer);
@@ -119,7 +163,7 @@ impl Step<'_, '_, '_> {
                 self.deactivate(nsapi, SmCause::NetworkFailure, false);
             }
             // No timer runs in these states.
-            (SmState::ActivePending | SmState::Active | SmState::Releasing, _) => {}
+            (SmState::ActivePending | SmState::Active | SmState::Updating | SmState::Releasing, _) => {}
         }
     }
 }

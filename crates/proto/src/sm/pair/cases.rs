@@ -73,7 +73,7 @@ fn every_refusal_has_its_cause() {
 #[test]
 fn unknown_ietf_types_are_ipv4_and_ipv6_can_be_switched_off() {
     let mut pair = Pair::new(1, 1.0, 0.0);
-    pair.uplink(0, false, request(N5, PdpAddress::Other { organisation: 1, number: 0x8d }));
+    pair.uplink(0, false, request(N5, PdpAddress::Other { organisation: 1, number: 0x99 }));
     assert!(matches!(
         pair.at_sgsn[..],
         [SmAction::CreateTunnel { nsapi: N5, apn: 3, address: PdpAddress::Ipv4Dynamic, .. }]
@@ -104,7 +104,7 @@ fn a_request_again_while_pending_is_ignored_and_later_replaces() {
         assert!(matches!(
             pair.at_sgsn[..],
             [
-                SmAction::DeleteTunnel { nsapi: N5 },
+                SmAction::DeleteTunnel { nsapi: N5, tear_down: true },
                 SmAction::Released { nsapi: N5, .. },
                 SmAction::CreateTunnel { nsapi: N5, .. },
             ]
@@ -185,26 +185,83 @@ fn messages_that_cannot_be_read() {
     assert_eq!(pair.states().0, None);
 }
 
-#[test]
-fn modification_and_secondary_contexts_are_refused() {
+/// Creates a template with one filter, of that precedence.
+fn tft(precedence: u8) -> TrafficFlowTemplate {
+    let filter = PacketFilter {
+        identifier: 0,
+        direction: FilterDirection::Unsaid,
+        precedence,
+        components: vec![Component::Protocol(17)],
+    };
+    TftRepr::new(TftOperation::Create(vec![filter])).to_element()
+}
+
+fn with_secondary() -> Pair {
     let mut pair = Pair::active();
-    let held = pair.ms.get(N5).unwrap().qos();
-    pair.ms(SmMsEvent::Modify { nsapi: N5, qos: QosProfile::BEST_EFFORT });
-    assert_eq!(pair.states().0, Some(SmMsState::ModifyPending));
+    let wanted =
+        WantedSecondary { linked: N5, sapi: Sapi::DATA5, qos: QosProfile::default(), tft: Some(tft(1)) };
+    pair.ms(SmMsEvent::ActivateSecondary { nsapi: N6, wanted });
     pair.run(10);
-    assert_eq!(pair.at_ms.last(), Some(&SmMsAction::Modified { nsapi: N5, qos: held, sapi: Sapi::DATA3 }));
-    let reject = ModifyReject { cause: SmCause::ServiceOptionNotSupported }.into();
-    assert_eq!(pair.last_sent(), Some((0, true, reject)));
-    for (linked, cause) in [(0, SmCause::ServiceOptionNotSupported), (4, SmCause::UnknownPdpContext)] {
-        let secondary = ActivateSecondaryRequest {
-            nsapi: N6,
-            sapi: Sapi::DATA5,
-            qos: QosProfile::default(),
-            linked_ti: LinkedTi { ti: linked, ti_flag: false },
-            tft: None,
-        };
-        pair.uplink(1, false, secondary);
-        assert_eq!(pair.last_sent(), Some((1, true, ActivateSecondaryReject { cause }.into())));
+    assert_eq!(pair.ms.get(N6).map(|context| context.state()), Some(SmMsState::Active));
+    pair
+}
+
+#[test]
+fn a_secondary_context_has_the_address_of_the_first() {
+    let pair = with_secondary();
+    let (at_ms, at_sgsn) = (pair.ms.get(N6).unwrap(), pair.sgsn.get(N6).unwrap());
+    assert_eq!((at_ms.address(), at_sgsn.address(), at_sgsn.sapi()), (ADDRESS, ADDRESS, Sapi::DATA5));
+    assert!(at_ms.is_secondary() && at_sgsn.is_secondary() && at_sgsn.has_tft());
+    assert_eq!(at_ms.tft().map(|tft| tft.filters().len()), Some(1));
+    assert_eq!(pair.sgsn.sharers(N5).collect::<Vec<_>>(), [N6]);
+    assert_eq!((pair.tunnels.len(), pair.world.trace.drops.total()), (2, 0));
+}
+
+#[test]
+fn contexts_of_an_address_end_alone_or_together() {
+    let mut pair = with_secondary();
+    pair.ms(SmMsEvent::Deactivate { nsapi: N5, cause: SmCause::RegularDeactivation });
+    pair.run(10);
+    assert!(pair.at_sgsn.contains(&SmAction::DeleteTunnel { nsapi: N5, tear_down: false }));
+    assert_eq!((pair.states(), &pair.tunnels[..]), ((None, None), &[N6][..]));
+    pair.ms(SmMsEvent::Deactivate { nsapi: N6, cause: SmCause::RegularDeactivation });
+    pair.run(10);
+    assert!(pair.at_sgsn.contains(&SmAction::DeleteTunnel { nsapi: N6, tear_down: true }));
+    assert!(pair.ms.is_empty() && pair.sgsn.is_empty() && pair.tunnels.is_empty());
+    for by_network in [false, true] {
+        let mut pair = with_secondary();
+        let cause = SmCause::RegularDeactivation;
+        if by_network {
+            pair.sgsn(SmEvent::TearDown { nsapi: N6, cause, tunnel_gone: false });
+        } else {
+            pair.ms(SmMsEvent::TearDown { nsapi: N6, cause });
+        }
+        pair.run(10);
+        assert!(pair.ms.is_empty() && pair.sgsn.is_empty() && pair.tunnels.is_empty());
+        assert_eq!(pair.world.trace.drops.total(), 0);
+    }
+}
+
+#[test]
+fn the_mobile_modifies() {
+    let mut pair = with_secondary();
+    let qos = QosProfile { delay: DelayClass::ONE, ..pair.ms.get(N6).unwrap().qos() };
+    let change = Change { qos: Some(qos), tft: Some(tft(9)) };
+    pair.ms(SmMsEvent::Modify { nsapi: N6, change: change.clone() });
+    pair.run(10);
+    let at_ms = pair.ms.get(N6).unwrap();
+    assert_eq!((at_ms.qos(), pair.sgsn.get(N6).unwrap().qos()), (qos, qos));
+    assert_eq!(at_ms.tft().unwrap().filters()[0].precedence, 9);
+    assert_eq!(pair.world.trace.drops.total(), 0);
+    // The GGSN refuses, and then it is silent: all goes on as it was.
+    for (ggsn, cause) in [(Ggsn::Refuses(Cause::SyntacticErrorInPacketFilter), 45), (Ggsn::IsSilent, 38)] {
+        pair.ggsn = ggsn;
+        pair.ms(SmMsEvent::Modify { nsapi: N6, change: Change { qos: None, tft: Some(tft(3)) } });
+        pair.run(40);
+        assert!(matches!(pair.last_sent(), Some((1, true, SmMessage::ModifyReject(reject)))
+            if reject.cause.code() == cause));
+        assert_eq!(pair.ms.get(N6).unwrap().tft().unwrap().filters()[0].precedence, 9);
+        assert_eq!(pair.sgsn.get(N6).unwrap().state(), SmState::Active);
     }
 }
 
@@ -214,7 +271,10 @@ fn the_network_modifies() {
     let qos = QosProfile { delay: DelayClass::ONE, r99: None, ..QosProfile::BEST_EFFORT };
     pair.sgsn(SmEvent::Modify { nsapi: N5, qos });
     // Collision: the network goes first (clause 6.1.3.3.3 b).
-    pair.ms(SmMsEvent::Modify { nsapi: N5, qos: QosProfile::BEST_EFFORT });
+    pair.ms(SmMsEvent::Modify {
+        nsapi: N5,
+        change: Change { qos: Some(QosProfile::BEST_EFFORT), tft: None },
+    });
     pair.run(20);
     assert_eq!(pair.states(), (Some(SmMsState::Active), Some(SmState::Active)));
     assert_eq!((pair.ms.get(N5).unwrap().qos(), pair.sgsn.get(N5).unwrap().qos()), (qos, qos));
@@ -368,5 +428,5 @@ fn whatever_the_link_does_both_ends_agree() {
 
 #[test]
 fn the_contexts_of_a_mobile_keep_to_their_budget() {
-    assert!(size_of::<SmContexts>() <= 56, "one context of 40 octets, its NSAPI, and where the others are");
+    assert!(size_of::<SmContexts>() <= 56, "one context of 44 octets, its NSAPI, and where the others are");
 }

@@ -2,7 +2,9 @@
 
 mod cases;
 
-use super::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, SmMsState, Wanted};
+use super::ms::{
+    Change, SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, SmMsState, Wanted, WantedSecondary,
+};
 use super::network::{Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState};
 use crate::drops::Drop;
 use crate::machine::{Batch, Surroundings};
@@ -13,7 +15,8 @@ use gannet_wire::Reader;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{
-    DelayClass, LinkedTi, PdpAddress, ProtocolConfiguration, QosProfile, QosR99, SmCause,
+    Component, DelayClass, FilterDirection, PacketFilter, PdpAddress, ProtocolConfiguration, QosProfile,
+    QosR99, SmCause, TftOperation, TftRepr, TrafficFlowTemplate,
 };
 use gannet_wire::l3::sm::*;
 use gannet_wire::l3::{Direction, Header, L3Message};
@@ -35,6 +38,10 @@ impl Selection for Subscriptions {
             Some("forbidden") => Err(SmCause::ServiceOptionNotSubscribed),
             Some(_) => Err(SmCause::MissingOrUnknownApn),
         }
+    }
+
+    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+        Ok(*wish)
     }
 }
 
@@ -120,9 +127,11 @@ impl Pair {
                     self.over_the_air(&message, false);
                 }
                 SmAction::CreateTunnel { nsapi, qos, .. } => self.create(*nsapi, *qos),
-                SmAction::DeleteTunnel { nsapi } => {
+                SmAction::UpdateTunnel { nsapi, qos, .. } => self.update(*nsapi, *qos),
+                SmAction::DeleteTunnel { nsapi, tear_down } => {
                     self.supersede(*nsapi);
-                    self.tunnels.retain(|tunnel| tunnel != nsapi);
+                    let sharers: Vec<Nsapi> = self.sgsn.sharers(*nsapi).filter(|_| *tear_down).collect();
+                    self.tunnels.retain(|tunnel| tunnel != nsapi && !sharers.contains(tunnel));
                     self.later(20, Arrival::FromGgsn(SmEvent::Deleted { nsapi: *nsapi }));
                 }
                 SmAction::Active { .. } | SmAction::Modified { .. } | SmAction::Released { .. } => {}
@@ -130,6 +139,8 @@ impl Pair {
             if matches!(action, SmAction::Released { .. }) {
                 let SmAction::Released { nsapi, .. } = action else { unreachable!() };
                 self.supersede(nsapi);
+                // Those that are released with another went at the GGSN with that.
+                self.tunnels.retain(|tunnel| *tunnel != nsapi);
             }
             self.at_sgsn.push(action);
         }
@@ -142,6 +153,9 @@ impl Pair {
                 SmEvent::Created { nsapi, .. }
                 | SmEvent::CreateRejected { nsapi, .. }
                 | SmEvent::CreateFailed { nsapi }
+                | SmEvent::Updated { nsapi, .. }
+                | SmEvent::UpdateRejected { nsapi, .. }
+                | SmEvent::UpdateFailed { nsapi }
                 | SmEvent::Deleted { nsapi },
             ) => *nsapi != of,
             _ => true,
@@ -163,6 +177,16 @@ impl Pair {
             }
             Ggsn::Refuses(cause) => SmEvent::CreateRejected { nsapi, cause, pco: None },
             Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::CreateFailed { nsapi })),
+        };
+        self.later(20, Arrival::FromGgsn(event));
+    }
+
+    fn update(&mut self, nsapi: Nsapi, asked: QosProfile) {
+        self.supersede(nsapi);
+        let event = match self.ggsn {
+            Ggsn::Accepts => SmEvent::Updated { nsapi, qos: asked },
+            Ggsn::Refuses(cause) => SmEvent::UpdateRejected { nsapi, cause },
+            Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::UpdateFailed { nsapi })),
         };
         self.later(20, Arrival::FromGgsn(event));
     }

@@ -14,6 +14,7 @@ mod pdp_address;
 mod qos;
 mod sm_ids;
 mod status;
+mod tft;
 mod timer;
 
 pub use apn::Apn;
@@ -38,4 +39,8 @@ pub use qos::{
 };
 pub use sm_ids::LinkedTi;
 pub use status::{PdpContextStatus, ReceiveNpduNumbers};
+pub use tft::{
+    Component, FILTERS_MAX, FilterDirection, PacketFields, PacketFilter, Tft, TftError, TftFault,
+    TftOperation, TftParameter, TftRepr,
+};
 pub use timer::GprsTimer;

@@ -33,7 +33,8 @@ opaque! {
     ProtocolConfiguration, "Protocol Configuration Options"
 }
 opaque! {
-    /// Traffic flow template; 1 to 255 octets (clause 10.5.6.12).
+    /// Traffic flow template as it came; 1 to 255 octets (clause 10.5.6.12). What it says is told by
+    /// [`TrafficFlowTemplate::read`].
     TrafficFlowTemplate, "Traffic Flow Template"
 }
 

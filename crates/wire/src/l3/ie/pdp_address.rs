@@ -6,7 +6,7 @@ use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use serde::{Deserialize, Serialize};
 
-/// Type of a PDP context and its address, if that is known: 17 octets of plain data.
+/// Type of a PDP context and its address, if that is known: 21 octets of plain data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PdpAddress {
     /// IPv4, the network gives the address.
@@ -17,6 +17,10 @@ pub enum PdpAddress {
     Ipv6Dynamic,
     /// IPv6 with its address.
     Ipv6(Ipv6Addr),
+    /// Both in one context, of a later release; the network gives the addresses.
+    Ipv4v6Dynamic,
+    /// Both in one context, with their addresses.
+    Ipv4v6(Ipv4Addr, Ipv6Addr),
     /// PPP.
     Ppp,
     /// The "empty" type: whatever the subscription says.
@@ -44,6 +48,7 @@ impl PdpAddress {
         match self {
             Self::Ipv4Dynamic | Self::Ipv4(_) => (IETF, 0x21),
             Self::Ipv6Dynamic | Self::Ipv6(_) => (IETF, 0x57),
+            Self::Ipv4v6Dynamic | Self::Ipv4v6(..) => (IETF, 0x8d),
             Self::Ppp => (ETSI, 1),
             Self::Empty => (EMPTY, 0),
             Self::Other { organisation, number } => (*organisation, *number),
@@ -60,6 +65,11 @@ impl PdpAddress {
             (IETF, 0x21) => Self::Ipv4(Ipv4Addr::from(*address.first_chunk::<4>()?)),
             (IETF, 0x57) if address.is_empty() => Self::Ipv6Dynamic,
             (IETF, 0x57) => Self::Ipv6(Ipv6Addr::from(*address.first_chunk::<16>()?)),
+            (IETF, 0x8d) if address.is_empty() => Self::Ipv4v6Dynamic,
+            (IETF, 0x8d) => {
+                let (v4, v6) = address.split_first_chunk::<4>()?;
+                Self::Ipv4v6(Ipv4Addr::from(*v4), Ipv6Addr::from(*v6.first_chunk::<16>()?))
+            }
             (ETSI, 1) => Self::Ppp,
             (EMPTY, 0) => Self::Empty,
             (organisation, number) => Self::Other { organisation, number },
@@ -71,14 +81,23 @@ impl PdpAddress {
         match self {
             Self::Ipv4(address) => out.extend(address.octets()),
             Self::Ipv6(address) => out.extend(address.octets()),
-            Self::Ipv4Dynamic | Self::Ipv6Dynamic | Self::Ppp | Self::Empty | Self::Other { .. } => {}
+            Self::Ipv4v6(v4, v6) => {
+                out.extend(v4.octets());
+                out.extend(v6.octets());
+            }
+            Self::Ipv4Dynamic
+            | Self::Ipv6Dynamic
+            | Self::Ipv4v6Dynamic
+            | Self::Ppp
+            | Self::Empty
+            | Self::Other { .. } => {}
         }
     }
 
     /// True where the mobile leaves the address to the network.
     #[must_use]
     pub const fn is_dynamic(&self) -> bool {
-        matches!(self, Self::Ipv4Dynamic | Self::Ipv6Dynamic)
+        matches!(self, Self::Ipv4Dynamic | Self::Ipv6Dynamic | Self::Ipv4v6Dynamic)
     }
 }
 
@@ -108,6 +127,8 @@ impl fmt::Display for PdpAddress {
             Self::Ipv4(address) => write!(f, "{address}"),
             Self::Ipv6Dynamic => f.write_str("IPv6 dynamic"),
             Self::Ipv6(address) => write!(f, "{address}"),
+            Self::Ipv4v6Dynamic => f.write_str("IPv4v6 dynamic"),
+            Self::Ipv4v6(v4, v6) => write!(f, "{v4} and {v6}"),
             Self::Ppp => f.write_str("PPP"),
             Self::Empty => f.write_str("empty"),
             Self::Other { organisation, number } => write!(f, "type {organisation}/{number:#04x}"),
@@ -121,7 +142,7 @@ mod tests {
 
     #[test]
     fn is_small() {
-        assert_eq!(size_of::<PdpAddress>(), 17);
+        assert_eq!(size_of::<PdpAddress>(), 21);
     }
 
     #[test]
@@ -132,8 +153,14 @@ mod tests {
         assert!(PdpAddress::parse_value(&[1, 0x21, 10, 0, 0]).is_err());
         assert!(PdpAddress::parse_value(&[1]).is_err());
         assert_eq!(
-            PdpAddress::parse_value(&[1, 0x8d, 1, 2, 3]),
-            Ok(PdpAddress::Other { organisation: 1, number: 0x8d })
+            PdpAddress::parse_value(&[1, 0x99, 1, 2, 3]),
+            Ok(PdpAddress::Other { organisation: 1, number: 0x99 })
         );
+        assert_eq!(PdpAddress::parse_value(&[1, 0x8d]), Ok(PdpAddress::Ipv4v6Dynamic));
+        assert!(PdpAddress::parse_value(&[1, 0x8d, 10, 0, 0, 1]).is_err());
+        let both = PdpAddress::Ipv4v6(Ipv4Addr::new(10, 0, 0, 1), Ipv6Addr::LOCALHOST);
+        let mut octets = Vec::new();
+        both.emit_value(&mut octets);
+        assert_eq!((octets.len(), PdpAddress::parse_value(&octets)), (22, Ok(both)));
     }
 }

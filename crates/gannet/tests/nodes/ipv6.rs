@@ -1,0 +1,59 @@
+//! PDP contexts of IPv6, and of both versions, through our SGSN with osmo-ggsn.
+
+use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir};
+
+const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("osmo-ggsn")];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("a_context_of_ipv6_with_osmo_ggsn", NEEDS, || with_type("ipv6", "v6", "address fd00:", None)),
+    ("a_context_of_both_versions_with_osmo_ggsn", NEEDS, || {
+        with_type("ipv4v6", "v4v6", "address 198.51.100.", Some("fd00:"));
+    }),
+];
+
+const BSS_VTY: &str = "127.0.0.1:4290";
+
+/// A mobile asks for this type and has addresses of it.
+fn with_type(asked: &str, supported: &str, shown: &str, also: Option<&str>) {
+    let directory = TempDir::new("gannet-ipv6");
+    let netns = Netns::new(&format!("v6-{supported}"));
+    let path = directory.path().display().to_string();
+    let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
+    let ggsn = format!(
+        "ggsn ggsn0\n gtp state-dir {path}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  \
+         tun-device apn0\n  type-support {supported}\n  ip prefix dynamic 198.51.100.0/24\n  \
+         ip ifconfig 198.51.100.1/24\n  ipv6 prefix dynamic fd00:0:0:100::/56\n  \
+         ipv6 ifconfig fd00:0:0:100::1/56\n  no shutdown\n default-apn internet\n no shutdown ggsn\n{}",
+        end("127.0.0.2")
+    );
+    let sgsn = format!(
+        "sgsn\n gtp state-dir {path}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
+         ggsn 0 gtp-version 1\n auth-policy accept-all\nns\n bind udp local\n  listen 127.0.0.3 23000\n  \
+         accept-ipaccess\nbssgp\n{}",
+        end("127.0.0.3")
+    );
+    let bss = format!(
+        "bss\n remote-ip 127.0.0.3\n local-ip 127.0.0.1\n apn internet\n pdp-type {asked}\n{}",
+        end("127.0.0.1")
+    );
+    let mut nodes = Vec::new();
+    let all: [(_, _, &[&str], _); 3] =
+        [("ggsn", "osmo-ggsn", &[], ggsn), ("sgsn", GANNET, &["sgsn"], sgsn), ("bss", GANNET, &["bss"], bss)];
+    for (name, program, role, text) in all {
+        let config = file(&directory, &format!("{name}.cfg"), &text);
+        let mut command = netns.command(program);
+        command.args(role).args(["-c", &config]).current_dir(directory.path());
+        nodes.push((name, Node::spawn(&directory, "", command, name)));
+    }
+    let show = || {
+        let output = netns.command(GANNET).args(["vty", BSS_VTY, "show mobile 1"]).output().unwrap();
+        let text = said(&output);
+        (output.status.success() && text.contains("pdp-active")).then_some(text)
+    };
+    let text = wait_for("the context", show);
+    let logs: String = nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect();
+    assert!(text.contains(shown) && also.is_none_or(|also| text.contains(also)), "{text}{logs}");
+}

@@ -1,0 +1,212 @@
+//! Contexts that share an address, and which of them a downlink packet belongs to (23.060 clause 15.3, 24.008 clause
+//! 6.1.3.2): the packet filters of all of them are tried in the order of their precedence; what fits none goes to the one
+//! context that has no traffic flow template, and where all have one, nowhere.
+
+use super::addresses::Addresses;
+use super::context::PdpContext;
+use super::{DeleteReason, Ggsn};
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::gtp::Endpoint;
+use gannet_proto::machine::Context;
+use gannet_wire::gtp::Cause;
+use gannet_wire::gtp::v1c::CreateRequest;
+use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use gannet_wire::l3::ie::{PacketFields, PacketFilter, Tft, TftFault, TrafficFlowTemplate};
+
+/// The packet filters of all contexts of an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Classifier {
+    /// Those first that are tried first.
+    filters: Vec<(PacketFilter, Slot)>,
+    /// Who has no template.
+    rest: Option<Slot>,
+}
+
+impl Classifier {
+    fn of<'a>(contexts: impl Iterator<Item = (Slot, &'a PdpContext)>) -> Self {
+        let (mut filters, mut rest) = (Vec::new(), None);
+        for (slot, context) in contexts {
+            match &context.tft {
+                Some(tft) => filters.extend(tft.filters().iter().map(|filter| (filter.clone(), slot))),
+                None => rest = Some(slot),
+            }
+        }
+        filters.sort_by_key(|(filter, _)| filter.precedence);
+        Self { filters, rest }
+    }
+
+    /// The context that a downlink packet belongs to.
+    pub(super) fn find(&self, packet: &[u8]) -> Option<Slot> {
+        let fields = PacketFields::of(packet)?;
+        let found = self.filters.iter().find(|(filter, _)| filter.matches(&fields));
+        found.map(|(_, slot)| *slot).or(self.rest)
+    }
+}
+
+const fn gtp_cause(fault: TftFault) -> Cause {
+    match fault {
+        TftFault::OperationSemantics => Cause::SemanticErrorInTft,
+        TftFault::OperationSyntax => Cause::SyntacticErrorInTft,
+        TftFault::FilterSemantics => Cause::SemanticErrorInPacketFilter,
+        TftFault::FilterSyntax => Cause::SyntacticErrorInPacketFilter,
+    }
+}
+
+impl Ggsn {
+    /// The contexts with the address of this one, itself among them, by NSAPI.
+    pub(super) fn sharers(&self, slot: Slot) -> Vec<Slot> {
+        let Some(of) = self.contexts.get(slot) else { return Vec::new() };
+        let shares = |slot: &Slot| {
+            let other = self.contexts.get(*slot);
+            other.is_some_and(|other| (other.apn, other.address) == (of.apn, of.address))
+        };
+        let slots =
+            (5..=15).filter_map(|nsapi| self.contexts.by_tid(Tid { imsi: of.imsi, nsapi: Nsapi(nsapi) }));
+        slots.filter(shares).collect()
+    }
+
+    /// The context of an NSAPI with the address of that to which an endpoint leads.
+    pub(super) fn beside(&self, endpoint: Endpoint, nsapi: Nsapi) -> Option<Slot> {
+        let of = self.contexts.by_endpoint(endpoint)?;
+        let is_meant = |slot: &Slot| self.contexts.get(*slot).is_some_and(|context| context.nsapi == nsapi);
+        self.sharers(of).into_iter().find(is_meant)
+    }
+
+    /// The contexts of an address, one of which this is, are others than before, or have other templates.
+    pub(super) fn reclassify(&mut self, of: Slot) {
+        let sharers = self.sharers(of);
+        let with_context = sharers.iter().filter_map(|slot| Some((*slot, self.contexts.get(*slot)?)));
+        let is_needed = with_context.clone().any(|(_, context)| context.tft.is_some());
+        let classifier = is_needed.then(|| Box::new(Classifier::of(with_context)));
+        let Some(first) = sharers.first().copied() else { return };
+        for slot in sharers {
+            if let Some(context) = self.contexts.get_mut(slot) {
+                context.classifier = None;
+            }
+        }
+        let Some(context) = self.contexts.get_mut(first) else { return };
+        context.classifier = classifier;
+        let (apn, address) = (context.apn, context.address);
+        self.assign_addresses(apn, address, first);
+    }
+
+    /// The context that has these addresses, or the first of them.
+    pub(super) fn assign_addresses(&mut self, apn: u16, address: Addresses, to: Slot) {
+        let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
+        if let Some(v4) = address.v4 {
+            point.pool.assign(v4, to.index);
+        }
+        if let (Some(v6), Some(pool)) = (address.v6, &mut point.ipv6) {
+            pool.assign(v6, to.index);
+        }
+    }
+
+    /// What a context has of a template after this change, beside the other contexts of its address, one of which is
+    /// `beside` (24.008 clauses 6.1.3.2.3 and 6.1.3.3.3).
+    pub(super) fn template_after(
+        &self,
+        beside: Slot,
+        nsapi: Nsapi,
+        held: Option<&Tft>,
+        change: Option<&Vec<u8>>,
+    ) -> Result<Option<Tft>, Cause> {
+        let of_tft = |error: gannet_wire::l3::ie::TftError| gtp_cause(error.fault);
+        let next = match change {
+            Some(octets) => {
+                let change = TrafficFlowTemplate(octets.clone()).read().map_err(of_tft)?;
+                Tft::apply(held, &change).map_err(of_tft)?
+            }
+            None => held.cloned(),
+        };
+        let sharers = self.sharers(beside);
+        let mut others = sharers.iter().filter_map(|slot| self.contexts.get(*slot));
+        let mut others = others.by_ref().filter(|other| other.nsapi != nsapi);
+        let Some(next) = next else {
+            return match (others.any(|other| other.tft.is_none()), held) {
+                (false, _) => Ok(None),
+                (true, Some(_)) => Err(Cause::SemanticErrorInTft),
+                (true, None) => Err(Cause::ContextWithoutTftActivated),
+            };
+        };
+        let precedences: Vec<u8> = next.filters().iter().map(|filter| filter.precedence).collect();
+        let filters =
+            |other: &PdpContext| other.tft.as_ref().map(|tft| tft.filters().to_vec()).unwrap_or_default();
+        let clashes = others.flat_map(filters).any(|filter| precedences.contains(&filter.precedence));
+        if clashes { Err(Cause::SyntacticErrorInPacketFilter) } else { Ok(Some(next)) }
+    }
+
+    /// Create PDP Context Request for a secondary context (29.060 clause 7.3.1).
+    pub(super) fn create_secondary(
+        &mut self,
+        cx: &mut Context<'_>,
+        endpoint: Endpoint,
+        linked: Nsapi,
+        request: &CreateRequest,
+    ) -> Result<Slot, Cause> {
+        let linked = self.beside(endpoint, linked).ok_or(Cause::NonExistent)?;
+        let first = self.contexts.get(linked).cloned().ok_or(Cause::NonExistent)?;
+        if first.nsapi == request.nsapi {
+            return Err(Cause::MandatoryIeIncorrect);
+        }
+        let tft = self.template_after(linked, request.nsapi, None, request.tft.as_ref())?;
+        // The SGSN has forgotten the context that the subscriber had before.
+        if let Some(old) = self.contexts.by_tid(Tid { imsi: first.imsi, nsapi: request.nsapi }) {
+            self.delete(cx, old, DeleteReason::Replaced);
+        }
+        if self.contexts.is_full() {
+            return Err(Cause::NoResourcesAvailable);
+        }
+        let control = (request.sgsn_control, request.teid_control.unwrap_or(first.tunnel.peer_control));
+        let user = (request.sgsn_user, request.teid_data);
+        let tunnel = self.gtp.open(cx, first.tunnel.version, control, user, request.recovery);
+        let tunnel = tunnel.ok_or(Cause::NoResourcesAvailable)?;
+        let (nsapi, qos, since) = (request.nsapi, request.qos, cx.now);
+        let (uplink, downlink) = Default::default();
+        let (charging_id, teid) = (self.next_charging_id, Teid(0));
+        let (classifier, deleting) = (None, false);
+        let context = PdpContext {
+            nsapi,
+            teid,
+            tunnel,
+            charging_id,
+            qos,
+            since,
+            uplink,
+            downlink,
+            deleting,
+            tft,
+            classifier,
+            ..first
+        };
+        let Ok(slot) = self.contexts.insert(context) else {
+            self.gtp.close(tunnel);
+            return Err(Cause::NoResourcesAvailable);
+        };
+        self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
+        self.reclassify(slot);
+        Ok(slot)
+    }
+
+    /// Where a refusal of a request for a secondary context goes that names no endpoint for it, and whose it was.
+    pub(super) fn linked_peer(&self, endpoint: Endpoint) -> Option<(Teid, Imsi)> {
+        let context = self.contexts.get(self.contexts.by_endpoint(endpoint)?)?;
+        Some((context.tunnel.peer_control, context.imsi))
+    }
+
+    /// All contexts of an address go (29.060 clause 7.3.5, teardown indicator).
+    pub(super) fn delete_all(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
+        self.sharers(slot).into_iter().for_each(|slot| self.delete(cx, slot, reason));
+    }
+
+    /// The context that a downlink packet belongs to, among those of the address whose first one this is.
+    pub(super) fn classify(&self, cx: &mut Context<'_>, first: Slot, packet: &[u8]) -> Option<Slot> {
+        let context = self.contexts.get(first)?;
+        let Some(classifier) = &context.classifier else { return Some(first) };
+        let found = classifier.find(packet);
+        if found.is_none() {
+            cx.drop(Drop::GgsnNoFilter, Some(context.imsi));
+        }
+        found
+    }
+}

@@ -1,0 +1,120 @@
+//! PDP context modification that the mobile asks for (clause 6.1.3.3.2).
+
+use super::context::Mark;
+use super::{SmAction, SmContext, SmState, Step};
+use crate::drops::Drop;
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::{QosProfile, SmCause, TftFault, TftOperation, TrafficFlowTemplate};
+use gannet_wire::l3::sm::{ModifyAcceptMt, ModifyReject, ModifyRequestMo};
+
+impl Step<'_, '_, '_> {
+    pub(super) fn modify_request(&mut self, nsapi: Nsapi, request: ModifyRequestMo) {
+        match self.state(nsapi) {
+            // Clause 6.1.3.3.2. The answer waits for the GGSN (23.060 clause 9.2.3.3).
+            Some(SmState::Active) => match self.examine_change(nsapi, &request) {
+                Ok((qos, has_tft)) => {
+                    self.set_state(nsapi, SmState::Updating);
+                    if let Some(context) = self.contexts.get_mut(nsapi) {
+                        context.mark(Mark::NextTft, has_tft);
+                    }
+                    self.out.push(SmAction::UpdateTunnel { nsapi, qos, tft: request.tft });
+                }
+                Err(cause) => self.reject_change(nsapi, cause),
+            },
+            // T3381 expired in the mobile (clause 6.1.3.3.3 a); the answer is on its way.
+            Some(SmState::Updating) => self.drop(Drop::SmRepeated),
+            // Clauses 6.1.3.3.3 b and c, collisions: the network's procedure has precedence.
+            Some(SmState::ModifyPending | SmState::InactivePending(_)) => self.drop(Drop::SmIgnored),
+            // Clause 8.4.
+            Some(SmState::ActivePending | SmState::Releasing) => self.drop(Drop::SmUnexpected),
+            None => {}
+        }
+    }
+
+    /// What to ask the GGSN for and whether the context will have a template, or the cause of the rejection
+    /// (clause 6.1.3.3.3).
+    fn examine_change(
+        &mut self,
+        nsapi: Nsapi,
+        request: &ModifyRequestMo,
+    ) -> Result<(QosProfile, bool), SmCause> {
+        let context = self.contexts.get(nsapi).ok_or(SmCause::UnknownPdpContext)?;
+        let (held, apn) = (context.qos(), context.apn);
+        let has_tft = match &request.tft {
+            Some(tft) => self.template_after(nsapi, context.has_tft(), tft)?,
+            None => context.has_tft(),
+        };
+        let Some(wish) = &request.qos else { return Ok((held, has_tft)) };
+        let mut qos = self.network.selection.grant(apn, wish)?;
+        if wish.r99.is_none() {
+            // 23.107 clause 9.1.2.1: a mobile of R97 gets the profile of R97.
+            qos.r99 = None;
+        }
+        Ok((qos, has_tft))
+    }
+
+    /// Whether a context has a template after this change.
+    fn template_after(
+        &self,
+        nsapi: Nsapi,
+        has_tft: bool,
+        tft: &TrafficFlowTemplate,
+    ) -> Result<bool, SmCause> {
+        let said = tft.read().map_err(|error| error.fault.cause())?;
+        let without = |other| self.contexts.get(other).is_some_and(|other: &SmContext| !other.has_tft());
+        let makes_no_sense = match said.operation {
+            TftOperation::Create(_) | TftOperation::Nothing => false,
+            // A second context without a template could not be told from the first.
+            TftOperation::Delete => !has_tft || self.contexts.sharers(nsapi).any(without),
+            TftOperation::Add(_) | TftOperation::Replace(_) | TftOperation::DeleteFilters(_) => !has_tft,
+        };
+        match said.operation {
+            _ if makes_no_sense => Err(TftFault::OperationSemantics.cause()),
+            TftOperation::Create(_) => Ok(true),
+            TftOperation::Delete => Ok(false),
+            TftOperation::Nothing
+            | TftOperation::Add(_)
+            | TftOperation::Replace(_)
+            | TftOperation::DeleteFilters(_) => Ok(has_tft),
+        }
+    }
+
+    fn reject_change(&mut self, nsapi: Nsapi, cause: SmCause) {
+        self.drop(Drop::SmRejected);
+        self.log(format_args!("NSAPI {nsapi}: modification rejected, {cause}"));
+        self.send(nsapi, ModifyReject { cause });
+    }
+
+    /// The GGSN has agreed.
+    pub(super) fn updated(&mut self, nsapi: Nsapi, qos: QosProfile) {
+        let Some(context) = self.contexts.get_mut(nsapi).filter(|context| context.state == SmState::Updating)
+        else {
+            return self.drop(Drop::SmUnexpected);
+        };
+        let mut negotiated = qos;
+        if context.qos().r99.is_none() {
+            negotiated.r99 = None;
+        }
+        context.qos = negotiated.pack();
+        context.mark(Mark::Tft, context.has(Mark::NextTft));
+        context.state = SmState::Active;
+        let accept = ModifyAcceptMt {
+            qos: Some(negotiated),
+            sapi: None,
+            radio_priority: Some(context.radio_priority()),
+            packet_flow_identifier: None,
+        };
+        self.out.push(SmAction::Modified { nsapi, qos: negotiated });
+        self.send(nsapi, accept);
+        self.log(format_args!("NSAPI {nsapi}: modified, {negotiated}"));
+    }
+
+    /// It has not: the context goes on as it was.
+    pub(super) fn update_failed(&mut self, nsapi: Nsapi, cause: SmCause) {
+        if self.state(nsapi) != Some(SmState::Updating) {
+            return self.drop(Drop::SmUnexpected);
+        }
+        self.set_state(nsapi, SmState::Active);
+        self.reject_change(nsapi, cause);
+    }
+}
