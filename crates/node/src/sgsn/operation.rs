@@ -172,6 +172,9 @@ impl Sgsn {
     fn order_of_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi, order: GmmEvent) -> bool {
         let Some(slot) = self.directory.by_imsi(imsi) else { return false };
         self.gmm(cx, slot, order);
+        // As at the end of a batch of inputs: what follows goes out.
+        self.serve_hlr(cx);
+        self.send_some(cx);
         true
     }
 }

@@ -329,6 +329,7 @@ fn a_mobile_shows_anew_who_it_is_by_order() {
     answer(&mut bench, &request, &mut GsmSim { ki: Key128([1; 16]), ..card() });
     let GmmMessage::IdentityRequest(_) = bench.hear_gmm(0) else { panic!("first, who it is") };
     bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(0)) });
+    bench.delete_answer(NSAPI);
     assert!(matches!(bench.hear_gmm(0), GmmMessage::AuthenticationReject(_)));
     assert!(!bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)));
 }

@@ -141,9 +141,7 @@ impl GmmMsContext {
             }
             // The mobile is IMSI attached nowhere, and so loses nothing.
             (
-                GmmMsState::Registered
-                | GmmMsState::Deregistered
-                | GmmMsState::DeregisteredInitiated,
+                GmmMsState::Registered | GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated,
                 DetachTypeMt::Imsi,
             ) => self.answer_detach(cx, out),
             // A repetition: the DETACH ACCEPT was lost. Clause 4.7.4.1.4 c: both ends detach at once.

@@ -85,7 +85,8 @@ impl GmmMsContext {
         self.attempts = self.attempts.saturating_add(1);
         // Where the network has it the mobile goes on being served until the last attempt.
         let here = self.cell.is_some_and(|cell| Some(cell.rai) == self.rai);
-        self.service = if here && self.attempts < cfg.attempts { Service::Normal } else { Service::Attempting };
+        self.service =
+            if here && self.attempts < cfg.attempts { Service::Normal } else { Service::Attempting };
         self.retry_later(cx, cfg);
     }
 

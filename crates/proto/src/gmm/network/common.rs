@@ -61,10 +61,7 @@ impl GmmContext {
                 (_, Some(known)) if known == *imsi && self.auth.doubted => {
                     self.authentication_rejected(cx, out);
                 }
-                (
-                    Procedure::Attach | Procedure::Update | Procedure::None | Procedure::Detach,
-                    _,
-                ) => {
+                (Procedure::Attach | Procedure::Update | Procedure::None | Procedure::Detach, _) => {
                     self.auth = Authentication { named: true, ..Authentication::default() };
                     self.identified(cx, *imsi, out);
                 }

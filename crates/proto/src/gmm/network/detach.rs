@@ -63,7 +63,8 @@ impl GmmContext {
 
     /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? Before R99 there was none in it.
     fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
-        let mut valid = [self.current, self.new].into_iter().flatten().map(TemporaryIdentity::signature).peekable();
+        let mut valid =
+            [self.current, self.new].into_iter().flatten().map(TemporaryIdentity::signature).peekable();
         signature.is_none()
             || !cfg.check_signature
             || valid.peek().is_none()
@@ -146,7 +147,12 @@ impl GmmContext {
 
     /// A message that the network starts reaches a mobile in READY only: in STANDBY it is paged, and gets the message
     /// when it answers.
-    pub(super) fn send_to_ready(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+    pub(super) fn send_to_ready(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
         if self.mm == MmState::Ready {
             self.send_detach(out);
         } else {

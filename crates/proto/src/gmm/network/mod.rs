@@ -41,13 +41,13 @@ use crate::machine::{Batch, Context};
 use crate::time::Duration;
 use crate::trace::{Category, Level};
 use context::Waiting;
-use orders::Orders;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::{
     DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PdpContextStatus,
 };
+use orders::Orders;
 use serde::{Deserialize, Serialize};
 
 /// What an operator may choose. The defaults are those of clause 11.2.2.
@@ -276,10 +276,8 @@ impl GmmContext {
         event: GmmEvent,
         out: &mut Batch<GmmAction>,
     ) {
-        let heard = matches!(
-            event,
-            GmmEvent::Message { .. } | GmmEvent::DecodeFailed { .. } | GmmEvent::LlcFrame(_)
-        );
+        let heard =
+            matches!(event, GmmEvent::Message { .. } | GmmEvent::DecodeFailed { .. } | GmmEvent::LlcFrame(_));
         match event {
             GmmEvent::Message { message, from } => {
                 self.heard(cx, cfg, from, out);

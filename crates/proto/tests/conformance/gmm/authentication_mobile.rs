@@ -57,7 +57,11 @@ fn c4_7_7_2_t3316_keeps_the_answer_to_the_last_challenge() {
     assert_eq!(mobile.only(), first, "the card would take it for a replay");
     mobile.pass(30);
     mobile.message(authentication_request(RAND));
-    assert_eq!(mobile.actions, [GmmMsAction::AskSim { rand: RAND, autn: Some([8; 16]) }], "T3316 has expired");
+    assert_eq!(
+        mobile.actions,
+        [GmmMsAction::AskSim { rand: RAND, autn: Some([8; 16]) }],
+        "T3316 has expired"
+    );
 }
 
 #[test]

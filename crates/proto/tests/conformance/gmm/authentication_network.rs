@@ -78,7 +78,9 @@ fn c4_7_7_1_the_cipher_alone_is_set() {
 fn c4_7_7_1_again_by_order() {
     let mut network = ordered();
     // The mobile's own key is of no account.
-    assert!(matches!(network.questions.last(), Some(AuthQuestion::Subscriber(claim)) if claim.cksn.is_none()));
+    assert!(
+        matches!(network.questions.last(), Some(AuthQuestion::Subscriber(claim)) if claim.cksn.is_none())
+    );
     let asked = request(&network);
     network.message(response(asked.reference));
     assert!(network.has(&GmmAction::Authenticated));
@@ -103,8 +105,14 @@ fn c4_7_7_1_on_attach_and_update_as_the_operator_wants() {
     assert_eq!((network.sent(), network.questions.len()), (vec!["RauAccept"], before));
     network.cfg.authenticate_updates = true;
     network.subscriber = AuthDecision::Challenge(challenge());
-    network.message(RauRequest { old_ptmsi_signature: None, cksn: Cksn(4), ..update_request(UpdateKind::Periodic) });
-    assert!(matches!(network.questions.last(), Some(AuthQuestion::Subscriber(claim)) if claim.cksn == Some(4)));
+    network.message(RauRequest {
+        old_ptmsi_signature: None,
+        cksn: Cksn(4),
+        ..update_request(UpdateKind::Periodic)
+    });
+    assert!(
+        matches!(network.questions.last(), Some(AuthQuestion::Subscriber(claim)) if claim.cksn == Some(4))
+    );
     let asked = request(&network);
     network.message(response(asked.reference));
     assert_eq!(network.sent(), ["RauAccept"]);

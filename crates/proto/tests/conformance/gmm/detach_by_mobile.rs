@@ -65,7 +65,10 @@ fn c4_7_4_1_3_an_imsi_detach_without_msc_is_accepted_and_changes_nothing() {
 }
 
 fn with_signature(signature: u32, power_off: bool) -> DetachRequestMo {
-    DetachRequestMo { ptmsi_signature: Some(PTmsiSignature(signature)), ..detach(DetachKindMo::Gprs, power_off) }
+    DetachRequestMo {
+        ptmsi_signature: Some(PTmsiSignature(signature)),
+        ..detach(DetachKindMo::Gprs, power_off)
+    }
 }
 
 #[test]

@@ -92,7 +92,10 @@ fn c4_7_9_1_who_is_not_attached_or_has_a_request_under_way_does_not_answer() {
 fn c4_7_9_1_who_is_not_attached_or_not_reachable_is_not_paged() {
     let mut network = Network::new();
     network.event(GmmEvent::DownlinkData);
-    assert_eq!((network.actions.clone(), network.drops(Drop::GmmNotAttached)), (vec![GmmAction::PagingFailed], 1));
+    assert_eq!(
+        (network.actions.clone(), network.drops(Drop::GmmNotAttached)),
+        (vec![GmmAction::PagingFailed], 1)
+    );
     let mut network = Network::attached();
     network.event(GmmEvent::DownlinkData);
     assert_eq!(network.actions, [], "READY");

@@ -68,7 +68,11 @@ fn c4_7_6_4_a_lower_layer_failure() {
     assert_eq!((network.sent().len(), network.context.gmm_state()), (0, GmmState::Registered));
     assert_eq!((network.context.ptmsi(), network.context.new_ptmsi()), (old, new), "both are valid");
     network.frame();
-    assert_eq!((network.context.ptmsi(), network.context.new_ptmsi()), (old, new), "the mobile uses the old one");
+    assert_eq!(
+        (network.context.ptmsi(), network.context.new_ptmsi()),
+        (old, new),
+        "the mobile uses the old one"
+    );
     network.tlli = Tlli::local(new.unwrap());
     network.frame();
     assert_eq!((network.context.ptmsi(), network.context.new_ptmsi()), (new, None), "and now the new one");

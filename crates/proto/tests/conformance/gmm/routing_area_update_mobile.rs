@@ -60,9 +60,7 @@ fn c4_7_5_1_4_each_cause() {
             GmmCause::IllegalMs
             | GmmCause::IllegalMe
             | GmmCause::GprsNotAllowed
-            | GmmCause::GprsAndNonGprsNotAllowed => {
-                ((GmmMsState::Deregistered, Service::NoImsi), None, None)
-            }
+            | GmmCause::GprsAndNonGprsNotAllowed => ((GmmMsState::Deregistered, Service::NoImsi), None, None),
             GmmCause::IdentityUnknown => {
                 ((GmmMsState::RegisteredInitiated, Service::Normal), Some("AttachRequest"), None)
             }

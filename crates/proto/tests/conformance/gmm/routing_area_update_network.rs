@@ -73,7 +73,10 @@ fn c4_7_5_1_2_authentication_and_identification_before_the_accept() {
     network.message(update_request(UpdateKind::Ra));
     assert_eq!(network.sent(), ["AuthenticationRequest"]);
     let mut network = moved();
-    network.message(RauRequest { old_ptmsi_signature: Some(PTmsiSignature(9)), ..update_request(UpdateKind::Ra) });
+    network.message(RauRequest {
+        old_ptmsi_signature: Some(PTmsiSignature(9)),
+        ..update_request(UpdateKind::Ra)
+    });
     assert_eq!(network.only(), identity_request(IdentityType::Imsi).into());
     network.message(identity_response(MobileIdentity::Imsi(imsi())));
     assert_eq!(network.sent(), ["RauAccept"]);
@@ -104,7 +107,8 @@ fn c4_7_5_1_4_update_not_accepted_with_each_cause() {
 #[test]
 fn c4_7_5_1_4_a_mobile_without_context_is_told_cause_9_or_10() {
     let update: GmmMessage = update_request(UpdateKind::Ra).into();
-    for (old_rai_is_ours, cause) in [(true, GmmCause::ImplicitlyDetached), (false, GmmCause::IdentityUnknown)] {
+    for (old_rai_is_ours, cause) in [(true, GmmCause::ImplicitlyDetached), (false, GmmCause::IdentityUnknown)]
+    {
         let answer = answer_to_stranger(Stranger::Message { message: &update, old_rai_is_ours });
         assert_eq!(answer, Some(update_reject(cause).into()));
     }
@@ -162,7 +166,11 @@ fn c4_7_5_1_6_d_the_same_request_after_the_accept() {
     network.pass(10);
     network.message(update_request(UpdateKind::Ra));
     assert_eq!(network.only(), first);
-    assert_eq!(network.pass(29), [6, 12, 18].map(|at| (at, "RauAccept")), "T3350 began anew, its counter did not");
+    assert_eq!(
+        network.pass(29),
+        [6, 12, 18].map(|at| (at, "RauAccept")),
+        "T3350 began anew, its counter did not"
+    );
 }
 
 #[test]

@@ -13,7 +13,11 @@ fn c4_7_10_the_network_takes_each_cause_without_a_transition() {
         let before = network.context.clone();
         for (count, cause) in (1..).zip(CAUSES) {
             network.message(GmmStatus { cause });
-            assert_eq!((network.actions.len(), network.drops(Drop::GmmStatusReceived)), (0, count), "{cause}");
+            assert_eq!(
+                (network.actions.len(), network.drops(Drop::GmmStatusReceived)),
+                (0, count),
+                "{cause}"
+            );
         }
         assert_eq!(network.context, before);
     }

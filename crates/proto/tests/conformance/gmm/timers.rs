@@ -56,7 +56,8 @@ fn c4_7_2_1_t3314_is_negotiated() {
     }
     let mut network = Network::new();
     network.cfg.t3314_max = GprsTimer(10);
-    network.message(AttachRequest { requested_ready_timer: Some(GprsTimer::DEACTIVATED), ..attach_by_imsi() });
+    network
+        .message(AttachRequest { requested_ready_timer: Some(GprsTimer::DEACTIVATED), ..attach_by_imsi() });
     let GmmMessage::AttachAccept(accept) = network.only() else { panic!() };
     assert_eq!(accept.negotiated_ready_timer, Some(GprsTimer(10)), "within the operator's limit");
 }
@@ -75,10 +76,7 @@ fn c4_7_2_2_t3312_runs_in_standby_only() {
     mobile.event(GmmMsEvent::LlcFrameSent);
     assert_eq!(mobile.pass(44 + 54 * 60), [(44 + 54 * 60, "RauRequest")], "it begins when READY is over");
     let mut mobile = Mobile::attaching();
-    mobile.message(AttachAccept {
-        periodic_ra_update_timer: GprsTimer::DEACTIVATED,
-        ..attach_accept(P1)
-    });
+    mobile.message(AttachAccept { periodic_ra_update_timer: GprsTimer::DEACTIVATED, ..attach_accept(P1) });
     assert_eq!(mobile.pass(100_000), [], "deactivated by the network");
 }
 
