@@ -327,7 +327,7 @@ impl Pair {
             let count = pair.network.len() as u64;
             (count > 0).then(|| usize::try_from(pair.dice.below(count)).unwrap())
         };
-        match self.dice.below(14) {
+        match self.dice.below(18) {
             0..=2 => {
                 let index = u16::try_from(self.dice.below(6)).unwrap();
                 self.select(index);
@@ -371,6 +371,21 @@ impl Pair {
                     }
                 }
             }
+            14 | 15 => {
+                if let Some(index) = any(self) {
+                    let order = if self.dice.chance(0.8) { GmmEvent::Authenticate } else { GmmEvent::Inform };
+                    self.network_event(index, order);
+                }
+            }
+            16 => {
+                let barred = self.dice.chance(0.5);
+                self.mobile_event(GmmMsEvent::Access { barred });
+            }
+            17 => {
+                if let Some(index) = any(self) {
+                    self.network_event(index, GmmEvent::LowerLayerFailure);
+                }
+            }
             13 => {
                 self.cell = None;
                 self.mobile_event(GmmMsEvent::CellLost);
@@ -408,6 +423,7 @@ fn weathered(seed: u64, weather: Weather) -> Pair {
         pair.something();
     }
     pair.weather = GOOD;
+    pair.mobile_event(GmmMsEvent::Access { barred: false });
     pair
 }
 

@@ -150,8 +150,31 @@ impl Sgsn {
 
     /// Pages a mobile, as waiting data would; false where it is not known. In READY it is not paged.
     pub fn page_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
+        self.order_of_subscriber(cx, imsi, GmmEvent::DownlinkData)
+    }
+
+    /// Has a mobile show anew who it is (04.08 clause 4.7.7 [24.008]): as soon as it is heard and does nothing else, in
+    /// STANDBY it is paged for that. False where it is not known.
+    pub fn authenticate_again(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
+        self.order_of_subscriber(cx, imsi, GmmEvent::Authenticate)
+    }
+
+    /// Gives a mobile a new P-TMSI (04.08 clause 4.7.6 [24.008]), in the same way.
+    pub fn reallocate_ptmsi(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
+        self.order_of_subscriber(cx, imsi, GmmEvent::ReallocatePtmsi)
+    }
+
+    /// Tells a mobile the names of the network (GMM INFORMATION, 04.08 clause 4.7.12 [24.008]), in the same way.
+    pub fn inform_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
+        self.order_of_subscriber(cx, imsi, GmmEvent::Inform)
+    }
+
+    fn order_of_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi, order: GmmEvent) -> bool {
         let Some(slot) = self.directory.by_imsi(imsi) else { return false };
-        self.gmm(cx, slot, GmmEvent::DownlinkData);
+        self.gmm(cx, slot, order);
+        // As at the end of a batch of inputs: what follows goes out.
+        self.serve_hlr(cx);
+        self.send_some(cx);
         true
     }
 }

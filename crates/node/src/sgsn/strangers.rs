@@ -14,10 +14,11 @@ use gannet_proto::gmm::network::{GmmContext, GmmEvent, Stranger, Uplink, answer_
 use gannet_proto::llc::{LlcContext, LlcOutput, LlcRole};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::trace::{Category, Level};
+use gannet_wire::Reader;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;
-use gannet_wire::l3::{Direction, L3Message};
+use gannet_wire::l3::{Direction, Header, L3Message};
 
 /// Places that are looked at for one that can give way.
 const EVICTION_LOOKS: u32 = 256;
@@ -31,15 +32,23 @@ impl Sgsn {
             cx.drop(Drop::SgsnUnknownTlli, None);
             return;
         }
-        let message = outputs.pop().and_then(|output| match output {
-            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => {
-                L3Message::parse(Direction::Uplink, &frame).ok()
-            }
+        let octets = outputs.pop().and_then(|output| match output {
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => Some(frame),
             _ => None,
         });
-        match message {
-            Some(L3Message::Gmm(message)) => self.stranger_message(cx, bvc, from, llc, message),
-            Some(L3Message::Sm { .. }) | None => self.answer_stranger(cx, from, llc, Stranger::LlcFrame),
+        match octets.as_deref().map(|octets| L3Message::parse(Direction::Uplink, octets)) {
+            Some(Ok(L3Message::Gmm(message))) => self.stranger_message(cx, bvc, from, llc, message),
+            Some(Err(error)) => {
+                let header = octets.as_deref().map(|octets| Header::parse(&mut Reader::new(octets)));
+                let what = match header {
+                    Some(Ok(Header::Gmm { skip: 0, message_type })) => {
+                        Stranger::Unreadable { message_type, error: &error }
+                    }
+                    Some(Ok(Header::Gmm { .. } | Header::Sm { .. }) | Err(_)) | None => Stranger::LlcFrame,
+                };
+                self.answer_stranger(cx, from, llc, what);
+            }
+            Some(Ok(L3Message::Sm { .. })) | None => self.answer_stranger(cx, from, llc, Stranger::LlcFrame),
         }
     }
 

@@ -270,6 +270,24 @@ fn a_stranger_is_told_to_attach_again() {
 }
 
 #[test]
+fn a_request_of_a_stranger_that_cannot_be_read_is_rejected() {
+    let mut bench = Bench::new(|_| ());
+    let mut told = |octets: &[u8], tlli| {
+        bench.phones[0].power_cycle(Tlli::random(tlli));
+        bench.unitdata(0, Sapi::GMM, octets);
+        bench.next_down();
+        bench.hear_gmm(0)
+    };
+    // ATTACH REQUEST and ROUTING AREA UPDATE REQUEST without their elements.
+    let cause = GmmCause::InvalidMandatoryInformation;
+    assert_eq!(told(&[0x08, 0x01], 1), AttachReject { cause, t3302: None }.into());
+    assert!(matches!(told(&[0x08, 0x08], 2), GmmMessage::RauReject(reject) if reject.cause == cause));
+    // Another message of a mobile that takes itself for attached.
+    assert!(matches!(told(&[0x08, 0x7f], 3), GmmMessage::DetachRequestMt(_)));
+    bench.assert_empty();
+}
+
+#[test]
 fn what_a_stranger_sends_that_is_no_llc_frame_is_not_answered() {
     let mut bench = Bench::new(|_| ());
     bench.up(0, &[0x01, 0xc0]);

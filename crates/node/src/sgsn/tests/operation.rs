@@ -7,6 +7,8 @@ use gannet_proto::ns::VcState;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::id::{Nsei, Nsvci};
+use gannet_wire::l3::gmm::{GmmMessage, PTmsiReallocationComplete};
+use gannet_wire::l3::ie::NetworkName;
 use gannet_wire::ns;
 
 const NSE: Nsei = Nsei(1);
@@ -65,6 +67,33 @@ fn a_mobile_is_paged_by_order() {
     bench.collect();
     assert!(matches!(bench.next_bssgp(), Message::PagingPs(page) if page.imsi == imsi(0)));
     assert!(!bench.sgsn.page_subscriber(&mut bench.around.context(), imsi(5)));
+}
+
+#[test]
+fn a_mobile_gets_a_new_ptmsi_and_the_networks_names_by_order() {
+    let mut bench = Bench::attached(false);
+    let mut config = bench.sgsn.config().clone();
+    config.gmm.names.short = Some("Gannet".to_owned());
+    bench.sgsn.reconfigure(&mut bench.around.context(), config);
+    assert!(bench.sgsn.inform_subscriber(&mut bench.around.context(), imsi(0)));
+    bench.collect();
+    let GmmMessage::GmmInformation(information) = bench.hear_gmm(0) else { panic!() };
+    assert_eq!(information.short_name, Some(NetworkName::from_text("Gannet")));
+    // READY is over: it is paged first.
+    bench.pass_secs(60);
+    bench.sent.clear();
+    let former = bench.phones[0].ptmsi;
+    assert!(bench.sgsn.reallocate_ptmsi(&mut bench.around.context(), imsi(0)));
+    bench.collect();
+    assert!(matches!(bench.next_bssgp(), Message::PagingPs(page) if page.imsi == imsi(0)));
+    bench.sent.clear();
+    bench.beacon(0);
+    let GmmMessage::PTmsiReallocationCommand(command) = bench.hear_gmm(0) else { panic!() };
+    bench.take_ptmsi(0, Some(command.allocated_ptmsi), command.ptmsi_signature);
+    bench.gmm(0, PTmsiReallocationComplete {});
+    assert_eq!(bench.mobile(0).gmm.ptmsi(), bench.phones[0].ptmsi);
+    assert_ne!(bench.mobile(0).gmm.ptmsi(), former);
+    assert!(!bench.sgsn.reallocate_ptmsi(&mut bench.around.context(), imsi(5)));
 }
 
 #[test]

@@ -304,3 +304,32 @@ fn policies_of_our_own_ask_nobody() {
         }
     }
 }
+
+#[test]
+fn a_mobile_shows_anew_who_it_is_by_order() {
+    let mut bench = with_hlr(|_| ());
+    authenticated(&mut bench);
+    located(&mut bench, subscription("*", 9));
+    bench.accept_attach(0);
+    assert!(bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)));
+    bench.collect();
+    assert!(matches!(heard(&mut bench), Some(Body::SendAuthInfoRequest(_))), "its vectors are used up");
+    say(&mut bench, vectors(&[[0x22; 16]]), 0);
+    let request = challenge(&mut bench);
+    assert_eq!(request.rand, Some(Rand([0x22; 16])));
+    answer(&mut bench, &request, &mut card());
+    assert!(bench.is_silent() && heard(&mut bench).is_none(), "nothing else follows");
+    bench.activate(0, NSAPI);
+    // Who does not know the key any more is not served any more.
+    assert!(bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)));
+    bench.collect();
+    heard(&mut bench);
+    say(&mut bench, vectors(&[[0x33; 16]]), 0);
+    let request = challenge(&mut bench);
+    answer(&mut bench, &request, &mut GsmSim { ki: Key128([1; 16]), ..card() });
+    let GmmMessage::IdentityRequest(_) = bench.hear_gmm(0) else { panic!("first, who it is") };
+    bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(0)) });
+    bench.delete_answer(NSAPI);
+    assert!(matches!(bench.hear_gmm(0), GmmMessage::AuthenticationReject(_)));
+    assert!(!bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)));
+}

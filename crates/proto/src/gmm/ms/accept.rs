@@ -1,6 +1,6 @@
 //! What follows from ATTACH ACCEPT (clause 4.7.3.1.3) and ROUTING AREA UPDATE ACCEPT (clause 4.7.5.1.3).
 
-use super::context::{Forbidden, GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::{MmState, TemporaryIdentity, without};
 use crate::machine::{Batch, Context};
@@ -106,7 +106,9 @@ impl GmmMsContext {
         self.deadlines.clear(GmmMsTimer::Retry as usize);
         self.state = GmmMsState::Registered;
         self.service = Service::Normal;
-        self.forbidden = Forbidden::Nowhere;
+        if let Some(rai) = self.rai {
+            self.forbidden.retain(|place| !place.includes(rai));
+        }
         self.attempts = 0;
         self.wants_attach = false;
         self.t3312 = t3312;

@@ -46,7 +46,7 @@ impl GmmMsContext {
             self.service = Service::NoCell;
             return;
         };
-        if self.is_forbidden(cell.rai) {
+        if self.is_shut_out(cell.rai) {
             self.service = Service::Limited;
             return;
         }

@@ -20,10 +20,12 @@ impl GmmMsContext {
     ) {
         let former = self.cell.replace(cell);
         let same_area = former.is_some_and(|former| former.rai == cell.rai);
+        // What held in the cell before says nothing about this one.
+        let was_barred = former != Some(cell) && core::mem::take(&mut self.barred);
         match self.state {
             GmmMsState::Null => {}
             GmmMsState::Deregistered => self.selected_deregistered(cx, cfg, same_area, out),
-            // Clauses 4.7.3.1.5 e and 4.7.5.1.5 f: aborted, and begun again at once.
+            // Clauses 4.7.3.1.5 e and 4.7.5.1.5 e: aborted, and begun again at once.
             GmmMsState::RegisteredInitiated if !same_area => self.start_attach(cx, cfg, out),
             GmmMsState::RoutingAreaUpdatingInitiated if !same_area => self.start_update(cx, cfg, false, out),
             // Clause 4.7.4.1.4 e: the detach begins again after an update.
@@ -31,9 +33,17 @@ impl GmmMsContext {
                 self.wants_detach = true;
                 self.start_update(cx, cfg, false, out);
             }
+            // Clause 4.7.5.1.5 f: the network is told the cell before the update is over.
+            GmmMsState::RoutingAreaUpdatingInitiated if former != Some(cell) => {
+                out.push(GmmMsAction::SendCellUpdate);
+                self.frame_sent(cx, out);
+            }
             GmmMsState::RegisteredInitiated
             | GmmMsState::RoutingAreaUpdatingInitiated
             | GmmMsState::DeregisteredInitiated => {}
+            GmmMsState::Registered if was_barred && self.service == Service::Limited => {
+                self.access_granted(cx, cfg, out);
+            }
             GmmMsState::Registered => {
                 self.selected_registered(cx, cfg, same_area, former != Some(cell), out);
             }
@@ -81,8 +91,11 @@ impl GmmMsContext {
             return self.start_update(cx, cfg, false, out);
         }
         self.service = Service::Normal;
-        // Back where it is registered: an update elsewhere that failed is forgotten, and so is its foreign TLLI.
-        self.deadlines.clear(GmmMsTimer::Retry as usize);
+        // Back where it is registered: an update elsewhere that failed is forgotten, and so is its foreign TLLI. One
+        // that failed here is tried again.
+        if was != Service::Normal {
+            self.deadlines.clear(GmmMsTimer::Retry as usize);
+        }
         if let Some(ptmsi) = self.ptmsi() {
             self.change_tlli(Tlli::local(ptmsi), out);
         }
@@ -95,6 +108,37 @@ impl GmmMsContext {
         } else if self.mm == MmState::Ready && moved {
             out.push(GmmMsAction::SendCellUpdate);
             self.frame_sent(cx, out);
+        }
+    }
+
+    /// Whether access to the cell is barred for the mobile's class (clauses 4.7.3.1.5 a, 4.7.4.1.4 f, 4.7.5.1.5 a). What is
+    /// under way has its answer coming; what would have to start waits until access is granted, or for another cell.
+    pub(super) fn access(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        barred: bool,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        let was_barred = core::mem::replace(&mut self.barred, barred);
+        if was_barred && !barred && self.service == Service::Limited {
+            self.access_granted(cx, cfg, out);
+        }
+    }
+
+    fn access_granted(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
+        match self.state {
+            GmmMsState::Deregistered if self.wants_attach => self.start_attach(cx, cfg, out),
+            GmmMsState::Deregistered => self.service = Service::Normal,
+            GmmMsState::Registered => {
+                let here = self.cell.is_some_and(|cell| Some(cell.rai) == self.rai);
+                self.start_update(cx, cfg, here && self.periodic, out);
+            }
+            // These have been let in.
+            GmmMsState::Null
+            | GmmMsState::RegisteredInitiated
+            | GmmMsState::DeregisteredInitiated
+            | GmmMsState::RoutingAreaUpdatingInitiated => {}
         }
     }
 
@@ -188,7 +232,7 @@ impl GmmMsContext {
     }
 
     /// T3310, T3321 or T3330 has expired: the request once more, and after the last try the end of the procedure
-    /// (clauses 4.7.3.1.5 c, 4.7.4.1.4 b, 4.7.5.1.5 c).
+    /// (clauses 4.7.3.1.5 c, 4.7.4.1.4 a, 4.7.5.1.5 c).
     fn procedure_timer(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         let again = self.tries < cfg.tries;
         if !again {
@@ -217,7 +261,7 @@ impl GmmMsContext {
         }
     }
 
-    /// LLC could not deliver the request: as after the last try (clauses 4.7.3.1.5 b, 4.7.4.1.4 a, 4.7.5.1.5 b).
+    /// LLC could not deliver the request: as after the last try (clauses 4.7.3.1.5 b, 4.7.4.1.4 b, 4.7.5.1.5 b).
     pub(super) fn lower_layer_failure(
         &mut self,
         cx: &mut Context<'_>,

@@ -38,7 +38,7 @@ impl GmmMsContext {
     }
 
     /// P-TMSI REALLOCATION COMMAND (clause 4.7.6.2). It gives way to a request of the mobile that is under way
-    /// (clause 4.7.6.4 b and c).
+    /// (clause 4.7.6.4 c, d and e).
     pub(super) fn reallocation(
         &mut self,
         cx: &mut Context<'_>,

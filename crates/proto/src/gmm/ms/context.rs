@@ -34,7 +34,7 @@ pub enum GmmMsState {
 pub enum Service {
     /// NORMAL-SERVICE.
     Normal,
-    /// LIMITED-SERVICE: the place is forbidden.
+    /// LIMITED-SERVICE: the place is forbidden, or access to the cell barred.
     Limited,
     /// ATTEMPTING-TO-ATTACH or ATTEMPTING-TO-UPDATE: T3311 or T3302 runs.
     Attempting,
@@ -82,12 +82,23 @@ impl GmmMsTimer {
     }
 }
 
-/// Where the mobile was told not to be.
+/// Where the mobile was told not to be: one entry of the lists of clause 4.7.3, which hold ten or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Forbidden {
-    Nowhere,
     Plmn(Plmn),
     LocationArea(Plmn, u16),
+}
+
+impl Forbidden {
+    /// Entries that are kept; the oldest gives way.
+    pub const MAX: usize = 10;
+
+    pub fn includes(self, rai: Rai) -> bool {
+        match self {
+            Self::Plmn(plmn) => plmn == rai.plmn,
+            Self::LocationArea(plmn, lac) => (plmn, lac) == (rai.plmn, rai.lac),
+        }
+    }
 }
 
 /// The authentication in progress (clause 4.7.7).
@@ -126,7 +137,7 @@ pub struct GmmMsContext {
     /// The routing area in which `identity` was given, and in which the mobile is registered.
     pub(super) rai: Option<Rai>,
     pub(super) cell: Option<CellId>,
-    pub(super) forbidden: Forbidden,
+    pub(super) forbidden: Vec<Forbidden>,
     /// [`Tlli::UNASSIGNED`] where there is none.
     pub(super) tlli: Tlli,
     /// The TLLI to which the network may still send; [`Tlli::UNASSIGNED`] where there is none.
@@ -150,6 +161,8 @@ pub struct GmmMsContext {
     pub(super) wants_detach: bool,
     /// The running update is a periodic one.
     pub(super) periodic: bool,
+    /// Access to the cell is barred for the mobile's class.
+    pub(super) barred: bool,
 }
 
 impl GmmMsContext {
@@ -164,7 +177,7 @@ impl GmmMsContext {
             identity: None,
             rai: None,
             cell: None,
-            forbidden: Forbidden::Nowhere,
+            forbidden: Vec::new(),
             tlli: Tlli::UNASSIGNED,
             old_tlli: Tlli::UNASSIGNED,
             state: GmmMsState::Null,
@@ -180,6 +193,7 @@ impl GmmMsContext {
             wants_attach: false,
             wants_detach: false,
             periodic: false,
+            barred: false,
         }
     }
 

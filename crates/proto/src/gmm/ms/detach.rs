@@ -1,6 +1,6 @@
 //! GPRS detach (clause 4.7.4), the mobile's side.
 
-use super::context::{Forbidden, GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
 use super::{GmmMsAction, GmmMsConfig};
 use crate::machine::{Batch, Context};
 use gannet_wire::l3::gmm::{DetachAcceptMt, DetachRequestMo, DetachRequestMt};
@@ -8,7 +8,7 @@ use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo, DetachTypeMt, MobileIdenti
 
 impl GmmMsContext {
     /// Someone wants the mobile detached, or switches it off (clause 4.7.4.1.1). A running attach or update is
-    /// aborted (clauses 4.7.3.1.5 f and 4.7.5.1.5 g).
+    /// aborted (clause 4.7.3.1.5 f).
     pub(super) fn detach(
         &mut self,
         cx: &mut Context<'_>,
@@ -29,6 +29,13 @@ impl GmmMsContext {
                 None,
             ) => self.finish(power_off, out),
             (GmmMsState::DeregisteredInitiated, Some(_)) if power_off => self.finish(true, out),
+            // Clause 4.7.4.1.4 f: a local detach, at once.
+            (
+                GmmMsState::RegisteredInitiated
+                | GmmMsState::Registered
+                | GmmMsState::RoutingAreaUpdatingInitiated,
+                Some(_),
+            ) if self.barred => self.finish(power_off, out),
             (GmmMsState::DeregisteredInitiated, Some(_)) => self.ignored(cx, "an order to detach"),
             (
                 GmmMsState::RegisteredInitiated
@@ -69,7 +76,7 @@ impl GmmMsContext {
         self.deregister(service, None, out);
         if power_off {
             self.state = GmmMsState::Null;
-            self.forbidden = Forbidden::Nowhere;
+            self.forbidden = Vec::new();
             self.attempts = 0;
         }
     }
@@ -104,7 +111,7 @@ impl GmmMsContext {
         }
     }
 
-    /// The detach is over, with an answer or without (clause 4.7.4.1.4 b and c).
+    /// The detach is over, with an answer or without (clause 4.7.4.1.4 a and b).
     pub(super) fn detached(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         let again = self.wants_attach;
         self.finish(false, out);
@@ -128,15 +135,16 @@ impl GmmMsContext {
             (GmmMsState::RegisteredInitiated, DetachTypeMt::ReattachRequired | DetachTypeMt::Imsi) => {
                 self.ignored(cx, "DETACH REQUEST")
             }
+            // Clause 4.7.5.1.5 g: the update goes on.
+            (GmmMsState::RoutingAreaUpdatingInitiated, DetachTypeMt::Imsi) => {
+                self.ignored(cx, "DETACH REQUEST")
+            }
             // The mobile is IMSI attached nowhere, and so loses nothing.
             (
-                GmmMsState::Registered
-                | GmmMsState::RoutingAreaUpdatingInitiated
-                | GmmMsState::Deregistered
-                | GmmMsState::DeregisteredInitiated,
+                GmmMsState::Registered | GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated,
                 DetachTypeMt::Imsi,
             ) => self.answer_detach(cx, out),
-            // A repetition: the DETACH ACCEPT was lost. Clause 4.7.4.1.4 d: both ends detach at once.
+            // A repetition: the DETACH ACCEPT was lost. Clause 4.7.4.1.4 c: both ends detach at once.
             (GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated, _) => self.answer_detach(cx, out),
             (
                 GmmMsState::Registered | GmmMsState::RoutingAreaUpdatingInitiated,

@@ -105,6 +105,12 @@ pub enum GmmMsEvent {
     CellSelected(CellId),
     /// It has no cell.
     CellLost,
+    /// Access to its cell is barred for its class, or is not any more (04.60 clause 7.1.1 [44.060]). A cell that is
+    /// selected is taken not to be.
+    Access {
+        /// It is.
+        barred: bool,
+    },
     /// A GMM message from the network.
     Message {
         /// The message.
@@ -196,6 +202,7 @@ impl GmmMsContext {
             GmmMsEvent::Detach { power_off } => self.detach(cx, cfg, power_off, out),
             GmmMsEvent::CellSelected(cell) => self.cell_selected(cx, cfg, cell, out),
             GmmMsEvent::CellLost => self.cell_lost(out),
+            GmmMsEvent::Access { barred } => self.access(cx, cfg, barred, out),
             GmmMsEvent::Message { message, tlli } => {
                 self.heard(tlli, out);
                 self.message(cx, cfg, message, out);

@@ -24,6 +24,8 @@ enum Consequence {
     AttachAgain,
     /// Try again later.
     Later,
+    /// Try again, but as after the last attempt: what was said would be said again (clauses 4.7.3.1.5 d and 4.7.5.1.5 d).
+    MuchLater,
 }
 
 impl Consequence {
@@ -39,6 +41,11 @@ impl Consequence {
             }
             GmmCause::IdentityUnknown => Self::AttachByImsi,
             GmmCause::ImplicitlyDetached => Self::AttachAgain,
+            GmmCause::SemanticallyIncorrect
+            | GmmCause::InvalidMandatoryInformation
+            | GmmCause::MessageTypeNonExistent
+            | GmmCause::IeNonExistent
+            | GmmCause::ProtocolError => Self::MuchLater,
             GmmCause::ImsiUnknownInHlr
             | GmmCause::ImsiUnknownInVlr
             | GmmCause::ImeiNotAccepted
@@ -50,14 +57,9 @@ impl Consequence {
             | GmmCause::GsmAuthenticationUnacceptable
             | GmmCause::NoPdpContextActivated
             | GmmCause::RetryInNewCell
-            | GmmCause::SemanticallyIncorrect
-            | GmmCause::InvalidMandatoryInformation
-            | GmmCause::MessageTypeNonExistent
             | GmmCause::MessageTypeIncompatible
-            | GmmCause::IeNonExistent
             | GmmCause::ConditionalIeError
             | GmmCause::MessageIncompatible
-            | GmmCause::ProtocolError
             | GmmCause::Other(_) => Self::Later,
         }
     }
@@ -77,6 +79,10 @@ impl GmmMsContext {
             GmmMsState::RegisteredInitiated => {
                 self.rejected(cx, cause, t3302);
                 match Consequence::of(cause) {
+                    Consequence::MuchLater => {
+                        self.attempts = cfg.attempts;
+                        self.attach_failed(cx, cfg, out);
+                    }
                     // Causes 9 and 10 have no meaning of their own here (clause 4.7.3.1.5 d).
                     Consequence::Later | Consequence::AttachByImsi | Consequence::AttachAgain => {
                         self.attach_failed(cx, cfg, out);
@@ -116,6 +122,10 @@ impl GmmMsContext {
         self.rejected(cx, cause, t3302);
         match (Consequence::of(cause), cause) {
             (Consequence::Later, _) => self.update_failed(cx, cfg, out),
+            (Consequence::MuchLater, _) => {
+                self.attempts = cfg.attempts;
+                self.update_failed(cx, cfg, out);
+            }
             // Causes 13 and 15 leave the mobile registered where it was.
             (Consequence::OtherLocationArea, GmmCause::RoamingNotAllowed | GmmCause::NoSuitableCells)
                 if !self.wants_detach =>
@@ -155,7 +165,14 @@ impl GmmMsContext {
                 | Consequence::OtherLocationArea),
                 cause,
             )) => self.leave(consequence, cause, out),
-            Some((Consequence::AttachByImsi | Consequence::AttachAgain | Consequence::Later, _)) | None => {
+            Some((
+                Consequence::AttachByImsi
+                | Consequence::AttachAgain
+                | Consequence::Later
+                | Consequence::MuchLater,
+                _,
+            ))
+            | None => {
                 self.wants_attach = false;
                 self.deregister(Service::Normal, cause, out);
             }
@@ -182,22 +199,29 @@ impl GmmMsContext {
 
     fn forbid(&mut self, consequence: Consequence) {
         let Some(rai) = self.cell.map(|cell| cell.rai) else { return };
-        self.forbidden = match consequence {
+        let place = match consequence {
             Consequence::OtherPlmn => Forbidden::Plmn(rai.plmn),
             Consequence::OtherLocationArea => Forbidden::LocationArea(rai.plmn, rai.lac),
             Consequence::NoService
             | Consequence::AttachByImsi
             | Consequence::AttachAgain
-            | Consequence::Later => self.forbidden,
+            | Consequence::Later
+            | Consequence::MuchLater => return,
         };
+        self.forbidden.retain(|known| *known != place);
+        if self.forbidden.len() >= Forbidden::MAX {
+            self.forbidden.remove(0);
+        }
+        self.forbidden.push(place);
     }
 
     /// Was the mobile told not to be here?
     pub(super) fn is_forbidden(&self, rai: Rai) -> bool {
-        match self.forbidden {
-            Forbidden::Nowhere => false,
-            Forbidden::Plmn(plmn) => plmn == rai.plmn,
-            Forbidden::LocationArea(plmn, lac) => (plmn, lac) == (rai.plmn, rai.lac),
-        }
+        self.forbidden.iter().any(|place| place.includes(rai))
+    }
+
+    /// Nothing may be sent here: the place is forbidden, or access is barred (clauses 4.7.3.1.5 a and 4.7.5.1.5 a).
+    pub(super) fn is_shut_out(&self, rai: Rai) -> bool {
+        self.barred || self.is_forbidden(rai)
     }
 }

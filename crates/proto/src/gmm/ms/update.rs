@@ -25,8 +25,9 @@ impl GmmMsContext {
             self.service = Service::NoCell;
             return;
         };
-        if self.is_forbidden(cell.rai) {
+        if self.is_shut_out(cell.rai) {
             self.service = Service::Limited;
+            self.periodic = periodic;
             return;
         }
         if let Some(identity) = self.identity {
@@ -81,8 +82,11 @@ impl GmmMsContext {
             return self.detached(cx, cfg, out);
         }
         self.state = GmmMsState::Registered;
-        self.service = Service::Attempting;
         self.attempts = self.attempts.saturating_add(1);
+        // Where the network has it the mobile goes on being served until the last attempt.
+        let here = self.cell.is_some_and(|cell| Some(cell.rai) == self.rai);
+        self.service =
+            if here && self.attempts < cfg.attempts { Service::Normal } else { Service::Attempting };
         self.retry_later(cx, cfg);
     }
 

@@ -18,7 +18,7 @@ impl GmmContext {
             (Procedure::Attach, _) => self.send(self.attach_accept(cfg).into(), out),
             (Procedure::Update, _) => self.send(self.update_accept(cfg).into(), out),
             (Procedure::None, Some(new)) => self.send_reallocation(new, out),
-            (Procedure::None, None) => {}
+            (Procedure::None, None) | (Procedure::Detach, _) => {}
         }
     }
 

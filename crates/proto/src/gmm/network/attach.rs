@@ -2,6 +2,7 @@
 //! shares with it.
 
 use super::context::{Authentication, GmmState, Procedure, Waiting};
+use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
@@ -71,6 +72,7 @@ impl GmmContext {
         self.mobile_nsapis = None;
         self.combined = request.attach_type.kind == AttachKind::Combined;
         self.request = print;
+        self.orders = Orders::default();
         self.procedure = Procedure::Attach;
         self.pause(Waiting::Nothing);
         self.drx = request.drx;
@@ -149,6 +151,7 @@ impl GmmContext {
             }
             Procedure::Attach => self.ask_ptmsi(out),
             Procedure::Update => self.update_authenticated(cx, cfg, out),
+            Procedure::Detach => self.mobile_leaves(false, out),
             Procedure::None => self.settle(),
         }
     }
@@ -169,7 +172,8 @@ impl GmmContext {
                 let force_to_standby = ForceToStandby::NotIndicated;
                 self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
             }
-            Procedure::None => {}
+            // A mobile that leaves repeats its request, and gets an answer as a stranger.
+            Procedure::None | Procedure::Detach => {}
         }
         self.release(out);
     }
@@ -181,6 +185,7 @@ impl GmmContext {
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {
+            self.inform_once_attached(cfg);
             out.push(GmmAction::Registered);
         }
     }

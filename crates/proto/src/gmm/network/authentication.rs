@@ -4,7 +4,7 @@
 //! may be another one's (clauses 4.7.7.5 and 4.7.7.6 f). One that is out of step gets another challenge once
 //! (clause 4.7.7.6 g). After that it is rejected.
 
-use super::context::{Authentication, Waiting};
+use super::context::{Authentication, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::auth::{AuthDecision, AuthFailure, AuthQuestion, AuthTicket, Challenge, Claim, Res};
 use crate::drops::Drop;
@@ -15,14 +15,15 @@ use gannet_wire::l3::gmm::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
 };
 use gannet_wire::l3::ie::{
-    AcReference, Autn, CipheringAlgorithm, Cksn, ForceToStandby, GmmCause, IdentityType, ImeisvRequest, Rand,
+    AcReference, Autn, CipheringAlgorithm, Cksn, DetachTypeMt, ForceToStandby, GmmCause, IdentityType,
+    ImeisvRequest, Rand,
 };
 
 impl GmmContext {
     /// The subscriber is known: may it be served?
     pub(super) fn ask_subscriber(&mut self, imsi: Imsi, out: &mut Batch<GmmAction>) {
         let claim = Claim {
-            cksn: (self.cksn != Cksn::NO_KEY).then_some(self.cksn.0),
+            cksn: (self.cksn != Cksn::NO_KEY && !self.orders.want_a_challenge()).then_some(self.cksn.0),
             umts: self.capability.revision_r99(),
             capability: self.capability,
         };
@@ -54,6 +55,10 @@ impl GmmContext {
                     out.push(GmmAction::Authenticated);
                 }
                 self.authenticated(cx, cfg, out);
+            }
+            // Clause 4.7.4.2.1: nothing of the mobile waits for a rejection.
+            (Waiting::AuthService, AuthDecision::Reject(cause)) if self.procedure == Procedure::None => {
+                self.operator_detach(cx, cfg, DetachTypeMt::ReattachNotRequired, Some(cause), out);
             }
             (Waiting::AuthService, AuthDecision::Reject(cause)) => self.reject(cx, cause, out),
             (Waiting::AuthService, AuthDecision::Mismatch) => self.not_authentic(cx, cfg, out),

@@ -5,12 +5,14 @@ use super::context::{Authentication, GmmState, GmmTimer, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::auth::AuthQuestion;
 use crate::drops::Drop;
-use crate::gmm::TemporaryIdentity;
+use crate::gmm::{MmState, TemporaryIdentity};
 use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::id::Tlli;
-use gannet_wire::l3::gmm::{self, IdentityRequest, IdentityResponse, PTmsiReallocationCommand};
+use gannet_wire::l3::gmm::{
+    self, AttachReject, IdentityRequest, IdentityResponse, PTmsiReallocationCommand, RauReject,
+};
 use gannet_wire::l3::ie::{ForceToStandby, GmmCause, IdentityType, MobileIdentity};
 
 impl GmmContext {
@@ -41,16 +43,25 @@ impl GmmContext {
         out: &mut Batch<GmmAction>,
     ) {
         match (self.waiting, &response.identity) {
+            // Clause 4.7.8.4 e: who has asked to leave meanwhile leaves now.
+            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) if self.procedure == Procedure::Detach => {
+                self.leaving_mobile_is(cx, *imsi, out);
+            }
+            (Waiting::IdentityImei, _) if self.procedure == Procedure::Detach => {
+                self.mobile_leaves(false, out);
+            }
             (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) => match (self.procedure, self.imsi) {
                 // The P-TMSI of the update is not this mobile's, whose context stays as it was.
                 (Procedure::Update, Some(known)) if known != *imsi => {
                     self.refuse_update(cx, GmmCause::IdentityUnknown, out);
                 }
+                // Nor is that of a mobile that was asked for the operator's sake.
+                (Procedure::None, Some(known)) if known != *imsi => self.another_has_our_ptmsi(cx, out),
                 // The P-TMSI was not to blame for the authentication that failed (clauses 4.7.7.5 and 4.7.7.6 f).
                 (_, Some(known)) if known == *imsi && self.auth.doubted => {
                     self.authentication_rejected(cx, out);
                 }
-                (Procedure::Attach | Procedure::Update | Procedure::None, _) => {
+                (Procedure::Attach | Procedure::Update | Procedure::None | Procedure::Detach, _) => {
                     self.auth = Authentication { named: true, ..Authentication::default() };
                     self.identified(cx, *imsi, out);
                 }
@@ -80,17 +91,6 @@ impl GmmContext {
         }
     }
 
-    /// The operator wants a new P-TMSI for the mobile (clause 4.7.6.1).
-    pub(super) fn reallocate_ptmsi(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
-        match self.gmm {
-            GmmState::Registered if self.waiting == Waiting::Nothing => self.ask_ptmsi(out),
-            GmmState::Registered
-            | GmmState::Deregistered
-            | GmmState::CommonProcedureInitiated
-            | GmmState::DeregisteredInitiated => self.ignored(cx, "an order to reallocate the P-TMSI"),
-        }
-    }
-
     /// The node has chosen a P-TMSI, or has none left.
     pub(super) fn ptmsi_allocated(
         &mut self,
@@ -109,14 +109,14 @@ impl GmmContext {
                 let waiting = match self.procedure {
                     Procedure::Attach => Waiting::AttachComplete,
                     Procedure::Update => Waiting::UpdateComplete,
-                    Procedure::None => Waiting::ReallocationComplete,
+                    Procedure::None | Procedure::Detach => Waiting::ReallocationComplete,
                 };
                 self.wait(cx, cfg, waiting);
                 self.send_accept(cfg, out);
             }
             (Waiting::Ptmsi, None) => match self.procedure {
                 Procedure::Attach | Procedure::Update => self.reject(cx, GmmCause::NetworkFailure, out),
-                Procedure::None => self.settle(),
+                Procedure::None | Procedure::Detach => self.settle(),
             },
             // The mobile began anew meanwhile: the number is not needed.
             (
@@ -210,15 +210,15 @@ impl GmmContext {
             }
             Waiting::DetachAccept => {
                 self.again(cx, cfg, self.waiting);
-                self.send_detach(out);
+                self.send_to_ready(cx, cfg, out);
             }
             // These run no timer.
             Waiting::Nothing | Waiting::AuthService | Waiting::Ptmsi | Waiting::NewPtmsi => {}
         }
     }
 
-    /// The fifth expiry, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c, 4.7.6.4 a and c,
-    /// 4.7.7.6 a, 4.7.8.4 a, 4.7.4.2.4 a and b.
+    /// The fifth expiry, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c, 4.7.6.4 a and b,
+    /// 4.7.7.6 a and b, 4.7.8.4 a and b, 4.7.4.2.4 a and b.
     pub(super) fn abort(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         match (self.waiting, self.procedure) {
             // Both P-TMSIs stay valid until the mobile shows which one it has, or nothing more is heard of it.
@@ -229,6 +229,8 @@ impl GmmContext {
             }
             (Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication, Procedure::Attach)
             | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => self.release(out),
+            // It wanted to leave before it was attached.
+            (_, Procedure::Detach) if self.mm == MmState::Idle => self.release(out),
             // The mobile stays registered, with both P-TMSIs where there are two.
             (
                 Waiting::UpdateComplete
@@ -271,23 +273,25 @@ impl GmmContext {
         cx.drop(Drop::GmmMalformed, self.imsi);
         cx.log(Category::Mm, Level::Notice, format_args!("GMM message of type {message_type:?}: {error}"));
         let Some(cause) = gmm::cause(error) else { return };
-        match (message_type, self.gmm) {
-            (Some(super::stranger::ATTACH_REQUEST), GmmState::Deregistered)
-                if self.waiting == Waiting::Nothing =>
-            {
+        let force_to_standby = ForceToStandby::NotIndicated;
+        match (message_type, self.gmm, self.waiting) {
+            (Some(super::stranger::ATTACH_REQUEST), GmmState::Deregistered, Waiting::Nothing) => {
                 self.procedure = Procedure::Attach;
                 self.reject(cx, cause, out);
             }
-            (Some(super::stranger::RAU_REQUEST), GmmState::Registered) => {
+            // A context that exists does not end with a request that can't be read.
+            (Some(super::stranger::ATTACH_REQUEST), _, _) => {
+                cx.drop(Drop::GmmRejected, self.imsi);
+                self.send(AttachReject { cause, t3302: None }.into(), out);
+            }
+            (Some(super::stranger::RAU_REQUEST), GmmState::Registered, Waiting::Nothing) => {
                 self.refuse_update(cx, cause, out);
             }
-            (
-                _,
-                GmmState::Deregistered
-                | GmmState::CommonProcedureInitiated
-                | GmmState::Registered
-                | GmmState::DeregisteredInitiated,
-            ) => self.status(cause, out),
+            (Some(super::stranger::RAU_REQUEST), _, _) => {
+                cx.drop(Drop::GmmRejected, self.imsi);
+                self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
+            }
+            (Some(_) | None, _, _) => self.status(cause, out),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The state of one mobile in the SGSN, and the steps that every procedure shares.
 
+use super::orders::Orders;
 use super::{GmmAction, GmmConfig};
 use crate::auth::AuthTicket;
 use crate::drops::Drop;
@@ -60,6 +61,9 @@ pub(super) enum Procedure {
     None,
     Attach,
     Update,
+    /// DETACH REQUEST of the mobile, answered when what it was asked before is answered (clauses 4.7.7.6 e and
+    /// 4.7.8.4 e), or when it has shown who it is (03.60 clause 6.6.1).
+    Detach,
 }
 
 /// What is waited for.
@@ -136,6 +140,8 @@ pub struct GmmContext {
     pub(super) capability: MsNetworkCapability,
     /// T3314 as negotiated.
     pub(super) ready_timer: GprsTimer,
+    /// What the operator wants done as soon as the mobile is heard and nothing else runs.
+    pub(super) orders: Orders,
     /// The routing area in which the mobile is registered, and in which it is paged.
     pub(super) rai: Rai,
     /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
@@ -192,6 +198,7 @@ impl GmmContext {
             combined: false,
             mobile_nsapis: None,
             suspended: false,
+            orders: Orders::default(),
             reachable: true,
             ready_timer: T3314_DEFAULT,
             drx: DrxParameter::default(),
@@ -329,7 +336,10 @@ impl GmmContext {
             (Waiting::NewPtmsi, _) | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => {
                 GmmState::Deregistered
             }
-            (Waiting::AuthService | Waiting::Ptmsi, Procedure::None | Procedure::Update)
+            (
+                Waiting::AuthService | Waiting::Ptmsi,
+                Procedure::None | Procedure::Update | Procedure::Detach,
+            )
             | (Waiting::Nothing, _) => {
                 if self.mm == MmState::Idle {
                     GmmState::Deregistered
@@ -343,6 +353,7 @@ impl GmmContext {
     /// The procedure is over and the mobile is where it was before: attached or not.
     pub(super) fn settle(&mut self) {
         self.procedure = Procedure::None;
+        self.orders.obeyed();
         self.pause(Waiting::Nothing);
     }
 

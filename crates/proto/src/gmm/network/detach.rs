@@ -1,32 +1,117 @@
 //! GPRS detach (clause 4.7.4): by the mobile, by the network, and implicitly.
 
-use super::context::{GmmState, Waiting};
+use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::drops::Drop;
-use crate::gmm::MmState;
+use crate::gmm::{MmState, TemporaryIdentity};
 use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
+use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{DetachAcceptMo, DetachRequestMo, DetachRequestMt};
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMt, ForceToStandby, GmmCause};
+use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMt, ForceToStandby, GmmCause, PTmsiSignature};
 
 impl GmmContext {
-    /// DETACH REQUEST from the mobile (clause 4.7.4.1). It overtakes whatever runs (clauses 4.7.3.1.6 g, 4.7.6.4 b),
-    /// also a detach by the network (clause 4.7.4.2.4 c). There is no answer when the mobile is switched off.
+    /// DETACH REQUEST from the mobile (clause 4.7.4.1). It overtakes whatever runs (clauses 4.7.3.1.6 g, 4.7.6.4 d),
+    /// also a detach by the network (clause 4.7.4.2.4 c); only what the mobile was just asked is completed first
+    /// (clauses 4.7.7.6 e and 4.7.8.4 e). There is no answer when the mobile is switched off.
+    ///
+    /// A signature that does not go with the P-TMSI makes the mobile show who it is (03.60 clause 6.6.1). One that is
+    /// switched off can't, and its request is passed over.
     pub(super) fn detach_request(
         &mut self,
         cx: &mut Context<'_>,
+        cfg: &GmmConfig,
         request: &DetachRequestMo,
         out: &mut Batch<GmmAction>,
     ) {
         let detach = request.detach_type;
         cx.log(Category::Mm, Level::Info, format_args!("detach by the mobile: {detach:?}"));
-        if !detach.power_off {
-            let force_to_standby = ForceToStandby::NotIndicated;
-            self.send(DetachAcceptMo { force_to_standby }.into(), out);
+        let genuine = self.is_its_own(cfg, request.ptmsi_signature);
+        match (detach.kind, detach.power_off, self.imsi) {
+            // There is no MSC that would have to know.
+            (DetachKindMo::Imsi, true, _) => {}
+            (DetachKindMo::Imsi, false, _) => self.accept_detach(out),
+            (DetachKindMo::Gprs | DetachKindMo::Combined, true, _) if !genuine => {
+                self.ignored(cx, "a DETACH REQUEST with another P-TMSI signature");
+            }
+            (DetachKindMo::Gprs | DetachKindMo::Combined, false, _) if self.awaits_proof() => {
+                self.procedure = Procedure::Detach;
+            }
+            (DetachKindMo::Gprs | DetachKindMo::Combined, false, Some(imsi)) if !genuine => {
+                self.procedure = Procedure::Detach;
+                self.auth = Authentication::default();
+                self.ask_subscriber(imsi, out);
+            }
+            (DetachKindMo::Gprs | DetachKindMo::Combined, power_off, _) => self.mobile_leaves(power_off, out),
         }
-        if detach.kind != DetachKindMo::Imsi {
-            self.release(out);
+    }
+
+    /// Identification or authentication runs, whose answer the mobile sends even while it detaches (clause 4.7.4.1.4 d).
+    fn awaits_proof(&self) -> bool {
+        match self.waiting {
+            Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication => true,
+            Waiting::AuthService => self.auth.answered,
+            Waiting::Nothing
+            | Waiting::Ptmsi
+            | Waiting::AttachComplete
+            | Waiting::UpdateComplete
+            | Waiting::ReallocationComplete
+            | Waiting::DetachAccept
+            | Waiting::NewPtmsi => false,
         }
+    }
+
+    /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? Before R99 there was none in it.
+    fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
+        let mut valid =
+            [self.current, self.new].into_iter().flatten().map(TemporaryIdentity::signature).peekable();
+        signature.is_none()
+            || !cfg.check_signature
+            || valid.peek().is_none()
+            || valid.any(|valid| valid.is_none() || valid == signature)
+    }
+
+    /// The mobile is gone.
+    pub(super) fn mobile_leaves(&mut self, power_off: bool, out: &mut Batch<GmmAction>) {
+        if !power_off {
+            self.accept_detach(out);
+        }
+        self.release(out);
+    }
+
+    /// Who wants to leave, and was asked for its IMSI before, has told it.
+    pub(super) fn leaving_mobile_is(&mut self, cx: &mut Context<'_>, imsi: Imsi, out: &mut Batch<GmmAction>) {
+        match self.imsi {
+            Some(known) if known != imsi => {
+                self.accept_detach(out);
+                self.another_used_the_name(cx);
+            }
+            // It has failed to show who it is.
+            Some(_) if self.auth.doubted => self.authentication_rejected(cx, out),
+            Some(_) | None => self.mobile_leaves(false, out),
+        }
+    }
+
+    /// A mobile that was asked who it is, for nothing that it wants, is another one than ours: it has to attach.
+    pub(super) fn another_has_our_ptmsi(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
+        let force_to_standby = ForceToStandby::NotIndicated;
+        let cause = Some(GmmCause::IdentityUnknown);
+        self.send(
+            DetachRequestMt { detach_type: DetachTypeMt::ReattachRequired, force_to_standby, cause }.into(),
+            out,
+        );
+        self.another_used_the_name(cx);
+    }
+
+    /// The mobile of this context stays what it was.
+    fn another_used_the_name(&mut self, cx: &mut Context<'_>) {
+        cx.drop(Drop::GmmAuthenticationFailed, self.imsi);
+        self.settle();
+    }
+
+    fn accept_detach(&self, out: &mut Batch<GmmAction>) {
+        let force_to_standby = ForceToStandby::NotIndicated;
+        self.send(DetachAcceptMo { force_to_standby }.into(), out);
     }
 
     /// DETACH REQUEST to the mobile (clause 4.7.4.2.1).
@@ -62,7 +147,12 @@ impl GmmContext {
 
     /// A message that the network starts reaches a mobile in READY only: in STANDBY it is paged, and gets the message
     /// when it answers.
-    fn send_to_ready(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+    pub(super) fn send_to_ready(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        out: &mut Batch<GmmAction>,
+    ) {
         if self.mm == MmState::Ready {
             self.send_detach(out);
         } else {
@@ -72,9 +162,6 @@ impl GmmContext {
 
     /// The message itself.
     pub(super) fn send_detach(&self, out: &mut Batch<GmmAction>) {
-        if self.mm != MmState::Ready {
-            return;
-        }
         let force_to_standby = ForceToStandby::NotIndicated;
         self.send(
             DetachRequestMt { detach_type: self.detach, force_to_standby, cause: self.detach_cause }.into(),

@@ -23,6 +23,7 @@ mod authentication;
 mod common;
 mod context;
 mod detach;
+mod orders;
 mod ready;
 mod stranger;
 mod update;
@@ -46,6 +47,7 @@ use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::{
     DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PdpContextStatus,
 };
+use orders::Orders;
 use serde::{Deserialize, Serialize};
 
 /// What an operator may choose. The defaults are those of clause 11.2.2.
@@ -83,6 +85,17 @@ pub struct GmmConfig {
     pub authenticate_updates: bool,
     /// Assign a new P-TMSI at each routing area update; otherwise only where the routing area changed.
     pub reallocate_always: bool,
+    /// Told to each mobile that has attached, with GMM INFORMATION (clause 4.7.12); where there are none it is not sent.
+    pub names: NetworkNames,
+}
+
+/// What a network calls itself (clause 10.5.3.5a).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NetworkNames {
+    /// The full name.
+    pub full: Option<String>,
+    /// The short name.
+    pub short: Option<String>,
 }
 
 impl Default for GmmConfig {
@@ -104,6 +117,7 @@ impl Default for GmmConfig {
             check_signature: true,
             authenticate_updates: false,
             reallocate_always: false,
+            names: NetworkNames::default(),
         }
     }
 }
@@ -170,6 +184,10 @@ pub enum GmmEvent {
     },
     /// The operator wants the mobile to have a new P-TMSI (clause 4.7.6).
     ReallocatePtmsi,
+    /// The operator wants the mobile to show anew who it is (clause 4.7.7).
+    Authenticate,
+    /// The operator wants the mobile to be told the network's names (clause 4.7.12).
+    Inform,
 }
 
 /// What the node is to do.
@@ -258,6 +276,8 @@ impl GmmContext {
         event: GmmEvent,
         out: &mut Batch<GmmAction>,
     ) {
+        let heard =
+            matches!(event, GmmEvent::Message { .. } | GmmEvent::DecodeFailed { .. } | GmmEvent::LlcFrame(_));
         match event {
             GmmEvent::Message { message, from } => {
                 self.heard(cx, cfg, from, out);
@@ -282,7 +302,12 @@ impl GmmContext {
             GmmEvent::PtmsiAllocated(identity) => self.ptmsi_allocated(cx, cfg, identity, out),
             GmmEvent::DownlinkData => self.downlink_data(cx, cfg, out),
             GmmEvent::OperatorDetach { kind, cause } => self.operator_detach(cx, cfg, kind, cause, out),
-            GmmEvent::ReallocatePtmsi => self.reallocate_ptmsi(cx, out),
+            GmmEvent::ReallocatePtmsi => self.order(cx, cfg, Orders::REALLOCATE, out),
+            GmmEvent::Authenticate => self.order(cx, cfg, Orders::AUTHENTICATE, out),
+            GmmEvent::Inform => self.order(cx, cfg, Orders::INFORM, out),
+        }
+        if self.orders.any() && (heard || self.mm == MmState::Ready) {
+            self.obey(cx, cfg, out);
         }
         debug_assert_eq!(
             self.gmm == GmmState::DeregisteredInitiated,
@@ -310,7 +335,7 @@ impl GmmContext {
         match message {
             GmmMessage::AttachRequest(request) => self.attach_request(cx, cfg, &request, out),
             GmmMessage::AttachComplete(_) => self.complete(cx, cfg, Waiting::AttachComplete, out),
-            GmmMessage::DetachRequestMo(request) => self.detach_request(cx, &request, out),
+            GmmMessage::DetachRequestMo(request) => self.detach_request(cx, cfg, &request, out),
             GmmMessage::DetachAcceptMt(_) => self.detach_accept(cx, cfg, out),
             GmmMessage::RauRequest(request) => self.update_request(cx, cfg, &request, out),
             GmmMessage::RauComplete(_) => self.complete(cx, cfg, Waiting::UpdateComplete, out),

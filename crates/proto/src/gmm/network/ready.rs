@@ -1,6 +1,7 @@
 //! The MM state (03.60 clause 6.1 [23.060]): READY, STANDBY and IDLE, cell updates, paging, and reachability.
 
 use super::context::{GmmTimer, Waiting};
+use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::drops::Drop;
 use crate::gmm::{Cell, MmState, span};
@@ -154,6 +155,7 @@ impl GmmContext {
             }
             MmState::Standby if !self.reachable => {
                 cx.drop(Drop::GmmUnreachable, self.imsi);
+                self.orders = Orders::default();
                 out.push(GmmAction::PagingFailed);
             }
             // Suspended: what is held waits for RESUME or a routing area update. Paged already: it waits for T3313.
@@ -179,6 +181,7 @@ impl GmmContext {
             self.page(cx, cfg, out);
         } else {
             cx.drop(Drop::GmmPagingFailed, self.imsi);
+            self.orders = Orders::default();
             cx.log(Category::Mm, Level::Notice, format_args!("no answer to {} pagings", self.paging_tries));
             out.push(GmmAction::PagingFailed);
         }

@@ -1,6 +1,7 @@
 //! What a mobile is told that this SGSN has no context for. There is no state, so there is nothing to retry.
 
-use gannet_wire::l3::gmm::{DetachAcceptMo, DetachRequestMt, GmmMessage, RauReject};
+use gannet_wire::DecodeError;
+use gannet_wire::l3::gmm::{self, AttachReject, DetachAcceptMo, DetachRequestMt, GmmMessage, RauReject};
 use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause};
 
 pub(super) const ATTACH_REQUEST: u8 = 0x01;
@@ -16,6 +17,13 @@ pub enum Stranger<'a> {
         /// Does the old routing area of its ROUTING AREA UPDATE REQUEST belong to this SGSN?
         old_rai_is_ours: bool,
     },
+    /// A GMM message that could not be read.
+    Unreadable {
+        /// Its message type.
+        message_type: u8,
+        /// Why.
+        error: &'a DecodeError,
+    },
     /// Any other LLC frame.
     LlcFrame,
 }
@@ -24,7 +32,8 @@ pub enum Stranger<'a> {
 ///
 /// A routing area update is rejected (clause 4.7.5.1.4): with cause 10 where the mobile was ours and the context is
 /// gone, which makes it attach again with its P-TMSI; with cause 9 where its P-TMSI is another SGSN's, from which
-/// nothing can be learned, which makes it attach with its IMSI. Anything else shows that the mobile takes itself for
+/// nothing can be learned, which makes it attach with its IMSI. A request that can't be read is rejected with the cause of
+/// that (clauses 4.7.3.1.6 b and 4.7.5.1.6 b). Anything else shows that the mobile takes itself for
 /// attached: it is told to attach again (clause 4.7.4.2, cause 10).
 #[must_use]
 pub fn answer_to_stranger(what: Stranger<'_>) -> Option<GmmMessage> {
@@ -36,6 +45,11 @@ pub fn answer_to_stranger(what: Stranger<'_>) -> Option<GmmMessage> {
     };
     match what {
         Stranger::LlcFrame => Some(attach_again.into()),
+        Stranger::Unreadable { message_type, error } => match (message_type, gmm::cause(error)?) {
+            (ATTACH_REQUEST, cause) => Some(AttachReject { cause, t3302: None }.into()),
+            (RAU_REQUEST, cause) => Some(RauReject { cause, force_to_standby, t3302: None }.into()),
+            (_, _) => Some(attach_again.into()),
+        },
         Stranger::Message { message, old_rai_is_ours } => match message {
             GmmMessage::RauRequest(_) => {
                 let cause =

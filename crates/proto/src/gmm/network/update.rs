@@ -3,7 +3,7 @@
 use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::drops::Drop;
-use crate::gmm::{TemporaryIdentity, fingerprint};
+use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::{RauReject, RauRequest};
@@ -46,7 +46,10 @@ impl GmmContext {
                 self.start_update(cx, cfg, request, print, out);
             }
             // Not attached, or not yet: there is no context that could be updated.
-            (GmmState::Deregistered, _, _) | (GmmState::CommonProcedureInitiated, Procedure::Attach, _) => {
+            (GmmState::Deregistered, _, _)
+            | (GmmState::CommonProcedureInitiated, Procedure::Attach | Procedure::Detach, _)
+                if self.mm == MmState::Idle || self.procedure == Procedure::Attach =>
+            {
                 self.refuse_update(cx, GmmCause::ImplicitlyDetached, out);
                 self.release(out);
             }
@@ -54,13 +57,23 @@ impl GmmContext {
             (GmmState::DeregisteredInitiated, _, _) if self.detach != DetachTypeMt::Imsi => {
                 self.ignored(cx, "a ROUTING AREA UPDATE REQUEST during detach");
             }
-            // Cases d and e with other elements, and a common procedure that gives way (clause 4.7.6.4 b).
+            // Cases d and e with other elements, and a common procedure that gives way (clause 4.7.6.4 e).
             (
-                GmmState::Registered | GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated,
+                GmmState::Deregistered
+                | GmmState::Registered
+                | GmmState::CommonProcedureInitiated
+                | GmmState::DeregisteredInitiated,
                 _,
                 _,
             ) => self.start_update(cx, cfg, request, print, out),
         }
+    }
+
+    /// The operator has the mobile authenticated; an update that comes meanwhile is progressed together with that
+    /// (clause 4.7.7.6, collision with a routing area updating procedure).
+    fn is_authenticating(&self) -> bool {
+        self.procedure == Procedure::None
+            && matches!(self.waiting, Waiting::Authentication | Waiting::AuthService)
     }
 
     /// Was the TLLI that the mobile used last made from the P-TMSI that it has not confirmed yet?
@@ -80,6 +93,7 @@ impl GmmContext {
         if self.uses_new() {
             self.confirm_new(out);
         }
+        let authenticates = cfg.authenticate_updates || self.is_authenticating();
         self.procedure = Procedure::Update;
         self.pause(Waiting::Nothing);
         self.suspended = false;
@@ -106,7 +120,7 @@ impl GmmContext {
             .is_some_and(|c| self.tlli == Tlli::local(c.ptmsi) || self.tlli == Tlli::foreign(c.ptmsi));
         match (claimed, self.imsi) {
             (Some(claimed), Some(imsi)) if named && self.knows(cfg, claimed) => {
-                if cfg.authenticate_updates {
+                if authenticates {
                     self.ask_subscriber(imsi, out);
                 } else {
                     self.update_authenticated(cx, cfg, out);

@@ -94,10 +94,10 @@ fn t3330_repeats_the_request_and_t3311_and_t3302_the_attempt_of_clause_4_7_5_1_5
 }
 
 #[test]
-fn another_routing_area_starts_the_update_anew_of_case_f() {
+fn another_routing_area_starts_the_update_anew_of_case_e() {
     let mut bench = updating();
     bench.event(GmmMsEvent::CellSelected(cell(7, 2, 4)));
-    assert_eq!(bench.actions, []);
+    assert_eq!(bench.actions, [GmmMsAction::SendCellUpdate], "case f");
     bench.event(GmmMsEvent::CellSelected(cell(7, 3, 4)));
     assert_eq!(bench.sent_names(), ["RauRequest"]);
     // An ACCEPT for the area before is not the last word.

@@ -1,0 +1,117 @@
+//! What the operator wants of a mobile that is attached: that it shows anew who it is (clause 4.7.7), a new P-TMSI
+//! (clause 4.7.6), that it is told the network's names (clause 4.7.12).
+//!
+//! The network starts these procedures, so a mobile in STANDBY is paged first (clause 4.7.9.1), and they wait for the end
+//! of what runs (clause 4.7.1.2). An order ends when the mobile does not answer paging.
+
+use super::context::{Authentication, GmmState, Waiting};
+use super::{GmmAction, GmmConfig, GmmContext};
+
+use crate::machine::{Batch, Context};
+use crate::trace::{Category, Level};
+use gannet_wire::l3::gmm::GmmInformation;
+use gannet_wire::l3::ie::NetworkName;
+use serde::{Deserialize, Serialize};
+
+/// A set of orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Orders(u8);
+
+impl Orders {
+    pub const AUTHENTICATE: Self = Self(1);
+    pub const REALLOCATE: Self = Self(2);
+    pub const INFORM: Self = Self(4);
+    /// [`Orders::AUTHENTICATE`] is being obeyed: the mobile is challenged, whatever key it says that it has.
+    const CHALLENGE: Self = Self(8);
+
+    /// Is there any that is not being obeyed?
+    pub const fn any(self) -> bool {
+        self.0 & (Self::AUTHENTICATE.0 | Self::REALLOCATE.0 | Self::INFORM.0) != 0
+    }
+
+    /// Must the mobile be challenged in any case?
+    pub const fn want_a_challenge(self) -> bool {
+        self.0 & Self::CHALLENGE.0 != 0
+    }
+
+    /// Nothing of it is obeyed any longer.
+    pub const fn obeyed(&mut self) {
+        self.0 &= !Self::CHALLENGE.0;
+    }
+
+    const fn insert(&mut self, order: Self) {
+        self.0 |= order.0;
+    }
+
+    /// Takes one out; false where it is not there.
+    const fn take(&mut self, order: Self) -> bool {
+        let is_there = self.0 & order.0 != 0;
+        self.0 &= !order.0;
+        is_there
+    }
+}
+
+impl GmmContext {
+    /// Notes an order; one in STANDBY has the mobile paged.
+    pub(super) fn order(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        order: Orders,
+        out: &mut Batch<GmmAction>,
+    ) {
+        match self.gmm {
+            GmmState::Registered => {
+                self.orders.insert(order);
+                self.downlink_data(cx, cfg, out);
+            }
+            GmmState::Deregistered | GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated => {
+                self.ignored(cx, "an order");
+            }
+        }
+    }
+
+    /// The mobile is there: starts what is ordered, one procedure after the other.
+    pub(super) fn obey(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        if self.suspended || self.gmm != GmmState::Registered || self.waiting != Waiting::Nothing {
+            return;
+        }
+        if self.orders.take(Orders::INFORM) {
+            self.send_information(cfg, out);
+        }
+        match self.imsi {
+            Some(imsi) if self.orders.take(Orders::AUTHENTICATE) => {
+                self.auth = Authentication::default();
+                self.orders.insert(Orders::CHALLENGE);
+                cx.log(Category::Mm, Level::Info, format_args!("{imsi} is to show anew who it is"));
+                self.ask_subscriber(imsi, out);
+            }
+            Some(_) | None => {
+                if self.orders.take(Orders::REALLOCATE) {
+                    self.ask_ptmsi(out);
+                }
+            }
+        }
+    }
+
+    /// The mobile has attached: it is told the network's names, where there are any.
+    pub(super) fn inform_once_attached(&mut self, cfg: &GmmConfig) {
+        if cfg.names.full.is_some() || cfg.names.short.is_some() {
+            self.orders.insert(Orders::INFORM);
+        }
+    }
+
+    /// GMM INFORMATION (clause 4.7.12.1). Nobody answers it.
+    fn send_information(&self, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        let name = |text: &Option<String>| text.as_deref().map(NetworkName::from_text);
+        let information = GmmInformation {
+            full_name: name(&cfg.names.full),
+            short_name: name(&cfg.names.short),
+            time_zone: None,
+            universal_time: None,
+            lsa_identity: None,
+            daylight_saving: None,
+        };
+        self.send(information.into(), out);
+    }
+}
