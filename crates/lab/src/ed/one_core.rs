@@ -42,7 +42,7 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
+        let plain = !setup.has_work() && setup.policing;
         let setup = with_bare_work(setup);
         let compared = [Candidate::Xdp, Candidate::Fifo];
         let runners = if plain { bench.start(&compared, &setup)? } else { Vec::new() };
@@ -75,8 +75,8 @@ fn is_shown(bench: &Bench<'_>, repetition: u32) -> bool {
 impl Bares {
     /// The loops that forward only where SGSNs without work are compared with them.
     pub(super) fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
-        let without = Setup { work_ns: 0, ..setup.clone() };
+        let plain = !setup.has_work() && setup.policing;
+        let without = Setup { work_ns: 0, gea: None, ..setup.clone() };
         let mut which = vec![(Bare::Drop, without.clone())];
         if plain {
             which.push((Bare::Xsk, without));
