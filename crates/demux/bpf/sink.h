@@ -6,13 +6,11 @@
 #ifndef GANNET_SINK_H
 #define GANNET_SINK_H
 
+#include "cipher.h"
 #include "generator.h"
 
 #define ELEMENTS 12 // of a DL-UNITDATA PDU, at most
 #define WORDS (N_PDU_MAX / 8)
-
-// Keeps the compiler from reasoning about a value in a way that the verifier does not follow.
-#define hide(value) asm volatile("" : "+r"(value))
 
 // Where user data came from, and which part of an N-PDU it is.
 struct arrival {
@@ -22,6 +20,8 @@ struct arrival {
 	__u32 len; // octets of the N-PDU in this frame
 	__u16 number; // SNDCP's
 	_Bool more;
+	_Bool ciphered; // its number was counted already
+	_Bool part; // the mark alone was deciphered
 };
 
 static __always_inline __u32 bucket_of(__u64 ns)
@@ -113,6 +113,19 @@ static __always_inline _Bool is_new(struct seen *seen, struct group *group, __u3
 	return 1;
 }
 
+// An N-PDU of so many octets has come, now.
+static __always_inline void deliver(struct plan *plan, struct arrival *from, struct seen *seen, struct group *group,
+				    __u32 octets, __u64 now)
+{
+	if (seen->bvci != from->bvci || seen->port != from->port)
+		group->wrong_cell++;
+	seen->delivered++;
+	seen->octets += octets;
+	group->delivered++;
+	group->delivered_octets += octets;
+	group->delivered_inside += is_inside(plan, now - plan->begin);
+}
+
 // The first segment of an N-PDU, or all of it.
 static __always_inline int take(struct plan *plan, struct tables *tables, struct arrival *from, __u8 *p, __u8 *end)
 {
@@ -146,16 +159,16 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 		group->wrong_mobile++;
 		return XDP_DROP;
 	}
-	if (mark->check != check_of(mark) || !is_inner(n_pdu) || !is_pattern(p + N_PDU_MIN, from->len - N_PDU_MIN, end, tables, N_PDU_MIN)
+	if (mark->check != check_of(mark) || !is_inner(n_pdu)
+	    || (!from->part && !is_pattern(p + N_PDU_MIN, from->len - N_PDU_MIN, end, tables, N_PDU_MIN))
 	    || (from->more ? bpf_ntohs(n_pdu->len) <= from->len : bpf_ntohs(n_pdu->len) != from->len)) {
 		seen->corrupt++;
 		group->corrupt++;
 		return XDP_DROP;
 	}
-	if (!is_new(seen, group, mark->sequence))
+	if (!from->ciphered && !is_new(seen, group, mark->sequence))
 		return XDP_DROP;
-	if (seen->bvci != from->bvci || seen->port != from->port)
-		group->wrong_cell++;
+	group->whole += from->ciphered && !from->part;
 	if (from->more) {
 		seen->open_number = from->number;
 		seen->open_octets = from->len;
@@ -165,11 +178,7 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 	}
 	now = bpf_ktime_get_ns();
 	latency = now - mark->stamp;
-	seen->delivered++;
-	seen->octets += bpf_ntohs(n_pdu->len);
-	group->delivered++;
-	group->delivered_octets += bpf_ntohs(n_pdu->len);
-	group->delivered_inside += is_inside(plan, now - plan->begin);
+	deliver(plan, from, seen, group, bpf_ntohs(n_pdu->len), now);
 	group->latency_sum += latency;
 	if (latency > group->latency_max)
 		group->latency_max = latency;
@@ -213,6 +222,71 @@ static __always_inline int take_segment(struct plan *plan, struct tables *tables
 	if (!from->more && seen->open_octets == seen->open_size)
 		group->completed++;
 	return XDP_DROP;
+}
+
+#define MARK_OCTETS 64 // of an LL-PDU behind its header, up to the end of the mark: SNDCP, IPv4, UDP, mark
+#define SN_UNITDATA 0x60 // first segment; of an N-PDU that is not segmented the last one as well
+
+// An LL-PDU that came ciphered, of `len` octets from `at` on. Whose it is says its TLLI, and which one, N(U), in the clear;
+// the mark is read in a part of them, and all of it in fewer.
+static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, struct tables *tables,
+					 struct arrival *from, __u32 at, __u32 len, __u32 control)
+{
+	__u64 tlli = from->endpoint, *number = bpf_map_lookup_elem(&by_tlli, &tlli);
+	__u32 nu = control >> 2 & 511, key, place, behind, count, covered;
+	struct group *group;
+	struct seen *seen;
+	struct flow *flow;
+	__u8 *p, *end;
+	_Bool whole;
+
+	if (!number) {
+		plan->unmarked++;
+		return XDP_PASS;
+	}
+	place = *number;
+	seen = bpf_map_lookup_elem(&seens, &place);
+	flow = bpf_map_lookup_elem(&flows, &place);
+	if (!seen || !flow || !(flow->flags & FLOW_CIPHERED)) {
+		plan->unmarked++;
+		return XDP_PASS;
+	}
+	key = flow->group & (GROUPS - 1);
+	group = bpf_map_lookup_elem(&groups, &key);
+	if (!group)
+		return XDP_DROP;
+	// OC + N(U) (04.64 clause 8.4.2): up to 32 behind the one expected it comes late.
+	behind = (seen->next - 1 - nu) & 511;
+	count = behind < 32 ? seen->next - 1 - behind : seen->next + (511 - behind);
+	if (!is_new(seen, group, count))
+		return XDP_DROP;
+	from->len = len - 10;
+	whole = !((count + place) & plan->whole_mask);
+	if (!whole && !(flow->flags & FLOW_EACH) && ((count + place) & plan->read_mask)) {
+		group->unread++;
+		deliver(plan, from, seen, group, from->len, bpf_ktime_get_ns());
+		return XDP_DROP;
+	}
+	decipher(ctx, at + UI_HEADER, whole ? len - UI_HEADER : MARK_OCTETS, place, count);
+	covered = len - FCS_LEN;
+	if (!(control & 1) && covered > UI_HEADER + N202)
+		covered = UI_HEADER + N202;
+	p = (__u8 *)(long)ctx->data + (at & 1023);
+	end = (__u8 *)(long)ctx->data_end;
+	if (p + 7 + N_PDU_MIN > end || (p[3] & 0xf0) != SN_UNITDATA || p[4]
+	    || ((struct inner *)(p + 7))->mark.magic != MARK_MAGIC
+	    || (whole && !fcs_is_right(ctx, at, len, covered))) {
+		seen->corrupt++;
+		group->corrupt++;
+		return XDP_DROP;
+	}
+	p = (__u8 *)(long)ctx->data + (at & 1023);
+	end = (__u8 *)(long)ctx->data_end;
+	if (p + 7 > end)
+		return XDP_DROP;
+	from->ciphered = 1;
+	from->part = !whole;
+	return take(plan, tables, from, p + 7, end);
 }
 
 static __always_inline int pass(struct plan *plan)
@@ -313,6 +387,8 @@ static __always_inline int sink_gb(struct xdp_md *ctx)
 	sapi = p[0] & 0xf;
 	if (p[0] & 0x80 || !(sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) || p[1] >> 5 != 6)
 		return pass(plan);
+	if (p[2] & 2)
+		return take_ciphered(ctx, plan, tables, &from, at, len, p[1] << 8 | p[2]);
 	p += 3;
 	flags = p[0];
 	from.more = flags >> 4 & 1;

@@ -28,6 +28,8 @@
 // Flags of a flow.
 #define FLOW_EXPONENTIAL 1
 #define FLOW_UPLINK 2
+#define FLOW_CIPHERED 4 // its LL-PDUs come with GEA3
+#define FLOW_EACH 8 // and of each of them the mark is read
 
 struct mark {
 	__u32 magic;
@@ -96,6 +98,8 @@ struct group {
 	__u64 other_step; // left in an earlier step; counted nowhere else
 	__u64 segmented; // delivered by the first of several segments
 	__u64 completed; // of these: all segments came, in their order
+	__u64 unread; // delivered, came ciphered, known by TLLI and N(U) alone
+	__u64 whole; // delivered, came ciphered: each octet was deciphered and is right, the FCS too
 	__u64 offered_inside; // within the window that is counted apart
 	__u64 delivered_inside; // came within it
 	__u64 latency_sum;
@@ -141,6 +145,8 @@ struct plan {
 	__be32 server; // address that the mobiles talk to
 	__u32 entering; // flow that has left its slot and is to be entered in another: number + 1, or 0
 	__u32 entering_key; // that slot's
+	__u32 read_mask; // of LL-PDUs that come ciphered the mark is read in one of so many and one
+	__u32 whole_mask; // and all of it
 	__u8 down[48]; // Ethernet, IPv4, UDP header towards the SGSN on Gn; 42 are used
 	__u8 up[48]; // the same on Gb
 };
@@ -150,7 +156,25 @@ struct tables {
 	__u32 exponential[4096]; // -ln(1 - u) in 16.16, mean 1
 	__u32 crc[256]; // of the LLC FCS, 04.64 clause 5.5
 	__u8 pattern[PATTERN_MAX + 8];
+	__u16 s9[512]; // of KASUMI, 35.202 clause 4.5
+	__u8 s7[128];
 };
+
+// The key of a flow's LL-PDUs.
+struct secret {
+	__u64 rounds[8][2]; // KASUMI's subkeys KL1 KL2 KO1 KO2, KO3 KI1 KI2 KI3, the first in the highest bits
+	__u32 offset; // IOV-UI ^ SX (04.64 annex A.2.1)
+	__u32 spare[3];
+};
+
+// One for each flow; none where nothing is ciphered.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct secret);
+} secrets SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -215,7 +239,8 @@ struct {
 	__type(value, struct place);
 } calendar SEC(".maps");
 
-// Whose later segments of an N-PDU are: TLLI to flow. Empty where no N-PDU is longer than N201-U.
+// Whose later segments of an N-PDU, and whose ciphered LL-PDUs are: TLLI to flow. Empty where no N-PDU is longer than
+// N201-U and nothing is ciphered.
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

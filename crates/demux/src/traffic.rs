@@ -25,6 +25,10 @@ pub const SLOTS: usize = 1 << 20;
 pub const FLOW_EXPONENTIAL: u8 = 1;
 /// From the mobile to the server.
 pub const FLOW_UPLINK: u8 = 2;
+/// Its LL-PDUs come with GEA3.
+pub const FLOW_CIPHERED: u8 = 4;
+/// And of each of them the mark is read.
+pub const FLOW_EACH: u8 = 8;
 
 /// What the generator knows of a flow.
 #[derive(Debug, Default)]
@@ -123,6 +127,10 @@ pub struct Group {
     pub segmented: AtomicU64,
     /// Of these, those whose segments all came, in their order.
     pub completed: AtomicU64,
+    /// Delivered, came ciphered, known by TLLI and N(U) alone.
+    pub unread: AtomicU64,
+    /// Delivered, came ciphered: each octet was deciphered and is right, the FCS too.
+    pub whole: AtomicU64,
     /// N-PDUs that were offered within the window ([`Plan::inside_from`]).
     pub offered_inside: AtomicU64,
     /// N-PDUs that were delivered within it.
@@ -168,6 +176,8 @@ impl Plan {
             server: AtomicU32::new(0),
             entering: AtomicU32::new(0),
             entering_key: AtomicU32::new(0),
+            read_mask: AtomicU32::new(0),
+            whole_mask: AtomicU32::new(0),
             down: [const { AtomicU8::new(0) }; 48],
             up: [const { AtomicU8::new(0) }; 48],
         }
@@ -204,6 +214,8 @@ impl Group {
             &self.other_step,
             &self.segmented,
             &self.completed,
+            &self.unread,
+            &self.whole,
             &self.offered_inside,
             &self.delivered_inside,
             &self.latency_sum,
@@ -285,6 +297,10 @@ pub struct Plan {
     /// A flow that has left its slot and is to be entered in another: its number + 1, or 0.
     pub entering: AtomicU32,
     entering_key: AtomicU32,
+    /// Of LL-PDUs that come ciphered the mark is read in one of so many and one; a power of two less one.
+    pub read_mask: AtomicU32,
+    /// And all of it.
+    pub whole_mask: AtomicU32,
     /// Ethernet, IPv4 and UDP header towards the SGSN's end of Gn.
     pub down: [AtomicU8; 48],
     /// The same towards its end of Gb.
@@ -301,6 +317,27 @@ pub struct Tables {
     pub crc: [AtomicU32; 256],
     /// What N-PDUs are filled with.
     pub pattern: [AtomicU8; PATTERN_LEN],
+    /// KASUMI's S-boxes.
+    pub s9: [AtomicU16; 512],
+    /// See there.
+    pub s7: [AtomicU8; 128],
+}
+
+/// The key of a flow's LL-PDUs.
+#[repr(C)]
+pub struct Secret {
+    /// KASUMI's subkeys KL1 KL2 KO1 KO2, KO3 KI1 KI2 KI3 of each round, the first in the highest bits.
+    pub rounds: [[AtomicU64; 2]; 8],
+    /// IOV-UI ⊕ SX (04.64 annex A.2.1 [44.064]).
+    pub offset: AtomicU32,
+    spare: [AtomicU32; 3],
+}
+
+/// Keys are never printed.
+impl core::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Secret(..)")
+    }
 }
 
 // SAFETY: atomic integers alone, repr(C), each at a multiple of its size, the whole a multiple of eight octets.
@@ -315,10 +352,12 @@ unsafe impl Shared for Cell {}
 unsafe impl Shared for Plan {}
 // SAFETY: as above.
 unsafe impl Shared for Tables {}
+// SAFETY: as above.
+unsafe impl Shared for Secret {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 20 + 96);
-const _: () = assert!(size_of::<Group>() == (18 + BUCKETS) * 8);
+const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 20 + 8 + 96);
+const _: () = assert!(size_of::<Group>() == (20 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.
 #[must_use]

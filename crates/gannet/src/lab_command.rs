@@ -100,6 +100,9 @@ pub struct StepArguments {
     real_time: u32,
     #[arg(long, default_value_t = 0)]
     work_ns: u32,
+    /// Mobiles have cards, and the SGSN ciphers with this algorithm
+    #[arg(long, value_name = "NUMBER", conflicts_with = "uplink", value_parser = clap::value_parser!(u8).range(3..=3))]
+    gea: Option<u8>,
     #[arg(long, default_value_t = 200)]
     buffer_ms: u32,
     /// Policing off: the BSS lowers R of every second mobile instead
@@ -162,7 +165,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
     match command {
         LabCommand::List => {
             for experiment in experiments::ALL {
-                println!("{:<16} {}", experiment.name, experiment.description);
+                println!("{:<18} {}", experiment.name, experiment.description);
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -194,6 +197,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 octets: step.octets,
                 real_time: step.real_time,
                 work_ns: step.work_ns,
+                gea: step.gea,
                 buffer_ms: step.buffer_ms,
                 lowered: step.lowered,
                 uplink: step.uplink,

@@ -5,7 +5,7 @@ use gannet_lab::load::config::WINDOW;
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{Pacing, Spacing};
-use gannet_lab::load::{LoadConfig, Progress};
+use gannet_lab::load::{LoadConfig, Progress, Security};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -81,6 +81,13 @@ pub struct LoadArguments {
     /// Access point that the mobiles ask for
     #[arg(long, default_value = "internet")]
     apn: String,
+    /// The mobiles have cards, prove who they are, and cipher with this algorithm: 1, 2 or 3; frames that are to go up ciphered
+    /// go by sockets, and the sink at the driver deciphers 3
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=3))]
+    gea: Option<u8>,
+    /// Where our HLR listens for the SGSN's GSUP, with --gea; port 4222 of --gn unless said otherwise
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "gea")]
+    hlr: Option<SocketAddr>,
     /// The largest N201-U that the mobiles agree to, in octets; 500 refuses every longer LL-PDU
     #[arg(long, default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
     n201_u: u16,
@@ -168,6 +175,8 @@ impl LoadArguments {
         (config.n201_u, config.window, config.seed) = (self.n201_u, self.window.max(1), self.seed);
         let second = |rate_bit_per_s| Bucket { bmax_octets: rate_bit_per_s / 8, rate_bit_per_s };
         config.flow = BvcParameters { bvc: second(self.cell_rate), default_ms: second(self.ms_rate) };
+        let hlr = self.hlr.unwrap_or(SocketAddr::new(self.gn, gannet_wire::gsup::PORT));
+        config.security = self.gea.map(|gea| Security::new(gea, hlr)).transpose()?;
         config.check()?;
         if !(self.rate.is_finite() && self.rate > 0.0 && self.excess.is_finite() && self.excess >= 0.0) {
             return Err("--rate is more than 0, and --excess is not negative".to_owned());

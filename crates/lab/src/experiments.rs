@@ -1,6 +1,7 @@
 //! The experiments by name.
 
-use crate::ed::{self, bench::run};
+use crate::ed;
+use crate::ed::bench::{run, run_ciphered};
 use crate::report::{Options, Report};
 
 /// One experiment.
@@ -13,6 +14,9 @@ pub struct Experiment {
     /// Runs it.
     pub run: fn(&Options) -> Result<Report, String>,
 }
+
+/// In place of the work that stands for it.
+const GEA3: Option<u8> = Some(3);
 
 /// All of them.
 pub const ALL: &[Experiment] = &[
@@ -60,5 +64,25 @@ pub const ALL: &[Experiment] = &[
         name: "ed-scale",
         description: "throughput and memory from a thousand to a million contexts",
         run: |options| run("ed-scale", options, ed::scale::experiment),
+    },
+    Experiment {
+        name: "ed-throughput-gea3",
+        description: "the same as ed-throughput where each packet is ciphered with GEA3",
+        run: |options| run_ciphered("ed-throughput-gea3", options, GEA3, ed::throughput::experiment),
+    },
+    Experiment {
+        name: "ed-isolation-gea3",
+        description: "the same as ed-isolation with GEA3",
+        run: |options| run_ciphered("ed-isolation-gea3", options, GEA3, ed::isolation::experiment),
+    },
+    Experiment {
+        name: "ed-delay-gea3",
+        description: "the same as ed-delay with GEA3",
+        run: |options| run_ciphered("ed-delay-gea3", options, GEA3, ed::delay::experiment),
+    },
+    Experiment {
+        name: "ed-precedence-gea3",
+        description: "the same as ed-precedence with GEA3",
+        run: |options| run_ciphered("ed-precedence-gea3", options, GEA3, ed::precedence::experiment),
     },
 ];

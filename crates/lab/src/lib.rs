@@ -8,6 +8,7 @@ pub mod demo;
 pub mod ed;
 pub mod experiments;
 pub mod figure;
+pub mod hlr;
 pub mod http;
 pub mod load;
 pub mod losses;

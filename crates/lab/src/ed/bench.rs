@@ -129,6 +129,8 @@ pub struct Bench<'a> {
     pub sizes: Sizes,
     /// In a quick run those that no bound is for are measured so often only.
     pub brief: Option<u32>,
+    /// GEA with this number takes the place of work that stands for it.
+    pub gea: Option<u8>,
     /// What could not be measured, and what else a person should know.
     pub remarks: Vec<String>,
     pub(super) cells: Vec<Cell>,
@@ -179,6 +181,7 @@ impl<'a> Bench<'a> {
             lost: 0,
             disturbed: 0,
             turn: None,
+            gea: None,
         }
     }
 
@@ -187,6 +190,7 @@ impl<'a> Bench<'a> {
     pub const fn setup(&self, kbps: u32) -> Setup {
         Setup {
             work_ns: 0,
+            gea: self.gea,
             policing: true,
             users: self.sizes.users,
             cells: self.sizes.cells,
@@ -447,11 +451,25 @@ pub fn run(
     options: &Options,
     experiment: fn(&mut Bench<'_>) -> Result<(), String>,
 ) -> Result<Report, String> {
+    run_ciphered(name, options, None, experiment)
+}
+
+/// The same with GEA of this number in place of the work that stands for it.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_ciphered(
+    name: &str,
+    options: &Options,
+    gea: Option<u8>,
+    experiment: fn(&mut Bench<'_>) -> Result<(), String>,
+) -> Result<Report, String> {
     let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut lab = RealLab::new(gannet, &options.out.join(name))?;
     lab.go_first()?;
     let stop = lab.stop();
     let mut bench = Bench::new(&mut lab, Sizes::of(options.size), options.seed);
+    bench.gea = gea;
     experiment(&mut bench).map_err(|why| match stop.load(Relaxed) {
         true => {
             "interrupted: the SGSNs have ended, their namespaces are gone, and nothing was written".to_owned()

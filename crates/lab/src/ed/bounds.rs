@@ -27,7 +27,7 @@ pub(super) fn axis(name: &str, what: &str, f: f64, (setup, repetition): (&Setup,
         ("what", json!(what)),
         ("exceeding_percent", json!((f * 100.0).round())),
         ("policing", json!(setup.policing)),
-        ("work_ns", json!(setup.work_ns)),
+        ("work_ns", setup.work_json()),
         ("repetition", json!(repetition)),
     ]
 }
@@ -107,7 +107,7 @@ impl AtBound {
         loop {
             let s0 = found.pps.last();
             let mut load = OF_BEST * s_f(s0, drop_pps, self.f);
-            if setup.work_ns != 0 && (self.f - 0.5).abs() < 1e-9 {
+            if setup.has_work() && (self.f - 0.5).abs() < 1e-9 {
                 // There is another bound for this one, which may be above.
                 load = load.max(s0 * (1.0 - FALL_WITH_WORK));
             }

@@ -8,7 +8,7 @@ use super::bench::{Again, Axis, BRIEF, Bench, Runner};
 use super::conditions::Conditions;
 use super::saturation::{cap, really_offered};
 use super::stats::Samples;
-use super::throughput::KBPS;
+use super::throughput::{GUESS_CIPHERED_PPS, KBPS};
 use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
@@ -107,7 +107,11 @@ fn measure(
     mut bare: Option<(&mut dyn Chain, &mut Line)>,
 ) -> Result<Vec<Line>, String> {
     let mut runners = bench.start(candidates, setup)?;
-    let guess = |candidate| if candidate == Candidate::Osmo { osmo::GUESS_PPS } else { 350_000.0 };
+    let guess = |candidate| match (candidate, setup.gea) {
+        (Candidate::Osmo, _) => osmo::GUESS_PPS,
+        (_, Some(_)) => GUESS_CIPHERED_PPS,
+        (_, None) => 350_000.0,
+    };
     let found = bench.saturations(&mut runners, setup, 0.0, &guess, cap(drop_pps, 0.0))?;
     let s0: Vec<f64> = found.iter().map(|found| found.pps.median()).collect();
     let mut lines: Vec<Line> =

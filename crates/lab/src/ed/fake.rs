@@ -132,7 +132,7 @@ impl Lab for FakeLab {
         let early = candidate == Candidate::Xdp && !self.is_broken;
         let forward_s = if candidate == Candidate::Osmo { 15e-6 } else { FORWARD_S };
         Ok(Box::new(FakeChain {
-            forward_s: forward_s + f64::from(setup.work_ns) * 1e-9,
+            forward_s: forward_s + f64::from(setup.work_ns) * 1e-9 + setup.gea.map_or(0.0, |_| 1.5e-6),
             drop_s: early.then_some(DROP_S),
             bare_drop: false,
             leaks: self.leaks,

@@ -12,7 +12,7 @@ use super::account::{GroupCount, Step};
 use super::bench::{Again, Axis, Bench, Runner};
 use super::saturation::{Found, ROUGH, cap, s_f};
 use super::stats::Samples;
-use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
+use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Setup, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
@@ -64,7 +64,7 @@ impl Shares {
 struct Scenario {
     candidate: Candidate,
     times: f64,
-    work_ns: u32,
+    setup: Setup,
     points: Vec<(f64, Shares)>,
 }
 
@@ -94,8 +94,10 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             // Queues that are not full yet are no share, and at 1.2 times saturation they fill for six times as long.
             setup.buffer_ms /= 2;
         }
-        let with_work = (&setup, drop_pps);
-        scenarios.extend(configuration(bench, &[Candidate::Xdp], with_work, &TIMES_WITH_WORK)?);
+        if bench.gea.is_none() {
+            let with_work = (&setup, drop_pps);
+            scenarios.extend(configuration(bench, &[Candidate::Xdp], with_work, &TIMES_WITH_WORK)?);
+        }
         judge(bench, &setup, &scenarios);
         drawn.push((policing, scenarios));
     }
@@ -122,6 +124,7 @@ fn configuration(
     let is_osmo = candidates == [Candidate::Osmo];
     let fractions: &[f64] = if bench.sizes.quick && is_osmo { &FRACTIONS_QUICK } else { &FRACTIONS };
     let guess = match setup.work_ns {
+        0 if setup.gea.is_some() && !is_osmo => GUESS_CIPHERED_PPS,
         0 if is_osmo => osmo::GUESS_PPS,
         0 => 350_000.0,
         _ => 95_000.0,
@@ -143,8 +146,8 @@ fn configuration(
             .map(|f| (*f, Shares::default()))
             .collect();
         let candidate = runner.candidate;
-        let work_ns = setup.work_ns;
-        let scenario = |times: &f64| Scenario { candidate, times: *times, work_ns, points: points.clone() };
+        let scenario =
+            |times: &f64| Scenario { candidate, times: *times, setup: setup.clone(), points: points.clone() };
         scenarios.push((Found::default(), times.iter().map(scenario).collect::<Vec<_>>()));
     }
     for repetition in 0..bench.sizes.repetitions {
@@ -155,7 +158,7 @@ fn configuration(
             // The machine changes by the minute: what is whole is asked anew.
             let bracket = found.bracket(guess, ROUGH, cap(drop_pps, 0.0));
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
-            let queues_s = if setup.work_ns > 0 { QUEUES_WITH_WORK_S } else { QUEUES_S };
+            let queues_s = if setup.has_work() { QUEUES_WITH_WORK_S } else { QUEUES_S };
             bench.sizes.warm_up_s = sizes.warm_up_s.max(queues_s);
             for scenario in own {
                 let is_above = scenario.times > 1.0;
@@ -218,7 +221,7 @@ fn one(
         ("times_saturation", json!(times)),
         ("exceeding_percent", json!((f * 100.0).round())),
         ("policing", json!(setup.policing)),
-        ("work_ns", json!(setup.work_ns)),
+        ("work_ns", setup.work_json()),
         ("buffer_ms", json!(setup.buffer_ms)),
         ("repetition", json!(repetition)),
     ];
@@ -254,7 +257,7 @@ pub(super) fn note(shares: &mut Shares, step: &Step) {
 fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
     let with = |candidate, times: f64, work: bool| {
         scenarios.iter().find(move |s| {
-            s.candidate == candidate && (s.times - times).abs() < 1e-9 && (s.work_ns > 0) == work
+            s.candidate == candidate && (s.times - times).abs() < 1e-9 && (s.setup.work_ns > 0) == work
         })
     };
     let of = |candidate, times| with(candidate, times, false);
@@ -298,7 +301,7 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
                     ("times_saturation", json!(scenario.times)),
                     ("exceeding_percent", json!((f * 100.0).round())),
                     ("policing", json!(setup.policing)),
-                    ("work_ns", json!(scenario.work_ns)),
+                    ("work_ns", scenario.setup.work_json()),
                 ],
                 vec![
                     ("good_share".to_owned(), shares.good.json()),
@@ -323,7 +326,7 @@ fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], besid
             let all: Vec<String> = points.iter().map(|(f, _)| format!("{:.0}", f * 100.0)).collect();
             all.join(", ")
         };
-        let work = if scenario.work_ns > 0 { "with 7.5 µs of work" } else { "without work" };
+        let work = scenario.setup.work();
         let most = said.iter().map(|(_, shares)| shares.apart.median().abs()).fold(0.0, f64::max);
         if !said.is_empty() {
             ours.push(format!(
@@ -393,7 +396,8 @@ pub(super) fn curves(points: &[(f64, Shares)]) -> Vec<Curve> {
 }
 
 fn panel(scenario: &Scenario, times: f64, how: &str) -> Panel {
-    let work = if scenario.work_ns > 0 { ", 7.5 µs of work" } else { "" };
+    let setup = &scenario.setup;
+    let work = if setup.has_work() { format!(", {}", setup.work()) } else { String::new() };
     let mut curves = curves(&scenario.points);
     if times < 1.0 {
         let (name, points) = match scenario.candidate {

@@ -135,6 +135,8 @@ impl Bare {
 pub struct Setup {
     /// Work on each packet in ns, which stands for a cipher.
     pub work_ns: u32,
+    /// The cipher itself, GEA with this number: mobiles have cards, and the SGSN asks the load's HLR.
+    pub gea: Option<u8>,
     /// The negotiated peak throughput is enforced where packets arrive.
     pub policing: bool,
     /// Mobiles that attach and activate a context each.
@@ -160,6 +162,28 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A packet costs more than forwarding it.
+    #[must_use]
+    pub const fn has_work(&self) -> bool {
+        self.work_ns > 0 || self.gea.is_some()
+    }
+
+    /// The same for a result: ns, or the name of the cipher.
+    #[must_use]
+    pub fn work_json(&self) -> serde_json::Value {
+        self.gea.map_or(self.work_ns.into(), |_| self.work().into())
+    }
+
+    /// What it costs, in words.
+    #[must_use]
+    pub fn work(&self) -> String {
+        match (self.gea, self.work_ns) {
+            (Some(gea), _) => format!("GEA{gea}"),
+            (None, 0) => "no work".to_owned(),
+            (None, ns) => format!("{:.1} µs of work", f64::from(ns) / 1000.0),
+        }
+    }
+
     /// The packets/s that a mobile's negotiated throughput has room for.
     #[must_use]
     pub fn pps_each(&self) -> f64 {

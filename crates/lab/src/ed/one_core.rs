@@ -42,7 +42,7 @@ pub(super) struct Core {
 
 impl Core {
     pub(super) fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let plain = setup.work_ns == 0 && setup.policing;
+        let plain = !setup.has_work() && setup.policing;
         let setup = with_bare_work(setup);
         let compared = [Candidate::Xdp, Candidate::Fifo];
         let runners = if plain { bench.start(&compared, &setup)? } else { Vec::new() };
@@ -73,14 +73,15 @@ fn is_shown(bench: &Bench<'_>, repetition: u32) -> bool {
 }
 
 impl Bares {
-    /// All of them, for mobiles as of this setup.
+    /// For mobiles as of this setup; those that forward where SGSNs without work are compared with them.
     pub(super) fn start(bench: &mut Bench<'_>, setup: &Setup) -> Result<Self, String> {
-        let which = [
-            (Bare::Drop, setup.clone()),
-            (Bare::Xsk, setup.clone()),
-            (Bare::Xsk, with_bare_work(setup)),
-            (Bare::Socket, with_bare_work(setup)),
-        ];
+        let without = Setup { work_ns: 0, gea: None, ..setup.clone() };
+        let mut which = vec![(Bare::Drop, without.clone())];
+        if !setup.has_work() {
+            which.push((Bare::Xsk, without));
+            which.push((Bare::Xsk, with_bare_work(setup)));
+            which.push((Bare::Socket, with_bare_work(setup)));
+        }
         let mut all = Vec::new();
         for (bare, setup) in which {
             let mut chain = bench.lab.bare(bare, &setup)?;

@@ -1,7 +1,7 @@
 //! The SGSNs under test: their configurations, how they are started, and what their counters say.
 
 use super::bed::{Bed, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN, SGSN_CORE};
-use super::shape::AROUND;
+use super::shape::{AROUND, HLR_PORT};
 use super::{Candidate, Setup};
 use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};
@@ -65,10 +65,16 @@ pub fn store(directory: &Path) -> PathBuf {
 #[must_use]
 pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
     let mut text = format!(
-        "sgsn\n gtp state-dir {}\n gtp local-ip {GN_SGSN}\n ggsn 0 remote-ip {GN_LOAD}\n ggsn 0 gtp-version 1\n \
-         auth-policy accept-all\n",
+        "sgsn\n gtp state-dir {}\n gtp local-ip {GN_SGSN}\n ggsn 0 remote-ip {GN_LOAD}\n ggsn 0 gtp-version 1\n",
         directory.display()
     );
+    let _ = match setup.gea {
+        None => writeln!(text, " auth-policy accept-all"),
+        Some(gea) => writeln!(
+            text,
+            " gsup remote-ip {GN_LOAD}\n gsup remote-port {HLR_PORT}\n auth-policy remote\n encryption gea {gea}"
+        ),
+    };
     let ingress = match candidate {
         Candidate::Osmo => None,
         Candidate::Fifo => Some("fifo"),
@@ -203,6 +209,7 @@ mod tests {
     fn a_gannet_is_told_everything_and_an_osmo_sgsn_nothing_that_it_does_not_know() {
         let setup = Setup {
             work_ns: 0,
+            gea: None,
             policing: false,
             users: 10_000,
             cells: 802,
@@ -226,6 +233,11 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
         }
         assert!(!text.contains(" store "));
+        assert!(text.contains("\n auth-policy accept-all\n"));
+        let ciphering = config(Candidate::Xdp, &Setup { gea: Some(3), ..setup.clone() }, Path::new("x"));
+        for line in [" auth-policy remote", " encryption gea 3", " gsup remote-ip 192.0.2.6"] {
+            assert!(ciphering.lines().any(|other| other == line), "{line} in\n{ciphering}");
+        }
         let kept = config(Candidate::Xdp, &Setup { store: true, ..setup.clone() }, Path::new("x"));
         assert!(kept.contains("\n store x/mobiles.redb\n"), "{kept}");
         let text = config(Candidate::Osmo, &setup, Path::new("x"));

@@ -8,7 +8,7 @@ use super::bench::{Again, Axis, BRIEF, Bench, Runner};
 use super::conditions::Conditions;
 use super::saturation::{FINE, Found, cap, really_offered};
 use super::stats::Samples;
-use super::throughput::{KBPS, KBPS_WITH_WORK, WORK_NS};
+use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
@@ -49,7 +49,11 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     osmo::absent(bench, "its queues know no precedence, so that nothing can be compared");
     let mut panels = Vec::new();
-    for (work_ns, kbps, loads) in [(0, KBPS, TIMES), (WORK_NS, KBPS_WITH_WORK, TIMES_WITH_WORK)] {
+    let rows = match bench.gea {
+        None => vec![(0, KBPS, TIMES), (WORK_NS, KBPS_WITH_WORK, TIMES_WITH_WORK)],
+        Some(_) => vec![(0, KBPS, TIMES_WITH_WORK)],
+    };
+    for (work_ns, kbps, loads) in rows {
         let mut setup = bench.setup(kbps);
         (setup.work_ns, setup.high_every) = (work_ns, EVERY);
         let lines = configuration(bench, &setup, &loads, drop_pps)?;
@@ -68,7 +72,11 @@ fn configuration(
     drop_pps: f64,
 ) -> Result<Vec<Line>, String> {
     let mut runners = bench.start(&[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport], setup)?;
-    let guess = if setup.work_ns == 0 { 350_000.0 } else { 95_000.0 };
+    let guess = match (setup.gea, setup.work_ns) {
+        (Some(_), _) => GUESS_CIPHERED_PPS,
+        (None, 0) => 350_000.0,
+        (None, _) => 95_000.0,
+    };
     let mut found = bench.saturations(&mut runners, setup, 0.0, &|_| guess, cap(drop_pps, 0.0))?;
     let mut lines: Vec<Line> = runners
         .iter()
@@ -126,7 +134,7 @@ fn one(
         ("candidate", json!(runner.candidate.name())),
         ("what", json!("drops of high precedence")),
         ("times_saturation", json!(times)),
-        ("work_ns", json!(setup.work_ns)),
+        ("work_ns", setup.work_json()),
         ("repetition", json!(repetition)),
     ];
     // Who loses nothing has not been disturbed, and of the others nothing has to hold.
@@ -162,7 +170,7 @@ fn one(
 }
 
 fn judge(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) {
-    let work = if setup.work_ns == 0 { "no work" } else { "7.5 µs of work" };
+    let work = setup.work();
     let of = |candidate| lines.iter().find(move |line| line.candidate == candidate);
     let Some(xdp) = of(Candidate::Xdp) else { return };
     for (at, (times, losses)) in xdp.points.iter().enumerate().filter(|(_, (times, _))| *times >= 1.0) {
@@ -188,7 +196,7 @@ fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
                     ("candidate", json!(line.candidate.name())),
                     ("what", json!("median drops of high precedence")),
                     ("times_saturation", json!(times)),
-                    ("work_ns", json!(setup.work_ns)),
+                    ("work_ns", setup.work_json()),
                 ],
                 vec![
                     ("high_percent".to_owned(), losses.high_percent.json()),
@@ -219,7 +227,7 @@ fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
             points: points.iter().map(|(times, percent)| Point::new(*times, *percent)).collect(),
         });
     }
-    let work = if setup.work_ns == 0 { "no work" } else { "7.5 µs of work" };
+    let work = setup.work();
     Panel {
         title: format!("Drop rate by precedence, {work}"),
         x: "load, 1 = own saturation".to_owned(),

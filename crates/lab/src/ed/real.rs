@@ -158,6 +158,8 @@ impl RealLab {
         let flows = users.iter().map(|user| {
             let down = FlowSpec {
                 size: setup.octets,
+                cipher: user.cipher,
+                each: user.index < setup.real_time,
                 ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
             };
             if setup.uplink { down.up(user.ggsn.0) } else { down }

@@ -138,7 +138,7 @@ impl Bench<'_> {
             ("what", json!("saturation")),
             ("exceeding_percent", json!((f * 100.0).round())),
             ("policing", json!(setup.policing)),
-            ("work_ns", json!(setup.work_ns)),
+            ("work_ns", setup.work_json()),
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),
         ];
@@ -194,7 +194,7 @@ impl Bench<'_> {
     ) -> Result<(), String> {
         let axis: Axis = vec![
             ("bare", json!(bare.name())),
-            ("work_ns", json!(setup.work_ns)),
+            ("work_ns", setup.work_json()),
             ("users", json!(setup.users)),
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),

@@ -4,8 +4,8 @@ use super::Setup;
 use super::bed::{Bed, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN};
 use crate::load::run::cells_of;
 use crate::load::traffic::{FlowSpec, Group, Side, Traffic, TrafficConfig};
-use crate::load::{Load, LoadConfig, Order, Outcome, Profile, imsi};
-use core::net::Ipv4Addr;
+use crate::load::{Load, LoadConfig, Order, Outcome, Profile, Security, imsi};
+use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::ie::PrecedenceClass;
@@ -21,6 +21,8 @@ pub(super) const STRANGERS: u32 = 1000;
 pub(super) const STRANGE: Group = Group(7);
 /// UDP port of the first NSE.
 pub(super) const GB_LOAD_PORT: u16 = 22_000;
+/// TCP port of the load's HLR.
+pub const HLR_PORT: u16 = gannet_wire::gsup::PORT;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
 /// Frames of the generator's longest batch where delays are measured.
@@ -105,6 +107,7 @@ pub(super) fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     // A message that a full socket lost is soon sent again.
     (config.retry, config.tries, config.rounds) = (gannet_proto::time::Duration::from_secs(1), 10, ROUNDS);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
+    config.security = setup.gea.map(|gea| Security::new(gea, SocketAddr::new(ggsn, HLR_PORT))).transpose()?;
     config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
     Ok(config)
 }

@@ -25,6 +25,8 @@ pub struct Ask {
     pub real_time: u32,
     /// Work on each packet in ns.
     pub work_ns: u32,
+    /// The cipher itself: GEA with this number.
+    pub gea: Option<u8>,
     /// Buffering in ms of each mobile's rate.
     pub buffer_ms: u32,
     /// No policing, but FLOW-CONTROL-MS for every second mobile.
@@ -55,7 +57,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     let bench = Bench::new(&mut lab, sizes, 1);
     let mut setup = bench.setup(ask.kbps);
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
-    setup.real_time = ask.real_time;
+    (setup.real_time, setup.gea) = (ask.real_time, ask.gea);
     (setup.uplink, setup.store) = (ask.uplink, ask.store);
     if ask.uplink {
         setup.policing = !ask.lowered;

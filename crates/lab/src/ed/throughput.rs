@@ -23,6 +23,8 @@ const ABOVE_BOUND: f64 = 0.98;
 /// Packets/s where the first search of all begins, and seconds that a nanosecond of work costs there.
 const GUESS_PPS: f64 = 450_000.0;
 const WITH_WORK: f64 = 1.05e-9;
+/// Where the first search begins where packets are ciphered.
+pub(super) const GUESS_CIPHERED_PPS: f64 = 150_000.0;
 /// Ten thousand mobiles of 448 kbit/s are 1.48 million packets/s, more than any candidate forwards.
 pub const KBPS: u32 = 448;
 /// With work.
@@ -56,7 +58,7 @@ impl Curves {
     }
 
     fn name(&self) -> String {
-        let work = if self.setup.work_ns == 0 { "no work" } else { "7.5 µs of work" };
+        let work = self.setup.work();
         let policing =
             if self.setup.policing { "policing on" } else { "policing off: FLOW-CONTROL-MS alone" };
         format!("{work}, {policing}")
@@ -70,7 +72,11 @@ impl Curves {
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let mut panels = Vec::new();
     let mut bares = Bares::start(bench, &bench.setup(KBPS))?;
-    for (work_ns, kbps) in [(0, KBPS), (WORK_NS, KBPS_WITH_WORK)] {
+    let (rows, first_pps) = match bench.gea {
+        None => (vec![(0, KBPS), (WORK_NS, KBPS_WITH_WORK)], GUESS_PPS),
+        Some(_) => (vec![(0, KBPS)], GUESS_CIPHERED_PPS),
+    };
+    for (work_ns, kbps) in rows {
         for policing in [true, false] {
             let mut setup = bench.setup(kbps);
             (setup.work_ns, setup.policing) = (work_ns, policing);
@@ -80,7 +86,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             }
             // Whoever was measured last, without policing or without work, is the best guess.
             let last = panels.last().map(|last: &Curves| (last.setup.work_ns, last.at(Candidate::Xdp, 0.0)));
-            let guess_pps = last.map_or(GUESS_PPS, |(before_ns, pps)| {
+            let guess_pps = last.map_or(first_pps, |(before_ns, pps)| {
                 1.0 / (1.0 / pps + f64::from(work_ns - before_ns) * WITH_WORK)
             });
             panels.push(configuration(bench, setup, guess_pps, &mut bares)?);
@@ -88,7 +94,9 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         }
     }
     judge_saturation(bench, &panels);
-    let Some(plain) = panels.first() else { return Ok(()) };
+    let Some(plain) = panels.first().filter(|first| !first.setup.has_work()) else {
+        return draw(bench, &panels);
+    };
     one_core::judge(bench, &plain.limits, &plain.with_work, &|candidate| plain.samples(candidate, 0.0));
     let (drop_pps, s0) = (plain.limits.drop.median(), plain.at(Candidate::Xdp, 0.0));
     lengths::measure(bench, drop_pps, s0)?;
@@ -107,7 +115,7 @@ fn is_wanted(bench: &Bench<'_>, setup: &Setup, candidate: Candidate, f: f64, rep
         return f == 0.0;
     }
     // With work the good packets at nine tenths say it, and that it is honest what a packet costs.
-    setup.policing && setup.work_ns == 0 && (f == 0.0 || half) && repetition == 0
+    setup.policing && !setup.has_work() && (f == 0.0 || half) && repetition == 0
 }
 
 fn configuration(
@@ -116,8 +124,8 @@ fn configuration(
     guess_pps: f64,
     bares: &mut Bares,
 ) -> Result<Curves, String> {
-    let candidates: &[Candidate] = match (bench.sizes.quick, setup.work_ns, setup.policing) {
-        (true, 0, false) => &[Candidate::Xdp],
+    let candidates: &[Candidate] = match (bench.sizes.quick, setup.has_work(), setup.policing) {
+        (true, false, false) => &[Candidate::Xdp],
         (true, ..) => &[Candidate::Xdp, Candidate::Fifo],
         _ => &[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport],
     };
@@ -128,7 +136,7 @@ fn configuration(
         }
     }
     let with_work: &[f64] = &FRACTIONS_WITH_WORK;
-    let fractions = if setup.work_ns == 0 { &FRACTIONS } else { with_work };
+    let fractions = if setup.has_work() { with_work } else { &FRACTIONS };
     let empty: Vec<(f64, Found)> =
         core::iter::once(&0.0).chain(fractions).map(|f| (*f, Found::default())).collect();
     let by_candidate = runners.iter().map(|runner| (runner.candidate, empty.clone())).collect();
@@ -160,7 +168,7 @@ fn configuration(
             bench.lab.say(&line);
         }
     }
-    if curves.setup.work_ns != 0 {
+    if curves.setup.has_work() {
         good_packets(bench, &mut runners, &curves)?;
     } else if !curves.setup.policing {
         lowered_cells(bench, &mut runners, &curves)?;
@@ -320,7 +328,7 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
                 shares.median() >= WHOLE,
             );
         }
-        if curves.setup.work_ns != 0 {
+        if curves.setup.has_work() {
             let half = curves.at_bound.iter().find(|bound| (bound.f - 0.5).abs() < 1e-9);
             let fall = half.map_or(f64::NAN, |bound| bound.fall().median()) * 100.0;
             let [sgsn, ed] = thesis::FALL_AT_HALF;
@@ -361,7 +369,7 @@ fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
                         ("what", json!("median saturation")),
                         ("exceeding_percent", json!((f * 100.0).round())),
                         ("policing", json!(curves.setup.policing)),
-                        ("work_ns", json!(curves.setup.work_ns)),
+                        ("work_ns", curves.setup.work_json()),
                     ],
                     vec![("pps".to_owned(), found.pps.json()), ("capped".to_owned(), json!(found.capped))],
                 );
@@ -393,6 +401,11 @@ fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
             curves: lines,
             ..Panel::default()
         });
+    }
+    if bench.gea.is_some() {
+        let caption = "Saturation with exceeding traffic where each packet is ciphered, beside figures 7.2 to 7.4 of the thesis";
+        bench.figure("ed-throughput-gea3", caption, figure::panels(&drawn)?);
+        return Ok(());
     }
     let (left, right) = drawn.split_at(drawn.len().min(2));
     let caption = "Saturation with exceeding traffic, each as a part of its own without, beside figures 7.2 to 7.4 of the thesis";

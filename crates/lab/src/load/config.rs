@@ -1,5 +1,6 @@
 //! What a load is told: where the SGSN is, and what stands around it.
 
+use super::security::Security;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::machine::Port;
@@ -60,6 +61,8 @@ pub struct LoadConfig {
     pub tns: (Duration, Duration),
     /// How often our GGSN was started (29.060 clause 11.2).
     pub restart_counter: u8,
+    /// Mobiles have cards and cipher; `None` leaves them as strangers whom an SGSN has to serve without proof.
+    pub security: Option<Security>,
     /// Seed of the dice.
     pub seed: u64,
 }
@@ -88,6 +91,7 @@ impl LoadConfig {
             rounds: 1,
             tns: (Duration::from_secs(30), Duration::from_secs(3)),
             restart_counter: 1,
+            security: None,
             seed: 1,
         }
     }

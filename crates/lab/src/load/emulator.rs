@@ -7,6 +7,7 @@
 use super::cells::{Bvc, Cell, Nse};
 use super::config::{GTP_C, GTP_U, LoadConfig};
 use super::mobile::{Goal, Mobile, Phase, Profile, User};
+use super::security::{Secrets, UserCipher};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_proto::bssgp::flow_control::Bucket;
@@ -115,6 +116,16 @@ pub struct Stats {
     pub flow_control_sent: u64,
     /// And that were acknowledged.
     pub flow_control_acknowledged: u64,
+    /// Challenges and orders to cipher that were answered.
+    pub challenged: u64,
+    /// UI frames of user data that came ciphered, and were deciphered and intact.
+    pub deciphered: u64,
+    /// Frames and orders of a cipher for which the mobile has no key.
+    pub no_key: u64,
+    /// UI frames in the clear that had to come ciphered.
+    pub in_the_clear: u64,
+    /// UI frames that came again, where mobiles count them: those with a cipher do.
+    pub doubled: u64,
     /// LL-PDUs whose FCS was wrong.
     pub fcs_wrong: u64,
     /// LL-PDUs for a TLLI that no mobile of the cell uses.
@@ -182,6 +193,8 @@ pub struct Emulator {
     pub(super) nses: Vec<Nse>,
     pub(super) cells: Vec<Cell>,
     pub(super) mobiles: Vec<Mobile>,
+    /// Of mobiles that have cards.
+    pub(super) secrets: Option<Secrets>,
     /// Users by local TLLI.
     pub(super) by_tlli: HashMap<u32, u32, FixedState>,
     pub(super) ms_flow: HashMap<u32, MsFlow, FixedState>,
@@ -249,6 +262,7 @@ impl Emulator {
             nses: vec![Nse::default(); usize::from(config.nses)],
             cells: vec![Cell::new(config.flow); config.cells as usize],
             mobiles,
+            secrets: config.security.as_ref().map(|security| Secrets::new(security, config.users)),
             by_tlli: HashMap::with_capacity_and_hasher(users, FixedState::default()),
             ms_flow: HashMap::default(),
             sgsn_user: None,
@@ -284,12 +298,16 @@ impl Emulator {
     /// One user.
     #[must_use]
     pub fn user(&self, user: u32) -> Option<User> {
-        self.mobiles.get(user as usize).map(|mobile| mobile.view(user))
+        self.mobiles.get(user as usize).map(|mobile| mobile.view(user, self.cipher_of(user)))
     }
 
     /// All users.
     pub fn users(&self) -> impl Iterator<Item = User> + '_ {
-        self.mobiles.iter().zip(0..).map(|(mobile, index)| mobile.view(index))
+        self.mobiles.iter().zip(0..).map(|(mobile, index)| mobile.view(index, self.cipher_of(index)))
+    }
+
+    fn cipher_of(&self, user: u32) -> Option<UserCipher> {
+        self.secrets.as_ref()?.view(user)
     }
 
     /// The user of a TLLI, random or local.

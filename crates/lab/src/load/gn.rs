@@ -265,15 +265,17 @@ impl Emulator {
     }
 
     fn ui_frame(&mut self, cx: &mut Context<'_>, user: u32, header: &[u8], octets: &[u8]) -> Option<Frame> {
-        let nu = self.mobiles.get_mut(user as usize)?.next_nu(SAPI);
+        let (nu, cover) = self.next_ui(user, SAPI, true)?;
         let Some(mut frame) = cx.frames.alloc() else {
             self.stats.no_frame += 1;
             return None;
         };
-        let llc = llc::ui_header(false, SAPI, nu, false, true);
+        let llc = llc::ui_header(false, SAPI, nu, cover.is_on(), true);
         (frame.append(&llc) && frame.append(header) && frame.append(octets)).then_some(())?;
         let fcs = fcs24(&frame);
-        frame.append(&fcs).then_some(frame)
+        frame.append(&fcs).then_some(())?;
+        cover.apply(frame.get_mut(llc.len()..)?);
+        Some(frame)
     }
 
     /// The NS-UNITDATA PDU with one N-PDU of a user, for a generator of its own: appended to `out`. Says through which
@@ -288,8 +290,8 @@ impl Emulator {
         }
         let number = mobile.npdu_number;
         mobile.npdu_number = (number + 1) % sndcp::UNITDATA_MODULUS;
-        let nu = mobile.next_nu(SAPI);
         let (tlli, cell) = (Tlli(mobile.tlli), mobile.cell);
+        let (nu, cover) = self.next_ui(user, SAPI, true)?;
         let llc_len = llc::UI_HEADER_LEN + sndcp::UNITDATA_FIRST_LEN + n_pdu.len() + FCS_LEN;
         let unitdata = UlUnitdata::new(tlli, UPLINK, self.config.cell_id(cell));
         out.extend(gannet_wire::ns::Unitdata::of(self.config.bvc_of(cell).1).emit());
@@ -297,12 +299,13 @@ impl Emulator {
         out.resize(at + unitdata.buffer_len(llc_len), 0);
         out.get_mut(at..).is_some_and(|room| unitdata.emit(llc_len, room)).then_some(())?;
         let llc_at = out.len();
-        out.extend(llc::ui_header(false, SAPI, nu, false, true));
+        out.extend(llc::ui_header(false, SAPI, nu, cover.is_on(), true));
         let pdu = sndcp::Pdu::Unitdata { first: Some(Compression::NONE), segment: 0, number };
         out.extend_from_slice(&sndcp::Header { nsapi: NSAPI, more: false, pdu }.emit());
         out.extend_from_slice(n_pdu);
         let fcs = fcs24(out.get(llc_at..)?);
         out.extend(fcs);
+        cover.apply(out.get_mut(llc_at + llc::UI_HEADER_LEN..)?);
         Some(self.config.nse_of(cell))
     }
 }

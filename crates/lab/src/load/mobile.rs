@@ -3,6 +3,7 @@
 //! What can be worked out is not kept: IMSI and PDP address follow from the user's number, and the GGSN's endpoint from
 //! that and from which of its contexts it is.
 
+use super::security::UserCipher;
 use core::net::Ipv4Addr;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie::{
@@ -123,10 +124,12 @@ pub struct User {
     pub address: Ipv4Addr,
     /// G-PDUs that came for it at the GGSN.
     pub g_pdus: u32,
+    /// How its user data is ciphered, where it is.
+    pub cipher: Option<UserCipher>,
 }
 
 impl Mobile {
-    pub(super) fn view(&self, index: u32) -> User {
+    pub(super) fn view(&self, index: u32, cipher: Option<UserCipher>) -> User {
         User {
             index,
             phase: self.phase,
@@ -139,6 +142,7 @@ impl Mobile {
             n201_u: self.n201_u,
             address: pdp_address(index),
             g_pdus: self.g_pdus,
+            cipher,
         }
     }
 
@@ -161,7 +165,7 @@ pub fn imsi(user: u32) -> Imsi {
 }
 
 /// The user of an IMSI of ours.
-pub(super) fn user_of_imsi(imsi: &Imsi) -> Option<u32> {
+pub(crate) fn user_of_imsi(imsi: &Imsi) -> Option<u32> {
     let mut digits = imsi.digits();
     if [0, 0, 1, 0, 1].iter().any(|expected| digits.next() != Some(*expected)) {
         return None;

@@ -2,7 +2,7 @@
 //!
 //! The thesis's MS/GB and GGSN/GN (sections 5.2 and 7.1.2) for a thousand times as many mobiles. Towards the SGSN they
 //! are standard: NS and BSSGP with flow control, GMM and SM over LLC, GTPv1. Only what nobody can see from there is left
-//! out: a radio, a card, a queue in the BSS. A mobile is 64 octets ([`mobile`]), and each kind of deadline one queue
+//! out: a radio, a queue in the BSS and, unless they are to cipher, their cards. A mobile is 64 octets ([`mobile`]), and each kind of deadline one queue
 //! ([`emulator`]), so that a million of them are a matter of memory alone.
 //!
 //! | file | what |
@@ -13,6 +13,7 @@
 //! | `cells` | BVCs, flow control, paging |
 //! | `procedures` | attach, activation, detach, cell change; LLC |
 //! | `gn` | the GGSN, and N-PDUs on their way up |
+//! | [`security`] | cards, keys and the cipher of LLC, where mobiles have them |
 //!
 //! [`Emulator`] is a [`Machine`](gannet_proto::machine::Machine), so that the tests drive it in virtual time against the
 //! SGSN's own machine. [`Load`] drives it over sockets, in turns that the owner gives it: a traffic generator runs on the
@@ -32,6 +33,7 @@ pub mod mobile;
 pub mod plan;
 mod procedures;
 pub mod run;
+pub mod security;
 #[cfg(test)]
 mod tests;
 pub mod traffic;
@@ -39,7 +41,10 @@ pub mod traffic;
 pub use config::LoadConfig;
 pub use emulator::{Emulator, Event, Order, Stats};
 pub use mobile::{Phase, Profile, USERS_MAX, User, imsi, pdp_address};
+pub use security::{Security, UserCipher};
 
+use crate::hlr::Hlr;
+use crate::hlr::server::Server;
 use config::{GTP_C, GTP_U};
 use core::net::SocketAddr;
 use emulator::Command;
@@ -82,6 +87,12 @@ pub enum LoadError {
         /// Where.
         sgsn: SocketAddr,
     },
+    /// The SGSN does not come to our HLR.
+    #[error("no SGSN has come to our HLR at {0}: is it told auth-policy remote and gsup remote-ip?")]
+    NoHlr(SocketAddr),
+    /// Our HLR has no place to listen.
+    #[error("our HLR at {0}: {1}")]
+    Hlr(SocketAddr, io::Error),
     /// The owner wanted no more.
     #[error("interrupted")]
     Interrupted,
@@ -128,6 +139,8 @@ pub struct Load {
     events: EventLoop,
     id: MachineId<Emulator>,
     clock: Clock,
+    /// Where mobiles have cards.
+    hlr: Option<Server>,
     tap: Rc<RefCell<Option<DataTap>>>,
 }
 
@@ -148,17 +161,24 @@ impl Load {
         let mut load = Self::start(config)?;
         let begin = load.clock.now();
         let within = UP_WITHIN + Duration::from_secs(u64::from(cells / 1000));
-        while load.look(Emulator::cells_up) < cells {
+        while load.look(Emulator::cells_up) < cells || load.waits_for_hlr() {
             if !going() {
                 return Err(LoadError::Interrupted);
             }
             if load.clock.now().since(begin) > within {
                 let up = load.look(Emulator::cells_up);
+                if let Some(hlr) = load.hlr.as_ref().filter(|_| up == cells) {
+                    return Err(LoadError::NoHlr(hlr.local()));
+                }
                 return Err(LoadError::NotUp { up, cells, seconds: within.as_millis() / 1000, sgsn });
             }
             load.events.turn(Some(Duration::from_millis(10)))?;
         }
         Ok(load)
+    }
+
+    fn waits_for_hlr(&self) -> bool {
+        self.hlr.as_ref().is_some_and(|hlr| !hlr.is_in_touch())
     }
 
     /// The same without waiting.
@@ -197,8 +217,13 @@ impl Load {
         {
             events.bind_udp(id, port, &socket(SocketAddr::new(config.ggsn_local, number)))?;
         }
+        let hlr = config.security.map(|Security { hlr: bind, .. }| {
+            let hlr = Hlr::new(config.users, config.seed);
+            Server::start(bind, hlr).map_err(|error| LoadError::Hlr(bind, error))
+        });
+        let hlr = hlr.transpose()?;
         events.access().command(id, Command::Start);
-        Ok(Self { events, id, clock, tap })
+        Ok(Self { events, id, clock, hlr, tap })
     }
 
     /// Does something with the emulator. What it sends goes out with the next turn.

@@ -4,7 +4,9 @@
 
 use super::emulator::{Emulator, Event, Order, Waiting};
 use super::mobile::{Goal, N201_U_DEFAULT, NSAPI, Phase, SAPI, imsi, random_tlli};
+use super::security::Cover;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::machine::{Context, Output};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::id::{Imei, Rai, Sapi, Tlli};
@@ -71,6 +73,9 @@ impl Emulator {
         (mobile.nu_gmm, mobile.nu_data, mobile.npdu_number) = (0, 0, 0);
         mobile.n201_u = N201_U_DEFAULT;
         (mobile.sgsn_data, mobile.sgsn_control) = (0, 0);
+        if let Some(secrets) = &mut self.secrets {
+            secrets.begin_attach(user);
+        }
     }
 
     /// Sends the message of the phase and waits for its answer.
@@ -136,7 +141,10 @@ impl Emulator {
     fn attach_request(&self, user: u32) -> L3Message {
         let deleted = Rai { lac: 0xfffe, rac: 0xff, ..self.config.rai };
         let request = AttachRequest {
-            ms_network_capability: MsNetworkCapability::typical(),
+            ms_network_capability: self
+                .secrets
+                .as_ref()
+                .map_or_else(MsNetworkCapability::typical, |secrets| secrets.capability),
             attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
             cksn: Cksn::NO_KEY,
             drx: DrxParameter::default(),
@@ -191,8 +199,8 @@ impl Emulator {
                 };
                 self.send_gmm(cx, user, IdentityResponse { identity });
             }
-            // No card stands behind these mobiles.
-            GmmMessage::AuthenticationRequest(_) | GmmMessage::AuthenticationReject(_) => {
+            GmmMessage::AuthenticationRequest(request) => self.challenged(cx, user, &request),
+            GmmMessage::AuthenticationReject(_) => {
                 self.rejected(user, GmmCause::GsmAuthenticationUnacceptable.code());
             }
             GmmMessage::PTmsiReallocationCommand(command) => {
@@ -299,7 +307,7 @@ impl Emulator {
         self.step(cx, user, false);
     }
 
-    fn rejected(&mut self, user: u32, cause: u8) {
+    pub(super) fn rejected(&mut self, user: u32, cause: u8) {
         self.stats.rejected += 1;
         self.stats.last_reject_cause = cause;
         self.fail(user);
@@ -362,17 +370,16 @@ impl Emulator {
 
     // -------------------------------------------------------------------------------------------------- LLC
 
-    fn send_gmm(&mut self, cx: &mut Context<'_>, user: u32, message: impl Into<GmmMessage>) {
+    pub(super) fn send_gmm(&mut self, cx: &mut Context<'_>, user: u32, message: impl Into<GmmMessage>) {
         self.send_l3(cx, user, &L3Message::Gmm(message.into()));
     }
 
     fn send_l3(&mut self, cx: &mut Context<'_>, user: u32, message: &L3Message) {
-        let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
-        let nu = mobile.next_nu(Sapi::GMM);
+        let Some((nu, cover)) = self.next_ui(user, Sapi::GMM, message_goes_ciphered(message)) else { return };
         let mut ll_pdu = Vec::with_capacity(96);
-        ll_pdu.extend(llc::ui_header(false, Sapi::GMM, nu, false, true));
+        ll_pdu.extend(llc::ui_header(false, Sapi::GMM, nu, cover.is_on(), true));
         message.emit(&mut ll_pdu);
-        self.send_ll_pdu(cx, user, ll_pdu);
+        self.send_ll_pdu(cx, user, ll_pdu, cover);
     }
 
     /// An unnumbered command or response. A mobile's commands have C/R 0 (04.64 clause 6.2.2).
@@ -388,12 +395,13 @@ impl Emulator {
         let control = Control::U { poll_final, function };
         let mut ll_pdu = Header { cr: response, sapi, control }.emit().to_vec();
         ll_pdu.extend(info);
-        self.send_ll_pdu(cx, user, ll_pdu);
+        self.send_ll_pdu(cx, user, ll_pdu, Cover::default());
     }
 
-    fn send_ll_pdu(&mut self, cx: &mut Context<'_>, user: u32, mut ll_pdu: Vec<u8>) {
+    fn send_ll_pdu(&mut self, cx: &mut Context<'_>, user: u32, mut ll_pdu: Vec<u8>, cover: Cover) {
         let fcs = fcs24(&ll_pdu);
         ll_pdu.extend(fcs);
+        cover.apply(ll_pdu.get_mut(llc::UI_HEADER_LEN..).unwrap_or_default());
         match cx.frames.copy_of(&ll_pdu) {
             Some(frame) => self.send_ul_unitdata(cx, user, frame),
             None => self.stats.no_frame += 1,
@@ -406,11 +414,23 @@ impl Emulator {
             self.stats.malformed += 1;
             return;
         };
+        let (sapi, info) = (layout.header.sapi, layout.info());
+        if let Control::Ui { nu, encrypted: true, .. } = layout.header.control {
+            let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
+            if !self.uncover(user, (sapi, nu), ciphered) {
+                return;
+            }
+        }
         if !layout.fcs_is_right(&frame) {
             self.stats.fcs_wrong += 1;
             return;
         }
-        let (sapi, info) = (layout.header.sapi, layout.info());
+        if let Control::Ui { nu, encrypted, .. } = layout.header.control {
+            let octets = frame.get(info.clone()).unwrap_or_default();
+            if !self.is_taken(user, (sapi, nu), encrypted, octets) {
+                return;
+            }
+        }
         match layout.header.control {
             Control::Ui { .. } if sapi == Sapi::GMM => {
                 if frame.narrow(info.start, info.end) {
@@ -450,7 +470,12 @@ impl Emulator {
                 }
                 xid::Parameter::Reset => {
                     (mobile.nu_gmm, mobile.nu_data) = (0, 0);
+                    self.secrets.iter_mut().for_each(|secrets| secrets.reset(user));
                     answer.push(xid::Parameter::Reset);
+                }
+                xid::Parameter::IovUi(iov_ui) => {
+                    self.secrets.iter_mut().for_each(|secrets| secrets.set_iov_ui(user, iov_ui));
+                    answer.push(parameter);
                 }
                 xid::Parameter::Layer3(_) | xid::Parameter::Unknown { .. } => {}
                 other => answer.push(other),
@@ -494,6 +519,6 @@ fn empty_n_pdu(user: u32) -> [u8; 20] {
 }
 
 /// An IMEI of fifteen digits that ends in the user's number.
-fn imei(user: u32) -> Option<Imei> {
+pub(super) fn imei(user: u32) -> Option<Imei> {
     Imei::from_digits(imsi(user).digits())
 }

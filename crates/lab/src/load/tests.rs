@@ -1,13 +1,16 @@
 //! The emulator against our own SGSN, in virtual time, over links that may lose.
 
+mod ciphered;
+
 use super::config::{GTP_C as LOAD_C, GTP_U as LOAD_U};
 use super::emulator::Command;
 use super::*;
+use crate::hlr::{Conversation, Hlr};
 use core::net::{IpAddr, Ipv4Addr};
-use gannet_node::sgsn::{GB, GTP_C, GTP_U, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
+use gannet_node::sgsn::{GB, GTP_C, GTP_U, GgsnPeer, HLR, Sgsn, SgsnCommand, SgsnConfig};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::FramePool;
-use gannet_proto::machine::{Input, Peer};
+use gannet_proto::machine::{Input, Peer, StreamState};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::Quiet;
@@ -28,6 +31,7 @@ const GB_PORT: u16 = 22_000;
 enum To {
     Sgsn(Port, SocketAddr),
     Load(Port, SocketAddr),
+    SgsnFromHlr,
 }
 
 struct World {
@@ -39,6 +43,7 @@ struct World {
     dice: Rng,
     loss: f64,
     told: Vec<Event>,
+    hlr: Option<(Hlr, Conversation)>,
 }
 
 impl World {
@@ -67,6 +72,7 @@ impl World {
             dice,
             loss: 0.0,
             told: Vec::new(),
+            hlr: None,
         };
         let mut sent = Vec::new();
         world.sgsn.give(world.now, Input::Command(SgsnCommand::Start), |e| sent.push(e), |_| {});
@@ -79,7 +85,14 @@ impl World {
     /// Sends on what either has sent: where it goes tells whose it is.
     fn route(&mut self, sent: Vec<Emission>) {
         for Emission { port, peer, frame } in sent {
-            let Peer::Udp(to) = peer else { panic!("{peer:?}") };
+            let to = match peer {
+                Peer::Udp(to) => to,
+                Peer::Link if port == HLR => {
+                    self.ask_hlr(&frame);
+                    continue;
+                }
+                other => panic!("{other:?}"),
+            };
             if self.dice.chance(self.loss) {
                 continue;
             }
@@ -97,12 +110,43 @@ impl World {
         }
     }
 
+    /// What the SGSN says to the HLR; the answer is on its way.
+    fn ask_hlr(&mut self, octets: &[u8]) {
+        let (hlr, conversation) = self.hlr.as_mut().expect("an HLR");
+        let mut answer = Vec::new();
+        conversation.receive(hlr, octets, &mut answer).unwrap();
+        self.hlr_says(&answer);
+    }
+
+    fn hlr_says(&mut self, octets: &[u8]) {
+        if !octets.is_empty() {
+            self.under_way.push_back((To::SgsnFromHlr, self.frames.copy_of(octets).unwrap()));
+        }
+    }
+
+    /// The connection to the HLR comes up.
+    fn connect_hlr(&mut self) {
+        let users = self.load.machine.config().users;
+        let mut greeting = Vec::new();
+        self.hlr = Some((Hlr::new(users, 5), Conversation::new(&mut greeting)));
+        let mut sent = Vec::new();
+        let connected = Input::Stream { port: HLR, state: StreamState::Connected };
+        self.sgsn.give(self.now, connected, |e| sent.push(e), |_| {});
+        self.route(sent);
+        self.hlr_says(&greeting);
+        self.deliver();
+    }
+
     fn deliver(&mut self) {
         while let Some((to, frame)) = self.under_way.pop_front() {
             let mut sent = Vec::new();
             match to {
                 To::Sgsn(port, from) => {
                     let input = Input::Datagram { port, peer: Peer::Udp(from), frame };
+                    self.sgsn.give(self.now, input, |e| sent.push(e), |_| {});
+                }
+                To::SgsnFromHlr => {
+                    let input = Input::Datagram { port: HLR, peer: Peer::Link, frame };
                     self.sgsn.give(self.now, input, |e| sent.push(e), |_| {});
                 }
                 To::Load(port, from) => {

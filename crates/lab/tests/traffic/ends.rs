@@ -143,7 +143,7 @@ fn down(octets: &[u8], count: u16, gb: &UdpSocket, tally: &Tally) {
     };
     what.fetch_add(1, Relaxed);
     let bvci = 2 + u16::try_from(user % 4).unwrap();
-    for pdu in downlink(&n_pdu, Target { tlli, bvci, number: count & 0xfff }, 1520) {
+    for pdu in downlink(&n_pdu, Target { tlli, bvci, number: count & 0xfff, cipher: None }, 1520) {
         for _ in 0..times {
             gb.send_to(&pdu, (GB.0, 22_000)).unwrap();
         }

@@ -12,7 +12,7 @@ const LONG: Duration = Duration::from_secs(3600);
 const N201_U: usize = 1520;
 
 /// Programs with their maps, attached to nothing, at the beginning of a step.
-fn unattached(config: TrafficConfig, body: impl FnOnce(&mut Traffic) + Send) {
+pub fn unattached(config: TrafficConfig, body: impl FnOnce(&mut Traffic) + Send) {
     between_namespaces(|_| {
         let mut traffic = Traffic::unattached(config).unwrap();
         traffic.begin(LONG);
@@ -32,7 +32,7 @@ fn next(traffic: &Traffic) -> Vec<u8> {
 }
 
 /// Flow and sequence number of an N-PDU.
-fn mark(n_pdu: &[u8]) -> (u32, u32) {
+pub fn mark(n_pdu: &[u8]) -> (u32, u32) {
     let word = |at: usize| u32::from_le_bytes([n_pdu[at], n_pdu[at + 1], n_pdu[at + 2], n_pdu[at + 3]]);
     assert_eq!(word(28), 0x476e_5475);
     (word(32), word(36))
@@ -44,7 +44,7 @@ fn sum_is_right(header: &[u8]) -> bool {
 }
 
 /// A frame on its way from the SGSN to us.
-fn ethernet(udp_payload: &[u8], from_port: u16, to_port: u16) -> Vec<u8> {
+pub fn ethernet(udp_payload: &[u8], from_port: u16, to_port: u16) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
     let length = u16::try_from(udp_payload.len()).unwrap();
     frame.extend((length + 28).to_be_bytes());
@@ -62,16 +62,21 @@ fn ethernet(udp_payload: &[u8], from_port: u16, to_port: u16) -> Vec<u8> {
 fn right_frames(n_pdu: &[u8], n201_u: usize) -> Vec<Vec<u8>> {
     let (flow, sequence) = mark(n_pdu);
     let number = u16::try_from(sequence & 0xfff).unwrap();
-    let target = Target { tlli: tlli_of(flow), bvci: 2 + u16::try_from(flow % 4).unwrap(), number };
+    let target = Target {
+        tlli: tlli_of(flow),
+        bvci: 2 + u16::try_from(flow % 4).unwrap(),
+        number,
+        ..Target::default()
+    };
     downlink(n_pdu, target, n201_u).iter().map(|pdu| ethernet(pdu, 23_000, 22_000)).collect()
 }
 
 /// The next N-PDU.
-fn n_pdu_of(traffic: &Traffic) -> Vec<u8> {
+pub fn n_pdu_of(traffic: &Traffic) -> Vec<u8> {
     g_pdu(&next(traffic)[42..]).1
 }
 
-fn result(traffic: &Traffic) -> GroupResult {
+pub fn result(traffic: &Traffic) -> GroupResult {
     traffic.so_far().into_iter().next().unwrap()
 }
 
@@ -199,8 +204,12 @@ pub fn each_defect_has_its_counter() {
         assert!(now[1] >= 374 - 7, "{now:?}");
         // Another mobile's TLLI, another cell, another port.
         for (target, port, expected) in [
-            (Target { tlli: tlli_of(77), bvci: 2, number: 1 }, 22_000, [0, 0, 1, 0, 0, 0]),
-            (Target { tlli: 0, bvci: 999, number: 1 }, 22_000, [1, 0, 0, 1, 0, 0]),
+            (
+                Target { tlli: tlli_of(77), bvci: 2, number: 1, ..Target::default() },
+                22_000,
+                [0, 0, 1, 0, 0, 0],
+            ),
+            (Target { tlli: 0, bvci: 999, number: 1, ..Target::default() }, 22_000, [1, 0, 0, 1, 0, 0]),
         ] {
             let before = result(traffic);
             let n_pdu = n_pdu_of(traffic);

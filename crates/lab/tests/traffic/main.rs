@@ -3,6 +3,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod ciphered;
 mod ends;
 mod frames;
 mod order;
@@ -31,6 +32,15 @@ const CASES: &[Case] = &[
     ),
     ("frames::segments_are_put_together", KERNEL, frames::segments_are_put_together),
     ("frames::what_is_not_ours_passes", KERNEL, frames::what_is_not_ours_passes),
+    ("ciphered::all_are_counted_and_some_are_read", KERNEL, ciphered::all_are_counted_and_some_are_read),
+    ("ciphered::each_mark_of_some_is_read", KERNEL, ciphered::each_mark_of_some_is_read),
+    (
+        "ciphered::each_defect_of_what_is_read_has_its_counter",
+        KERNEL,
+        ciphered::each_defect_of_what_is_read_has_its_counter,
+    ),
+    ("ciphered::a_new_key_begins_anew", KERNEL, ciphered::a_new_key_begins_anew),
+    ("ciphered::what_cannot_be_read_is_refused", &[], ciphered::what_cannot_be_read_is_refused),
     ("ends::both_directions_between_namespaces", KERNEL, ends::both_directions_between_namespaces),
 ];
 

@@ -1,6 +1,7 @@
 //! As much of an SGSN as it takes to turn a G-PDU into LL-PDUs and back: with the codecs of `wire`, and with defects on
 //! demand.
 
+use gannet_proto::llc::{Ciphering, Direction};
 use gannet_wire::bssgp::ie::{PduLifetime, QosProfile};
 use gannet_wire::bssgp::unitdata::{DlUnitdata, UlUnitdata};
 use gannet_wire::fcs24::fcs24;
@@ -10,11 +11,13 @@ use gannet_wire::sndcp::{self, Compression};
 use gannet_wire::{llc, ns};
 
 /// Where a segment goes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Target {
     pub tlli: u32,
     pub bvci: u16,
     pub number: u16,
+    /// What it is ciphered with, and INPUT.
+    pub cipher: Option<(Ciphering, u32)>,
 }
 
 /// The NS-UNITDATA PDUs of an N-PDU, segmented for `n201_u`.
@@ -25,11 +28,14 @@ pub fn downlink(n_pdu: &[u8], to: Target, n201_u: usize) -> Vec<Vec<u8>> {
         let first = (segment == 0).then_some(Compression::NONE);
         let pdu = sndcp::Pdu::Unitdata { first, segment, number: to.number };
         let header = sndcp::Header { nsapi: Nsapi(5), more: usize::from(segment) + 1 < count, pdu }.emit();
-        let mut frame = llc::ui_header(true, Sapi(3), to.number, false, true).to_vec();
+        let mut frame = llc::ui_header(true, Sapi(3), to.number, to.cipher.is_some(), true).to_vec();
         frame.extend_from_slice(&header);
         frame.extend_from_slice(octets);
         let fcs = fcs24(&frame);
         frame.extend(fcs);
+        if let Some((ciphering, input)) = to.cipher {
+            ciphering.apply(input, Direction::Downlink, &mut frame[llc::UI_HEADER_LEN..]);
+        }
         let qos = QosProfile::from_octets([0, 0, 0x20]);
         let mut unitdata = DlUnitdata::new(Tlli(to.tlli), qos, PduLifetime(1000));
         // Elements of other lengths stand before the LL-PDU.

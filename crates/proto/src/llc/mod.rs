@@ -17,7 +17,7 @@ mod ui;
 mod xid;
 
 pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
-pub use ui::{Deferred, KEPT_EVERY};
+pub use ui::{Counters, Deferred, KEPT_EVERY, nine_bits};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
 use crate::drops::Drop;
@@ -32,7 +32,6 @@ use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
 use llme::Parameters;
 use serde::{Deserialize, Serialize};
-use ui::Counters;
 use xid::Outstanding;
 
 /// SAPIs that have an LLE here, in the order of their slots. Tunnelling of messages (2 and 8) is not among them.

@@ -32,7 +32,7 @@ pub(super) const fn restored(kept: u32) -> u32 {
 /// OC grows by 512 whenever its sequence number starts again, so OC + V(U) is one counter of 32 bits whose low nine
 /// bits are V(U).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Counters {
+pub struct Counters {
     /// OC-UI-tx + V(U).
     pub(super) tx: u32,
     /// OC-UI-rx + V(UR).
@@ -41,18 +41,34 @@ pub(super) struct Counters {
     window: u32,
 }
 
-fn nine_bits(count: u32) -> u16 {
+/// N(U) of a frame whose OC + N(U) is `count`.
+#[must_use]
+pub fn nine_bits(count: u32) -> u16 {
     u16::try_from(count % u32::from(MODULUS)).unwrap_or(0)
 }
 
 impl Counters {
+    /// OC-UI-tx + V(U) for the frame that is sent next, and counts it (clause 8.4.1).
+    pub const fn take_next(&mut self) -> u32 {
+        let count = self.tx;
+        self.tx = count.wrapping_add(1);
+        count
+    }
+
+    /// OC-UI-rx + V(UR): that of the frame that is expected next.
+    #[must_use]
+    pub const fn expected(self) -> u32 {
+        self.rx
+    }
+
     /// How far `nu` lies behind V(UR) − 1, modulo 512.
     fn behind(self, nu: u16) -> u16 {
         nine_bits(self.rx.wrapping_sub(1).wrapping_sub(u32::from(nu)))
     }
 
     /// OC + N(U) of a received frame.
-    pub(super) fn count_of(self, nu: u16) -> u32 {
+    #[must_use]
+    pub fn count_of(self, nu: u16) -> u32 {
         let behind = self.behind(nu);
         if behind < WINDOW {
             self.rx.wrapping_sub(1).wrapping_sub(u32::from(behind))
@@ -61,8 +77,8 @@ impl Counters {
         }
     }
 
-    /// Notes that `nu` was received; false where it had been before.
-    pub(super) fn accept(&mut self, nu: u16) -> bool {
+    /// Notes that `nu` was received; false where it had been before (clause 8.4.2).
+    pub fn accept(&mut self, nu: u16) -> bool {
         let behind = self.behind(nu);
         if behind < WINDOW {
             let bit = 1 << behind;
@@ -127,9 +143,7 @@ impl Sealing {
         if !frame.append(&fcs) {
             return Err(Drop::LlcNoRoom);
         }
-        let input = cipher::ui_input(self.iov_ui, self.sapi, counters.tx);
-        counters.tx = counters.tx.wrapping_add(1);
-        Ok(input)
+        Ok(cipher::ui_input(self.iov_ui, self.sapi, counters.take_next()))
     }
 }
 

@@ -78,6 +78,7 @@ pub fn run(gannet: PathBuf, candidate: Candidate, check: Check, out: &Path) -> R
 const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
     Setup {
         work_ns: 0,
+        gea: None,
         policing: true,
         users,
         cells,

@@ -230,6 +230,8 @@ fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<(u32
             spacing: options.spacing,
             sapi: super::mobile::SAPI.0,
             nsapi: super::mobile::NSAPI.0,
+            cipher: user.cipher,
+            each: member == Member::RealTime,
             ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, options.rate_pps)
         };
         let up = down.up(user.ggsn.0);

@@ -91,6 +91,17 @@ fn step(out: &mut String, factor: f64, result: &StepResult) {
              has a program of XDP or GRO (ethtool -K DEVICE gro on)"
         );
     }
+    if let Some(samples) = &result.samples {
+        let _ = writeln!(
+            out,
+            "ciphered: {} known by TLLI and N(U) alone, {} deciphered and compared as a whole; the mark is read in one of \
+             {}, all octets in one of {}, and of real-time users each mark",
+            result.total(|group| group.unread),
+            result.total(|group| group.whole),
+            samples.read_every,
+            samples.whole_every,
+        );
+    }
     let _ = writeln!(
         out,
         "at the sink: {} came again, {} late, {} of user data that is not ours, {} of the control plane",

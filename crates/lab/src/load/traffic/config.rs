@@ -1,5 +1,6 @@
 //! What traffic is to be made: flows, cells, pacing, and where generator and sink stand.
 
+use crate::load::UserCipher;
 use core::net::Ipv4Addr;
 use gannet_demux::traffic::{GROUPS, N_PDU_MAX, N_PDU_MIN};
 use std::time::Duration;
@@ -95,6 +96,10 @@ pub struct FlowSpec {
     pub sapi: u8,
     /// NSAPI of its context, for the uplink.
     pub nsapi: u8,
+    /// How its LL-PDUs come ciphered, downlink.
+    pub cipher: Option<UserCipher>,
+    /// Of its LL-PDUs that come ciphered each one's mark is read.
+    pub each: bool,
 }
 
 impl FlowSpec {
@@ -115,6 +120,8 @@ impl FlowSpec {
             begins: Duration::ZERO,
             sapi: 3,
             nsapi: 5,
+            cipher: None,
+            each: false,
         }
     }
 
@@ -202,6 +209,10 @@ pub struct TrafficConfig {
     pub drain: (Duration, Duration),
     /// N-PDUs longer than the mobiles' N201-U come down in several segments.
     pub segmented: bool,
+    /// Of LL-PDUs that come ciphered the mark is read in one of so many, a power of two.
+    pub read_every: u32,
+    /// And all octets in one of so many, a power of two.
+    pub whole_every: u32,
 }
 
 impl TrafficConfig {
@@ -226,6 +237,8 @@ impl TrafficConfig {
             sink_interval: None,
             drain: (Duration::from_secs(3), Duration::from_millis(300)),
             segmented: false,
+            read_every: 16,
+            whole_every: 256,
         }
     }
 
@@ -254,6 +267,6 @@ impl TrafficConfig {
                 return Err(format!("flow {number}: there is no group {}", flow.group.0));
             }
         }
-        Ok(())
+        self.check_ciphers()
     }
 }

@@ -13,7 +13,8 @@
 //! | [`calendar`] | who is due next |
 //! | [`result`] | what a step came to |
 //! | [`companion`] | whose core receives |
-//! | `neighbour` | MAC addresses |
+//! | `neighbour` | MAC addresses, and the headers that have them |
+//! | `cipher` | what comes ciphered |
 //! | `rhythm` | how many frames at once, and how often the sink looks |
 //!
 //! # What a mark says
@@ -23,6 +24,7 @@
 //! what came late. What was lost is the difference between offered and delivered, also for each flow.
 
 pub mod calendar;
+mod cipher;
 pub mod companion;
 pub mod config;
 mod neighbour;
@@ -30,7 +32,7 @@ pub mod result;
 mod rhythm;
 
 pub use config::{CellSpec, Direction, FlowSpec, Group, Pacing, Side, Spacing, TrafficConfig};
-pub use result::{FlowResult, GroupResult, Latency, Ring, StepResult};
+pub use result::{FlowResult, GroupResult, Latency, Ring, Samples, StepResult};
 
 use calendar::{Calendar, Mapped, Memory, exponential_table};
 use companion::Companion;
@@ -87,6 +89,7 @@ pub struct Traffic {
     object: Object,
     calendar: Calendar<Mapped>,
     seens: MappedArray<layout::Seen>,
+    secrets: MappedArray<layout::Secret>,
     groups: MappedArray<layout::Group>,
     cells: MappedArray<layout::Cell>,
     companions: Vec<Companion>,
@@ -103,6 +106,10 @@ pub struct Traffic {
     members: [u64; GROUPS],
     /// The step is to end now.
     stopping: bool,
+    /// The sink finds flows by their TLLIs.
+    finds_by_tlli: bool,
+    /// Where something comes ciphered.
+    samples: Option<Samples>,
 }
 
 impl Traffic {
@@ -139,13 +146,17 @@ impl Traffic {
         let (gn, gb) = (index(&config.gn)?.to_ne_bytes(), index(&config.gb)?.to_ne_bytes());
         let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
         let flows = count(config.flows.len());
+        let samples = config.samples();
+        let finds_by_tlli = config.segmented || samples.is_some();
         let object = Loader::new(&objects::TRAFFIC)
             .global("gn_ifindex", &gn)
             .global("gb_ifindex", &gb)
             .max_entries("flows", flows)
             .max_entries("seens", flows)
             .max_entries("cells", count(config.cells.len()))
-            .max_entries("by_tlli", if config.segmented { flows } else { 1 })
+            .max_entries("secrets", if samples.is_some() { flows } else { 1 })
+            // Those that mobiles had before stay there.
+            .max_entries("by_tlli", if finds_by_tlli { flows.saturating_mul(2) } else { 1 })
             .load()?;
         let memory = Mapped {
             flows: object.mapped_array("flows")?,
@@ -155,6 +166,7 @@ impl Traffic {
         let mut this = Self {
             calendar: Calendar::new(memory),
             seens: object.mapped_array("seens")?,
+            secrets: object.mapped_array("secrets")?,
             groups: object.mapped_array("groups")?,
             cells: object.mapped_array("cells")?,
             companions: Vec::new(),
@@ -166,6 +178,8 @@ impl Traffic {
             first: vec![0; config.flows.len()],
             members: members(&config.flows),
             stopping: false,
+            finds_by_tlli,
+            samples,
             object,
             config,
         };
@@ -188,6 +202,7 @@ impl Traffic {
                 to.store(*from, Relaxed);
             }
             store(&tables.pattern, &pattern);
+            cipher::fill_tables(tables);
         }
         let plan = self.calendar.memory.plan();
         let config = &self.config;
@@ -196,10 +211,12 @@ impl Traffic {
         plan.gtp_port.store(config.gtp_port, Relaxed);
         plan.line_ns.store(line_ns(config.line_pps), Relaxed);
         plan.stretch.store(1 << 16, Relaxed);
+        plan.read_mask.store(config.read_every.saturating_sub(1), Relaxed);
+        plan.whole_mask.store(config.whole_every.saturating_sub(1), Relaxed);
         plan.server.store(u32::from_ne_bytes(SERVER.octets()), Relaxed);
         let lower = |side: &Side, from_port: u16, to_port: u16| {
             let mac = link::mac(&side.device).map_err(io_error(side.device.clone()))?;
-            Ok::<_, TrafficError>(lower_header(side, mac, from_port, to_port))
+            Ok::<_, TrafficError>(neighbour::lower_header(side, mac, from_port, to_port))
         };
         let (header, sum) = lower(&config.gn, config.gtp_port, config.gtp_port)?;
         store(&plan.down, &header);
@@ -240,7 +257,7 @@ impl Traffic {
         flow.cell.store(spec.cell, Relaxed);
         flow.size.store(spec.size, Relaxed);
         flow.group.store(spec.group.0, Relaxed);
-        flow.flags.store(if is_up { FLOW_UPLINK } else { 0 }, Relaxed);
+        flow.flags.store(if is_up { FLOW_UPLINK } else { cipher::flags_of(spec) }, Relaxed);
         flow.sapi.store(spec.sapi, Relaxed);
         flow.nsapi.store(spec.nsapi, Relaxed);
         let before = seen.endpoint.swap(be32(sink), Relaxed);
@@ -250,7 +267,8 @@ impl Traffic {
         let (bvci, port) = cell.filter(|_| !is_up).map_or((0, 0), |cell| (cell.bvci, cell.port));
         seen.bvci.store(be16(bvci), Relaxed);
         seen.port.store(be16(port), Relaxed);
-        if self.config.segmented && !is_up {
+        self.fill_secret(number, spec);
+        if self.finds_by_tlli && !is_up {
             let tlli = u64::from(be32(spec.tlli));
             self.object.hash_insert("by_tlli", tlli, u64::from(number))?;
         }
@@ -286,7 +304,8 @@ impl Traffic {
             && usize::from(changed.size) >= layout::N_PDU_MIN
             && (changed.cell as usize) < cells
             && usize::from(changed.group.0) < GROUPS
-            && changed.direction == spec.direction;
+            && changed.direction == spec.direction
+            && (changed.cipher.is_none() || self.samples.is_some());
         if !fits {
             return Err(TrafficError::Config(format!("flow {number} cannot become {changed:?}")));
         }
@@ -393,6 +412,7 @@ impl Traffic {
             pause_max: Duration::from_nanos(pause_max),
             paused: Duration::from_nanos(plan.paused.load(Relaxed)),
             groups: self.group_results(),
+            samples: self.samples,
         })
     }
 
@@ -611,25 +631,4 @@ fn line_ns(pps: u32) -> u64 {
 
 fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// Ethernet, IPv4 and UDP header without their lengths, and the sum of the IPv4 header's words as they stand in memory.
-fn lower_header(side: &Side, mac: [u8; 6], from_port: u16, to_port: u16) -> (Vec<u8>, u32) {
-    let mut header = Vec::with_capacity(42);
-    header.extend(side.peer_mac.unwrap_or_default());
-    header.extend(mac);
-    header.extend([8, 0]);
-    header.extend([0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
-    header.extend(side.local.octets());
-    header.extend(side.peer.octets());
-    let words = header.iter().skip(14).copied().collect::<Vec<u8>>();
-    let sum = words.chunks_exact(2).map(|pair| match pair {
-        [first, second] => u32::from(u16::from_ne_bytes([*first, *second])),
-        _ => 0,
-    });
-    let sum = sum.sum();
-    header.extend(from_port.to_be_bytes());
-    header.extend(to_port.to_be_bytes());
-    header.extend([0; 4]);
-    (header, sum)
 }

@@ -62,3 +62,24 @@ mod tests {
         assert_eq!(find(table, &side("gi0")), None);
     }
 }
+
+/// Ethernet, IPv4 and UDP header without their lengths, and the sum of the IPv4 header's words as they stand in memory.
+pub(super) fn lower_header(side: &Side, mac: [u8; 6], from_port: u16, to_port: u16) -> (Vec<u8>, u32) {
+    let mut header = Vec::with_capacity(42);
+    header.extend(side.peer_mac.unwrap_or_default());
+    header.extend(mac);
+    header.extend([8, 0]);
+    header.extend([0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+    header.extend(side.local.octets());
+    header.extend(side.peer.octets());
+    let words = header.iter().skip(14).copied().collect::<Vec<u8>>();
+    let sum = words.chunks_exact(2).map(|pair| match pair {
+        [first, second] => u32::from(u16::from_ne_bytes([*first, *second])),
+        _ => 0,
+    });
+    let sum = sum.sum();
+    header.extend(from_port.to_be_bytes());
+    header.extend(to_port.to_be_bytes());
+    header.extend([0; 4]);
+    (header, sum)
+}

@@ -186,6 +186,10 @@ pub struct GroupResult {
     pub segmented: u64,
     /// Of these, those whose segments all came, in their order.
     pub completed: u64,
+    /// Delivered ciphered, and known by TLLI and N(U) alone: neither their octets nor how long they took.
+    pub unread: u64,
+    /// Delivered ciphered, with every octet deciphered and right.
+    pub whole: u64,
     /// N-PDUs that left within the window ([`super::Traffic::set_window`]).
     pub offered_inside: u64,
     /// N-PDUs that came within it as they should.
@@ -215,6 +219,8 @@ impl GroupResult {
             other_step: load(&group.other_step),
             segmented: load(&group.segmented),
             completed: load(&group.completed),
+            unread: load(&group.unread),
+            whole: load(&group.whole),
             offered_inside: load(&group.offered_inside),
             delivered_inside: load(&group.delivered_inside),
             latency: Latency::of(group),
@@ -287,6 +293,17 @@ pub struct StepResult {
     pub paused: Duration,
     /// By group; those without flows are left out.
     pub groups: Vec<GroupResult>,
+    /// How much of what came ciphered was read; `None` where nothing did.
+    pub samples: Option<Samples>,
+}
+
+/// How much is read of what comes ciphered; see [`super::TrafficConfig::read_every`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Samples {
+    /// The mark, in one of so many.
+    pub read_every: u32,
+    /// All of it, in one of so many.
+    pub whole_every: u32,
 }
 
 impl StepResult {

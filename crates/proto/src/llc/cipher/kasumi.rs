@@ -106,6 +106,20 @@ impl<const N: usize> Kasumi<N> {
     }
 }
 
+impl Kasumi<1> {
+    /// The subkeys of each round in two words, for who enciphers elsewhere: KL1 KL2 KO1 KO2 and KO3 KI1 KI2 KI3, the first
+    /// in the highest bits.
+    #[must_use]
+    pub fn subkeys(&self) -> [[u64; 2]; 8] {
+        let word = |words: [Words<1>; 4]| {
+            words.iter().flatten().fold(0, |word, subkey| word << 16 | u64::from(*subkey))
+        };
+        self.0.map(|Round { kl, ko, ki }| {
+            [word([kl[0], kl[1], ko[0], ko[1]]), word([ko[2], ki[0], ki[1], ki[2]])]
+        })
+    }
+}
+
 /// Sixteen bits of each block.
 #[inline]
 fn word<const N: usize>(blocks: [u64; N], at: u32) -> Words<N> {

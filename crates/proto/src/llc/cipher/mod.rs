@@ -218,6 +218,18 @@ impl Ciphering {
         self.algorithm.cipher().apply(&self.kc, input, direction, octets);
     }
 
+    /// The algorithm.
+    #[must_use]
+    pub const fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The key, for who ciphers elsewhere.
+    #[must_use]
+    pub const fn kc(&self) -> &Kc {
+        &self.kc
+    }
+
     /// True where something is ciphered at all.
     #[must_use]
     pub const fn is_on(&self) -> bool {
