@@ -214,6 +214,11 @@ fn c4_7_3_1_5_d_the_network_chooses_t3302() {
     let t3302 = Some(GprsTimer(5));
     mobile.message(AttachReject { t3302, ..attach_reject(GmmCause::ProtocolError) });
     assert_eq!(mobile.pass(10), [(10, "AttachRequest")]);
+    let mut mobile = Mobile::attaching();
+    mobile.message(AttachAccept { t3302, ..attach_accept(P1) });
+    mobile.select(7, 2, 1);
+    mobile.message(update_reject(GmmCause::ProtocolError));
+    assert_eq!(mobile.pass(10), [(10, "RauRequest")], "an ACCEPT may say it too");
 }
 
 #[test]
