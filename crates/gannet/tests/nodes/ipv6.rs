@@ -1,4 +1,4 @@
-//! PDP contexts of IPv6, and of both versions, through our SGSN with osmo-ggsn.
+//! PDP contexts of IPv6, and of both versions, through our SGSN with osmo-ggsn and with our GGSN.
 
 use crate::common::{GANNET, Node, file, said, wait_for};
 use gannet_testkit::netns::Netns;
@@ -8,18 +8,25 @@ const NEEDS: &[Need] = &[Need::NetAdmin, Need::Program("osmo-ggsn")];
 
 /// All of them.
 pub const CASES: &[Case] = &[
-    ("a_context_of_ipv6_with_osmo_ggsn", NEEDS, || with_type("ipv6", "v6", "address fd00:", None)),
+    ("a_context_of_ipv6_with_osmo_ggsn", NEEDS, || with_type("osmo-ggsn", "ipv6", "v6", &[V6])),
     ("a_context_of_both_versions_with_osmo_ggsn", NEEDS, || {
-        with_type("ipv4v6", "v4v6", "address 198.51.100.", Some("fd00:"));
+        with_type("osmo-ggsn", "ipv4v6", "v4v6", &[V4, V6]);
     }),
+    ("a_context_of_ipv6_with_our_ggsn", OURS, || with_type(GANNET, "ipv6", "v4v6", &[V6])),
+    ("a_context_of_both_versions_with_our_ggsn", OURS, || with_type(GANNET, "ipv4v6", "v4v6", &[V4, V6])),
 ];
+
+const OURS: &[Need] = &[Need::NetAdmin];
+/// How addresses out of the pools begin.
+const V4: &str = "198.51.100.";
+const V6: &str = "fd00:";
 
 const BSS_VTY: &str = "127.0.0.1:4290";
 
 /// A mobile asks for this type and has addresses of it.
-fn with_type(asked: &str, supported: &str, shown: &str, also: Option<&str>) {
+fn with_type(ggsn_program: &str, asked: &str, supported: &str, shown: &[&str]) {
     let directory = TempDir::new("gannet-ipv6");
-    let netns = Netns::new(&format!("v6-{supported}"));
+    let netns = Netns::new("ipv6");
     let path = directory.path().display().to_string();
     let end = |address: &str| format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n");
     let ggsn = format!(
@@ -40,8 +47,12 @@ fn with_type(asked: &str, supported: &str, shown: &str, also: Option<&str>) {
         end("127.0.0.1")
     );
     let mut nodes = Vec::new();
-    let all: [(_, _, &[&str], _); 3] =
-        [("ggsn", "osmo-ggsn", &[], ggsn), ("sgsn", GANNET, &["sgsn"], sgsn), ("bss", GANNET, &["bss"], bss)];
+    let ggsn_role: &[&str] = if ggsn_program == GANNET { &["ggsn"] } else { &[] };
+    let all: [(_, _, &[&str], _); 3] = [
+        ("ggsn", ggsn_program, ggsn_role, ggsn),
+        ("sgsn", GANNET, &["sgsn"], sgsn),
+        ("bss", GANNET, &["bss"], bss),
+    ];
     for (name, program, role, text) in all {
         let config = file(&directory, &format!("{name}.cfg"), &text);
         let mut command = netns.command(program);
@@ -55,5 +66,5 @@ fn with_type(asked: &str, supported: &str, shown: &str, also: Option<&str>) {
     };
     let text = wait_for("the context", show);
     let logs: String = nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect();
-    assert!(text.contains(shown) && also.is_none_or(|also| text.contains(also)), "{text}{logs}");
+    assert!(shown.iter().all(|address| text.contains(address)), "{text}{logs}");
 }

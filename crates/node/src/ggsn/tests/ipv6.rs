@@ -1,0 +1,92 @@
+//! Contexts of IPv6, and of both versions.
+
+use super::*;
+
+const PREFIX: &str = "2001:db8:0:10::";
+
+/// The access point "internet" has five prefixes of 64 bits, "small" none.
+fn net() -> Net {
+    let prefix = PREFIX.parse().unwrap();
+    Net::new(|config| config.ipv6 = vec![Ipv6Config { apn: 0, prefix, prefix_length: 61 }])
+}
+
+fn request(n: u16, apn: &str, address: EndUserAddress) -> CreateRequest {
+    CreateRequest { end_user_address: Some(address), ..create_request(n, apn) }
+}
+
+fn v6(text: &str) -> Ipv6Addr {
+    text.parse().unwrap()
+}
+
+fn packet_v6(source: Ipv6Addr, destination: Ipv6Addr) -> Vec<u8> {
+    [&[0x60, 0, 0, 0, 0, 0, 17, 64][..], &source.octets(), &destination.octets()].concat()
+}
+
+#[test]
+fn a_context_has_a_prefix_of_its_own() {
+    let mut net = net();
+    let created = net.create(request(1, "internet", EndUserAddress::Ipv6(None))).unwrap();
+    let own = v6("2001:db8:0:12::2");
+    assert_eq!(created.end_user_address, EndUserAddress::Ipv6(Some(own)));
+    let host = v6("2001:db8:ffff::1");
+    for source in [own, v6("2001:db8:0:12:aaaa:bbbb:cccc:dddd")] {
+        let up = packet_v6(source, host);
+        assert_eq!(net.uplink(created.teid_data, &up), [(PORT_TUN, Peer::Slot(0), up.clone())]);
+        assert_eq!(net.downlink(Peer::Slot(0), &packet_v6(host, source)).len(), 1);
+    }
+    // Another's prefix, no one's prefix, and IPv4.
+    assert!(net.uplink(created.teid_data, &packet_v6(v6("2001:db8:0:13::2"), host)).is_empty());
+    assert!(net.uplink(created.teid_data, &packet(Ipv4Addr::new(10, 0, 0, 2), HOST)).is_empty());
+    assert!(net.downlink(Peer::Slot(0), &packet_v6(host, v6("2001:db8:0:13::2"))).is_empty());
+    assert_eq!(net.drops(), [(Drop::GgsnSourceAddress, 2), (Drop::GgsnNoContext, 1)]);
+    assert_eq!(net.delete(created.teid_control, 5).1, Cause::RequestAccepted);
+    net.assert_empty();
+}
+
+#[test]
+fn both_versions_in_one_context() {
+    let mut net = net();
+    let both = EndUserAddress::Ipv4v6(None, None);
+    let created = net.create(request(1, "internet", both.clone())).unwrap();
+    let addresses = EndUserAddress::Ipv4v6(Some(Ipv4Addr::new(10, 0, 0, 2)), Some(v6("2001:db8:0:12::2")));
+    assert_eq!(created.end_user_address, addresses);
+    assert_eq!(net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, 2))).len(), 1);
+    assert_eq!(net.downlink(Peer::Slot(0), &packet_v6(v6("::1"), v6("2001:db8:0:12::9"))).len(), 1);
+    // Where there is no IPv6, the network prefers IPv4, and has nothing for who wants IPv6 alone.
+    let created_v4 = net.create(request(2, "small", both.clone())).unwrap();
+    assert!(matches!(created_v4.end_user_address, EndUserAddress::Ipv4(Some(_))));
+    let refused = net.create(request(3, "small", EndUserAddress::Ipv6(None)));
+    assert_eq!(refused, Err(Cause::UnknownPdpAddressOrType));
+    // When the prefixes are out, the IPv4 address that was taken already is free again.
+    for n in 4..=7 {
+        net.create(request(n, "internet", both.clone())).unwrap();
+    }
+    let used = |net: &Net| net.ggsn.access_points().next().map(|(_, pool)| pool.used());
+    assert_eq!(used(&net), Some(5));
+    assert_eq!(net.create(request(8, "internet", both)), Err(Cause::AllDynamicAddressesOccupied));
+    assert_eq!(used(&net), Some(5));
+}
+
+#[test]
+fn static_addresses_of_ipv6() {
+    let mut net = net();
+    let own = EndUserAddress::Ipv6(Some(v6("2001:db8:0:15::77")));
+    let created = net.create(request(1, "internet", own.clone())).unwrap();
+    assert_eq!(created.end_user_address, own);
+    assert_eq!(net.create(request(2, "internet", own)), Err(Cause::UnknownPdpAddressOrType));
+    let outside = EndUserAddress::Ipv6(Some(v6("2001:db9::1")));
+    assert_eq!(net.create(request(3, "internet", outside)), Err(Cause::UnknownPdpAddressOrType));
+    // No address at all is :: as well.
+    let unspecified = EndUserAddress::Ipv6(Some(Ipv6Addr::UNSPECIFIED));
+    assert!(net.create(request(4, "internet", unspecified)).is_ok());
+}
+
+#[test]
+fn a_prefix_of_no_use_is_refused() {
+    let prefix = PREFIX.parse().unwrap();
+    for (prefix_length, apn) in [(64, 0), (41, 0)] {
+        let mut config = GgsnConfig::new(GGSN, vec![super::apn("internet", 0, 24)]);
+        config.ipv6 = vec![Ipv6Config { apn, prefix, prefix_length }];
+        assert_eq!(Ggsn::new(config).map(|_| ()), Err(GgsnConfigError::Ipv6PrefixLength(0)));
+    }
+}
