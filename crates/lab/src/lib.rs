@@ -9,6 +9,7 @@ pub mod ed;
 pub mod experiments;
 pub mod figure;
 pub mod http;
+pub mod interop;
 pub mod load;
 pub mod losses;
 pub mod report;

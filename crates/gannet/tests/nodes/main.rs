@@ -5,12 +5,11 @@
 mod commands;
 mod common;
 mod end_to_end;
+mod interop;
 mod ip_sns;
 mod laboratory;
 mod load;
 mod operation;
-mod osmo_auth;
-mod osmo_bss;
 mod statistics;
 mod uplink;
 
@@ -22,11 +21,10 @@ fn main() -> ExitCode {
         &[
             of_nodes.concat(),
             [
+                interop::CASES,
                 ip_sns::CASES,
                 laboratory::CASES,
                 load::CASES,
-                osmo_auth::CASES,
-                osmo_bss::CASES,
                 statistics::CASES,
                 uplink::CASES,
             ]

@@ -17,6 +17,7 @@ use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
+use gannet_wire::l3::ie::Apn;
 
 /// The BSS emulator, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -255,7 +256,7 @@ impl Default for Mobiles {
 }
 
 /// What an operator asks of a BSS emulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BssOperation {
     /// `show mobile [N]`: a [`crate::view::Mobile`] for each.
     ShowMobiles(Option<u32>),
@@ -281,6 +282,15 @@ pub enum BssOperation {
     Detach(u32),
     /// `mobile N activate`
     Activate(u32),
+    /// `mobile N activate nsapi NSAPI apn NAME`
+    ActivateAt {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// The context's NSAPI.
+        nsapi: Nsapi,
+        /// Its access point.
+        apn: Apn,
+    },
     /// `mobile N deactivate [NSAPI]`
     Deactivate {
         /// Which mobile, from 1.
