@@ -1,8 +1,8 @@
 //! Attach with authentication and ciphering, what the HLR refuses, and detach.
 
-use super::Found;
+use super::{Found, differences};
 use super::bed::{At, Bed};
-use super::judge::{GB, Payload, count, frames, until_on_gb};
+use super::judge::{GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
     self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_mobile,
 };
@@ -16,6 +16,7 @@ const AUTHENTICATION: &str = "gsm_a.dtap.msg_gmm_type == 0x12";
 
 const AUTHENTICATION_REJECT: &str = "gsm_a.dtap.msg_gmm_type == 0x14";
 const ATTACH_ACCEPT: &str = "gsm_a.dtap.msg_gmm_type == 0x02";
+const ACTIVATE_REJECT: &str = "gsm_a.dtap.msg_sm_type == 0x43";
 const ATTACH_REJECT: &str = "gsm_a.dtap.msg_gmm_type == 0x04";
 
 /// A SIM, and nothing ciphered.
@@ -30,12 +31,30 @@ pub fn attach_3g(bed: &mut Bed) -> Result {
 
 /// GEA1.
 pub fn gea1(bed: &mut Bed) -> Result {
-    attach(bed, Card::Sim, "1")
+    old_cipher(bed, "1")
 }
 
 /// GEA2.
 pub fn gea2(bed: &mut Bed) -> Result {
-    attach(bed, Card::Sim, "2")
+    old_cipher(bed, "2")
+}
+
+/// A cipher that osmo-sgsn refuses in its configuration.
+fn old_cipher(bed: &mut Bed, geas: &'static str) -> Result {
+    match bed.sgsn {
+        Peer::Gannet => attach(bed, Card::Sim, geas),
+        Peer::Osmocom => {
+            let refusal = format!("cipher {geas} is unsupported");
+            match network::start(bed, &Setup { geas, ..Setup::default() }) {
+                Err(TestbedError::Failed { message, .. }) if message.contains(&refusal) => {
+                    Ok(Found::of(Payload::None, format!("'encryption gea {geas}' is refused"))
+                        .but(differences::NO_GEA1_GEA2))
+                }
+                Err(error) => Err(error),
+                Ok(()) => Err(failed("encryption gea", "is taken by osmo-sgsn: the difference is gone")),
+            }
+        }
+    }
 }
 
 /// GEA3, with the Kc of a SIM.
@@ -91,40 +110,68 @@ pub fn wrong_key(bed: &mut Bed) -> Result {
     Ok(Found::of(Payload::None, "AUTHENTICATION REJECT, no ATTACH ACCEPT"))
 }
 
-/// Nobody in the HLR has this IMSI.
+/// Nobody in the HLR has this IMSI: cause 8 (29.010, unknown subscriber).
 pub fn hlr_unknown(bed: &mut Bed) -> Result {
-    refused_by_hlr(bed, Subscription::Unknown)
-}
-
-/// The HLR knows the subscriber, who has no GPRS.
-pub fn hlr_no_gprs(bed: &mut Bed) -> Result {
-    refused_by_hlr(bed, Subscription::CircuitSwitchedOnly)
-}
-
-fn refused_by_hlr(bed: &mut Bed, subscription: Subscription) -> Result {
-    network::start(bed, &Setup { subscription, ..Setup::default() })?;
+    network::start(bed, &Setup { subscription: Subscription::Unknown, ..Setup::default() })?;
     until_on_gb(bed, "ATTACH REJECT", ATTACH_REJECT)?;
     bed.stop(&["bss"]);
-    let rejects = frames(bed, GB, ATTACH_REJECT, &["gsm_a.gm.gmm.cause"])?;
-    let cause = rejects.first().and_then(|row| row.first()).cloned().unwrap_or_default();
-    if cause.is_empty() || count(bed, GB, ATTACH_ACCEPT)? > 0 {
-        return Err(failed("ATTACH REJECT", format!("has cause '{cause}', or an ATTACH ACCEPT came as well")));
+    let found = Found::of(Payload::None, format!("ATTACH REJECT with cause {}", reject_cause(bed)?));
+    match (reject_cause(bed)?.as_str(), bed.sgsn) {
+        ("8", _) => Ok(found),
+        ("2", Peer::Osmocom) => Ok(found.but(differences::UNKNOWN_SUBSCRIBER)),
+        (cause, Peer::Gannet | Peer::Osmocom) => Err(failed("ATTACH REJECT", format!("has cause {cause}"))),
     }
-    Ok(Found::of(Payload::None, format!("ATTACH REJECT with cause {cause}")))
+}
+
+/// The HLR knows the subscriber, who has no GPRS: cause 7.
+pub fn hlr_no_gprs(bed: &mut Bed) -> Result {
+    // Not ciphered, so that everything can be read.
+    let setup = Setup { subscription: Subscription::CircuitSwitchedOnly, geas: "0", ..Setup::default() };
+    network::start(bed, &setup)?;
+    match bed.sgsn {
+        Peer::Gannet => {
+            until_on_gb(bed, "ATTACH REJECT", ATTACH_REJECT)?;
+            bed.stop(&["bss"]);
+            let cause = reject_cause(bed)?;
+            if cause == "7" {
+                return Ok(Found::of(Payload::None, "ATTACH REJECT with cause 7"));
+            }
+            Err(failed("ATTACH REJECT", format!("has cause {cause}")))
+        }
+        Peer::Osmocom => {
+            until_on_gb(bed, "ACTIVATE PDP CONTEXT REJECT", ACTIVATE_REJECT)?;
+            bed.stop(&["bss"]);
+            let accepted = count(bed, GB, ATTACH_ACCEPT)?;
+            let rows = frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?;
+            if accepted == 0 {
+                return Err(failed("ATTACH ACCEPT", "did not come: the difference is gone"));
+            }
+            let fact = format!("attached, then ACTIVATE PDP CONTEXT REJECT with SM cause {}", first(&rows));
+            Ok(Found::of(Payload::None, fact).but(differences::ACCEPTS_EARLY))
+        }
+    }
+}
+
+/// The cause of the first ATTACH REJECT, where no ATTACH ACCEPT came as well.
+fn reject_cause(bed: &Bed) -> core::result::Result<String, TestbedError> {
+    if count(bed, GB, ATTACH_ACCEPT)? > 0 {
+        return Err(failed("ATTACH ACCEPT", "came as well"));
+    }
+    Ok(first(&frames(bed, GB, ATTACH_REJECT, &["gsm_a.gm.gmm.cause"])?))
 }
 
 /// From the mobile, and then from the network.
 pub fn detach(bed: &mut Bed) -> Result {
-    network::start(bed, &Setup::default())?;
+    // Not ciphered, so that what is said can be read.
+    network::start(bed, &Setup { geas: "0", ..Setup::default() })?;
     until_mobile(bed, "pdp-active")?;
     network::order(bed, "mobile 1 detach")?;
     until_mobile(bed, " detached ")?;
     bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
-    let purged = |bed: &Bed| {
-        let shown = bed.vty(At::Core, HLR, &format!("show subscriber imsi {IMSI}"))?;
+    bed.until("PURGE MS at the HLR", |bed| {
+        let shown = bed.vty(At::Core, HLR, &format!("subscriber imsi {IMSI} show"))?;
         shown.contains("PS purged").then_some(())
-    };
-    bed.until("PURGE MS at the HLR", purged)?;
+    })?;
     network::order(bed, "mobile 1 activate")?;
     until_mobile(bed, "pdp-active")?;
     let pings = ping_internet(bed)?;
@@ -136,7 +183,7 @@ pub fn detach(bed: &mut Bed) -> Result {
     until_mobile(bed, " detached ")?;
     bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
     Ok(Found::of(
-        Payload::Ciphered,
+        Payload::Clear,
         format!("by the mobile (HLR: purged), attached again with {pings}, by the network; no context left at the GGSN"),
     ))
 }

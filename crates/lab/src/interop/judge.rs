@@ -42,6 +42,12 @@ pub fn frames(bed: &Bed, file: &str, filter: &str, fields: &[&str]) -> Result<Ve
     Ok(rows.map(|line| line.split('\t').map(str::to_owned).collect()).collect())
 }
 
+/// The first value of the first row; empty where there is none.
+#[must_use]
+pub fn first(rows: &[Vec<String>]) -> String {
+    rows.first().and_then(|row| row.first()).cloned().unwrap_or_default()
+}
+
 /// How many frames a filter lets pass.
 ///
 /// # Errors

@@ -291,7 +291,7 @@ fn play(
     let directory: PathBuf = options.out.join(format!("{}-{}", scenario.name, sgsn_name(sgsn)));
     let mut bed = Bed::new(&options.gannet, sgsn, (scenario.name, directory), Arc::clone(stop))?;
     let found = match scenario.scene {
-        Scene::Mobile(run) => run(&mut bed)?,
+        Scene::Mobile(run) => run(&mut bed).inspect_err(|_| network::write_drops(&bed))?,
         Scene::OsmoBss(run) => run(&mut bed, options.minutes)?,
     };
     // Who writes a capture ends before it is read.

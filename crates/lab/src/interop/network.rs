@@ -78,8 +78,11 @@ impl Default for Setup {
     }
 }
 
-/// What is written into `NAME.log`.
-const LOG: &str = "log stderr\n logging filter all 1\n logging level set-all info\n";
+/// What is written into `NAME.log`; Osmocom's programs are talkative.
+fn log(whose: Peer) -> String {
+    let level = if whose == Peer::Gannet { "info" } else { "notice" };
+    format!("log stderr\n logging filter all 1\n logging level set-all {level}\n")
+}
 
 fn ends(address: &str) -> String {
     format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n")
@@ -103,10 +106,11 @@ fn ggsn() -> String {
     )
 }
 
-fn sgsn(setup: &Setup) -> String {
+fn sgsn(setup: &Setup, whose: Peer) -> String {
     let Setup { geas, sgsn, .. } = setup;
+    let log = log(whose);
     format!(
-        "{LOG}sgsn\n gtp state-dir .\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n \
+        "{log}sgsn\n gtp state-dir .\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n \
          auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n gsup remote-port 4222\n \
          encryption gea {geas}\n{sgsn}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
         ends("127.0.0.1")
@@ -115,13 +119,14 @@ fn sgsn(setup: &Setup) -> String {
 
 fn bss(setup: &Setup) -> String {
     let Setup { apn, bss, .. } = setup;
+    let log = log(Peer::Gannet);
     let card = match setup.card {
         Card::Sim => format!("sim comp128v1 ki {KI}"),
         Card::SimOfAnother => format!("sim comp128v1 ki {}", KI.replace("0f", "1f")),
         Card::Usim => format!("usim milenage k {K} opc {OPC}"),
     };
     format!(
-        "{LOG}bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n {card}\n apn {apn}\n tun ms count 1\n{bss}{}",
+        "{log}bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n {card}\n apn {apn}\n tun ms count 1\n{bss}{}",
         ends("127.0.0.1")
     )
 }
@@ -158,7 +163,7 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
     for (name, text) in [
         ("hlr.cfg", format!("hlr\n database hlr.db\n gsup\n  bind ip 127.0.0.3\n{}", ends("127.0.0.3"))),
         ("ggsn.cfg", ggsn()),
-        ("sgsn.cfg", sgsn(setup)),
+        ("sgsn.cfg", sgsn(setup, bed.sgsn)),
         ("bss.cfg", bss(setup)),
     ] {
         bed.write(name, &text)?;
@@ -252,6 +257,14 @@ pub fn ping(bed: &Bed, at: At, target: &str, more: &[&str]) -> Result<String, Te
 /// As [`ping`].
 pub fn ping_internet(bed: &Bed) -> Result<String, TestbedError> {
     ping(bed, At::Radio, INTERNET.1, &["-I", "ms0"])
+}
+
+/// What our nodes have dropped goes into a file, for whoever wonders.
+pub fn write_drops(bed: &Bed) {
+    let of = |at, vty| bed.vty(at, vty, "show drops").unwrap_or_default();
+    let sgsn = if bed.sgsn == Peer::Gannet { of(At::Core, SGSN) } else { String::new() };
+    // A scenario does not fail by what nobody looked at.
+    let _ = bed.write("drops.txt", &format!("bss\n{}\nsgsn\n{sgsn}\n", of(At::Radio, BSS)));
 }
 
 /// Nothing of the keys stands in what anybody of us has written or shows.

@@ -1,11 +1,12 @@
 //! PDP contexts: several of one mobile, one that the GGSN refuses, and a GGSN that has forgotten all of them.
 
 use super::bed::{At, Bed};
-use super::judge::{CORE, GB, Payload, frames, until_on_gb};
+use super::judge::{CORE, GB, Payload, first, frames, until_on_gb};
 use super::network::{
     self, CORPORATE, GGSN, IMSI, Setup, address, failed, ping, ping_internet, until_mobile,
 };
-use super::Found;
+use super::{Found, differences};
+use crate::demo::Peer;
 use crate::testbed::TestbedError;
 
 type Result = core::result::Result<Found, TestbedError>;
@@ -49,31 +50,39 @@ pub fn ggsn_reject(bed: &mut Bed) -> Result {
         return Err(failed("show mobile 1", shown));
     }
     bed.stop(&["bss"]);
-    let cause = |rows: Vec<Vec<String>>| rows.first().and_then(|row| row.first()).cloned().unwrap_or_default();
-    let sm = cause(frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?);
+    let sm = first(&frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?);
     bed.end_captures();
-    let gtp = cause(frames(bed, CORE, "gtp.message == 0x11", &["gtp.cause"])?);
+    let gtp = first(&frames(bed, CORE, "gtp.message == 0x11", &["gtp.cause"])?);
+    if (gtp.as_str(), sm.as_str()) != ("219", "27") {
+        return Err(failed("missing or unknown APN", format!("GTP cause {gtp}, SM cause {sm}")));
+    }
     Ok(Found::of(Payload::None, format!("GTP cause {gtp} became SM cause {sm}; the mobile stays attached")))
 }
 
-/// The GGSN loses its power and comes back with another restart counter.
+/// The GGSN loses its power and comes back with another restart counter: the mobile is asked to activate anew (23.007).
 pub fn ggsn_restart(bed: &mut Bed) -> Result {
+    // Not ciphered, so that the cause can be read.
     network::start(bed, &Setup { sgsn: " ggsn 0 echo-interval 2\n", geas: "0", ..Setup::default() })?;
     until_mobile(bed, "pdp-active")?;
     let before = ping_internet(bed)?;
     bed.kill("ggsn")?;
     network::start_ggsn(bed)?;
     until_on_gb(bed, "the end of the old context", DEACTIVATE)?;
-    let rows = frames(bed, GB, DEACTIVATE, &["gsm_a.gm.sm.cause"])?;
-    let cause = rows.first().and_then(|row| row.first()).cloned().unwrap_or_default();
-    network::order(bed, "mobile 1 activate")?;
+    let cause = first(&frames(bed, GB, DEACTIVATE, &["gsm_a.gm.sm.cause"])?);
+    let asked = cause == "39";
+    if !asked {
+        network::order(bed, "mobile 1 activate")?;
+    }
     bed.until("the new context at the GGSN", |bed| {
         let at_ggsn = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0")?;
         (at_ggsn.contains(IMSI) && network::mobile(bed)?.contains("pdp-active")).then_some(())
     })?;
     let after = ping_internet(bed)?;
-    Ok(Found::of(
-        Payload::Clear,
-        format!("{before}; deactivated by the SGSN with SM cause {cause}; {after} in a new context"),
-    ))
+    let fact = format!("{before}; deactivated by the SGSN with SM cause {cause}; {after} in a new context");
+    let found = Found::of(Payload::Clear, fact);
+    match (asked, bed.sgsn) {
+        (true, _) => Ok(found),
+        (false, Peer::Osmocom) => Ok(found.but(differences::NO_REACTIVATION)),
+        (false, Peer::Gannet) => Err(failed("the cause", found.fact)),
+    }
 }
