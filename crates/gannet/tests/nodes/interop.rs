@@ -57,8 +57,8 @@ const OF_MOBILES: &[&str] = &[
 
 fn command(sgsn: &str, names: &[&str]) -> Command {
     let mut command = Command::new(GANNET);
-    command.args(["interop", "--sgsn", sgsn, "--minutes", "0", "--jobs", "5"]);
-    names.iter().for_each(|name| drop(command.args(["--only", name])));
+    command.args(["interop", "--sgsn", sgsn, "--minutes", "0", "--jobs", "8"]);
+    command.args(names.iter().flat_map(|name| ["--only", name]));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }

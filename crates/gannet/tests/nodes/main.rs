@@ -20,15 +20,8 @@ fn main() -> ExitCode {
     gannet_testkit::main(
         &[
             of_nodes.concat(),
-            [
-                interop::CASES,
-                ip_sns::CASES,
-                laboratory::CASES,
-                load::CASES,
-                statistics::CASES,
-                uplink::CASES,
-            ]
-            .concat(),
+            [interop::CASES, ip_sns::CASES, laboratory::CASES, load::CASES, statistics::CASES, uplink::CASES]
+                .concat(),
         ]
         .concat(),
     )

@@ -1,11 +1,11 @@
 //! Attach with authentication and ciphering, what the HLR refuses, and detach.
 
-use super::{Found, differences};
 use super::bed::{At, Bed};
 use super::judge::{GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
     self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_mobile,
 };
+use super::{Found, differences};
 use crate::demo::Peer;
 use crate::testbed::TestbedError;
 
@@ -86,7 +86,10 @@ fn attach(bed: &mut Bed, card: Card, geas: &'static str) -> Result {
     };
     let mutual = !autn.is_empty();
     if rand.is_empty() || mutual != (card == Card::Usim) {
-        return Err(failed("another authentication than that of the card", format!("RAND {rand}, AUTN {autn}")));
+        return Err(failed(
+            "another authentication than that of the card",
+            format!("RAND {rand}, AUTN {autn}"),
+        ));
     }
     let payload = if geas == "0" { Payload::Clear } else { Payload::Ciphered };
     let by = if mutual { "AUTN and RES" } else { "SRES" };
@@ -105,7 +108,10 @@ pub fn wrong_key(bed: &mut Bed) -> Result {
     let rejects = count(bed, GB, AUTHENTICATION_REJECT)?;
     let accepts = count(bed, GB, ATTACH_ACCEPT)?;
     if rejects == 0 || accepts > 0 {
-        return Err(failed("the answer", format!("{rejects} AUTHENTICATION REJECT, {accepts} ATTACH ACCEPT")));
+        return Err(failed(
+            "the answer",
+            format!("{rejects} AUTHENTICATION REJECT, {accepts} ATTACH ACCEPT"),
+        ));
     }
     Ok(Found::of(Payload::None, "AUTHENTICATION REJECT, no ATTACH ACCEPT"))
 }
@@ -175,17 +181,31 @@ pub fn detach(bed: &mut Bed) -> Result {
     network::order(bed, "mobile 1 activate")?;
     until_mobile(bed, "pdp-active")?;
     let pings = ping_internet(bed)?;
+    let fact = format!("by the mobile (HLR: purged), attached again with {pings}, by the network");
     let command = match bed.sgsn {
         Peer::Gannet => format!("subscriber detach imsi {IMSI}"),
         Peer::Osmocom => format!("update-subscriber imsi {IMSI} cancel subscription-withdraw"),
     };
-    let _ = bed.vty(At::Core, SGSN, &command);
-    until_mobile(bed, " detached ")?;
+    if bed.vty(At::Core, SGSN, &command).is_none() {
+        return Err(failed(&command, "was refused by the SGSN"));
+    }
+    until_on_gb(
+        bed,
+        "DETACH ACCEPT of the mobile",
+        "gsm_a.dtap.msg_gmm_type == 0x06 && udp.dstport == 23000",
+    )?;
     bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
-    Ok(Found::of(
-        Payload::Clear,
-        format!("by the mobile (HLR: purged), attached again with {pings}, by the network; no context left at the GGSN"),
-    ))
+    let requested = "gsm_a.dtap.msg_gmm_type == 0x05 && udp.srcport == 23000";
+    let kind = first(&frames(bed, GB, requested, &["gsm_a.gm.gmm.type_of_detach"])?);
+    // Of what the mobile is to detach from, 3 is not GPRS (04.08 clause 10.5.5.5 [24.008]).
+    if bed.sgsn == Peer::Osmocom && kind == "3" {
+        let fact = format!(
+            "{fact}, with type {kind}: no context left at the GGSN, and the mobile thinks that it has one"
+        );
+        return Ok(Found::of(Payload::Clear, fact).but(differences::DETACH_TYPE));
+    }
+    until_mobile(bed, " detached ")?;
+    Ok(Found::of(Payload::Clear, format!("{fact}, with type {kind}; no context left at the GGSN")))
 }
 
 fn no_context_at_ggsn(bed: &Bed) -> Option<()> {

@@ -157,8 +157,7 @@ impl Bed {
     pub fn run(&self, at: At, program: &str, arguments: &[&str]) -> Result<(bool, String), TestbedError> {
         let mut command = self.namespace(at).command(Path::new(program));
         let output = command.args(arguments).current_dir(&self.directory).output();
-        let output =
-            output.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
+        let output = output.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
         let said = [output.stdout, output.stderr].concat();
         Ok((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
     }
@@ -178,11 +177,7 @@ impl Bed {
     ///
     /// # Errors
     /// Where it has nothing for a minute, or somebody ends.
-    pub fn until<T>(
-        &mut self,
-        what: &str,
-        found: impl FnMut(&Self) -> Option<T>,
-    ) -> Result<T, TestbedError> {
+    pub fn until<T>(&mut self, what: &str, found: impl FnMut(&Self) -> Option<T>) -> Result<T, TestbedError> {
         self.within(PATIENCE, what, found)
     }
 

@@ -197,7 +197,10 @@ impl fmt::Display for Line {
 fn chosen(options: &Options) -> Result<Vec<(&'static Scenario, Peer)>, TestbedError> {
     if let Some(name) = options.only.iter().find(|name| !ALL.iter().any(|scenario| scenario.name == **name)) {
         let names: Vec<&str> = ALL.iter().map(|scenario| scenario.name).collect();
-        return Err(network::failed(&format!("no scenario '{name}'"), format!("there are: {}", names.join(", "))));
+        return Err(network::failed(
+            &format!("no scenario '{name}'"),
+            format!("there are: {}", names.join(", ")),
+        ));
     }
     let wanted = |scenario: &&Scenario| {
         options.only.is_empty() || options.only.iter().any(|name| name == scenario.name)
@@ -223,7 +226,8 @@ pub fn run(options: &Options, print: &(dyn Fn(&Line) + Sync)) -> Result<Vec<Line
     testbed::remove_leftovers();
     // Those that stay for minutes begin at once, beside the others.
     let is_long = |scenario: &Scenario| matches!(scenario.scene, Scene::OsmoBss(_));
-    let (long, short): (Vec<_>, Vec<_>) = all.iter().enumerate().partition(|(_, (scenario, _))| is_long(scenario));
+    let (long, short): (Vec<_>, Vec<_>) =
+        all.iter().enumerate().partition(|(_, (scenario, _))| is_long(scenario));
     let waiting = Mutex::new(short.into_iter());
     let lines: Mutex<Vec<(usize, Line)>> = Mutex::default();
     let one = |(place, (scenario, sgsn)): (usize, &(&'static Scenario, Peer))| {
@@ -262,8 +266,13 @@ fn scenario_line(
     stop: &Arc<AtomicBool>,
 ) -> Option<Line> {
     let begin = Instant::now();
-    let missing: Vec<&str> =
-        scenario.scene.programs(sgsn).iter().copied().filter(|program| !crate::demo::is_installed(program)).collect();
+    let missing: Vec<&str> = scenario
+        .scene
+        .programs(sgsn)
+        .iter()
+        .copied()
+        .filter(|program| !crate::demo::is_installed(program))
+        .collect();
     let verdict = if missing.is_empty() {
         match play(scenario, sgsn, options, stop) {
             Ok((found, judged)) => {
@@ -329,7 +338,8 @@ mod tests {
         }
         for line in README.lines().filter(|line| line.starts_with("| `")) {
             let name = line.split('`').nth(1).unwrap_or_default();
-            let is_known = ALL.iter().any(|scenario| scenario.name == name) || differences::ALL.contains(&name);
+            let is_known =
+                ALL.iter().any(|scenario| scenario.name == name) || differences::ALL.contains(&name);
             assert!(is_known, "{name}");
         }
     }
@@ -352,7 +362,12 @@ mod tests {
 
     #[test]
     fn a_line_says_it_all() {
-        let line = |verdict| Line { scenario: "rau", sgsn: Peer::Osmocom, verdict, took: Duration::from_millis(2345) };
+        let line = |verdict| Line {
+            scenario: "rau",
+            sgsn: Peer::Osmocom,
+            verdict,
+            took: Duration::from_millis(2345),
+        };
         let of = |verdict| line(verdict).to_string();
         assert_eq!(of(Verdict::Ok("x".to_owned())), "rau                osmo-sgsn ok         2.3 s  x");
         assert!(of(Verdict::Differs(vec!["a", "b"], "x".to_owned())).contains("differs    2.3 s  a, b: x"));

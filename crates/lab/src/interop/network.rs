@@ -144,12 +144,15 @@ fn database(bed: &Bed, setup: &Setup) -> Result<(), TestbedError> {
         Subscription::Unknown => return Ok(()),
     };
     let keys = match setup.card {
-        Card::Usim => format!("insert into auc_3g(subscriber_id,algo_id_3g,k,opc) values(1,5,'{K}','{OPC}');"),
+        Card::Usim => {
+            format!("insert into auc_3g(subscriber_id,algo_id_3g,k,opc) values(1,5,'{K}','{OPC}');")
+        }
         Card::Sim | Card::SimOfAnother => {
             format!("insert into auc_2g(subscriber_id,algo_id_2g,ki) values(1,1,'{KI}');")
         }
     };
-    let subscriber = format!("insert into subscriber(id,imsi,msisdn,nam_ps) values(1,'{IMSI}','1001',{nam_ps});");
+    let subscriber =
+        format!("insert into subscriber(id,imsi,msisdn,nam_ps) values(1,'{IMSI}','1001',{nam_ps});");
     all("sqlite3", &["hlr.db", &format!("{subscriber}{keys}")])
 }
 
@@ -208,7 +211,11 @@ pub fn until_mobile(bed: &mut Bed, state: &str) -> Result<String, TestbedError> 
     waited.map_err(|error| match error {
         TestbedError::Late { what, seconds, hint } => {
             let shown = mobile(bed).unwrap_or_default();
-            TestbedError::Late { what: format!("'{what}' of the mobile"), seconds, hint: format!("{hint}\n{shown}") }
+            TestbedError::Late {
+                what: format!("'{what}' of the mobile"),
+                seconds,
+                hint: format!("{hint}\n{shown}"),
+            }
         }
         other => other,
     })

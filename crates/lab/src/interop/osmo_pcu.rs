@@ -126,9 +126,12 @@ pub fn ip_sns(bed: &mut Bed, minutes: u32) -> Result<Found> {
 }
 
 fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<Found> {
-    for (name, text) in
-        [("bsc.cfg", bsc()), ("bts.cfg", BTS.to_owned()), ("pcu.cfg", pcu(dialect)), ("sgsn.cfg", SGSN_CONFIG.to_owned())]
-    {
+    for (name, text) in [
+        ("bsc.cfg", bsc()),
+        ("bts.cfg", BTS.to_owned()),
+        ("pcu.cfg", pcu(dialect)),
+        ("sgsn.cfg", SGSN_CONFIG.to_owned()),
+    ] {
         bed.write(name, &text)?;
     }
     bed.namespace(At::Core).ip(&["link", "set", "lo", "multicast", "on"])?;
@@ -161,7 +164,10 @@ fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<F
     start_sgsn(bed)?;
     until_the_cell_is_up(bed)?;
     let sgsn = begin.elapsed().as_secs();
-    Ok(Found::of(Payload::None, format!("{quiet}; up again {bss} s after the BSS ended, {sgsn} s after the SGSN did")))
+    Ok(Found::of(
+        Payload::None,
+        format!("{quiet}; up again {bss} s after the BSS ended, {sgsn} s after the SGSN did"),
+    ))
 }
 
 fn start_sgsn(bed: &mut Bed) -> Result<()> {
@@ -203,7 +209,10 @@ fn stay(bed: &mut Bed, minutes: u32) -> Result<()> {
         bed.check()?;
         if cell_is_up(bed).is_none() {
             let shown = [show_ns(bed), bed.vty(At::Core, SGSN, "show bssgp stats")];
-            return Err(failed("the cell has left its service", shown.map(Option::unwrap_or_default).concat()));
+            return Err(failed(
+                "the cell has left its service",
+                shown.map(Option::unwrap_or_default).concat(),
+            ));
         }
         std::thread::sleep(Duration::from_secs(1));
     }
@@ -239,5 +248,7 @@ fn quiet(bed: &Bed) -> Result<String> {
     }
     let last = frames(bed, GB, "gprs-ns", &["frame.time_relative"])?;
     let seconds: f64 = last.last().and_then(|row| row.first()?.parse().ok()).unwrap_or(0.0);
-    Ok(format!("{seconds:.0} s: {flow} FLOW-CONTROL-BVC, {ours} ALIVE of ours, {theirs} of theirs, no STATUS"))
+    Ok(format!(
+        "{seconds:.0} s: {flow} FLOW-CONTROL-BVC, {ours} ALIVE of ours, {theirs} of theirs, no STATUS"
+    ))
 }

@@ -78,7 +78,8 @@ impl Session {
     fn ask(&mut self, command: &str) -> io::Result<String> {
         write!(self.stream, "{command}\r\n")?;
         let text = self.read(&format!("'{command}'"))?;
-        let mut lines: Vec<&str> = text.lines().skip_while(|line| line.trim_end() != command).skip(1).collect();
+        let mut lines: Vec<&str> =
+            text.lines().skip_while(|line| line.trim_end() != command).skip(1).collect();
         lines.pop();
         Ok(lines.join("\n"))
     }
