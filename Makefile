@@ -4,14 +4,18 @@
 SGSN ?= gannet
 GGSN ?= osmo-ggsn
 CARGO ?= cargo
+MINUTES ?= 10
 
-.PHONY: demo test build lint bench fuzz clean help
+.PHONY: demo interop test build lint bench fuzz clean help
 
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /  make \1: /p' Makefile
 
 demo: ## the main job: mobiles attach, ping and download through the SGSN [SGSN=gannet|osmo-sgsn] [GGSN=osmo-ggsn|gannet]
 	@scripts/demo "$(SGSN)" "$(GGSN)"
+
+interop: ## every scenario with Osmocom's programs, a line each [MINUTES=10]
+	@scripts/interop "$(MINUTES)"
 
 test: ## formatting, lints, licences, and every test
 	@scripts/test

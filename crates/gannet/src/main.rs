@@ -1,8 +1,9 @@
 //! The person's door to Gannet: `gannet sgsn`, `gannet bss`, `gannet ggsn`, `gannet vty`, `gannet load`, `gannet lab`,
-//! `gannet demo`.
+//! `gannet demo`, `gannet interop`.
 
 mod bss;
 mod ggsn;
+mod interop_command;
 mod lab_command;
 mod load_command;
 mod node;
@@ -47,6 +48,8 @@ enum Command {
     Lab(lab_command::LabCommand),
     /// The main job, end to end, in network namespaces of its own
     Demo(lab_command::DemoArguments),
+    /// Interoperation with Osmocom's programs, scenario by scenario, in network namespaces of its own
+    Interop(interop_command::InteropArguments),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => load_command::run(&arguments),
         Command::Lab(command) => lab_command::run(command),
         Command::Demo(arguments) => lab_command::demo(&arguments),
+        Command::Interop(arguments) => interop_command::run(&arguments),
     };
     result.unwrap_or_else(|message| {
         eprintln!("gannet: {message}");

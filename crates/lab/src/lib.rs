@@ -10,6 +10,7 @@ pub mod experiments;
 pub mod figure;
 pub mod hlr;
 pub mod http;
+pub mod interop;
 pub mod load;
 pub mod losses;
 pub mod report;

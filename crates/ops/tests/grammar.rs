@@ -4,6 +4,7 @@ use gannet_ops::config::bss::BssOperation;
 use gannet_ops::config::sgsn::{SgsnOperation, Whom};
 use gannet_ops::vty::{Action, Element, Grammar, NoMatch, Node};
 use gannet_ops::{Bss, Ggsn, Sgsn};
+use gannet_wire::id::Nsapi;
 
 fn find<E: Element>(node: Node, line: &str) -> Result<String, NoMatch> {
     let grammar = Grammar::<E>::new();
@@ -62,6 +63,8 @@ fn operations_have_their_arguments() {
     assert_eq!(operation::<Bss>("show mobile"), BssOperation::ShowMobiles(None));
     assert_eq!(operation::<Bss>("show mobile 3"), BssOperation::ShowMobiles(Some(3)));
     assert_eq!(operation::<Bss>("mobile 3 cell 7"), BssOperation::Reselect { mobile: 3, cell: 7 });
+    let second = BssOperation::ActivateAt { mobile: 3, nsapi: Nsapi(6), apn: "a.b".parse().unwrap() };
+    assert_eq!(operation::<Bss>("mobile 3 activate nsapi 6 apn a.b"), second);
     assert_eq!(operation::<Bss>("mobile 3 deactivate"), BssOperation::Deactivate { mobile: 3, nsapi: None });
 }
 

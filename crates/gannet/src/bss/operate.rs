@@ -66,6 +66,7 @@ pub fn execute(
         BssOperation::Attach(_)
         | BssOperation::Detach(_)
         | BssOperation::Activate(_)
+        | BssOperation::ActivateAt { .. }
         | BssOperation::Deactivate { .. }
         | BssOperation::Secondary { .. }
         | BssOperation::ModifyFilter { .. }
@@ -152,7 +153,8 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
         BssOperation::Attach(number) | BssOperation::Detach(number) | BssOperation::Activate(number) => {
             number
         }
-        BssOperation::Deactivate { mobile, .. }
+        BssOperation::ActivateAt { mobile, .. }
+        | BssOperation::Deactivate { mobile, .. }
         | BssOperation::Secondary { mobile, .. }
         | BssOperation::ModifyFilter { mobile, .. }
         | BssOperation::ModifyDelay { mobile, .. }
@@ -172,6 +174,9 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
         BssOperation::Attach(_) => give(MsCommand::Attach { mobile }),
         BssOperation::Detach(_) => give(MsCommand::Detach { mobile, power_off: false }),
         BssOperation::Activate(_) => give(activate(mobile)),
+        BssOperation::ActivateAt { nsapi, ref apn, .. } => {
+            give(MsCommand::Activate { mobile, nsapi, apn: Some(apn.clone()), qos: None, address: None });
+        }
         BssOperation::Deactivate { nsapi: Some(nsapi), .. } => give(MsCommand::Deactivate { mobile, nsapi }),
         BssOperation::Deactivate { nsapi: None, .. } => {
             (5..=15).for_each(|nsapi| give(MsCommand::Deactivate { mobile, nsapi: Nsapi(nsapi) }));

@@ -5,13 +5,12 @@
 mod commands;
 mod common;
 mod end_to_end;
+mod interop;
 mod ip_sns;
 mod ipv6;
 mod laboratory;
 mod load;
 mod operation;
-mod osmo_auth;
-mod osmo_bss;
 mod statistics;
 mod uplink;
 
@@ -23,12 +22,11 @@ fn main() -> ExitCode {
         &[
             of_nodes.concat(),
             [
+                interop::CASES,
                 ip_sns::CASES,
                 ipv6::CASES,
                 laboratory::CASES,
                 load::CASES,
-                osmo_auth::CASES,
-                osmo_bss::CASES,
                 statistics::CASES,
                 uplink::CASES,
             ]

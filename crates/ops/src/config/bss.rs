@@ -17,7 +17,7 @@ use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
-use gannet_wire::l3::ie::Component;
+use gannet_wire::l3::ie::{Apn, Component};
 
 /// The BSS emulator, as an element of the VTY.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +280,7 @@ pub struct FilterOrder {
 }
 
 /// What an operator asks of a BSS emulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BssOperation {
     /// `show mobile [N]`: a [`crate::view::Mobile`] for each.
     ShowMobiles(Option<u32>),
@@ -306,6 +306,15 @@ pub enum BssOperation {
     Detach(u32),
     /// `mobile N activate`
     Activate(u32),
+    /// `mobile N activate nsapi NSAPI apn NAME`
+    ActivateAt {
+        /// Which mobile, from 1.
+        mobile: u32,
+        /// The context's NSAPI.
+        nsapi: Nsapi,
+        /// Its access point.
+        apn: Apn,
+    },
     /// `mobile N deactivate [NSAPI]`
     Deactivate {
         /// Which mobile, from 1.

@@ -33,43 +33,130 @@ fn plain(octets: &[u8]) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// The lines between the echo of `command` and the next prompt.
-fn answer_to(transcript: &str, command: &str) -> Option<String> {
-    let mut lines = transcript.lines();
-    let is_prompt_of = |line: &str, command: &str| {
-        line.strip_suffix(command).is_some_and(|prompt| prompt.ends_with("> ") || prompt.ends_with("# "))
-    };
-    lines.by_ref().find(|line| is_prompt_of(line.trim_end(), command))?;
-    let answer: Vec<&str> = lines.take_while(|line| !is_prompt_of(line.trim_end(), "exit")).collect();
-    Some(answer.join("\n"))
+/// The prompt that a session waits behind, once its last line is one: a name, and where in the configuration.
+fn prompt(text: &str) -> Option<&str> {
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    let is_prompt = last.len() > 2 && (last.ends_with("> ") || last.ends_with("# "));
+    is_prompt.then(|| last.split(['>', '#', '(']).next().unwrap_or_default())
+}
+
+/// A session, whose commands go one by one: Osmocom's VTY throws away what it has not sent yet when it reads `exit`.
+struct Session {
+    stream: TcpStream,
+    /// Before which every prompt stands.
+    name: String,
+}
+
+impl Session {
+    fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        let mut session = Self { stream, name: String::new() };
+        let welcome = session.read("the prompt")?;
+        prompt(&welcome).unwrap_or_default().clone_into(&mut session.name);
+        Ok(session)
+    }
+
+    /// What comes up to the next prompt of this session.
+    fn read(&mut self, what: &str) -> io::Result<String> {
+        let (mut octets, mut part) = (Vec::new(), [0; 4096]);
+        loop {
+            let text = plain(&octets);
+            if prompt(&text).is_some_and(|name| name.starts_with(&self.name)) {
+                return Ok(text);
+            }
+            let length = self.stream.read(&mut part)?;
+            if length == 0 {
+                let message = format!("no answer to {what} in: {text}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+            octets.extend_from_slice(part.get(..length).unwrap_or_default());
+        }
+    }
+
+    /// The lines between the echo of a command and the next prompt.
+    fn ask(&mut self, command: &str) -> io::Result<String> {
+        write!(self.stream, "{command}\r\n")?;
+        let text = self.read(&format!("'{command}'"))?;
+        let mut lines: Vec<&str> =
+            text.lines().skip_while(|line| line.trim_end() != command).skip(1).collect();
+        lines.pop();
+        Ok(lines.join("\n"))
+    }
 }
 
 /// Runs one command at the VTY and returns its answer.
 ///
 /// # Errors
-/// Where nobody listens, or the answer does not come within ten seconds.
+/// Where nobody listens, or the answer does not come: ten seconds without a word end the wait.
 pub fn run(address: SocketAddr, command: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-    let command = command.trim();
+    let mut session = Session::open(address)?;
     // The view node has neither configuration nor changes; `enable` gives both, and does no harm to `show`.
-    write!(stream, "enable\r\nterminal length 0\r\n{command}\r\nexit\r\n")?;
-    let mut octets = Vec::new();
-    stream.read_to_end(&mut octets)?;
-    let transcript = plain(&octets);
-    answer_to(&transcript, command).ok_or_else(|| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("no answer to '{command}' in: {transcript}"))
-    })
+    session.ask("enable")?;
+    session.ask("terminal length 0")?;
+    session.ask(command.trim())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::net::TcpListener;
 
     #[test]
-    fn negotiation_is_left_out_and_the_answer_is_found() {
-        let octets = b"\xff\xfb\x01\xff\xfa\x1f\x00\x50\xff\xf0Welcome\r\nG> enable\r\nG# terminal length 0\r\nG# show drops\r\n a 1\r\n b 2\r\nG# exit\r\n";
-        assert_eq!(answer_to(&plain(octets), "show drops").as_deref(), Some(" a 1\n b 2"));
-        assert_eq!(answer_to(&plain(octets), "show ns"), None);
+    fn negotiation_is_left_out_and_prompts_are_known() {
+        let octets = b"\xff\xfb\x01\xff\xfa\x1f\x00\x50\xff\xf0Welcome\r\nG> ";
+        assert_eq!(plain(octets), "Welcome\nG> ");
+        for (text, name) in [
+            ("Welcome\nG> ", Some("G")),
+            ("G# ", Some("G")),
+            ("x\nG(config-sgsn)# ", Some("G")),
+            ("Welcome\n", None),
+            ("G>", None),
+            ("", None),
+            ("> ", None),
+        ] {
+            assert_eq!(prompt(text), name, "{text}");
+        }
+    }
+
+    /// A session as Osmocom's programs have it: with echo, in small pieces, and what comes at once with `exit` has no answer.
+    fn serve(listener: &TcpListener) -> io::Result<()> {
+        let (mut stream, _) = listener.accept()?;
+        stream.write_all(b"\xff\xfb\x01Welcome\r\nG> ")?;
+        let mut lines = BufReader::new(stream.try_clone()?).lines();
+        while let Some(line) = lines.next().transpose()? {
+            let answer = match line.trim_end() {
+                "enable" => "G# ".to_owned(),
+                "show drops" => " a 1\r\n b 2 # \r\n# \r\nG# ".to_owned(),
+                _ => "% Unknown command.\r\nG# ".to_owned(),
+            };
+            for octet in format!("{line}\r\n{answer}").as_bytes() {
+                stream.write_all(&[*octet])?;
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_answer_is_what_stands_between_echo_and_prompt() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..2).for_each(|_| serve(&listener).unwrap()));
+            assert_eq!(run(address, "show drops").unwrap(), " a 1\n b 2 # \n# ");
+            assert_eq!(run(address, " show ns").unwrap(), "% Unknown command.");
+        });
+    }
+
+    #[test]
+    fn who_says_nothing_is_named() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(listener.accept().unwrap()));
+            let error = run(address, "show ns").unwrap_err().to_string();
+            assert!(error.contains("the prompt") || error.contains("reset"), "{error}");
+        });
     }
 }

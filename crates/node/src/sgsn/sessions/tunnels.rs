@@ -79,7 +79,7 @@ impl Sgsn {
                     match self.missing_at_ggsn(path, endpoint) {
                         Some((slot, nsapi)) if self.is_ggsn_of(slot, nsapi, peer) => {
                             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
-                            self.tunnel_lost(cx, slot, nsapi);
+                            self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
                         }
                         Some((slot, _)) => cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot)),
                         None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
@@ -451,7 +451,7 @@ impl Sgsn {
         let others = self.mobiles.get(slot).filter(|_| request.teardown == Some(true)).map(sharers);
         match others {
             Some(others) if !others.is_empty() => self.tunnels_torn_down(cx, slot, nsapi, &others),
-            Some(_) | None => self.tunnel_lost(cx, slot, nsapi),
+            Some(_) | None => self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation),
         }
     }
 
@@ -480,7 +480,8 @@ impl Sgsn {
         tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)
     }
 
-    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile; all others go on.
+    /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew
+    /// (23.007, restart of the GGSN); all others go on.
     fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&GtpTunnel) -> bool) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
@@ -489,15 +490,14 @@ impl Sgsn {
         }
         for (slot, nsapi) in affected {
             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
-            self.tunnel_lost(cx, slot, nsapi);
+            self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
         }
     }
 
-    pub(super) fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+    pub(super) fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, cause: SmCause) {
         if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
             self.close_tunnel(slot, nsapi, tunnel);
         }
-        let cause = SmCause::RegularDeactivation;
         self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: true });
     }
 }

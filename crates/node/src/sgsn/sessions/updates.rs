@@ -141,7 +141,7 @@ impl Sgsn {
             if response.cause == Cause::NonExistent {
                 // 29.060 clause 7.3.4: the GGSN does not have the context.
                 cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
-                self.tunnel_lost(cx, slot, nsapi);
+                self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
             }
             return;
         }

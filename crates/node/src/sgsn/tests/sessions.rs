@@ -335,7 +335,8 @@ fn a_ggsn_that_restarted_has_lost_its_contexts() {
     bench.sent.clear();
     bench.datagram(GTP_C, core::net::SocketAddr::new(GGSN, 2123), &echo);
     for _ in 0..2 {
-        assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateRequest(_)));
+        let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!("no deactivation") };
+        assert_eq!(request.cause, SmCause::ReactivationRequired);
     }
     assert!(bench.is_silent());
     assert_eq!(bench.events.last(), Some(&SgsnEvent::GgsnRestarted { peer: GGSN }));

@@ -404,7 +404,8 @@ fn install_sessions(grammar: &mut Grammar<Bss>) {
 
 fn install_operate(grammar: &mut Grammar<Bss>) {
     use BssOperation::{
-        Activate, Attach, ChangeEndpoint, Deactivate, Detach, RadioStatus, Reselect, ResetCell, ResetNs,
+        Activate, ActivateAt, Attach, ChangeEndpoint, Deactivate, Detach, RadioStatus, Reselect, ResetCell,
+        ResetNs,
     };
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
@@ -414,6 +415,10 @@ fn install_operate(grammar: &mut Grammar<Bss>) {
     add("mobile <1-1000000> detach", &format!("{mobile}\nDetach"), |args| args.value(0).map(Detach));
     let help = format!("{mobile}\nActivate a PDP context");
     add("mobile <1-1000000> activate", &help, |args| args.value(0).map(Activate));
+    let help = format!("{help}\nBy NSAPI\nIts NSAPI\nTo an access point\nIts name");
+    add("mobile <1-1000000> activate nsapi <5-15> apn NAME", &help, |args| {
+        Ok(ActivateAt { mobile: args.value(0)?, nsapi: Nsapi(args.value(1)?), apn: args.value(2)? })
+    });
     let help = format!("{mobile}\nDeactivate a PDP context\nIts NSAPI; all without it");
     add("mobile <1-1000000> deactivate [<5-15>]", &help, |args| {
         Ok(Deactivate { mobile: args.value(0)?, nsapi: args.optional(1)?.map(Nsapi) })

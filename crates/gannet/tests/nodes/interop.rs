@@ -1,0 +1,86 @@
+//! The scenarios of `gannet interop` in their short form: our mobile and BSS at Osmocom's SGSN and at ours, and Osmocom's BSS
+//! at our SGSN.
+
+use crate::common::{GANNET, left_behind, said};
+use gannet_testkit::{Case, Need, TempDir};
+use std::process::{Command, Stdio};
+
+const MOBILE: &[Need] = &[
+    Need::NetAdmin,
+    Need::Tshark,
+    Need::Program("dumpcap"),
+    Need::Program("ping"),
+    Need::Program("curl"),
+    Need::Program("sqlite3"),
+    Need::Program("osmo-hlr"),
+    Need::Program("osmo-hlr-db-tool"),
+    Need::Program("osmo-ggsn"),
+    Need::Program("osmo-sgsn"),
+];
+const OSMO_BSS: &[Need] = &[
+    Need::NetAdmin,
+    Need::Tshark,
+    Need::Program("dumpcap"),
+    Need::Program("osmo-bsc"),
+    Need::Program("osmo-bts-virtual"),
+    Need::Program("osmo-pcu"),
+];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("interop_of_our_mobile_with_our_sgsn", MOBILE, || scenarios("gannet", OF_MOBILES)),
+    ("interop_of_our_mobile_with_osmo_sgsn", MOBILE, || scenarios("osmo-sgsn", OF_MOBILES)),
+    ("interop_of_osmo_bss_in_ip_access_style", OSMO_BSS, || scenarios("gannet", &["osmo-pcu-ip-access"])),
+    ("interop_of_osmo_bss_by_ip_sns", OSMO_BSS, || scenarios("gannet", &["osmo-pcu-ip-sns"])),
+    ("interop_refuses_unknown_scenarios", &[], unknown_scenarios),
+];
+
+/// All but the periodic routing area update, for which a mobile at osmo-sgsn waits most of a minute.
+const OF_MOBILES: &[&str] = &[
+    "attach-2g",
+    "attach-3g",
+    "gea1",
+    "gea2",
+    "gea3",
+    "gea4",
+    "wrong-key",
+    "hlr-unknown",
+    "hlr-no-gprs",
+    "rau",
+    "cell-change",
+    "contexts",
+    "detach",
+    "ggsn-reject",
+    "ggsn-restart",
+    "paging",
+];
+
+fn command(sgsn: &str, names: &[&str]) -> Command {
+    let mut command = Command::new(GANNET);
+    command.args(["interop", "--sgsn", sgsn, "--minutes", "0", "--jobs", "8"]);
+    command.args(names.iter().flat_map(|name| ["--only", name]));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Each ends as it should, or as `interop/README.md` says, and nothing stays.
+fn scenarios(sgsn: &str, names: &[&str]) {
+    let directory = TempDir::new("gannet-interop");
+    let child = command(sgsn, names).arg("--out").arg(directory.path()).spawn().unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    let printed = said(&output);
+    assert!(output.status.success(), "{printed}");
+    for name in names {
+        let line = printed.lines().find(|line| line.split_whitespace().next() == Some(name));
+        let result = line.and_then(|line| line.split_whitespace().nth(2));
+        assert!(matches!(result, Some("ok" | "differs")), "{name}: {printed}");
+    }
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+}
+
+fn unknown_scenarios() {
+    let output = command("both", &["attach-5g"]).output().unwrap();
+    let text = said(&output);
+    assert!(!output.status.success() && text.contains("attach-5g") && text.contains("attach-2g"), "{text}");
+}

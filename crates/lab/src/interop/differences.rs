@@ -1,0 +1,27 @@
+//! What is known to differ: each has its row in `interop/README.md`, under this name.
+
+/// osmo-sgsn has neither GEA1 nor GEA2.
+pub const NO_GEA1_GEA2: &str = "no-gea1-gea2";
+/// osmo-sgsn tells an unknown subscriber cause 2 where cause 8 is due.
+pub const UNKNOWN_SUBSCRIBER: &str = "unknown-subscriber";
+/// osmo-sgsn accepts an attach before the HLR has.
+pub const ACCEPTS_EARLY: &str = "accepts-early";
+/// osmo-sgsn counts N(U) anew under a foreign TLLI, so that a mobile takes its answer for a repetition.
+pub const RAU_REPETITION: &str = "rau-repetition";
+/// osmo-sgsn learns of another cell from user data only, and sends no FLUSH-LL.
+pub const CELL_UPDATE: &str = "cell-update";
+/// osmo-sgsn withdraws a subscriber with a DETACH REQUEST for another service than GPRS.
+pub const DETACH_TYPE: &str = "detach-type";
+/// osmo-sgsn does not ask the mobile to activate anew what its GGSN has forgotten.
+pub const NO_REACTIVATION: &str = "no-reactivation";
+
+/// All of them.
+pub const ALL: &[&str] = &[
+    NO_GEA1_GEA2,
+    UNKNOWN_SUBSCRIBER,
+    ACCEPTS_EARLY,
+    RAU_REPETITION,
+    CELL_UPDATE,
+    DETACH_TYPE,
+    NO_REACTIVATION,
+];

@@ -1,0 +1,254 @@
+//! Osmocom's BSS (osmo-bsc, osmo-bts-virtual and osmo-pcu) against our SGSN, in both dialects of Gb: minutes of quiet, and
+//! then a restart of each side.
+
+use super::Found;
+use super::bed::{At, Bed};
+use super::judge::{GB, Payload, count, frames};
+use super::network::{SGSN, failed};
+use crate::testbed::TestbedError;
+use std::time::{Duration, Instant};
+
+type Result<T> = core::result::Result<T, TestbedError>;
+
+/// A PCU finds out within a minute or so that its SGSN is another one.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// From one FLOW-CONTROL-BVC to the next, and how long one may be late on a busy machine.
+const FLOW_CONTROL: Duration = Duration::from_secs(10);
+/// The test procedure of NS: ours as configured, and that of osmo-pcu, which has its own idea of it.
+const ALIVE: Duration = Duration::from_secs(2);
+const ALIVE_OF_PCU: Duration = Duration::from_secs(30);
+/// How often something may be missed until it has ceased.
+const MISSED: u32 = 3;
+
+/// How an NS-VC comes to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    IpAccess,
+    IpSns,
+}
+
+const BSC: &str = "e1_input
+ e1_line 0 driver ipa
+network
+ network country code 001
+ mobile network code 01
+ encryption a5 0
+ bts 0
+  type nanobts
+  band DCS1800
+  cell_identity 6969
+  location_area_code 1
+  base_station_id_code 63
+  ipa unit-id 6969 0
+  oml ipa stream-id 255 line 0
+  gprs mode gprs
+  gprs routing area 0
+  gprs cell bvci 2
+  gprs nsei 101
+  gprs ns timer tns-test 2
+  gprs ns timer tns-alive 1
+  gprs ns timer tns-alive-retries 2
+  gprs nsvc 0 nsvci 101
+  gprs nsvc 0 local udp port 22000
+  gprs nsvc 0 remote udp port 23000
+  gprs nsvc 0 remote ip 127.0.0.1
+  trx 0
+   rf_locked 0
+   arfcn 871
+   rsl e1 tei 0
+";
+
+const BTS: &str = "e1_input
+ e1_line 0 driver ipa
+ e1_line 0 port 0
+phy 0
+ instance 0
+ virtual-um net-device lo
+ virtual-um ttl 0
+bts 0
+ band DCS1800
+ ipa unit-id 6969 0
+ oml remote-ip 127.0.0.1
+ pcu-socket pcu_bts
+ trx 0
+  phy 0 instance 0
+line vty
+ no login
+";
+
+const SGSN_CONFIG: &str = "sgsn
+ gtp state-dir .
+ gtp local-ip 127.0.0.1
+ ggsn 0 remote-ip 127.0.0.2
+ns
+ timer tns-test 2
+ timer tns-alive 1
+ timer tns-alive-retries 2
+ bind udp local
+  listen 127.0.0.1 23000
+  accept-ipaccess
+  accept-dynamic-ip-sns
+ ip-sns-default bind local
+bssgp
+line vty
+ no login
+";
+
+fn bsc() -> String {
+    let channels = ["CCCH+SDCCH4", "SDCCH8", "TCH/F", "TCH/F", "PDCH", "PDCH", "PDCH", "PDCH"];
+    let slot = |(number, channel): (usize, &&str)| {
+        format!("   timeslot {number}\n    phys_chan_config {channel}\n    hopping enabled 0\n")
+    };
+    let timeslots: String = channels.iter().enumerate().map(slot).collect();
+    format!("{BSC}{timeslots}msc 0\n allow-emergency deny\nline vty\n no login\n")
+}
+
+fn pcu(dialect: Dialect) -> String {
+    let dialect = match dialect {
+        Dialect::IpAccess => "classic",
+        Dialect::IpSns => "ip-sns",
+    };
+    format!(
+        "pcu\n pcu-socket pcu_bts\n flow-control-interval {}\n cs 2 4\n alloc-algorithm dynamic\n gb-dialect {dialect}\n\
+         line vty\n no login\n",
+        FLOW_CONTROL.as_secs()
+    )
+}
+
+/// RESET, UNBLOCK and ALIVE.
+pub fn ip_access(bed: &mut Bed, minutes: u32) -> Result<Found> {
+    quiet_and_restarts(bed, Dialect::IpAccess, minutes)
+}
+
+/// SNS-SIZE, SNS-CONFIG and ALIVE.
+pub fn ip_sns(bed: &mut Bed, minutes: u32) -> Result<Found> {
+    quiet_and_restarts(bed, Dialect::IpSns, minutes)
+}
+
+fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<Found> {
+    for (name, text) in [
+        ("bsc.cfg", bsc()),
+        ("bts.cfg", BTS.to_owned()),
+        ("pcu.cfg", pcu(dialect)),
+        ("sgsn.cfg", SGSN_CONFIG.to_owned()),
+    ] {
+        bed.write(name, &text)?;
+    }
+    bed.namespace(At::Core).ip(&["link", "set", "lo", "multicast", "on"])?;
+    bed.namespace(At::Core).ip(&["route", "add", "224.0.0.0/4", "dev", "lo"])?;
+    bed.capture(At::Core, "lo", GB, "udp port 23000")?;
+    start_sgsn(bed)?;
+    start_bss(bed)?;
+    let ns = until_the_cell_is_up(bed)?;
+    let expected = match dialect {
+        Dialect::IpAccess => "NSVCI 00101",
+        Dialect::IpSns => "IP-SNS CONFIGURED",
+    };
+    if !ns.contains(expected) {
+        return Err(failed(expected, ns));
+    }
+    stay(bed, minutes)?;
+    bed.end_captures();
+    let quiet = quiet(bed)?;
+    // What follows has a capture of its own, since who restarts may well be told of it by a STATUS.
+    bed.capture(At::Core, "lo", "restarts.pcapng", "udp port 23000")?;
+    // The PCU is switched off and on; then the SGSN is, and the PCU finds it again by its own means.
+    let begin = Instant::now();
+    bed.stop(&["pcu", "bts", "bsc"]);
+    bed.until("the test to find nobody", |bed| (!unblocked(&show_ns(bed)?)).then_some(()))?;
+    start_bss(bed)?;
+    until_the_cell_is_up(bed)?;
+    let bss = begin.elapsed().as_secs();
+    let begin = Instant::now();
+    bed.stop(&["sgsn"]);
+    start_sgsn(bed)?;
+    until_the_cell_is_up(bed)?;
+    let sgsn = begin.elapsed().as_secs();
+    Ok(Found::of(
+        Payload::None,
+        format!("{quiet}; up again {bss} s after the BSS ended, {sgsn} s after the SGSN did"),
+    ))
+}
+
+fn start_sgsn(bed: &mut Bed) -> Result<()> {
+    bed.start(("sgsn", At::Core), "gannet", &["sgsn", "-c", "sgsn.cfg"])?;
+    bed.until("the VTY of the SGSN", show_ns).map(drop)
+}
+
+/// The whole BSS. Whoever loses its neighbour ends, as these programs do, and is started again.
+fn start_bss(bed: &mut Bed) -> Result<()> {
+    bed.start(("bsc", At::Core), "osmo-bsc", &["-c", "bsc.cfg"])?;
+    bed.start(("bts", At::Core), "osmo-bts-virtual", &["-c", "bts.cfg"])?;
+    bed.start(("pcu", At::Core), "osmo-pcu", &["-c", "pcu.cfg"])
+}
+
+fn show_ns(bed: &Bed) -> Option<String> {
+    bed.vty(At::Core, SGSN, "show ns")
+}
+
+fn unblocked(ns: &str) -> bool {
+    ns.contains("UNBLOCKED")
+}
+
+/// NS, the BVC of the cell and its flow control are there, with what the cell itself has said.
+fn cell_is_up(bed: &Bed) -> Option<String> {
+    let ns = show_ns(bed)?;
+    let bvcs = bed.vty(At::Core, SGSN, "show bssgp stats")?;
+    let up = |line: &str| line.contains("BVCI 00002: UNBLOCKED");
+    (unblocked(&ns) && bvcs.lines().any(up)).then_some(ns)
+}
+
+fn until_the_cell_is_up(bed: &mut Bed) -> Result<String> {
+    bed.within(PATIENCE, "the cell", cell_is_up)
+}
+
+/// All that time the cell stays in service; and until its flow control has been heard of.
+fn stay(bed: &mut Bed, minutes: u32) -> Result<()> {
+    let until = Instant::now() + Duration::from_secs(60) * minutes;
+    while Instant::now() < until {
+        bed.check()?;
+        if cell_is_up(bed).is_none() {
+            let shown = [show_ns(bed), bed.vty(At::Core, SGSN, "show bssgp stats")];
+            return Err(failed(
+                "the cell has left its service",
+                shown.map(Option::unwrap_or_default).concat(),
+            ));
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    bed.until("flow control, and an ALIVE of each side", |bed| {
+        let of = |filter: &str| count(bed, GB, filter).is_ok_and(|count| count > 0);
+        let alive = "nsip.pdu_type == 0x0a";
+        let both = [format!("{alive} && udp.srcport == 23000"), format!("{alive} && udp.dstport == 23000")];
+        (of(FLOW_CONTROL_BVC) && both.iter().all(|filter| of(filter))).then_some(())
+    })
+}
+
+const FLOW_CONTROL_BVC: &str = "bssgp.pdu_type == 0x26";
+
+/// What went on regularly: how often, and the longest time without, in seconds.
+fn regularly(bed: &Bed, filter: &str, period: Duration) -> Result<(usize, f64)> {
+    let rows = frames(bed, GB, filter, &["frame.time_relative"])?;
+    let at: Vec<f64> = rows.iter().filter_map(|row| row.first()?.parse().ok()).collect();
+    let gap = at.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?)).fold(0.0, f64::max);
+    if at.is_empty() || gap > (period * MISSED).as_secs_f64() {
+        return Err(failed(filter, format!("came {} times, with {gap:.1} s between two", at.len())));
+    }
+    Ok((at.len(), gap))
+}
+
+/// Flow control and ALIVE went on, and nobody had anything to complain about.
+fn quiet(bed: &Bed) -> Result<String> {
+    let (flow, _) = regularly(bed, FLOW_CONTROL_BVC, FLOW_CONTROL)?;
+    let (ours, _) = regularly(bed, "nsip.pdu_type == 0x0a && udp.srcport == 23000", ALIVE)?;
+    let (theirs, _) = regularly(bed, "nsip.pdu_type == 0x0a && udp.dstport == 23000", ALIVE_OF_PCU)?;
+    let status = count(bed, GB, "nsip.pdu_type == 0x08 || bssgp.pdu_type == 0x41")?;
+    if status > 0 {
+        return Err(failed("STATUS", format!("{status} of NS or BSSGP")));
+    }
+    let last = frames(bed, GB, "gprs-ns", &["frame.time_relative"])?;
+    let seconds: f64 = last.last().and_then(|row| row.first()?.parse().ok()).unwrap_or(0.0);
+    Ok(format!(
+        "{seconds:.0} s: {flow} FLOW-CONTROL-BVC, {ours} ALIVE of ours, {theirs} of theirs, no STATUS"
+    ))
+}

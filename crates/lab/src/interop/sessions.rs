@@ -1,0 +1,88 @@
+//! PDP contexts: several of one mobile, one that the GGSN refuses, and a GGSN that has forgotten all of them.
+
+use super::bed::{At, Bed};
+use super::judge::{CORE, GB, Payload, first, frames, until_on_gb};
+use super::network::{
+    self, CORPORATE, GGSN, IMSI, Setup, address, failed, ping, ping_internet, until_mobile,
+};
+use super::{Found, differences};
+use crate::demo::Peer;
+use crate::testbed::TestbedError;
+
+type Result = core::result::Result<Found, TestbedError>;
+
+const ACTIVATE_REJECT: &str = "gsm_a.dtap.msg_sm_type == 0x43";
+const DEACTIVATE: &str = "gsm_a.dtap.msg_sm_type == 0x46";
+
+/// Two primary contexts to two access points, each with an address of its own.
+pub fn contexts(bed: &mut Bed) -> Result {
+    network::start(bed, &Setup::default())?;
+    until_mobile(bed, "pdp-active")?;
+    network::order(bed, &format!("mobile 1 activate nsapi 6 apn {}", CORPORATE.0))?;
+    let second = bed.until("the second context", |bed| address(&network::mobile(bed)?, 6))?;
+    // The device has the address of the first one.
+    bed.namespace(At::Radio).ip(&["address", "add", &format!("{second}/32"), "dev", "ms0"])?;
+    let first = ping_internet(bed)?;
+    let other = ping(bed, At::Radio, CORPORATE.1, &["-I", "ms0", "-I", &second])?;
+    let at_ggsn = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0").unwrap_or_default();
+    if at_ggsn.matches(&format!("IMSI: {IMSI}")).count() != 2 {
+        return Err(failed("the contexts at the GGSN", at_ggsn));
+    }
+    network::order(bed, "mobile 1 deactivate 6")?;
+    bed.until("the end of the second context", |bed| {
+        let shown = network::mobile(bed)?;
+        (!shown.contains("NSAPI 6") && shown.contains("NSAPI 5")).then_some(())
+    })?;
+    let after = ping_internet(bed)?;
+    Ok(Found::of(
+        Payload::Ciphered,
+        format!("2 at the GGSN, {first} and {other}; after the second one's end {after} by the first"),
+    ))
+}
+
+/// An access point that the GGSN does not have.
+pub fn ggsn_reject(bed: &mut Bed) -> Result {
+    // Not ciphered, so that the cause can be read.
+    network::start(bed, &Setup { geas: "0", apn: "nowhere", ..Setup::default() })?;
+    until_on_gb(bed, "ACTIVATE PDP CONTEXT REJECT", ACTIVATE_REJECT)?;
+    let shown = until_mobile(bed, " attached ")?;
+    if shown.contains("NSAPI") {
+        return Err(failed("show mobile 1", shown));
+    }
+    bed.stop(&["bss"]);
+    let sm = first(&frames(bed, GB, ACTIVATE_REJECT, &["gsm_a.gm.sm.cause"])?);
+    bed.end_captures();
+    let gtp = first(&frames(bed, CORE, "gtp.message == 0x11", &["gtp.cause"])?);
+    if (gtp.as_str(), sm.as_str()) != ("219", "27") {
+        return Err(failed("missing or unknown APN", format!("GTP cause {gtp}, SM cause {sm}")));
+    }
+    Ok(Found::of(Payload::None, format!("GTP cause {gtp} became SM cause {sm}; the mobile stays attached")))
+}
+
+/// The GGSN loses its power and comes back with another restart counter: the mobile is asked to activate anew (23.007).
+pub fn ggsn_restart(bed: &mut Bed) -> Result {
+    // Not ciphered, so that the cause can be read.
+    network::start(bed, &Setup { sgsn: " ggsn 0 echo-interval 2\n", geas: "0", ..Setup::default() })?;
+    until_mobile(bed, "pdp-active")?;
+    let before = ping_internet(bed)?;
+    bed.kill("ggsn")?;
+    network::start_ggsn(bed)?;
+    until_on_gb(bed, "the end of the old context", DEACTIVATE)?;
+    let cause = first(&frames(bed, GB, DEACTIVATE, &["gsm_a.gm.sm.cause"])?);
+    let asked = cause == "39";
+    if !asked {
+        network::order(bed, "mobile 1 activate")?;
+    }
+    bed.until("the new context at the GGSN", |bed| {
+        let at_ggsn = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0")?;
+        (at_ggsn.contains(IMSI) && network::mobile(bed)?.contains("pdp-active")).then_some(())
+    })?;
+    let after = ping_internet(bed)?;
+    let fact = format!("{before}; deactivated by the SGSN with SM cause {cause}; {after} in a new context");
+    let found = Found::of(Payload::Clear, fact);
+    match (asked, bed.sgsn) {
+        (true, _) => Ok(found),
+        (false, Peer::Osmocom) => Ok(found.but(differences::NO_REACTIVATION)),
+        (false, Peer::Gannet) => Err(failed("the cause", found.fact)),
+    }
+}
