@@ -6,7 +6,7 @@ use gannet_proto::bssgp::flow_control::{
     Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
 };
 use gannet_proto::machine::Surroundings;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::leaky_bucket::LeakyBucket;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
@@ -188,7 +188,7 @@ impl World {
                 assert!(frame.set_len(octets));
                 self.model.offered += 1;
                 let sequence = u32::try_from(self.model.offered).unwrap();
-                let class = if signalling { Class::Signalling } else { Class::BestEffort };
+                let class = if signalling { CellClass::Signalling } else { CellClass::BestEffort };
                 let expires = now + Duration::from_millis(life_ms);
                 let pdu =
                     Pdu { class, precedence: Precedence::Normal, expires, meta: Tag { ms, sequence }, frame };
