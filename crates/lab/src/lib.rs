@@ -11,6 +11,7 @@ pub mod figure;
 pub mod http;
 pub mod load;
 pub mod losses;
+pub mod qos_cell;
 pub mod report;
 mod settings;
 pub mod testbed;

@@ -13,6 +13,8 @@ pub enum Kind {
     Create,
     /// Delete PDP Context.
     Delete,
+    /// Update PDP Context, for another quality of service.
+    Update,
 }
 
 /// One request.

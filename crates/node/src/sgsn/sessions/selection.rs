@@ -3,12 +3,14 @@
 //! Whom no HLR speaks for may use every access point that is routed, and is granted the quality of service that it asks for,
 //! within the ceilings of the configuration. Of others the subscription has a say (03.60 annex A [23.060]).
 
+use crate::sgsn::admission::{Admitted, Room};
 use crate::sgsn::config::{GgsnPeer, SgsnConfig};
 use crate::sgsn::quality::{Ceilings, within_subscription};
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::gsup::{PdpInfo, SubscribedApn};
-use gannet_wire::l3::ie::{Apn, PdpAddress, SmCause};
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
 
@@ -21,7 +23,7 @@ pub struct AccessPoints {
     /// (network identifier or `*`, GGSN).
     routes: Vec<(String, GgsnPeer)>,
     default: Option<GgsnPeer>,
-    ceilings: Ceilings,
+    pub(super) ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
     names: Vec<Option<(Apn, GgsnPeer)>>,
 }
@@ -109,7 +111,8 @@ impl AccessPoints {
     }
 }
 
-impl Selection for AccessPoints {
+impl AccessPoints {
+    /// Of whom no subscription speaks.
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         let apn = request.apn.clone().or_else(|| self.default_apn()).ok_or(SmCause::MissingOrUnknownApn)?;
         let apn = self.number_of(&apn)?;
@@ -135,10 +138,39 @@ pub struct OfSubscriber<'a> {
     pub points: &'a mut AccessPoints,
     /// Its subscription, where an HLR has said one.
     pub data: Option<&'a SubscriberData>,
+    /// What its cell and the node have room for.
+    pub room: Room,
+    /// What was decided last.
+    pub decided: Option<Decided>,
+}
+
+/// What became of an activation's wish.
+#[derive(Debug, Clone, Copy)]
+pub struct Decided {
+    /// Of which context.
+    pub nsapi: Nsapi,
+    /// What the mobile wished.
+    pub wish: QosProfile,
+    /// What the GGSN is asked for.
+    pub granted: QosProfile,
+    /// Whether what it guarantees is given.
+    pub admitted: Result<Admitted, SmCause>,
 }
 
 impl Selection for OfSubscriber<'_> {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let selected = self.subscribed(request)?;
+        let admitted = self.room.admit(&selected.qos);
+        let granted = admitted.map_or(selected.qos, |(qos, _)| qos);
+        let (nsapi, wish) = (request.nsapi, request.qos);
+        let admitted = admitted.map(|(_, admitted)| admitted);
+        self.decided = Some(Decided { nsapi, wish, granted, admitted });
+        admitted.map(|_| Selected { qos: granted, ..selected })
+    }
+}
+
+impl OfSubscriber<'_> {
+    fn subscribed(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         let Some(data) = self.data else { return self.points.select(request) };
         let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
         let by_name = match &info.apn {

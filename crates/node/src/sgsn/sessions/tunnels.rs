@@ -180,7 +180,7 @@ impl Sgsn {
         Some(())
     }
 
-    fn request(
+    pub(super) fn request(
         &mut self,
         cx: &mut Context<'_>,
         key: u64,
@@ -220,7 +220,10 @@ impl Sgsn {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
             (Kind::Delete, _) if is_current => self.tunnel_deleted(cx, slot, nsapi),
-            (Kind::Create | Kind::Delete, _) => {}
+            (Kind::Update, Ok(Message::UpdateResponse(response))) if is_current => {
+                self.requalified(cx, slot, nsapi, &response);
+            }
+            (Kind::Create | Kind::Delete | Kind::Update, _) => {}
         }
     }
 
@@ -233,7 +236,8 @@ impl Sgsn {
             Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
                 self.tunnel_deleted(cx, slot, nsapi);
             }
-            Some((_, false)) | None => {}
+            // The path tells by itself that the GGSN is gone; until then the context goes on as it is.
+            Some((Request { kind: Kind::Update, .. }, true) | (_, false)) | None => {}
         }
     }
 
@@ -432,7 +436,7 @@ impl Sgsn {
         }
     }
 
-    fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+    pub(super) fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
             self.close_tunnel(slot, nsapi, tunnel);
         }

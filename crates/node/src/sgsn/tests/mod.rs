@@ -11,6 +11,7 @@ mod messages;
 mod ns_bvc;
 mod operation;
 mod places;
+mod qos;
 mod relocation;
 mod sessions;
 mod subscribers;
