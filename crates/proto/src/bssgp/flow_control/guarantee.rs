@@ -22,7 +22,15 @@ const BURST_OCTETS_MIN: u64 = 3040;
 
 /// The guarantees, by the names of mobiles.
 #[derive(Debug, Default)]
-pub(super) struct Guarantees(HashMap<u32, LeakyBucket, FixedState>);
+pub(super) struct Guarantees(HashMap<u32, Guarantee, FixedState>);
+
+#[derive(Debug)]
+struct Guarantee {
+    bucket: LeakyBucket,
+    /// From which turn of its cell's best effort on it is its own turn there: it leaves that list whenever its guarantee has
+    /// room, and would else come back to the end of it each time.
+    due: u64,
+}
 
 impl Guarantees {
     pub(super) fn set(&mut self, now: Instant, name: u32, octets_per_s: Option<u64>) {
@@ -34,18 +42,18 @@ impl Guarantees {
         let rate_bit_per_s = octets_per_s.saturating_mul(8);
         self.0
             .entry(name)
-            .and_modify(|bucket| bucket.reconfigure(now, burst, rate_bit_per_s))
-            .or_insert_with(|| LeakyBucket::new(burst, rate_bit_per_s));
+            .and_modify(|of| of.bucket.reconfigure(now, burst, rate_bit_per_s))
+            .or_insert_with(|| Guarantee { bucket: LeakyBucket::new(burst, rate_bit_per_s), due: 0 });
     }
 
     pub(super) fn rate_octets_per_s(&self, name: u32) -> Option<u64> {
-        self.0.get(&name).map(|bucket| bucket.rate_bit_per_s() / 8)
+        self.0.get(&name).map(|of| of.bucket.rate_bit_per_s() / 8)
     }
 
     /// Where a mobile stands whose first PDU is of the guaranteed class and conforms to its bucket, and up to when.
     pub(super) fn judge(&self, now: Instant, name: u32, octets: u64) -> (Place, Instant) {
-        let bucket = self.0.get(&name);
-        match bucket.map(|bucket| bucket.next_conforming(now, counted(octets))) {
+        let of = self.0.get(&name);
+        match of.map(|of| of.bucket.next_conforming(now, counted(octets))) {
             Some(Some(room)) if room <= now => (Place::Ready(CellClass::Guaranteed), NEVER),
             Some(Some(room)) => (Place::Ready(CellClass::BestEffort), room),
             Some(None) | None => (Place::Ready(CellClass::BestEffort), NEVER),
@@ -54,8 +62,23 @@ impl Guarantees {
 
     /// A PDU goes; beyond the guarantee it counts for nothing.
     pub(super) fn take(&mut self, now: Instant, name: u32, octets: u64) {
-        if let Some(bucket) = self.0.get_mut(&name) {
-            let _ = bucket.admit(now, counted(octets));
+        if let Some(of) = self.0.get_mut(&name) {
+            let _ = of.bucket.admit(now, counted(octets));
+        }
+    }
+
+    /// Has everybody had a turn among best effort, so many mobiles, since this one had its last? In another cell than it had that
+    /// in, it has one at once.
+    pub(super) fn is_due(&self, name: u32, turns: u64, mobiles: u32) -> bool {
+        self.0.get(&name).is_some_and(|of| of.due <= turns || of.due > turns + u64::from(mobiles) + 1)
+    }
+
+    /// It has its turn among so many, and its next one when all of them have had theirs. What it waited too long for that it
+    /// keeps, up to one turn.
+    pub(super) fn had_turn(&mut self, name: u32, turns: u64, mobiles: u32) {
+        if let Some(of) = self.0.get_mut(&name) {
+            let round = u64::from(mobiles);
+            of.due = of.due.max(turns.saturating_sub(round)).min(turns) + round;
         }
     }
 }

@@ -94,6 +94,11 @@ impl<T: PduMeta> FlowControl<T> {
         state.count(now, class, octets);
         if list == CellClass::Guaranteed {
             self.guarantees.take(now, ms.name, octets);
+        } else if list == CellClass::BestEffort {
+            state.turns += 1;
+            if class == CellClass::Guaranteed {
+                self.guarantees.had_turn(ms.name, state.turns, state.ready[list].len());
+            }
         }
         let name = (at >= self.config.cells_max).then_some(ms.name);
         let queued = self.pop(at, class)?;
@@ -358,8 +363,13 @@ impl<T: PduMeta> FlowControl<T> {
 
     fn enter_ready(&mut self, cell: u32, at: u32, class: CellClass) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
-        let first = state.ready[class].is_empty();
-        self.turns.push_back(&mut state.ready[class], at);
+        let (first, others) = (state.ready[class].is_empty(), state.ready[class].len());
+        let Some(ms) = self.mobiles.get(at as usize) else { return };
+        if ms.exceeds && self.guarantees.is_due(ms.name, state.turns, others) {
+            self.turns.push_front(&mut state.ready[class], at);
+        } else {
+            self.turns.push_back(&mut state.ready[class], at);
+        }
         if first {
             self.stir(cell);
         }

@@ -168,6 +168,8 @@ pub(super) struct Cell {
     pub(super) full: ByClass<bool>,
     pub(super) told: ByClass<bool>,
     pub(super) listed: ByClass<bool>,
+    /// Turns of its list of best effort so far.
+    pub(super) turns: u64,
     /// What real time may take while best effort waits.
     pub(super) real_time: LeakyBucket,
     /// Everything queued.
@@ -199,6 +201,7 @@ impl Cell {
             full: ByClass::default(),
             told: ByClass::default(),
             listed: ByClass::default(),
+            turns: 0,
             queued: ByClass::default(),
             standing: ByClass::default(),
             ranks: [List::EMPTY; Rank::COUNT],
