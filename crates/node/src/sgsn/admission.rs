@@ -318,7 +318,7 @@ impl Sgsn {
             self.guarantees_changed(cx, slot, cell);
         }
         if let Some(former) = former {
-            self.resume_claims(cx, former.cell);
+            self.claim_ended(cx, former.cell);
         }
     }
 
@@ -326,7 +326,7 @@ impl Sgsn {
     pub(super) fn unclaim(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid) {
         if let Some(Claim { cell, .. }) = self.admission.remove(place_of(teid)) {
             self.guarantees_changed(cx, slot, cell);
-            self.resume_claims(cx, cell);
+            self.claim_ended(cx, cell);
         }
     }
 
@@ -360,6 +360,20 @@ impl Sgsn {
                 self.guarantees_changed(cx, mobile, cell);
             }
         }
+    }
+
+    /// There is room in a cell, and at the node: where that has a limit, for somebody in any cell.
+    fn claim_ended(&mut self, cx: &mut Context<'_>, cell: u32) {
+        match self.config.admission.node_octets_per_s {
+            None => self.resume_claims(cx, cell),
+            Some(_) => self.resume_all_claims(cx),
+        }
+    }
+
+    /// The operator may have made room.
+    pub(super) fn resume_all_claims(&mut self, cx: &mut Context<'_>) {
+        let cells: BTreeSet<u32> = self.admission.suspended.iter().map(|(cell, _)| *cell).collect();
+        cells.into_iter().for_each(|cell| self.resume_claims(cx, cell));
     }
 
     /// Tells the queues of a mobile's cell, and flow control, what is guaranteed now.

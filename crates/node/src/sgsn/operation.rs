@@ -121,6 +121,7 @@ impl Sgsn {
             ..self.config.clone()
         };
         self.reconfigure_flows(cx.now);
+        self.resume_all_claims(cx);
         self.change_ip_weights(cx);
         self.add_configured_ip_sns(cx);
     }

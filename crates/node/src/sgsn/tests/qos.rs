@@ -270,6 +270,52 @@ fn a_guarantee_that_moves_into_a_full_cell_is_suspended_until_there_is_room() {
     assert_eq!((bench.admitted(0), bench.guarantee(0)), (Some(true), Some(16_000)));
 }
 
+#[test]
+fn room_at_the_node_is_for_whoever_waits_in_any_cell() {
+    let admission = AdmissionConfig { node_octets_per_s: Some(32_000), ..AdmissionConfig::default() };
+    let mut bench = Bench::new(|config| config.admission = admission);
+    for phone in 0..3 {
+        bench.attach(phone);
+    }
+    for n in 0..2 {
+        bench.leaks(n, 25_000);
+    }
+    bench.phones[1].cell = 1;
+    bench.beacon(1);
+    bench.sent.clear();
+    for phone in 0..2 {
+        bench.activate_for(phone, NSAPI, streaming());
+    }
+    // The GGSN says more than it was asked for.
+    bench.ask_for(2, NSAPI, QosProfile::BEST_EFFORT);
+    let (from, sequence, mut request) = bench.next_create();
+    request.qos = Qos::new(1, &r99(TrafficClass::CONVERSATIONAL, 32, 64));
+    bench.create_answer(from, sequence, &request, GtpCause::RequestAccepted);
+    bench.sent.clear();
+    assert_eq!(bench.admitted(2), None, "a mobile of R97 has no profile of R99");
+    bench.phones[0].cell = 1;
+    bench.beacon(0);
+    bench.sent.clear();
+    assert_eq!((bench.admitted(0), bench.sgsn.admission().node_octets_per_s()), (Some(false), 16_000));
+    let config = SgsnConfig {
+        admission: AdmissionConfig { cell_percent: 100, node_octets_per_s: Some(16_000), ..admission },
+        ..bench.sgsn.config().clone()
+    };
+    bench.leaks(1, 50_000);
+    assert_eq!(bench.admitted(0), Some(true));
+    bench.leaks(1, 25_000);
+    bench.sgsn.reconfigure(&mut bench.around.context(), config);
+    bench.collect();
+    assert_eq!(bench.sgsn.admission().node_octets_per_s(), 32_000, "what was admitted stays");
+    bench.phones[0].cell = 0;
+    bench.beacon(0);
+    bench.sent.clear();
+    assert_eq!(bench.admitted(0), Some(false), "the node's bound");
+    bench.sm(1, 0, DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None });
+    bench.delete_answer(NSAPI);
+    assert_eq!(bench.admitted(0), Some(true), "room in another cell is room at the node");
+}
+
 fn hlr_says(bench: &mut Bench, data: Subscription) {
     say(bench, Body::InsertSubscriberDataRequest(data), 0);
     assert!(matches!(heard(bench), Some(Body::InsertSubscriberDataResult(_))));
