@@ -119,7 +119,7 @@ struct Model {
     mobiles: Vec<Clause>,
     cell_of: Vec<u32>,
     defaults: Vec<Bucket>,
-    last: Vec<[u32; 3]>,
+    last: Vec<[u32; CellClass::ALL.len()]>,
     offered: u64,
     delivered: u64,
 }
@@ -132,7 +132,7 @@ impl Model {
             mobiles: vec![Clause::new(initial.default_ms); MOBILES as usize],
             cell_of: vec![0; MOBILES as usize],
             defaults: vec![initial.default_ms; CELLS as usize],
-            last: vec![[0; 3]; MOBILES as usize],
+            last: vec![[0; CellClass::ALL.len()]; MOBILES as usize],
             offered: 0,
             delivered: 0,
         }
