@@ -26,6 +26,11 @@ pub const ALL: &[Experiment] = &[
         run: crate::world::run,
     },
     Experiment {
+        name: "qos-cell",
+        description: "contexts of every class in one congested cell: what each gets against what was negotiated",
+        run: crate::qos_cell::run,
+    },
+    Experiment {
         name: "ed-overhead",
         description: "what early demultiplexing costs a packet when nothing else happens",
         run: |options| run("ed-overhead", options, ed::overhead::experiment),

@@ -13,6 +13,7 @@ pub mod http;
 pub mod interop;
 pub mod load;
 pub mod losses;
+pub mod qos_cell;
 pub mod report;
 mod settings;
 pub mod testbed;

@@ -6,7 +6,7 @@ use gannet_proto::bssgp::flow_control::{
     Bucket, BvcParameters, Config, Dequeue, FlowControl, Limit, Limits, Pdu, PduMeta,
 };
 use gannet_proto::machine::Surroundings;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::leaky_bucket::LeakyBucket;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
@@ -119,7 +119,7 @@ struct Model {
     mobiles: Vec<Clause>,
     cell_of: Vec<u32>,
     defaults: Vec<Bucket>,
-    last: Vec<[u32; 3]>,
+    last: Vec<[u32; CellClass::ALL.len()]>,
     offered: u64,
     delivered: u64,
 }
@@ -132,7 +132,7 @@ impl Model {
             mobiles: vec![Clause::new(initial.default_ms); MOBILES as usize],
             cell_of: vec![0; MOBILES as usize],
             defaults: vec![initial.default_ms; CELLS as usize],
-            last: vec![[0; 3]; MOBILES as usize],
+            last: vec![[0; CellClass::ALL.len()]; MOBILES as usize],
             offered: 0,
             delivered: 0,
         }
@@ -188,7 +188,7 @@ impl World {
                 assert!(frame.set_len(octets));
                 self.model.offered += 1;
                 let sequence = u32::try_from(self.model.offered).unwrap();
-                let class = if signalling { Class::Signalling } else { Class::BestEffort };
+                let class = if signalling { CellClass::Signalling } else { CellClass::BestEffort };
                 let expires = now + Duration::from_millis(life_ms);
                 let pdu =
                     Pdu { class, precedence: Precedence::Normal, expires, meta: Tag { ms, sequence }, frame };

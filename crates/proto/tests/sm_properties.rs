@@ -28,7 +28,7 @@ impl Selection for Everybody {
         Ok(Selected { apn: 0, qos: QosProfile::BEST_EFFORT, address: request.address })
     }
 
-    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+    fn grant(&mut self, _: u16, _: Nsapi, wish: &QosProfile) -> Result<QosProfile, SmCause> {
         Ok(*wish)
     }
 }

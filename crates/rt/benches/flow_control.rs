@@ -12,7 +12,7 @@ use gannet_proto::bssgp::flow_control::{
 };
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Surroundings;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
 use gannet_rt::PREFETCH;
@@ -93,7 +93,7 @@ impl World {
             self.next = (self.next + 1) % self.mobiles;
             let mut frame = self.spare.pop().unwrap_or_else(|| self.around.frames.alloc().unwrap());
             assert!(frame.set_len(OCTETS));
-            let (class, precedence, meta) = (Class::BestEffort, Precedence::Normal, Meta([ms; 10]));
+            let (class, precedence, meta) = (CellClass::BestEffort, Precedence::Normal, Meta([ms; 10]));
             let pdu = Pdu { class, precedence, expires, meta, frame };
             let cx = &mut self.around.context();
             if !self.offered {

@@ -102,6 +102,7 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
             peak: qos.peak.0,
             mean: qos.mean.0,
         }),
+        treatment: None,
         volumes: Some(view::Volumes {
             downlink_n_pdus: context.downlink.t_pdus,
             downlink_octets: context.downlink.octets,

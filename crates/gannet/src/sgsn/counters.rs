@@ -87,6 +87,7 @@ fn node_group(sgsn: &Sgsn) -> Group {
     ] {
         group.add(metric);
     }
+    add_admission(sgsn, &mut group);
     let gb = sgsn.gb();
     let unblocked = gb.ns.vcs().filter(|vc| vc.state() == gannet_proto::ns::VcState::Unblocked).count();
     for (name, help, value) in [
@@ -101,6 +102,26 @@ fn node_group(sgsn: &Sgsn) -> Group {
     }
     add_queues(sgsn, &mut group);
     group
+}
+
+/// Rates that are guaranteed.
+fn add_admission(sgsn: &Sgsn, group: &mut Group) {
+    let (admission, stats) = (sgsn.admission(), sgsn.admission().stats());
+    for (name, help, value) in [
+        ("qos_admitted", "guaranteed rates that were given", stats.admitted),
+        ("qos_lowered", "activations that got a class without the guarantee that did not fit", stats.lowered),
+        ("qos_rejected", "activations that were rejected since a guarantee did not fit", stats.rejected),
+        ("qos_suspended", "guaranteed rates that a cell had no room for later", stats.suspended),
+        ("qos_resumed", "of these, what was given again", stats.resumed),
+    ] {
+        group.add(Metric::counter(name, help, value));
+    }
+    let (claims, suspended) = admission.len();
+    let rate = "octets/s that are guaranteed in all cells";
+    group.add(Metric::gauge("qos_guaranteed_octets_per_s", rate, admission.node_octets_per_s()));
+    group.add(Metric::gauge("qos_claims", "PDP contexts with a guaranteed rate", number(claims)));
+    let help = "of these, those whose cell has no room for it now";
+    group.add(Metric::gauge("qos_claims_suspended", help, number(suspended)));
 }
 
 /// The queues before the stack.

@@ -4,7 +4,9 @@ use super::paths::Paths;
 use super::{Plan, service};
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::subscribers::SubscriberConfig;
-use gannet_node::sgsn::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, SgsnConfig};
+use gannet_node::sgsn::{
+    ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, SgsnConfig,
+};
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::auth::AuthPolicy;
@@ -56,7 +58,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         subscribers: subscribers(config)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
-        pdu_lifetime: config.bssgp.pdu_lifetime_cs.map(|cs| Duration::from_millis(u64::from(cs) * 10)),
+        pdu_lifetime: pdu_lifetimes(&config.bssgp),
         cell_change: CellChange {
             moves: config.bssgp.cell_change.moves,
             flush_timeout: Duration::from_millis(config.bssgp.cell_change.flush_timeout_ms.into()),
@@ -324,9 +326,24 @@ fn sockets(ns: &NsConfig) -> Vec<(&str, Option<SocketAddr>, bool)> {
     ns.binds.iter().map(|bind| (bind.name.as_str(), bind.listen, bind.accept_ipaccess)).collect()
 }
 
+/// No class has a longer one than best effort.
+fn pdu_lifetimes(bssgp: &ops::BssgpConfig) -> PduLifetimes {
+    let [real_time, guaranteed] = bssgp.pdu_lifetime_by_class_cs;
+    let lifetime = |own: Option<u16>| {
+        let shortest = [own, bssgp.pdu_lifetime_cs].into_iter().flatten().min();
+        shortest.map(|cs| Duration::from_millis(u64::from(cs) * 10))
+    };
+    PduLifetimes { real_time: lifetime(real_time), guaranteed: lifetime(guaranteed), other: lifetime(None) }
+}
+
 /// What of BSSGP is not taken over while the node runs.
 fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
-    ops::BssgpConfig { pdu_lifetime_cs: None, cell_change: ops::CellChange::default(), ..bssgp }
+    ops::BssgpConfig {
+        pdu_lifetime_cs: None,
+        pdu_lifetime_by_class_cs: [None; 2],
+        cell_change: ops::CellChange::default(),
+        ..bssgp
+    }
 }
 
 /// What differs and is not taken over while the node runs.

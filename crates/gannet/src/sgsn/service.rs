@@ -1,5 +1,6 @@
 //! How user data comes in and is served, as the SGSN node takes it.
 
+use gannet_node::sgsn::admission::{AdmissionConfig, Otherwise};
 use gannet_node::sgsn::flows::{Ingress, QueueConfig};
 use gannet_node::sgsn::quality::Ceilings;
 use gannet_node::sgsn::work::Work;
@@ -41,6 +42,12 @@ pub fn apply(config: &ops::SgsnConfig, node: &mut SgsnConfig, remarks: &mut Vec<
         mbr_up_kbps,
         real_time: service.ceilings.real_time,
         precedence: PrecedenceClass(service.ceilings.precedence),
+    };
+    let ops::Admission { cell_percent, node_kbit, rejects } = service.admission;
+    node.admission = AdmissionConfig {
+        cell_percent,
+        node_octets_per_s: node_kbit.map(|kbit| u64::from(kbit) * 125),
+        otherwise: if rejects { Otherwise::Reject } else { Otherwise::LowerClass },
     };
     let pdus_max = queue_frames(service, node, remarks);
     let percent = u32::from(service.real_time_node_percent);
@@ -166,6 +173,12 @@ mod tests {
         assert_eq!(node.queue.cell_real_time, Some(Rate { per_s: 8000, burst: 1520 }));
         assert_eq!(node.queue.node_real_time, Some(Rate { per_s: 500_000_000, burst: 5_000_000 }));
         assert_eq!(node.ceilings.peak, PeakThroughput(4));
+        let (node, ..) = applied(|config| {
+            config.service.admission =
+                ops::Admission { cell_percent: 50, node_kbit: Some(80), rejects: true };
+        });
+        let AdmissionConfig { cell_percent, node_octets_per_s, otherwise } = node.admission;
+        assert_eq!((cell_percent, node_octets_per_s, otherwise), (50, Some(10_000), Otherwise::Reject));
         let (node, ..) = applied(|config| config.service.real_time_node_percent = 100);
         assert_eq!(node.queue.node_real_time, None);
     }

@@ -5,6 +5,7 @@ use core::fmt::Write as _;
 use core::net::IpAddr;
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
+use gannet_node::sgsn::quality::Treatment;
 use gannet_node::slots::Slot;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::view;
@@ -12,6 +13,7 @@ use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
 use gannet_proto::gtp::{Version, flow_label};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::time::Instant;
 use gannet_wire::id::{Bvci, Nsapi, Nsei, Teid};
@@ -133,7 +135,31 @@ fn pdp_context(
         teid_control: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)),
         teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),
         qos: Some(qos(&context.qos())),
+        treatment: Some(treatment(sgsn, slot, mobile, nsapi, context)),
         volumes: None,
+    }
+}
+
+/// How its packets are treated.
+fn treatment(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, nsapi: Nsapi, context: &SmContext) -> view::Treatment {
+    let priority = mobile.bearer(nsapi).map_or(0, |bearer| bearer.allocation_retention);
+    let treatment = Treatment::of(&context.qos(), priority);
+    let teid = sgsn.teid(slot, nsapi);
+    view::Treatment {
+        class: match treatment.class {
+            CellClass::Signalling => "signalling",
+            CellClass::RealTime => "real time",
+            CellClass::Guaranteed => "guaranteed",
+            CellClass::BestEffort => "best effort",
+        },
+        precedence: match treatment.precedence {
+            Precedence::High => "high",
+            Precedence::Normal => "normal",
+            Precedence::Low => "low",
+        },
+        rate_octets_per_s: treatment.rate_octets_per_s,
+        guaranteed_octets_per_s: treatment.guaranteed_octets_per_s,
+        is_admitted: teid.and_then(|teid| sgsn.admission().is_admitted(teid)).unwrap_or(false),
     }
 }
 
@@ -205,6 +231,7 @@ pub fn flow_control(sgsn: &Sgsn, now: Instant, index: u32) -> Option<view::FlowC
         queued_pdus: queued.pdus.into(),
         queued_octets: queued.octets,
         queued_ms: 0,
+        guaranteed_octets_per_s: sgsn.admission().cell_octets_per_s(index),
     })
 }
 

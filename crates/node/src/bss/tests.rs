@@ -8,7 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Surroundings;
 use gannet_proto::ns::{NsConfig, NsRole};
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
@@ -524,7 +524,7 @@ fn five_times_the_load_never_overruns_a_radio_whose_buckets_are_kept() {
             let mut frame = around.frames.alloc().unwrap();
             assert!(frame.set_len(500));
             let pdu = Pdu {
-                class: Class::BestEffort,
+                class: CellClass::BestEffort,
                 precedence: Precedence::Normal,
                 expires: Instant(u64::MAX),
                 meta: Meta(mobile),

@@ -1,5 +1,6 @@
 //! What an operator may choose about an SGSN.
 
+use super::admission::AdmissionConfig;
 use super::flows::{Ingress, QueueConfig};
 use super::quality::Ceilings;
 use super::subscribers::SubscriberConfig;
@@ -8,6 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
 use gannet_proto::gtp::{PLACES, Version};
+use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Nsei, Nsvci};
@@ -79,8 +81,10 @@ pub struct SgsnConfig {
     pub flow: flow_control::Config,
     /// N201-U that is proposed to a mobile for user data; `None` leaves the default of 500 octets.
     pub n201_u: Option<u16>,
-    /// Lifetime of an LL-PDU in the downlink queue and at the BSS; `None` for infinite. At most 655.34 s.
-    pub pdu_lifetime: Option<Duration>,
+    /// Lifetime of an LL-PDU in the downlink queue and at the BSS.
+    pub pdu_lifetime: PduLifetimes,
+    /// Which rates may be guaranteed.
+    pub admission: AdmissionConfig,
     /// What becomes of what waits for a mobile that changes cells.
     pub cell_change: CellChange,
     /// N-PDUs held for mobiles that are paged, in all.
@@ -122,6 +126,44 @@ impl Default for CellChange {
     fn default() -> Self {
         let (flush_timeout, reselection_timeout) = (Duration::from_secs(2), Duration::from_secs(5));
         Self { moves: true, flush_timeout, reselection_timeout }
+    }
+}
+
+/// How long LL-PDUs live, in the downlink queue and at the BSS together (08.18 clause 11.3.25), by class; `None` for ever. At
+/// most 655.34 s each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PduLifetimes {
+    /// Real time, which is of no use to anybody when it comes late.
+    pub real_time: Option<Duration>,
+    /// What has a guaranteed rate: whoever plays it has some seconds of it in store.
+    pub guaranteed: Option<Duration>,
+    /// Best effort, and signalling.
+    pub other: Option<Duration>,
+}
+
+impl PduLifetimes {
+    /// One for all.
+    #[must_use]
+    pub const fn all(lifetime: Option<Duration>) -> Self {
+        Self { real_time: lifetime, guaranteed: lifetime, other: lifetime }
+    }
+
+    /// That of a class.
+    #[must_use]
+    #[inline]
+    pub const fn of(&self, class: CellClass) -> Option<Duration> {
+        match class {
+            CellClass::RealTime => self.real_time,
+            CellClass::Guaranteed => self.guaranteed,
+            CellClass::Signalling | CellClass::BestEffort => self.other,
+        }
+    }
+}
+
+impl Default for PduLifetimes {
+    fn default() -> Self {
+        let seconds = |seconds| Some(Duration::from_secs(seconds));
+        Self { real_time: seconds(1), guaranteed: seconds(4), other: seconds(10) }
     }
 }
 
@@ -235,7 +277,8 @@ impl Default for SgsnConfig {
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
-            pdu_lifetime: Some(Duration::from_secs(10)),
+            pdu_lifetime: PduLifetimes::default(),
+            admission: AdmissionConfig::default(),
             cell_change: CellChange::default(),
             held_max: 4096,
             held_per_mobile_max: 20,

@@ -14,7 +14,7 @@ use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmConfig, SmContexts};
 use gannet_proto::sndcp::SndcpNsapi;
 use gannet_proto::time::Instant;
@@ -44,7 +44,7 @@ pub struct Bearer {
     /// Allocation/retention priority as the GGSN has said it, 0 where it has not.
     pub allocation_retention: u8,
     /// How soon its N-PDUs are served.
-    pub class: Class,
+    pub class: CellClass,
     /// How late they are dropped.
     pub precedence: Precedence,
 }
@@ -58,18 +58,20 @@ impl Bearer {
             protected: true,
             radio_qos: [0; 3],
             allocation_retention: 0,
-            class: Class::BestEffort,
+            class: CellClass::BestEffort,
             precedence: Precedence::Normal,
         }
     }
 
     /// Takes over the negotiated quality of service: which reliability class is protected, and which the radio
-    /// interface acknowledges (03.60 clause 15.2.3 [23.107]); peak throughput and precedence (08.18 clause 11.3.28).
+    /// interface acknowledges (03.60 clause 15.2.3 [23.107]); peak bit rate and precedence (08.18 clause 11.3.28).
     pub fn set_qos(&mut self, qos: &l3::QosProfile) {
         let treatment = Treatment::of(qos, self.allocation_retention);
         (self.class, self.precedence) = (treatment.class, treatment.precedence);
         self.protected = qos.reliability != l3::ReliabilityClass::FIVE;
-        let rate_bit_per_s = qos.peak.octets_per_s().map_or(0, |octets| u64::from(octets) * 8);
+        // 0 is best effort.
+        let rate_bit_per_s =
+            if treatment.is_limited { u64::from(treatment.rate_octets_per_s) * 8 } else { 0 };
         let granularity = bssgp::Granularity::for_largest(rate_bit_per_s);
         self.radio_qos = bssgp::QosProfile {
             peak_bit_rate: granularity.field(rate_bit_per_s),

@@ -15,6 +15,7 @@
 //! | [`flows`] | the queue of each PDP context, and who is served next |
 //! | [`uplink_queues`] | the same for what comes from mobiles |
 //! | [`quality`] | which service a QoS profile buys |
+//! | [`admission`] | which rates are guaranteed, in a cell and at the node |
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
@@ -24,6 +25,7 @@
 //!
 //! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
+pub mod admission;
 pub mod config;
 pub mod contexts;
 pub mod directory;
@@ -49,6 +51,7 @@ mod uplink;
 pub mod uplink_queues;
 
 use crate::slots::{Slot, Slots};
+use admission::Admission;
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
@@ -73,7 +76,9 @@ use std::collections::HashMap;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 
-pub use config::{ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, Policing, SgsnConfig};
+pub use config::{
+    ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, Policing, SgsnConfig,
+};
 
 /// The UDP port of the network service.
 pub const GB: Port = Port(0);
@@ -230,6 +235,7 @@ pub struct Sgsn {
     pub(crate) mobiles: Slots<Mobile>,
     pub(crate) directory: Directory,
     pub(crate) contexts: Contexts,
+    pub(crate) admission: Admission,
     /// What is to be kept; nothing unless somebody keeps it.
     pub(crate) durable: Option<Durable>,
     pub(crate) flows: Option<Flows>,
@@ -275,6 +281,7 @@ impl Sgsn {
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
             contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
+            admission: Admission::new(config.cells_max),
             durable: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),

@@ -88,6 +88,7 @@ impl Sgsn {
             held_lifetime,
             nsvcs,
             ceilings,
+            admission,
             policing,
             queue,
             ip_sns,
@@ -107,6 +108,7 @@ impl Sgsn {
             held_lifetime,
             nsvcs,
             ceilings,
+            admission,
             policing,
             ip_sns,
             subscribers: self.subscribers_after(subscribers),
@@ -119,6 +121,7 @@ impl Sgsn {
             ..self.config.clone()
         };
         self.reconfigure_flows(cx.now);
+        self.resume_all_claims(cx);
         self.change_ip_weights(cx);
         self.add_configured_ip_sns(cx);
     }

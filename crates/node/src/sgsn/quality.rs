@@ -3,8 +3,11 @@
 //!
 //! | of the profile | gives |
 //! |---|---|
-//! | R99 traffic class conversational or streaming, or R97 delay class 1 | [`Class::RealTime`] |
-//! | every other one | [`Class::BestEffort`] |
+//! | R99 traffic class streaming with a guaranteed bit rate for downlink | [`CellClass::Guaranteed`] |
+//! | else R99 traffic class conversational or streaming, or R97 delay class 1 | [`CellClass::RealTime`] |
+//! | every other one | [`CellClass::BestEffort`] |
+//! | R99 guaranteed bit rate for downlink of the classes conversational and streaming | the guaranteed rate |
+//! | else with R97 delay class 1 the mean throughput class, unless it is best effort | the same |
 //! | R97 precedence class 1, 2, 3 | [`Precedence::High`], [`Normal`](Precedence::Normal), [`Low`](Precedence::Low) |
 //! | no precedence class: allocation/retention priority 1, 2, 3 of GTP | the same |
 //! | R97 peak throughput class n | 1000 · 2^(n−1) octets/s |
@@ -13,7 +16,7 @@
 //!
 //! Class 9 means "2048 kbit/s and above" beside a profile of R99 (23.107 clause 9.1.2.2), so it does not limit there.
 
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::Policer;
 use gannet_proto::time::Duration;
 use gannet_wire::l3::ie::{
@@ -65,11 +68,8 @@ impl Ceilings {
         qos.peak = PeakThroughput(or(qos.peak.0, best.peak.0)).min(self.peak);
         qos.precedence = PrecedenceClass(or(qos.precedence.0, best.precedence.0)).max(self.precedence);
         qos.mean.0 = or(qos.mean.0, best.mean.0);
-        if !self.real_time && qos.delay == DelayClass::ONE {
-            qos.delay = DelayClass::TWO;
-        }
         qos.r99 = qos.r99.map(|r99| self.grant_r99(r99));
-        qos
+        if self.real_time { qos } else { without_guarantees(&qos) }
     }
 
     fn grant_r99(&self, mut r99: QosR99) -> QosR99 {
@@ -84,14 +84,24 @@ impl Ceilings {
             r99.gbr_up =
                 bit_rate_kbps(r99.gbr_up).map_or(r99.gbr_up, |kbps| bit_rate_code_kbps(kbps.min(ceiling)));
         }
-        if !self.real_time && is_real_time(r99.traffic_class) {
-            // Interactive with the best handling priority comes nearest; it has no guaranteed rate and no transfer delay.
-            r99.traffic_class = TrafficClass::INTERACTIVE;
-            r99.handling_priority = 1;
-            (r99.gbr_up, r99.gbr_down, r99.transfer_delay) = (0, BitRate::default(), 0);
-        }
         r99
     }
+}
+
+/// The nearest profile of which nothing is guaranteed: delay class 2 for 1, and interactive with the best handling priority for
+/// conversational and streaming, which has no guaranteed rate and no transfer delay.
+#[must_use]
+pub fn without_guarantees(qos: &QosProfile) -> QosProfile {
+    let mut qos = *qos;
+    if qos.delay == DelayClass::ONE {
+        qos.delay = DelayClass::TWO;
+    }
+    if let Some(r99) = qos.r99.as_mut().filter(|r99| is_real_time(r99.traffic_class)) {
+        r99.traffic_class = TrafficClass::INTERACTIVE;
+        r99.handling_priority = 1;
+        (r99.gbr_up, r99.gbr_down, r99.transfer_delay) = (0, BitRate::default(), 0);
+    }
+    qos
 }
 
 /// The wish of a mobile within its subscription: of each value the worse one, and where the mobile leaves the choice the
@@ -153,11 +163,15 @@ const fn is_real_time(class: TrafficClass) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Treatment {
     /// How soon they are served.
-    pub class: Class,
+    pub class: CellClass,
     /// How late they are dropped.
     pub precedence: Precedence,
     /// What they may be in the long run, in octets/s.
     pub rate_octets_per_s: u32,
+    /// The profile says that rate; else it is the largest peak throughput class.
+    pub is_limited: bool,
+    /// What of it they are guaranteed, in octets/s.
+    pub guaranteed_octets_per_s: u32,
 }
 
 impl Treatment {
@@ -176,20 +190,21 @@ impl Treatment {
     }
 
     fn with_mbr(profile: &QosProfile, allocation_retention: u8, mbr_kbps: Option<u32>) -> Self {
-        let traffic_class = profile.r99.map(|r99| r99.traffic_class);
-        let real_time = profile.delay == DelayClass::ONE || traffic_class.is_some_and(is_real_time);
         let level = match profile.precedence.0 {
             level @ 1..=3 => level,
             _ => allocation_retention,
         };
+        let rate = rate_octets_per_s(profile, mbr_kbps);
         Self {
-            class: if real_time { Class::RealTime } else { Class::BestEffort },
+            class: class_of(profile),
             precedence: match level {
                 1 => Precedence::High,
                 3 => Precedence::Low,
                 _ => Precedence::Normal,
             },
-            rate_octets_per_s: rate_octets_per_s(profile, mbr_kbps),
+            rate_octets_per_s: rate.or(PeakThroughput::MAX.octets_per_s()).unwrap_or(u32::MAX),
+            is_limited: rate.is_some(),
+            guaranteed_octets_per_s: guaranteed_octets_per_s(profile),
         }
     }
 
@@ -208,20 +223,44 @@ impl Treatment {
     }
 }
 
-fn rate_octets_per_s(profile: &QosProfile, mbr_kbps: Option<u32>) -> u32 {
+fn class_of(profile: &QosProfile) -> CellClass {
+    let traffic_class = profile.r99.map(|r99| r99.traffic_class);
+    if traffic_class == Some(TrafficClass::STREAMING) && guaranteed_octets_per_s(profile) > 0 {
+        CellClass::Guaranteed
+    } else if profile.delay == DelayClass::ONE || traffic_class.is_some_and(is_real_time) {
+        CellClass::RealTime
+    } else {
+        CellClass::BestEffort
+    }
+}
+
+/// What a profile guarantees for downlink, in octets/s; 0 where it is nothing.
+fn guaranteed_octets_per_s(profile: &QosProfile) -> u32 {
+    match profile.r99 {
+        Some(r99) if is_real_time(r99.traffic_class) => r99.gbr_down.kbps().unwrap_or(0).saturating_mul(125),
+        Some(_) | None if profile.delay == DelayClass::ONE => {
+            let octets_per_h = profile.mean.octets_per_h();
+            octets_per_h
+                .map_or(0, |octets| u32::try_from(u64::from(octets).div_ceil(3600)).unwrap_or(u32::MAX))
+        }
+        Some(_) | None => 0,
+    }
+}
+
+fn rate_octets_per_s(profile: &QosProfile, mbr_kbps: Option<u32>) -> Option<u32> {
     let mbr = mbr_kbps.filter(|kbps| *kbps > 0).map(|kbps| kbps.saturating_mul(125));
     let peak = profile.peak.octets_per_s();
     match (mbr, peak) {
-        (Some(mbr), Some(_)) if profile.peak == PeakThroughput::MAX => mbr,
-        (Some(mbr), Some(peak)) => mbr.min(peak),
-        (Some(rate), None) | (None, Some(rate)) => rate,
-        (None, None) => PeakThroughput::MAX.octets_per_s().unwrap_or(u32::MAX),
+        (Some(mbr), Some(_)) if profile.peak == PeakThroughput::MAX => Some(mbr),
+        (Some(mbr), Some(peak)) => Some(mbr.min(peak)),
+        (rate, None) | (None, rate) => rate,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_wire::l3::ie::MeanThroughput;
 
     const R99: QosR99 = QosR99 {
         traffic_class: TrafficClass::BACKGROUND,
@@ -257,12 +296,34 @@ mod tests {
     fn classes_by_the_table() {
         let class = |profile: QosProfile| Treatment::of(&profile, 0).class;
         assert_eq!([1, 2, 3, 4, 0].map(|delay| class(r97(delay, 9, 2))), {
-            let best = Class::BestEffort;
-            [Class::RealTime, best, best, best, best]
+            let best = CellClass::BestEffort;
+            [CellClass::RealTime, best, best, best, best]
         });
         let of_r99 = [1, 2, 3, 4, 0].map(|traffic| class(r99(traffic, 9, 64)));
-        assert_eq!(of_r99[..2], [Class::RealTime; 2]);
-        assert_eq!(of_r99[2..], [Class::BestEffort; 3]);
+        assert_eq!(of_r99[..2], [CellClass::RealTime, CellClass::Guaranteed]);
+        assert_eq!(of_r99[2..], [CellClass::BestEffort; 3]);
+        let without = |profile: QosProfile| {
+            let r99 = profile.r99.map(|r99| QosR99 { gbr_down: BitRate::default(), ..r99 });
+            class(QosProfile { r99, ..profile })
+        };
+        assert_eq!([1, 2].map(|traffic| without(r99(traffic, 9, 64))), [CellClass::RealTime; 2]);
+        let streaming = QosProfile { delay: DelayClass::ONE, ..r99(2, 9, 64) };
+        assert_eq!(class(streaming), CellClass::Guaranteed, "what R97 has for it (23.107 clause 9.1.2.1)");
+    }
+
+    #[test]
+    fn guarantees_by_the_table() {
+        let rate = |profile: QosProfile| Treatment::of(&profile, 0).guaranteed_octets_per_s;
+        assert_eq!([1, 2, 3, 4].map(|traffic| rate(r99(traffic, 9, 64))), [72_000, 72_000, 0, 0]);
+        let mean = |delay, mean| rate(QosProfile { mean: MeanThroughput(mean), ..r97(delay, 9, 2) });
+        // 50,000,000 octets/h, and best effort.
+        assert_eq!([mean(1, 18), mean(1, 31), mean(2, 18)], [13_889, 0, 0]);
+        let taken = without_guarantees(&QosProfile { delay: DelayClass::ONE, ..r99(2, 9, 64) });
+        let of = Treatment::of(&taken, 0);
+        assert_eq!(
+            (of.class, of.guaranteed_octets_per_s, of.rate_octets_per_s),
+            (CellClass::BestEffort, 0, 8000)
+        );
     }
 
     #[test]
@@ -327,7 +388,7 @@ mod tests {
         assert_eq!((r99.mbr_down.kbps(), bit_rate_kbps(r99.mbr_up)), (Some(96), Some(50)));
         assert_eq!((r99.traffic_class, r99.handling_priority), (TrafficClass::INTERACTIVE, 1));
         assert_eq!((r99.gbr_up, r99.gbr_down, r99.transfer_delay), (0, BitRate::default(), 0));
-        assert_eq!(Treatment::of(&granted, 0).class, Class::BestEffort);
+        assert_eq!(Treatment::of(&granted, 0).class, CellClass::BestEffort);
         let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();
         assert_eq!((granted.traffic_class, granted.gbr_down.kbps()), (TrafficClass::BACKGROUND, Some(96)));
         let low = ceilings.grant(&r97(4, 3, 3));

@@ -170,7 +170,10 @@ impl Sgsn {
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
         self.name(cx, slot, imsi);
         self.flows_follow(slot);
-        (5..=15).for_each(|nsapi| self.flow_changed(slot, Nsapi(nsapi)));
+        (5..=15).map(Nsapi).for_each(|nsapi| {
+            self.claim_negotiated(cx, slot, nsapi);
+            self.flow_changed(slot, nsapi);
+        });
         self.settle_contexts(cx, slot);
         self.send_queued(cx);
         Ok(slot)

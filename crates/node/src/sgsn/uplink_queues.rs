@@ -17,7 +17,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::machine::Context;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Dropped, FlowQueues, FlowView, Limit};
 use gannet_proto::time::Duration;
@@ -186,7 +186,13 @@ impl Sgsn {
 
     /// The best of what a mobile's PDP contexts have bought, and the sum of their rates.
     fn uplink_treatment(&self, slot: Slot) -> Treatment {
-        let none = Treatment { class: Class::BestEffort, precedence: Precedence::Low, rate_octets_per_s: 0 };
+        let none = Treatment {
+            class: CellClass::BestEffort,
+            precedence: Precedence::Low,
+            rate_octets_per_s: 0,
+            is_limited: true,
+            guaranteed_octets_per_s: 0,
+        };
         let Some(mobile) = self.mobiles.get(slot) else { return none };
         let active = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.is_some());
         active.fold(none, |best, (nsapi, bearer)| {
@@ -196,6 +202,7 @@ impl Sgsn {
                 class: best.class.min(its.class),
                 precedence: best.precedence.min(its.precedence),
                 rate_octets_per_s: best.rate_octets_per_s.saturating_add(its.rate_octets_per_s),
+                ..best
             }
         })
     }
@@ -231,7 +238,7 @@ impl Sgsn {
         self.classify(RuleChange::Install(Rule {
             key,
             name: slot.index,
-            class: treatment.class,
+            class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: self.config.policing.map(|policing| policed.policer(policing.burst)),
         }));

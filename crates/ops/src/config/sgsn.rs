@@ -7,7 +7,7 @@ mod service;
 
 pub use access::{Access, Policy};
 pub use operations::{NsvcChange, SgsnOperation, Whom};
-pub use service::{BusyPoll, Ceilings, GbOutput, Ingress, Service};
+pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
@@ -155,6 +155,8 @@ pub struct BssgpConfig {
     pub queue_cell_pdus: u16,
     /// PDU lifetime in centiseconds; `None` is infinite (08.18 clause 11.3.25).
     pub pdu_lifetime_cs: Option<u16>,
+    /// That of real time and of guaranteed rates, where it is shorter.
+    pub pdu_lifetime_by_class_cs: [Option<u16>; 2],
     /// PDUs of one mobile at which its flows wait at the input, and at which they go on.
     pub watermark_ms: Watermark,
     /// The same of what waits for the bucket of a cell.
@@ -210,6 +212,7 @@ impl Default for BssgpConfig {
             queue_ms_pdus: 128,
             queue_cell_pdus: 1024,
             pdu_lifetime_cs: Some(1000),
+            pdu_lifetime_by_class_cs: [Some(100), Some(400)],
             watermark_ms: Watermark { high: 8, low: 2 },
             watermark_cell: Watermark { high: 64, low: 16 },
             real_time_percent: 80,

@@ -61,6 +61,11 @@ pub fn bvc(bvc: &Bvc) -> Group {
         Metric::gauge("bucket_octets", "what the bucket of the cell holds", value(|flow| flow.bucket_octets)),
         Metric::gauge("queued_pdus", "LL-PDUs that wait for the cell", value(|flow| flow.queued_pdus)),
         Metric::gauge("queued_octets", "octets that wait for the cell", value(|flow| flow.queued_octets)),
+        Metric::gauge(
+            "guaranteed_octets_per_s",
+            "what of the leak rate is guaranteed",
+            value(|flow| flow.guaranteed_octets_per_s),
+        ),
     ] {
         group.add(metric);
     }
@@ -148,10 +153,11 @@ mod tests {
             queued_pdus: 4,
             queued_octets: 5,
             queued_ms: 6,
+            guaranteed_octets_per_s: 7,
         });
         let cell = bvc(&view);
         assert_eq!(names(&signalling), names(&cell));
         let values: Vec<u64> = cell.metrics.iter().map(|metric| metric.value).collect();
-        assert_eq!(values, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(values, [0, 1, 2, 3, 4, 5, 7]);
     }
 }

@@ -142,6 +142,8 @@ pub struct FlowControl {
     pub queued_octets: u64,
     /// Mobiles with PDUs that wait.
     pub queued_ms: u64,
+    /// What of the leak rate is guaranteed, in octets/s.
+    pub guaranteed_octets_per_s: u64,
 }
 
 /// Counters of a BVC.
@@ -169,8 +171,8 @@ impl fmt::Display for Bvc {
         if let Some(flow) = self.flow_control {
             writeln!(
                 f,
-                "  bucket {} of {} octets, leak rate {} octets/s",
-                flow.bucket_octets, flow.bmax_octets, flow.rate_octets_per_s
+                "  bucket {} of {} octets, leak rate {} octets/s, of which {} are guaranteed",
+                flow.bucket_octets, flow.bmax_octets, flow.rate_octets_per_s, flow.guaranteed_octets_per_s
             )?;
             writeln!(
                 f,

@@ -105,6 +105,33 @@ impl fmt::Display for Qos {
     }
 }
 
+/// How the SGSN treats the packets of a PDP context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Treatment {
+    /// `real time`, `guaranteed` or `best effort`.
+    pub class: &'static str,
+    /// `high`, `normal` or `low`.
+    pub precedence: &'static str,
+    /// What they may be, in octets/s.
+    pub rate_octets_per_s: u32,
+    /// What of it is guaranteed; 0 for nothing.
+    pub guaranteed_octets_per_s: u32,
+    /// Its cell has room for that.
+    pub is_admitted: bool,
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { class, precedence, rate_octets_per_s, guaranteed_octets_per_s, is_admitted } = self;
+        write!(f, "class {class}, precedence {precedence}, rate {rate_octets_per_s} octets/s")?;
+        if *guaranteed_octets_per_s == 0 {
+            return Ok(());
+        }
+        write!(f, ", guaranteed {guaranteed_octets_per_s} octets/s")?;
+        if *is_admitted { Ok(()) } else { f.write_str(" as soon as its cell has room") }
+    }
+}
+
 /// One entry of `show pdp-context …`: its first line begins with the IMSI and has the only `NSAPI`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PdpContext {
@@ -130,6 +157,8 @@ pub struct PdpContext {
     pub teid_user: (Teid, Teid),
     /// The negotiated QoS.
     pub qos: Option<Qos>,
+    /// What that gives, where the node has queues.
+    pub treatment: Option<Treatment>,
     /// What went through it, where the node counts that for each context.
     pub volumes: Option<Volumes>,
 }
@@ -165,6 +194,9 @@ impl fmt::Display for PdpContext {
         )?;
         if let Some(qos) = self.qos {
             writeln!(f, "  QoS: {qos}")?;
+        }
+        if let Some(treatment) = self.treatment {
+            writeln!(f, "  {treatment}")?;
         }
         let Some(volumes) = self.volumes else { return Ok(()) };
         writeln!(
@@ -256,6 +288,13 @@ mod tests {
             teid_control: (Teid(1), Teid(2)),
             teid_user: (Teid(3), Teid(4)),
             qos: Some(Qos::default()),
+            treatment: Some(Treatment {
+                class: "guaranteed",
+                precedence: "high",
+                rate_octets_per_s: 8000,
+                guaranteed_octets_per_s: 4000,
+                is_admitted: true,
+            }),
             volumes: Some(Volumes::default()),
         };
         let text = context.to_string();
@@ -263,6 +302,8 @@ mod tests {
             "PDP context: IMSI 001010000000001 NSAPI 5 SAPI 3 PDP-ACTIVE APN internet address 172.16.222.2\n"
         ));
         assert_eq!(text.matches("NSAPI").count(), 1);
+        let treatment = "  class guaranteed, precedence high, rate 8000 octets/s, guaranteed 4000 octets/s\n";
+        assert!(text.contains(treatment), "{text}");
     }
 
     #[test]

@@ -79,6 +79,19 @@ impl Links {
         list.len += 1;
     }
 
+    /// Puts `at` at the beginning of `list`.
+    pub fn push_front(&mut self, list: &mut List, at: u32) {
+        let head = list.head;
+        self.set(at, |link| *link = Link { prev: NIL, next: head });
+        if head == NIL {
+            list.tail = at;
+        } else {
+            self.set(head, |link| link.prev = at);
+        }
+        list.head = at;
+        list.len += 1;
+    }
+
     /// Takes `at`, which is in `list`, out of it.
     #[inline]
     pub fn remove(&mut self, list: &mut List, at: u32) {

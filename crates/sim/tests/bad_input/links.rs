@@ -4,8 +4,8 @@ use crate::bench::{Bench, MOBILES, bvci, cell_id};
 use crate::octets;
 use gannet_node::bss::Command as BssCommand;
 use gannet_node::ms::MsCommand;
-use gannet_node::sgsn::GB;
 use gannet_node::sgsn::flows::Ingress;
+use gannet_node::sgsn::{GB, PduLifetimes};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
 use gannet_proto::time::Duration;
@@ -191,7 +191,8 @@ fn a_blocked_bvc_keeps_what_is_queued() {
 
 #[test]
 fn lifetimes_end_in_the_queue_of_a_blocked_cell() {
-    let mut bench = Bench::with(|config| config.sgsn.pdu_lifetime = Some(Duration::from_secs(1)));
+    let mut bench =
+        Bench::with(|config| config.sgsn.pdu_lifetime = PduLifetimes::all(Some(Duration::from_secs(1))));
     for mobile in [0, 2, 4, 6] {
         bench.silent.insert(mobile);
     }

@@ -1,7 +1,7 @@
 //! An N-PDU goes into the queue of its context.
 
 use super::blocking::UNREACHABLE;
-use super::flow_of;
+use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::mobile::Mobile;
 use crate::sgsn::{GTP_U, Sgsn, SgsnCommand};
@@ -105,9 +105,10 @@ impl Sgsn {
         let flow = flow_of(teid);
         let Some(view) = flows.queues.view(flow) else { return Err(frame) };
         self.stats.n_pdu_downlink += 1;
-        if view.cell >= flows.cells_max * 2 {
+        if view.cell >= flows.cells_max * CELLS_OF_A_CELL {
             // Its cell was not known when the mobile was heard there.
             self.flows_moved(slot);
+            self.claims_moved(cx, slot);
         }
         let Some(flows) = &mut self.flows else { return Ok(()) };
         if view.class == Class::RealTime {

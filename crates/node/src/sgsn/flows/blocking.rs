@@ -14,7 +14,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
-use gannet_proto::qos::class::Class;
+use gannet_proto::qos::class::CellClass;
 use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
@@ -33,23 +33,27 @@ const DROPPED_REAL_TIME: u8 = 1 << 4;
 const DROPPED_BEST_EFFORT: u8 = 1 << 5;
 /// The driver holds best effort of the mobile to its leak rate.
 pub(super) const LEAKING: u8 = 1 << 6;
+/// Flow control takes no more of the mobile that is guaranteed.
+const FULL_GUARANTEED: u8 = 1 << 7;
 
 /// Mobiles of which is told at once.
 const AT_ONCE: usize = 8;
 
 /// The mark of a full output queue.
-const fn full_mark(class: Class) -> u8 {
+const fn full_mark(class: CellClass) -> u8 {
     match class {
-        Class::RealTime => FULL_REAL_TIME,
-        Class::Signalling | Class::BestEffort => FULL_BEST_EFFORT,
+        CellClass::RealTime => FULL_REAL_TIME,
+        CellClass::Guaranteed => FULL_GUARANTEED,
+        CellClass::Signalling | CellClass::BestEffort => FULL_BEST_EFFORT,
     }
 }
 
-/// The mark of what the driver drops.
-const fn dropped_mark(class: Class) -> u8 {
+/// The mark of what the driver drops. What is guaranteed waits.
+const fn dropped_mark(class: CellClass) -> u8 {
     match class {
-        Class::RealTime => DROPPED_REAL_TIME,
-        Class::Signalling | Class::BestEffort => DROPPED_BEST_EFFORT,
+        CellClass::RealTime => DROPPED_REAL_TIME,
+        CellClass::Guaranteed => 0,
+        CellClass::Signalling | CellClass::BestEffort => DROPPED_BEST_EFFORT,
     }
 }
 
@@ -138,22 +142,22 @@ impl Sgsn {
     }
 
     /// Flow control has told that the output queue of a mobile is full, or no longer.
-    fn mobile_full(&mut self, now: Instant, index: u32, class: Class, full: bool) {
+    fn mobile_full(&mut self, now: Instant, index: u32, class: CellClass, full: bool) {
         let Some(slot) = self.mobiles.at(index) else { return };
         if let Some(flows) = &mut self.flows {
             flows.set_mark(slot, full_mark(class), full);
         }
         self.set_all_blocked(slot);
         self.drop_at_driver(slot, class, full);
-        if full && class == Class::BestEffort {
+        if full && class == CellClass::BestEffort {
             self.hold_to_leak_rate(now, slot);
         }
     }
 
     /// Where time is short a driver drops what comes for a mobile whose output queue is full.
-    fn drop_at_driver(&mut self, slot: Slot, class: Class, full: bool) {
+    fn drop_at_driver(&mut self, slot: Slot, class: CellClass, full: bool) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
-        let on = full && flows.short_of_time;
+        let on = full && flows.short_of_time && class != CellClass::Guaranteed;
         if flows.is_dropped(slot, class) == on {
             return;
         }
@@ -167,7 +171,7 @@ impl Sgsn {
     }
 
     /// The same of a cell.
-    fn cell_full(&mut self, cell: u32, class: Class, full: bool) {
+    fn cell_full(&mut self, cell: u32, class: CellClass, full: bool) {
         let Some(flows) = &mut self.flows else { return };
         let cell = flows.cell_of(Some(cell), class);
         if full {
@@ -272,7 +276,7 @@ impl Flows {
     }
 
     /// Does the driver drop what comes for this class of a mobile, as flow control takes no more?
-    pub(super) fn is_dropped(&self, slot: Slot, class: Class) -> bool {
+    pub(super) fn is_dropped(&self, slot: Slot, class: CellClass) -> bool {
         self.mark(slot) & dropped_mark(class) != 0
     }
 

@@ -12,7 +12,7 @@ use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::quality::N_PDU_OCTETS_MAX;
 use crate::slots::Slot;
-use gannet_proto::qos::class::Class;
+use gannet_proto::qos::class::CellClass;
 use gannet_proto::qos::classifier::Policer;
 use gannet_proto::time::{Duration, Instant};
 use gannet_wire::id::Nsapi;
@@ -58,7 +58,7 @@ impl Sgsn {
         if !flows.short_of_time || flows.is_leaking(slot) || flows.leaking.is_full() {
             return;
         }
-        let contexts = mobile.bearers().filter(|(_, bearer)| bearer.class == Class::BestEffort);
+        let contexts = mobile.bearers().filter(|(_, bearer)| bearer.class == CellClass::BestEffort);
         // Of several the driver does not know what the others take.
         if contexts.count() != 1 {
             return;
@@ -95,17 +95,18 @@ impl Sgsn {
     fn tell_leak_rate(&mut self, slot: Slot) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let contexts: [Option<Nsapi>; 11] = {
-            let mut of_best_effort = mobile.bearers().filter(|(_, bearer)| bearer.class == Class::BestEffort);
+            let mut of_best_effort =
+                mobile.bearers().filter(|(_, bearer)| bearer.class == CellClass::BestEffort);
             core::array::from_fn(|_| of_best_effort.next().map(|(nsapi, _)| nsapi))
         };
         contexts.into_iter().flatten().for_each(|nsapi| self.install_rule(slot, nsapi));
     }
 
     /// What the driver lets pass of a class of this mobile, by R.
-    pub(super) fn leak_policer(&self, slot: Slot, class: Class) -> Option<Policer> {
+    pub(super) fn leak_policer(&self, slot: Slot, class: CellClass) -> Option<Policer> {
         let is_leaking = self.flows.as_ref().is_some_and(|flows| flows.is_leaking(slot));
         let bucket =
-            self.gb.flow.ms_bucket(slot.index).filter(|_| is_leaking && class == Class::BestEffort)?;
+            self.gb.flow.ms_bucket(slot.index).filter(|_| is_leaking && class == CellClass::BestEffort)?;
         let octets = |octets: u64| u32::try_from(octets).unwrap_or(u32::MAX);
         Some(Policer {
             rate_octets_per_s: octets(bucket.rate_bit_per_s / 8).max(1),

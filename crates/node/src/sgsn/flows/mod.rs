@@ -9,8 +9,9 @@
 //! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
 //! | `leaking` | flows that a driver without time holds to their leak rate |
 //!
-//! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time and
-//! of best effort of one radio cell are in two cells of the queues, since flow control tells of each class by itself.
+//! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time, of
+//! guaranteed rates and of best effort of one radio cell are in three cells of the queues, since flow control tells of each
+//! class by itself. What is guaranteed is real time here, up to the sum of what is guaranteed in its cell.
 
 mod arrival;
 mod blocking;
@@ -27,7 +28,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::{TeidParts, Version};
 use gannet_proto::machine::{Context, Output};
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
 use gannet_proto::qos::token_bucket::Rate;
@@ -87,6 +88,10 @@ const QUEUE_N_PDUS_MIN: u32 = 4;
 const OCTETS_PER_PLACE: u32 = 256;
 /// The rate that has weight 1. Slower flows have it too, since each turn serves an N-PDU at least.
 const RATE_OF_WEIGHT_1: u32 = 32_000;
+/// Cells of the queues for each radio cell.
+const CELLS_OF_A_CELL: u32 = 3;
+/// Which of them is that of guaranteed rates.
+const GUARANTEED: u32 = 2;
 /// No flow has a larger share of the processor than so many slow ones: its turns would keep others waiting.
 const WEIGHT_MAX: u16 = 8;
 
@@ -114,6 +119,7 @@ pub struct Flows {
     /// Up to when batches are short, since real time has arrived lately.
     hurry_until: Instant,
     cells_max: u32,
+    cell_pdus_max: u32,
 }
 
 impl Flows {
@@ -121,14 +127,14 @@ impl Flows {
     #[must_use]
     pub fn new(config: &SgsnConfig) -> Self {
         let queue = &config.queue;
-        // Two cells of the queues for each radio cell, and two more for mobiles whose cell is not known.
+        // Three cells of the queues for each radio cell, and three more for mobiles whose cell is not known.
         let cells_max = config.cells_max;
         let flows_max = u32::try_from(config.contexts_limit()).unwrap_or(u32::MAX);
         let cell = Limit { pdus: queue.cell_pdus_max, octets: u32::MAX };
         Self {
             queues: FlowQueues::new(flow_queues::Config {
                 flows_max,
-                cells_max: (cells_max + 1) * 2,
+                cells_max: (cells_max + 1) * CELLS_OF_A_CELL,
                 nodes_max: queue.pdus_max,
                 cell: CellConfig { limit: cell, real_time: queue.cell_real_time },
                 node_real_time: queue.node_real_time,
@@ -147,6 +153,7 @@ impl Flows {
             pace: Pace::new(queue.cost),
             hurry_until: Instant::ZERO,
             cells_max,
+            cell_pdus_max: queue.cell_pdus_max,
         }
     }
 
@@ -195,22 +202,37 @@ impl Flows {
     }
 
     /// The queues' cell of a class in a radio cell.
-    const fn cell_of(&self, cell: Option<u32>, class: Class) -> u32 {
+    const fn cell_of(&self, cell: Option<u32>, class: CellClass) -> u32 {
         let cell = match cell {
             Some(cell) if cell < self.cells_max => cell,
             Some(_) | None => self.cells_max,
         };
-        cell * 2 + matches!(class, Class::RealTime) as u32
+        let which = match class {
+            CellClass::Signalling | CellClass::BestEffort => 0,
+            CellClass::RealTime => 1,
+            CellClass::Guaranteed => GUARANTEED,
+        };
+        cell * CELLS_OF_A_CELL + which
     }
 
     /// The radio cell of a cell of the queues.
     const fn radio_cell_of(cell: u32) -> u32 {
-        cell / 2
+        cell / CELLS_OF_A_CELL
     }
 
     /// Something waits in the queue of a context.
     pub(super) fn has_queued(&self, teid: Teid) -> bool {
         self.queues.backlog(flow_of(teid)).pdus > 0
+    }
+
+    /// What is guaranteed in a cell has changed: so much goes ahead of best effort there, in octets/s.
+    pub(super) fn set_guaranteed(&mut self, now: Instant, cell: u32, octets_per_s: u64) {
+        let per_s = u32::try_from(octets_per_s).unwrap_or(u32::MAX);
+        let burst = (per_s / 4).max(QUEUE_N_PDUS_MIN * N_PDU_OCTETS_MAX);
+        let real_time = Some(Rate { per_s, burst });
+        let limit = Limit { pdus: self.cell_pdus_max, octets: u32::MAX };
+        let cell = self.cell_of(Some(cell), CellClass::Guaranteed);
+        self.queues.set_cell(now, cell, CellConfig { limit, real_time });
     }
 
     fn mark(&self, slot: Slot) -> u8 {
@@ -237,7 +259,7 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
     // Of high precedence a flow is lifted above the low one: while there is still room for what comes meanwhile.
     let low = if treatment.precedence == Precedence::High { 8 } else { 2 };
     FlowConfig {
-        class: treatment.class,
+        class: treatment.class.class(),
         precedence: treatment.precedence,
         weight: u16::try_from(weight).unwrap_or(WEIGHT_MAX),
         cell,
@@ -298,7 +320,7 @@ impl Sgsn {
         self.classify(RuleChange::Install(Rule {
             key,
             name: teid.0,
-            class: treatment.class,
+            class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
         }));
@@ -343,9 +365,14 @@ impl Sgsn {
         let Some(flows) = &mut self.flows else { return };
         let queue = &self.config.queue;
         flows.queues.set_node_real_time(now, queue.node_real_time);
+        flows.cell_pdus_max = queue.cell_pdus_max;
         let limit = Limit { pdus: queue.cell_pdus_max, octets: u32::MAX };
-        for cell in 0..(flows.cells_max + 1) * 2 {
+        let cells = 0..(flows.cells_max + 1) * CELLS_OF_A_CELL;
+        for cell in cells.filter(|cell| cell % CELLS_OF_A_CELL != GUARANTEED) {
             flows.queues.set_cell(now, cell, CellConfig { limit, real_time: queue.cell_real_time });
+        }
+        for cell in 0..flows.cells_max {
+            flows.set_guaranteed(now, cell, self.admission.guaranteed(cell));
         }
         let active: Vec<(Slot, Nsapi)> = self
             .mobiles

@@ -165,6 +165,7 @@ impl Sgsn {
             None => self.gb.flow.flush(cx, slot.index),
         };
         self.flows_moved(slot);
+        self.claims_moved(cx, slot);
         let (new_bvci, new_nsei) = match self.way(old, new) {
             Some((bvci, nsei)) => (Some(bvci), nsei),
             None => (None, None),

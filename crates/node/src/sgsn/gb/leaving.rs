@@ -9,7 +9,7 @@ use super::sending::Meta;
 use gannet_proto::bssgp::flow_control::Pdu;
 use gannet_proto::llc::cipher::{BatchCipher, Ciphering, Direction, Job};
 use gannet_proto::machine::Context;
-use gannet_proto::qos::class::Class;
+use gannet_proto::qos::class::CellClass;
 
 /// LL-PDUs that leave together at most: what one call of AVX2 takes, in some 23 µs.
 pub(in crate::sgsn) const TOGETHER: usize = 32;
@@ -61,7 +61,7 @@ impl Sgsn {
             self.send_pdu(cx, cell, pdu);
             return;
         }
-        let is_urgent = |pdu: &Pdu<Meta>| pdu.class != Class::BestEffort;
+        let is_urgent = |pdu: &Pdu<Meta>| matches!(pdu.class, CellClass::Signalling | CellClass::RealTime);
         let keeps_waiting = leaving.last().is_some_and(|(_, last)| is_urgent(last)) && !is_urgent(&pdu);
         if keeps_waiting || leaving.len() >= TOGETHER {
             self.let_leave(cx);

@@ -9,7 +9,7 @@ use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::Deferred;
 use gannet_proto::machine::Context;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::time::Instant;
 use gannet_wire::bssgp::ie::{PduLifetime, Precedence as RadioPriority, QosProfile};
 use gannet_wire::bssgp::unitdata::DlUnitdata;
@@ -50,7 +50,7 @@ const SIGNALLING: QosProfile = QosProfile {
 const SENT_AT_ONCE: u32 = 64;
 
 /// Its class and precedence.
-const FIRST: (Class, Precedence) = (Class::Signalling, Precedence::High);
+const FIRST: (CellClass, Precedence) = (CellClass::Signalling, Precedence::High);
 
 impl Sgsn {
     /// An LL-PDU of GMM, SM or LLC itself for a mobile.
@@ -111,16 +111,17 @@ impl Sgsn {
         &self,
         cx: &mut Context<'_>,
         cell: Cell,
-        (class, precedence): (Class, Precedence),
+        (class, precedence): (CellClass, Precedence),
         meta: Meta,
         mut frame: Frame,
     ) -> Option<(u32, Pdu<Meta>)> {
-        frame.set_patient(class == Class::BestEffort);
+        frame.set_patient(class == CellClass::BestEffort);
         let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
             return None;
         };
-        let expires = self.config.pdu_lifetime.map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
+        let expires =
+            self.config.pdu_lifetime.of(class).map_or(Instant(u64::MAX), |lifetime| cx.now + lifetime);
         Some((cell, Pdu { class, precedence, expires, meta, frame }))
     }
 

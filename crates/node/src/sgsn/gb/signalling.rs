@@ -81,6 +81,7 @@ impl Sgsn {
 
     fn flow_control_bvc(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, cell: u32, flow: &FlowControlBvc) {
         self.gb.flow.set_bvc(cx, cell, BvcParameters::from(flow), flow.bucket_full_ratio);
+        self.resume_claims(cx, cell);
         self.send_bssgp(cx, bvc, &Message::FlowControlBvcAck { tag: flow.tag });
     }
 

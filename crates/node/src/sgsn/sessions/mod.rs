@@ -1,6 +1,7 @@
 //! Sessions: what SM asks of the node, and what the GGSNs answer.
 
 mod notified;
+mod requalify;
 mod requests;
 mod selection;
 mod tunnels;
@@ -13,7 +14,7 @@ pub use updates::Updates;
 
 use super::contexts::ContextRef;
 use super::held::HeldKind;
-use super::mobile::Bearer;
+use super::mobile::{Bearer, Mobile};
 use super::mobility::mobile_key;
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
@@ -44,11 +45,15 @@ impl Sgsn {
             let in_use = self.mobiles.iter().flat_map(|(_, mobile)| mobile.sm.iter().map(|(_, sm)| sm.apn()));
             self.access_points.forget_all_but(&in_use.collect());
         }
+        let (room, own) = (self.room(cx.now, slot), self.own_claims(slot));
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data) = mobile.sessions();
-        let mut selection = OfSubscriber { points: &mut self.access_points, data };
+        let mut selection = OfSubscriber { points: &mut self.access_points, data, room, own, decided: None };
         let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut selection, whose };
         sm.handle(cx, &mut network, event, &mut actions);
+        if let Some(decided) = selection.decided {
+            self.quality_decided(cx, slot, &decided);
+        }
         while let Some(action) = actions.pop() {
             self.sm_action(cx, slot, action);
         }
@@ -104,6 +109,7 @@ impl Sgsn {
             }
             SmAction::CreateTunnel { nsapi, apn, qos, address, pco, linked, tft } => {
                 self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco, linked, tft });
+                self.claim(cx, slot, nsapi, &qos);
             }
             SmAction::UpdateTunnel { nsapi, qos, tft } => self.update_tunnel(cx, slot, nsapi, &qos, tft),
             SmAction::DeleteTunnel { nsapi, tear_down } => self.delete_tunnel(cx, slot, nsapi, tear_down),
@@ -114,6 +120,7 @@ impl Sgsn {
                 if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
                     bearer.set_qos(&qos);
                 }
+                self.claim(cx, slot, nsapi, &qos);
                 self.flow_changed(slot, nsapi);
                 self.updated(cx, slot, nsapi, &qos);
             }
@@ -144,6 +151,7 @@ impl Sgsn {
             bearer.sndcp = SndcpNsapi::new(nsapi, sapi);
             bearer.set_qos(qos);
         }
+        self.claim(cx, slot, nsapi, qos);
         self.flow_changed(slot, nsapi);
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (tlli, imsi) = (mobile.gmm.tlli(), mobile.imsi());
@@ -168,6 +176,9 @@ impl Sgsn {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
             let whose = self.imsi_of(slot);
+            if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
+                subscriber.forget_wish(nsapi);
+            }
             self.bearer_gone(cx, slot, nsapi, &bearer, whose);
         }
         if let Some(imsi) = self.imsi_of(slot) {
@@ -219,6 +230,7 @@ impl Sgsn {
         whose: Option<Imsi>,
     ) {
         self.flow_gone(cx, slot, bearer.teid, whose);
+        self.unclaim(cx, slot, bearer.teid);
         self.update_abandoned(cx, slot, nsapi);
         self.contexts.remove(bearer.teid);
         if let Some(tunnel) = bearer.tunnel {

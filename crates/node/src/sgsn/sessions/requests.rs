@@ -17,6 +17,8 @@ pub enum Kind {
     Delete,
     /// PDU Notification Reject, which concerns no context.
     Notification,
+    /// Update PDP Context, since the subscription has changed.
+    Requalify,
 }
 
 /// One request.

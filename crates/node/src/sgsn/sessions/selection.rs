@@ -3,11 +3,13 @@
 //! Whom no HLR speaks for may use every access point that is routed, and is granted the quality of service that it asks for,
 //! within the ceilings of the configuration. Of others the subscription has a say (03.60 annex A [23.060]).
 
+use crate::sgsn::admission::{Admitted, Room};
 use crate::sgsn::config::{GgsnPeer, SgsnConfig};
 use crate::sgsn::quality::{Ceilings, within_subscription};
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::gsup::{PdpInfo, SubscribedApn};
+use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
 use std::collections::BTreeSet;
@@ -21,7 +23,7 @@ pub struct AccessPoints {
     /// (network identifier or `*`, GGSN).
     routes: Vec<(String, GgsnPeer)>,
     default: Option<GgsnPeer>,
-    ceilings: Ceilings,
+    pub(super) ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
     names: Vec<Option<(Apn, GgsnPeer)>>,
 }
@@ -109,15 +111,12 @@ impl AccessPoints {
     }
 }
 
-impl Selection for AccessPoints {
+impl AccessPoints {
+    /// Of whom no subscription speaks.
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         let apn = request.apn.clone().or_else(|| self.default_apn()).ok_or(SmCause::MissingOrUnknownApn)?;
         let apn = self.number_of(&apn)?;
         Ok(Selected { apn, qos: self.ceilings.grant(&request.qos), address: request.address })
-    }
-
-    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
-        Ok(self.ceilings.grant(wish))
     }
 }
 
@@ -139,10 +138,66 @@ pub struct OfSubscriber<'a> {
     pub points: &'a mut AccessPoints,
     /// Its subscription, where an HLR has said one.
     pub data: Option<&'a SubscriberData>,
+    /// What its cell and the node have room for.
+    pub room: Room,
+    /// What its contexts claim of it already, in octets/s.
+    pub own: Vec<(Nsapi, u64)>,
+    /// What was decided last.
+    pub decided: Option<Decided>,
+}
+
+/// What became of an activation's wish.
+#[derive(Debug, Clone, Copy)]
+pub struct Decided {
+    /// Of which context.
+    pub nsapi: Nsapi,
+    /// What the mobile wished.
+    pub wish: QosProfile,
+    /// What the GGSN is asked for.
+    pub granted: QosProfile,
+    /// Whether what it guarantees is given.
+    pub admitted: Result<Admitted, SmCause>,
 }
 
 impl Selection for OfSubscriber<'_> {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        let selected = self.subscribed(request)?;
+        let qos = self.decide(request.nsapi, &request.qos, &selected.qos)?;
+        Ok(Selected { qos, ..selected })
+    }
+
+    fn grant(&mut self, apn: u16, nsapi: Nsapi, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+        let subscribed = match self.data {
+            None => *wish,
+            Some(data) => {
+                let (name, _) = self.points.get(apn).ok_or(SmCause::MissingOrUnknownApn)?;
+                let info = subscribed(data, Some(name)).ok_or(SmCause::ServiceOptionNotSubscribed)?;
+                info.qos.as_ref().map_or(*wish, |most| within_subscription(wish, &most.profile()))
+            }
+        };
+        self.decide(nsapi, wish, &self.points.ceilings.grant(&subscribed))
+    }
+}
+
+impl OfSubscriber<'_> {
+    /// Of what is granted to a `wish`, what there is room for, where what the context claims already gives way.
+    fn decide(
+        &mut self,
+        nsapi: Nsapi,
+        wish: &QosProfile,
+        granted: &QosProfile,
+    ) -> Result<QosProfile, SmCause> {
+        let own = self.own.iter().find(|(other, _)| *other == nsapi).map_or(0, |(_, claim)| *claim);
+        let result = self.room.and(own).admit(granted);
+        let (granted, admitted) = match result {
+            Ok((granted, admitted)) => (granted, Ok(admitted)),
+            Err(cause) => (*granted, Err(cause)),
+        };
+        self.decided = Some(Decided { nsapi, wish: *wish, granted, admitted });
+        admitted.map(|_| granted)
+    }
+
+    fn subscribed(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
         let Some(data) = self.data else { return self.points.select(request) };
         let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
         let by_name = match &info.apn {
@@ -159,14 +214,6 @@ impl Selection for OfSubscriber<'_> {
             qos: self.points.ceilings.grant(&wish),
             address: address(request.address, info.address)?,
         })
-    }
-
-    fn grant(&mut self, apn: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
-        let Some(data) = self.data else { return self.points.grant(apn, wish) };
-        let (name, _) = self.points.get(apn).ok_or(SmCause::MissingOrUnknownApn)?;
-        let info = subscribed(data, Some(name)).ok_or(SmCause::ServiceOptionNotSubscribed)?;
-        let wish = info.qos.as_ref().map_or(*wish, |most| within_subscription(wish, &most.profile()));
-        self.points.grant(apn, &wish)
     }
 }
 

@@ -250,7 +250,13 @@ impl Sgsn {
             }
             (Kind::Update, answer) if is_current => self.update_answered(cx, slot, nsapi, answer),
             (Kind::Delete, _) if is_current => self.tunnel_deleted(cx, slot, nsapi),
-            (Kind::Create | Kind::Update | Kind::Delete | Kind::Notification, _) => {}
+            (Kind::Requalify, Ok(Message::UpdateResponse(response))) if is_current => {
+                self.requalified(cx, slot, nsapi, &response);
+            }
+            (
+                Kind::Create | Kind::Update | Kind::Requalify | Kind::Delete | Kind::Notification,
+                _,
+            ) => {}
         }
     }
 
@@ -266,7 +272,8 @@ impl Sgsn {
             Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
                 self.tunnel_deleted(cx, slot, nsapi);
             }
-            Some((Request { kind: Kind::Notification, .. }, _) | (_, false)) | None => {}
+            // The path tells by itself that the GGSN is gone; until then the context goes on as it is.
+            Some((Request { kind: Kind::Requalify | Kind::Notification, .. }, _) | (_, false)) | None => {}
         }
     }
 

@@ -16,7 +16,7 @@ use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Nsapi, Teid, Tid};
-use gannet_wire::l3::ie::{QosProfile, TrafficFlowTemplate};
+use gannet_wire::l3::ie::{QosProfile, SmCause, TrafficFlowTemplate};
 use std::collections::BTreeMap;
 
 /// What GGSNs have asked, by context, until the mobile has answered.
@@ -90,16 +90,17 @@ impl Sgsn {
             // 09.60 has no traffic flow templates.
             return self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: Cause::ServiceNotSupported });
         }
-        if self.ask_for_update(cx, slot, nsapi, qos, tft).is_none() {
+        if self.ask_for_update(cx, (slot, nsapi), Kind::Update, qos, tft).is_none() {
             self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
         }
     }
 
-    fn ask_for_update(
+    /// The same, and what the answer is for.
+    pub(super) fn ask_for_update(
         &mut self,
         cx: &mut Context<'_>,
-        slot: Slot,
-        nsapi: Nsapi,
+        (slot, nsapi): (Slot, Nsapi),
+        kind: Kind,
         qos: &QosProfile,
         tft: Option<TrafficFlowTemplate>,
     ) -> Option<()> {
@@ -120,7 +121,7 @@ impl Sgsn {
         };
         let to = self.gtp.paths().get(tunnel.control_path)?.address;
         let endpoint = Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control);
-        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Update, subscriber: None });
+        let key = self.requests.begin(Request { slot, nsapi, kind, subscriber: None });
         self.request(cx, key, to, endpoint, &request.into()).map(|_| ())
     }
 

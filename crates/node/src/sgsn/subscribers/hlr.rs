@@ -170,7 +170,8 @@ impl Sgsn {
         }
     }
 
-    /// Contexts that the subscription no longer has end (03.60 clause 6.11.1.1 [23.060 clause 6.11.1]).
+    /// Contexts that the subscription no longer has end (03.60 clause 6.11.1.1 [23.060 clause 6.11.1]), and the others get the
+    /// quality of service that it has now.
     fn subscription_changed(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let Some(data) = mobile.subscriber().map(Subscriber::data) else { return };
@@ -181,6 +182,7 @@ impl Sgsn {
         let void: Vec<_> =
             mobile.sm.iter().filter(|(_, context)| is_void(context.apn())).map(|(nsapi, _)| nsapi).collect();
         void.into_iter().for_each(|nsapi| self.deactivate(cx, slot, nsapi));
+        self.requalify(cx, slot);
     }
 
     /// A mobile that was served is gone for good: the HLR may forget that it was here (03.60 clause 6.7 [23.060]).

@@ -18,7 +18,8 @@ use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthTicket};
 use gannet_proto::gsup::{GsupConfig, GsupEntity, GsupOutput, SubscriberData};
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::machine::Batch;
-use gannet_wire::id::{Imsi, Plmn};
+use gannet_wire::id::{Imsi, Nsapi, Plmn};
+use gannet_wire::l3::ie::{PackedQos, QosProfile};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,6 +92,17 @@ pub struct Subscriber {
     located: bool,
     /// The algorithm of the challenge or order that was sent last.
     algorithm: u8,
+    /// What was wished for each of its PDP contexts.
+    wishes: Vec<Wish>,
+}
+
+/// The quality of service that a mobile has wished for a PDP context, and what the GGSN was asked for then: when the
+/// subscription changes, so may that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Wish {
+    nsapi: Nsapi,
+    wish: PackedQos,
+    asked: PackedQos,
 }
 
 impl Subscriber {
@@ -110,6 +122,23 @@ impl Subscriber {
     #[must_use]
     pub fn vectors(&self) -> usize {
         self.vectors.unused()
+    }
+
+    /// What was wished for a PDP context, and what the GGSN was asked for.
+    pub(super) fn wish(&self, nsapi: Nsapi) -> Option<(QosProfile, QosProfile)> {
+        let wish = self.wishes.iter().find(|wish| wish.nsapi == nsapi)?;
+        Some((wish.wish.unpack(), wish.asked.unpack()))
+    }
+
+    /// The GGSN is asked for something.
+    pub(super) fn note_wish(&mut self, nsapi: Nsapi, wish: &QosProfile, asked: &QosProfile) {
+        self.forget_wish(nsapi);
+        self.wishes.push(Wish { nsapi, wish: wish.pack(), asked: asked.pack() });
+    }
+
+    /// A PDP context is gone.
+    pub(super) fn forget_wish(&mut self, nsapi: Nsapi) {
+        self.wishes.retain(|wish| wish.nsapi != nsapi);
     }
 
     fn note(&mut self, decision: &AuthDecision) {

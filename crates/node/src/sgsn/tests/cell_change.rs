@@ -232,7 +232,7 @@ fn what_waits_for_a_bucket_waits_for_its_mobile_too_and_has_it_paged() {
 #[test]
 fn a_mobile_that_is_not_found_again_loses_what_waited() {
     let (mut bench, left) = lost_with_backlog(|config| {
-        (config.pdu_lifetime, config.gmm.paging_tries) = (None, 2);
+        (config.pdu_lifetime, config.gmm.paging_tries) = (PduLifetimes::all(None), 2);
     });
     bench.pass_secs(19);
     assert_eq!((bench.sgsn.gb().flow.queued_pdus(), bench.sgsn.stats().pagings), (left, 4));

@@ -112,7 +112,7 @@ fn the_lifetime_of_what_was_queued_is_shorter() {
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::FlowLifetime, 1)]);
     // Without a lifetime it says so.
-    let mut bench = Bench::new(|config| config.pdu_lifetime = None);
+    let mut bench = Bench::new(|config| config.pdu_lifetime = PduLifetimes::all(None));
     bench.attach(0);
     bench.activate(0, NSAPI);
     bench.downlink(0, NSAPI, b"n-pdu");

@@ -6,7 +6,7 @@ use crate::sgsn::*;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Peer;
-use gannet_proto::qos::class::{Class, Precedence};
+use gannet_proto::qos::class::{CellClass, Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::time::Duration;
@@ -118,7 +118,7 @@ fn a_rule_says_what_was_negotiated() {
     let bearer = bench.mobile(0).bearer(NSAPI).unwrap();
     assert_eq!(
         (bearer.class, bearer.precedence, bearer.allocation_retention),
-        (Class::RealTime, Precedence::High, 1)
+        (CellClass::RealTime, Precedence::High, 1)
     );
     let mut bench = Bench::new(|config| config.policing = None);
     bench.attach(0);

@@ -13,6 +13,7 @@ mod notified;
 mod ns_bvc;
 mod operation;
 mod places;
+mod qos;
 mod relocation;
 mod secondary;
 mod sessions;

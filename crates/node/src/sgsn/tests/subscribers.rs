@@ -36,14 +36,14 @@ fn octets(bench: &mut Bench, octets: &[u8]) {
     bench.input(Input::Datagram { port: HLR, peer: Peer::Link, frame });
 }
 
-fn say(bench: &mut Bench, body: Body, phone: usize) {
+pub fn say(bench: &mut Bench, body: Body, phone: usize) {
     let mut message = Vec::new();
     ipa::put_extension(ipa::EXTENSION_GSUP, &Message::new(imsi(phone), body).to_vec(), &mut message);
     octets(bench, &message);
 }
 
 /// The next message of GSUP that the HLR gets.
-fn heard(bench: &mut Bench) -> Option<Body> {
+pub fn heard(bench: &mut Bench) -> Option<Body> {
     loop {
         let message = bench.to_hlr.next_message().unwrap()?;
         if message.protocol == ipa::PROTOCOL_OSMO {
@@ -52,7 +52,7 @@ fn heard(bench: &mut Bench) -> Option<Body> {
     }
 }
 
-fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
+pub fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
     let mut bench = Bench::new(|config| {
         config.subscribers.policy = AuthPolicy::Remote;
         change(config);
@@ -75,9 +75,12 @@ fn vectors(rands: &[[u8; 16]]) -> Body {
 }
 
 fn subscription(apn: &str, peak: u8) -> Subscription {
-    let profile = QosProfile { peak: PeakThroughput(peak), ..QosProfile::BEST_EFFORT };
+    subscription_of(apn, &QosProfile { peak: PeakThroughput(peak), ..QosProfile::BEST_EFFORT })
+}
+
+pub fn subscription_of(apn: &str, profile: &QosProfile) -> Subscription {
     let apn = if apn == "*" { SubscribedApn::Any } else { SubscribedApn::Name(apn.parse().unwrap()) };
-    let qos = Some(Qos::new(2, &profile));
+    let qos = Some(Qos::new(2, profile));
     let info = PdpInfo { context_id: 1, address: None, apn: Some(apn), qos, charging: None };
     Subscription {
         msisdn: None,
@@ -116,7 +119,7 @@ fn request_attach(bench: &mut Bench) {
 }
 
 /// Up to the question where it is.
-fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
+pub fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
     request_attach(bench);
     assert!(matches!(heard(bench), Some(Body::SendAuthInfoRequest(_))));
     say(bench, vectors(&[RAND]), 0);
@@ -127,7 +130,7 @@ fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
     request
 }
 
-fn located(bench: &mut Bench, data: Subscription) {
+pub fn located(bench: &mut Bench, data: Subscription) {
     say(bench, Body::InsertSubscriberDataRequest(data), 0);
     assert!(matches!(heard(bench), Some(Body::InsertSubscriberDataResult(_))));
     say(

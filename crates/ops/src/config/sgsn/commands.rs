@@ -114,6 +114,14 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
             Some(centiseconds) => text.line(format_args!("pdu-lifetime {centiseconds}")),
             None => text.line(format_args!("pdu-lifetime infinite")),
         }
+        let by_class = config.pdu_lifetime_by_class_cs.into_iter().zip(default.pdu_lifetime_by_class_cs);
+        for (class, (own, default)) in LIFETIME_CLASSES.iter().zip(by_class) {
+            match own {
+                lifetime if lifetime == default => {}
+                Some(centiseconds) => text.line(format_args!("pdu-lifetime {class} {centiseconds}")),
+                None => text.line(format_args!("pdu-lifetime {class} infinite")),
+            }
+        }
         let CellChange { moves, flush_timeout_ms, reselection_timeout_s } = config.cell_change;
         if moves != default.cell_change.moves {
             text.line(format_args!("flush-ll delete"));
@@ -514,8 +522,24 @@ fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+    grammar.add(
+        bssgp,
+        "pdu-lifetime (real-time|guaranteed) (<1-65534>|infinite)",
+        "How long a downlink PDU is worth sending\nOf real time, if shorter than others\n\
+         Of a guaranteed rate, if shorter than others\nCentiseconds\nAs long as others",
+        Action::<Sgsn>::Set(|edit| {
+            let lifetime = if edit.args.text(1) == "infinite" { None } else { Some(edit.args.value(1)?) };
+            let class = LIFETIME_CLASSES.iter().position(|class| *class == edit.args.text(0)).unwrap_or(0);
+            if let Some(own) = edit.config.bssgp.pdu_lifetime_by_class_cs.get_mut(class) {
+                *own = lifetime;
+            }
+            Ok(())
+        }),
+    );
     install_cell_change(grammar);
 }
+
+const LIFETIME_CLASSES: [&str; 2] = ["real-time", "guaranteed"];
 
 fn install_cell_change(grammar: &mut Grammar<Sgsn>) {
     let bssgp = &[Node::Bssgp];

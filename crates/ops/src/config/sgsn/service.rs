@@ -93,6 +93,8 @@ pub struct Service {
     pub real_time_cell_kbit: Option<u32>,
     /// The best that is granted.
     pub ceilings: Ceilings,
+    /// What may be guaranteed.
+    pub admission: Admission,
 }
 
 impl Default for Service {
@@ -110,6 +112,7 @@ impl Default for Service {
             real_time_node_percent: 80,
             real_time_cell_kbit: None,
             ceilings: Ceilings::default(),
+            admission: Admission::default(),
         }
     }
 }
@@ -130,6 +133,23 @@ pub struct Ceilings {
 impl Default for Ceilings {
     fn default() -> Self {
         Self { peak: 9, mbr_kbps: [None; 2], real_time: true, precedence: 1 }
+    }
+}
+
+/// What may be guaranteed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admission {
+    /// Of a cell's leak rate, in percent.
+    pub cell_percent: u8,
+    /// In all cells together, in kbit/s.
+    pub node_kbit: Option<u32>,
+    /// What does not fit is rejected; else it gets a class of which nothing is guaranteed.
+    pub rejects: bool,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self { cell_percent: 80, node_kbit: None, rejects: false }
     }
 }
 
@@ -159,6 +179,10 @@ pub(super) fn write(service: &Service, text: &mut ConfigText) {
     let percent = service.real_time_node_percent;
     word("real-time node", percent != default.real_time_node_percent, &percent);
     word("real-time cell", service.real_time_cell_kbit.is_some(), &number(service.real_time_cell_kbit));
+    let (own, usual) = (service.admission, default.admission);
+    word("qos guaranteed cell", own.cell_percent != usual.cell_percent, &own.cell_percent);
+    word("qos guaranteed node", own.node_kbit.is_some(), &number(own.node_kbit));
+    word("qos guaranteed otherwise", own.rejects != usual.rejects, &"reject");
     let (own, default) = (service.ceilings, default.ceilings);
     word("qos max-peak", own.peak != default.peak, &own.peak);
     word("qos max-precedence", own.precedence != default.precedence, &own.precedence);
@@ -173,6 +197,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_paths(grammar);
     install_queues(grammar);
     install_ceilings(grammar);
+    install_admission(grammar);
 }
 
 fn add(
@@ -303,6 +328,30 @@ fn install_ceilings(grammar: &mut Grammar<Sgsn>) {
     });
 }
 
+fn install_admission(grammar: &mut Grammar<Sgsn>) {
+    let help = "Quality of service\nRates that are guaranteed\nOf each cell's leak rate\nPercent";
+    add(grammar, "qos guaranteed cell <0-100>", help, |edit| {
+        edit.config.service.admission.cell_percent = edit.args.value(0)?;
+        Ok(())
+    });
+    let help = "Quality of service\nRates that are guaranteed\nIn all cells together\nkbit/s";
+    add(grammar, "qos guaranteed node <1-100000000>", help, |edit| {
+        edit.config.service.admission.node_kbit = Some(edit.args.value(0)?);
+        Ok(())
+    });
+    let help = "Take back\nQuality of service\nRates that are guaranteed\nIn all cells together";
+    add(grammar, "no qos guaranteed node", help, |edit| {
+        edit.config.service.admission.node_kbit = None;
+        Ok(())
+    });
+    let help = "Quality of service\nRates that are guaranteed\nAn activation whose rate does not fit\n\
+                Gets a class of which nothing is guaranteed\nIs rejected with cause 26";
+    add(grammar, "qos guaranteed otherwise (lower|reject)", help, |edit| {
+        edit.config.service.admission.rejects = edit.args.text(0) == "reject";
+        Ok(())
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -327,6 +376,9 @@ mod tests {
             "qos real-time refused",
             "qos max-mbr downlink 128",
             "qos max-mbr uplink 64",
+            "qos guaranteed cell 50",
+            "qos guaranteed node 4000",
+            "qos guaranteed otherwise reject",
         ];
         let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {}\n", lines.join("\n "));
         let config = config::read::<Sgsn>("x", &text).unwrap().config;
@@ -336,11 +388,14 @@ mod tests {
         for line in lines {
             assert!(written.lines().any(|written| written.trim() == line), "{line}: {written}");
         }
-        let back = format!("{text} no core\n no max-frames\n no real-time cell\n no qos max-mbr uplink\n");
+        let back = format!(
+            "{text} no core\n no max-frames\n no real-time cell\n no qos max-mbr uplink\n no qos guaranteed node\n"
+        );
         let config = config::read::<Sgsn>("x", &back).unwrap().config;
         let Service { core, frames, real_time_cell_kbit, ceilings, .. } = config.service;
         assert_eq!((core, frames, real_time_cell_kbit), (None, None, None));
         assert_eq!(ceilings.mbr_kbps, [Some(128), None]);
+        assert_eq!(config.service.admission, Admission { cell_percent: 50, node_kbit: None, rejects: true });
     }
 
     #[test]
@@ -353,6 +408,9 @@ mod tests {
             "flush-ll delete",
             "flush-ll timeout 500",
             "cell-reselection timeout 9",
+            "pdu-lifetime 2000",
+            "pdu-lifetime real-time 30",
+            "pdu-lifetime guaranteed infinite",
         ];
         let text = format!("sgsn\n gtp local-ip 127.0.0.1\nbssgp\n {}\n", lines.join("\n "));
         let written = config::write::<Sgsn>(&config::read::<Sgsn>("x", &text).unwrap().config);

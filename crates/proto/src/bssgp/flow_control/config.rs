@@ -1,7 +1,7 @@
 //! How large everything is, and from where on something is full.
 
 use super::{Amount, Bucket, BvcParameters};
-use crate::qos::class::Class;
+use crate::qos::class::CellClass;
 use crate::qos::leaky_bucket::LeakyBucket;
 use crate::time::{Duration, Instant};
 
@@ -177,10 +177,10 @@ impl Default for Config {
 impl Config {
     /// The limits of a class.
     #[inline]
-    pub(super) const fn limits(&self, class: Class) -> &Limits {
+    pub(super) const fn limits(&self, class: CellClass) -> &Limits {
         match class {
-            Class::Signalling => &self.signalling,
-            Class::RealTime | Class::BestEffort => &self.data,
+            CellClass::Signalling => &self.signalling,
+            CellClass::RealTime | CellClass::Guaranteed | CellClass::BestEffort => &self.data,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::prefetch::Prefetch;
 
-use crate::qos::class::Class;
+use crate::qos::class::CellClass;
 
 /// The place, where the name has one.
-const PLACE: u32 = (1 << 28) - 1;
+const PLACE: u32 = (1 << 26) - 1;
 /// Names by which a mobile may be known, and places for mobiles, at most.
 pub(super) const MAX: u32 = PLACE;
 
@@ -48,7 +48,7 @@ impl Directory {
 
     /// Notes that the name is to be told of; false where that was known.
     #[inline]
-    pub(super) fn list(&mut self, name: u32, class: Class) -> bool {
+    pub(super) fn list(&mut self, name: u32, class: CellClass) -> bool {
         let bit = Self::listed(class);
         self.0.get_mut(name as usize).is_some_and(|entry| {
             let new = *entry & bit == 0;
@@ -59,8 +59,8 @@ impl Directory {
 
     /// The name is told of now: true where `blocked` differs from what was told last.
     #[inline]
-    pub(super) fn tell(&mut self, name: u32, class: Class, blocked: bool) -> bool {
-        let told = Self::listed(class) << 2;
+    pub(super) fn tell(&mut self, name: u32, class: CellClass, blocked: bool) -> bool {
+        let told = Self::listed(class) << 3;
         let Some(entry) = self.0.get_mut(name as usize) else { return false };
         let former = *entry & told != 0;
         *entry &= !Self::listed(class);
@@ -71,11 +71,12 @@ impl Directory {
     }
 
     #[inline]
-    const fn listed(class: Class) -> u32 {
+    const fn listed(class: CellClass) -> u32 {
         match class {
-            Class::Signalling => 0,
-            Class::RealTime => 1 << 28,
-            Class::BestEffort => 1 << 29,
+            CellClass::Signalling => 0,
+            CellClass::RealTime => 1 << 26,
+            CellClass::Guaranteed => 1 << 27,
+            CellClass::BestEffort => 1 << 28,
         }
     }
 }

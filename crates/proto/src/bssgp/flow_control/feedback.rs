@@ -2,15 +2,15 @@
 //! its low one, without looking at all of them.
 
 use super::state::ByClass;
-use super::{Class, FlowControl, PduMeta, Place};
+use super::{CellClass, FlowControl, PduMeta, Place};
 
 /// A class of user data of a mobile or of a cell, or all user data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Whose {
     /// A mobile, by its name.
-    Ms(u32, Class),
+    Ms(u32, CellClass),
     /// A cell, with all its mobiles.
-    Cell(u32, Class),
+    Cell(u32, CellClass),
     /// All user data of all cells: the table of PDUs is nearly full.
     Node,
 }
@@ -36,7 +36,7 @@ pub(super) struct Untold {
 impl Untold {
     /// Room for all, which costs nothing before it is used.
     pub(super) fn new(names: u32, cells: u32) -> Self {
-        let capacity = (names as usize + cells as usize) * 2 + 1;
+        let capacity = (names as usize + cells as usize) * CellClass::DATA.len() + 1;
         Self { list: Vec::with_capacity(capacity), node_full: false, node_told: false, node_listed: false }
     }
 }
@@ -74,7 +74,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// A queue of a mobile has grown. Mostly nothing is near any mark.
     #[inline]
-    pub(super) fn grown(&mut self, at: u32, class: Class) {
+    pub(super) fn grown(&mut self, at: u32, class: CellClass) {
         let Some(marks) = &self.config.feedback else { return };
         let Some(ms) = self.mobiles.get(at as usize) else { return };
         let Some(cell) = self.cells.get(ms.cell as usize) else { return };
@@ -91,7 +91,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// A queue of a mobile has become shorter. Mostly nobody was told to wait for that.
     #[inline]
-    pub(super) fn shrunk(&mut self, at: u32, class: Class) {
+    pub(super) fn shrunk(&mut self, at: u32, class: CellClass) {
         let Some(ms) = self.mobiles.get(at as usize) else { return };
         let cell = self.cells.get(ms.cell as usize).is_some_and(|cell| cell.full != ByClass::default());
         if ms.full[class] || cell || self.untold.node_full {
@@ -99,8 +99,8 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    fn mark(&mut self, at: u32, class: Class) {
-        if self.config.feedback.is_some() && class != Class::Signalling {
+    fn mark(&mut self, at: u32, class: CellClass) {
+        if self.config.feedback.is_some() && class != CellClass::Signalling {
             self.mark_ms(at, class);
             if let Some(cell) = self.cell_of(at) {
                 self.mark_cell(cell);
@@ -109,14 +109,14 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    pub(super) fn mark_ms(&mut self, at: u32, class: Class) {
+    pub(super) fn mark_ms(&mut self, at: u32, class: CellClass) {
         let Some(marks) = self.config.feedback.filter(|_| self.is_mobile(at)) else { return };
         let (free, eighth) = (self.pdus.free(), self.config.pdus_max / 8);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let (amount, was) = (ms.queues[class].amount(), ms.full[class]);
         // The fuller the table of PDUs, the less is enough: so it never fills for the many who wait for their own
         // buckets, and the others go on.
-        let rests = class == Class::BestEffort && ms.rests_for != 0;
+        let rests = class == CellClass::BestEffort && ms.rests_for != 0;
         let full = if rests {
             true
         } else if free < eighth * 3 {
@@ -132,7 +132,7 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// Notes that something of a mobile is to be told.
-    pub(super) fn tell_ms(&mut self, name: u32, class: Class) {
+    pub(super) fn tell_ms(&mut self, name: u32, class: CellClass) {
         if self.directory.list(name, class) {
             self.untold.list.push(Whose::Ms(name, class));
         }
@@ -142,16 +142,19 @@ impl<T: PduMeta> FlowControl<T> {
         let (Some(marks), Some(state)) = (self.config.feedback, self.cells.get_mut(cell as usize)) else {
             return;
         };
-        for class in [Class::RealTime, Class::BestEffort] {
+        for class in CellClass::DATA {
             let was = state.full[class];
-            let rests = class == Class::BestEffort && state.rests;
+            let rests = class == CellClass::BestEffort && state.rests;
             if !was && !rests && state.queued[class].pdus == 0 {
                 continue;
             }
-            // Real time pushes best effort out where the limit is reached.
+            // Real time pushes the others out where the limit is reached, and what is guaranteed best effort.
             let limited = match class {
-                Class::Signalling | Class::RealTime => state.queued[Class::RealTime],
-                Class::BestEffort => state.limited(class),
+                CellClass::Signalling | CellClass::RealTime => state.queued[CellClass::RealTime],
+                CellClass::Guaranteed => {
+                    state.queued[CellClass::RealTime].plus(state.queued[CellClass::Guaranteed])
+                }
+                CellClass::BestEffort => state.limited(class),
             };
             let near = self.config.data.cell.is_near(limited, if was { 2 } else { 1 });
             let full = rests || near || marks.cell.is_full(state.standing[class], was);
@@ -181,17 +184,14 @@ impl<T: PduMeta> FlowControl<T> {
     pub(super) fn stand(&mut self, at: u32, stands: bool) {
         let Some(ms) = self.mobiles.get(at as usize) else { return };
         let Some(cell) = self.cells.get_mut(ms.cell as usize) else { return };
-        for class in [Class::RealTime, Class::BestEffort] {
+        for class in CellClass::DATA {
             let (sum, amount) = (&mut cell.standing[class], ms.queues[class].amount());
             *sum = if stands { sum.plus(amount) } else { sum.minus(amount) };
         }
         let Some(marks) = &self.config.feedback else { return };
         let reached = |class| marks.cell.is_full(cell.standing[class], false);
-        let changed = if stands {
-            reached(Class::RealTime) || reached(Class::BestEffort)
-        } else {
-            cell.full != ByClass::default()
-        };
+        let changed =
+            if stands { CellClass::DATA.into_iter().any(reached) } else { cell.full != ByClass::default() };
         if changed {
             let cell = ms.cell;
             self.mark_cell(cell);

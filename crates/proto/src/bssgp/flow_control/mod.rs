@@ -5,12 +5,13 @@
 //! [`FlowControl::dequeue`] gives the next PDU that conforms to both buckets, or says until when nothing will.
 //!
 //! * PDUs of one mobile never overtake each other within their class, not even where a small one would conform before
-//!   a large one. In a mobile and in a cell signalling goes first, then real time, then best effort; real time keeps
-//!   to a part of the cell while best effort waits ([`RealTimeShare`]). Signalling has limits of its own, but counts in
-//!   both buckets as everything does.
+//!   a large one. In a mobile and in a cell signalling goes first, then real time, then what is guaranteed, then best
+//!   effort; real time keeps to a part of the cell while others wait ([`RealTimeShare`]), and what is guaranteed to the rate
+//!   of its mobile ([`FlowControl::set_guarantee`]), beyond which it has its turn among best effort. Signalling has limits of
+//!   its own, but counts in both buckets as everything does.
 //! * Among the mobiles of a cell whose first PDU conforms, and among cells, turns go round.
 //! * Where a cell or the node is full, a PDU pushes out one of lower precedence in the same cell, or one of best effort
-//!   where it is of real time: the youngest of the lowest. The youngest has cost the least of its lifetime so far, and is
+//!   where it is of real time or guaranteed: the youngest of the lowest. The youngest has cost the least of its lifetime so far, and is
 //!   rarely the first of its mobile, so that nobody's turn changes. Signalling is never pushed out, and precedence helps
 //!   nobody against the limit of his own queue.
 //! * A PDU whose lifetime has run out never leaves the queue but as a drop, also where nothing else happens: the
@@ -25,6 +26,7 @@
 mod config;
 mod directory;
 mod feedback;
+mod guarantee;
 mod rest;
 mod schedule;
 mod state;
@@ -40,7 +42,7 @@ pub use units::Bucket;
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::Context;
-use crate::qos::class::{Class, Precedence};
+use crate::qos::class::{CellClass, Precedence};
 use crate::qos::deadline_heap::DeadlineHeap;
 use crate::qos::leaky_bucket::LeakyBucket;
 use crate::qos::links::{Links, List};
@@ -48,13 +50,14 @@ use crate::time::Instant;
 use directory::Directory;
 use feedback::Untold;
 use gannet_wire::id::Imsi;
+use guarantee::Guarantees;
 use state::{Cell, Ms, Place};
 use store::Pdus;
 
 /// The largest table of PDUs.
 const PDUS_MAX: u32 = 1 << 21;
 /// How many classes there are.
-const CLASSES: usize = Class::ALL.len();
+const CLASSES: usize = CellClass::ALL.len();
 
 /// What the owner of the flow control ties to a PDU and gets back with it.
 pub trait PduMeta: Copy {
@@ -66,7 +69,7 @@ pub trait PduMeta: Copy {
 #[derive(Debug)]
 pub struct Pdu<T> {
     /// How soon it is served.
-    pub class: Class,
+    pub class: CellClass,
     /// How late it is dropped.
     pub precedence: Precedence,
     /// When its lifetime ends; `Instant(u64::MAX)` where it never does.
@@ -122,7 +125,7 @@ pub struct View {
     pub bucket: Bucket,
     /// What is in the bucket, in octets.
     pub level_octets: u64,
-    /// What is queued, by [`Class`].
+    /// What is queued, by [`CellClass`].
     pub queued: [Amount; CLASSES],
 }
 
@@ -156,6 +159,7 @@ pub struct FlowControl<T> {
     cell_turns: Links,
     sending: List,
     untold: Untold,
+    guarantees: Guarantees,
     /// The mobile that is looked at next for one whose place may go to another.
     hand: u32,
     /// How many places go round.
@@ -182,6 +186,7 @@ impl<T: PduMeta> FlowControl<T> {
             cell_turns: Links::new(cells as usize),
             sending: List::default(),
             untold: Untold::new(config.ms_max, cells),
+            guarantees: Guarantees::default(),
             hand: cells,
             round: 0,
             config,
@@ -205,9 +210,9 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     #[inline]
-    fn passes(&mut self, now: Instant, (cell, ms): (u32, u32), pdu: &Pdu<T>) -> bool {
+    fn passes(&mut self, now: Instant, (cell, name): (u32, u32), pdu: &Pdu<T>) -> bool {
         let octets = pdu.frame.len() as u64;
-        let Some(at) = self.find_or_create(now, cell, ms) else { return false };
+        let Some(at) = self.find_or_create(now, cell, name) else { return false };
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return false };
         let Some(state) = self.cells.get_mut(cell as usize) else { return false };
         let first = ms.place == Place::Idle && ms.cell == cell && state.open && state.is_quiet();
@@ -217,11 +222,14 @@ impl<T: PduMeta> FlowControl<T> {
         }
         state.count(now, pdu.class, octets);
         match pdu.class {
-            Class::BestEffort if !(ms.bucket.conforms(now, octets) && state.bucket.conforms(now, octets)) => {
+            CellClass::BestEffort
+                if !(ms.bucket.conforms(now, octets) && state.bucket.conforms(now, octets)) =>
+            {
                 self.rest(now, (cell, at), octets);
             }
-            Class::RealTime if state.rests => self.end_rest_of_cell(cell),
-            Class::Signalling | Class::RealTime | Class::BestEffort => {}
+            CellClass::RealTime if state.rests => self.end_rest_of_cell(cell),
+            CellClass::Guaranteed => self.guaranteed_passes(now, cell, name, octets),
+            CellClass::Signalling | CellClass::RealTime | CellClass::BestEffort => {}
         }
         true
     }
@@ -282,6 +290,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Deletes the backlog of a mobile and forgets its bucket, so that its name may go to another.
     pub fn forget(&mut self, cx: &mut Context<'_>, ms: u32) -> Amount {
+        self.guarantees.set(cx.now, ms, None);
         let Some(at) = self.find(ms) else { return Amount::default() };
         let flushed = self.empty(cx, at);
         self.refresh(cx, at);
@@ -298,7 +307,7 @@ impl<T: PduMeta> FlowControl<T> {
         if self.cell_of(at) != Some(cell) {
             self.move_to(cx, at, cell);
         }
-        Class::ALL.iter().fold(Amount::default(), |sum, class| sum.plus(self.queue(at, *class).amount()))
+        CellClass::ALL.iter().fold(Amount::default(), |sum, class| sum.plus(self.queue(at, *class).amount()))
     }
 
     /// Takes the values of a FLOW-CONTROL-BVC; `full_percent` is its bucket-full ratio (08.18 clause 8.2.3).

@@ -7,7 +7,7 @@
 //! gone out there, since what that may take depends on whether best effort waits.
 
 use super::state::NEVER;
-use super::{Class, FlowControl, PduMeta, Place};
+use super::{CellClass, FlowControl, PduMeta, Place};
 use crate::time::Instant;
 
 impl<T: PduMeta> FlowControl<T> {
@@ -27,11 +27,11 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(first) = ms.bucket.next_conforming(now, octets).filter(|first| *first > now) else { return };
         let wake = quantum.wake(now, &ms.bucket, (first, octets, NEVER), u64::MAX).min(ms.specific_until);
         ms.rests_for = u32::try_from(octets).unwrap_or(u32::MAX);
-        let told = core::mem::replace(&mut ms.full[Class::BestEffort], true);
+        let told = core::mem::replace(&mut ms.full[CellClass::BestEffort], true);
         let name = ms.name;
         self.waiting.set(at, wake);
         if !told {
-            self.tell_ms(name, Class::BestEffort);
+            self.tell_ms(name, CellClass::BestEffort);
         }
     }
 
@@ -68,7 +68,7 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(ms) = self.mobiles.get_mut(at as usize).filter(|ms| ms.rests_for != 0) else { return };
         ms.rests_for = 0;
         self.waiting.remove(at);
-        self.mark_ms(at, Class::BestEffort);
+        self.mark_ms(at, CellClass::BestEffort);
     }
 
     /// A cell may go on.

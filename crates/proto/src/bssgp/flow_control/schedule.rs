@@ -4,7 +4,7 @@ use super::state::{Ms, NEVER, Place};
 use super::{Bucket, Dequeue, FlowControl, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
-use crate::qos::class::Class;
+use crate::qos::class::CellClass;
 use crate::qos::links::NIL;
 use crate::time::Instant;
 
@@ -68,13 +68,14 @@ impl<T: PduMeta> FlowControl<T> {
     /// Lets the mobile whose turn it is in a cell send; `None` where the cell has to be looked at again or no longer.
     fn send(&mut self, cx: &mut Context<'_>, cell: u32) -> Option<Dequeue<T>> {
         let now = cx.now;
-        let Some((class, at)) = self.turn(now, cell) else {
+        let Some((list, at)) = self.turn(now, cell) else {
             self.pause(cx, cell);
             return None;
         };
         self.settle(now, at);
         let (state, ms) = (self.cells.get_mut(cell as usize)?, self.mobiles.get_mut(at as usize)?);
         let longest = ms.bucket.bmax_octets().min(state.bucket.bmax_octets());
+        let class = ms.head_class().unwrap_or(list);
         let head = ms.queues[class].list.first().and_then(|node| self.pdus.get(node));
         let octets = head.filter(|head| head.pdu.expires > now).map(|head| head.pdu.frame.len() as u64);
         let Some(octets) = octets.filter(|octets| *octets <= longest) else {
@@ -91,32 +92,41 @@ impl<T: PduMeta> FlowControl<T> {
             return None;
         }
         state.count(now, class, octets);
+        if list == CellClass::Guaranteed {
+            self.guarantees.take(now, ms.name, octets);
+        } else if list == CellClass::BestEffort {
+            state.turns += 1;
+            if class == CellClass::Guaranteed {
+                self.guarantees.had_turn(ms.name, state.turns, state.ready[list].len());
+            }
+        }
         let name = (at >= self.config.cells_max).then_some(ms.name);
         let queued = self.pop(at, class)?;
         self.place(now, at);
-        self.rotate(at, class);
+        self.rotate(at, list);
         self.rotate_cells(cell);
         Some(Dequeue::Pdu { cell, ms: name, since: queued.since, pdu: queued.pdu })
     }
 
-    /// Whose turn it is in a cell: signalling, real time within its share, best effort, real time beyond its share.
-    fn turn(&self, now: Instant, cell: u32) -> Option<(Class, u32)> {
+    /// Whose turn it is in a cell, and in which of its lists: signalling, real time within its share, what is guaranteed, best
+    /// effort, real time beyond its share.
+    fn turn(&self, now: Instant, cell: u32) -> Option<(CellClass, u32)> {
         let state = self.cells.get(cell as usize)?;
-        let [signalling, real_time, best_effort] = Class::ALL.map(|class| state.ready[class].first());
-        if let Some(at) = signalling {
-            return Some((Class::Signalling, at));
+        let first = |list| Some((list, state.ready[list].first()?));
+        if let Some(signalling) = first(CellClass::Signalling) {
+            return Some(signalling);
         }
-        let (Some(urgent), Some(other)) = (real_time, best_effort) else {
-            let real_time = real_time.map(|at| (Class::RealTime, at));
-            return real_time.or(best_effort.map(|at| (Class::BestEffort, at)));
+        let other = first(CellClass::Guaranteed).or_else(|| first(CellClass::BestEffort));
+        let (Some(urgent), Some(other)) = (first(CellClass::RealTime), other) else {
+            return first(CellClass::RealTime).or(other);
         };
-        let share = self.head(urgent, Class::RealTime);
+        let share = self.head(urgent.1, CellClass::RealTime);
         let within = share.is_none_or(|head| state.real_time.conforms(now, head.octets));
-        Some(if within { (Class::RealTime, urgent) } else { (Class::BestEffort, other) })
+        Some(if within { urgent } else { other })
     }
 
     #[inline]
-    fn head(&self, at: u32, class: Class) -> Option<Head> {
+    fn head(&self, at: u32, class: CellClass) -> Option<Head> {
         self.first(at, class)
             .map(|queued| Head { octets: queued.pdu.frame.len() as u64, expires: queued.pdu.expires })
     }
@@ -124,7 +134,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// Nothing can go out of a cell now: it waits for its bucket, for the real time's share or for the end of a
     /// lifetime, or for nothing.
     fn pause(&mut self, cx: &mut Context<'_>, cell: u32) {
-        for class in Class::ALL {
+        for class in CellClass::ALL {
             if let Some(at) = self.first_ready(cell, class)
                 && self.purge(cx, at)
             {
@@ -158,7 +168,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// When a cell that can send nothing now is to be looked at again.
     fn cell_wake(&self, now: Instant, cell: u32) -> Instant {
         let Some(state) = self.cells.get(cell as usize) else { return NEVER };
-        let firsts = Class::ALL.map(|class| state.ready[class].first());
+        let firsts = CellClass::ALL.map(|class| state.ready[class].first());
         let expiry = firsts
             .into_iter()
             .flatten()
@@ -168,20 +178,23 @@ impl<T: PduMeta> FlowControl<T> {
         if !state.open {
             return expiry;
         }
-        let [signalling, real_time, best_effort] = firsts;
-        let octets = |at: Option<u32>, class| Some(self.head(at?, class)?.octets);
+        let [signalling, real_time, guaranteed, best_effort] = firsts;
+        let octets = |at: Option<u32>| {
+            let class = self.mobiles.get(at? as usize)?.head_class()?;
+            Some(self.head(at?, class)?.octets)
+        };
         let passes = |octets: Option<u64>| {
             octets.and_then(|octets| state.bucket.next_conforming(now, octets)).unwrap_or(NEVER)
         };
         if signalling.is_some() {
-            return expiry.min(passes(octets(signalling, Class::Signalling)));
+            return expiry.min(passes(octets(signalling)));
         }
-        let (urgent, other) = (octets(real_time, Class::RealTime), octets(best_effort, Class::BestEffort));
+        let (urgent, other) = (octets(real_time), octets(guaranteed.or(best_effort)));
         let (urgent_passes, other_passes) = (passes(urgent), passes(other));
         let wake = match (urgent, other) {
             (Some(octets), Some(_)) => {
                 let share = state.real_time.next_conforming(now, octets).unwrap_or(NEVER);
-                // Best effort has its turn until real time is within its share again.
+                // The others have their turn until real time is within its share again.
                 if other_passes < share { other_passes } else { urgent_passes.max(share) }
             }
             (_, None) => urgent_passes,
@@ -247,7 +260,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// Drops PDUs that stand first and whose lifetime has run out or that have become too long. True where it did.
     fn purge(&mut self, cx: &mut Context<'_>, at: u32) -> bool {
         let (longest, mut dropped) = (self.longest(at), false);
-        for class in Class::ALL {
+        for class in CellClass::ALL {
             while let Some(queued) = self.first(at, class) {
                 let drop = if queued.pdu.expires <= cx.now {
                     Drop::FlowLifetime
@@ -281,16 +294,21 @@ impl<T: PduMeta> FlowControl<T> {
         let Some(ms) = self.mobiles.get(at as usize) else { return NOTHING };
         let Some(class) = ms.head_class() else { return NOTHING };
         let Some(Head { octets, expires }) = self.head(at, class) else { return NOTHING };
-        if ms.held && class != Class::Signalling {
+        if ms.held && class != CellClass::Signalling {
             return (Place::Waiting, self.first_expiry(ms).min(ms.specific_until));
         }
         let conforms = ms.bucket.next_conforming(now, octets);
         if conforms.is_some_and(|when| when <= now) {
-            return (Place::Ready(class), NEVER);
+            return match class {
+                CellClass::Guaranteed => self.guarantees.judge(now, ms.name, octets),
+                CellClass::Signalling | CellClass::RealTime | CellClass::BestEffort => {
+                    (Place::Ready(class), NEVER)
+                }
+            };
         }
         let wake = match conforms {
             None => NEVER,
-            Some(first) if class == Class::BestEffort => {
+            Some(first) if class == CellClass::BestEffort => {
                 let queued = ms.queues[class].octets.into();
                 self.config.wait_quantum.wake(now, &ms.bucket, (first, octets, expires), queued)
             }
@@ -305,6 +323,8 @@ impl<T: PduMeta> FlowControl<T> {
         let (place, wake) = self.judge(now, at);
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let former = core::mem::replace(&mut ms.place, place);
+        let exceeds = place != Place::Waiting && wake != NEVER;
+        let exceeded = core::mem::replace(&mut ms.exceeds, exceeds);
         let cell = ms.cell;
         if former != place {
             match former {
@@ -325,10 +345,14 @@ impl<T: PduMeta> FlowControl<T> {
             } else {
                 self.waiting.set(at, wake);
             }
+        } else if exceeds {
+            self.waiting.set(at, wake);
+        } else if exceeded {
+            self.waiting.remove(at);
         }
     }
 
-    fn leave_ready(&mut self, cell: u32, at: u32, class: Class) {
+    fn leave_ready(&mut self, cell: u32, at: u32, class: CellClass) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
         let first = state.ready[class].first() == Some(at);
         self.turns.remove(&mut state.ready[class], at);
@@ -337,17 +361,22 @@ impl<T: PduMeta> FlowControl<T> {
         }
     }
 
-    fn enter_ready(&mut self, cell: u32, at: u32, class: Class) {
+    fn enter_ready(&mut self, cell: u32, at: u32, class: CellClass) {
         let Some(state) = self.cells.get_mut(cell as usize) else { return };
-        let first = state.ready[class].is_empty();
-        self.turns.push_back(&mut state.ready[class], at);
+        let (first, others) = (state.ready[class].is_empty(), state.ready[class].len());
+        let Some(ms) = self.mobiles.get(at as usize) else { return };
+        if ms.exceeds && self.guarantees.is_due(ms.name, state.turns, others) {
+            self.turns.push_front(&mut state.ready[class], at);
+        } else {
+            self.turns.push_back(&mut state.ready[class], at);
+        }
         if first {
             self.stir(cell);
         }
     }
 
     /// A mobile that has sent and may go on in this class stands behind the others.
-    fn rotate(&mut self, at: u32, class: Class) {
+    fn rotate(&mut self, at: u32, class: CellClass) {
         let Some(ms) = self.mobiles.get(at as usize).filter(|ms| ms.place == Place::Ready(class)) else {
             return;
         };
@@ -378,6 +407,9 @@ impl<T: PduMeta> FlowControl<T> {
     pub(super) fn unplace(&mut self, at: u32) {
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let (former, cell) = (core::mem::replace(&mut ms.place, Place::Idle), ms.cell);
+        if core::mem::replace(&mut ms.exceeds, false) {
+            self.waiting.remove(at);
+        }
         match former {
             Place::Idle => {}
             Place::Waiting => self.waiting.remove(at),
@@ -394,7 +426,7 @@ impl<T: PduMeta> FlowControl<T> {
         at >= self.config.cells_max
     }
 
-    pub(super) fn first_ready(&self, cell: u32, class: Class) -> Option<u32> {
+    pub(super) fn first_ready(&self, cell: u32, class: CellClass) -> Option<u32> {
         self.cells.get(cell as usize)?.ready[class].first()
     }
 

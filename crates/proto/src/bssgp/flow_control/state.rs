@@ -2,7 +2,7 @@
 
 use super::config::RealTimeShare;
 use super::{Amount, Bucket, BvcParameters};
-use crate::qos::class::{Class, Precedence};
+use crate::qos::class::{CellClass, Precedence};
 use crate::qos::leaky_bucket::LeakyBucket;
 use crate::qos::links::{List, NIL};
 use crate::time::Instant;
@@ -13,29 +13,31 @@ pub(super) const NEVER: Instant = Instant(u64::MAX);
 
 /// One of something for each class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ByClass<T>(pub(super) [T; Class::ALL.len()]);
+pub(super) struct ByClass<T>(pub(super) [T; CellClass::ALL.len()]);
 
-impl<T> Index<Class> for ByClass<T> {
+impl<T> Index<CellClass> for ByClass<T> {
     type Output = T;
     #[inline]
-    fn index(&self, class: Class) -> &T {
-        let [signalling, real_time, best_effort] = &self.0;
+    fn index(&self, class: CellClass) -> &T {
+        let [signalling, real_time, guaranteed, best_effort] = &self.0;
         match class {
-            Class::Signalling => signalling,
-            Class::RealTime => real_time,
-            Class::BestEffort => best_effort,
+            CellClass::Signalling => signalling,
+            CellClass::RealTime => real_time,
+            CellClass::Guaranteed => guaranteed,
+            CellClass::BestEffort => best_effort,
         }
     }
 }
 
-impl<T> IndexMut<Class> for ByClass<T> {
+impl<T> IndexMut<CellClass> for ByClass<T> {
     #[inline]
-    fn index_mut(&mut self, class: Class) -> &mut T {
-        let [signalling, real_time, best_effort] = &mut self.0;
+    fn index_mut(&mut self, class: CellClass) -> &mut T {
+        let [signalling, real_time, guaranteed, best_effort] = &mut self.0;
         match class {
-            Class::Signalling => signalling,
-            Class::RealTime => real_time,
-            Class::BestEffort => best_effort,
+            CellClass::Signalling => signalling,
+            CellClass::RealTime => real_time,
+            CellClass::Guaranteed => guaranteed,
+            CellClass::BestEffort => best_effort,
         }
     }
 }
@@ -60,8 +62,9 @@ impl Queue {
 pub(super) enum Place {
     /// It has no backlog.
     Idle,
-    /// Its first PDU conforms to its bucket; in its cell's list of this class.
-    Ready(Class),
+    /// Its first PDU conforms to its bucket; in its cell's list of this class. One of the guaranteed class stands among best
+    /// effort while its guarantee has no room for it.
+    Ready(CellClass),
     /// Its first PDU does not conform yet, or it is held; in the heap, unless that is for ever.
     Waiting,
 }
@@ -83,6 +86,8 @@ pub(super) struct Ms {
     pub(super) full: ByClass<bool>,
     /// Its user data wait, whatever its bucket has room for.
     pub(super) held: bool,
+    /// It is ready as best effort, and in the heap as well: up to when its guarantee has room.
+    pub(super) exceeds: bool,
     pub(super) queues: ByClass<Queue>,
 }
 
@@ -99,39 +104,41 @@ impl Ms {
         cell: NIL,
         place: Place::Idle,
         rests_for: 0,
-        full: ByClass([false; 3]),
+        full: ByClass([false; CellClass::ALL.len()]),
         held: false,
-        queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; 3]),
+        exceeds: false,
+        queues: ByClass([Queue { list: List::EMPTY, octets: 0 }; CellClass::ALL.len()]),
     };
 
     /// The first class in which something is queued.
     #[inline]
-    pub(super) fn head_class(&self) -> Option<Class> {
-        Class::ALL.into_iter().find(|class| !self.queues[*class].list.is_empty())
+    pub(super) fn head_class(&self) -> Option<CellClass> {
+        CellClass::ALL.into_iter().find(|class| !self.queues[*class].list.is_empty())
     }
 }
 
-/// The order in which user data is dropped: the lowest precedence first, and of one precedence best effort first. A PDU
-/// pushes out those of lower ranks.
+/// The order in which user data is dropped: the lowest precedence first, and of one precedence best effort first and real time
+/// last. A PDU pushes out those of lower ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank(u8);
 
 impl Rank {
-    pub(super) const COUNT: usize = Precedence::ALL.len() * 2;
+    pub(super) const COUNT: usize = Precedence::ALL.len() * CellClass::DATA.len();
     /// Above all user data.
-    pub(super) const SIGNALLING: Self = Self(6);
+    pub(super) const SIGNALLING: Self = Self(9);
 
     #[inline]
-    pub(super) const fn of(class: Class, precedence: Precedence) -> Self {
+    pub(super) const fn of(class: CellClass, precedence: Precedence) -> Self {
         let base = match precedence {
             Precedence::Low => 0,
-            Precedence::Normal => 2,
-            Precedence::High => 4,
+            Precedence::Normal => 3,
+            Precedence::High => 6,
         };
         match class {
-            Class::Signalling => Self::SIGNALLING,
-            Class::RealTime => Self(base + 1),
-            Class::BestEffort => Self(base),
+            CellClass::Signalling => Self::SIGNALLING,
+            CellClass::RealTime => Self(base + 2),
+            CellClass::Guaranteed => Self(base + 1),
+            CellClass::BestEffort => Self(base),
         }
     }
 
@@ -161,6 +168,8 @@ pub(super) struct Cell {
     pub(super) full: ByClass<bool>,
     pub(super) told: ByClass<bool>,
     pub(super) listed: ByClass<bool>,
+    /// Turns of its list of best effort so far.
+    pub(super) turns: u64,
     /// What real time may take while best effort waits.
     pub(super) real_time: LeakyBucket,
     /// Everything queued.
@@ -192,6 +201,7 @@ impl Cell {
             full: ByClass::default(),
             told: ByClass::default(),
             listed: ByClass::default(),
+            turns: 0,
             queued: ByClass::default(),
             standing: ByClass::default(),
             ranks: [List::EMPTY; Rank::COUNT],
@@ -208,10 +218,10 @@ impl Cell {
 
     /// A PDU that conforms goes out.
     #[inline]
-    pub(super) fn count(&mut self, now: Instant, class: Class, octets: u64) {
+    pub(super) fn count(&mut self, now: Instant, class: CellClass, octets: u64) {
         // It conforms, as was asked before.
         let _ = self.bucket.admit(now, octets);
-        if class == Class::RealTime {
+        if class == CellClass::RealTime {
             // What exceeds the share of real time goes where nobody else would, and so counts for nothing.
             let _ = self.real_time.admit(now, octets);
         }
@@ -219,11 +229,11 @@ impl Cell {
 
     /// What counts in the limit of a class: signalling has its own, all user data has one together.
     #[inline]
-    pub(super) fn limited(&self, class: Class) -> Amount {
+    pub(super) fn limited(&self, class: CellClass) -> Amount {
         match class {
-            Class::Signalling => self.queued[Class::Signalling],
-            Class::RealTime | Class::BestEffort => {
-                self.queued[Class::RealTime].plus(self.queued[Class::BestEffort])
+            CellClass::Signalling => self.queued[CellClass::Signalling],
+            CellClass::RealTime | CellClass::Guaranteed | CellClass::BestEffort => {
+                CellClass::DATA.iter().fold(Amount::default(), |sum, class| sum.plus(self.queued[*class]))
             }
         }
     }

@@ -5,7 +5,7 @@ use super::{Amount, Bucket, FlowControl, Pdu, PduMeta};
 use crate::drops::Drop;
 use crate::machine::Context;
 use crate::prefetch::Prefetch;
-use crate::qos::class::Class;
+use crate::qos::class::CellClass;
 use crate::qos::links::{Links, List};
 use crate::time::Instant;
 
@@ -104,13 +104,13 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     #[inline]
-    pub(super) fn queue(&self, at: u32, class: Class) -> &Queue {
+    pub(super) fn queue(&self, at: u32, class: CellClass) -> &Queue {
         const NONE: &Queue = &Queue { list: List::EMPTY, octets: 0 };
         self.mobiles.get(at as usize).map_or(NONE, |state| &state.queues[class])
     }
 
     #[inline]
-    pub(super) fn first(&self, at: u32, class: Class) -> Option<&Queued<T>> {
+    pub(super) fn first(&self, at: u32, class: CellClass) -> Option<&Queued<T>> {
         self.pdus.get(self.queue(at, class).list.first()?)
     }
 
@@ -176,7 +176,7 @@ impl<T: PduMeta> FlowControl<T> {
     pub(super) fn member(&mut self, cx: &mut Context<'_>, cell: u32, ms: u32) -> Option<u32> {
         let at = self.find_or_create(cx.now, cell, ms)?;
         if self.cell_of(at) != Some(cell)
-            && Class::ALL.into_iter().all(|class| self.first(at, class).is_none())
+            && CellClass::ALL.into_iter().all(|class| self.first(at, class).is_none())
         {
             self.move_to(cx, at, cell);
         }
@@ -277,7 +277,7 @@ impl<T: PduMeta> FlowControl<T> {
                 return Err(Drop::FlowCellQueueFull);
             }
         }
-        let reserved = if class == Class::Signalling { 0 } else { self.config.pdus_max / 8 };
+        let reserved = if class == CellClass::Signalling { 0 } else { self.config.pdus_max / 8 };
         if self.pdus.free() <= reserved && !self.push_out(cx, cell, rank) {
             return Err(Drop::FlowTableFull);
         }
@@ -328,7 +328,7 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// Takes a PDU of a mobile's queue out.
-    fn take(&mut self, at: u32, class: Class, node: u32) -> Option<Queued<T>> {
+    fn take(&mut self, at: u32, class: CellClass, node: u32) -> Option<Queued<T>> {
         let stands = self.stands(at);
         let queued = self.pdus.take(node)?;
         let ms = self.mobiles.get_mut(at as usize)?;
@@ -349,7 +349,7 @@ impl<T: PduMeta> FlowControl<T> {
     }
 
     /// Takes the first PDU of a class.
-    pub(super) fn pop(&mut self, at: u32, class: Class) -> Option<Queued<T>> {
+    pub(super) fn pop(&mut self, at: u32, class: CellClass) -> Option<Queued<T>> {
         let node = self.queue(at, class).list.first()?;
         self.take(at, class, node)
     }
@@ -357,7 +357,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// Drops the whole backlog of a mobile, each PDU by name.
     pub(super) fn empty(&mut self, cx: &mut Context<'_>, at: u32) -> Amount {
         let mut sum = Amount::default();
-        for class in Class::ALL {
+        for class in CellClass::ALL {
             while let Some(queued) = self.pop(at, class) {
                 sum = sum.plus(Amount { pdus: 1, octets: queued.pdu.frame.len() as u64 });
                 cx.drop(Drop::FlowFlushed, queued.pdu.meta.whose());
@@ -374,7 +374,7 @@ impl<T: PduMeta> FlowControl<T> {
             return;
         };
         self.unplace(at);
-        let amounts = ByClass(Class::ALL.map(|class| self.queue(at, class).amount()));
+        let amounts = ByClass(CellClass::ALL.map(|class| self.queue(at, class).amount()));
         let Some(ms) = self.mobiles.get_mut(at as usize) else { return };
         let former = ms.cell;
         ms.bucket = Bucket { bmax_octets, rate_bit_per_s }.empty();
@@ -382,13 +382,13 @@ impl<T: PduMeta> FlowControl<T> {
         self.rerank(at, former, cell);
         if let Some(state) = self.cells.get_mut(former as usize) {
             self.membership.remove(&mut state.members, at);
-            for class in Class::ALL {
+            for class in CellClass::ALL {
                 state.queued[class] = state.queued[class].minus(amounts[class]);
             }
         }
         self.join(cell, at);
         if let Some(state) = self.cells.get_mut(cell as usize) {
-            for class in Class::ALL {
+            for class in CellClass::ALL {
                 state.queued[class] = state.queued[class].plus(amounts[class]);
             }
         }
@@ -401,7 +401,7 @@ impl<T: PduMeta> FlowControl<T> {
 
     /// Moves a mobile's user data from the lists of one cell to those of another, where it is the youngest.
     fn rerank(&mut self, at: u32, from: u32, to: u32) {
-        for class in [Class::RealTime, Class::BestEffort] {
+        for class in CellClass::DATA {
             let mut next = self.queue(at, class).list.first();
             while let Some(node) = next {
                 next = self.pdus.links.next(node);
@@ -423,7 +423,7 @@ impl<T: PduMeta> FlowControl<T> {
     /// Drops what exceeds the limits of a cell to which a mobile has come: of its signalling the youngest, of all user
     /// data the youngest of the lowest rank.
     fn trim(&mut self, cx: &mut Context<'_>, at: u32, cell: u32) {
-        for class in [Class::Signalling, Class::BestEffort] {
+        for class in [CellClass::Signalling, CellClass::BestEffort] {
             let limit = self.config.limits(class).cell;
             while self
                 .cells
@@ -431,8 +431,8 @@ impl<T: PduMeta> FlowControl<T> {
                 .is_some_and(|state| limit.is_exceeded_by(state.limited(class)))
             {
                 let node = match class {
-                    Class::Signalling => self.queue(at, class).list.last(),
-                    Class::RealTime | Class::BestEffort => self
+                    CellClass::Signalling => self.queue(at, class).list.last(),
+                    CellClass::RealTime | CellClass::Guaranteed | CellClass::BestEffort => self
                         .cells
                         .get(cell as usize)
                         .and_then(|state| state.ranks.iter().find_map(List::last)),

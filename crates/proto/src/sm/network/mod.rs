@@ -95,11 +95,11 @@ pub trait Selection {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause>;
 
     /// The quality of service to ask the GGSN for, where a mobile wants `wish` for a secondary context at an access point
-    /// that it was given, or for a context that it has there.
+    /// that it was given, or for the context of that NSAPI that it has there.
     ///
     /// # Errors
     /// The cause of the refusal: 26 insufficient resources and the like.
-    fn grant(&mut self, apn: u16, wish: &QosProfile) -> Result<QosProfile, SmCause>;
+    fn grant(&mut self, apn: u16, nsapi: Nsapi, wish: &QosProfile) -> Result<QosProfile, SmCause>;
 }
 
 /// What stands around the contexts of one mobile.

@@ -45,7 +45,7 @@ impl Step<'_, '_, '_> {
             None => context.has_tft(),
         };
         let Some(wish) = &request.qos else { return Ok((held, has_tft)) };
-        let mut qos = self.network.selection.grant(apn, wish)?;
+        let mut qos = self.network.selection.grant(apn, nsapi, wish)?;
         if wish.r99.is_none() {
             // 23.107 clause 9.1.2.1: a mobile of R97 gets the profile of R97.
             qos.r99 = None;

@@ -45,7 +45,7 @@ impl Step<'_, '_, '_> {
             None if self.has_context_without_tft(linked) => return Err(SmCause::ContextWithoutTftActive),
             None => {}
         }
-        let mut qos = self.network.selection.grant(apn, &request.qos)?;
+        let mut qos = self.network.selection.grant(apn, request.nsapi, &request.qos)?;
         if request.qos.r99.is_none() {
             // 23.107 clause 9.1.2.1: a mobile of R97 gets the profile of R97.
             qos.r99 = None;

@@ -40,7 +40,7 @@ impl Selection for Subscriptions {
         }
     }
 
-    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+    fn grant(&mut self, _: u16, _: Nsapi, wish: &QosProfile) -> Result<QosProfile, SmCause> {
         Ok(*wish)
     }
 }

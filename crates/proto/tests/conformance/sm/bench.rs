@@ -60,7 +60,7 @@ impl Selection for Subscription {
         }
     }
 
-    fn grant(&mut self, _: u16, wish: &QosProfile) -> Result<QosProfile, SmCause> {
+    fn grant(&mut self, _: u16, _: Nsapi, wish: &QosProfile) -> Result<QosProfile, SmCause> {
         if wish.delay == DelayClass::ONE { Err(SmCause::InsufficientResources) } else { Ok(*wish) }
     }
 }

@@ -167,3 +167,106 @@ fn what_passes_does_not_wait() {
     bench.control.set_open(0, false);
     assert!(matches!(offer(&mut bench, 1, BestEffort, 10, 10), Offered::Queued));
 }
+
+#[test]
+fn what_is_guaranteed_goes_ahead_of_best_effort_up_to_its_rate() {
+    let mut bench = Bench::with(wide);
+    bench.control.set_guarantee(&mut bench.around.context(), 0, Some(500));
+    assert_eq!((bench.control.guarantee(0), bench.control.guarantee(1)), (Some(500), None));
+    for name in 1..=4 {
+        assert!(bench.put(1, BestEffort, 10 + name, 1000) && bench.put(0, Guaranteed, name, 1010));
+    }
+    // 3,040 octets of N-PDUs at once; what exceeds them takes turns with best effort, and keeps its order.
+    assert_eq!(bench.drain(), (vec![1, 2, 3, 4, 11, 12, 13, 14], None));
+    // The cell has room for 1,960 octets more, and the guarantee for 1,000 after 1.92 s: then 7 is before 22, whose turn it was.
+    for (ms, class, name, octets) in [
+        (1, BestEffort, 15, 500),
+        (2, BestEffort, 21, 500),
+        (0, Guaranteed, 5, 1010),
+        (0, Guaranteed, 6, 1010),
+        (0, Guaranteed, 7, 1010),
+        (1, BestEffort, 16, 500),
+        (1, BestEffort, 17, 500),
+        (2, BestEffort, 22, 500),
+    ] {
+        assert!(bench.put(ms, class, name, octets));
+    }
+    for (at, out, until) in [
+        (0, vec![5, 15], Some(50)),
+        (50, vec![21], Some(1060)),
+        (1060, vec![6], Some(1560)),
+        (1560, vec![16], Some(1920)),
+        (1920, vec![], Some(2570)),
+        (2570, vec![7], Some(3070)),
+        (3070, vec![22], Some(3570)),
+        (3570, vec![17], None),
+    ] {
+        assert_eq!(bench.at(at).drain(), (out, until), "at {at} ms");
+    }
+}
+
+#[test]
+fn a_guarantee_is_kept_for_ever_and_its_excess_shares_with_best_effort() {
+    let mut bench = Bench::with(|config| {
+        wide(config);
+        config.active_ms_max = 4;
+    });
+    bench.control.set_guarantee(&mut bench.around.context(), 0, Some(300));
+    let mut sent = [0_u64; 4];
+    let mut now = 0;
+    while now < 600_000 {
+        for ms in 0..4_u32 {
+            let class = if ms == 0 { Guaranteed } else { BestEffort };
+            while bench.control.ms_view(Instant(0), ms).is_none_or(|view| view.total_queued().pdus < 3) {
+                assert!(bench.put(ms, class, ms, 110));
+            }
+        }
+        let (names, wait) = bench.at(now).drain();
+        names.into_iter().for_each(|name| sent[name as usize] += 110);
+        now = wait.unwrap_or(now);
+    }
+    // Of 1,000 octets/s 330 are guaranteed, headers included, and a quarter of the rest.
+    let rates = sent.map(|octets| octets / 600);
+    assert!(
+        (485..=520).contains(&rates[0]) && rates[1..].iter().all(|rate| (160..=180).contains(rate)),
+        "{rates:?}"
+    );
+}
+
+#[test]
+fn real_time_beyond_its_share_gives_way_to_what_is_guaranteed_also() {
+    let mut bench = Bench::with(wide);
+    bench.control.set_guarantee(&mut bench.around.context(), 1, Some(500));
+    for name in 1..=3 {
+        assert!(bench.put(0, RealTime, name, 1000) && bench.put(1, Guaranteed, 10 + name, 1000));
+    }
+    assert!(bench.put(2, BestEffort, 21, 1000));
+    assert_eq!(bench.drain(), (vec![1, 2, 11, 12, 13, 21, 3], None));
+}
+
+#[test]
+fn without_a_guarantee_the_class_is_best_effort() {
+    let mut bench = Bench::with(wide);
+    for name in 1..=2 {
+        assert!(bench.put(1, BestEffort, 10 + name, 100) && bench.put(0, Guaranteed, name, 100));
+    }
+    assert_eq!(bench.drain(), (vec![11, 1, 12, 2], None));
+    bench.control.set_guarantee(&mut bench.around.context(), 0, Some(500));
+    bench.control.forget(&mut bench.around.context(), 0);
+    assert_eq!(bench.control.guarantee(0), None, "the name is another's now");
+}
+
+#[test]
+fn a_guarantee_that_ends_or_comes_while_pdus_wait_counts_at_once() {
+    let mut bench = Bench::with(wide);
+    bench.control.set_open(0, false);
+    assert!(bench.put(1, BestEffort, 11, 100) && bench.put(0, Guaranteed, 1, 100));
+    bench.control.set_guarantee(&mut bench.around.context(), 0, Some(500));
+    bench.control.set_open(0, true);
+    assert_eq!(bench.drain().0, [1, 11]);
+    bench.control.set_open(0, false);
+    assert!(bench.put(1, BestEffort, 12, 100) && bench.put(0, Guaranteed, 2, 100));
+    bench.control.set_guarantee(&mut bench.around.context(), 0, None);
+    bench.control.set_open(0, true);
+    assert_eq!(bench.drain().0, [12, 2]);
+}

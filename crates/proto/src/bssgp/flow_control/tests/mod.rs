@@ -51,7 +51,7 @@ impl Bench {
         change(&mut config);
         Self { around: Surroundings::new(1, 64, Quiet::default()), control: FlowControl::new(config) }
     }
-    fn pdu(&mut self, class: Class, name: u32, octets: usize) -> Pdu<u32> {
+    fn pdu(&mut self, class: CellClass, name: u32, octets: usize) -> Pdu<u32> {
         let mut frame = self.around.frames.alloc().unwrap();
         assert!(frame.set_len(octets));
         Pdu { class, precedence: Precedence::Normal, expires: Instant(u64::MAX), meta: name, frame }
@@ -59,7 +59,7 @@ impl Bench {
     fn put_living(
         &mut self,
         ms: impl Into<Option<u32>>,
-        class: Class,
+        class: CellClass,
         name: u32,
         octets: usize,
         expires_ms: u64,
@@ -68,11 +68,18 @@ impl Bench {
         let pdu = Pdu { expires, ..self.pdu(class, name, octets) };
         self.control.enqueue(&mut self.around.context(), 0, ms.into(), pdu)
     }
-    fn put(&mut self, ms: impl Into<Option<u32>>, class: Class, name: u32, octets: usize) -> bool {
+    fn put(&mut self, ms: impl Into<Option<u32>>, class: CellClass, name: u32, octets: usize) -> bool {
         self.put_living(ms, class, name, octets, u64::MAX)
     }
     /// Into the queue of a mobile with this precedence.
-    fn put_of(&mut self, precedence: Precedence, ms: u32, class: Class, name: u32, octets: usize) -> bool {
+    fn put_of(
+        &mut self,
+        precedence: Precedence,
+        ms: u32,
+        class: CellClass,
+        name: u32,
+        octets: usize,
+    ) -> bool {
         let pdu = Pdu { precedence, ..self.pdu(class, name, octets) };
         self.control.enqueue(&mut self.around.context(), 0, Some(ms), pdu)
     }
@@ -96,7 +103,7 @@ impl Bench {
     }
 }
 
-use Class::{BestEffort, RealTime, Signalling};
+use CellClass::{BestEffort, Guaranteed, RealTime, Signalling};
 
 #[test]
 fn a_small_pdu_does_not_overtake_a_large_one() {

@@ -47,7 +47,7 @@ impl Clause {
 struct Owned {
     ms: u32,
     cell: u32,
-    class: Class,
+    class: CellClass,
     precedence: Precedence,
 }
 
@@ -83,7 +83,7 @@ impl TraceSink for Drops {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Put { offer: bool, ms: u32, class: Class, precedence: Precedence, octets: usize, life_ms: u64 },
+    Put { offer: bool, ms: u32, class: CellClass, precedence: Precedence, octets: usize, life_ms: u64 },
     Advance { ns: u64 },
     SleepUntilTold,
     Drain,
@@ -93,6 +93,7 @@ enum Step {
     Reset { cell: u32 },
     Flush { ms: u32 },
     Forget { ms: u32 },
+    Guarantee { ms: u32, octets_per_s: Option<u64> },
     Move { ms: u32 },
     TakeFeedback,
 }
@@ -105,8 +106,9 @@ fn any_bucket() -> impl Strategy<Value = Bucket> {
 }
 
 fn put() -> impl Strategy<Value = Step> {
-    let class =
-        prop::sample::select(&[Signalling, RealTime, RealTime, BestEffort, BestEffort, BestEffort][..]);
+    let class = prop::sample::select(
+        &[Signalling, RealTime, RealTime, Guaranteed, Guaranteed, BestEffort, BestEffort, BestEffort][..],
+    );
     let precedence = prop::sample::select(&Precedence::ALL[..]);
     (any::<bool>(), 0..MOBILES, class, precedence, 1_usize..700, 1_u64..3000).prop_map(
         |(offer, ms, class, precedence, octets, life_ms)| Step::Put {
@@ -133,6 +135,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..CELLS).prop_map(|cell| Step::Reset { cell }),
         1 => (0..MOBILES).prop_map(|ms| Step::Flush { ms }),
         1 => (0..MOBILES).prop_map(|ms| Step::Forget { ms }),
+        1 => (0..MOBILES, proptest::option::of(1_u64..2000))
+            .prop_map(|(ms, octets_per_s)| Step::Guarantee { ms, octets_per_s }),
         1 => (0..MOBILES).prop_map(|ms| Step::Move { ms }),
         4 => Just(Step::TakeFeedback),
     ]
@@ -169,7 +173,7 @@ struct World {
     cell_of: Vec<u32>,
     open: Vec<bool>,
     queued: BTreeMap<u32, Owned>,
-    last: BTreeMap<(u32, Class), u32>,
+    last: BTreeMap<(u32, CellClass), u32>,
     blocked: BTreeMap<String, bool>,
     offered: u32,
     sent: usize,
@@ -335,6 +339,7 @@ impl World {
                 self.cell_of[ms as usize] = cell;
                 self.mobiles[ms as usize] = Clause::new(now, self.defaults[cell as usize]);
             }
+            Step::Guarantee { ms, octets_per_s } => control.set_guarantee(cx, ms, octets_per_s),
             Step::TakeFeedback => self.take_feedback(),
         }
         self.drops();
@@ -350,25 +355,28 @@ impl FlowControl<Tag> {
         for (index, cell) in (0..).zip(&self.cells) {
             let here: Vec<_> = (0..).zip(&self.mobiles).filter(|(_, ms)| ms.cell == index).collect();
             assert_eq!(here.len(), cell.members.len() as usize);
-            let sum = |class: Class, standing: bool| {
+            let sum = |class: CellClass, standing: bool| {
                 let counted = here.iter().filter(|(_, ms)| !standing || matches!(ms.place, Place::Ready(_)));
                 counted.fold(Amount::default(), |sum, (_, ms)| sum.plus(ms.queues[class].amount()))
             };
-            for class in Class::ALL {
+            for class in CellClass::ALL {
                 assert_eq!(cell.queued[class], sum(class, false));
                 let ready = here.iter().filter(|(_, ms)| ms.place == Place::Ready(class)).count();
                 assert_eq!(cell.ready[class].len() as usize, ready);
             }
-            let data = [RealTime, BestEffort].map(|class| {
+            let data = CellClass::DATA.map(|class| {
                 assert_eq!(cell.standing[class], sum(class, true));
                 cell.queued[class].pdus
             });
             let ranked: u32 = cell.ranks.iter().map(List::len).sum();
             assert_eq!(ranked, data.into_iter().sum::<u32>());
             let mut idle = here.iter().filter(|(_, ms)| ms.head_class().is_none());
-            let full = |ms: &Ms| ms.full.0 == [false, false, ms.rests_for != 0];
+            let full = |ms: &Ms| ms.full.0 == [false, false, false, ms.rests_for != 0];
             assert!(idle.all(|(_, ms)| ms.place == Place::Idle && full(ms)));
             assert!(here.iter().all(|(_, ms)| ms.rests_for == 0 || ms.head_class().is_none()));
+            let exceeds =
+                |ms: &Ms| (ms.place, ms.head_class()) == (Place::Ready(BestEffort), Some(Guaranteed));
+            assert!(here.iter().all(|(_, ms)| !ms.exceeds || exceeds(ms)));
         }
     }
 }

@@ -17,7 +17,7 @@ fn watched() -> Bench {
 
 impl Bench {
     /// True where a PDU of so many octets passes.
-    fn passes(&mut self, ms: u32, class: Class, octets: usize) -> bool {
+    fn passes(&mut self, ms: u32, class: CellClass, octets: usize) -> bool {
         let pdu = self.pdu(class, 0, octets);
         let offered = self.control.offer(&mut self.around.context(), (0, Some(ms)), pdu);
         matches!(offered, Offered::Passes(_))

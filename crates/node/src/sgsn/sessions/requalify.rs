@@ -1,0 +1,109 @@
+//! What is asked for and granted: noted when a context is activated, and looked at again when the subscription changes, in
+//! either direction (03.60 clause 6.11.1.1 [23.060 clause 6.11.1]). The SGSN then asks the GGSN, and with its answer the mobile
+//! (03.60 clause 9.2.3 [23.060 clause 9.2.3.1]); what the mobile accepts reaches the queues, as always.
+
+use super::requests::Kind;
+use super::selection::{Decided, subscribed};
+use crate::sgsn::Sgsn;
+use crate::sgsn::mobile::Mobile;
+use crate::sgsn::quality::within_subscription;
+use crate::sgsn::subscribers::Subscriber;
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::machine::Context;
+use gannet_proto::sm::network::{SmContext, SmEvent};
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::gtp::Cause;
+use gannet_wire::gtp::v1c::UpdateResponse;
+use gannet_wire::gtp::value::Qos;
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::{QosProfile, ReliabilityClass, SmCause};
+
+impl Sgsn {
+    /// An activation's quality of service was decided.
+    pub(super) fn quality_decided(&mut self, cx: &mut Context<'_>, slot: Slot, decided: &Decided) {
+        let Decided { nsapi, wish, granted, admitted } = decided;
+        self.note_admission(*admitted);
+        if (1..ReliabilityClass::THREE.0).contains(&wish.reliability.0) {
+            // Its acknowledged mode of LLC is not there.
+            let line = format_args!(
+                "NSAPI {nsapi}: reliability class {} is granted as {}",
+                wish.reliability.0, granted.reliability.0
+            );
+            cx.log(Category::Pdp, Level::Info, line);
+        }
+        if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
+            subscriber.note_wish(*nsapi, wish, granted);
+        }
+    }
+
+    /// The subscription has changed: what its active contexts would be granted now they are to have.
+    pub(in crate::sgsn) fn requalify(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        for nsapi in (5..=15).map(Nsapi) {
+            if let Some((wish, asked)) = self.would_ask(cx, slot, nsapi) {
+                if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
+                    subscriber.note_wish(nsapi, &wish, &asked);
+                }
+                let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+                let line = format_args!("{whose}NSAPI {nsapi}: now subscribed to {asked}");
+                cx.log(Category::Pdp, Level::Info, line);
+                // Without an answer it goes on as it is.
+                let _ = self.ask_for_update(cx, (slot, nsapi), Kind::Requalify, &asked, None);
+            }
+        }
+    }
+
+    /// What a mobile has wished for an active context, and what would be asked for it now where that is something else.
+    fn would_ask(&self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<(QosProfile, QosProfile)> {
+        let mobile = self.mobiles.get(slot)?;
+        let context = mobile.sm.get(nsapi).filter(|context| context.is_active())?;
+        let subscriber = mobile.subscriber()?;
+        let (wish, asked) = subscriber.wish(nsapi)?;
+        let (apn, _) = self.access_points.get(context.apn())?;
+        let profile = subscribed(Subscriber::data(subscriber), Some(apn))?.qos.map(|qos| qos.profile());
+        let wished = profile.map_or(wish, |profile| within_subscription(&wish, &profile));
+        let mut granted = self.access_points.ceilings.grant(&wished);
+        if wish.r99.is_none() {
+            granted.r99 = None;
+        }
+        let room = self.room_instead(cx.now, slot, mobile.bearer(nsapi)?.teid);
+        // Where a guarantee that does not fit would be rejected, the context goes on as it is.
+        let (granted, _) = room.admit(&granted).ok()?;
+        (granted != asked).then_some((wish, granted))
+    }
+
+    /// The GGSN has answered: what it says is final.
+    pub(super) fn requalified(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        response: &UpdateResponse,
+    ) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let whose = mobile.imsi();
+        if !mobile.sm.get(nsapi).is_some_and(SmContext::is_active) {
+            return;
+        }
+        if !response.cause.is_accepted() {
+            cx.drop(Drop::SgsnGgsnRefused, whose);
+            // It has no such context (29.060 clause 7.3.4).
+            if response.cause == Cause::NonExistent {
+                self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
+            }
+            return;
+        }
+        let asked = mobile.subscriber().and_then(|subscriber| subscriber.wish(nsapi));
+        let Some(qos) = response.qos.or(asked.map(|(_, asked)| Qos::new(asked.precedence.0, &asked))) else {
+            return;
+        };
+        if let Some(bearer) = mobile.bearer_mut(nsapi) {
+            bearer.allocation_retention = qos.allocation_retention;
+        }
+        let mut negotiated = qos.profile();
+        if asked.is_some_and(|(wish, _)| wish.r99.is_none()) {
+            negotiated.r99 = None;
+        }
+        self.sm(cx, slot, SmEvent::Modify { nsapi, qos: negotiated });
+    }
+}
