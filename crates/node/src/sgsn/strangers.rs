@@ -36,19 +36,18 @@ impl Sgsn {
             LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. } => Some(frame),
             _ => None,
         });
-        match octets.as_deref().map(|octets| L3Message::parse(Direction::Uplink, octets)) {
-            Some(Ok(L3Message::Gmm(message))) => self.stranger_message(cx, bvc, from, llc, message),
-            Some(Err(error)) => {
-                let header = octets.as_deref().map(|octets| Header::parse(&mut Reader::new(octets)));
-                let what = match header {
-                    Some(Ok(Header::Gmm { skip: 0, message_type })) => {
-                        Stranger::Unreadable { message_type, error: &error }
-                    }
-                    Some(Ok(Header::Gmm { .. } | Header::Sm { .. }) | Err(_)) | None => Stranger::LlcFrame,
-                };
-                self.answer_stranger(cx, from, llc, what);
+        let message = octets.as_deref().map(|octets| L3Message::parse(Direction::Uplink, octets));
+        let header = octets.as_deref().and_then(|octets| Header::parse(&mut Reader::new(octets)).ok());
+        // The answer may need its frame.
+        drop(octets);
+        match (message, header) {
+            (Some(Ok(L3Message::Gmm(message))), _) => self.stranger_message(cx, bvc, from, llc, message),
+            (Some(Err(error)), Some(Header::Gmm { skip: 0, message_type })) => {
+                self.answer_stranger(cx, from, llc, Stranger::Unreadable { message_type, error: &error });
             }
-            Some(Ok(L3Message::Sm { .. })) | None => self.answer_stranger(cx, from, llc, Stranger::LlcFrame),
+            (Some(Ok(L3Message::Sm { .. }) | Err(_)) | None, _) => {
+                self.answer_stranger(cx, from, llc, Stranger::LlcFrame);
+            }
         }
     }
 

@@ -240,9 +240,14 @@ fn gmm_messages_cut_short_are_answered_with_the_clauses_cause() {
         let status = gannet_wire::l3::gmm::GmmStatus { cause };
         vec![L3Message::Gmm(status.into())]
     };
+    let cause = GmmCause::InvalidMandatoryInformation;
+    let reject = || {
+        let reject = gannet_wire::l3::gmm::AttachReject { cause, t3302: None };
+        vec![L3Message::Gmm(reject.into())]
+    };
     for length in 2..mandatory {
         let answers = send(&mut bench, &whole[..length]);
-        assert_eq!(answers, status(GmmCause::InvalidMandatoryInformation), "{length} octets");
+        assert_eq!(answers, reject(), "{length} octets");
     }
     assert_eq!(send(&mut bench, &[0x08, 0x7f]), status(GmmCause::MessageTypeNonExistent));
     // A message of the network, a skip indicator, an unknown discriminator, nothing at all.
@@ -251,8 +256,15 @@ fn gmm_messages_cut_short_are_answered_with_the_clauses_cause() {
         assert_eq!(send(&mut bench, ignored), []);
     }
     bench.assert_all_arrived(&[]);
-    let told = mandatory as u64 - 2 + 2;
-    let expected = [(Node::Ms, Drop::GmmStatusReceived, told), (Node::Sgsn, Drop::GmmMalformed, told + 4)];
+    // The mobile is attached, did not ask to attach, and says so.
+    let rejected = mandatory as u64 - 2;
+    let expected = [
+        (Node::Ms, Drop::GmmUnexpected, rejected),
+        (Node::Ms, Drop::GmmStatusReceived, 2),
+        (Node::Sgsn, Drop::GmmMalformed, rejected + 2 + 4),
+        (Node::Sgsn, Drop::GmmRejected, rejected),
+        (Node::Sgsn, Drop::GmmStatusReceived, rejected),
+    ];
     assert_eq!(bench.moved(&before), expected);
     bench.end();
 }
