@@ -104,7 +104,7 @@ impl End {
     }
 
     const fn may_search(&mut self, times: u8) {
-        self.0 = (self.0 & (Self::SGSN | Self::DUE)) | times * Self::SEARCH;
+        self.0 = (self.0 & (Self::SGSN | Self::DUE)) | (times * Self::SEARCH);
     }
 
     /// Takes one search; false where none is left.
@@ -430,7 +430,12 @@ impl LlcContext {
             let direction = Direction::received_by(self.end.role());
             let apply = |count, frame: &mut Frame| {
                 let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
-                cipher.apply(&self.ciphering.kc, cipher::ui_input(self.iov_ui, sapi, count), direction, ciphered);
+                cipher.apply(
+                    &self.ciphering.kc,
+                    cipher::ui_input(self.iov_ui, sapi, count),
+                    direction,
+                    ciphered,
+                );
             };
             let count = counters.count_of(nu);
             apply(count, &mut frame);
