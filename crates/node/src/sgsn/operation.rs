@@ -5,13 +5,17 @@ use super::gb::{local_endpoint, ns_config};
 use super::subscribers::SubscriberConfig;
 use super::{GB, Sgsn, SgsnConfig};
 use gannet_proto::auth::AuthPolicy;
-use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::network::{GmmEvent, GmmState};
+use gannet_proto::gsup::GsupFailure;
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::ns::sns::{LocalEndpoint, Sns, SnsSetup};
 use gannet_proto::ns::{NsError, VcIndex};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
+use gannet_wire::gsup::CancelType;
 use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::GmmCause;
 
 /// What to do with an NS-VC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +28,123 @@ pub enum NsvcOrder {
     Reset,
 }
 
+/// Why an order about a subscriber was not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderRefused {
+    /// It is not known here.
+    Unknown,
+    /// No HLR is asked, or mobiles need not prove who they are: there is nothing to authenticate with.
+    NoAuthentication,
+    /// It is in STANDBY and is paged; the order can be repeated when it is READY.
+    Paged,
+    /// It is not attached, or another procedure is under way.
+    Busy,
+    /// Nobody waits for that answer.
+    NotAwaited,
+}
+
+impl core::fmt::Display for OrderRefused {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "is not known here",
+            Self::NoAuthentication => "is not authenticated: that takes 'auth-policy remote' and an HLR",
+            Self::Paged => "is in STANDBY and is paged; say it again when it is READY",
+            Self::Busy => "is not attached, or another procedure is under way",
+            Self::NotAwaited => "does not wait for that answer",
+        })
+    }
+}
+
 impl Sgsn {
+    /// Has a mobile prove anew who it is, with a challenge and a new key (04.08 clause 4.7.7 [24.008]).
+    ///
+    /// # Errors
+    /// See [`OrderRefused`].
+    pub fn authenticate_again(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Result<(), OrderRefused> {
+        let slot = self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
+        let subscribers = &self.config.subscribers;
+        if subscribers.policy != AuthPolicy::Remote || !subscribers.authentication {
+            return Err(OrderRefused::NoAuthentication);
+        }
+        let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else {
+            return Err(OrderRefused::Unknown);
+        };
+        match (gmm.mm_state(), gmm.gmm_state()) {
+            _ if gmm.is_busy() => return Err(OrderRefused::Busy),
+            (MmState::Ready, GmmState::Registered) => self.gmm(cx, slot, GmmEvent::Authenticate),
+            (MmState::Standby, GmmState::Registered) => {
+                self.gmm(cx, slot, GmmEvent::DownlinkData);
+                return Err(OrderRefused::Paged);
+            }
+            (MmState::Idle | MmState::Ready | MmState::Standby, _) => return Err(OrderRefused::Busy),
+        }
+        self.order_given(cx);
+        Ok(())
+    }
+
+    /// Does what LocationCancel of an HLR does: the subscriber is elsewhere, or has no subscription any more.
+    ///
+    /// # Errors
+    /// Where it is not known here.
+    pub fn cancel_subscriber(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        how: CancelType,
+    ) -> Result<(), OrderRefused> {
+        let slot = self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
+        self.cancelled(cx, slot, how);
+        self.order_given(cx);
+        Ok(())
+    }
+
+    /// Forgets a subscriber and its PDP contexts, here and at its GGSNs; the HLR is told, the mobile is not.
+    ///
+    /// # Errors
+    /// Where it is not known here.
+    pub fn forget_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Result<(), OrderRefused> {
+        let slot = self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
+        self.purge(cx, slot);
+        self.delete_mobile(cx, slot);
+        self.order_given(cx);
+        Ok(())
+    }
+
+    /// Forgets every mobile, attached or attaching, as [`Sgsn::forget_subscriber`] forgets one; gives how many those were.
+    pub fn forget_all(&mut self, cx: &mut Context<'_>) -> usize {
+        let slots: Vec<_> = self.mobiles.iter().map(|(slot, _)| slot).collect();
+        for slot in &slots {
+            self.purge(cx, *slot);
+            self.delete_mobile(cx, *slot);
+        }
+        self.order_given(cx);
+        slots.len()
+    }
+
+    /// What follows from an order goes out.
+    fn order_given(&mut self, cx: &mut Context<'_>) {
+        self.serve_hlr(cx);
+        self.send_queued(cx);
+    }
+
+    /// Gives a mobile that waits for UpdateLocation the answer in the HLR's place.
+    ///
+    /// # Errors
+    /// Where nobody waits for it.
+    pub fn answer_location(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        answer: Result<(), GmmCause>,
+    ) -> Result<(), OrderRefused> {
+        if self.subscribers.being_located(imsi).is_none() {
+            return Err(OrderRefused::NotAwaited);
+        }
+        self.location_updated(cx, imsi, answer.map_err(GsupFailure::Refused));
+        self.order_given(cx);
+        Ok(())
+    }
+
     /// Adds the NS-VCs of the configuration to those that are there.
     ///
     /// # Errors

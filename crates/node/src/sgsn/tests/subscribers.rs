@@ -19,31 +19,35 @@ use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::SmMessage;
 
-const KI: Key128 = Key128([0x5a; 16]);
-const RAND: [u8; 16] = [0x11; 16];
+pub const KI: Key128 = Key128([0x5a; 16]);
+pub const RAND: [u8; 16] = [0x11; 16];
 
-fn card() -> GsmSim {
+pub fn card() -> GsmSim {
     GsmSim { algorithm: Comp128::V1, ki: KI }
 }
 
 /// GEA3 for a phone that has it.
-fn with_gea3() -> MsNetworkCapability {
+pub fn with_gea3() -> MsNetworkCapability {
     MsNetworkCapability(Octets::from_start(&[0xe5, 0xe0]))
 }
 
-fn octets(bench: &mut Bench, octets: &[u8]) {
+pub fn octets(bench: &mut Bench, octets: &[u8]) {
     let frame = bench.around.frames.copy_of(octets).unwrap();
     bench.input(Input::Datagram { port: HLR, peer: Peer::Link, frame });
 }
 
-fn say(bench: &mut Bench, body: Body, phone: usize) {
+pub fn say(bench: &mut Bench, body: Body, phone: usize) {
+    say_of(bench, imsi(phone), body);
+}
+
+pub fn say_of(bench: &mut Bench, imsi: Imsi, body: Body) {
     let mut message = Vec::new();
-    ipa::put_extension(ipa::EXTENSION_GSUP, &Message::new(imsi(phone), body).to_vec(), &mut message);
+    ipa::put_extension(ipa::EXTENSION_GSUP, &Message::new(imsi, body).to_vec(), &mut message);
     octets(bench, &message);
 }
 
 /// The next message of GSUP that the HLR gets.
-fn heard(bench: &mut Bench) -> Option<Body> {
+pub fn heard(bench: &mut Bench) -> Option<Body> {
     loop {
         let message = bench.to_hlr.next_message().unwrap()?;
         if message.protocol == ipa::PROTOCOL_OSMO {
@@ -52,7 +56,7 @@ fn heard(bench: &mut Bench) -> Option<Body> {
     }
 }
 
-fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
+pub fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
     let mut bench = Bench::new(|config| {
         config.subscribers.policy = AuthPolicy::Remote;
         change(config);
@@ -66,7 +70,7 @@ fn with_hlr(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
     bench
 }
 
-fn vectors(rands: &[[u8; 16]]) -> Body {
+pub fn vectors(rands: &[[u8; 16]]) -> Body {
     let tuple = |rand: &[u8; 16]| {
         let (sres, kc) = Comp128::V1.run(&KI, rand);
         AuthTuple { rand: *rand, triplet: Some(Triplet { sres, kc: kc.0 }), quintuplet: None }
@@ -74,7 +78,7 @@ fn vectors(rands: &[[u8; 16]]) -> Body {
     Body::SendAuthInfoResult(AuthVectors { tuples: rands.iter().map(tuple).collect(), cn_domain: None })
 }
 
-fn subscription(apn: &str, peak: u8) -> Subscription {
+pub fn subscription(apn: &str, peak: u8) -> Subscription {
     let profile = QosProfile { peak: PeakThroughput(peak), ..QosProfile::BEST_EFFORT };
     let apn = if apn == "*" { SubscribedApn::Any } else { SubscribedApn::Name(apn.parse().unwrap()) };
     let qos = Some(Qos::new(2, &profile));
@@ -89,14 +93,14 @@ fn subscription(apn: &str, peak: u8) -> Subscription {
     }
 }
 
-fn challenge(bench: &mut Bench) -> AuthenticationRequest {
+pub fn challenge(bench: &mut Bench) -> AuthenticationRequest {
     match bench.hear_gmm(0) {
         GmmMessage::AuthenticationRequest(request) => request,
         other => panic!("{other:?}"),
     }
 }
 
-fn answer(bench: &mut Bench, request: &AuthenticationRequest, card: &mut impl Sim) {
+pub fn answer(bench: &mut Bench, request: &AuthenticationRequest, card: &mut impl Sim) {
     let CardAnswer::Sres(sres) = card.answer(&request.rand.unwrap().0, None).answer else { panic!() };
     bench.gmm(
         0,
@@ -109,14 +113,14 @@ fn answer(bench: &mut Bench, request: &AuthenticationRequest, card: &mut impl Si
     );
 }
 
-fn request_attach(bench: &mut Bench) {
+pub fn request_attach(bench: &mut Bench) {
     let ms_network_capability = with_gea3();
     let request = attach_request(MobileIdentity::Imsi(imsi(0)));
     bench.gmm(0, AttachRequest { ms_network_capability, ..request });
 }
 
 /// Up to the question where it is.
-fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
+pub fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
     request_attach(bench);
     assert!(matches!(heard(bench), Some(Body::SendAuthInfoRequest(_))));
     say(bench, vectors(&[RAND]), 0);
@@ -127,7 +131,7 @@ fn authenticated(bench: &mut Bench) -> AuthenticationRequest {
     request
 }
 
-fn located(bench: &mut Bench, data: Subscription) {
+pub fn located(bench: &mut Bench, data: Subscription) {
     say(bench, Body::InsertSubscriberDataRequest(data), 0);
     assert!(matches!(heard(bench), Some(Body::InsertSubscriberDataResult(_))));
     say(
@@ -139,6 +143,13 @@ fn located(bench: &mut Bench, data: Subscription) {
         }),
         0,
     );
+}
+
+/// Phone 0 attaches with what the HLR says of it.
+pub fn attach_with_hlr(bench: &mut Bench) {
+    authenticated(bench);
+    located(bench, subscription("*", 9));
+    bench.accept_attach(0);
 }
 
 #[test]

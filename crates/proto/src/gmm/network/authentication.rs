@@ -4,7 +4,7 @@
 //! may be another one's (clauses 4.7.7.5 and 4.7.7.6 f). One that is out of step gets another challenge once
 //! (clause 4.7.7.6 g). After that it is rejected.
 
-use super::context::{Authentication, Waiting};
+use super::context::{Authentication, GmmState, Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 use crate::auth::{AuthDecision, AuthFailure, AuthQuestion, AuthTicket, Challenge, Claim, Res};
 use crate::drops::Drop;
@@ -27,6 +27,24 @@ impl GmmContext {
             capability: self.capability,
         };
         self.ask_auth(imsi, AuthQuestion::Subscriber(claim), out);
+    }
+
+    /// The operator wants it to prove anew who it is: a challenge, whatever key it has (clause 4.7.7.1).
+    pub(super) fn authenticate(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
+        match (self.gmm, self.imsi) {
+            (GmmState::Registered, Some(imsi)) if self.waiting == Waiting::Nothing => {
+                self.cksn = Cksn::NO_KEY;
+                self.auth = Authentication::default();
+                self.ask_subscriber(imsi, out);
+            }
+            (
+                GmmState::Registered
+                | GmmState::Deregistered
+                | GmmState::CommonProcedureInitiated
+                | GmmState::DeregisteredInitiated,
+                _,
+            ) => self.ignored(cx, "an order to authenticate"),
+        }
     }
 
     fn ask_auth(&mut self, imsi: Imsi, question: AuthQuestion, out: &mut Batch<GmmAction>) {
@@ -54,6 +72,11 @@ impl GmmContext {
                     out.push(GmmAction::Authenticated);
                 }
                 self.authenticated(cx, cfg, out);
+            }
+            // Nothing was asked for that could be refused: the mobile stays what it is.
+            (Waiting::AuthService, AuthDecision::Reject(cause)) if self.procedure == Procedure::None => {
+                cx.log(Category::Mm, Level::Notice, format_args!("it is not authenticated anew: {cause:?}"));
+                self.settle();
             }
             (Waiting::AuthService, AuthDecision::Reject(cause)) => self.reject(cx, cause, out),
             (Waiting::AuthService, AuthDecision::Mismatch) => self.not_authentic(cx, cfg, out),

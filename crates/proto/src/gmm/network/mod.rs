@@ -170,6 +170,8 @@ pub enum GmmEvent {
     },
     /// The operator wants the mobile to have a new P-TMSI (clause 4.7.6).
     ReallocatePtmsi,
+    /// The operator wants the mobile to prove anew who it is (clause 4.7.7).
+    Authenticate,
 }
 
 /// What the node is to do.
@@ -283,6 +285,7 @@ impl GmmContext {
             GmmEvent::DownlinkData => self.downlink_data(cx, cfg, out),
             GmmEvent::OperatorDetach { kind, cause } => self.operator_detach(cx, cfg, kind, cause, out),
             GmmEvent::ReallocatePtmsi => self.reallocate_ptmsi(cx, out),
+            GmmEvent::Authenticate => self.authenticate(cx, out),
         }
         debug_assert_eq!(
             self.gmm == GmmState::DeregisteredInitiated,
