@@ -45,6 +45,25 @@ fn with_usim(sgsn: Sgsn, ciphers: &[u8]) {
 const KI: &str = "000102030405060708090a0b0c0d0e0f";
 const K: &str = "465b5ce8b199b49faa5f0a2ee238a6bc";
 const OPC: &str = "cd63cb71954a9f4e48a5994e37a02baf";
+/// What an operator sees of our SGSN.
+const SHOWN: &[&str] = &[
+    "show running-config",
+    "show startup-config",
+    "show subscriber cache",
+    "show mm-context all pdp",
+    "show pdp-context all",
+    "show llc",
+    "show sndcp",
+    "show sgsn",
+    "show ggsn",
+    "show ns stats",
+    "show bssgp stats",
+    "show counters",
+    "show stats level subscriber",
+    "show rate-counters",
+    "show timer",
+];
+const SGSN_VTY: &str = "127.0.0.1:4245";
 const BSS_VTY: &str = "127.0.0.1:4290";
 /// The host that is pinged: the GGSN's end of its device.
 const HOST: &str = "198.51.100.1";
@@ -67,7 +86,7 @@ struct Network {
     bss: Node,
     others: Vec<(&'static str, Node)>,
     radio: Netns,
-    _core: Netns,
+    core: Netns,
     _directory: TempDir,
 }
 
@@ -114,7 +133,7 @@ impl Network {
         let mut command = radio.command(GANNET);
         command.args(["bss", "-c", &config]);
         let bss = Node::spawn(&directory, BSS_VTY, command, "bss");
-        let network = Self { bss, others, radio, _core: core, _directory: directory };
+        let network = Self { bss, others, radio, core, _directory: directory };
         wait_for("the VTY of the BSS", || network.show("show cells"));
         network
     }
@@ -122,6 +141,29 @@ impl Network {
     fn show(&self, command: &str) -> Option<String> {
         let output = self.radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
         output.status.success().then(|| said(&output))
+    }
+
+    /// What our SGSN answers.
+    fn sgsn(&self, command: &str) -> String {
+        let output = self.core.command(GANNET).args(["vty", SGSN_VTY, command]).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", said(&output));
+        said(&output)
+    }
+
+    /// Nothing that our SGSN shows or has written has a key in it.
+    fn assert_no_keys(&self) {
+        let shown = SHOWN.iter().map(|command| (*command, self.sgsn(command)));
+        let written = self.others.iter().filter(|(name, _)| *name == "sgsn");
+        let logs = written.map(|(name, node)| (*name, node.log()));
+        for (what, text) in shown.chain(logs) {
+            let text = text.to_lowercase().replace([' ', ':', ','], "");
+            assert!([KI, K, OPC].iter().all(|key| !text.contains(key)), "{what}: {text}");
+        }
+    }
+
+    fn ping(&self) {
+        let printed = self.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
+        assert!(printed.contains(" 0% packet loss"), "{printed}{}", self.logs());
     }
 
     /// Waits until the mobile shows this, or says what everybody has written.
@@ -148,13 +190,21 @@ fn attach_and_ping(sgsn: Sgsn, card: &str, gea: u8) {
     let network = Network::new(sgsn, card, gea);
     let shown = network.wait_for_mobile("pdp-active");
     assert!(shown.contains(&format!("GEA{gea}")), "{shown}{}", network.logs());
-    let printed = network.radio.run("ping", &["-c", "5", "-i", "0.2", "-W", "5", "-I", "ms0", HOST]);
-    assert!(printed.contains(" 0% packet loss"), "{printed}{}", network.logs());
+    network.ping();
     let drops = network.show("show drops").unwrap();
     assert!(!drops.contains("ciphered") && !drops.contains("ms_no_cipher"), "{drops}");
     for key in [KI, K, OPC] {
         let log = network.bss.log();
         assert!(!log.contains(key) && !shown.contains(key), "{log}");
+    }
+    if matches!(sgsn, Sgsn::Ours) {
+        network.assert_no_keys();
+        // By order it proves anew who it is, and goes on with another key.
+        assert_eq!(network.sgsn("update-subscriber imsi 001010000000001 update-auth-info").trim(), "");
+        network.ping();
+        network.assert_no_keys();
+        let counters = network.sgsn("show drops");
+        assert!(!counters.contains("gmm_authentication_failed"), "{counters}");
     }
 }
 
