@@ -1,5 +1,7 @@
 //! `docs/vty.md` is what the program itself says about its commands, and about osmo-sgsn's.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use gannet_ops::Sgsn;
 use gannet_ops::vty::osmocom::{Fate, Theirs, commands, of_xml};
 use gannet_ops::vty::{Grammar, reference};
