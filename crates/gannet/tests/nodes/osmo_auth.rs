@@ -199,8 +199,13 @@ fn attach_and_ping(sgsn: Sgsn, card: &str, gea: u8) {
     }
     if matches!(sgsn, Sgsn::Ours) {
         network.assert_no_keys();
-        // By order it proves anew who it is, and goes on with another key.
+        // By order it proves anew who it is, and goes on with another key. What is under way at that moment was ciphered with
+        // the former one.
         assert_eq!(network.sgsn("update-subscriber imsi 001010000000001 update-auth-info").trim(), "");
+        wait_for("an answer with the new key", || {
+            let ping = ["-c", "1", "-W", "5", "-I", "ms0", HOST];
+            network.radio.command("ping").args(ping).output().unwrap().status.success().then_some(())
+        });
         network.ping();
         network.assert_no_keys();
         let counters = network.sgsn("show drops");

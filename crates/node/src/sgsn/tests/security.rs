@@ -263,7 +263,7 @@ fn an_old_signature_takes_nothing() {
     bench.sgsn.send_queued(&mut bench.around.context());
     bench.collect();
     let GmmMessage::PTmsiReallocationCommand(command) = bench.hear_gmm(0) else { panic!() };
-    bench.take_ptmsi(0, Some(command.allocated_ptmsi.clone()), command.ptmsi_signature);
+    bench.take_ptmsi(0, Some(command.allocated_ptmsi), command.ptmsi_signature);
     bench.gmm(0, PTmsiReallocationComplete {});
     let new = bench.phones[0].ptmsi.unwrap();
     assert!((new, bench.phones[0].signature) != (ptmsi, old));
