@@ -14,6 +14,8 @@
 //! ```
 //! use gannet_ops::{Ggsn, config, vty};
 //! use gannet_ops::config::ggsn::{GgsnConfig, GgsnOperation};
+//! use gannet_proto::time::Duration;
+//! use gannet_proto::trace::{Category, Level};
 //!
 //! struct Node { config: GgsnConfig }
 //!
@@ -33,6 +35,12 @@
 //!             other => return Err(vty::CommandError(format!("{other:?} is not there"))),
 //!         }
 //!         Ok(())
+//!     }
+//!     fn uptime(&self) -> Duration {
+//!         Duration::ZERO
+//!     }
+//!     fn say(&mut self, _: Category, _: Level, text: &str) {
+//!         eprintln!("{text}");
 //!     }
 //! }
 //!

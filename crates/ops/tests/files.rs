@@ -1,5 +1,6 @@
 //! Configuration files: those of Osmocom's daemons load unchanged, what is written is read back, and errors say where.
 
+use gannet_ops::config::ReporterKind;
 use gannet_ops::config::ggsn::GgsnConfig;
 use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
 use gannet_ops::vty::Element;
@@ -128,6 +129,34 @@ ns
 bssgp
 ";
     assert_eq!(config::write::<Sgsn>(&config), expected);
+}
+
+#[test]
+fn reporters_and_forced_levels_are_kept() {
+    let common = "log stderr\n logging level force-all debug\nstats reporter log\n level peer\n prefix lab\n enable\n\
+                  stats reporter log second\n disable\nstats reporter statsd\n remote-ip 192.0.2.9\n";
+    let config = round_trip::<Sgsn>(&format!("{common}{OSMO_SGSN}"));
+    let kinds = config.common.stats.reporters.iter().map(|reporter| (reporter.kind, reporter.enabled));
+    let expected = [(ReporterKind::Log, true), (ReporterKind::Log, false), (ReporterKind::Statsd, false)];
+    assert_eq!(kinds.collect::<Vec<_>>(), expected);
+    let log = &config.common.logs[0];
+    assert_eq!(log.level(gannet_proto::trace::Category::Mm), gannet_proto::trace::Level::Debug);
+    let wrong = problem::<Sgsn>("stats reporter log\n remote-ip 192.0.2.9\n");
+    assert!(wrong.contains("the log has no address"), "{wrong}");
+    let back = round_trip::<Sgsn>(&format!("{common}no stats reporter log\n{OSMO_SGSN}"));
+    assert_eq!(back.common.stats.reporters.len(), 2);
+}
+
+#[test]
+fn nsvcs_are_taken_back_in_osmocoms_words() {
+    let nse = "ns\n nse 7\n  nsvc ipa local 192.0.2.9 22000 nsvci 8\n  nsvc udp local 192.0.2.9 22001\n";
+    let with = |more: &str| round_trip::<Sgsn>(&format!("{OSMO_SGSN}{nse}{more}")).ns.nses[0].nsvcs.len();
+    assert_eq!(with(""), 2);
+    assert_eq!(with("  no nsvc ipa local 192.0.2.9 22000 nsvci 8\n"), 1);
+    assert_eq!(with("  no nsvc udp local 192.0.2.9 22001\n"), 1);
+    assert_eq!(with("  no nsvc nsvci 8\n"), 1);
+    let none = problem::<Sgsn>(&format!("{OSMO_SGSN}{nse}  no nsvc udp local 192.0.2.9 22000\n"));
+    assert!(none.contains("There is no such NS-VC"), "{none}");
 }
 
 #[test]

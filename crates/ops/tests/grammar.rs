@@ -1,7 +1,7 @@
 //! The grammar: finding commands, completing them, and its own consistency.
 
 use gannet_ops::config::bss::BssOperation;
-use gannet_ops::config::sgsn::{SgsnOperation, Whom};
+use gannet_ops::config::sgsn::{NsSelection, SgsnOperation, Whom};
 use gannet_ops::vty::{Action, Element, Grammar, NoMatch, Node};
 use gannet_ops::{Bss, Ggsn, Sgsn};
 use gannet_wire::id::Nsapi;
@@ -37,7 +37,7 @@ fn candidates(node: Node, line: &str) -> Vec<String> {
 fn words_may_be_cut_short() {
     assert_eq!(find::<Sgsn>(Node::Enable, "sh runn").unwrap(), "show running-config");
     assert_eq!(find::<Sgsn>(Node::Enable, "conf t").unwrap(), "configure [terminal]");
-    assert_eq!(find::<Sgsn>(Node::View, "en").unwrap(), "enable");
+    assert_eq!(find::<Sgsn>(Node::View, "en").unwrap(), "enable [expert-mode]");
     assert_eq!(find::<Sgsn>(Node::Enable, "wr").unwrap(), "write");
     assert_eq!(find::<Sgsn>(Node::Ns, "timer tns-reset 3").unwrap().split(' ').next(), Some("timer"));
 }
@@ -58,8 +58,11 @@ fn operations_have_their_arguments() {
     let imsi = "001010000000001".parse().unwrap();
     assert_eq!(operation::<Sgsn>("show subscriber all"), SgsnOperation::ShowSubscribers(Whom::All));
     assert_eq!(operation::<Sgsn>("sh why i 001010000000001"), SgsnOperation::ShowWhy(imsi));
-    assert_eq!(operation::<Sgsn>("show ns"), SgsnOperation::ShowNs { nsei: None, stats: false });
-    assert_eq!(operation::<Sgsn>("show ns stats"), SgsnOperation::ShowNs { nsei: None, stats: true });
+    assert_eq!(operation::<Sgsn>("show ns"), SgsnOperation::ShowNs { what: NsSelection::All, stats: false });
+    assert_eq!(
+        operation::<Sgsn>("show ns stats"),
+        SgsnOperation::ShowNs { what: NsSelection::All, stats: true }
+    );
     assert_eq!(operation::<Bss>("show mobile"), BssOperation::ShowMobiles(None));
     assert_eq!(operation::<Bss>("show mobile 3"), BssOperation::ShowMobiles(Some(3)));
     assert_eq!(operation::<Bss>("mobile 3 cell 7"), BssOperation::Reselect { mobile: 3, cell: 7 });
@@ -72,7 +75,10 @@ fn operations_have_their_arguments() {
 fn candidates_follow_the_line() {
     assert_eq!(candidates(Node::Enable, "show m"), ["mm-context"]);
     assert_eq!(candidates(Node::Sgsn, "ggsn "), ["<0-255>", "dynamic"]);
-    assert_eq!(candidates(Node::Enable, "show ns "), ["stats", "entities", "nsei", "<cr>"]);
+    assert_eq!(
+        candidates(Node::Enable, "show ns "),
+        ["stats", "binds", "entities", "persistent", "nsei", "nsvc", "<cr>"]
+    );
     assert_eq!(candidates(Node::Enable, "show mm-context all "), ["pdp", "<cr>"]);
     assert!(candidates(Node::Enable, "show x").is_empty());
     assert!(candidates(Node::Enable, "").contains(&"configure".to_owned()));

@@ -1,9 +1,47 @@
-//! `docs/vty.md` is what the program itself says about its commands.
+//! `docs/vty.md` is what the program itself says about its commands, and about osmo-sgsn's.
 
-use gannet_ops::vty::reference;
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use gannet_ops::Sgsn;
+use gannet_ops::vty::osmocom::{Fate, Theirs, commands, of_xml};
+use gannet_ops::vty::{Grammar, reference};
+use gannet_testkit::{Case, Need, run};
 use std::path::Path;
+use std::process::ExitCode;
 
-#[test]
+const CASES: &[Case] = &[
+    ("the_reference_is_up_to_date", &[], the_reference_is_up_to_date),
+    ("each_command_of_osmo_sgsn_is_there_or_excused", &[], each_command_is_there_or_excused),
+    ("the_list_is_what_osmo_sgsn_prints", &[Need::Program("osmo-sgsn")], the_list_is_what_osmo_sgsn_prints),
+];
+
+fn main() -> ExitCode {
+    gannet_testkit::main(CASES)
+}
+
+fn assert_excused(all: impl Iterator<Item = Theirs>) {
+    let grammar = Grammar::<Sgsn>::new();
+    let unknown: Vec<Theirs> = all.filter(|theirs| theirs.fate(&grammar) == Fate::Unknown).collect();
+    assert_eq!(unknown, [], "neither a command nor in ops::vty::osmocom::ABSENT");
+}
+
+fn each_command_is_there_or_excused() {
+    assert!(commands().count() > 250);
+    assert_excused(commands());
+}
+
+/// Another version of osmo-sgsn has other commands: what is new there is to be built or excused, too.
+fn the_list_is_what_osmo_sgsn_prints() {
+    let printed = of_xml(&run("osmo-sgsn", &["--vty-ref-xml"]));
+    assert!(printed.len() > 250, "{} commands", printed.len());
+    let listed: Vec<Theirs> = commands().collect();
+    let of_listed_version = run("osmo-sgsn", &["--version"]).contains("OsmoSGSN version 1.9.0");
+    if of_listed_version {
+        assert_eq!(printed, listed);
+    }
+    assert_excused(printed.into_iter());
+}
+
 fn the_reference_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/vty.md");
     let document = reference::document();

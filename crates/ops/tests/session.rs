@@ -102,7 +102,7 @@ fn questions_and_tabs_keep_the_line() {
     terminal.types("\x15");
     assert_eq!(
         terminal.types("show s\t"),
-        "show s\nstats  subscriber  sgsn  scheduler  store\nGannet> show s"
+        "show s\nstats  subscriber  sndcp  sgsn  scheduler  store\nGannet> show s"
     );
 }
 
@@ -293,4 +293,67 @@ proptest! {
             prop_assert_eq!(config::read::<Ggsn>("y", &written).map(|loaded| loaded.config).ok(), Some(loaded.config));
         }
     }
+}
+
+#[test]
+fn osmocoms_own_commands() {
+    let mut terminal = Terminal::new(Node::default());
+    let answer = terminal.types("show uptime\r\n");
+    assert!(answer.contains("Gannet SGSN has been running for 2d 3h 4m 5s\n"), "{answer}");
+    assert!(terminal.types("show pid\r\n").contains(&format!("\n{}\n", std::process::id())));
+    assert!(terminal.types("show online-help\r\n").contains("docs/vty.md"));
+    terminal.types("enable expert-mode\r\n");
+    assert!(terminal.types("list with-flags\r\n").contains("\n  . show pid\n"));
+    assert!(terminal.types("show startup-config\r\n").contains("% No configuration file was read."));
+    terminal.types("logp mm error two words\r\nlogp rim notice nobody's\r\n");
+    assert_eq!(terminal.node.said, ["mm Error two words", "main Notice nobody's"]);
+    // The log of the session, under Osmocom's other name, and forced.
+    terminal.types("terminal monitor\r\nlogging filter all 1\r\n");
+    assert!(
+        terminal.session.shows(Category::Mm, Level::Notice)
+            && !terminal.session.shows(Category::Mm, Level::Info)
+    );
+    terminal.types("logging level force-all debug\r\nlogging level mm error\r\n");
+    assert!(terminal.session.shows(Category::Mm, Level::Debug));
+    terminal.types("no logging level force-all\r\n");
+    assert!(!terminal.session.shows(Category::Mm, Level::Notice));
+    terminal.types("terminal no monitor\r\n");
+    assert!(!terminal.session.shows(Category::Mm, Level::Fatal));
+    terminal.types("configure terminal\r\nsgsn\r\n");
+    assert!(terminal.types("list with-flags\r\n").contains("\n  ! gtp local-ip A.B.C.D\n"));
+    let timers = terminal.types("timer\r\n");
+    assert!(timers.contains("T3312 = 600 s") && timers.contains("T3316 = 44 s"), "{timers}");
+    terminal.types("timer T3312 700\r\n");
+    assert!(terminal.types("timer T3312\r\n").contains("T3312 = 700 s"));
+    terminal.types("timer T3312 default\r\n");
+    assert!(terminal.types("show timer T3312\r\n").contains("T3312 = 600 s"));
+}
+
+#[test]
+fn subscribers_are_changed_in_osmocoms_words() {
+    use gannet_ops::config::sgsn::{LocationAnswer, Update};
+    let mut terminal = Terminal::new(Node::default());
+    terminal.types("enable\r\n");
+    let imsi = "001010000000001".parse().unwrap();
+    for (words, update) in [
+        ("destroy", Update::Destroy),
+        ("cancel update-procedure", Update::CancelUpdate),
+        ("cancel subscription-withdraw", Update::CancelWithdraw),
+        ("update-location-result ok", Update::LocationResult(LocationAnswer::Ok)),
+        (
+            "update-location-result roaming-not-allowed",
+            Update::LocationResult(LocationAnswer::RoamingNotAllowed),
+        ),
+        ("update-auth-info", Update::AuthInfo),
+    ] {
+        terminal.types(&format!("update-subscriber imsi 001010000000001 {words}\r\n"));
+        let asked = SgsnOperation::UpdateSubscriber { imsi, update };
+        assert_eq!(terminal.node.asked.pop(), Some(asked), "{words}");
+    }
+    terminal.types("reset sgsn state\r\n");
+    assert_eq!(terminal.node.asked.pop(), Some(SgsnOperation::ResetState));
+    let triplet = "insert auth-triplet 1 sres 00112233 rand 00 kc 0011223344556677";
+    let refused = terminal.types(&format!("update-subscriber imsi 001010000000001 {triplet}\r\n"));
+    assert!(refused.contains("% keys come from the HLR alone"), "{refused}");
+    assert!(terminal.node.asked.is_empty());
 }

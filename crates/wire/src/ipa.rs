@@ -7,6 +7,7 @@
 use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::octet_enum::octet_enum;
+use core::fmt;
 
 /// Octets of length and protocol.
 pub const HEADER_LEN: usize = 3;
@@ -166,12 +167,19 @@ pub fn put_extension(extension: u8, content: &[u8], out: &mut Vec<u8>) -> bool {
 }
 
 /// One message of the multiplex.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Which protocol.
     pub protocol: u8,
     /// What it carries.
     pub payload: &'a [u8],
+}
+
+/// It may carry vectors of the HLR, whose keys are not printed.
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Message(protocol {:#04x}, {} octets)", self.protocol, self.payload.len())
+    }
 }
 
 impl<'a> Message<'a> {
@@ -189,13 +197,21 @@ impl<'a> Message<'a> {
 ///
 /// What is kept is less than one message of the longest length permitted, and the piece that was brought last: whoever
 /// takes all messages after each piece bounds the memory by that.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Splitter {
     octets: Vec<u8>,
     taken: usize,
     payload_max: usize,
     /// Why the stream is at its end.
     ended: Option<DecodeError>,
+}
+
+/// What waits may be vectors of the HLR, whose keys are not printed.
+impl fmt::Debug for Splitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { payload_max, ended, .. } = self;
+        write!(f, "Splitter({} octets wait, at most {payload_max} in a message, {ended:?})", self.waiting())
+    }
 }
 
 impl Splitter {
@@ -258,6 +274,16 @@ impl Splitter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_carried_is_not_printed() {
+        let mut splitter = Splitter::new(64);
+        splitter.push(&[0, 3, PROTOCOL_OSMO, 0xa5, 0xa6, 0xa7, 0, 9, 1]);
+        let message = format!("{:?}", splitter.next_message());
+        let text = format!("{message} {splitter:?}");
+        assert!(!text.contains("165") && !text.to_lowercase().contains("a5"), "{text}");
+        assert!(text.contains("3 octets") && text.contains("3 octets wait"), "{text}");
+    }
 
     /// The identity request of osmo-hlr.
     const ID_GET: [u8; 20] =

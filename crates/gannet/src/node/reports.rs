@@ -3,11 +3,12 @@
 use super::statistics::{Counted, wants_rates};
 use super::{Node, Running};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use gannet_ops::config::StatsdReporter;
+use gannet_ops::config::{ReporterKind, StatsReporter};
 use gannet_ops::metrics::statsd::Reporter;
 use gannet_ops::metrics::{Group, Source};
 use gannet_ops::vty::Element;
 use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, Service};
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ const DATAGRAMS_PER_TURN: usize = 4;
 /// A statsd that is told.
 #[derive(Debug)]
 struct Told {
-    config: StatsdReporter,
+    config: StatsReporter,
     reporter: Reporter,
     socket: Option<UdpSocket>,
     waiting: VecDeque<String>,
@@ -45,7 +46,7 @@ impl<N: Node> Reports<N> {
     }
 
     /// Takes the reporters of the configuration; those that are as they were remember what they have told.
-    fn follow(&mut self, wanted: &[StatsdReporter]) {
+    fn follow(&mut self, wanted: &[StatsReporter]) {
         let enabled = || wanted.iter().filter(|config| config.enabled);
         if self.told.iter().map(|told| &told.config).eq(enabled()) {
             return;
@@ -79,11 +80,11 @@ impl<N: Node> Reports<N> {
 }
 
 impl Told {
-    fn new(config: &StatsdReporter) -> Self {
+    fn new(config: &StatsReporter) -> Self {
         Self { config: config.clone(), reporter: Reporter::default(), socket: None, waiting: VecDeque::new() }
     }
 
-    fn connect(config: &StatsdReporter) -> io::Result<UdpSocket> {
+    fn connect(config: &StatsReporter) -> io::Result<UdpSocket> {
         let any = match config.remote_ip {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
@@ -95,10 +96,16 @@ impl Told {
     }
 
     /// Sends some of what waits; how many nobody took.
-    fn send(&mut self) -> u64 {
+    fn send(&mut self, access: &mut Access<'_>) -> u64 {
         let mut lost = 0;
         for _ in 0..DATAGRAMS_PER_TURN {
             let Some(datagram) = self.waiting.pop_front() else { break };
+            if self.config.kind == ReporterKind::Log {
+                for line in datagram.lines() {
+                    access.log().line(Category::Main, Level::Info, format_args!("stats {line}"));
+                }
+                continue;
+            }
             if self.socket.is_none() {
                 self.socket = Self::connect(&self.config).ok();
             }
@@ -141,7 +148,7 @@ impl<N: Node> Service for Reports<N> {
         }
         self.collect(&mut counted);
         for told in &mut self.told {
-            running.counting.unsent += told.send();
+            running.counting.unsent += told.send(access);
         }
     }
 

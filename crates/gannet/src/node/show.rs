@@ -28,12 +28,23 @@ pub fn why(access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
 
 /// `show ns`: the NSEs.
 pub fn ns(ns: &NsEntity, only: Option<Nsei>, stats: bool, out: &mut String) {
+    nses(ns, only, |_| true, stats, out);
+}
+
+/// The same, with those NS-VCs that are wanted.
+pub fn nses(
+    ns: &NsEntity,
+    only: Option<Nsei>,
+    is_wanted: impl Fn(&proto::NsVc) -> bool,
+    stats: bool,
+    out: &mut String,
+) {
     let wanted = |nsei: &Nsei| only.is_none_or(|only| only == *nsei);
     let mut nses: Vec<Nsei> = ns.nses().map(proto::Nse::nsei).chain(ns.sns_nses().map(Sns::nsei)).collect();
     nses.sort_unstable();
     nses.dedup();
     for nsei in nses.into_iter().filter(wanted) {
-        let vc = |index: &proto::VcIndex| ns.vc(*index).map(|vc| ns_vc(vc, stats));
+        let vc = |index: &proto::VcIndex| ns.vc(*index).filter(|vc| is_wanted(vc)).map(|vc| ns_vc(vc, stats));
         let nse = ns.nses().find(|nse| nse.nsei() == nsei);
         let vcs = nse.map(|nse| nse.vcs().iter().filter_map(vc).collect()).unwrap_or_default();
         let view = Nse { nsei, ip_sns: ns.sns(nsei).map(ip_sns), vcs };

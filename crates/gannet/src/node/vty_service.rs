@@ -6,7 +6,8 @@ use super::{ConfigOf, Node, OperationOf, Running};
 use gannet_ops::vty::server::{Change, Progress};
 use gannet_ops::vty::session::LogLine;
 use gannet_ops::vty::{CommandError, Element, Operator, Server, Statistics};
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, Service};
 use mio::Interest;
 use mio::unix::SourceFd;
@@ -107,6 +108,14 @@ impl<N: Node> Operator<N::Element> for Console<'_, '_, '_, N> {
     fn execute(&mut self, operation: &OperationOf<N>, out: &mut String) -> Result<(), CommandError> {
         let Running { node, config, .. } = &mut *self.running;
         node.execute(config, operation, self.access, out)
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration(self.access.now().0)
+    }
+
+    fn say(&mut self, category: Category, level: Level, text: &str) {
+        self.access.log().line(category, level, format_args!("{text}"));
     }
 
     fn config_file(&self) -> Option<&Path> {

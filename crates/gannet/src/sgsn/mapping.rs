@@ -44,7 +44,9 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         mobiles_max: config.limits.mobiles as usize,
         cells_max: config.limits.cells,
         gtp_address,
-        echo_interval: echo_interval(config),
+        // Of a GGSN that no configuration has nothing is known: it is not tested.
+        echo_interval: Duration::ZERO,
+        echo_intervals: echo_intervals(config),
         t3_response: seconds(config.gtp_retry.t3_response_s.into()),
         n3_requests: config.gtp_retry.n3_requests,
         ggsns: ggsns(config),
@@ -219,10 +221,13 @@ fn apns(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Vec<ApnRoute> {
     routes
 }
 
-/// GTP has one interval for all paths: the shortest that a GGSN has.
-fn echo_interval(config: &ops::SgsnConfig) -> Duration {
-    let shortest = config.ggsns.values().filter_map(|ggsn| ggsn.echo_interval_s).min();
-    shortest.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.into()))
+/// How often each GGSN is tested.
+fn echo_intervals(config: &ops::SgsnConfig) -> Vec<(IpAddr, Duration)> {
+    let of = |ggsn: &ops::GgsnPeer| {
+        let seconds = ggsn.echo_interval_s.unwrap_or_default();
+        Some((IpAddr::V4(ggsn.remote_ip?), Duration::from_secs(seconds.into())))
+    };
+    config.ggsns.values().filter_map(of).collect()
 }
 
 /// A timer that mobiles are told: 0 switches it off, and not every number can be said (04.08 clause 10.5.7.3).
@@ -253,7 +258,7 @@ fn gmm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> GmmConfig {
 }
 
 fn sm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> SmConfig {
-    for timer in [GmmTimer::T3397] {
+    for timer in [GmmTimer::T3316, GmmTimer::T3397] {
         if timers.get_s(timer) != timer.default_s() {
             remarks.push(format!("timer {timer}: there is no such procedure here, so it has no effect"));
         }
@@ -348,13 +353,12 @@ fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
 
 /// What differs and is not taken over while the node runs.
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
-    let echo = |config: &ops::SgsnConfig| echo_interval(config);
     [
         ("The address of GTP", old.gtp_local_ip != new.gtp_local_ip),
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("The store", old.store != new.store),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
-        ("The interval of Echo Requests", echo(old) != echo(new)),
+        ("The interval of Echo Requests", echo_intervals(old) != echo_intervals(new)),
         ("Which HLR is asked", hlr(old) != hlr(new)),
         ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
@@ -418,6 +422,14 @@ mod tests {
         let config = plan_of(&format!(" ggsn 5 gtp-version 0\n{NS}")).0.unwrap().config;
         let versions: Vec<_> = config.ggsns.iter().map(|ggsn| (ggsn.number, ggsn.version)).collect();
         assert_eq!(versions, [(3, Version::V1), (5, Version::V0)]);
+    }
+
+    #[test]
+    fn each_ggsn_has_its_interval_of_echo_requests() {
+        let config = plan_of(&format!(" ggsn 5 echo-interval 90\n{NS}")).0.unwrap().config;
+        let of = |last, seconds| (IpAddr::from([127, 0, 0, last]), Duration::from_secs(seconds));
+        assert_eq!(config.echo_intervals, [of(3, 0), of(5, 90)]);
+        assert_eq!(config.echo_interval, Duration::ZERO);
     }
 
     #[test]

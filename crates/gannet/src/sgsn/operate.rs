@@ -7,10 +7,12 @@ use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::operation::NsvcOrder;
 use gannet_node::sgsn::{Sgsn, SgsnCommand};
 use gannet_node::slots::Slot;
-use gannet_ops::config::sgsn::{NsvcChange, SgsnConfig, SgsnOperation, Whom};
+use gannet_ops::config::sgsn::{LocationAnswer, NsvcChange, SgsnConfig, SgsnOperation, Update, Whom};
 use gannet_ops::vty::CommandError;
 use gannet_rt::Access;
+use gannet_wire::gsup::CancelType;
 use gannet_wire::id::{Imsi, Nsapi};
+use gannet_wire::l3::ie::GmmCause;
 
 type Done = Result<(), CommandError>;
 
@@ -51,6 +53,15 @@ pub fn execute(
         }
         SgsnOperation::ResetNs => {
             access.command(id, SgsnCommand::ResetNs);
+        }
+        SgsnOperation::UpdateSubscriber { imsi, update } => {
+            return change_subscriber(node, *imsi, *update, access);
+        }
+        SgsnOperation::ResetState => {
+            if let Some((sgsn, mut cx)) = access.machine_and_context(id) {
+                let mobiles = sgsn.forget_all(&mut cx);
+                let _ = writeln!(out, "{mobiles} mobiles are forgotten, here and at their GGSNs.");
+            }
         }
         SgsnOperation::Page(_)
         | SgsnOperation::Relocate(_)
@@ -99,12 +110,14 @@ fn answer(
                 }
             }
         }
-        SgsnOperation::ShowNs { nsei, stats } => {
-            for (name, listen) in &node.binds {
-                let bind = gannet_ops::view::NsBind { name: name.clone(), listen: *listen };
-                let _ = write!(out, "{bind}");
-            }
-            common::ns(&sgsn.gb().ns, *nsei, *stats, out);
+        SgsnOperation::ShowNs { what, stats } => show::ns(sgsn, &node.binds, *what, *stats, out),
+        SgsnOperation::ShowLlc => sgsn.mobiles().for_each(|(_, mobile)| {
+            let _ = write!(out, "{}", show::llc(mobile));
+        }),
+        SgsnOperation::ShowSndcp => {
+            sgsn.mobiles().flat_map(|(_, mobile)| show::sndcp(mobile)).for_each(|context| {
+                let _ = write!(out, "{context}");
+            });
         }
         SgsnOperation::ShowBssgp { nsei, stats } => {
             for bvc in show::bvcs(sgsn, now, *nsei, *stats) {
@@ -148,6 +161,32 @@ fn deactivate(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, nsapi: Nsapi
     }
     access.command(node.machine, SgsnCommand::Deactivate { imsi, nsapi });
     Ok(())
+}
+
+/// `update-subscriber`: in the place of the HLR.
+fn change_subscriber(node: &SgsnNode, imsi: Imsi, update: Update, access: &mut Access<'_>) -> Done {
+    let Some((sgsn, mut cx)) = access.machine_and_context(node.machine) else { return Ok(()) };
+    let cx = &mut cx;
+    let result = match update {
+        Update::Destroy => sgsn.forget_subscriber(cx, imsi),
+        Update::CancelUpdate => sgsn.cancel_subscriber(cx, imsi, CancelType::Update),
+        Update::CancelWithdraw => sgsn.cancel_subscriber(cx, imsi, CancelType::Withdraw),
+        Update::LocationResult(answer) => sgsn.answer_location(cx, imsi, location_cause(answer)),
+        Update::AuthInfo => sgsn.authenticate_again(cx, imsi),
+    };
+    result.map_err(|refused| CommandError(format!("IMSI {imsi} {refused}.")))
+}
+
+/// What the HLR's answer is in GSUP (09.02 clause 7.6.1.4 [29.002]).
+const fn location_cause(answer: LocationAnswer) -> Result<(), GmmCause> {
+    match answer {
+        LocationAnswer::Ok => Ok(()),
+        LocationAnswer::SystemFailure => Err(GmmCause::NetworkFailure),
+        LocationAnswer::DataMissing => Err(GmmCause::InvalidMandatoryInformation),
+        LocationAnswer::UnexpectedDataValue => Err(GmmCause::SemanticallyIncorrect),
+        LocationAnswer::UnknownSubscriber => Err(GmmCause::ImsiUnknownInHlr),
+        LocationAnswer::RoamingNotAllowed => Err(GmmCause::RoamingNotAllowed),
+    }
 }
 
 /// What goes to the node at once, with a context.

@@ -1,18 +1,21 @@
 //! An SGSN as an operator sees it.
 
 use super::mapping::gtp_version;
+use crate::node::show as common;
 use core::fmt::Write as _;
-use core::net::IpAddr;
+use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::Sgsn;
 use gannet_node::sgsn::mobile::Mobile;
 use gannet_node::sgsn::quality::Treatment;
 use gannet_node::slots::Slot;
-use gannet_ops::config::sgsn::SgsnConfig;
+use gannet_ops::config::sgsn::{NsSelection, SgsnConfig};
 use gannet_ops::view;
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
 use gannet_proto::gtp::{Version, flow_label};
+use gannet_proto::llc::SAPIS;
+use gannet_proto::ns::{NsVc, VcOrigin};
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmContext, SmState};
 use gannet_proto::time::Instant;
@@ -178,6 +181,56 @@ const fn qos(qos: &QosProfile) -> view::Qos {
         reliability: qos.reliability.0,
         peak: qos.peak.0,
         mean: qos.mean.0,
+    }
+}
+
+/// `show llc`: one mobile.
+pub fn llc(mobile: &Mobile) -> view::Llc {
+    let llc = &mobile.llc;
+    view::Llc {
+        imsi: mobile.imsi(),
+        tlli: llc.tlli(),
+        tlli_old: llc.tlli_old(),
+        cipher: llc.ciphering().algorithm.to_string(),
+        n201_u: SAPIS.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
+    }
+}
+
+/// `show sndcp`: one mobile.
+pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
+    mobile.bearers().map(|(nsapi, bearer)| view::Sndcp {
+        imsi: mobile.imsi(),
+        nsapi,
+        sapi: bearer.sndcp.sapi,
+        next_n_pdu: bearer.sndcp.next_number(),
+    })
+}
+
+/// `show ns`: the sockets, the NSEs, or some of their NS-VCs.
+pub fn ns(sgsn: &Sgsn, binds: &[(String, SocketAddr)], what: NsSelection, stats: bool, out: &mut String) {
+    if matches!(what, NsSelection::All | NsSelection::Binds) {
+        for (name, listen) in binds {
+            let _ = write!(out, "{}", view::NsBind { name: name.clone(), listen: *listen });
+        }
+    }
+    let entities = &sgsn.gb().ns;
+    match what {
+        NsSelection::Binds => {}
+        NsSelection::All | NsSelection::Entities => common::ns(entities, None, stats, out),
+        NsSelection::Nse(nsei) => common::ns(entities, Some(nsei), stats, out),
+        NsSelection::Nsvc(nsvci) => {
+            let is_it = |vc: &NsVc| vc.nsvci() == Some(nsvci);
+            for vc in entities.vcs().filter(|vc| is_it(vc)) {
+                common::nses(entities, Some(vc.nsei()), is_it, stats, out);
+            }
+        }
+        NsSelection::Persistent => {
+            let is_kept = |vc: &NsVc| vc.origin() == VcOrigin::Configured;
+            let mut nses: Vec<Nsei> = entities.vcs().filter(|vc| is_kept(vc)).map(NsVc::nsei).collect();
+            nses.sort_unstable();
+            nses.dedup();
+            nses.into_iter().for_each(|nsei| common::nses(entities, Some(nsei), is_kept, stats, out));
+        }
     }
 }
 

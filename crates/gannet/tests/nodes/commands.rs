@@ -15,6 +15,8 @@ pub const CASES: &[Case] = &[
     ("the_examples_are_right", &[], the_examples_are_right),
     ("configurations_of_osmocoms_nodes_are_right", &[], configurations_of_osmocoms_nodes_are_right),
     ("the_vty_answers", &[], the_vty_answers),
+    ("osmocoms_commands_answer", &[], osmocoms_commands_answer),
+    ("the_log_is_told_the_statistics", &[], the_log_is_told_the_statistics),
     ("a_session_follows_the_log", &[], a_session_follows_the_log),
     ("sighup_takes_the_file_anew", &[], sighup_takes_the_file_anew),
     ("an_address_in_use_is_named", &[], an_address_in_use_is_named),
@@ -38,6 +40,48 @@ fn start_sgsn(directory: &TempDir, address: &str, more: &str, flags: &[&str]) ->
     let config = file(directory, "sgsn.cfg", &sgsn_at(address, more));
     let arguments = [&["sgsn", "-c", &config], flags].concat();
     Node::start(directory, &format!("{address}:4245"), &arguments)
+}
+
+fn osmocoms_commands_answer() {
+    let directory = TempDir::new("gannet-osmocoms-commands");
+    let node = start_sgsn(&directory, "127.0.21.1", "", &[]);
+    assert!(node.vty("show pid").trim().parse::<u32>().is_ok());
+    assert!(node.vty("show uptime").starts_with("Gannet SGSN has been running for 0d 0h "));
+    let read = std::fs::read_to_string(directory.path().join("sgsn.cfg")).unwrap();
+    assert_eq!(node.vty("show startup-config").trim_end(), read.trim_end());
+    assert!(node.vty("show ns binds").contains("UDP bind local: 127.0.21.1:23000"));
+    assert!(node.vty("show ns persistent").trim().is_empty() && node.vty("show llc").trim().is_empty());
+    assert!(node.vty("reset sgsn state").contains("0 mobiles are forgotten"));
+    for (command, why) in [
+        ("destroy", "IMSI 001010000000001 is not known here."),
+        ("cancel update-procedure", "IMSI 001010000000001 is not known here."),
+        ("update-location-result ok", "IMSI 001010000000001 does not wait for that answer."),
+        ("update-auth-info", "IMSI 001010000000001 is not known here."),
+        ("create", "auth-policy"),
+        ("insert auth-triplet 1 sres 01020304 rand 00 kc 11", "keys come from the HLR alone"),
+    ] {
+        let said = node.refused(&format!("update-subscriber imsi 001010000000001 {command}"));
+        assert!(said.contains(why), "{command}: {said}");
+    }
+    node.vty("logp mm error from an operator");
+    wait_for("the line in the log", || node.log().contains("from an operator").then_some(()));
+}
+
+fn the_log_is_told_the_statistics() {
+    let directory = TempDir::new("gannet-log-reporter");
+    let config = format!(
+        "log stderr\n logging level force-all info\nstats interval 1\nstats reporter log\n prefix lab\n level global\n \
+         enable\n{}",
+        sgsn_at("127.0.21.2", "")
+    );
+    let config = file(&directory, "sgsn.cfg", &config);
+    let node = Node::start(&directory, "127.0.21.2:4245", &["sgsn", "-c", &config]);
+    wait_for("statistics in the log", || node.log().contains("stats lab.sgsn.0.mobiles:0|g").then_some(()));
+    // What is written is read again.
+    let running = node.vty("show running-config");
+    for line in ["stats reporter log", " logging level force-all info", " prefix lab"] {
+        assert!(running.lines().any(|written| written == line), "{line}: {running}");
+    }
 }
 
 fn version_and_help() {

@@ -53,6 +53,8 @@ pub struct SgsnConfig {
     pub teid_generation: u8,
     /// Time between two Echo Requests on a path to a GGSN; zero for none.
     pub echo_interval: Duration,
+    /// The same of single GGSNs, by their address.
+    pub echo_intervals: Vec<(IpAddr, Duration)>,
     /// T3-RESPONSE of GTP.
     pub t3_response: Duration,
     /// N3-REQUESTS of GTP.
@@ -263,6 +265,7 @@ impl Default for SgsnConfig {
             restart_counter: 0,
             teid_generation: 0,
             echo_interval: Duration::from_secs(60),
+            echo_intervals: Vec::new(),
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             ggsns: Vec::new(),

@@ -153,6 +153,11 @@ impl Mobile {
         self.subscriber.get_or_insert_default()
     }
 
+    /// Nothing is known of the subscriber any more.
+    pub fn forget_subscriber(&mut self) {
+        self.subscriber = None;
+    }
+
     /// Session management, and what the subscription says to it.
     pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>) {
         (&mut self.sm, self.subscriber.as_deref().map(Subscriber::data))

@@ -29,7 +29,11 @@ impl Sgsn {
         let was_suspended = mobile.gmm.is_suspended();
         let is_paging_alone = matches!(event, GmmEvent::DownlinkData);
         mobile.gmm.active_nsapis = mobile.sm.status();
+        let was = mobile.imsi();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
+        if let Some(was) = was.filter(|was| mobile.imsi() != Some(*was)) {
+            self.is_another(cx, slot, was);
+        }
         self.gmm_actions(cx, slot, &mut actions);
         if !is_paging_alone {
             self.changed(slot);
@@ -251,8 +255,8 @@ impl Sgsn {
         }
         self.forget_flows(slot);
         self.uplink_gone(cx, slot, mobile.imsi());
+        self.subscribers.forget(slot);
         if let Some(imsi) = mobile.imsi() {
-            self.subscribers.forget(imsi, slot);
             self.directory.forget_imsi(imsi, slot);
             self.tell(SgsnEvent::Detached { imsi });
         }

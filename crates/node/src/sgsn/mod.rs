@@ -268,6 +268,7 @@ impl Sgsn {
         let mut gtp = GtpConfig::new([GTP_C, GTP_U, GTP_V0], config.gtp_address, owner::GTP);
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
+        gtp.echo_intervals = config.echo_intervals.clone();
         gtp.t3_response = config.t3_response;
         gtp.n3_requests = config.n3_requests;
         let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;

@@ -6,12 +6,15 @@ use super::subscribers::SubscriberConfig;
 use super::{GB, Sgsn, SgsnConfig};
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::gsup::GsupFailure;
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::ns::sns::{LocalEndpoint, Sns, SnsSetup};
 use gannet_proto::ns::{NsError, VcIndex};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::bssgp::Cause;
+use gannet_wire::gsup::CancelType;
 use gannet_wire::id::Imsi;
+use gannet_wire::l3::ie::GmmCause;
 
 /// What to do with an NS-VC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +27,91 @@ pub enum NsvcOrder {
     Reset,
 }
 
+/// Why an order about a subscriber was not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderRefused {
+    /// It is not known here.
+    Unknown,
+    /// No HLR is asked, or mobiles need not prove who they are: there is nothing to authenticate with.
+    NoAuthentication,
+    /// Nobody waits for that answer.
+    NotAwaited,
+}
+
+impl core::fmt::Display for OrderRefused {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Unknown => "is not known here",
+            Self::NoAuthentication => "is not authenticated: that takes 'auth-policy remote' and an HLR",
+            Self::NotAwaited => "does not wait for that answer",
+        })
+    }
+}
+
 impl Sgsn {
+    /// Does what LocationCancel of an HLR does: the subscriber is elsewhere, or has no subscription any more.
+    ///
+    /// # Errors
+    /// Where it is not known here.
+    pub fn cancel_subscriber(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        how: CancelType,
+    ) -> Result<(), OrderRefused> {
+        let slot = self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
+        self.cancelled(cx, slot, how);
+        self.order_given(cx);
+        Ok(())
+    }
+
+    /// Forgets a subscriber and its PDP contexts, here and at its GGSNs; the HLR is told, the mobile is not.
+    ///
+    /// # Errors
+    /// Where it is not known here.
+    pub fn forget_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Result<(), OrderRefused> {
+        let slot = self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
+        self.purge(cx, slot);
+        self.delete_mobile(cx, slot);
+        self.order_given(cx);
+        Ok(())
+    }
+
+    /// Forgets every mobile, attached or attaching, as [`Sgsn::forget_subscriber`] forgets one; gives how many those were.
+    pub fn forget_all(&mut self, cx: &mut Context<'_>) -> usize {
+        let slots: Vec<_> = self.mobiles.iter().map(|(slot, _)| slot).collect();
+        for slot in &slots {
+            self.purge(cx, *slot);
+            self.delete_mobile(cx, *slot);
+        }
+        self.order_given(cx);
+        slots.len()
+    }
+
+    /// What follows from an order goes out.
+    fn order_given(&mut self, cx: &mut Context<'_>) {
+        self.serve_hlr(cx);
+        self.send_queued(cx);
+    }
+
+    /// Gives a mobile that waits for UpdateLocation the answer in the HLR's place.
+    ///
+    /// # Errors
+    /// Where nobody waits for it.
+    pub fn answer_location(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        answer: Result<(), GmmCause>,
+    ) -> Result<(), OrderRefused> {
+        if self.subscribers.being_located(imsi).is_none() {
+            return Err(OrderRefused::NotAwaited);
+        }
+        self.location_updated(cx, imsi, answer.map_err(GsupFailure::Refused));
+        self.order_given(cx);
+        Ok(())
+    }
+
     /// Adds the NS-VCs of the configuration to those that are there.
     ///
     /// # Errors
@@ -157,9 +244,19 @@ impl Sgsn {
     }
 
     /// Has a mobile show anew who it is (04.08 clause 4.7.7 [24.008]): as soon as it is heard and does nothing else, in
-    /// STANDBY it is paged for that. False where it is not known.
-    pub fn authenticate_again(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> bool {
-        self.order_of_subscriber(cx, imsi, GmmEvent::Authenticate)
+    /// STANDBY it is paged for that.
+    ///
+    /// # Errors
+    /// See [`OrderRefused`].
+    pub fn authenticate_again(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Result<(), OrderRefused> {
+        let subscribers = &self.config.subscribers;
+        if subscribers.policy != AuthPolicy::Remote || !subscribers.authentication {
+            return Err(OrderRefused::NoAuthentication);
+        }
+        match self.order_of_subscriber(cx, imsi, GmmEvent::Authenticate) {
+            true => Ok(()),
+            false => Err(OrderRefused::Unknown),
+        }
     }
 
     /// Gives a mobile a new P-TMSI (04.08 clause 4.7.6 [24.008]), in the same way.
@@ -175,9 +272,7 @@ impl Sgsn {
     fn order_of_subscriber(&mut self, cx: &mut Context<'_>, imsi: Imsi, order: GmmEvent) -> bool {
         let Some(slot) = self.directory.by_imsi(imsi) else { return false };
         self.gmm(cx, slot, order);
-        // As at the end of a batch of inputs: what follows goes out.
-        self.serve_hlr(cx);
-        self.send_some(cx);
+        self.order_given(cx);
         true
     }
 }

@@ -59,6 +59,8 @@ pub struct LogTarget {
     pub style: TargetStyle,
     /// The level of each category, where one was given; otherwise [`Level::Notice`].
     pub levels: Vec<(Category, Level)>,
+    /// The level that holds for all of them until it is taken back.
+    pub forced: Option<Level>,
 }
 
 impl LogTarget {
@@ -66,14 +68,15 @@ impl LogTarget {
     #[must_use]
     pub fn new(kind: LogKind) -> Self {
         let color = kind == LogKind::Stderr;
-        Self { kind, style: TargetStyle { color, ..TargetStyle::default() }, levels: Vec::new() }
+        let style = TargetStyle { color, ..TargetStyle::default() };
+        Self { kind, style, levels: Vec::new(), forced: None }
     }
 
     /// The least level that is written of a category.
     #[must_use]
     pub fn level(&self, category: Category) -> Level {
         let given = self.levels.iter().find(|(own, _)| *own == category);
-        given.map_or(Level::Notice, |(_, level)| *level)
+        self.forced.unwrap_or_else(|| given.map_or(Level::Notice, |(_, level)| *level))
     }
 
     fn set_level(&mut self, category: Category, level: Level) {
@@ -110,6 +113,9 @@ impl LogTarget {
             }
             for (category, level) in &self.levels {
                 text.line(format_args!("logging level {} {}", category.name(), word_of(*level)));
+            }
+            if let Some(level) = self.forced {
+                text.line(format_args!("logging level force-all {}", word_of(level)));
             }
         });
     }
@@ -238,6 +244,12 @@ fn install_log_nodes<E: Element>(grammar: &mut Grammar<E>) {
     ] {
         grammar.add(config, pattern, help, Action::Refuse(only));
     }
+    grammar.add(
+        config,
+        "no log (systemd-journal|syslog|alarms)",
+        "Take back\nA target of the log\nThe journal: not here\nThe system's log: not here\nA ring of lines: not here",
+        Action::Set(|_| Ok(())),
+    );
 }
 
 fn gsmtap(args: &Args) -> Result<LogKind, CommandError> {
@@ -275,7 +287,7 @@ fn log_here<'e, E: Element>(edit: &'e mut Edit<'_, E::Config>) -> Result<&'e mut
 }
 
 fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
-    use crate::vty::common::{Switch, level_all_command, level_command};
+    use crate::vty::common::{COSMETIC, Switch, level_all_command, level_command};
     type Set<C> = fn(&mut Edit<'_, C>) -> Done;
     fn switch<E: Element>(edit: &mut Edit<'_, E::Config>, set: fn(&mut TargetStyle, bool)) -> Done {
         let on = edit.args.text(0) == "1";
@@ -295,12 +307,8 @@ fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
     }
     let cosmetic = Action::Set(|_| Ok(()));
     let print = "The log\nWhat stands in a line";
-    for (pattern, help) in [
-        ("logging print thread-id (0|1)", "There is one thread\nOff\nOn"),
-        ("logging print category-hex (0|1)", "Categories are words here\nOff\nOn"),
-        ("logging print file (0|1|basename) [last]", "Lines have no file here\nOff\nOn\nShort\nAt the end"),
-    ] {
-        grammar.add(&[Node::Log], pattern, &format!("{print}\n{help}"), cosmetic);
+    for (pattern, help) in COSMETIC {
+        grammar.add(&[Node::Log], *pattern, &format!("{print}\n{help}"), cosmetic);
     }
     let (pattern, help) = level_command();
     grammar.add(
@@ -317,7 +325,8 @@ fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
-    let (pattern, help) = level_all_command();
+    install_forced_level(grammar);
+    let (pattern, help) = level_all_command("set-all", "Of every category");
     grammar.add(
         &[Node::Log],
         pattern,
@@ -329,6 +338,22 @@ fn install_log_styles<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
+}
+
+fn install_forced_level<E: Element>(grammar: &mut Grammar<E>) {
+    use crate::vty::common::{FORCE_ALL, NO_FORCE_ALL, level_all_command};
+    let (pattern, help) = level_all_command("force-all", FORCE_ALL);
+    let set = Action::Set(|edit| {
+        let level = level_of(edit.args.text(0));
+        log_here::<E>(edit)?.forced = level;
+        Ok(())
+    });
+    grammar.add(&[Node::Log], pattern, &help, set);
+    let unset = Action::Set(|edit| {
+        log_here::<E>(edit)?.forced = None;
+        Ok(())
+    });
+    grammar.add(&[Node::Log], NO_FORCE_ALL.0, NO_FORCE_ALL.1, unset);
 }
 
 fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
@@ -408,5 +433,36 @@ fn install_osmocom<E: Element>(grammar: &mut Grammar<E>) {
             Ok(String::new())
         }),
     );
+    let why = "a password is not implemented; bind the VTY to an address that only operators reach.";
+    for (pattern, help) in [
+        ("password .PASSWORD", "A password for operators: not here\nIt"),
+        ("enable password .PASSWORD", "A password for 'enable': not here\nIt\nIt"),
+    ] {
+        grammar.add(config, pattern, help, Action::Refuse(why));
+    }
+    let why = "threads are not arranged one by one; say 'core <0-1023>' under 'sgsn'.";
+    grammar.add(config, "cpu-sched", "Scheduling of threads: not here", Action::Refuse(why));
+    let greeting = "a session is greeted with the name of the program.";
+    let length = "a terminal tells its length, and 'terminal length' changes it in a session.";
+    let begin = "a session begins in the view node.";
+    for (pattern, help, why) in [
+        (
+            "banner motd (default|file) [FILE]",
+            "A greeting: not here\nOf the day\nThe usual\nOf a file\nIts path",
+            greeting,
+        ),
+        ("service terminal-length <0-512>", "Sessions\nLines of a page: not here\nHow many", length),
+        ("service advanced-vty", "Sessions\nThey begin in the enable node: not here", begin),
+    ] {
+        grammar.add(config, pattern, help, Action::Ignore(why));
+    }
+    for (pattern, help) in [
+        ("no enable password", "Take back\nA password for 'enable'\nIt"),
+        ("no banner motd", "Take back\nA greeting\nOf the day"),
+        ("no service terminal-length [<0-512>]", "Take back\nSessions\nLines of a page\nHow many"),
+        ("no service advanced-vty", "Take back\nSessions\nThey begin in the enable node"),
+    ] {
+        grammar.add(config, pattern, help, Action::Set(|_| Ok(())));
+    }
     grammar.add(&[Node::Cs7], "point-code POINT_CODE", "Its point code\nThe code", Action::Set(|_| Ok(())));
 }

@@ -17,7 +17,7 @@ mod suggest;
 mod text;
 
 pub use common::{Common, Listen, LogKind, LogTarget};
-pub use stats::{StatsConfig, StatsdReporter};
+pub use stats::{ReporterKind, StatsConfig, StatsReporter};
 pub use text::ConfigText;
 
 use crate::vty::Element;
@@ -25,6 +25,7 @@ use core::fmt;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 pub(crate) use cursor::{Cursor, Outcome, change};
@@ -138,10 +139,86 @@ pub fn save(path: &Path, content: &str) -> io::Result<()> {
 }
 
 fn write_synced(beside: &Path, old: &Path, content: &str) -> io::Result<()> {
-    let mut file = fs::File::create(beside)?;
+    // A configuration may have keys in it: until it has the rights of the old file, its owner alone may read it.
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(beside)?;
     if let Ok(metadata) = fs::metadata(old) {
         file.set_permissions(metadata.permissions())?;
     }
     file.write_all(content.as_bytes())?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vty::osmocom::samples;
+    use crate::vty::{Action, Grammar, Node};
+    use crate::{Bss, Ggsn, Sgsn};
+
+    /// The lines that lead into a node.
+    fn way(node: Node) -> &'static [&'static str] {
+        match node {
+            Node::View | Node::Enable | Node::Config => &[],
+            Node::Log => &["log stderr"],
+            Node::Line => &["line vty"],
+            Node::Ctrl => &["ctrl"],
+            Node::Metrics => &["metrics"],
+            Node::Stats => &["stats reporter statsd x"],
+            Node::Cs7 => &["cs7 instance 0"],
+            Node::Sgsn => &["sgsn"],
+            Node::Ns => &["ns"],
+            Node::NsBind => &["ns", "bind udp local"],
+            Node::NsNse => &["ns", "nse 7"],
+            Node::Bssgp => &["bssgp"],
+            Node::Bss => &["bss"],
+            Node::Ggsn => &["ggsn a"],
+            Node::Apn => &["ggsn a", "apn b"],
+        }
+    }
+
+    /// Every line that a command permits, alone behind a configuration that is whole: what it has done is written, and read
+    /// again as the same. Gives how many lines were taken, and those that were refused.
+    fn each_line_is_kept<E: Element>(base: &str) -> (usize, Vec<String>) {
+        let grammar = Grammar::<E>::new();
+        let (mut taken, mut refused, mut lost) = (0, Vec::new(), Vec::new());
+        for node in Node::ALL.iter().copied().filter(|node| node.is_config()) {
+            for command in grammar.commands(node) {
+                if !matches!(command.action(), Action::Set(_) | Action::Enter(..)) {
+                    continue;
+                }
+                for line in samples(command.pattern()).into_iter().map(|words| words.join(" ")) {
+                    let mut text = base.to_owned();
+                    for (depth, opening) in way(node).iter().copied().chain([line.as_str()]).enumerate() {
+                        text.push_str(&format!("{}{opening}\n", " ".repeat(depth)));
+                    }
+                    let Ok(first) = read::<E>("first", &text) else {
+                        refused.push(line);
+                        continue;
+                    };
+                    let written = write::<E>(&first.config);
+                    match read::<E>("again", &written) {
+                        Ok(again) if again.config == first.config => taken += 1,
+                        Ok(_) => lost.push(line),
+                        Err(error) => lost.push(format!("{line}: {error}")),
+                    }
+                }
+            }
+        }
+        assert!(lost.is_empty(), "{}: {lost:#?}", E::NAME);
+        (taken, refused)
+    }
+
+    #[test]
+    fn what_is_configured_is_written_and_read_again() {
+        let sgsn = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\nns\n bind udp local\n  listen 127.0.0.1 23000\n\
+                    log stderr\nstats reporter statsd x\nmetrics\nctrl\n";
+        let (taken, refused) = each_line_is_kept::<Sgsn>(sgsn);
+        // What contradicts the rest, as taking back what is not there, or a policy without its HLR.
+        assert!(taken > 250 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let (taken, refused) = each_line_is_kept::<Bss>("bss\n remote-ip 192.0.2.1\n local-ip 192.0.2.2\n");
+        assert!(taken > 150 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+        let ggsn = "ggsn a\n gtp bind-ip 127.0.0.2\n apn b\n  tun-device t\n  ip prefix dynamic 192.0.2.0/24\n  no shutdown\n no shutdown ggsn\n";
+        let (taken, refused) = each_line_is_kept::<Ggsn>(ggsn);
+        assert!(taken > 130 && refused.len() < 40, "{taken} taken, {}: {refused:#?}", refused.len());
+    }
 }

@@ -234,10 +234,12 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_timers(grammar);
     grammar.add(
         &[Node::Ns],
-        "bind (fr|udp) ID",
-        "A socket\nFrame Relay: not here\nUDP\nIts name",
+        "bind udp ID",
+        "A socket\nUDP\nIts name",
         Action::<Sgsn>::Enter(Node::NsBind, enter_bind),
     );
+    let fr = "A socket\nFrame Relay: not here\nIts name";
+    grammar.add(&[Node::Ns], "bind fr ID", fr, Action::<Sgsn>::Refuse(NO_FR));
     grammar.add(
         &[Node::Ns],
         "no bind ID",
@@ -307,10 +309,7 @@ fn install_timers(grammar: &mut Grammar<Sgsn>) {
 type Entered = Result<String, CommandError>;
 
 fn enter_bind(edit: &mut Edit<'_, SgsnConfig>) -> Entered {
-    let name = edit.args.text(1).to_owned();
-    if edit.args.text(0) == "fr" {
-        return Err(CommandError::new(NO_FR));
-    }
+    let name = edit.args.text(0).to_owned();
     let binds = &mut edit.config.ns.binds;
     if !binds.iter().any(|bind| bind.name == name) {
         binds.push(NsBind {
@@ -385,6 +384,9 @@ fn install_bind(grammar: &mut Grammar<Sgsn>) {
     );
     let marking = Action::<Sgsn>::Ignore("outgoing datagrams are not marked.");
     grammar.add(bind, "dscp <0-63>", "DSCP of outgoing datagrams\nThe value", marking);
+    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
+    grammar.add(bind, "no dscp", "Take back\nDSCP of outgoing datagrams", nothing);
+    grammar.add(bind, "no fr NETIF", "Take back\nFrame Relay: not here\nDevice", nothing);
     grammar.add(bind, "socket-priority <0-255>", "Priority of outgoing datagrams\nThe value", marking);
     let fr = "Frame Relay: not here\nDevice\nKind\nKind";
     grammar.add(bind, "fr NETIF (fr|frnet)", fr, Action::<Sgsn>::Refuse(NO_FR));
@@ -414,6 +416,17 @@ fn add_nsvc(
     nsvcs.retain(|other| (&other.bind, other.remote, other.nsvci) != (&nsvc.bind, nsvc.remote, nsvc.nsvci));
     nsvcs.push(nsvc);
     Ok(())
+}
+
+/// `no nsvc (udp|ipa) …`: the one at that endpoint, of that kind.
+fn remove_nsvc(edit: &mut Edit<'_, SgsnConfig>) -> Result<(), CommandError> {
+    let (bind, address): (String, IpAddr) = (edit.args.text(0).to_owned(), edit.args.value(1)?);
+    let remote = SocketAddr::new(address, edit.args.value(2)?);
+    let nsvci = edit.args.optional(3)?.map(Nsvci);
+    let nsvcs = &mut nse_here(edit)?.nsvcs;
+    let before = nsvcs.len();
+    nsvcs.retain(|nsvc| (&nsvc.bind, nsvc.remote, nsvc.nsvci) != (&bind, remote, nsvci));
+    if nsvcs.len() == before { Err(CommandError::new("There is no such NS-VC.")) } else { Ok(()) }
 }
 
 fn nse_here<'e>(edit: &'e mut Edit<'_, SgsnConfig>) -> Result<&'e mut NsNse, CommandError> {
@@ -459,6 +472,21 @@ fn install_nse(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+    for (pattern, kind, tail) in [
+        ("no nsvc udp BIND (A.B.C.D|X:X::X:X) <1-65535>", "An IP endpoint", ""),
+        (
+            "no nsvc ipa BIND (A.B.C.D|X:X::X:X) <1-65535> nsvci <0-65535>",
+            "In ip.access style",
+            "\nIts identifier\nThe NSVCI",
+        ),
+    ] {
+        let help = format!(
+            "Take back\nAn NS-VC\n{kind}\nThe bind's name\nIPv4 address\nIPv6 address\nUDP port{tail}"
+        );
+        grammar.add(nse, pattern, &help, Action::<Sgsn>::Set(remove_nsvc));
+    }
+    let fr = "Take back\nAn NS-VC\nFrame Relay: not here\nDevice\nDLCI\nNumber";
+    grammar.add(nse, "no nsvc fr NETIF dlci <16-1007>", fr, Action::<Sgsn>::Set(|_| Ok(())));
     let fr = "An NS-VC\nFrame Relay: not here\nDevice\nDLCI\nNumber\nIts identifier\nThe NSVCI";
     grammar.add(nse, "nsvc fr NETIF dlci <16-1007> nsvci <0-65535>", fr, Action::<Sgsn>::Refuse(NO_FR));
     install_nse_sns(grammar);
@@ -469,6 +497,9 @@ fn install_nse_sns(grammar: &mut Grammar<Sgsn>) {
     let remote = "Where IP-SNS begins: the BSS knows\nIPv4 address\nIPv6 address\nUDP port";
     let refuse = Action::<Sgsn>::Refuse(NO_REMOTE);
     grammar.add(nse, "ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", remote, refuse);
+    let help = format!("Take back\n{remote}");
+    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
+    grammar.add(nse, "no ip-sns-remote (A.B.C.D|X:X::X:X) <1-65535>", &help, nothing);
     let help = "A socket that the NSE gets by IP-SNS\nThe bind's name";
     let set = Action::<Sgsn>::Set(|edit| {
         let name = edit.args.text(0).to_owned();

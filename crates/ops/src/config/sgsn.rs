@@ -3,11 +3,14 @@
 pub mod access;
 mod commands;
 mod operations;
+mod osmocom;
 mod service;
+mod updates;
 
 pub use access::{Access, Policy};
-pub use operations::{NsvcChange, SgsnOperation, Whom};
+pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
+pub use updates::{LocationAnswer, Update};
 
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
@@ -261,6 +264,7 @@ gmm_timers! {
     T3312 = 3312, 600, "periodic routing area update";
     T3313 = 3313, 30, "answer to paging";
     T3314 = 3314, 44, "READY";
+    T3316 = 3316, 44, "AA-READY, of anonymous access";
     T3322 = 3322, 6, "answer to Detach Request";
     T3350 = 3350, 6, "completion of attach, routing area update and P-TMSI reallocation";
     T3360 = 3360, 6, "answer to authentication and ciphering";

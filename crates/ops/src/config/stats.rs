@@ -1,8 +1,8 @@
-//! `stats interval`, and the reporters: `stats reporter statsd [NAME]` with its node.
+//! `stats interval`, and the reporters: `stats reporter (statsd|log) [NAME]` with their node.
 
 use super::ConfigText;
 use crate::metrics::{Level, statsd};
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
+use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
 use core::net::{IpAddr, Ipv4Addr};
 
 /// Who is told the statistics, and how often.
@@ -11,7 +11,7 @@ pub struct StatsConfig {
     /// Between two reports, in s; 0 reports only when an operator says `stats report`.
     pub interval_s: u16,
     /// The reporters, in their order in the file.
-    pub reporters: Vec<StatsdReporter>,
+    pub reporters: Vec<StatsReporter>,
 }
 
 impl Default for StatsConfig {
@@ -20,9 +20,29 @@ impl Default for StatsConfig {
     }
 }
 
-/// A statsd that is told what has changed.
+/// To what a reporter tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReporterKind {
+    /// A statsd.
+    Statsd,
+    /// The log, in lines of `main` at level info.
+    Log,
+}
+
+impl ReporterKind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Statsd => "statsd",
+            Self::Log => "log",
+        }
+    }
+}
+
+/// Who is told what has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatsdReporter {
+pub struct StatsReporter {
+    /// To what.
+    pub kind: ReporterKind,
     /// Its name, where it has one.
     pub name: Option<String>,
     /// The address that is sent from.
@@ -43,9 +63,10 @@ pub struct StatsdReporter {
     pub enabled: bool,
 }
 
-impl StatsdReporter {
-    fn new(name: Option<String>) -> Self {
+impl StatsReporter {
+    fn new(kind: ReporterKind, name: Option<String>) -> Self {
         Self {
+            kind,
             name,
             local_ip: None,
             remote_ip: Ipv4Addr::LOCALHOST.into(),
@@ -69,16 +90,16 @@ impl StatsdReporter {
         }
     }
 
+    /// By which the node of a session finds it again.
+    fn key(&self) -> String {
+        format!("{} {}", self.kind.word(), self.name.as_deref().unwrap_or_default())
+    }
+
     fn write(&self, text: &mut ConfigText) {
-        let head = self.name.as_ref().map_or_else(String::new, |name| format!(" {name}"));
-        text.node(format_args!("stats reporter statsd{head}"), |text| {
-            if let Some(address) = self.local_ip {
-                text.line(format_args!("local-ip {address}"));
-            }
-            text.line(format_args!("remote-ip {}", self.remote_ip));
-            text.line(format_args!("remote-port {}", self.remote_port));
-            if let Some(mtu) = self.mtu {
-                text.line(format_args!("mtu {mtu}"));
+        let head = format!("stats reporter {}", self.key());
+        text.node(format_args!("{}", head.trim_end()), |text| {
+            if self.kind == ReporterKind::Statsd {
+                self.write_address(text);
             }
             text.line(format_args!("level {}", self.level.word()));
             if let Some(prefix) = &self.prefix {
@@ -89,6 +110,17 @@ impl StatsdReporter {
             }
             text.line(format_args!("{}", if self.enabled { "enable" } else { "disable" }));
         });
+    }
+
+    fn write_address(&self, text: &mut ConfigText) {
+        if let Some(address) = self.local_ip {
+            text.line(format_args!("local-ip {address}"));
+        }
+        text.line(format_args!("remote-ip {}", self.remote_ip));
+        text.line(format_args!("remote-port {}", self.remote_port));
+        if let Some(mtu) = self.mtu {
+            text.line(format_args!("mtu {mtu}"));
+        }
     }
 }
 
@@ -117,37 +149,36 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
             Ok(())
         }),
     );
+    let patterns = "Statistics\nA reporter\nTo a statsd\nTo the log\nIts name";
     grammar.add(
         config,
-        "stats reporter statsd [NAME]",
-        "Statistics\nA reporter\nTo a statsd\nIts name",
+        "stats reporter (statsd|log) [NAME]",
+        patterns,
         Action::Enter(Node::Stats, |edit| {
-            let name = edit.args.get(0).map(str::to_owned);
+            let reporter = named(edit.args);
+            let key = reporter.key();
             let reporters = &mut E::common_mut(edit.config).stats.reporters;
-            if !reporters.iter().any(|reporter| reporter.name == name) {
-                reporters.push(StatsdReporter::new(name.clone()));
+            if !reporters.iter().any(|reporter| reporter.key() == key) {
+                reporters.push(reporter);
             }
-            Ok(name.unwrap_or_default())
+            Ok(key)
         }),
     );
     grammar.add(
         config,
-        "no stats reporter statsd [NAME]",
-        "Take back\nStatistics\nA reporter\nTo a statsd\nIts name",
+        "no stats reporter (statsd|log) [NAME]",
+        &format!("Take back\n{patterns}"),
         Action::Set(|edit| {
-            let name = edit.args.get(0).map(str::to_owned);
+            let key = named(edit.args).key();
             let reporters = &mut E::common_mut(edit.config).stats.reporters;
             let before = reporters.len();
-            reporters.retain(|reporter| reporter.name != name);
+            reporters.retain(|reporter| reporter.key() != key);
             match reporters.len() == before {
                 true => Err(CommandError::new("There is no such reporter.")),
                 false => Ok(()),
             }
         }),
     );
-    let why = "statistics are told to a statsd or asked for by Prometheus; the log has none.";
-    let help = "Statistics\nA reporter\nTo the log: not here\nIts name";
-    grammar.add(config, "stats reporter log [NAME]", help, Action::Refuse(why));
     let why = "the few TCP connections of this element are not measured.";
     for (pattern, help) in [
         ("stats-tcp interval <0-65535>", "Statistics of TCP: not here\nHow often\nSeconds"),
@@ -158,12 +189,28 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
     install_reporter(grammar);
 }
 
+/// A new reporter as the words of a line name it.
+fn named(args: &Args) -> StatsReporter {
+    let kind = if args.text(0) == "log" { ReporterKind::Log } else { ReporterKind::Statsd };
+    StatsReporter::new(kind, args.get(1).map(str::to_owned))
+}
+
+/// The statsd that the session or file is within.
+fn statsd_here<'e, E: Element>(
+    edit: &'e mut Edit<'_, E::Config>,
+) -> Result<&'e mut StatsReporter, CommandError> {
+    let reporter = here::<E>(edit)?;
+    match reporter.kind {
+        ReporterKind::Statsd => Ok(reporter),
+        ReporterKind::Log => Err(CommandError::new("the log has no address.")),
+    }
+}
+
 /// The reporter that the session or file is within.
-fn here<'e, E: Element>(edit: &'e mut Edit<'_, E::Config>) -> Result<&'e mut StatsdReporter, CommandError> {
-    let name = edit.here().to_owned();
+fn here<'e, E: Element>(edit: &'e mut Edit<'_, E::Config>) -> Result<&'e mut StatsReporter, CommandError> {
+    let key = edit.here().to_owned();
     let mut reporters = E::common_mut(edit.config).stats.reporters.iter_mut();
-    let own = |reporter: &&mut StatsdReporter| reporter.name.as_deref().unwrap_or_default() == name;
-    reporters.find(own).ok_or_else(|| CommandError::new("The reporter is gone."))
+    reporters.find(|reporter| reporter.key() == key).ok_or_else(|| CommandError::new("The reporter is gone."))
 }
 
 fn install_reporter<E: Element>(grammar: &mut Grammar<E>) {
@@ -172,30 +219,30 @@ fn install_reporter<E: Element>(grammar: &mut Grammar<E>) {
     };
     add("local-ip ADDR", "The address that is sent from\nThe address", |edit| {
         let address = edit.args.value(0)?;
-        here::<E>(edit)?.local_ip = Some(address);
+        statsd_here::<E>(edit)?.local_ip = Some(address);
         Ok(())
     });
     add("no local-ip", "Take back\nThe address that is sent from", |edit| {
-        here::<E>(edit)?.local_ip = None;
+        statsd_here::<E>(edit)?.local_ip = None;
         Ok(())
     });
     add("remote-ip ADDR", "The address of the statsd\nThe address", |edit| {
         let address = edit.args.value(0)?;
-        here::<E>(edit)?.remote_ip = address;
+        statsd_here::<E>(edit)?.remote_ip = address;
         Ok(())
     });
     add("remote-port <1-65535>", "The port of the statsd\nThe port", |edit| {
         let port = edit.args.value(0)?;
-        here::<E>(edit)?.remote_port = port;
+        statsd_here::<E>(edit)?.remote_port = port;
         Ok(())
     });
     add("mtu <100-65535>", "How long a datagram may be\nOctets of its payload", |edit| {
         let octets = edit.args.value(0)?;
-        here::<E>(edit)?.mtu = Some(octets);
+        statsd_here::<E>(edit)?.mtu = Some(octets);
         Ok(())
     });
     add("no mtu", "Take back\nHow long a datagram may be", |edit| {
-        here::<E>(edit)?.mtu = None;
+        statsd_here::<E>(edit)?.mtu = None;
         Ok(())
     });
     add("prefix PREFIX", "What stands in front of every name\nThe text", |edit| {

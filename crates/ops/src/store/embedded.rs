@@ -11,7 +11,9 @@ use core::time::Duration;
 use gannet_wire::id::Imsi;
 use redb::{Database, DatabaseError, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _};
 use redb::{StorageError, TableDefinition, TableError};
+use std::fs;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,12 @@ pub struct Embedded {
     database: Option<Database>,
 }
 
+/// Keys stand in a new file: its owner alone may read it. Where that cannot be, opening says why; a file that is there keeps
+/// its rights.
+fn make_private(path: &Path) {
+    let _ = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+}
+
 impl fmt::Debug for Embedded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Embedded({})", self.path.display())
@@ -48,6 +56,7 @@ impl Embedded {
     /// Where it is another process's, cannot be written, is something else, or is of another version; it is then as it was.
     pub fn open(path: &Path, layout: u8) -> Result<Self, StoreError> {
         let mut store = Self { path: path.to_path_buf(), database: None };
+        make_private(path);
         store.reopen()?;
         store.check(layout)?;
         Ok(store)

@@ -2,6 +2,7 @@
 
 use super::*;
 use gannet_testkit::TempDir;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,20 @@ fn what_is_written_is_there_again() {
     assert_eq!(store.len().unwrap(), 1);
     store.clear().unwrap();
     assert_eq!((store.len().unwrap(), store.owner().unwrap().starts), (0, 3));
+}
+
+#[test]
+fn a_new_store_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let directory = TempDir::new("gannet-store");
+    let path = directory.path().join("mobiles");
+    drop(Embedded::open(&path, LAYOUT).unwrap());
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o600, "there are keys in it");
+    // What somebody has decided stays.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    drop(Embedded::open(&path, LAYOUT).unwrap());
+    assert_eq!(mode(&path), 0o640);
 }
 
 #[test]

@@ -18,11 +18,13 @@
 
 mod counters;
 mod gb;
+mod links;
 mod mobile;
 mod node;
 
 pub use counters::{DropCount, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
+pub use links::{Llc, Sndcp};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment, Volumes};
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 

@@ -12,8 +12,8 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
     let session = Action::Session;
     grammar.add(
         &[Node::View],
-        "enable",
-        "Operate the node and change its configuration",
+        "enable [expert-mode]",
+        "Operate the node and change its configuration\nAs Osmocom has it: no command is hidden here",
         session(SessionAction::Enable),
     );
     grammar.add(&[Node::Enable], "disable", "Back to looking on", session(SessionAction::Disable));
@@ -23,17 +23,18 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
         "Change the configuration\nFrom this terminal",
         session(SessionAction::Configure),
     );
-    let mut both = |pattern, help, action| grammar.add(OPERATING, pattern, help, Action::Session(action));
+    let mut both = |pattern: &'static str, help: &str, action| {
+        grammar.add(OPERATING, pattern, help, Action::Session(action))
+    };
     both(
         "show version",
         "Show the state of the node\nName and version of the program",
         SessionAction::Version,
     );
-    both(
-        "show history",
-        "Show the state of the node\nThe last commands of this session",
-        SessionAction::History,
-    );
+    let show = "Show the state of the node";
+    both("show pid", &format!("{show}\nThe number of the process"), SessionAction::Pid);
+    both("show uptime", &format!("{show}\nHow long it runs"), SessionAction::Uptime);
+    both("show online-help", &format!("{show}\nWhere to read more"), SessionAction::OnlineHelp);
     both("who", "Who has a session", SessionAction::Who);
     both(
         "terminal length <0-512>",
@@ -45,6 +46,12 @@ pub(super) fn install<E: Element>(grammar: &mut Grammar<E>) {
         "Change the terminal\nBack to\nThe length that the terminal tells",
         SessionAction::NoLength,
     );
+    let history = "Show the state of the node\nThe last commands of this session";
+    let nodes = &[Node::View, Node::Enable, Node::Config];
+    grammar.add(nodes, "show history", history, session(SessionAction::History));
+    let help = "Show the state of the node\nThe file that was read";
+    let enable = &[Node::Enable];
+    grammar.add(enable, "show startup-config", help, session(SessionAction::StartupConfig));
     install_logging(grammar);
     install_statistics(grammar);
 }
@@ -100,9 +107,46 @@ fn install_logging<E: Element>(grammar: &mut Grammar<E>) {
     }
     let (pattern, help) = level_command();
     grammar.add(OPERATING, pattern, &help, log(LogCommand::Level));
-    let (pattern, help) = level_all_command();
+    let (pattern, help) = level_all_command("set-all", "Of every category");
     grammar.add(OPERATING, pattern, &help, log(LogCommand::LevelAll));
+    let (pattern, help) = level_all_command("force-all", FORCE_ALL);
+    grammar.add(OPERATING, pattern, &help, log(LogCommand::LevelForced));
+    grammar.add(OPERATING, NO_FORCE_ALL.0, NO_FORCE_ALL.1, log(LogCommand::LevelFree));
+    for (pattern, help) in COSMETIC {
+        let help = format!("The log\nWhat stands in a line\n{help}");
+        grammar.add(OPERATING, *pattern, &help, log(LogCommand::Cosmetic));
+    }
+    let monitor = "Change the terminal";
+    let enable = &[Node::Enable];
+    grammar.add(
+        enable,
+        "terminal monitor",
+        &format!("{monitor}\nShow the log, as 'logging enable'"),
+        log(LogCommand::Enable),
+    );
+    let help = format!("{monitor}\nBack to\nNo log, as 'logging disable'");
+    grammar.add(enable, "terminal no monitor", &help, log(LogCommand::Disable));
+    let (words, help) = category_words();
+    let (levels, level_help) = level_words();
+    let help = format!("Write a line into the log\n{help}{level_help}\nThe line");
+    let pattern = format!("logp {words} {levels} .LOGMESSAGE");
+    grammar.add(OPERATING, pattern, &help, Action::Session(SessionAction::Say));
 }
+
+/// What `force-all` is beside `set-all`.
+pub(crate) const FORCE_ALL: &str = "Of every category, until it is taken back";
+/// The command that takes it back, with its help.
+pub(crate) const NO_FORCE_ALL: (&str, &str) = (
+    "no logging level force-all",
+    "Take back\nThe log\nFrom which level on lines are shown\nThe level that holds for every category",
+);
+
+/// How Osmocom writes its lines, for which lines have nothing here.
+pub(crate) const COSMETIC: &[(&str, &str)] = &[
+    ("logging print thread-id (0|1)", "There is one thread\nOff\nOn"),
+    ("logging print category-hex (0|1)", "Categories are words here\nOff\nOn"),
+    ("logging print file (0|1|basename) [last]", "Lines have no file here\nOff\nOn\nShort\nAt the end"),
+];
 
 /// The `logging … (0|1)` commands that sessions and log targets share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,11 +189,11 @@ fn level_words() -> (String, String) {
     (format!("({})", words.join("|")), help.to_owned())
 }
 
-/// `logging level CATEGORY LEVEL` with the words for both, and its help.
-pub(crate) fn level_command() -> (String, String) {
+/// The words for categories, and their help.
+fn category_words() -> (String, String) {
     let known = CATEGORY_WORDS.iter().map(|(word, ..)| *word);
     let words: Vec<&str> = known.chain(SILENT_WORDS.iter().copied()).collect();
-    let mut help = "The log\nFrom which level on lines are shown\n".to_owned();
+    let mut help = String::new();
     for (_, _, text) in CATEGORY_WORDS {
         help.push_str(text);
         help.push('\n');
@@ -157,15 +201,22 @@ pub(crate) fn level_command() -> (String, String) {
     for _ in SILENT_WORDS {
         help.push_str("Osmocom's; nothing here speaks under it\n");
     }
-    let (levels, level_help) = level_words();
-    (format!("logging level ({}) {levels}", words.join("|")), help + &level_help)
+    (format!("({})", words.join("|")), help)
 }
 
-/// `logging level set-all LEVEL`.
-pub(crate) fn level_all_command() -> (String, String) {
+/// `logging level CATEGORY LEVEL` with the words for both, and its help.
+pub(crate) fn level_command() -> (String, String) {
+    let (words, help) = category_words();
+    let (levels, level_help) = level_words();
+    let help = format!("The log\nFrom which level on lines are shown\n{help}{level_help}");
+    (format!("logging level {words} {levels}"), help)
+}
+
+/// `logging level set-all LEVEL` and its like.
+pub(crate) fn level_all_command(word: &str, of_what: &str) -> (String, String) {
     let (levels, help) = level_words();
-    let help = format!("The log\nFrom which level on lines are shown\nOf every category\n{help}");
-    (format!("logging level set-all {levels}"), help)
+    let help = format!("The log\nFrom which level on lines are shown\n{of_what}\n{help}");
+    (format!("logging level {word} {levels}"), help)
 }
 
 /// The commands of all nodes, added behind those of the element.
@@ -174,7 +225,8 @@ pub(super) fn install_everywhere<E: Element>(grammar: &mut Grammar<E>) {
     let all: Vec<Node> = grammar.nodes().collect();
     let configuring: Vec<Node> = all.iter().copied().filter(|node| node.is_config()).collect();
     grammar.add(&all, "help", "How to use this terminal", session(SessionAction::Help));
-    grammar.add(&all, "list", "The commands of this node", session(SessionAction::List));
+    let help = "The commands of this node\nWith '!' in front of those that change the configuration";
+    grammar.add(&all, "list [with-flags]", help, session(SessionAction::List));
     let up = "One node up; out of the terminal at the top";
     grammar.add(&all, "exit", up, session(SessionAction::Exit));
     grammar.add(&all, "quit", up, session(SessionAction::Quit));

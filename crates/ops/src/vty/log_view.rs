@@ -77,6 +77,12 @@ pub enum LogCommand {
     Level,
     /// `logging level set-all LEVEL`
     LevelAll,
+    /// `logging level force-all LEVEL`
+    LevelForced,
+    /// `no logging level force-all`
+    LevelFree,
+    /// What only concerns how Osmocom writes its lines.
+    Cosmetic,
     /// `show logging vty`
     Show,
 }
@@ -129,12 +135,13 @@ pub struct LogView {
     /// How lines are written.
     pub style: TargetStyle,
     levels: Vec<Level>,
+    forced: Option<Level>,
 }
 
 impl Default for LogView {
     fn default() -> Self {
         let style = TargetStyle { filter_all: false, color: false, ..TargetStyle::default() };
-        Self { enabled: false, style, levels: vec![Level::Notice; Category::ALL.len()] }
+        Self { enabled: false, style, levels: vec![Level::Notice; Category::ALL.len()], forced: None }
     }
 }
 
@@ -149,7 +156,8 @@ impl LogView {
     #[must_use]
     pub fn level(&self, category: Category) -> Level {
         let place = Category::ALL.iter().position(|other| *other == category);
-        place.and_then(|place| self.levels.get(place)).copied().unwrap_or(Level::Notice)
+        let own = place.and_then(|place| self.levels.get(place)).copied().unwrap_or(Level::Notice);
+        self.forced.unwrap_or(own)
     }
 
     /// Does a `logging …` command.
@@ -174,6 +182,9 @@ impl LogView {
                 }
             }
             LogCommand::LevelAll => self.levels.fill(level_of(args.text(0)).unwrap_or(Level::Notice)),
+            LogCommand::LevelForced => self.forced = level_of(args.text(0)),
+            LogCommand::LevelFree => self.forced = None,
+            LogCommand::Cosmetic => {}
             LogCommand::Show => self.describe(out),
         }
     }
@@ -182,8 +193,8 @@ impl LogView {
         let state = if self.enabled { "enabled" } else { "disabled" };
         let filter = if self.style.filter_all { "every line" } else { "nothing: say 'logging filter all 1'" };
         out.push_str(&format!("Logging to this VTY is {state} and shows {filter}.\n"));
-        for (category, level) in Category::ALL.iter().zip(&self.levels) {
-            out.push_str(&format!("  {:<8} {}\n", category.name(), word_of(*level)));
+        for category in Category::ALL {
+            out.push_str(&format!("  {:<8} {}\n", category.name(), word_of(self.level(*category))));
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! [`grammar`] knows the commands and finds the one that a line means; [`session`] is one telnet session without any
 //! socket, octets in and octets out; [`server`] owns the sockets and is polled by an event loop; [`client`] asks a VTY, ours
-//! or Osmocom's; [`reference`] writes `docs/vty.md`.
+//! or Osmocom's; [`reference`] writes `docs/vty.md`, [`osmocom`] its table of osmo-sgsn's commands.
 
 pub mod client;
 pub(crate) mod common;
 pub mod grammar;
 pub mod line_editor;
 pub mod log_view;
+pub mod osmocom;
 mod pattern;
 pub mod reference;
 pub mod server;
@@ -27,6 +28,8 @@ pub use crate::metrics::text::Statistics;
 use crate::config::{Common, ConfigText};
 use core::fmt;
 use core::str::FromStr;
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level};
 use std::path::{Path, PathBuf};
 
 /// A kind of network element, as an operator sees it.
@@ -86,6 +89,12 @@ pub trait Operator<E: Element> {
     /// # Errors
     /// Why it cannot be done; the session shows this.
     fn execute(&mut self, operation: &E::Operation, out: &mut String) -> Result<(), CommandError>;
+
+    /// How long it runs.
+    fn uptime(&self) -> Duration;
+
+    /// Writes a line into the log.
+    fn say(&mut self, category: Category, level: Level, text: &str);
 
     /// The file that `write file` writes.
     fn config_file(&self) -> Option<&Path> {
@@ -209,6 +218,16 @@ pub enum SessionAction {
     Version,
     /// `show history`
     History,
+    /// `show pid`
+    Pid,
+    /// `show uptime`
+    Uptime,
+    /// `show online-help`
+    OnlineHelp,
+    /// `show startup-config`
+    StartupConfig,
+    /// `logp CATEGORY LEVEL .LOGMESSAGE`
+    Say,
     /// `show running-config` and `write terminal`
     RunningConfig,
     /// `write file [PATH]`

@@ -46,6 +46,7 @@ pub fn document() -> String {
             lines.iter().filter(|(node, line)| own(*node, line)).cloned().collect();
         section(&mut text, name, &lines, |line| !everywhere.contains(line));
     }
+    text.push_str(&super::osmocom::table());
     text
 }
 

@@ -3,14 +3,14 @@
 mod pager;
 
 use super::line_editor::LineEditor;
-use super::log_view::{self, LogView};
+use super::log_view::{self, LogView, category_of, level_of};
 use super::telnet::{Decoder, GREETING, Key};
 use super::{
     Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, SessionAction,
 };
 use crate::config::{Cursor, Outcome, change, write};
 use core::marker::PhantomData;
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level};
 use pager::{Pager, Turn};
 use std::fmt::Write as _;
@@ -330,11 +330,7 @@ impl<E: Element> Session<E> {
             SessionAction::Configure => self.mode = Mode::Config,
             SessionAction::Exit | SessionAction::Quit => self.exit(),
             SessionAction::End => self.leave_configuration(),
-            SessionAction::List => {
-                for command in host.grammar.commands(node) {
-                    let _ = writeln!(out, "  {}", command.pattern());
-                }
-            }
+            SessionAction::List => list(host.grammar.commands(node), args.get(0).is_some(), out),
             SessionAction::Help => out.push_str(super::HELP),
             SessionAction::Who => host.sessions.iter().for_each(|session| {
                 let _ = writeln!(out, "  {session}");
@@ -345,6 +341,16 @@ impl<E: Element> Session<E> {
             SessionAction::History => self.editor.history().for_each(|line| {
                 let _ = writeln!(out, "  {line}");
             }),
+            SessionAction::Pid => {
+                let _ = writeln!(out, "{}", std::process::id());
+            }
+            SessionAction::Uptime => uptime::<E>(host.operator.uptime(), out),
+            SessionAction::OnlineHelp => out.push_str(ONLINE_HELP),
+            SessionAction::StartupConfig => return startup_config(host.operator, out),
+            SessionAction::Say => {
+                let category = category_of(args.text(0)).unwrap_or(Category::Main);
+                host.operator.say(category, level_of(args.text(1)).unwrap_or(Level::Notice), args.text(2));
+            }
             SessionAction::RunningConfig => {
                 let _ =
                     write!(out, "\nCurrent configuration:\n!\n{}end\n", write::<E>(host.operator.config()));
@@ -376,6 +382,7 @@ impl<E: Element> Session<E> {
                 }
                 Act::List | Act::Help | Act::Who | Act::Version | Act::History | Act::RunningConfig => {}
                 Act::WriteFile | Act::Length | Act::NoLength | Act::Log(_) => {}
+                Act::Pid | Act::Uptime | Act::OnlineHelp | Act::StartupConfig | Act::Say => {}
             }
         }
         self.run(Node::Enable, &words, host, out)
@@ -441,6 +448,48 @@ fn save<E: Element>(
     if let Err(error) = lacking {
         let _ = writeln!(out, "% It will not load: {error}");
     }
+    Ok(())
+}
+
+/// The commands of a node; with `flags` a `!` stands in front of what changes the configuration.
+fn list<E: Element>(commands: &[Command<E>], flags: bool, out: &mut String) {
+    for command in commands {
+        let changes = matches!(command.action(), Action::Set(_) | Action::Enter(..));
+        let flag = if !flags {
+            ""
+        } else if changes {
+            "! "
+        } else {
+            ". "
+        };
+        let _ = writeln!(out, "  {flag}{}", command.pattern());
+    }
+}
+
+/// Where there is more to read.
+const ONLINE_HELP: &str = "\
+docs/vty.md      every command, and which of osmo-sgsn's are there
+docs/metrics.md  counters, statsd, Prometheus, the control interface
+README.md        how to begin
+";
+
+fn uptime<E: Element>(since_start: Duration, out: &mut String) {
+    let seconds = since_start.0 / 1_000_000_000;
+    let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);
+    let (minutes, seconds) = (seconds / 60 % 60, seconds % 60);
+    let _ = writeln!(
+        out,
+        "Gannet {} has been running for {days}d {hours}h {minutes}m {seconds}s",
+        E::NAME.to_uppercase()
+    );
+}
+
+fn startup_config<E: Element>(operator: &dyn Operator<E>, out: &mut String) -> Result<(), CommandError> {
+    let file = operator.config_file().ok_or_else(|| CommandError::new("No configuration file was read."))?;
+    let octets = std::fs::read(file).map_err(|error| {
+        CommandError(format!("Can't open configuration file {}: {error}", file.display()))
+    })?;
+    out.push_str(&String::from_utf8_lossy(&octets));
     Ok(())
 }
 

@@ -3,6 +3,8 @@
 use gannet_ops::Sgsn;
 use gannet_ops::config::sgsn::{SgsnConfig, SgsnOperation};
 use gannet_ops::vty::{CommandError, Operator, Statistics};
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Default)]
@@ -13,6 +15,8 @@ pub struct Node {
     pub saved: Vec<String>,
     /// What it answers to `show stats`.
     pub answer: String,
+    /// Lines of the log.
+    pub said: Vec<String>,
 }
 
 impl Operator<Sgsn> for Node {
@@ -43,6 +47,14 @@ impl Operator<Sgsn> for Node {
             SgsnOperation::ShowWhy(imsi) => Err(CommandError(format!("IMSI {imsi} is unknown."))),
             _ => Ok(()),
         }
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration::from_secs(2 * 86_400 + 3 * 3600 + 4 * 60 + 5)
+    }
+
+    fn say(&mut self, category: Category, level: Level, text: &str) {
+        self.said.push(format!("{} {level:?} {text}", category.name()));
     }
 
     fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {

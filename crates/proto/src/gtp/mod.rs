@@ -65,6 +65,8 @@ pub struct GtpConfig {
     pub n3_requests: u8,
     /// Time between two Echo Requests on a path; zero for none. 29.060 clause 7.2.1 wants at least 60 s.
     pub echo_interval: Duration,
+    /// The same of single peers; the others have the one above.
+    pub echo_intervals: Vec<(IpAddr, Duration)>,
     /// Peers at most.
     pub path_limit: u16,
     /// Our requests that may wait for a response, at most 32768.
@@ -80,6 +82,12 @@ pub struct GtpConfig {
 }
 
 impl GtpConfig {
+    /// Between two Echo Requests to a peer; zero for none.
+    fn echo_interval_of(&self, address: IpAddr) -> Duration {
+        let own = self.echo_intervals.iter().find(|(peer, _)| *peer == address);
+        own.map_or(self.echo_interval, |(_, interval)| *interval)
+    }
+
     /// The recommended values, with one address for both planes. The ports are those of GTP-C, GTP-U and GTPv0.
     #[must_use]
     pub const fn new(
@@ -97,6 +105,7 @@ impl GtpConfig {
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             echo_interval: Duration::from_secs(60),
+            echo_intervals: Vec::new(),
             path_limit: 1024,
             request_limit: 1 << 14,
             response_limit: 1 << 14,
@@ -289,7 +298,7 @@ impl GtpEntity {
         (address, version): (IpAddr, Version),
         plane: Plane,
     ) -> Option<u16> {
-        let next_echo = cx.now + self.config.echo_interval;
+        let next_echo = cx.now + self.config.echo_interval_of(address);
         let Some((index, new)) = self.paths.acquire(address, version, plane, next_echo) else {
             cx.drop(Drop::GtpPathTableFull, None);
             return None;
@@ -508,7 +517,7 @@ impl GtpEntity {
         let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
             return;
         };
-        path.next_echo = cx.now + self.config.echo_interval;
+        path.next_echo = cx.now + self.config.echo_interval_of(path.address);
         let (address, version, planes) = (path.address, path.version, path.tested());
         for plane in planes.iter().copied() {
             if self.paths.get(index).is_none_or(|path| path.plane(plane).echo_outstanding) {
@@ -561,10 +570,8 @@ impl GtpEntity {
     }
 
     fn wake_for_echo(&self, cx: &mut Context<'_>, index: u16) {
-        if self.config.echo_interval == Duration::ZERO {
-            return;
-        }
-        if let Some(path) = self.paths.get(index) {
+        let tested = |path: &&Path| self.config.echo_interval_of(path.address) != Duration::ZERO;
+        if let Some(path) = self.paths.get(index).filter(tested) {
             cx.timers.wake(self.key(PATH_SLOT + u32::from(index), path.generation), path.next_echo);
         }
     }

@@ -264,6 +264,24 @@ fn no_echo_where_it_is_switched_off() {
 }
 
 #[test]
+fn each_peer_has_its_own_interval() {
+    let seconds = Duration::from_secs;
+    let mut sgsn = Gsn::new(SGSN, |config| {
+        config.echo_interval = Duration::ZERO;
+        config.echo_intervals = vec![(GGSN, seconds(70))];
+    });
+    sgsn.open(GGSN, None);
+    sgsn.run_until(Instant::ZERO + seconds(69));
+    assert!(sgsn.sent().is_empty());
+    sgsn.run_until(Instant::ZERO + seconds(70));
+    assert_eq!(messages(&sgsn.sent()), [(CONTROL, 1), (USER, 1)]);
+    let mut sgsn = Gsn::new(SGSN, |config| config.echo_intervals = vec![(GGSN, Duration::ZERO)]);
+    sgsn.open(GGSN, None);
+    sgsn.run_until(Instant::ZERO + seconds(1000));
+    assert!(sgsn.sent().is_empty());
+}
+
+#[test]
 fn echo_is_answered_on_both_planes() {
     let mut ggsn = Gsn::new(GGSN, |config| config.restart_counter = 42);
     for port in [CONTROL, USER] {

@@ -67,13 +67,15 @@ impl LlcRole {
     }
 }
 
-/// Which end this is, and in the same octet whether the counters are to be kept anew.
+/// Which end this is, and in the same octet whether the counters are to be kept anew, and how often the peer's OC may still
+/// be looked for after a restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct End(u8);
 
 impl End {
     const SGSN: u8 = 1;
     const DUE: u8 = 2;
+    const SEARCH: u8 = 4;
 
     const fn new(role: LlcRole) -> Self {
         match role {
@@ -95,7 +97,28 @@ impl End {
             self.0 |= Self::DUE;
         }
     }
+
+    const fn done(&mut self) {
+        self.0 &= !Self::DUE;
+    }
+
+    const fn may_search(&mut self, times: u8) {
+        self.0 = (self.0 & (Self::SGSN | Self::DUE)) | (times * Self::SEARCH);
+    }
+
+    /// Takes one search; false where none is left.
+    const fn take_search(&mut self) -> bool {
+        let has = self.0 >= Self::SEARCH;
+        if has {
+            self.0 -= Self::SEARCH;
+        }
+        has
+    }
 }
+
+/// Frames of a ciphered peer whose OC is looked for after a restart at the most. Each that does not belong to the peer costs
+/// as much as [`ui::OVERFLOWS_MAX`] frames.
+const SEARCHES_MAX: u8 = 16;
 
 /// Timers of one context: their names are the indices of its [`Deadlines`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +231,7 @@ impl LlcContext {
     /// after a restart keeps it now, and [`LlcContext::restore`] makes up for what was not kept since.
     pub const fn take_due(&mut self) -> bool {
         let was_due = self.end.is_due();
-        self.end = End::new(self.role());
+        self.end.done();
         was_due
     }
 
@@ -220,9 +243,11 @@ impl LlcContext {
     /// stay in step, and an XID command that waits for its response is repeated in its time.
     ///
     /// This holds while less than [`KEPT_EVERY`] UI frames go to a SAPI between [`LlcContext::take_due`] and the moment at which
-    /// this context is kept, and while the peer sends less than 287 from there to its first frame that is received again.
+    /// this context is kept, and while the peer sends less than 287 from there to its first frame that is received again. OC of
+    /// one that has sent more is looked for: up to 64 overflows, 32,768 frames, further on.
     pub fn restore(&mut self, now: Instant) {
         let ciphered = self.ciphering.is_on();
+        self.end.may_search(if ciphered { SEARCHES_MAX } else { 0 });
         self.counters.iter_mut().for_each(|counters| counters.restore(ciphered));
         self.deadlines.clear_all();
         self.restart_t200(now);
@@ -399,13 +424,33 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
-        let count = counters.count_of(nu);
         if encrypted {
             let cipher = self.ciphering.cipher_for(true).ok_or(Drop::LlcCiphered)?;
-            let input = cipher::ui_input(self.iov_ui, sapi, count);
             let direction = Direction::received_by(self.end.role());
-            let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
-            cipher.apply(&self.ciphering.kc, input, direction, ciphered);
+            let apply = |count, frame: &mut Frame| {
+                let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
+                cipher.apply(
+                    &self.ciphering.kc,
+                    cipher::ui_input(self.iov_ui, sapi, count),
+                    direction,
+                    ciphered,
+                );
+            };
+            let count = counters.count_of(nu);
+            apply(count, &mut frame);
+            if !layout.fcs_is_right(&frame) && self.end.take_search() {
+                // What was applied twice is as it came.
+                apply(count, &mut frame);
+                let found = ui::later_overflows(count).find(|later| {
+                    apply(*later, &mut frame);
+                    let is_right = layout.fcs_is_right(&frame);
+                    if !is_right {
+                        apply(*later, &mut frame);
+                    }
+                    is_right
+                });
+                counters.go_on_at(found.ok_or(Drop::LlcBadFcs)?);
+            }
         }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);

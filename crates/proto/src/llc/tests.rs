@@ -495,3 +495,68 @@ fn a_command_that_waited_at_a_restart_is_repeated_in_its_time() {
     idle.restore(Instant::ZERO);
     assert!(!idle.deadlines.is_set(LlcTimer::T200 as usize));
 }
+
+/// A mobile that goes on ciphering while nobody listens is in step again with its first frame, however its N(U) has gone round.
+#[test]
+fn a_peer_that_went_on_unheard_is_found_again() {
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+    for lost in [0, 287, 480, 512, 700, 5_000, 30_000] {
+        let [mut sgsn, mut ms] = [LlcRole::Sgsn, LlcRole::Ms].map(|role| {
+            let mut end = End::new(role);
+            end.context.assign(Some(TLLI), None, ciphering);
+            end
+        });
+        for _ in 0..700 {
+            let frame = ms.send_ciphered(Sapi::DATA3, b"up");
+            assert_eq!(sgsn.hear(&frame), b"up");
+        }
+        sgsn.context.restore(Instant::ZERO);
+        for _ in 0..lost {
+            ms.send_ciphered(Sapi::DATA3, b"lost");
+        }
+        // What is nobody's frame neither brings it out of step nor costs for ever.
+        let mut nobodys = ms.send_ciphered(Sapi::DATA3, b"damaged");
+        nobodys[5] ^= 1;
+        sgsn.receive(&nobodys);
+        assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, 1)], "{lost}");
+        for _ in 0..40 {
+            let frame = ms.send_ciphered(Sapi::DATA3, b"again");
+            assert_eq!(sgsn.hear(&frame), b"again", "{lost}");
+        }
+        let late = ms.send_ciphered(Sapi::DATA3, b"late");
+        let next = ms.send_ciphered(Sapi::DATA3, b"next");
+        assert_eq!((sgsn.hear(&next), sgsn.hear(&late)), (b"next".to_vec(), b"late".to_vec()));
+        sgsn.receive(&late);
+        assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, 1), (Drop::LlcDuplicate, 1)], "{lost}");
+    }
+}
+
+#[test]
+fn searches_for_a_peer_end() {
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+    let mut sgsn = End::new(LlcRole::Sgsn);
+    let mut ms = End::new(LlcRole::Ms);
+    for end in [&mut sgsn, &mut ms] {
+        end.context.assign(Some(TLLI), None, ciphering);
+    }
+    // One that was not restarted, and one that does not cipher, never search.
+    assert!(!sgsn.context.end.take_search());
+    sgsn.context.set_ciphering(Ciphering::NONE);
+    sgsn.context.restore(Instant::ZERO);
+    assert!(!sgsn.context.end.take_search());
+    sgsn.context.set_ciphering(ciphering);
+    sgsn.context.restore(Instant::ZERO);
+    let garbage = [ui_header(false, Sapi::DATA3, 1, true, true).to_vec(), vec![0; 20]].concat();
+    for _ in 0..SEARCHES_MAX {
+        sgsn.receive(&garbage);
+    }
+    assert!(!sgsn.context.end.take_search());
+    // In step it goes on as ever; out of step it is heard no more.
+    let frame = ms.send_ciphered(Sapi::DATA3, b"up");
+    assert_eq!(sgsn.hear(&frame), b"up");
+    for _ in 0..700 {
+        ms.send_ciphered(Sapi::DATA3, b"lost");
+    }
+    sgsn.receive(&ms.send_ciphered(Sapi::DATA3, b"up"));
+    assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, u64::from(SEARCHES_MAX) + 1)]);
+}

@@ -27,6 +27,14 @@ pub(super) const fn restored(kept: u32) -> u32 {
     (kept / PIECE).wrapping_add(2).wrapping_mul(PIECE)
 }
 
+/// Overflows of N(U) within which OC of a peer is looked for that went on while this end was not there.
+pub(super) const OVERFLOWS_MAX: u32 = 64;
+
+/// What OC + N(U) of a frame may be beside `count`, where N(U) has started again unheard: the next first.
+pub(super) fn later_overflows(count: u32) -> impl Iterator<Item = u32> {
+    (1..=OVERFLOWS_MAX).map(move |overflows| count.wrapping_add(overflows * u32::from(MODULUS)))
+}
+
 /// V(U), V(UR) and the overflow counters OC of one LLE.
 ///
 /// OC grows by 512 whenever its sequence number starts again, so OC + V(U) is one counter of 32 bits whose low nine
@@ -109,6 +117,12 @@ impl Counters {
     /// The piece of numbers that is received now.
     pub(super) const fn received_piece(self) -> u32 {
         self.rx / PIECE
+    }
+
+    /// The peer was found to be at this OC + N(U), which is still to be accepted.
+    pub(super) const fn go_on_at(&mut self, count: u32) {
+        self.rx = count;
+        self.window = 0;
     }
 
     /// The peer has reset: its next frame has N(U) 0, and none is a repetition.

@@ -52,6 +52,12 @@ impl SndcpNsapi {
         Self { number: 0, nsapi, sapi }
     }
 
+    /// The number of the next N-PDU.
+    #[must_use]
+    pub const fn next_number(&self) -> u16 {
+        self.number
+    }
+
     /// Goes on after a restart of this end, from what was kept last: a mobile that waits for the rest of an N-PDU does not take
     /// a later one's segments for it. LLC says how far behind that may be: [`crate::llc::LlcContext::restore`].
     pub const fn restore(&mut self) {

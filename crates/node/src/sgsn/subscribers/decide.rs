@@ -1,6 +1,6 @@
 //! GMM's questions about a subscriber.
 
-use super::{Awaited, Subscriber, Waiting, wait};
+use super::{Awaited, Subscriber, Waiting};
 use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
@@ -105,13 +105,13 @@ impl Sgsn {
         request: GsupRequest,
     ) -> AuthDecision {
         let subscribers = &mut self.subscribers;
-        let Some(hlr) = &mut subscribers.hlr else {
-            return AuthDecision::Reject(GmmCause::NetworkFailure);
-        };
-        if !wait(&mut subscribers.waiting, imsi, waiting) {
+        if subscribers.hlr.is_some() && !subscribers.wait(imsi, waiting) {
             cx.drop(Drop::GsupTooManyRequests, Some(imsi));
             return AuthDecision::Reject(GmmCause::Congestion);
         }
+        let Some(hlr) = &mut subscribers.hlr else {
+            return AuthDecision::Reject(GmmCause::NetworkFailure);
+        };
         hlr.request(cx, imsi, request, &mut subscribers.outputs);
         AuthDecision::Pending
     }

@@ -13,6 +13,7 @@ use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gsup::{
     GsupConfirm, GsupFailure, GsupIndication, GsupOutput, GsupRequest, GsupTransaction,
 };
+use gannet_proto::llc::Ciphering;
 use gannet_proto::machine::{Context, Output, Peer, StreamState};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
@@ -100,7 +101,12 @@ impl Sgsn {
         }
     }
 
-    fn location_updated(&mut self, cx: &mut Context<'_>, imsi: Imsi, result: Result<(), GsupFailure>) {
+    pub(in crate::sgsn) fn location_updated(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        result: Result<(), GsupFailure>,
+    ) {
         for who in self.subscribers.take(imsi, false) {
             let Awaited::Location(decision) = who.awaited else { continue };
             let Some(subscriber) = self.mobiles.get_mut(who.slot).map(Mobile::subscriber_mut) else {
@@ -156,7 +162,7 @@ impl Sgsn {
 
     /// The subscriber is elsewhere, or has no subscription any more (09.02 clause 8.1.3 [29.002]; 03.60 clause 6.6.2.1
     /// [23.060]).
-    fn cancelled(&mut self, cx: &mut Context<'_>, slot: Slot, how: CancelType) {
+    pub(in crate::sgsn) fn cancelled(&mut self, cx: &mut Context<'_>, slot: Slot, how: CancelType) {
         if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
             // The HLR knows it: nothing is to be purged.
             subscriber.located = false;
@@ -187,8 +193,25 @@ impl Sgsn {
 
     /// A mobile that was served is gone for good: the HLR may forget that it was here (03.60 clause 6.7 [23.060]).
     pub(in crate::sgsn) fn purge(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        if let Some(imsi) = self.mobiles.get(slot).and_then(Mobile::imsi) {
+            self.purge_as(cx, slot, imsi);
+        }
+    }
+
+    /// A mobile says that it is another subscriber than it `was`. Nothing that was known of that one speaks for this one:
+    /// neither its name, nor its vectors and its key, nor its subscription.
+    pub(in crate::sgsn) fn is_another(&mut self, cx: &mut Context<'_>, slot: Slot, was: Imsi) {
+        self.purge_as(cx, slot, was);
+        self.subscribers.forget(slot);
+        self.directory.forget_imsi(was, slot);
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.forget_subscriber();
+            mobile.llc.set_ciphering(Ciphering::NONE);
+        }
+    }
+
+    fn purge_as(&mut self, cx: &mut Context<'_>, slot: Slot, imsi: Imsi) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let Some(imsi) = mobile.imsi() else { return };
         let was_here = mobile
             .known_subscriber_mut()
             .is_some_and(|subscriber| core::mem::replace(&mut subscriber.located, false));

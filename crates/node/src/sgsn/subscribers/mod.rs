@@ -176,22 +176,13 @@ struct Waiting {
     awaited: Awaited,
 }
 
-/// False where too many of this IMSI wait already. One that waits waits for the newer question only.
-fn wait(all: &mut BTreeMap<Imsi, Vec<Waiting>>, imsi: Imsi, waiting: Waiting) -> bool {
-    let of_imsi = all.entry(imsi).or_default();
-    of_imsi.retain(|other| other.slot != waiting.slot);
-    if of_imsi.len() >= WAITING_PER_IMSI_MAX {
-        return false;
-    }
-    of_imsi.push(waiting);
-    true
-}
-
 /// The HLR, and who waits for it.
 #[derive(Debug)]
 pub struct Subscribers {
     hlr: Option<GsupEntity>,
     waiting: BTreeMap<Imsi, Vec<Waiting>>,
+    /// As whom a mobile waits, by its place: it may have said since that it is another.
+    by_place: BTreeMap<u32, Imsi>,
     pub(super) outputs: Batch<GsupOutput>,
 }
 
@@ -199,7 +190,14 @@ impl Subscribers {
     /// Nobody is known. `gsup` where the policy asks an HLR.
     #[must_use]
     pub fn new(gsup: Option<GsupConfig>) -> Self {
-        Self { hlr: gsup.map(GsupEntity::new), waiting: BTreeMap::new(), outputs: Batch::default() }
+        let (waiting, by_place) = (BTreeMap::new(), BTreeMap::new());
+        Self { hlr: gsup.map(GsupEntity::new), waiting, by_place, outputs: Batch::default() }
+    }
+
+    /// Mobiles that wait for the HLR.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.values().map(Vec::len).sum()
     }
 
     /// The link to the HLR, where there is one.
@@ -208,12 +206,38 @@ impl Subscribers {
         self.hlr.as_ref()
     }
 
+    /// False where too many of this IMSI wait already. One that waits waits for the newer question only.
+    fn wait(&mut self, imsi: Imsi, waiting: Waiting) -> bool {
+        self.give_up(waiting.slot.index);
+        let of_imsi = self.waiting.entry(imsi).or_default();
+        if of_imsi.len() >= WAITING_PER_IMSI_MAX {
+            return false;
+        }
+        of_imsi.push(waiting);
+        self.by_place.insert(waiting.slot.index, imsi);
+        true
+    }
+
+    /// Whoever is at a place waits for nothing.
+    fn give_up(&mut self, place: u32) {
+        let Some(imsi) = self.by_place.remove(&place) else { return };
+        if let Some(of_imsi) = self.waiting.get_mut(&imsi) {
+            of_imsi.retain(|waiting| waiting.slot.index != place);
+            if of_imsi.is_empty() {
+                self.waiting.remove(&imsi);
+            }
+        }
+    }
+
     /// Takes those of a subscriber who wait for vectors, or for the location.
     fn take(&mut self, imsi: Imsi, for_vectors: bool) -> Vec<Waiting> {
         let Some(of_imsi) = self.waiting.get_mut(&imsi) else { return Vec::new() };
         let is_meant = |waiting: &Waiting| matches!(waiting.awaited, Awaited::Vectors) == for_vectors;
-        let (taken, left) = core::mem::take(of_imsi).into_iter().partition(is_meant);
+        let (taken, left): (Vec<Waiting>, _) = core::mem::take(of_imsi).into_iter().partition(is_meant);
         *of_imsi = left;
+        for waiting in &taken {
+            self.by_place.remove(&waiting.slot.index);
+        }
         if of_imsi.is_empty() {
             self.waiting.remove(&imsi);
         }
@@ -221,19 +245,14 @@ impl Subscribers {
     }
 
     /// The mobile whose location the HLR is being told, for the data that come meanwhile.
-    fn being_located(&self, imsi: Imsi) -> Option<Slot> {
+    pub(super) fn being_located(&self, imsi: Imsi) -> Option<Slot> {
         let of_imsi = self.waiting.get(&imsi)?;
         of_imsi.iter().find(|waiting| matches!(waiting.awaited, Awaited::Location(_))).map(|at| at.slot)
     }
 
     /// A mobile is gone: it waits for nothing.
-    pub(super) fn forget(&mut self, imsi: Imsi, slot: Slot) {
-        if let Some(of_imsi) = self.waiting.get_mut(&imsi) {
-            of_imsi.retain(|waiting| waiting.slot != slot);
-            if of_imsi.is_empty() {
-                self.waiting.remove(&imsi);
-            }
-        }
+    pub(super) fn forget(&mut self, slot: Slot) {
+        self.give_up(slot.index);
     }
 }
 
@@ -283,14 +302,18 @@ mod tests {
         let at = |index| Slot { index, generation: 0 };
         let waiting = |index, awaited| Waiting { slot: at(index), ticket: AuthTicket(1), awaited };
         for index in 0..4 {
-            assert!(wait(&mut all.waiting, who, waiting(index, Awaited::Vectors)));
+            assert!(all.wait(who, waiting(index, Awaited::Vectors)));
         }
-        assert!(!wait(&mut all.waiting, who, waiting(4, Awaited::Vectors)));
-        assert!(wait(&mut all.waiting, who, waiting(3, Awaited::Location(AuthDecision::Accept))));
+        assert!(!all.wait(who, waiting(4, Awaited::Vectors)));
+        assert!(all.wait(who, waiting(3, Awaited::Location(AuthDecision::Accept))));
         assert_eq!(all.being_located(who), Some(at(3)));
-        all.forget(who, at(0));
-        assert_eq!(all.take(who, true).len(), 2);
+        all.forget(at(0));
+        // One that says that it is another waits as that one alone.
+        let other = imsi("001010000000002");
+        assert!(all.wait(other, waiting(1, Awaited::Vectors)));
+        assert_eq!(all.waiting(), 3);
+        assert_eq!((all.take(who, true).len(), all.take(other, true).len()), (1, 1));
         assert_eq!(all.take(who, false).len(), 1);
-        assert!(all.waiting.is_empty());
+        assert!(all.waiting.is_empty() && all.by_place.is_empty());
     }
 }

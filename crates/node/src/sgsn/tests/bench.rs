@@ -5,6 +5,7 @@
 
 use super::super::*;
 pub use super::messages::*;
+pub use super::told::Told;
 use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::Cell;
@@ -113,7 +114,7 @@ impl Phone {
 }
 
 pub struct Bench {
-    pub around: Surroundings<Quiet>,
+    pub around: Surroundings<Told>,
     /// Of the phones.
     pub air: Surroundings<Quiet>,
     pub sgsn: Sgsn,
@@ -170,7 +171,7 @@ impl Bench {
         config.flow.pdus_max = 128;
         change(&mut config);
         let mut bench = Self {
-            around: Surroundings::new(1, FRAMES, Quiet::default()),
+            around: Surroundings::new(1, FRAMES, Told::default()),
             air: Surroundings::new(2, FRAMES, Quiet::default()),
             sgsn: Sgsn::new(config, 1),
             phones: (0..6).map(Phone::new).collect(),

@@ -83,6 +83,8 @@ pub(super) fn write(access: &Access, text: &mut ConfigText) {
     }
     if let Some(address) = access.gsup_remote_ip {
         text.line(format_args!("gsup remote-ip {address}"));
+    }
+    if access.gsup_remote_ip.is_some() || access.gsup_remote_port != GSUP_PORT {
         text.line(format_args!("gsup remote-port {}", access.gsup_remote_port));
     }
     if let Some(required) = access.authentication {

@@ -152,7 +152,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_timers(grammar);
     install_limits(grammar);
     super::service::install(grammar);
-    install_osmocom(grammar);
+    super::osmocom::install(grammar);
     install_bssgp(grammar);
 }
 
@@ -319,10 +319,12 @@ fn install_apns(grammar: &mut Grammar<Sgsn>) {
 
 fn install_timers(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
+    let help = "A timer of mobility or session management\nT3312 and its like; 'show timer' lists them";
+    grammar.add(sgsn, "timer [TNNNN]", help, Action::<Sgsn>::Show(super::operations::show_timers));
     grammar.add(
         sgsn,
         "timer TNNNN (<0-2147483647>|default)",
-        "A timer of mobility or session management\nT3312 and its like; 'show timer' lists them\nSeconds\nIts default",
+        &format!("{help}\nSeconds\nIts default"),
         Action::<Sgsn>::Set(|edit| {
             let timer = GmmTimer::named(edit.args.text(0))?;
             let seconds =
@@ -388,48 +390,6 @@ fn install_limits(grammar: &mut Grammar<Sgsn>) {
             edit.config.llc.reassembly_s = edit.args.value(0)?;
             Ok(())
         }),
-    );
-}
-
-/// Commands of osmo-sgsn whose subject is not here.
-fn install_osmocom(grammar: &mut Grammar<Sgsn>) {
-    let sgsn = &[Node::Sgsn];
-    let nothing = Action::<Sgsn>::Set(|_| Ok(()));
-    let compression =
-        "compression is not implemented yet; say 'no compression rfc1144' and 'no compression v42bis'.";
-    grammar.add(
-        sgsn,
-        "no compression (rfc1144|v42bis)",
-        "Take back\nCompression\nOf TCP/IP headers\nOf data",
-        nothing,
-    );
-    let help = "Compression: not here\nOf TCP/IP headers\nHow";
-    grammar.add(sgsn, "compression rfc1144 .HOW", help, Action::<Sgsn>::Refuse(compression));
-    let help = "Compression: not here\nOf data\nHow";
-    grammar.add(sgsn, "compression v42bis .HOW", help, Action::<Sgsn>::Refuse(compression));
-    let cdr = Action::<Sgsn>::Ignore("charging records are not written yet.");
-    grammar.add(sgsn, "cdr filename NAME", "Charging records: not here\nTheir file\nIts path", cdr);
-    grammar.add(sgsn, "cdr interval <1-2147483647>", "Charging records: not here\nHow often\nSeconds", cdr);
-    grammar.add(sgsn, "cdr trap", "Charging records: not here\nOn the control interface", cdr);
-    grammar.add(
-        sgsn,
-        "no cdr (filename|trap)",
-        "Take back\nCharging records\nTheir file\nOn the control interface",
-        nothing,
-    );
-    let iu = Action::<Sgsn>::Ignore("there is no Iu interface here.");
-    grammar.add(sgsn, "cs7-instance-iu <0-15>", "Iu: not here\nThe SS7 instance", iu);
-    grammar.add(
-        sgsn,
-        "iu rab-assign-addr-enc (x213|v4raw)",
-        "Iu: not here\nForm of addresses\nOne\nAnother",
-        iu,
-    );
-    grammar.add(
-        sgsn,
-        "encryption uea <0-2> [<0-2>] [<0-2>]",
-        "Ciphering\nOf Iu: not here\nAlgorithm\nAnother\nAnother",
-        iu,
     );
 }
 

@@ -1,5 +1,6 @@
 //! What an operator can ask of a running SGSN.
 
+use super::updates::Update;
 use super::{GmmTimer, SgsnConfig};
 use crate::Sgsn;
 use crate::vty::common::OPERATING;
@@ -29,6 +30,23 @@ pub enum NsvcChange {
     Reset,
 }
 
+/// What of the network service is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NsSelection {
+    /// Sockets and NSEs.
+    All,
+    /// Sockets alone.
+    Binds,
+    /// NSEs alone.
+    Entities,
+    /// NS-VCs that the configuration has.
+    Persistent,
+    /// One NSE.
+    Nse(Nsei),
+    /// One NS-VC.
+    Nsvc(Nsvci),
+}
+
 /// What an operator asks of an SGSN.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SgsnOperation {
@@ -45,8 +63,8 @@ pub enum SgsnOperation {
     ShowPdpContexts(Whom),
     /// `show ns`: a [`crate::view::NsBind`] and a [`crate::view::Nse`] for each, with counters where `stats`.
     ShowNs {
-        /// Only this NSE.
-        nsei: Option<Nsei>,
+        /// What of it.
+        what: NsSelection,
         /// With counters.
         stats: bool,
     },
@@ -86,6 +104,19 @@ pub enum SgsnOperation {
     Relocate(Imsi),
     /// `page imsi IMSI`
     Page(Imsi),
+    /// `show llc`: a [`crate::view::Llc`] for each mobile.
+    ShowLlc,
+    /// `show sndcp`: a [`crate::view::Sndcp`] for each PDP context.
+    ShowSndcp,
+    /// `update-subscriber imsi IMSI …`
+    UpdateSubscriber {
+        /// Whom.
+        imsi: Imsi,
+        /// How.
+        update: Update,
+    },
+    /// `reset sgsn state`: every mobile is forgotten, here and at its GGSNs.
+    ResetState,
     /// `ns reset`: all NS-VCs are reset.
     ResetNs,
     /// `nsvc <0-65535> (block|unblock|reset)`
@@ -104,9 +135,9 @@ pub enum SgsnOperation {
     },
 }
 
-type Parsed = Result<SgsnOperation, CommandError>;
+pub(super) type Parsed = Result<SgsnOperation, CommandError>;
 
-fn imsi(args: &Args, place: usize) -> Result<Imsi, CommandError> {
+pub(super) fn imsi(args: &Args, place: usize) -> Result<Imsi, CommandError> {
     let text = args.text(place);
     text.parse().map_err(|_| CommandError(format!("'{text}' is no IMSI: up to 15 digits.")))
 }
@@ -122,6 +153,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_gb(grammar);
     install_node(grammar);
     install_changes(grammar);
+    super::updates::install(grammar);
 }
 
 fn show(grammar: &mut Grammar<Sgsn>, pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed) {
@@ -163,21 +195,38 @@ fn install_contexts(grammar: &mut Grammar<Sgsn>) {
     });
 }
 
+fn show_ns(what: NsSelection, args: &Args, stats: usize) -> Parsed {
+    Ok(SgsnOperation::ShowNs { what, stats: args.get(stats).is_some() })
+}
+
 fn install_gb(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{ShowBssgp, ShowNs};
+    use SgsnOperation::{ShowBssgp, ShowLlc, ShowSndcp};
     let ns = "The network service: binds, NSEs, NS-VCs";
     show(grammar, "show ns [stats]", &format!("{ns}\nWith counters"), |args| {
-        Ok(ShowNs { nsei: None, stats: args.get(0).is_some() })
-    });
-    show(grammar, "show ns entities [stats]", &format!("{ns}\nNSEs\nWith counters"), |args| {
-        Ok(ShowNs { nsei: None, stats: args.get(0).is_some() })
+        show_ns(NsSelection::All, args, 0)
     });
     show(
         grammar,
-        "show ns nsei <0-65535> [stats]",
-        &format!("{ns}\nOne NSE\nIts NSEI\nWith counters"),
-        |args| Ok(ShowNs { nsei: Some(Nsei(args.value(0)?)), stats: args.get(1).is_some() }),
+        "show ns binds [stats]",
+        &format!("{ns}\nSockets\nWith counters, of which sockets have none"),
+        |args| show_ns(NsSelection::Binds, args, 0),
     );
+    show(grammar, "show ns entities [stats]", &format!("{ns}\nNSEs\nWith counters"), |args| {
+        show_ns(NsSelection::Entities, args, 0)
+    });
+    show(grammar, "show ns persistent", &format!("{ns}\nNS-VCs of the configuration"), |args| {
+        show_ns(NsSelection::Persistent, args, 0)
+    });
+    let help = format!("{ns}\nOne NSE\nOne NS-VC\nNSEI or NSVCI\nWith counters");
+    show(grammar, "show ns (nsei|nsvc) <0-65535> [stats]", &help, |args| {
+        let what = match args.text(0) {
+            "nsvc" => NsSelection::Nsvc(Nsvci(args.value(1)?)),
+            _ => NsSelection::Nse(Nsei(args.value(1)?)),
+        };
+        show_ns(what, args, 2)
+    });
+    show(grammar, "show llc", "Logical links: TLLI, cipher, N201-U", |_| Ok(ShowLlc));
+    show(grammar, "show sndcp", "SNDCP: NSAPI, SAPI, numbers", |_| Ok(ShowSndcp));
     let bssgp = "BVCs: state, flow control, queues";
     show(grammar, "show bssgp [stats]", &format!("{bssgp}\nWith counters"), |args| {
         Ok(ShowBssgp { nsei: None, stats: args.get(0).is_some() })
@@ -217,7 +266,7 @@ fn install_node(grammar: &mut Grammar<Sgsn>) {
     );
 }
 
-fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(), CommandError> {
+pub(super) fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) -> Result<(), CommandError> {
     let only = args.get(0).map(GmmTimer::named).transpose()?;
     for timer in GmmTimer::ALL.iter().filter(|timer| only.is_none_or(|only| only == **timer)) {
         let (seconds, default) = (config.timers.get_s(*timer), timer.default_s());

@@ -318,6 +318,12 @@ impl GmmContext {
         self.deadlines.set(GmmTimer::Procedure as usize, cx.now + span);
     }
 
+    /// A procedure is under way: an answer of the mobile or of the node is awaited.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.waiting != Waiting::Nothing
+    }
+
     /// Waits for the node, or for nothing; the GMM state follows.
     pub(super) fn pause(&mut self, waiting: Waiting) {
         self.waiting = waiting;

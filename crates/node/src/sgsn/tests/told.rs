@@ -1,0 +1,29 @@
+//! What is said in a test.
+
+use gannet_proto::drops::{Drop, DropCounters};
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_wire::id::Imsi;
+
+/// What the SGSN says: drops are counted, and lines kept while `is_listening`.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub drops: DropCounters,
+    pub lines: Vec<String>,
+    pub is_listening: bool,
+}
+
+impl TraceSink for Told {
+    fn enabled(&self, _: Category, _: Level) -> bool {
+        self.is_listening
+    }
+
+    fn line(&mut self, _: Category, _: Level, text: core::fmt::Arguments<'_>) {
+        if self.is_listening {
+            self.lines.push(text.to_string());
+        }
+    }
+
+    fn dropped(&mut self, drop: Drop, _: Option<Imsi>) {
+        self.drops.add(drop);
+    }
+}

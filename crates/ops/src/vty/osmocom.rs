@@ -1,0 +1,307 @@
+//! Which commands of osmo-sgsn are there, and why each other one is not.
+//!
+//! `osmo-sgsn.commands` has what `osmo-sgsn --vty-ref-xml` of Debian 12 (1.9.0) prints, `NODE: PATTERN` a line, without Iu.
+//! A command is there where every line that its pattern permits is a command of ours in the node of the same name. What is
+//! refused or has no effect says so in the grammar; what is no command at all has its reason in [`ABSENT`].
+
+use super::pattern::{self, Atom, Token};
+use super::{Action, Grammar, Node};
+use crate::Sgsn;
+use core::fmt::Write as _;
+use std::collections::BTreeMap;
+
+/// A command of osmo-sgsn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Theirs {
+    /// The node, as its prompt names it.
+    pub node: String,
+    /// The pattern.
+    pub pattern: String,
+}
+
+/// What became of it here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is there.
+    There,
+    /// Some of its alternatives are there, and others not for this reason.
+    Partly(&'static str),
+    /// It is taken without effect, for this reason.
+    Ignored(&'static str),
+    /// It is refused, for this reason.
+    Refused(&'static str),
+    /// It is no command here, for this reason.
+    Absent(&'static str),
+    /// Nobody has said.
+    Unknown,
+}
+
+/// What is no command here: (node or `*`, how the pattern begins, why).
+const ABSENT: &[(&str, &str, &str)] = &[
+    (
+        "*",
+        "show vty-attributes",
+        "a change holds at once, or the answer says from when on; 'list with-flags' marks changes.",
+    ),
+    ("*", "logging set-log-mask", "'logging level CATEGORY LEVEL' says the same in more than one step."),
+    ("*", "logging filter nse", "lines are chosen by category and level."),
+    ("*", "logging filter nsvc", "lines are chosen by category and level."),
+    ("*", "logging filter bvc", "lines are chosen by category and level."),
+    ("*", "show alarms", "there is no 'log alarms': a session shows the log, and 'log file' keeps it."),
+    (
+        "*",
+        "show talloc-context",
+        "memory is not talloc's; 'show sgsn' has the sizes of tables, 'show store' that of the store.",
+    ),
+    ("*", "show asciidoc counters", "docs/metrics.md and the page of metrics describe every counter."),
+    (
+        "*",
+        "show cpu-sched threads",
+        "threads are not arranged one by one; 'core <0-1023>' under 'sgsn' says where the process runs.",
+    ),
+    ("enable", "shutdown", "SIGTERM ends the node in order, and 'sh' stays short for 'show'."),
+    ("view", "bssgp bvc", "it changes something, so it stands in the enable node."),
+    ("config-cpu-sched", "", "threads are not arranged one by one; say 'core <0-1023>' under 'sgsn'."),
+    ("config-sgsn-mme", "", "there is no S3 or Gn interface to an MME, and no RAN information management."),
+];
+
+/// What is refused by the configuration as a whole, not by its line.
+const REFUSED_AT_THE_START: &[(&str, &str, &str)] = &[(
+    "config-ns-nse",
+    "nsvc udp",
+    "NS-VCs without reset and block procedures come by IP-SNS alone; say 'nsvc ipa', or 'ip-sns-bind'.",
+)];
+
+/// What is taken, and said at the start to be without effect.
+const WITHOUT_EFFECT: &[(&str, &str, &str)] = &[(
+    "config-sgsn",
+    "apn APNAME imsi-prefix",
+    "access points are routed for all subscribers alike; say 'apn APNAME ggsn <0-255>'.",
+)];
+
+/// The commands of the list.
+pub fn commands() -> impl Iterator<Item = Theirs> {
+    include_str!("osmo-sgsn.commands").lines().filter_map(|line| {
+        let (node, pattern) = line.split_once(": ")?;
+        Some(Theirs { node: node.to_owned(), pattern: pattern.to_owned() })
+    })
+}
+
+/// The commands in the answer to `--vty-ref-xml`, without those of Iu.
+#[must_use]
+pub fn of_xml(xml: &str) -> Vec<Theirs> {
+    let attribute = |tag: &str, name: &str| {
+        let (_, rest) = tag.split_once(&format!("{name}='"))?;
+        rest.split_once('\'').map(|(value, _)| unescaped(value))
+    };
+    let mut node = String::new();
+    let mut all = Vec::new();
+    for tag in xml.split('<') {
+        if tag.starts_with("node ") {
+            node = attribute(tag, "id").unwrap_or_default();
+        } else if tag.starts_with("command ")
+            && let Some(pattern) = attribute(tag, "id")
+        {
+            all.push(Theirs { node: node.clone(), pattern });
+        }
+    }
+    all.retain(|theirs| !theirs.is_iu());
+    all
+}
+
+fn unescaped(text: &str) -> String {
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&quot;", "\""), ("&amp;", "&")];
+    entities.into_iter().fold(text.to_owned(), |text, (entity, is)| text.replace(entity, is))
+}
+
+impl Theirs {
+    /// Whether it belongs to the Iu interface: SS7, RANAP, UEA.
+    #[must_use]
+    pub fn is_iu(&self) -> bool {
+        self.node.starts_with("config-cs7")
+            || self.pattern.contains("cs7")
+            || ["asn1 ", "iu ", "encryption uea "].iter().any(|head| self.pattern.starts_with(head))
+    }
+
+    /// Our nodes in which it should be: one, or for what Osmocom has in all nodes the root of the configuration.
+    fn nodes(&self) -> Vec<Node> {
+        match self.node.as_str() {
+            "_common_cmds_" => vec![Node::Enable, Node::Config, Node::Sgsn],
+            name => Node::ALL.iter().copied().filter(|node| node.name() == name).collect(),
+        }
+    }
+
+    /// What became of it.
+    #[must_use]
+    pub fn fate(&self, grammar: &Grammar<Sgsn>) -> Fate {
+        if let Some(why) = self.reason_in(REFUSED_AT_THE_START) {
+            return Fate::Refused(why);
+        }
+        if let Some(why) = self.reason_in(WITHOUT_EFFECT) {
+            return Fate::Ignored(why);
+        }
+        let nodes = self.nodes();
+        let samples = samples(&self.pattern);
+        let of_lines = nodes.iter().flat_map(|node| samples.iter().map(|line| fate_of(grammar, *node, line)));
+        let fates: Vec<Fate> = of_lines.collect();
+        if fates.is_empty() || fates.contains(&Fate::Unknown) {
+            return self.reason_in(ABSENT).map_or(Fate::Unknown, Fate::Absent);
+        }
+        let is_there = |fate: &Fate| *fate == Fate::There;
+        match fates.iter().copied().find(|fate| !is_there(fate)) {
+            None => Fate::There,
+            Some(Fate::Ignored(why) | Fate::Refused(why)) if fates.iter().any(is_there) => Fate::Partly(why),
+            Some(fate) => fate,
+        }
+    }
+
+    fn reason_in(&self, reasons: &[(&str, &str, &'static str)]) -> Option<&'static str> {
+        let is_it = |(node, head, _): &&(&str, &str, &'static str)| {
+            (*node == "*" || *node == self.node) && self.pattern.starts_with(head)
+        };
+        reasons.iter().find(is_it).map(|(_, _, why)| *why)
+    }
+}
+
+fn fate_of(grammar: &Grammar<Sgsn>, node: Node, line: &[String]) -> Fate {
+    let words: Vec<&str> = line.iter().map(String::as_str).collect();
+    let Ok((command, _)) = grammar.find(node, &words) else { return Fate::Unknown };
+    match command.action() {
+        Action::Ignore(why) => Fate::Ignored(why),
+        Action::Refuse(why) => Fate::Refused(why),
+        Action::Session(_)
+        | Action::Set(_)
+        | Action::Enter(..)
+        | Action::Show(_)
+        | Action::Statistics(_)
+        | Action::Operate(_) => Fate::There,
+    }
+}
+
+/// Lines that a pattern permits: each alternative of each place once, with all optional words and with none.
+pub(crate) fn samples(pattern: &str) -> Vec<Vec<String>> {
+    // Osmocom has blanks within some alternatives.
+    let pattern = pattern.replace(" | ", "|").replace("|)", ")");
+    let tokens = pattern::parse(&pattern);
+    let line = |varied: usize, atom: usize, optional: bool| -> Vec<String> {
+        let wanted = tokens.iter().enumerate().filter(|(_, token)| optional || !token.optional);
+        let word = |(place, token): (usize, &Token)| {
+            token.atoms.get(if place == varied { atom } else { 0 }).map(sample)
+        };
+        wanted.filter_map(word).collect()
+    };
+    let each = tokens
+        .iter()
+        .enumerate()
+        .flat_map(|(place, token)| (0..token.atoms.len()).map(move |atom| (place, atom)));
+    let mut all: Vec<_> = each.map(|(place, atom)| line(place, atom, true)).collect();
+    all.push(line(usize::MAX, 0, false));
+    all.dedup();
+    all
+}
+
+/// A word that fits.
+fn sample(atom: &Atom) -> String {
+    match atom {
+        Atom::Word(word) => word.clone(),
+        Atom::Range(low, _) => low.to_string(),
+        Atom::Ipv4 => "192.0.2.1".to_owned(),
+        Atom::Ipv6 => "2001:db8::1".to_owned(),
+        Atom::Ipv4Prefix => "192.0.2.0/24".to_owned(),
+        Atom::Name(name) => match name.as_str() {
+            "IMSI" | "IMSIPRE" => "001010000000001".to_owned(),
+            "TNNNN" => "T3312".to_owned(),
+            "ADDR" | "HOSTNAME" => "192.0.2.1".to_owned(),
+            "HEX" => "00112233445566778899aabbccddeeff".to_owned(),
+            other => other.to_lowercase(),
+        },
+        Atom::Rest(_) => "the rest".to_owned(),
+    }
+}
+
+const HEAD: &str = "
+## osmo-sgsn's commands
+
+What `osmo-sgsn --vty-ref-xml` of Debian 12 (1.9.0) lists outside Iu, node by node, and what became of it here. Nodes and
+prompts have osmo-sgsn's names. Beyond that list, `reset sgsn state` is there, which osmo-sgsn hides.
+";
+
+/// The table of all of them, for `docs/vty.md`.
+#[must_use]
+pub fn table() -> String {
+    let grammar = Grammar::<Sgsn>::new();
+    let mut there: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut others: Vec<(String, String, Fate)> = Vec::new();
+    for theirs in commands() {
+        match theirs.fate(&grammar) {
+            Fate::There => there.entry(theirs.node).or_default().push(theirs.pattern),
+            fate => others.push((theirs.node, theirs.pattern, fate)),
+        }
+    }
+    let mut text = HEAD.to_owned();
+    let count: usize = there.values().map(Vec::len).sum();
+    let _ = write!(text, "\n### There: {count}\n\n");
+    for (node, patterns) in there {
+        let patterns: Vec<String> =
+            patterns.iter().map(|pattern| format!("`{}`", shortened(pattern))).collect();
+        let _ = writeln!(text, "- **{node}**: {}", patterns.join(", "));
+    }
+    let _ = write!(text, "\n### Not there: {}\n\n| node | command | |\n|---|---|---|\n", others.len());
+    for (node, pattern, fate) in others {
+        let what = match fate {
+            Fate::Partly(why) => format!("in part: {why}"),
+            Fate::Ignored(why) => format!("taken without effect: {why}"),
+            Fate::Refused(why) => format!("refused: {why}"),
+            Fate::Absent(why) => format!("no command: {why}"),
+            Fate::There | Fate::Unknown => "nobody has said why".to_owned(),
+        };
+        let _ = writeln!(text, "| {node} | `{}` | {what} |", shortened(&pattern).replace('|', "\\|"));
+    }
+    text
+}
+
+/// A long list of alternatives is not worth its place.
+fn shortened(pattern: &str) -> String {
+    let long = |word: &&str| word.len() > 100;
+    pattern.split(' ').map(|word| if long(&word) { "(…)" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_a_pattern_permits() {
+        let words = |line: &Vec<String>| line.join(" ");
+        let all: Vec<String> = samples("a (b|<3-9>) [NAME] .REST").iter().map(words).collect();
+        assert_eq!(all, ["a b name the rest", "a 3 name the rest", "a b name the rest", "a b the rest"]);
+        assert_eq!(
+            samples("password (8|) WORD").iter().map(words).collect::<Vec<_>>(),
+            ["password 8 word"; 1]
+        );
+    }
+
+    #[test]
+    fn commands_of_xml() {
+        let xml = "<node id='config'><name>x</name><command id='a &lt;0-9&gt;'><param name='a' doc='b' /></command>\
+                   <command id='cs7 instance &lt;0-15&gt;'/></node><node id='view'><command id='b'>";
+        let of = |node: &str, pattern: &str| Theirs { node: node.to_owned(), pattern: pattern.to_owned() };
+        assert_eq!(of_xml(xml), [of("config", "a <0-9>"), of("view", "b")]);
+    }
+
+    #[test]
+    fn who_is_neither_here_nor_excused_is_found() {
+        let grammar = Grammar::new();
+        let fate = |node: &str, pattern: &str| {
+            Theirs { node: node.to_owned(), pattern: pattern.to_owned() }.fate(&grammar)
+        };
+        assert_eq!(fate("view", "show sgsn"), Fate::There);
+        assert_eq!(fate("view", "show nothing"), Fate::Unknown);
+        assert_eq!(fate("view", "show sgsn (now|then)"), Fate::Unknown);
+        assert_eq!(fate("config-elsewhere", "show sgsn"), Fate::Unknown);
+        assert!(matches!(fate("config-sgsn", "ggsn dynamic"), Fate::Refused(_)));
+        assert!(matches!(fate("config-ns", "bind (fr|udp) ID"), Fate::Partly(_)));
+        assert!(matches!(fate("config-ns-nse", "nsvc udp BIND A.B.C.D <1-65535>"), Fate::Refused(_)));
+        assert!(matches!(fate("view", "show alarms"), Fate::Absent(_)));
+    }
+}

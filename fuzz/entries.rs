@@ -1,0 +1,230 @@
+//! What each fuzz target does with its octets: nothing may panic, and what parses is emitted and parses to the same again.
+//!
+//! The targets include this file, and so does a test of gannet-ops (`fuzz_entries`), which gives every entry some thousand
+//! generated inputs wherever tests run.
+
+use gannet_ops::connections::{Answers, Conversation};
+use gannet_ops::ctrl::{self, Control, Dialogue, Query};
+use gannet_ops::metrics::{Class, Group, Level, Metric, Rates, Source};
+use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
+use gannet_wire::gtp::{pco, v0, v1c, v1u};
+use gannet_wire::l3::{Direction, L3Message};
+use gannet_wire::{bssgp, gsup, gtp, ipa, llc, ns, sndcp};
+
+/// An entry by the name of its target.
+pub type Entry = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const ALL: &[Entry] = &[
+    ("bssgp", bssgp),
+    ("ctrl", ctrl),
+    ("gmm", gmm),
+    ("gsup", gsup),
+    ("gtp", gtp),
+    ("gtp_v0", gtp_v0),
+    ("llc", llc),
+    ("ns", ns),
+    ("sm", sm),
+    ("sndcp", sndcp),
+    ("sns", sns),
+];
+
+/// BSSGP PDUs.
+pub fn bssgp(octets: &[u8]) {
+    if let Ok(message) = bssgp::Message::parse(octets) {
+        assert_eq!(bssgp::Message::parse(&message.to_vec()).as_ref(), Ok(&message));
+    }
+    if let Ok((header, llc_pdu)) = UlUnitdata::parse(octets) {
+        let mut again = vec![0; header.buffer_len(llc_pdu.len())];
+        assert!(header.emit(llc_pdu.len(), &mut again));
+        again.extend_from_slice(&octets[llc_pdu]);
+        assert_eq!(UlUnitdata::parse(&again).map(|(second, _)| second), Ok(header));
+    }
+    if let Ok((header, llc_pdu)) = DlUnitdata::parse(octets) {
+        let mut again = vec![0; header.buffer_len(llc_pdu.len())];
+        assert!(header.emit(llc_pdu.len(), &mut again));
+        again.extend_from_slice(&octets[llc_pdu]);
+        assert_eq!(DlUnitdata::parse(&again).map(|(second, _)| second), Ok(header));
+    }
+}
+
+/// GMM and SM messages of either direction: the protocol discriminator is set, the rest of the first octet is the input's.
+fn layer3(discriminator: u8, octets: &[u8]) {
+    let Some((first, rest)) = octets.split_first() else { return };
+    let direction = if first & 1 == 0 { Direction::Uplink } else { Direction::Downlink };
+    let message = [&[first & 0xf0 | discriminator], rest].concat();
+    if let Ok(parsed) = L3Message::parse(direction, &message) {
+        assert_eq!(L3Message::parse(direction, &parsed.to_vec()).as_ref(), Ok(&parsed));
+    }
+}
+
+/// GMM messages.
+pub fn gmm(octets: &[u8]) {
+    layer3(8, octets);
+}
+
+/// SM messages.
+pub fn sm(octets: &[u8]) {
+    layer3(10, octets);
+}
+
+/// GTPv1: header with extension headers, signalling messages, protocol configuration options.
+pub fn gtp(octets: &[u8]) {
+    if let Ok(header) = gtp::Header::parse(octets) {
+        let payload = header.payload(octets);
+        let _ = v1c::control_teid(payload);
+        if let Ok(message) = gtp::Message::parse(header.message, payload) {
+            let mut emitted = Vec::new();
+            message.emit(&mut emitted);
+            assert_eq!(gtp::Message::parse(header.message, &emitted).as_ref(), Ok(&message));
+        }
+    }
+    if let Ok((_, _, range)) = v1u::GPdu::parse(octets) {
+        assert!(octets.get(range).is_some());
+    }
+    if let Ok(options) = pco::parse(octets) {
+        assert_eq!(pco::parse(&pco::emit(&options)).as_ref(), Ok(&options));
+    }
+}
+
+/// GTPv0: header, tunnel identifier, signalling messages.
+pub fn gtp_v0(octets: &[u8]) {
+    let Ok((header, range)) = v0::Header::parse(octets) else { return };
+    let _ = header.tid();
+    let payload = &octets[range];
+    let _ = v0::message::signalling_flow(payload);
+    if let Ok(message) = v0::message::Message::parse(header.message, payload) {
+        let mut emitted = Vec::new();
+        message.emit(&mut emitted);
+        assert_eq!(v0::message::Message::parse(header.message, &emitted).as_ref(), Ok(&message));
+        let mut datagram = Vec::new();
+        if v0::message::emit_datagram(header, &message, &mut datagram) {
+            assert_eq!(v0::Header::parse(&datagram).map(|(again, _)| again), Ok(header));
+        }
+    }
+}
+
+/// LLC headers, XID parameters and FRMR.
+pub fn llc(octets: &[u8]) {
+    if let Ok(layout) = llc::Header::parse(octets) {
+        let _ = layout.fcs_is_right(octets);
+        assert!(octets.get(layout.info()).is_some() || layout.info().is_empty());
+        let mut again = layout.header.emit().to_vec();
+        again.extend_from_slice(&[0; 3]);
+        if let Ok(second) = llc::Header::parse(&again) {
+            assert_eq!(second.header, layout.header);
+        }
+    }
+    if let Ok(parameters) = llc::xid::parse(octets) {
+        let mut emitted = Vec::new();
+        llc::xid::emit(&parameters, &mut emitted);
+        assert_eq!(llc::xid::parse(&emitted).as_ref(), Ok(&parameters));
+    }
+    let _ = llc::FrmrInformation::parse(octets);
+}
+
+/// NS PDUs.
+pub fn ns(octets: &[u8]) {
+    if let Ok(header) = ns::Unitdata::parse(octets) {
+        assert_eq!(header.emit(), octets[..ns::UNITDATA_HEADER_LEN]);
+    }
+    if let Ok(pdu) = ns::Pdu::parse(octets) {
+        assert_eq!(ns::Pdu::parse(&pdu.to_vec()).as_ref(), Ok(&pdu));
+    }
+}
+
+/// PDUs of the IP sub-network service, whose types are 0x0c to 0x13.
+pub fn sns(octets: &[u8]) {
+    let Some((first, rest)) = octets.split_first() else { return };
+    ns(&[&[0x0c + first % 8], rest].concat());
+}
+
+/// SN-PDU headers and SNDCP XID blocks.
+pub fn sndcp(octets: &[u8]) {
+    if let Ok((header, length)) = sndcp::Header::parse(octets) {
+        assert!(length <= octets.len());
+        let mut again = header.emit().to_vec();
+        again.extend_from_slice(&octets[length..]);
+        assert_eq!(sndcp::Header::parse(&again).map(|(second, _)| second), Ok(header));
+    }
+    if let Ok(parameters) = sndcp::xid::parse(octets) {
+        let mut emitted = Vec::new();
+        sndcp::xid::emit(&parameters, &mut emitted);
+        assert_eq!(sndcp::xid::parse(&emitted).as_ref(), Ok(&parameters));
+    }
+}
+
+/// Octets that an IPA stream keeps of an unfinished message.
+const IPA_MESSAGE_MAX: usize = 512;
+
+/// GSUP messages, and the same octets as a stream of IPA messages in pieces.
+pub fn gsup(octets: &[u8]) {
+    if let Ok(message) = gsup::Message::parse(octets) {
+        assert_eq!(gsup::Message::parse(&message.to_vec()).as_ref(), Ok(&message));
+    }
+    let Some((piece, stream)) = octets.split_first() else { return };
+    let mut splitter = ipa::Splitter::new(IPA_MESSAGE_MAX);
+    for piece in stream.chunks(usize::from(*piece) + 1) {
+        splitter.push(piece);
+        while let Ok(Some(message)) = splitter.next_message() {
+            assert!(message.payload.len() <= IPA_MESSAGE_MAX);
+            if let Ok(ccm) = ipa::Ccm::parse(message.payload) {
+                let emitted = ccm.to_vec();
+                assert_eq!(ipa::Ccm::parse(&emitted[3..]).as_ref(), Ok(&ccm));
+            }
+            if let Some((_, content)) = message.extension() {
+                let _ = gsup::Message::parse(content);
+            }
+        }
+    }
+}
+
+static CLASS: Class =
+    Class { name: "", osmocom: "sgsn", title: "SGSN", level: Level::Global, lines: Some("") };
+
+/// A node with one group of one counter.
+struct Node(Rates);
+
+impl Source for Node {
+    fn element(&self) -> &'static str {
+        "sgsn"
+    }
+
+    fn groups(&mut self, _part: usize, groups: &mut Vec<Group>) -> bool {
+        let mut group = Group::single(&CLASS);
+        group.add(Metric::counter("attached", "attach procedures", 7));
+        groups.push(group);
+        false
+    }
+}
+
+impl Control for Node {
+    fn get(&mut self, variable: &str) -> Option<Result<String, String>> {
+        (variable == "list").then(|| Ok("a\nb\n".to_owned()))
+    }
+
+    fn rates(&self) -> &Rates {
+        &self.0
+    }
+}
+
+/// Lines of the control interface, and a connection that is sent these octets in pieces.
+pub fn ctrl(octets: &[u8]) {
+    if let Ok(message) = ctrl::Message::parse(octets) {
+        let text = message.to_string();
+        assert_eq!(ctrl::Message::parse(text.as_bytes()).map(|again| again.to_string()), Ok(text.clone()));
+    }
+    if let Ok(variable) = core::str::from_utf8(octets) {
+        let _ = Query::parse(variable);
+    }
+    let Some((piece, stream)) = octets.split_first() else { return };
+    let (mut dialogue, mut node, mut output) = (Dialogue::begin(), Node(Rates::default()), Vec::new());
+    // As a message of its own, too, so that something of it is answered.
+    let mut whole = Vec::new();
+    ipa::put_extension(ctrl::EXTENSION, stream, &mut whole);
+    for piece in whole.iter().chain(stream).copied().collect::<Vec<u8>>().chunks(usize::from(*piece) + 1) {
+        dialogue.input(piece);
+        while dialogue.proceed(&mut node, &mut output) {}
+        output.clear();
+    }
+}

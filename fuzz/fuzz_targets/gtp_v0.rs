@@ -1,0 +1,8 @@
+//! GTPv0: header and signalling messages.
+#![no_main]
+#![allow(dead_code, reason = "each target has one entry of many")]
+
+#[path = "../entries.rs"]
+mod entries;
+
+libfuzzer_sys::fuzz_target!(|octets: &[u8]| entries::gtp_v0(octets));
