@@ -233,7 +233,7 @@ static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, 
 					 struct arrival *from, __u32 at, __u32 len, __u32 control)
 {
 	__u64 tlli = from->endpoint, *number = bpf_map_lookup_elem(&by_tlli, &tlli);
-	__u32 nu = control >> 2 & 511, key, place, behind, count, covered;
+	__u32 nu = control >> 2 & 511, key, place, behind, count, turn, covered;
 	struct group *group;
 	struct seen *seen;
 	struct flow *flow;
@@ -261,8 +261,10 @@ static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, 
 	if (!is_new(seen, group, count))
 		return XDP_DROP;
 	from->len = len - 10;
-	whole = !((count + place) & plan->whole_mask);
-	if (!whole && !(flow->flags & FLOW_EACH) && ((count + place) & plan->read_mask)) {
+	// Not the same numbers of all flows.
+	turn = count + place * 37;
+	whole = !(turn & plan->whole_mask);
+	if (!whole && !(flow->flags & FLOW_EACH) && (turn & plan->read_mask)) {
 		group->unread++;
 		deliver(plan, from, seen, group, from->len, bpf_ktime_get_ns());
 		return XDP_DROP;

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use gannet_lab::load::config::WINDOW;
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
-use gannet_lab::load::traffic::{Pacing, Spacing};
+use gannet_lab::load::traffic::{Pacing, Samples, Spacing};
 use gannet_lab::load::{LoadConfig, Progress, Security};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,6 +13,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// How often a mobile is told to attach and to activate where an HLR is asked: osmo-sgsn accepts one before it has its
+/// subscription, and refuses what it asks for meanwhile.
+const ROUNDS_WITH_HLR: u8 = 5;
 
 /// Which way traffic goes.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -88,6 +92,13 @@ pub struct LoadArguments {
     /// Where our HLR listens for the SGSN's GSUP, with --gea; port 4222 of --gn unless said otherwise
     #[arg(long, value_name = "ADDRESS:PORT", requires = "gea")]
     hlr: Option<SocketAddr>,
+    /// Of LL-PDUs that come ciphered the sink at the driver reads the mark of one of so many, a power of two; of real-time users
+    /// each
+    #[arg(long, value_name = "COUNT", default_value_t = 16, requires = "gea")]
+    read_every: u32,
+    /// And all of one of so many, a power of two
+    #[arg(long, value_name = "COUNT", default_value_t = 256, requires = "gea")]
+    whole_every: u32,
     /// The largest N201-U that the mobiles agree to, in octets; 500 refuses every longer LL-PDU
     #[arg(long, default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
     n201_u: u16,
@@ -177,12 +188,18 @@ impl LoadArguments {
         config.flow = BvcParameters { bvc: second(self.cell_rate), default_ms: second(self.ms_rate) };
         let hlr = self.hlr.unwrap_or(SocketAddr::new(self.gn, gannet_wire::gsup::PORT));
         config.security = self.gea.map(|gea| Security::new(gea, hlr)).transpose()?;
+        if self.gea.is_some() {
+            config.rounds = ROUNDS_WITH_HLR;
+        }
         config.check()?;
         if !(self.rate.is_finite() && self.rate > 0.0 && self.excess.is_finite() && self.excess >= 0.0) {
             return Err("--rate is more than 0, and --excess is not negative".to_owned());
         }
         let duration =
             Duration::try_from_secs_f64(self.duration).map_err(|error| format!("--duration: {error}"))?;
+        if !self.read_every.is_power_of_two() || !self.whole_every.is_power_of_two() {
+            return Err("--read-every and --whole-every are each a power of two".to_owned());
+        }
         let burst = Pacing::Burst(self.burst.unwrap_or(Duration::from_millis(10)));
         Ok(RunOptions {
             sgsn_gn: self.sgsn_gn,
@@ -217,6 +234,7 @@ impl LoadArguments {
             ramp: self.ramp,
             duration,
             detach: !self.stay,
+            samples: Samples { read_every: self.read_every, whole_every: self.whole_every },
             config,
         })
     }

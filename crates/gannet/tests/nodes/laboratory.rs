@@ -14,6 +14,9 @@ pub const CASES: &[Case] = &[
     ("lab_account_with_fifo", NEEDS, || chain("gannet-fifo", "account")),
     ("lab_account_with_reuseport", NEEDS, || chain("gannet-reuseport", "account")),
     ("lab_account_with_xdp", NEEDS, || chain("gannet-xdp", "account")),
+    ("lab_account_with_fifo_and_gea3", NEEDS, || chain("gannet-fifo", "account-ciphered")),
+    ("lab_account_with_xdp_and_gea3", NEEDS, || chain("gannet-xdp", "account-ciphered")),
+    ("lab_steps_with_gea3", NEEDS, steps_with_gea3),
     ("lab_churn_with_fifo", NEEDS, || chain("gannet-fifo", "churn")),
     ("lab_churn_with_reuseport", NEEDS, || chain("gannet-reuseport", "churn")),
     ("lab_churn_with_xdp", NEEDS, || chain("gannet-xdp", "churn")),
@@ -40,6 +43,21 @@ fn chain(candidate: &str, check: &str) {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     assert!(!output.stdout.is_empty());
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+}
+
+/// What alternated measurements use: a load that this SGSN forwards in any case, ciphered.
+fn steps_with_gea3() {
+    let directory = TempDir::new("gannet-lab-step");
+    let mut command = Command::new(GANNET);
+    command.args(["lab", "step", "gannet-xdp", "--gea=3", "--pps=2000", "--users=200", "--seconds=0.2"]);
+    command.args(["--steps=2", "--real-time=5", "--out"]).arg(directory.path());
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).matches("delivered").count(), 2, "{text}");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
 }
 

@@ -14,6 +14,8 @@ const OSMO: &[Need] =
 pub const CASES: &[Case] = &[
     ("load_with_gannet_sgsn", NEEDS, with_gannet),
     ("load_with_osmo_sgsn", OSMO, with_osmo),
+    ("load_ciphered_with_gannet_sgsn", NEEDS, ciphered_with_gannet),
+    ("load_ciphered_with_osmo_sgsn", OSMO, ciphered_with_osmo),
     ("load_through_sockets", &[Need::NetAdmin, Need::Program("ethtool")], through_sockets),
     ("load_ends_in_order_when_it_is_interrupted", NEEDS, interrupted),
     ("load_says_what_does_not_fit", &[], what_does_not_fit),
@@ -144,6 +146,47 @@ fn with_gannet() {
     assert_eq!(sum(&json, "paged"), 0);
 }
 
+/// Under `sgsn`: mobiles prove who they are, the load's HLR knows them, and all is ciphered.
+const CIPHERING: &str =
+    " gsup remote-ip 192.0.2.6\n gsup remote-port 4222\n auth-policy remote\n encryption gea 3\n";
+
+/// Nobody was without a key, and nothing came in the clear.
+fn check_cipher(output: &Output, json: &str) {
+    for wrong in ["no_key", "in_the_clear", "doubled"] {
+        assert_eq!(sum(json, wrong), 0, "{wrong}: {}", said(output));
+    }
+    assert!(sum(json, "challenged") >= sum(json, "users"), "{json}");
+}
+
+fn ciphered_with_gannet() {
+    let bed = Bed::new();
+    let _sgsn = bed.gannet_with(CIPHERING);
+    let arguments = ["--gea=3", "--users=300", "--cells=40", "--nses=3", "--rate=20", "--duration=1"];
+    let sizes = ["--real-time=10", "--size=100:1,378:2,1400:1"];
+    let (output, json) = bed.run(&[&arguments[..], &sizes, &["--read-every=1", "--whole-every=1"]].concat());
+    check(&output, &json, 300);
+    check_cipher(&output, &json);
+    assert_eq!((sum(&json, "whole"), sum(&json, "unread")), (sum(&json, "delivered"), 0), "{json}");
+    assert!(said(&output).contains("the mark is read in one of 1,"), "{}", said(&output));
+    // What goes up ciphered goes by sockets, and all that comes down there is deciphered.
+    let (output, json) = bed.run(&[&arguments[..5], &["--direction=both", "--duration=1"]].concat());
+    check(&output, &json, 300);
+    check_cipher(&output, &json);
+    assert!(json.contains("frames that the driver makes go up in the clear"), "{json}");
+    assert!(sum(&json, "deciphered") > 0 && sum(&json, "g_pdus_up") > 0, "{json}");
+}
+
+fn ciphered_with_osmo() {
+    let bed = Bed::new();
+    let config = bed.config(CIPHERING);
+    let _sgsn = bed.start("osmo-sgsn", &["-c", &config]);
+    let arguments = ["--gea=3", "--users=50", "--cells=10", "--rate=2", "--duration=1", "--whole-every=1"];
+    let (output, json) = bed.run(&arguments);
+    check(&output, &json, 50);
+    check_cipher(&output, &json);
+    assert_eq!(sum(&json, "whole"), sum(&json, "delivered"), "{json}");
+}
+
 fn through_sockets() {
     let bed = Bed::new();
     let _sgsn = bed.gannet();
@@ -204,6 +247,7 @@ fn what_does_not_fit() {
         (&["load", "--misbehaving=2"], "share"),
         (&["load", "--users=10", "--real-time=11"], "special"),
         (&["load", "--rate=0"], "--rate"),
+        (&["load", "--gea=3", "--whole-every=0"], "power of two"),
     ] {
         let output = Command::new(GANNET).args(arguments).stdin(Stdio::null()).output().unwrap();
         let text = said(&output);

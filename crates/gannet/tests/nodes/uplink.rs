@@ -5,7 +5,7 @@ use crate::common::wait_for;
 use crate::load::{Bed, NEEDS};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{Generator, RunOptions, Ways, traffic_config};
-use gannet_lab::load::traffic::{Group, GroupResult, Pacing, Spacing, StepResult, Traffic};
+use gannet_lab::load::traffic::{Group, GroupResult, Pacing, Samples, Spacing, StepResult, Traffic};
 use gannet_lab::load::{Load, LoadConfig, Order, Phase, User};
 use gannet_rt::NetworkNamespace;
 use gannet_testkit::Case;
@@ -49,6 +49,7 @@ fn options() -> RunOptions {
         ramp: Ramp::NONE,
         duration: PATIENCE,
         detach: true,
+        samples: Samples::default(),
         config,
     }
 }

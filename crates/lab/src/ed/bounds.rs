@@ -107,7 +107,7 @@ impl AtBound {
         loop {
             let s0 = found.pps.last();
             let mut load = OF_BEST * s_f(s0, drop_pps, self.f);
-            if setup.has_work() && (self.f - 0.5).abs() < 1e-9 {
+            if setup.work_ns != 0 && (self.f - 0.5).abs() < 1e-9 {
                 // There is another bound for this one, which may be above.
                 load = load.max(s0 * (1.0 - FALL_WITH_WORK));
             }

@@ -168,12 +168,31 @@ const EXPERIMENTS: [(&str, Experiment); 8] = [
     ("ed-uplink", super::uplink::experiment),
 ];
 
-fn run(mut lab: FakeLab, name: &str, experiment: Experiment) -> Report {
+fn run(lab: FakeLab, name: &str, experiment: Experiment) -> Report {
+    run_ciphered(lab, name, None, experiment)
+}
+
+fn run_ciphered(mut lab: FakeLab, name: &str, gea: Option<u8>, experiment: Experiment) -> Report {
     let sizes = Sizes { repetitions: 2, ..Sizes::of(Size::Quick) };
     let mut bench = Bench::new(&mut lab, sizes, 1);
+    bench.gea = gea;
     experiment(&mut bench).unwrap();
     let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
     bench.report(name, &options)
+}
+
+/// With a cipher in its place nothing works for the time that stands for one.
+#[test]
+fn a_machine_that_demultiplexes_early_holds_with_a_cipher_too() {
+    let named = ["ed-throughput", "ed-isolation", "ed-delay", "ed-precedence"];
+    for (name, experiment) in EXPERIMENTS.into_iter().filter(|(name, _)| named.contains(name)) {
+        let report = run_ciphered(FakeLab { is_broken: false, leaks: false }, name, Some(3), experiment);
+        assert!(!report.verdicts.is_empty(), "{name}");
+        for verdict in &report.verdicts {
+            assert!(verdict.holds, "{}", report.table());
+            assert!(!verdict.name.contains("of work"), "{}", verdict.name);
+        }
+    }
 }
 
 #[test]

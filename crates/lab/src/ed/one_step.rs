@@ -191,6 +191,13 @@ impl RealChain {
         step.raw.insert("unmarked".to_owned(), result.unmarked);
         step.raw.insert("other_step".to_owned(), total(groups, |g| g.other_step));
         step.raw.insert("reordered".to_owned(), total(groups, |g| g.reordered));
+        if let Some(samples) = &result.samples {
+            // What of it was known by TLLI and N(U) alone, and what was deciphered and compared as a whole.
+            step.raw.insert("ciphered_unread".to_owned(), total(groups, |g| g.unread));
+            step.raw.insert("ciphered_whole".to_owned(), total(groups, |g| g.whole));
+            step.raw.insert("ciphered_read_every".to_owned(), samples.read_every.into());
+            step.raw.insert("ciphered_whole_every".to_owned(), samples.whole_every.into());
+        }
         step
     }
 }

@@ -3,7 +3,7 @@
 use super::Setup;
 use super::bed::{Bed, GB_LOAD, GB_PORT, GB_SGSN, GN_LOAD, GN_SGSN};
 use crate::load::run::cells_of;
-use crate::load::traffic::{FlowSpec, Group, Side, Traffic, TrafficConfig};
+use crate::load::traffic::{FlowSpec, Group, Samples, Side, Traffic, TrafficConfig};
 use crate::load::{Load, LoadConfig, Order, Outcome, Profile, Security, imsi};
 use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -23,6 +23,8 @@ pub(super) const STRANGE: Group = Group(7);
 pub(super) const GB_LOAD_PORT: u16 = 22_000;
 /// TCP port of the load's HLR.
 pub const HLR_PORT: u16 = gannet_wire::gsup::PORT;
+/// Of so few users the sink reads all that comes ciphered.
+const FEW: u32 = 256;
 /// Octets around an N-PDU that flow control counts: SNDCP, LLC header and FCS.
 pub const AROUND: u16 = 10;
 /// Frames of the generator's longest batch where delays are measured.
@@ -126,6 +128,9 @@ pub(super) fn start_traffic(bed: &Bed, setup: &Setup, mut flows: Vec<FlowSpec>) 
     }
     if setup.uplink {
         config.longest_batch = LONGEST_UPLINK;
+    }
+    if setup.users <= FEW {
+        config.set_samples(Samples { read_every: 1, whole_every: 1 });
     }
     config.cells = cells_of(&load_config(setup)?);
     for stranger in 0..STRANGERS {

@@ -52,7 +52,7 @@ fn read(result: &GroupResult) -> [u64; 4] {
 
 /// Of each size, over the wrap of N(U): every frame is counted for its flow, and what is read is right.
 pub fn all_are_counted_and_some_are_read() {
-    for size in [56, 57, 63, 64, 378, 1400, 1500] {
+    for size in [56, 63, 378, 1500] {
         unattached(ciphered(2, size), |traffic| {
             let mut counts = [0; 2];
             for _ in 0..1200 {

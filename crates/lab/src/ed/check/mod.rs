@@ -31,6 +31,8 @@ const WORK_NS: u32 = 30_000;
 pub enum Check {
     /// Every packet of every kind of traffic.
     Account,
+    /// The same with mobiles that cipher with GEA3.
+    AccountCiphered,
     /// Mobiles that change, under full load.
     Churn,
     /// SIGKILL and a new start, under full load.
@@ -47,6 +49,7 @@ impl Check {
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "account" => Some(Self::Account),
+            "account-ciphered" => Some(Self::AccountCiphered),
             "churn" => Some(Self::Churn),
             "restart" => Some(Self::Restart),
             "restart-with-store" => Some(Self::RestartWithStore),
@@ -66,7 +69,8 @@ pub fn run(gannet: PathBuf, candidate: Candidate, check: Check, out: &Path) -> R
         return Err(why);
     }
     match check {
-        Check::Account => account(&mut lab, candidate),
+        Check::Account => account(&mut lab, candidate, None),
+        Check::AccountCiphered => account(&mut lab, candidate, Some(3)),
         Check::Churn => churn::run(&mut lab, candidate),
         Check::Restart => restart::run(&mut lab, candidate, false),
         Check::RestartWithStore => restart::run(&mut lab, candidate, true),
@@ -120,7 +124,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
 }
 
 /// A few mobiles, good and exceeding traffic and some for nobody, a lowered leak rate, a pause.
-fn account(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
+fn account(lab: &mut RealLab, candidate: Candidate, gea: Option<u8>) -> Result<String, String> {
     let sizes = Sizes {
         users: 60,
         cells: 4,
@@ -130,7 +134,8 @@ fn account(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
         buffer_ms: 200,
         ..Sizes::of(Size::Quick)
     };
-    let bench = Bench::new(lab, sizes, 1);
+    let mut bench = Bench::new(lab, sizes, 1);
+    bench.gea = gea;
     let setup = bench.setup(448);
     let mut offer = bench.mix(&setup, PPS, 0.5);
     offer.unknown_pps = STRANGE_PPS;
@@ -140,7 +145,10 @@ fn account(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
         let step = chain.step(&offer)?;
         note(&mut said, what, &step);
         let nothing = step.delivered_all() == 0;
-        match step.fault().or_else(|| nothing.then(|| "nothing was delivered".to_owned())) {
+        let read = step.raw.get("ciphered_whole").copied().unwrap_or(0);
+        let unread = gea.is_some() && read != step.delivered_all();
+        let fault = step.fault().or_else(|| nothing.then(|| "nothing was delivered".to_owned()));
+        match fault.or_else(|| unread.then(|| format!("{read} deciphered and compared as a whole"))) {
             Some(why) => Err(format!("{what}: {why}\n{said}\n{:?}", step.raw)),
             None => Ok(()),
         }

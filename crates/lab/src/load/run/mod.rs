@@ -9,7 +9,8 @@ pub use table::{live, summary};
 
 use super::plan::{Group as Member, Groups, Ramp, Sizes};
 use super::traffic::{
-    CellSpec, FlowSpec, Group, GroupResult, Pacing, Side, Spacing, StepResult, Traffic, TrafficConfig,
+    CellSpec, FlowSpec, Group, GroupResult, Pacing, Samples, Side, Spacing, StepResult, Traffic,
+    TrafficConfig,
 };
 use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User};
 use core::net::{IpAddr, Ipv4Addr};
@@ -69,6 +70,8 @@ pub struct RunOptions {
     pub duration: Duration,
     /// Whether everybody detaches at the end.
     pub detach: bool,
+    /// How much is read at the driver of what comes ciphered.
+    pub samples: Samples,
 }
 
 /// What has come to pass in the last second of a step.
@@ -281,6 +284,7 @@ pub fn traffic_config(
     traffic.seed = config.seed;
     traffic.pacing = options.pacing;
     traffic.cells = cells_of(config);
+    traffic.set_samples(options.samples);
     let mut shortest = u16::MAX;
     let flows = flows_of(options, users.inspect(|user| shortest = shortest.min(user.n201_u)));
     traffic.flows = flows.into_iter().map(|(_, flow)| flow).collect();

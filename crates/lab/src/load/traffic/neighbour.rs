@@ -1,4 +1,4 @@
-//! The MAC address of the SGSN's end of a link.
+//! The MAC address of the SGSN's end of a link, and the headers that have it.
 
 use super::config::Side;
 use std::fs;
@@ -42,27 +42,6 @@ fn find(table: &str, side: &Side) -> Option<[u8; 6]> {
     (mac != [0; 6]).then_some(mac)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_neighbour_of_this_device_counts() {
-        let table = "IP address HW type Flags HW address Mask Device\n\
-                     192.0.2.2 0x1 0x0 00:00:00:00:00:00 * gb0\n\
-                     192.0.2.2 0x1 0x2 02:00:00:00:00:01 * gn0\n";
-        let side = |device: &str| Side {
-            device: device.to_owned(),
-            local: [192, 0, 2, 1].into(),
-            peer: [192, 0, 2, 2].into(),
-            peer_mac: None,
-        };
-        assert_eq!(find(table, &side("gn0")), Some([2, 0, 0, 0, 0, 1]));
-        assert_eq!(find(table, &side("gb0")), None);
-        assert_eq!(find(table, &side("gi0")), None);
-    }
-}
-
 /// Ethernet, IPv4 and UDP header without their lengths, and the sum of the IPv4 header's words as they stand in memory.
 pub(super) fn lower_header(side: &Side, mac: [u8; 6], from_port: u16, to_port: u16) -> (Vec<u8>, u32) {
     let mut header = Vec::with_capacity(42);
@@ -82,4 +61,25 @@ pub(super) fn lower_header(side: &Side, mac: [u8; 6], from_port: u16, to_port: u
     header.extend(to_port.to_be_bytes());
     header.extend([0; 4]);
     (header, sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_neighbour_of_this_device_counts() {
+        let table = "IP address HW type Flags HW address Mask Device\n\
+                     192.0.2.2 0x1 0x0 00:00:00:00:00:00 * gb0\n\
+                     192.0.2.2 0x1 0x2 02:00:00:00:00:01 * gn0\n";
+        let side = |device: &str| Side {
+            device: device.to_owned(),
+            local: [192, 0, 2, 1].into(),
+            peer: [192, 0, 2, 2].into(),
+            peer_mac: None,
+        };
+        assert_eq!(find(table, &side("gn0")), Some([2, 0, 0, 0, 0, 1]));
+        assert_eq!(find(table, &side("gb0")), None);
+        assert_eq!(find(table, &side("gi0")), None);
+    }
 }

@@ -306,6 +306,12 @@ pub struct Samples {
     pub whole_every: u32,
 }
 
+impl Default for Samples {
+    fn default() -> Self {
+        Self { read_every: 16, whole_every: 256 }
+    }
+}
+
 impl StepResult {
     /// A group's result.
     #[must_use]
