@@ -75,15 +75,10 @@ impl Devices {
     ) -> io::Result<()> {
         let Some((_, owner)) = self.devices.get_mut(mobile as usize) else { return Ok(()) };
         let Some(device) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
-        let address = match address {
-            PdpAddress::Ipv4(address) => TunAddress::V4(address, 32),
-            PdpAddress::Ipv6(address) => TunAddress::V6(address, 128),
-            PdpAddress::Ipv4v6(address, v6) => {
-                if owner.is_none_or(|owner| owner == nsapi) {
-                    device.set_address(TunAddress::V6(v6, 128))?;
-                }
-                TunAddress::V4(address, 32)
-            }
+        let (address, ipv6) = match address {
+            PdpAddress::Ipv4(address) => (TunAddress::V4(address, 32), None),
+            PdpAddress::Ipv6(address) => (TunAddress::V6(address, 128), None),
+            PdpAddress::Ipv4v6(address, ipv6) => (TunAddress::V4(address, 32), Some(ipv6)),
             PdpAddress::Ipv4Dynamic
             | PdpAddress::Ipv6Dynamic
             | PdpAddress::Ipv4v6Dynamic
@@ -95,7 +90,8 @@ impl Devices {
             return Ok(());
         }
         *owner = Some(nsapi);
-        tun::bring_up(device, address)
+        tun::bring_up(device, address)?;
+        ipv6.map_or(Ok(()), |ipv6| tun::add_ipv6(device, ipv6, 128))
     }
 
     fn deactivated(&mut self, ms: &Ms, mobile: u32, nsapi: Nsapi, outside: &Outside<'_>) -> io::Result<()> {

@@ -219,14 +219,12 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
 
 fn open(device: &Device) -> Result<Tun, String> {
     let made = tun::open(&device.name)?;
-    if let Some(own) = device.ipv6 {
-        let set = made.set_address(TunAddress::V6(own.address, own.length));
-        set.map_err(|error| tun::describe(&device.name, &error))?;
-    }
     let up = match device.address {
         Some(own) => tun::bring_up(&made, TunAddress::V4(own.address, own.length)),
         None => made.set_up(true),
     };
+    let ipv6 = |own: ops::Ipv6Prefix| tun::add_ipv6(&made, own.address, own.length);
+    let up = up.and_then(|()| device.ipv6.map_or(Ok(()), ipv6));
     up.map_err(|error| tun::describe(&device.name, &error))?;
     Ok(made)
 }

@@ -1,5 +1,6 @@
 //! TUN devices as all nodes make them.
 
+use core::net::Ipv6Addr;
 use gannet_rt::{Tun, TunAddress};
 use std::io;
 
@@ -30,6 +31,15 @@ pub fn bring_up(tun: &Tun, address: TunAddress) -> io::Result<()> {
     set_ipv6(tun.name(), matches!(address, TunAddress::V6(..)));
     tun.set_address(address)?;
     tun.set_up(true)
+}
+
+/// Gives a device that is in service an IPv6 address beside its other one.
+///
+/// # Errors
+/// What the operating system says.
+pub fn add_ipv6(tun: &Tun, address: Ipv6Addr, prefix_length: u8) -> io::Result<()> {
+    set_ipv6(tun.name(), true);
+    tun.set_address(TunAddress::V6(address, prefix_length))
 }
 
 /// Whether the kernel speaks IPv6 on a device. A kernel without IPv6 has no such setting, and needs none.

@@ -179,7 +179,7 @@ impl Ggsn {
             classifier,
             ..first
         };
-        let Ok(slot) = self.contexts.insert(context) else {
+        let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
             return Err(Cause::NoResourcesAvailable);
         };

@@ -101,17 +101,17 @@ impl Contexts {
         self.slots.iter()
     }
 
-    /// Puts a context in and gives it its TEID; gives it back where the table is full.
-    pub fn insert(&mut self, context: PdpContext) -> Result<Slot, PdpContext> {
+    /// Puts a context in and gives it its TEID; `None` where the table is full.
+    pub fn insert(&mut self, context: PdpContext) -> Option<Slot> {
         let (tid, peer) = (context.tid().to_u64(), peer_key(&context.tunnel));
-        let slot = self.slots.insert(context)?;
+        let slot = self.slots.insert(context).ok()?;
         if let Some(context) = self.slots.get_mut(slot) {
             let generation = TeidParts::generation_of(slot.generation);
             context.teid = TeidParts { generation, place: slot.index }.teid();
         }
         self.by_tid.insert(tid, slot);
         self.by_peer.insert(peer, slot);
-        Ok(slot)
+        Some(slot)
     }
 
     pub fn remove(&mut self, slot: Slot) -> Option<PdpContext> {

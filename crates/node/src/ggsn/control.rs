@@ -284,7 +284,7 @@ impl Ggsn {
             tft: None,
             classifier: None,
         };
-        let Ok(slot) = self.contexts.insert(context) else {
+        let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
             return None;
         };
