@@ -3,7 +3,7 @@
 use super::bed::{At, Bed};
 use super::judge::{GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
-    self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_mobile,
+    self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_active, until_mobile,
 };
 use super::{Found, differences};
 use crate::demo::Peer;
@@ -69,7 +69,7 @@ pub fn gea4(bed: &mut Bed) -> Result {
 
 fn attach(bed: &mut Bed, card: Card, geas: &'static str) -> Result {
     network::start(bed, &Setup { card, geas, ..Setup::default() })?;
-    let shown = until_mobile(bed, "pdp-active")?;
+    let shown = until_active(bed)?;
     if !shown.contains(&format!("GEA{geas}")) {
         return Err(failed("the cipher is another one", shown));
     }
@@ -170,7 +170,7 @@ fn reject_cause(bed: &Bed) -> core::result::Result<String, TestbedError> {
 pub fn detach(bed: &mut Bed) -> Result {
     // Not ciphered, so that what is said can be read.
     network::start(bed, &Setup { geas: "0", ..Setup::default() })?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     network::order(bed, "mobile 1 detach")?;
     until_mobile(bed, " detached ")?;
     bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
@@ -179,7 +179,7 @@ pub fn detach(bed: &mut Bed) -> Result {
         shown.contains("PS purged").then_some(())
     })?;
     network::order(bed, "mobile 1 activate")?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     let pings = ping_internet(bed)?;
     let fact = format!("by the mobile (HLR: purged), attached again with {pings}, by the network");
     let command = match bed.sgsn {

@@ -2,7 +2,7 @@
 
 use super::bed::{At, Bed};
 use super::judge::{GB, Payload, count, frames};
-use super::network::{self, INTERNET, SGSN, Setup, address, failed, ping, ping_internet, until_mobile};
+use super::network::{self, INTERNET, SGSN, Setup, address, failed, ping, ping_internet, until_active};
 use super::{Found, differences};
 use crate::demo::Peer;
 use crate::http;
@@ -32,7 +32,7 @@ fn ptmsi(shown: &str) -> String {
 pub fn rau(bed: &mut Bed) -> Result {
     let bss = " cells 2\n cells-per-routing-area 1\n";
     network::start(bed, &Setup { bss, ..Setup::default() })?;
-    let mut name = ptmsi(&until_mobile(bed, "pdp-active")?);
+    let mut name = ptmsi(&until_active(bed)?);
     // At osmo-sgsn one of them takes half a minute, as interop/README.md says.
     let cells: &[u8] = if bed.sgsn == Peer::Gannet { &[1, 0] } else { &[1] };
     for cell in cells {
@@ -94,7 +94,7 @@ pub fn periodic_rau(bed: &mut Bed) -> Result {
     };
     // Not ciphered, so that the capture tells one update from another.
     network::start(bed, &Setup { sgsn, geas: "0", ..Setup::default() })?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     // osmo-sgsn leaves READY at its 44 s.
     bed.within(Duration::from_secs(120), "a periodic routing area update", |bed| {
         let update = [RAU_ACCEPT, "gsm_a.gm.gmm.update_type == 3"];
@@ -121,7 +121,7 @@ const OCTETS: usize = 800_000;
 pub fn cell_change(bed: &mut Bed) -> Result {
     let bss = " cells 4\n cells-per-nse 2\n cells-per-routing-area 4\n";
     network::start(bed, &Setup { bss, ..Setup::default() })?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     let (bind, length) = (format!("{}:80", INTERNET.1), OCTETS.to_string());
     let serve = ["lab", "serve", "--bind", &bind, "--octets", &length, "--seed", "1"];
     bed.start(("host", At::Core), "gannet", &serve)?;
@@ -220,7 +220,7 @@ fn lost(bed: &Bed) -> core::result::Result<String, TestbedError> {
 pub fn paging(bed: &mut Bed) -> Result {
     let sgsn = " timer T3314 2\n";
     network::start(bed, &Setup { sgsn, ..Setup::default() })?;
-    let shown = until_mobile(bed, "pdp-active")?;
+    let shown = until_active(bed)?;
     let target = address(&shown, 5).ok_or_else(|| failed("show mobile 1", shown))?;
     // For what the mobile answers.
     bed.namespace(At::Radio).ip(&["route", "add", "default", "dev", "ms0"])?;

@@ -180,6 +180,10 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
         Peer::Osmocom => bed.start(("sgsn", At::Core), "osmo-sgsn", &["-c", "sgsn.cfg"])?,
     }
     bed.until("the VTY of the SGSN", |bed| bed.vty(At::Core, SGSN, "show ns"))?;
+    bed.until("the link to the HLR", |bed| {
+        let links = bed.vty(At::Core, HLR, "show gsup-connections")?;
+        links.contains(" from 127.0.0.").then_some(())
+    })?;
     bed.start(("bss", At::Radio), "gannet", &["bss", "-c", "bss.cfg", "--pcap", GB])?;
     bed.until("the VTY of the BSS", |bed| bed.vty(At::Radio, BSS, "show cells")).map(drop)
 }
@@ -219,6 +223,24 @@ pub fn until_mobile(bed: &mut Bed, state: &str) -> Result<String, TestbedError> 
         }
         other => other,
     })
+}
+
+/// Waits until the mobile has its context. osmo-sgsn, which accepts before it knows the subscription, may refuse the first
+/// attempt; then there is another.
+///
+/// # Errors
+/// What the mobile shows instead.
+pub fn until_active(bed: &mut Bed) -> Result<String, TestbedError> {
+    if bed.sgsn == Peer::Osmocom {
+        bed.until("attach", |bed| {
+            let shown = mobile(bed)?;
+            if shown.contains(" attached ") && !shown.contains("NSAPI") {
+                let _ = bed.vty(At::Radio, BSS, "mobile 1 activate");
+            }
+            shown.contains(" pdp-active ").then_some(())
+        })?;
+    }
+    until_mobile(bed, " pdp-active ")
 }
 
 /// Gives an order to the BSS.

@@ -1,9 +1,9 @@
 //! PDP contexts: several of one mobile, one that the GGSN refuses, and a GGSN that has forgotten all of them.
 
 use super::bed::{At, Bed};
-use super::judge::{CORE, GB, Payload, first, frames, until_on_gb};
+use super::judge::{CORE, GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
-    self, CORPORATE, GGSN, IMSI, Setup, address, failed, ping, ping_internet, until_mobile,
+    self, CORPORATE, GGSN, IMSI, Setup, address, failed, ping, ping_internet, until_active, until_mobile,
 };
 use super::{Found, differences};
 use crate::demo::Peer;
@@ -17,7 +17,7 @@ const DEACTIVATE: &str = "gsm_a.dtap.msg_sm_type == 0x46";
 /// Two primary contexts to two access points, each with an address of its own.
 pub fn contexts(bed: &mut Bed) -> Result {
     network::start(bed, &Setup::default())?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     network::order(bed, &format!("mobile 1 activate nsapi 6 apn {}", CORPORATE.0))?;
     let second = bed.until("the second context", |bed| address(&network::mobile(bed)?, 6))?;
     // The device has the address of the first one.
@@ -63,8 +63,11 @@ pub fn ggsn_reject(bed: &mut Bed) -> Result {
 pub fn ggsn_restart(bed: &mut Bed) -> Result {
     // Not ciphered, so that the cause can be read.
     network::start(bed, &Setup { sgsn: " ggsn 0 echo-interval 2\n", geas: "0", ..Setup::default() })?;
-    until_mobile(bed, "pdp-active")?;
+    until_active(bed)?;
     let before = ping_internet(bed)?;
+    bed.until("an answered Echo Request", |bed| {
+        count(bed, CORE, "gtp.message == 0x02").is_ok_and(|count| count > 0).then_some(())
+    })?;
     bed.kill("ggsn")?;
     network::start_ggsn(bed)?;
     until_on_gb(bed, "the end of the old context", DEACTIVATE)?;
