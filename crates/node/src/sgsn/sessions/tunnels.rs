@@ -253,10 +253,7 @@ impl Sgsn {
             (Kind::Requalify, Ok(Message::UpdateResponse(response))) if is_current => {
                 self.requalified(cx, slot, nsapi, &response);
             }
-            (
-                Kind::Create | Kind::Update | Kind::Requalify | Kind::Delete | Kind::Notification,
-                _,
-            ) => {}
+            (Kind::Create | Kind::Update | Kind::Requalify | Kind::Delete | Kind::Notification, _) => {}
         }
     }
 
