@@ -264,7 +264,9 @@ pub(crate) fn is_ours(pid: u32) -> bool {
     let name = name.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let command = String::from_utf8_lossy(&command).into_owned();
-    name.is_some_and(|name| command.split('\0').next().is_some_and(|program| program.ends_with(&name)))
+    let program = command.split('\0').next().and_then(|path| Path::new(path).file_name()?.to_str());
+    // Also one that was installed under another name.
+    program.is_some_and(|program| program.starts_with("gannet") || name.as_deref() == Some(program))
 }
 
 /// Tells a process, where it is still there.

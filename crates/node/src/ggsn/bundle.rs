@@ -61,8 +61,9 @@ impl Ggsn {
             let other = self.contexts.get(*slot);
             other.is_some_and(|other| (other.apn, other.address) == (of.apn, of.address))
         };
+        // Also of those that are reserved: emulators of an SGSN use 0.
         let slots =
-            (5..=15).filter_map(|nsapi| self.contexts.by_tid(Tid { imsi: of.imsi, nsapi: Nsapi(nsapi) }));
+            (0..=15).filter_map(|nsapi| self.contexts.by_tid(Tid { imsi: of.imsi, nsapi: Nsapi(nsapi) }));
         slots.filter(shares).collect()
     }
 

@@ -249,6 +249,7 @@ impl Sgsn {
     /// # Errors
     /// See [`OrderRefused`].
     pub fn authenticate_again(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Result<(), OrderRefused> {
+        self.directory.by_imsi(imsi).ok_or(OrderRefused::Unknown)?;
         let subscribers = &self.config.subscribers;
         if subscribers.policy != AuthPolicy::Remote || !subscribers.authentication {
             return Err(OrderRefused::NoAuthentication);
