@@ -183,7 +183,9 @@ proptest! {
                         prop_assert!(known.remove(&nsapi), "released twice");
                         prop_assert!(!tunnels.contains(&nsapi), "a tunnel was left behind");
                     }
-                    SmAction::Active { nsapi, .. } | SmAction::Modified { nsapi, .. } => {
+                    SmAction::Active { nsapi, .. }
+                    | SmAction::Modified { nsapi, .. }
+                    | SmAction::NotModified { nsapi } => {
                         prop_assert!(contexts.get(nsapi).unwrap().is_active());
                     }
                     SmAction::Send { .. } => {}

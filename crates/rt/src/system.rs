@@ -6,6 +6,9 @@ use gannet_proto::time::Instant;
 use std::io::{self, Read};
 use std::time::SystemTime;
 
+/// Readings of two clocks, of which the nearest two count.
+const ATTEMPTS: u32 = 8;
+
 /// The time since the run began, and the wall clock's time of that beginning.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
@@ -20,7 +23,15 @@ impl Clock {
     pub fn start() -> Self {
         let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let start_unix_ns = u64::try_from(since_1970.as_nanos()).unwrap_or(0);
-        Self { start: std::time::Instant::now(), start_unix_ns, start_monotonic_ns: monotonic_ns() }
+        // Both at once, as nearly as a few attempts can.
+        let attempt = |_| {
+            let before = monotonic_ns();
+            let start = std::time::Instant::now();
+            (monotonic_ns().saturating_sub(before), start, before)
+        };
+        let nearest = (0..ATTEMPTS).map(attempt).min_by_key(|(apart_ns, ..)| *apart_ns);
+        let (_, start, start_monotonic_ns) = nearest.unwrap_or_else(|| attempt(0));
+        Self { start, start_unix_ns, start_monotonic_ns }
     }
 
     /// The kernel's monotonic clock at `at`, in nanoseconds.

@@ -26,7 +26,7 @@ const SETTLE_MAX: Duration = Duration::from_secs(20);
 /// For a chain that was asleep, to catch up with its timers.
 const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(15);
 /// Between two looks whether anything still moves.
-const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(8);
+const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(20);
 
 /// Chains on this machine.
 #[derive(Debug)]

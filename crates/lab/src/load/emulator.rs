@@ -26,6 +26,8 @@ use std::ops::Range;
 const FIRST_WINDOW: u32 = 32;
 /// The least that it may fall to.
 const LEAST_WINDOW: u32 = 8;
+/// How long a mobile that was refused waits until it tries again: what was missing may come meanwhile.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Who asked for a wake-up.
 mod owner {
@@ -211,6 +213,8 @@ pub struct Emulator {
     pub(super) resets_pending: u32,
     pub(super) cells_up: u32,
     jobs: VecDeque<Job>,
+    /// When a mobile that was refused is told its order again.
+    refused: VecDeque<(u32, (u32, Order))>,
     pub(super) pending: u32,
     /// Procedures that may run now: grows with those that end well, halves with one whose answer is late.
     pub(super) allowed: u32,
@@ -273,6 +277,7 @@ impl Emulator {
             resets_pending: 0,
             cells_up: 0,
             jobs: VecDeque::new(),
+            refused: VecDeque::new(),
             pending: 0,
             allowed: FIRST_WINDOW.min(config.window),
             ended_well: 0,
@@ -337,7 +342,8 @@ impl Emulator {
     /// Procedures under way, and users that still wait for their turn.
     #[must_use]
     pub fn unfinished(&self) -> u64 {
-        u64::from(self.pending) + self.jobs.iter().map(|job| job.users.len() as u64).sum::<u64>()
+        let waiting = self.jobs.iter().map(|job| job.users.len() as u64).sum::<u64>();
+        u64::from(self.pending) + waiting + self.refused.len() as u64
     }
 
     /// Gives users an order. `profile` says what each asks for when it activates; `None` leaves it as it was.
@@ -377,6 +383,7 @@ impl Emulator {
         let next_ms = self.now_ms + u32::from(!self.has_room_to_tell());
         let dues = [
             self.waiting.front().map(|(due, _)| *due),
+            self.refused.front().map(|(due, _)| *due),
             self.flows.front().map(|(due, _)| *due.max(&next_ms)),
             self.ready.front().map(|(due, _)| *due),
         ];
@@ -424,6 +431,9 @@ impl Emulator {
                 Waiting::Mobile { user, stamp } => self.late(cx, user, stamp),
                 Waiting::Bvc(bvc) => self.bvc_late(cx, bvc),
             }
+        }
+        while let Some((_, (user, order))) = pop_due(&mut self.refused, now) {
+            self.jobs.push_back(Job { users: user..user + 1, order, again: true });
         }
         while self.has_room_to_tell()
             && let Some((due, flow)) = pop_due(&mut self.flows, now)
@@ -506,15 +516,14 @@ impl Emulator {
         }
     }
 
-    /// A mobile is to try an order again that has failed, when the others have had their turn; false where it has tried
-    /// often enough.
+    /// A mobile is to try an order again that has failed, after a while; false where it has tried often enough.
     pub(super) fn again(&mut self, user: u32, order: Order) -> bool {
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return false };
         mobile.rounds = mobile.rounds.saturating_add(1);
         let again = mobile.rounds < self.config.rounds;
         if again {
             self.stats.ordered_again += 1;
-            self.jobs.push_back(Job { users: user..user + 1, order, again });
+            self.refused.push_back((self.later(AGAIN_AFTER), (user, order)));
         }
         again
     }

@@ -317,7 +317,11 @@ impl Sgsn {
         let octets_per_s = u64::from(treatment.guaranteed_octets_per_s);
         let cell = self.cell_number(slot);
         if octets_per_s > 0 {
-            let admitted = self.admission.fits(cell, octets_per_s, self.bounds(cx.now, cell));
+            // A cell that has become slower keeps what it had admitted.
+            let holds =
+                |former: Claim| former.admitted && former.cell == cell && octets_per_s <= former.octets_per_s;
+            let admitted = former.is_some_and(holds)
+                || self.admission.fits(cell, octets_per_s, self.bounds(cx.now, cell));
             let claim = Claim { cell, class: treatment.class, octets_per_s, admitted };
             let had = former.is_some_and(|former| former.admitted);
             self.admission.stats.admitted += u64::from(admitted && !had);
@@ -336,6 +340,9 @@ impl Sgsn {
             self.guarantees_changed(cx, slot, cell);
         }
         if let Some(former) = former {
+            if let Some(flows) = self.flows.as_mut().filter(|_| former.cell != cell) {
+                flows.set_guaranteed(cx.now, former.cell, self.admission.guaranteed(former.cell));
+            }
             self.claim_ended(cx, former.cell);
         }
     }

@@ -381,17 +381,20 @@ impl Machine for Sgsn {
     }
 
     fn poll_output(&mut self, cx: &mut Context<'_>, outputs: &mut Batch<Output<SgsnEvent>>) {
-        if self.gb.flow_more {
+        if self.gb.has_to_send() {
             self.send_some(cx);
         }
         self.tell_peers();
-        self.serve_uplink(cx);
+        if self.serve_uplink(cx) {
+            // A mobile that is heard again may have released what was held for it.
+            self.gb.flow_more = true;
+        }
         self.serve_flows(cx);
         outputs.append(&mut self.out);
     }
 
     fn has_work(&self) -> bool {
-        self.gb.flow_more || self.has_flow_work() || self.has_uplink_work()
+        self.gb.has_to_send() || self.has_flow_work() || self.has_uplink_work()
     }
 
     fn hold_back(&mut self, on: bool) {

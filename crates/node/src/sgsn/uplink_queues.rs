@@ -294,11 +294,11 @@ impl Sgsn {
         self.uplink.as_ref().is_some_and(|uplink| uplink.queues.has_work())
     }
 
-    /// One batch of user data through the stack, towards the GGSNs.
-    pub(super) fn serve_uplink(&mut self, cx: &mut Context<'_>) {
-        for _ in 0..BATCH {
+    /// One batch of user data through the stack, towards the GGSNs. True where there was some.
+    pub(super) fn serve_uplink(&mut self, cx: &mut Context<'_>) -> bool {
+        for count in 0..BATCH {
             let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now)) else {
-                return;
+                return count > 0;
             };
             let Waiting { slot, mut from, cell, frame } = served.item;
             self.uplink_served(slot);
@@ -311,5 +311,6 @@ impl Sgsn {
             }
             self.ll_pdu(cx, slot, from, frame);
         }
+        true
     }
 }

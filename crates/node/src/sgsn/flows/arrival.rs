@@ -107,8 +107,9 @@ impl Sgsn {
         self.stats.n_pdu_downlink += 1;
         if view.cell >= flows.cells_max * CELLS_OF_A_CELL {
             // Its cell was not known when the mobile was heard there.
-            self.flows_moved(slot);
-            self.claims_moved(cx, slot);
+            if self.flows_moved(slot) {
+                self.claims_moved(cx, slot);
+            }
         }
         let Some(flows) = &mut self.flows else { return Ok(()) };
         if view.class == Class::RealTime {

@@ -350,14 +350,15 @@ impl Sgsn {
         self.uplink_changed(slot);
     }
 
-    /// All flows of a mobile are in another cell now, with what waits in them.
-    pub(super) fn flows_moved(&mut self, slot: Slot) {
-        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+    /// All flows of a mobile are in another cell now, with what waits in them. True where that cell is known.
+    pub(super) fn flows_moved(&mut self, slot: Slot) -> bool {
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return false };
         let bvc = mobile.bvc();
         let cell = self.gb.bvcs.find(bvc.nsei, bvc.bvci);
         for (_, bearer) in mobile.bearers() {
             flows.queues.move_cell(flow_of(bearer.teid), flows.cell_of(cell, bearer.class));
         }
+        cell.is_some()
     }
 
     /// Takes over new values of what can change at any time.

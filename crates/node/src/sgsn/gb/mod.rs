@@ -108,6 +108,11 @@ impl Gb {
         }
     }
 
+    /// True where more may go out at once.
+    pub(super) const fn has_to_send(&self) -> bool {
+        self.flow_more || self.leaving.is_waiting()
+    }
+
     /// Mobiles whose former cell has not answered FLUSH-LL yet.
     #[must_use]
     pub fn cells_flushing(&self) -> usize {

@@ -123,7 +123,9 @@ impl Sgsn {
                 self.claim(cx, slot, nsapi, &qos);
                 self.flow_changed(slot, nsapi);
                 self.updated(cx, slot, nsapi, &qos);
+                self.requalify_one(cx, slot, nsapi);
             }
+            SmAction::NotModified { nsapi } => self.update_abandoned(cx, slot, nsapi),
             SmAction::Released { nsapi, cause: _ } => self.released(cx, slot, nsapi),
         }
     }
@@ -174,6 +176,7 @@ impl Sgsn {
     /// Everything about a context is gone but the tunnel, which has its own way.
     fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
+        self.updates.wish(slot, nsapi, None);
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
             let whose = self.imsi_of(slot);
             if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {

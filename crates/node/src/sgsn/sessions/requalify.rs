@@ -11,7 +11,7 @@ use crate::sgsn::subscribers::Subscriber;
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Context;
-use gannet_proto::sm::network::{SmContext, SmEvent};
+use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::UpdateResponse;
@@ -32,31 +32,47 @@ impl Sgsn {
             );
             cx.log(Category::Pdp, Level::Info, line);
         }
+        if admitted.is_err() {
+            return;
+        }
+        let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(*nsapi)).map(SmContext::state);
+        match state {
+            // What it has holds until the GGSN has accepted.
+            Some(SmState::Updating) => self.updates.wish(slot, *nsapi, Some((*wish, *granted))),
+            _ => self.note_wish(slot, *nsapi, wish, granted),
+        }
+    }
+
+    /// What a mobile wished for a context, and what the GGSN was asked for.
+    pub(super) fn note_wish(&mut self, slot: Slot, nsapi: Nsapi, wish: &QosProfile, asked: &QosProfile) {
         if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
-            subscriber.note_wish(*nsapi, wish, granted);
+            subscriber.note_wish(nsapi, wish, asked);
         }
     }
 
     /// The subscription has changed: what its active contexts would be granted now they are to have.
     pub(in crate::sgsn) fn requalify(&mut self, cx: &mut Context<'_>, slot: Slot) {
         for nsapi in (5..=15).map(Nsapi) {
-            if let Some((wish, asked)) = self.would_ask(cx, slot, nsapi) {
-                if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
-                    subscriber.note_wish(nsapi, &wish, &asked);
-                }
-                let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
-                let line = format_args!("{whose}NSAPI {nsapi}: now subscribed to {asked}");
-                cx.log(Category::Pdp, Level::Info, line);
-                // Without an answer it goes on as it is.
-                let _ = self.ask_for_update(cx, (slot, nsapi), Kind::Requalify, &asked, None);
-            }
+            self.requalify_one(cx, slot, nsapi);
+        }
+    }
+
+    /// The same of one of its contexts, also when what was under way with it has ended.
+    pub(super) fn requalify_one(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        if let Some((_, asked)) = self.would_ask(cx, slot, nsapi) {
+            let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+            let line = format_args!("{whose}NSAPI {nsapi}: now subscribed to {asked}");
+            cx.log(Category::Pdp, Level::Info, line);
+            // Without an answer it goes on as it is.
+            let _ = self.ask_for_update(cx, (slot, nsapi), Kind::Requalify, &asked, None);
         }
     }
 
     /// What a mobile has wished for an active context, and what would be asked for it now where that is something else.
     fn would_ask(&self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<(QosProfile, QosProfile)> {
         let mobile = self.mobiles.get(slot)?;
-        let context = mobile.sm.get(nsapi).filter(|context| context.is_active())?;
+        // With one that is being changed something else is under way, at whose end this is asked again.
+        let context = mobile.sm.get(nsapi).filter(|context| context.state() == SmState::Active)?;
         let subscriber = mobile.subscriber()?;
         let (wish, asked) = subscriber.wish(nsapi)?;
         let (apn, _) = self.access_points.get(context.apn())?;
@@ -80,9 +96,10 @@ impl Sgsn {
         nsapi: Nsapi,
         response: &UpdateResponse,
     ) {
+        let asked = self.would_ask(cx, slot, nsapi);
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let whose = mobile.imsi();
-        if !mobile.sm.get(nsapi).is_some_and(SmContext::is_active) {
+        if mobile.sm.get(nsapi).map(SmContext::state) != Some(SmState::Active) {
             return;
         }
         if !response.cause.is_accepted() {
@@ -93,7 +110,6 @@ impl Sgsn {
             }
             return;
         }
-        let asked = mobile.subscriber().and_then(|subscriber| subscriber.wish(nsapi));
         let Some(qos) = response.qos.or(asked.map(|(_, asked)| Qos::new(asked.precedence.0, &asked))) else {
             return;
         };
@@ -103,6 +119,9 @@ impl Sgsn {
         let mut negotiated = qos.profile();
         if asked.is_some_and(|(wish, _)| wish.r99.is_none()) {
             negotiated.r99 = None;
+        }
+        if let Some((wish, asked)) = asked {
+            self.note_wish(slot, nsapi, &wish, &asked);
         }
         self.sm(cx, slot, SmEvent::Modify { nsapi, qos: negotiated });
     }

@@ -264,7 +264,7 @@ impl Sgsn {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
             Some((Request { slot, nsapi, kind: Kind::Update, .. }, true)) => {
-                self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+                self.update_failed(cx, slot, nsapi);
             }
             Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
                 self.tunnel_deleted(cx, slot, nsapi);

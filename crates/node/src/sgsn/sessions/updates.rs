@@ -10,7 +10,7 @@ use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::gtp::{Endpoint, Transaction, Version};
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::sm::network::{SmContext, SmEvent};
+use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
 use gannet_wire::DecodeError;
 use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::value::Qos;
@@ -21,13 +21,23 @@ use std::collections::BTreeMap;
 
 /// What GGSNs have asked, by context, until the mobile has answered.
 #[derive(Debug, Default)]
-pub struct Updates(BTreeMap<(Slot, Nsapi), (Transaction, u8)>);
+pub struct Updates {
+    asked: BTreeMap<(Slot, Nsapi), (Transaction, u8)>,
+    /// What mobiles have wished and GGSNs were asked for, until these have answered.
+    wishes: BTreeMap<(Slot, Nsapi), (QosProfile, QosProfile)>,
+}
 
 impl Updates {
-    /// Requests without an answer.
+    /// Requests without an answer, of either side.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.asked.len() + self.wishes.len()
+    }
+
+    /// Notes what a GGSN is being asked for, in the place of what it was asked before, or forgets that.
+    pub(super) fn wish(&mut self, slot: Slot, nsapi: Nsapi, wish: Option<(QosProfile, QosProfile)>) {
+        self.wishes.remove(&(slot, nsapi));
+        self.wishes.extend(wish.map(|wish| ((slot, nsapi), wish)));
     }
 }
 
@@ -55,13 +65,13 @@ impl Sgsn {
         };
         // A newer wish takes the place of one that was not answered.
         self.update_abandoned(cx, slot, nsapi);
-        self.updates.0.insert((slot, nsapi), (*transaction, qos.allocation_retention));
+        self.updates.asked.insert((slot, nsapi), (*transaction, qos.allocation_retention));
         self.sm(cx, slot, SmEvent::Modify { nsapi, qos: qos.profile() });
     }
 
     /// The mobile has accepted.
     pub(super) fn updated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, qos: &QosProfile) {
-        if let Some((transaction, allocation_retention)) = self.updates.0.remove(&(slot, nsapi)) {
+        if let Some((transaction, allocation_retention)) = self.updates.asked.remove(&(slot, nsapi)) {
             let qos = Qos::new(allocation_retention, qos);
             self.answer_update(cx, slot, nsapi, &transaction, Some(qos));
         }
@@ -69,7 +79,7 @@ impl Sgsn {
 
     /// It never will: the context ends, or its GGSN wants something else.
     pub(super) fn update_abandoned(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        if let Some((transaction, _)) = self.updates.0.remove(&(slot, nsapi)) {
+        if let Some((transaction, _)) = self.updates.asked.remove(&(slot, nsapi)) {
             let tunnel = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)?.tunnel);
             let to = tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control);
             self.refuse(cx, &transaction, to, Cause::NonExistent);
@@ -91,7 +101,7 @@ impl Sgsn {
             return self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: Cause::ServiceNotSupported });
         }
         if self.ask_for_update(cx, (slot, nsapi), Kind::Update, qos, tft).is_none() {
-            self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+            self.update_failed(cx, slot, nsapi);
         }
     }
 
@@ -133,8 +143,9 @@ impl Sgsn {
         nsapi: Nsapi,
         answer: Result<Message, DecodeError>,
     ) {
+        let wished = self.updates.wishes.remove(&(slot, nsapi));
         let Ok(Message::UpdateResponse(response)) = answer else {
-            return self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+            return self.update_failed(cx, slot, nsapi);
         };
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
@@ -148,11 +159,24 @@ impl Sgsn {
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let held = mobile.sm.get(nsapi).map(SmContext::qos).unwrap_or_default();
+        if mobile.sm.get(nsapi).map(SmContext::state) != Some(SmState::Updating) {
+            return cx.drop(Drop::SmUnexpected, mobile.imsi());
+        }
         if let (Some(qos), Some(bearer)) = (&response.qos, mobile.bearer_mut(nsapi)) {
             bearer.allocation_retention = qos.allocation_retention;
         }
         let qos = response.qos.map_or(held, |qos| qos.profile());
+        if let Some((wish, asked)) = wished {
+            self.note_wish(slot, nsapi, &wish, &asked);
+        }
         self.sm(cx, slot, SmEvent::Updated { nsapi, qos });
+    }
+
+    /// What the mobile asked for will not be: the context goes on as it was.
+    pub(super) fn update_failed(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        self.updates.wish(slot, nsapi, None);
+        self.sm(cx, slot, SmEvent::UpdateFailed { nsapi });
+        self.requalify_one(cx, slot, nsapi);
     }
 
     fn answer_update(

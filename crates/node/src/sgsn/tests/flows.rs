@@ -31,7 +31,7 @@ fn profile(delay: u8, peak: u8, precedence: u8) -> QosProfile {
 }
 
 impl Bench {
-    fn activate_with(&mut self, phone: usize, nsapi: Nsapi, qos: QosProfile) {
+    pub fn activate_with(&mut self, phone: usize, nsapi: Nsapi, qos: QosProfile) {
         self.sm(phone, nsapi.0 - 5, ActivateRequest { qos, ..activate_request(nsapi) });
         let (from, sequence, request) = self.next_create();
         self.create_answer(from, sequence, &request, GtpCause::RequestAccepted);

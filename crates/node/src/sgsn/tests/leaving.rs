@@ -5,13 +5,15 @@ use crate::sgsn::gb::TOGETHER;
 use crate::sgsn::*;
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_wire::bssgp::Message;
+use gannet_wire::l3::ie::{DelayClass, QosProfile};
 
-/// Phones 0 and 1 have keys of their own, phone 2 has none.
+/// Phones 0 and 1 have keys of their own, phone 2 has none; 1 has real time.
 fn three_phones(ingress: Ingress) -> Bench {
     let mut bench = Bench::new(|config| config.ingress = ingress);
     for phone in 0..3 {
         bench.attach(phone);
-        bench.activate(phone, NSAPI);
+        let delay = if phone == 1 { DelayClass::ONE } else { DelayClass::BEST_EFFORT };
+        bench.activate_with(phone, NSAPI, QosProfile { delay, ..QosProfile::BEST_EFFORT });
     }
     for (phone, algorithm) in [(0, Algorithm::Gea3), (1, Algorithm::Gea1)] {
         let ciphering = Ciphering::with_kc(algorithm, [algorithm.number(); 8]).unwrap();
@@ -72,4 +74,20 @@ fn what_was_sent_to_the_former_cell_is_there_before_it_is_flushed() {
     assert_eq!(down.cell, (cell(0).nsei, cell(0).bvci));
     assert_eq!(bench.open(0, &down.ll_pdu).1[4..], [7; 40]);
     assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
+}
+
+#[test]
+fn real_time_does_not_wait_for_the_cipher_of_what_came_before_it() {
+    let mut bench = three_phones(Ingress::Fifo);
+    bench.in_one_turn(|bench| {
+        for phone in [0, 0, 1, 1, 0] {
+            bench.downlink(phone, NSAPI, &[7; 40]);
+        }
+    });
+    let mut whose = Vec::new();
+    while !bench.is_silent() {
+        let tlli = bench.next_down().header.tlli;
+        whose.push((0..3).find(|phone| bench.phones[*phone].tlli == tlli).unwrap());
+    }
+    assert_eq!(whose, [1, 1, 0, 0, 0]);
 }

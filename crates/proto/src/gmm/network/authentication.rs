@@ -56,7 +56,18 @@ impl GmmContext {
                 }
                 self.authenticated(cx, cfg, out);
             }
-            // Clause 4.7.4.2.1: nothing of the mobile waits for a rejection.
+            // Nothing of the mobile waits for a rejection. A service that fails says nothing about the mobile, which stays
+            // what it is; one that refuses it ends it (clause 4.7.4.2.1).
+            (Waiting::AuthService, AuthDecision::Reject(GmmCause::NetworkFailure))
+                if self.procedure == Procedure::None =>
+            {
+                cx.log(
+                    Category::Mm,
+                    Level::Notice,
+                    format_args!("it is not authenticated anew: the service fails"),
+                );
+                self.settle();
+            }
             (Waiting::AuthService, AuthDecision::Reject(cause)) if self.procedure == Procedure::None => {
                 self.operator_detach(cx, cfg, DetachTypeMt::ReattachNotRequired, Some(cause), out);
             }

@@ -163,12 +163,17 @@ impl SmContext {
     /// The radio priority of the context's data, which follows the delay class.
     #[must_use]
     pub fn radio_priority(&self) -> RadioPriority {
-        match self.qos().delay {
-            DelayClass::ONE => RadioPriority::One,
-            DelayClass::TWO => RadioPriority::Two,
-            DelayClass::THREE => RadioPriority::Three,
-            _ => RadioPriority::Four,
-        }
+        radio_priority(&self.qos())
+    }
+}
+
+/// The radio priority of data with this quality of service.
+pub(super) const fn radio_priority(qos: &QosProfile) -> RadioPriority {
+    match qos.delay {
+        DelayClass::ONE => RadioPriority::One,
+        DelayClass::TWO => RadioPriority::Two,
+        DelayClass::THREE => RadioPriority::Three,
+        _ => RadioPriority::Four,
     }
 }
 

@@ -75,9 +75,19 @@ impl Step<'_, '_, '_> {
                     self.release_sharers(nsapi, request.cause);
                 }
             }
-            // Clause 6.1.3.4.3 b, collision: each side accepts and stops its timer. The tunnel is gone already.
+            // Clause 6.1.3.4.3 b, collision: each side accepts and stops its timer. The tunnel is gone already, not so those
+            // of others of the address that the mobile means as well.
             Some(SmState::InactivePending(_)) => {
                 self.send(nsapi, DeactivateAccept {});
+                if request.tear_down == Some(TearDownIndicator::AllOfAddress) {
+                    let has_tunnel =
+                        |other: &Nsapi| self.contexts.get(*other).is_some_and(SmContext::has_tunnel);
+                    let other = self.contexts.sharers(nsapi).find(has_tunnel);
+                    if let Some(other) = other {
+                        self.delete_tunnel(other, true);
+                    }
+                    self.release_sharers(nsapi, request.cause);
+                }
                 self.release(nsapi, request.cause);
             }
             // T3390 expired in the mobile (clause 6.1.3.4.3 a); the answer is on its way.
@@ -107,7 +117,11 @@ impl Step<'_, '_, '_> {
             // Clause 6.1.3.3.1.
             Some(SmState::ModifyPending) => {
                 self.set_state(nsapi, SmState::Active);
-                if let Some(qos) = self.contexts.get(nsapi).map(SmContext::qos) {
+                if let Some(qos) = self.contexts.offer(nsapi) {
+                    self.contexts.set_offer(nsapi, None);
+                    if let Some(context) = self.contexts.get_mut(nsapi) {
+                        context.qos = qos.pack();
+                    }
                     self.out.push(SmAction::Modified { nsapi, qos });
                 }
             }
@@ -130,6 +144,8 @@ impl Step<'_, '_, '_> {
             (SmCause::InvalidTi, Some(_)) => self.forget(nsapi, cause),
             (SmCause::MessageTypeNonExistent, Some(SmState::ModifyPending)) => {
                 self.set_state(nsapi, SmState::Active);
+                self.contexts.set_offer(nsapi, None);
+                self.out.push(SmAction::NotModified { nsapi });
             }
             (SmCause::MessageTypeNonExistent, Some(SmState::InactivePending(_))) => {
                 self.release(nsapi, cause)

@@ -43,7 +43,7 @@ use gannet_wire::DecodeError;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
-    PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
+    PackedQos, PdpAddress, PdpContextStatus, ProtocolConfiguration, QosProfile, RadioPriority, SmCause,
     TrafficFlowTemplate,
 };
 use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
@@ -292,6 +292,11 @@ pub enum SmAction {
         /// It.
         qos: QosProfile,
     },
+    /// The mobile does not accept another profile: the context goes on as it was.
+    NotModified {
+        /// Which.
+        nsapi: Nsapi,
+    },
     /// The context is gone.
     Released {
         /// Which.
@@ -305,7 +310,13 @@ pub enum SmAction {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SmContexts {
     slots: ByNsapi<SmContext>,
+    /// What the mobile was asked to accept and has not accepted yet: hardly ever anything.
+    offers: Option<Box<Offers>>,
 }
+
+/// Profiles by NSAPI.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Offers(Vec<(Nsapi, PackedQos)>);
 
 impl SmContexts {
     /// The context of an NSAPI.
@@ -316,6 +327,19 @@ impl SmContexts {
 
     fn get_mut(&mut self, nsapi: Nsapi) -> Option<&mut SmContext> {
         self.slots.get_mut(nsapi)
+    }
+
+    /// What the mobile was asked to accept.
+    fn offer(&self, nsapi: Nsapi) -> Option<QosProfile> {
+        let (_, qos) = self.offers.as_ref()?.0.iter().find(|(of, _)| *of == nsapi)?;
+        Some(qos.unpack())
+    }
+
+    fn set_offer(&mut self, nsapi: Nsapi, qos: Option<QosProfile>) {
+        let mut offers = self.offers.take().unwrap_or_default();
+        offers.0.retain(|(of, _)| *of != nsapi);
+        offers.0.extend(qos.map(|qos| (nsapi, qos.pack())));
+        self.offers = Some(offers).filter(|offers| !offers.0.is_empty());
     }
 
     fn put(&mut self, nsapi: Nsapi, context: SmContext) {
@@ -438,6 +462,7 @@ impl Step<'_, '_, '_> {
 
     /// The context enters PDP-INACTIVE.
     fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
+        self.contexts.set_offer(nsapi, None);
         if self.contexts.slots.remove(nsapi).is_some() {
             self.out.push(SmAction::Released { nsapi, cause });
             self.log(format_args!("NSAPI {nsapi}: released, {cause}"));

@@ -1,7 +1,7 @@
 //! What the GGSN, the operator and the clock want: deactivation and modification by the network (clauses 6.1.3.4.2 and
 //! 6.1.3.3.1).
 
-use super::context::Mark;
+use super::context::{Mark, radio_priority};
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
 use crate::sm::CONTEXTS;
@@ -87,7 +87,8 @@ impl Step<'_, '_, '_> {
     /// Takes a tunnel down; those of the same address with it where `all` is set, or where it is the last of them
     /// (29.060 clause 7.3.5).
     pub(super) fn delete_tunnel(&mut self, nsapi: Nsapi, all: bool) {
-        let tear_down = all || self.contexts.sharers(nsapi).next().is_none();
+        let has_tunnel = |other| self.contexts.get(other).is_some_and(SmContext::has_tunnel);
+        let tear_down = all || !self.contexts.sharers(nsapi).any(has_tunnel);
         self.out.push(SmAction::DeleteTunnel { nsapi, tear_down });
     }
 
@@ -109,9 +110,10 @@ impl Step<'_, '_, '_> {
             // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet, and of one that the
             // mobile asked for (clause 6.1.3.3.3 b).
             SmState::Active | SmState::ModifyPending | SmState::Updating => {
-                context.qos = qos.pack();
                 context.state = SmState::ModifyPending;
                 context.retry.start(now, span);
+                // Until the mobile has accepted, what it has holds.
+                self.contexts.set_offer(nsapi, Some(qos));
                 self.send_modify(nsapi);
             }
             SmState::ActivePending | SmState::InactivePending(_) | SmState::Releasing => {
@@ -121,11 +123,11 @@ impl Step<'_, '_, '_> {
     }
 
     fn send_modify(&mut self, nsapi: Nsapi) {
-        if let Some(context) = self.contexts.get(nsapi).copied() {
+        if let (Some(context), Some(qos)) = (self.contexts.get(nsapi).copied(), self.contexts.offer(nsapi)) {
             let request = ModifyRequestMt {
-                radio_priority: context.radio_priority(),
+                radio_priority: radio_priority(&qos),
                 sapi: context.sapi(),
-                qos: context.qos(),
+                qos,
                 address: None,
                 packet_flow_identifier: None,
             };

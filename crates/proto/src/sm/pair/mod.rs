@@ -134,7 +134,10 @@ impl Pair {
                     self.tunnels.retain(|tunnel| tunnel != nsapi && !sharers.contains(tunnel));
                     self.later(20, Arrival::FromGgsn(SmEvent::Deleted { nsapi: *nsapi }));
                 }
-                SmAction::Active { .. } | SmAction::Modified { .. } | SmAction::Released { .. } => {}
+                SmAction::Active { .. }
+                | SmAction::Modified { .. }
+                | SmAction::NotModified { .. }
+                | SmAction::Released { .. } => {}
             }
             if matches!(action, SmAction::Released { .. }) {
                 let SmAction::Released { nsapi, .. } = action else { unreachable!() };

@@ -111,3 +111,13 @@ fn both_accept_in_a_collision() {
     assert_eq!((network.said(), network.state(N5)), ((0, DeactivateAccept {}.into()), None));
     assert_eq!(network.contexts.deadline(network.world.now), None, "T3395 is stopped");
 }
+
+#[test]
+fn network_tears_down_in_a_collision_what_the_mobile_means() {
+    let mut network = Network::with_secondary();
+    network.event(SmEvent::Deactivate { nsapi: N5, cause: SmCause::NetworkFailure, tunnel_gone: false });
+    network.hears(0, deactivate(true));
+    assert_eq!(network.said(), (0, DeactivateAccept {}.into()));
+    assert_eq!(network.tunnels_deleted(), [(N5, false), (N6, true)]);
+    assert!(network.contexts.is_empty());
+}

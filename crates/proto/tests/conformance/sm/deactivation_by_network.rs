@@ -38,6 +38,16 @@ fn network_tears_down_all_contexts_of_an_address() {
 }
 
 #[test]
+fn network_takes_the_last_tunnel_of_an_address_down_as_such() {
+    let mut network = Network::with_secondary();
+    // Both at once: neither the GGSN nor the mobile has answered yet.
+    for nsapi in [N5, N6] {
+        network.event(SmEvent::Deactivate { nsapi, cause: CAUSE, tunnel_gone: false });
+    }
+    assert_eq!(network.tunnels_deleted(), [(N5, false), (N6, true)]);
+}
+
+#[test]
 fn network_repeats_four_times_after_t3395_and_erases() {
     for tear_down in [false, true] {
         let mut network = Network::with_secondary();

@@ -28,6 +28,9 @@ fn network_ends_a_procedure_that_the_mobile_does_not_know() {
         (network.state(N5), network.contexts.deadline(network.world.now)),
         (Some(SmState::Active), None)
     );
+    let context = network.contexts.get(N5).unwrap();
+    assert_eq!(context.qos(), qos(DelayClass::BEST_EFFORT), "as it was");
+    assert!(network.has_done(&SmAction::NotModified { nsapi: N5 }), "so that the GGSN is answered");
     let cause = SmCause::NetworkFailure;
     network.event(SmEvent::Deactivate { nsapi: N5, cause, tunnel_gone: false });
     network.hears(0, status(SmCause::MessageTypeNonExistent));
