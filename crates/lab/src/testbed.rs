@@ -11,9 +11,9 @@ use gannet_rt::ProcessSignal;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ impl Namespace {
         standard_output(self.run(program, arguments)?, program, arguments)
     }
 
-    /// The same for a program that may take long and says little: it is ended when `stop` is set.
+    /// The same for a program that may take long: it is ended when `stop` is set.
     ///
     /// # Errors
     /// What the program said, or [`TestbedError::Interrupted`].
@@ -181,19 +181,8 @@ impl Namespace {
         arguments: &[&str],
     ) -> Result<String, TestbedError> {
         let mut command = self.command(Path::new(program));
-        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn();
-        let mut child =
-            child.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
-        while child.try_wait()?.is_none() {
-            if stop.load(Relaxed) {
-                child.kill()?;
-                child.wait()?;
-                return Err(TestbedError::Interrupted);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        standard_output(child.wait_with_output()?, program, arguments)
+        let output = run_unless(stop, command.args(arguments), program)?;
+        standard_output(output, program, arguments)
     }
 
     /// Makes it forward packets between its links.
@@ -203,6 +192,46 @@ impl Namespace {
     pub fn enable_forwarding(&self) -> Result<(), TestbedError> {
         self.output_of("sh", &["-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]).map(drop)
     }
+}
+
+/// Runs a program to its end, or until `stop` is set, which ends it. Both of its outputs are read meanwhile, so that it may say
+/// as much as it likes.
+///
+/// # Errors
+/// Where it cannot be started, or [`TestbedError::Interrupted`].
+pub fn run_unless(stop: &AtomicBool, command: &mut Command, program: &str) -> Result<Output, TestbedError> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let (stdout, stderr) = (scope.spawn(|| read_all(stdout)), scope.spawn(|| read_all(stderr)));
+        let status = wait_unless(stop, &mut child)?;
+        let [stdout, stderr] = [stdout, stderr].map(|reader| match reader.join() {
+            Ok(read) => read,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Ok(Output { status, stdout: stdout?, stderr: stderr? })
+    })
+}
+
+fn wait_unless(stop: &AtomicBool, child: &mut Child) -> Result<ExitStatus, TestbedError> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.load(Relaxed) {
+            child.kill()?;
+            child.wait()?;
+            return Err(TestbedError::Interrupted);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn read_all(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut octets = Vec::new();
+    pipe.map_or(Ok(0), |mut pipe| pipe.read_to_end(&mut octets))?;
+    Ok(octets)
 }
 
 fn standard_output(output: Output, program: &str, arguments: &[&str]) -> Result<String, TestbedError> {
@@ -367,5 +396,20 @@ impl Drop for Process {
         if matches!(self.child.try_wait(), Ok(None)) {
             self.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_say_much_and_is_ended_by_the_flag() {
+        let say = "head -c 300000 /dev/zero; head -c 200000 /dev/zero >&2";
+        let said = run_unless(&AtomicBool::new(false), command("sh").args(["-c", say]), "sh").unwrap();
+        assert_eq!((said.stdout.len(), said.stderr.len()), (300_000, 200_000));
+        // Nobody waits for a day.
+        let ended = run_unless(&AtomicBool::new(true), command("sleep").arg("86400"), "sleep");
+        assert!(matches!(ended, Err(TestbedError::Interrupted)), "{ended:?}");
     }
 }

@@ -201,6 +201,16 @@ fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
             "{problem}"
         );
     }
+    for wrong in [
+        format!(" simm comp128v1 ki {k}"),
+        format!(" sim comp128v4 ki {shorter}"),
+        format!("  cells 2\n   sim comp128v1 ki {k}"),
+        format!("  cells 2\n sim comp128v1 ki {k}"),
+        format!(" usim milenage {k}"),
+    ] {
+        let problem = problem::<Bss>(&format!("bss\n{wrong}\n"));
+        assert!(problem.contains("(hidden)") && !problem.contains("0102"), "{problem}");
+    }
 }
 
 #[test]

@@ -3,13 +3,16 @@
 mod common;
 
 use common::Node;
+use gannet_ops::config::bss::{BssConfig, BssOperation};
 use gannet_ops::config::sgsn::SgsnOperation;
 use gannet_ops::vty::session::{Host, LogLine, OUTPUT_MAX};
-use gannet_ops::vty::{Grammar, Session};
+use gannet_ops::vty::{CommandError, Grammar, Operator, Session, Statistics};
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level};
+use gannet_testkit::TempDir;
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 struct Terminal {
     grammar: Grammar<Sgsn>,
@@ -356,4 +359,74 @@ fn subscribers_are_changed_in_osmocoms_words() {
     let refused = terminal.types(&format!("update-subscriber imsi 001010000000001 {triplet}\r\n"));
     assert!(refused.contains("% keys come from the HLR alone"), "{refused}");
     assert!(terminal.node.asked.is_empty());
+}
+
+/// An emulator of a BSS that has nothing but its configuration.
+struct Emulator {
+    config: BssConfig,
+    file: PathBuf,
+}
+
+impl Operator<Bss> for Emulator {
+    fn config(&self) -> &BssConfig {
+        &self.config
+    }
+
+    fn reconfigure(&mut self, new: BssConfig, _: &mut String) -> Result<(), CommandError> {
+        self.config = new;
+        Ok(())
+    }
+
+    fn statistics(&mut self, _: Statistics, _: &mut String) -> Result<(), CommandError> {
+        Ok(())
+    }
+
+    fn execute(&mut self, _: &BssOperation, _: &mut String) -> Result<(), CommandError> {
+        Ok(())
+    }
+
+    fn uptime(&self) -> Duration {
+        Duration(0)
+    }
+
+    fn say(&mut self, _: Category, _: Level, _: &str) {}
+
+    fn config_file(&self) -> Option<&Path> {
+        Some(&self.file)
+    }
+}
+
+/// Keys of cards go into the file, and to nobody who looks on.
+#[test]
+fn keys_of_cards_are_shown_to_nobody() {
+    let (ki, k, opc) = (
+        "000102030405060708090a0b0c0d0e0f",
+        "465b5ce8b199b49faa5f0a2ee238a6bc",
+        "cd63cb71954a9f4e48a5994e37a02baf",
+    );
+    let directory = TempDir::new("gannet-session-keys");
+    let file = directory.path().join("bss.cfg");
+    std::fs::write(&file, format!("bss\n sim comp128v1 ki {}\n", ki.to_uppercase())).unwrap();
+    let mut node = Emulator { config: BssConfig::default(), file: file.clone() };
+    let grammar = Grammar::<Bss>::new();
+    let mut session = Session::<Bss>::new(&node);
+    let mut types = |text: &str| {
+        let mut host = Host { grammar: &grammar, operator: &mut node, sessions: &[] };
+        assert_eq!(session.input(text.as_bytes(), &mut host), text.len());
+        String::from_utf8_lossy(&std::mem::take(session.output())).to_lowercase()
+    };
+    let told = |shown: &str| [ki, k, opc].iter().any(|key| shown.contains(key));
+    let shown = types("enable\r\nshow startup-config\r\n");
+    assert!(shown.contains(" sim comp128v1 ki (hidden)\r\n") && !told(&shown), "{shown}");
+    types(&format!("configure terminal\r\nbss\r\nusim milenage k {k} opc {opc}\r\n"));
+    for command in ["show running-config", "write terminal", "do show running-config"] {
+        let shown = types(&format!("{command}\r\n"));
+        assert!(shown.contains(" usim milenage k (hidden) opc (hidden)\r\n") && !told(&shown), "{shown}");
+    }
+    // Nor is it there again at the arrow keys.
+    let shown = types("do show history\r\n\x1b[A\x1b[A\x1b[A\x1b[A\x1b[A\x15");
+    assert!(shown.contains("  configure terminal\r\n") && !told(&shown), "{shown}");
+    types("write file\r\n");
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains(&format!(" usim milenage k {k} opc {opc}\n")), "{written}");
 }

@@ -1,20 +1,52 @@
-//! No crate of Cargo.lock has a security advisory of RustSec against its version.
+//! No crate of Cargo.lock and of fuzz/Cargo.lock has a security advisory of RustSec against its version.
 //!
 //! With `GANNET_ADVISORY_DB`, a checkout of RustSec's advisory-db (`scripts/advisories` fetches one), the whole database is
 //! asked, and with `GANNET_BLESS` what it says of our crates is written to `advisories.txt`. Without it that file is asked,
-//! which knows nothing of what came later than it says.
+//! which knows nothing of what came later than it says, and of no crate that was not asked about when it was written.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::collections::BTreeMap;
+use gannet_testkit::Need;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if let Some(database) = database().filter(|_| std::env::var_os("GANNET_BLESS").is_some()) {
+        let crates = locked();
+        let asked = crates.iter().map(|(name, _)| name.clone()).collect();
+        let advisories = of_database(&database, &crates);
+        let all = Snapshot { asked, not_asked: BTreeSet::new(), advisories };
+        std::fs::write(snapshot(), all.write()).unwrap();
+    }
+    gannet_testkit::main(&[
+        ("no_advisory_is_against_a_crate_that_is_used", &[], no_advisory_is_against_a_crate_that_is_used),
+        ("every_crate_is_listed", &[], every_crate_is_listed),
+        ("every_crate_was_asked_about", &[Need::That(not_asked_about)], every_crate_was_asked_about),
+        ("the_list_is_as_it_is_written", &[], the_list_is_as_it_is_written),
+        ("requirements_are_understood", &[], requirements_are_understood),
+        ("an_advisory_is_read_from_its_front_matter", &[], an_advisory_is_read_from_its_front_matter),
+    ])
+}
 
 const HEAD: &str = "\
-# What RustSec's advisory-db says of the crates of Cargo.lock, for machines that cannot fetch it. Written by
-# `GANNET_BLESS=1 scripts/advisories`; see CONTRIBUTING.md.
-# CRATE ID: versions that are safe, requirements separated by ';', each of comparisons that hold together.
+# What RustSec's advisory-db says of the crates of Cargo.lock and fuzz/Cargo.lock, for machines that cannot fetch it. Written
+# by `GANNET_BLESS=1 scripts/advisories`; see CONTRIBUTING.md.
+#
+# A crate that has no advisory stands under 'asked about' alone. One that was not looked up stands under 'not asked about', and
+# counts as skipped. Advisories are CRATE ID: versions that are safe, requirements separated by ';', each of comparisons that
+# hold together.
 ";
+const ASKED: &str = "[asked about]";
+const NOT_ASKED: &str = "[not asked about]";
+const ADVISORIES: &str = "[advisories]";
+const REFRESH: &str = "run `GANNET_BLESS=1 scripts/advisories` where RustSec's database can be fetched, and commit \
+                       crates/testkit/advisories.txt";
+
+fn database() -> Option<PathBuf> {
+    std::env::var_os("GANNET_ADVISORY_DB").map(PathBuf::from)
+}
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -63,22 +95,28 @@ fn meets(of: Version, requirement: &str) -> bool {
     })
 }
 
-/// Crates from a registry with their versions.
-fn locked() -> Vec<(String, Version)> {
-    let lock = std::fs::read_to_string(root().join("Cargo.lock")).unwrap();
+/// Crates from a registry with their versions, of the workspace and of the fuzz targets.
+fn locked() -> BTreeSet<(String, Version)> {
     let value = |block: &str, name: &str| {
         let line =
             block.lines().find_map(|line| line.strip_prefix(&format!("{name} = \""))?.strip_suffix('"'));
         line.map(str::to_owned)
     };
-    let packages = lock.split("[[package]]").skip(1).filter(|block| block.contains("\nsource = "));
-    packages
-        .map(|block| (value(block, "name").unwrap(), version(&value(block, "version").unwrap())))
-        .collect()
+    let mut all = BTreeSet::new();
+    for file in ["Cargo.lock", "fuzz/Cargo.lock"] {
+        let lock = std::fs::read_to_string(root().join(file)).unwrap();
+        let packages = lock.split("[[package]]").skip(1).filter(|block| block.contains("\nsource = "));
+        let of_block =
+            |block: &str| (value(block, "name").unwrap(), version(&value(block, "version").unwrap()));
+        let packages: Vec<_> = packages.map(of_block).collect();
+        assert!(packages.len() > 20, "{file} was read");
+        all.extend(packages);
+    }
+    all
 }
 
 /// The advisories of a checkout that speak of one of these crates and were not withdrawn.
-fn of_database(database: &Path, crates: &[(String, Version)]) -> Vec<Advisory> {
+fn of_database(database: &Path, crates: &BTreeSet<(String, Version)>) -> Vec<Advisory> {
     let mut all = Vec::new();
     for (package, _) in crates {
         let Ok(entries) = std::fs::read_dir(database.join("crates").join(package)) else { continue };
@@ -114,44 +152,119 @@ fn advisory(package: &str, id: String, text: &str) -> Option<Advisory> {
     })
 }
 
-fn of_snapshot(text: &str) -> Vec<Advisory> {
-    let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let parse = |line: &str| {
+impl Advisory {
+    /// From a line of the list.
+    fn read(line: &str) -> Self {
         let (name, safe) = line.split_once(':').unwrap();
         let (package, id) = name.split_once(' ').unwrap();
         let safe = safe.split(';').map(|requirement| requirement.trim().to_owned());
-        Advisory {
+        Self {
             package: package.to_owned(),
             id: id.to_owned(),
             safe: safe.filter(|requirement| !requirement.is_empty()).collect(),
         }
-    };
-    lines.map(parse).collect()
-}
-
-fn write_snapshot(all: &[Advisory]) {
-    let newest = all.iter().map(|advisory| advisory.id.as_str()).max().unwrap_or("none");
-    let mut text = HEAD.to_owned();
-    writeln!(text, "# The newest here: {newest}").unwrap();
-    for Advisory { package, id, safe } in all {
-        writeln!(text, "{package} {id}: {}", safe.join("; ")).unwrap();
     }
-    std::fs::write(snapshot(), text).unwrap();
 }
 
-#[test]
+/// What the list remembers of the database.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Snapshot {
+    /// Crates that were looked up.
+    asked: BTreeSet<String>,
+    /// Crates that were not.
+    not_asked: BTreeSet<String>,
+    advisories: Vec<Advisory>,
+}
+
+impl Snapshot {
+    fn of_file() -> Self {
+        Self::read(&std::fs::read_to_string(snapshot()).unwrap())
+    }
+
+    fn read(text: &str) -> Self {
+        let mut all = Self::default();
+        let mut section = "";
+        for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+            match (section, line) {
+                (_, ASKED | NOT_ASKED | ADVISORIES) => section = line,
+                (ASKED, name) => assert!(all.asked.insert(name.to_owned()), "{name} stands there twice"),
+                (NOT_ASKED, name) => {
+                    assert!(!all.asked.contains(name) && all.not_asked.insert(name.to_owned()), "{name}");
+                }
+                (ADVISORIES, line) => all.advisories.push(Advisory::read(line)),
+                (_, line) => panic!("'{line}' stands in no section"),
+            }
+        }
+        all
+    }
+
+    fn write(&self) -> String {
+        let mut text = HEAD.to_owned();
+        for (section, names) in [(ASKED, &self.asked), (NOT_ASKED, &self.not_asked)] {
+            writeln!(text, "\n{section}").unwrap();
+            names.iter().for_each(|name| writeln!(text, "{name}").unwrap());
+        }
+        let newest = self.advisories.iter().map(|advisory| advisory.id.as_str()).max().unwrap_or("none");
+        writeln!(text, "\n{ADVISORIES}\n# The newest against a crate of ours: {newest}").unwrap();
+        for Advisory { package, id, safe } in &self.advisories {
+            writeln!(text, "{package} {id}: {}", safe.join("; ")).unwrap();
+        }
+        text
+    }
+}
+
+/// Which of our crates the list says nothing of, since nobody has looked them up; none where the database itself is asked.
+fn not_asked_about() -> Option<String> {
+    if database().is_some() {
+        return None;
+    }
+    let Snapshot { not_asked, .. } = Snapshot::of_file();
+    let names: BTreeSet<String> =
+        locked().into_iter().map(|(name, _)| name).filter(|name| not_asked.contains(name)).collect();
+    let list = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!names.is_empty())
+        .then(|| format!("{} crates were not asked about: {list}; {REFRESH}", names.len()))
+}
+
+/// Our crates that are in none of these sets.
+fn absent(sets: &[&BTreeSet<String>]) -> Vec<String> {
+    let is_absent = |name: &String| !sets.iter().any(|set| set.contains(name));
+    locked().into_iter().map(|(name, _)| name).filter(is_absent).collect()
+}
+
+fn every_crate_is_listed() {
+    let Snapshot { asked, not_asked, .. } = Snapshot::of_file();
+    let absent = absent(&[&asked, &not_asked]);
+    assert!(absent.is_empty(), "{} not in crates/testkit/advisories.txt: {REFRESH}", absent.join(", "));
+}
+
+fn every_crate_was_asked_about() {
+    let Snapshot { asked, not_asked, .. } = Snapshot::of_file();
+    // The database has just been asked about all of them.
+    let others = if database().is_some() { not_asked } else { BTreeSet::new() };
+    let absent = absent(&[&asked, &others]);
+    assert!(absent.is_empty(), "{} not asked about: {REFRESH}", absent.join(", "));
+}
+
+fn the_list_is_as_it_is_written() {
+    let text = std::fs::read_to_string(snapshot()).unwrap();
+    let all = Snapshot::read(&text);
+    assert_eq!(all.write(), text);
+    let advisories = vec![Advisory::read("x RUSTSEC-2026-0001: >= 1.2; < 1.0, >= 0.9.3")];
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let all = Snapshot { asked: names(&["x", "y"]), not_asked: names(&["z"]), advisories };
+    assert_eq!(Snapshot::read(&all.write()), all);
+    assert!(all.write().contains("\n# The newest against a crate of ours: RUSTSEC-2026-0001\n"));
+}
+
 fn no_advisory_is_against_a_crate_that_is_used() {
     let crates = locked();
     assert!(crates.len() > 50, "Cargo.lock was read");
-    let database = std::env::var_os("GANNET_ADVISORY_DB").map(PathBuf::from);
-    let all = match &database {
-        Some(database) => of_database(database, &crates),
-        None => of_snapshot(&std::fs::read_to_string(snapshot()).unwrap()),
+    let all = match database() {
+        Some(database) => of_database(&database, &crates),
+        None => Snapshot::of_file().advisories,
     };
     assert!(all.len() >= 15, "the advisories were read: {}", all.len());
-    if database.is_some() && std::env::var_os("GANNET_BLESS").is_some() {
-        write_snapshot(&all);
-    }
     let mut by_package: BTreeMap<&str, Vec<&Advisory>> = BTreeMap::new();
     for advisory in &all {
         by_package.entry(&advisory.package).or_default().push(advisory);
@@ -169,7 +282,6 @@ fn no_advisory_is_against_a_crate_that_is_used() {
     assert!(found.is_empty(), "see https://rustsec.org/advisories:\n{}", found.join("\n"));
 }
 
-#[test]
 fn requirements_are_understood() {
     for (of, requirement, expected) in [
         ("1.11.0", ">= 1.11.1", false),
@@ -188,17 +300,15 @@ fn requirements_are_understood() {
     }
 }
 
-#[test]
 fn an_advisory_is_read_from_its_front_matter() {
     let text = "```toml\n[advisory]\nid = \"RUSTSEC-2026-0001\"\n\n[versions]\npatched = [\">= 1.2\", \"< 1.0, >= 0.9.3\"]\n\
                 unaffected = [\"< 0.7.0\"]\n```\n\n# It is\n";
     let safe = [">= 1.2", "< 1.0, >= 0.9.3", "< 0.7.0"].map(str::to_owned).to_vec();
     let read = Advisory { package: "x".to_owned(), id: "RUSTSEC-2026-0001".to_owned(), safe };
     assert_eq!(advisory("x", read.id.clone(), text), Some(read.clone()));
-    assert_eq!(of_snapshot("# a remark\nx RUSTSEC-2026-0001: >= 1.2; < 1.0, >= 0.9.3; < 0.7.0\n"), [read]);
+    assert_eq!(Advisory::read("x RUSTSEC-2026-0001: >= 1.2; < 1.0, >= 0.9.3; < 0.7.0"), read);
     let withdrawn = text.replace("[versions]", "withdrawn = \"2026-02-01\"\n[versions]");
     assert_eq!(advisory("x", "RUSTSEC-2026-0001".to_owned(), &withdrawn), None);
     // Nothing is safe where no version was patched.
-    let none = of_snapshot("y RUSTSEC-2026-0002: \n");
-    assert!(none[0].safe.is_empty());
+    assert!(Advisory::read("y RUSTSEC-2026-0002: ").safe.is_empty());
 }

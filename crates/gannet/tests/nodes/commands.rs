@@ -1,6 +1,6 @@
 //! The command line, configurations, VTY, signals and the capture of the nodes, without any privilege.
 
-use crate::common::{GANNET, Node, fail, file, gannet, repository, said, signal, succeed, wait_for};
+use crate::common::{GANNET, Node, fail, file, gannet, own_address, repository, said, signal, succeed, wait_for};
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -43,13 +43,14 @@ fn start_sgsn(directory: &TempDir, address: &str, more: &str, flags: &[&str]) ->
 }
 
 fn osmocoms_commands_answer() {
+    let at = own_address(80);
     let directory = TempDir::new("gannet-osmocoms-commands");
-    let node = start_sgsn(&directory, "127.0.21.1", "", &[]);
+    let node = start_sgsn(&directory, &at, "", &[]);
     assert!(node.vty("show pid").trim().parse::<u32>().is_ok());
     assert!(node.vty("show uptime").starts_with("Gannet SGSN has been running for 0d 0h "));
     let read = std::fs::read_to_string(directory.path().join("sgsn.cfg")).unwrap();
     assert_eq!(node.vty("show startup-config").trim_end(), read.trim_end());
-    assert!(node.vty("show ns binds").contains("UDP bind local: 127.0.21.1:23000"));
+    assert!(node.vty("show ns binds").contains(&format!("UDP bind local: {at}:23000")));
     assert!(node.vty("show ns persistent").trim().is_empty() && node.vty("show llc").trim().is_empty());
     assert!(node.vty("reset sgsn state").contains("0 mobiles are forgotten"));
     for (command, why) in [
@@ -68,14 +69,15 @@ fn osmocoms_commands_answer() {
 }
 
 fn the_log_is_told_the_statistics() {
+    let at = own_address(90);
     let directory = TempDir::new("gannet-log-reporter");
     let config = format!(
         "log stderr\n logging level force-all info\nstats interval 1\nstats reporter log\n prefix lab\n level global\n \
          enable\n{}",
-        sgsn_at("127.0.21.2", "")
+        sgsn_at(&at, "")
     );
     let config = file(&directory, "sgsn.cfg", &config);
-    let node = Node::start(&directory, "127.0.21.2:4245", &["sgsn", "-c", &config]);
+    let node = Node::start(&directory, &format!("{at}:4245"), &["sgsn", "-c", &config]);
     wait_for("statistics in the log", || node.log().contains("stats lab.sgsn.0.mobiles:0|g").then_some(()));
     // What is written is read again.
     let running = node.vty("show running-config");
@@ -173,10 +175,11 @@ fn configurations_of_osmocoms_nodes_are_right() {
 }
 
 fn the_vty_answers() {
+    let at = own_address(81);
     let directory = TempDir::new("gannet-vty");
-    let mut node = start_sgsn(&directory, "127.81.0.1", "", &[]);
-    assert!(node.vty("show sgsn").contains("GTP at 127.81.0.1"));
-    assert!(node.vty("show ns").contains("127.81.0.1:23000"));
+    let mut node = start_sgsn(&directory, &at, "", &[]);
+    assert!(node.vty("show sgsn").contains(&format!("GTP at {at}")));
+    assert!(node.vty("show ns").contains(&format!("{at}:23000")));
     assert!(node.vty("show ggsn").contains("127.0.0.2"));
     assert!(node.vty("show stats").contains("n_pdu_downlink 0"));
     assert!(!node.vty("show stats skip-zero").contains("n_pdu_downlink"));
@@ -184,11 +187,11 @@ fn the_vty_answers() {
     assert!(node.vty("show scheduler").contains("0 N-PDUs"));
     let ingress = node.vty("show ingress");
     assert!(
-        ingress.contains("GTP-U 127.81.0.1:2152: in by ") && ingress.contains("Gb 127.81.0.1:23000"),
+        ingress.contains(&format!("GTP-U {at}:2152: in by ")) && ingress.contains(&format!("Gb {at}:23000")),
         "{ingress}"
     );
     assert!(node.vty("show timer T3350").contains("T3350 = 6 s"));
-    assert!(node.vty("show running-config").contains("gtp local-ip 127.81.0.1"));
+    assert!(node.vty("show running-config").contains(&format!("gtp local-ip {at}")));
     assert!(node.vty("show why imsi 001010000000001").contains("001010000000001"));
     for command in
         ["show subscriber all", "show mm-context all", "show pdp-context all", "show bssgp", "show drops"]
@@ -212,22 +215,23 @@ fn the_vty_answers() {
 }
 
 fn sighup_takes_the_file_anew() {
+    let at = own_address(82);
     let directory = TempDir::new("gannet-hup");
     let log = directory.path().join("sgsn.log");
     let logging = format!("log file {}\n logging level main notice\n", log.display());
     let config =
-        file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at("127.82.0.1", " timer T3350 7\n")));
-    let mut node = Node::start(&directory, "127.82.0.1:4245", &["sgsn", "-c", &config]);
+        file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at(&at, " timer T3350 7\n")));
+    let mut node = Node::start(&directory, &format!("{at}:4245"), &["sgsn", "-c", &config]);
     let read = || std::fs::read_to_string(&log).unwrap_or_default();
     assert!(node.vty("show timer T3350").contains("= 7 s"));
     // Moved away as logrotate does, and another value.
     std::fs::rename(&log, directory.path().join("sgsn.log.1")).unwrap();
-    file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at("127.82.0.1", " timer T3350 9\n")));
+    file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at(&at, " timer T3350 9\n")));
     node.signal("HUP");
     wait_for("the new value", || node.vty("show timer T3350").contains("= 9 s").then_some(()));
     wait_for("the new log", || read().contains("configuration read again").then_some(()));
     // A wrong file changes nothing and loses nothing.
-    file(&directory, "sgsn.cfg", &(logging + &sgsn_at("127.82.0.1", " timer T3350 5\n timers 5\n")));
+    file(&directory, "sgsn.cfg", &(logging + &sgsn_at(&at, " timer T3350 5\n timers 5\n")));
     node.signal("HUP");
     wait_for("the error", || read().contains("all stays as it was").then_some(()));
     assert!(read().contains("sgsn.cfg:"), "{}", read());
@@ -238,25 +242,27 @@ fn sighup_takes_the_file_anew() {
 }
 
 fn an_address_in_use_is_named() {
+    let at = own_address(83);
     let directory = TempDir::new("gannet-inuse");
-    let _first = start_sgsn(&directory, "127.83.0.1", "", &[]);
-    let config = file(&directory, "second.cfg", &sgsn_at("127.83.0.1", ""));
+    let _first = start_sgsn(&directory, &at, "", &[]);
+    let config = file(&directory, "second.cfg", &sgsn_at(&at, ""));
     let error = fail(&["sgsn", "-c", &config]);
-    assert!(error.contains("127.83.0.1:4245") && error.contains("another node"), "{error}");
-    let other_vty = sgsn_at("127.83.0.1", "").replace("bind 127.83.0.1 4245", "bind 127.83.0.1 4246");
+    assert!(error.contains(&format!("{at}:4245")) && error.contains("another node"), "{error}");
+    let other_vty = sgsn_at(&at, "").replace(&format!("bind {at} 4245"), &format!("bind {at} 4246"));
     let config = file(&directory, "third.cfg", &other_vty);
     let error = said(&gannet(&["sgsn", "-c", &config]));
-    assert!(error.contains("127.83.0.1:23000") && error.contains("another node"), "{error}");
+    assert!(error.contains(&format!("{at}:23000")) && error.contains("another node"), "{error}");
     let config = file(&directory, "fourth.cfg", &sgsn_at("192.0.2.77", ""));
     let error = fail(&["sgsn", "-c", &config]);
     assert!(error.contains("no such address"), "{error}");
 }
 
 fn a_device_without_the_right_is_named() {
+    let at = own_address(84);
     let directory = TempDir::new("gannet-right");
-    let text = "ggsn g\n gtp bind-ip 127.84.0.1\n apn a\n  tun-device gannetx0\n  ip prefix dynamic 10.9.8.0/24\n  \
-                no shutdown\n no shutdown ggsn\nline vty\n no login\n bind 127.84.0.1\n";
-    let config = file(&directory, "ggsn.cfg", text);
+    let text = format!("ggsn g\n gtp bind-ip {at}\n apn a\n  tun-device gannetx0\n  ip prefix dynamic 10.9.8.0/24\n  \
+                no shutdown\n no shutdown ggsn\nline vty\n no login\n bind {at}\n");
+    let config = file(&directory, "ggsn.cfg", &text);
     // Nobody may read a configuration that stands in a directory of root's, so it is copied into the open.
     let mut command = std::process::Command::new("setpriv");
     let is_root =
@@ -286,43 +292,46 @@ fn receive(socket: &UdpSocket) -> Vec<u8> {
 
 /// An NS-VC of the configuration is reset from this side.
 fn a_configured_bss_is_greeted() {
+    let (at, bss_at) = (own_address(85), own_address(185));
     let directory = TempDir::new("gannet-nsvc");
-    let bss = UdpSocket::bind("127.85.0.2:22000").unwrap();
-    let nse = " nse 101\n  nsvc ipa local 127.85.0.2 22000 nsvci 101\n";
-    let text = sgsn_at("127.85.0.1", "").replace("ns\n bind", &format!("ns\n{nse} bind"));
+    let bss = UdpSocket::bind(format!("{bss_at}:22000")).unwrap();
+    let nse = format!(" nse 101\n  nsvc ipa local {bss_at} 22000 nsvci 101\n");
+    let text = sgsn_at(&at, "").replace("ns\n bind", &format!("ns\n{nse} bind"));
     let config = file(&directory, "sgsn.cfg", &text);
-    let node = Node::start(&directory, "127.85.0.1:4245", &["sgsn", "-c", &config]);
+    let node = Node::start(&directory, &format!("{at}:4245"), &["sgsn", "-c", &config]);
     let reset = receive(&bss);
     assert_eq!((reset[0], &reset[5..]), (NS_RESET[0], &NS_RESET[5..]));
-    assert!(node.vty("show ns").contains("NSVCI 00101: RESETTING 127.85.0.2:22000"));
-    bss.send_to(&[0x03, 0x01, 0x82, 0x00, 0x65, 0x04, 0x82, 0x00, 0x65], "127.85.0.1:23000").unwrap();
+    assert!(node.vty("show ns").contains(&format!("NSVCI 00101: RESETTING {bss_at}:22000")));
+    bss.send_to(&[0x03, 0x01, 0x82, 0x00, 0x65, 0x04, 0x82, 0x00, 0x65], format!("{at}:23000")).unwrap();
     wait_for("the answer to be taken", || (!node.vty("show ns").contains("RESETTING")).then_some(()));
 }
 
 fn the_restart_counter_is_kept() {
+    let at = own_address(86);
     let directory = TempDir::new("gannet-counter");
     let state = directory.path().join("state");
     std::fs::create_dir(&state).unwrap();
     let more = format!(" gtp state-dir {}\n", state.display());
     for expected in 0..2 {
-        let mut node = start_sgsn(&directory, "127.86.0.1", &more, &[]);
+        let mut node = start_sgsn(&directory, &at, &more, &[]);
         assert!(node.vty("show sgsn").contains(&format!("restart counter {expected}")));
         node.signal("TERM");
         assert_eq!(node.wait().code(), Some(0));
     }
     assert_eq!(std::fs::read_to_string(state.join("gsn_restart")).unwrap(), "2\n");
-    let node = start_sgsn(&directory, "127.86.0.1", " gtp state-dir /nowhere/at/all\n", &[]);
+    let node = start_sgsn(&directory, &at, " gtp state-dir /nowhere/at/all\n", &[]);
     assert!(node.log().contains("/nowhere/at/all"), "{}", node.log());
     assert!(node.vty("show sgsn").contains("restart counter 0"));
 }
 
 fn a_capture_survives_a_kill() {
+    let (at, bss_at) = (own_address(87), own_address(187));
     let directory = TempDir::new("gannet-kill");
     let capture = directory.path().join("sgsn.pcapng").to_string_lossy().into_owned();
-    let mut node = start_sgsn(&directory, "127.87.0.1", "", &["--pcap", &capture]);
-    let bss = UdpSocket::bind("127.87.0.2:22000").unwrap();
+    let mut node = start_sgsn(&directory, &at, "", &["--pcap", &capture]);
+    let bss = UdpSocket::bind(format!("{bss_at}:22000")).unwrap();
     for _ in 0..3 {
-        bss.send_to(NS_RESET, "127.87.0.1:23000").unwrap();
+        bss.send_to(NS_RESET, format!("{at}:23000")).unwrap();
         assert_eq!(receive(&bss)[0], NS_RESET_ACK);
     }
     let dissect = || {
@@ -342,10 +351,11 @@ fn a_capture_survives_a_kill() {
 
 /// `-D`: the parent ends with 0, the child answers and ends by SIGTERM.
 fn the_background_is_reached() {
+    let at = own_address(88);
     let directory = TempDir::new("gannet-daemon");
-    let config = file(&directory, "sgsn.cfg", &sgsn_at("127.88.0.1", ""));
+    let config = file(&directory, "sgsn.cfg", &sgsn_at(&at, ""));
     assert!(gannet(&["sgsn", "-D", "-c", &config]).status.success());
-    let vty = |command: &str| gannet(&["vty", "127.88.0.1:4245", command]);
+    let vty = |command: &str| gannet(&["vty", &format!("{at}:4245"), command]);
     wait_for("the answer of the daemon", || vty("show sgsn").status.success().then_some(()));
     let pids = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;
@@ -361,9 +371,10 @@ fn the_background_is_reached() {
 /// `logging enable` in a session shows what the node says, until the session wants no more.
 fn a_session_follows_the_log() {
     use std::io::{Read, Write};
+    let (at, bss_at) = (own_address(89), own_address(189));
     let directory = TempDir::new("gannet-follow");
-    let _node = start_sgsn(&directory, "127.89.0.1", "", &[]);
-    let mut session = std::net::TcpStream::connect("127.89.0.1:4245").unwrap();
+    let _node = start_sgsn(&directory, &at, "", &[]);
+    let mut session = std::net::TcpStream::connect(format!("{at}:4245")).unwrap();
     session.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
     let mut heard = Vec::new();
     let mut octets = [0; 4096];
@@ -374,8 +385,8 @@ fn a_session_follows_the_log() {
         heard.extend_from_slice(&octets[..length]);
     }
     assert!(!String::from_utf8_lossy(&heard).contains("NSVCI"));
-    let bss = UdpSocket::bind("127.89.0.2:22000").unwrap();
-    bss.send_to(NS_RESET, "127.89.0.1:23000").unwrap();
+    let bss = UdpSocket::bind(format!("{bss_at}:22000")).unwrap();
+    bss.send_to(NS_RESET, format!("{at}:23000")).unwrap();
     wait_for("a line of the log", || {
         let length = session.read(&mut octets).unwrap_or(0);
         heard.extend_from_slice(&octets[..length]);

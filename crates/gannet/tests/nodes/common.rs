@@ -38,6 +38,13 @@ pub fn fail(arguments: &[&str]) -> String {
     text.trim_end().to_owned()
 }
 
+/// An address of the loopback device that no other test has, of this process or of another one: ports are fixed. Each test has
+/// a number of its own.
+pub fn own_address(number: u8) -> String {
+    let [.., high, low] = std::process::id().to_be_bytes();
+    format!("127.{number}.{high}.{low}")
+}
+
 /// A file in a directory, as an argument.
 pub fn file(directory: &TempDir, name: &str, content: &str) -> String {
     let path = directory.path().join(name);

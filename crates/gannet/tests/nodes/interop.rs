@@ -2,39 +2,38 @@
 //! at our SGSN.
 
 use crate::common::{GANNET, left_behind, said};
+use gannet_lab::demo::Peer;
+use gannet_lab::interop;
 use gannet_testkit::{Case, Need, TempDir};
 use std::process::{Command, Stdio};
 
-const MOBILE: &[Need] = &[
-    Need::NetAdmin,
-    Need::Tshark,
-    Need::Program("dumpcap"),
-    Need::Program("ping"),
-    Need::Program("curl"),
-    Need::Program("sqlite3"),
-    Need::Program("osmo-hlr"),
-    Need::Program("osmo-hlr-db-tool"),
-    Need::Program("osmo-ggsn"),
-    Need::Program("osmo-sgsn"),
-];
-const OSMO_BSS: &[Need] = &[
-    Need::NetAdmin,
-    Need::Tshark,
-    Need::Program("dumpcap"),
-    Need::Program("osmo-bsc"),
-    Need::Program("osmo-bts-virtual"),
-    Need::Program("osmo-pcu"),
-];
-
 /// All of them.
 pub const CASES: &[Case] = &[
-    ("interop_of_our_mobile_with_our_sgsn", MOBILE, || scenarios("gannet", AT_OURS)),
-    ("interop_of_our_mobile_with_osmo_sgsn", MOBILE, || scenarios("osmo-sgsn", AT_OSMOCOMS)),
-    ("interop_of_osmo_bss_in_ip_access_style", OSMO_BSS, || scenarios("gannet", &["osmo-pcu-ip-access"])),
-    ("interop_of_osmo_bss_by_ip_sns", OSMO_BSS, || scenarios("gannet", &["osmo-pcu-ip-sns"])),
+    (
+        "interop_of_our_mobile_with_our_sgsn",
+        &[Need::NetAdmin, Need::That(|| missing(Peer::Gannet, AT_OURS))],
+        || scenarios("gannet", AT_OURS),
+    ),
+    (
+        "interop_of_our_mobile_with_osmo_sgsn",
+        &[Need::NetAdmin, Need::That(|| missing(Peer::Osmocom, AT_OSMOCOMS))],
+        || scenarios("osmo-sgsn", AT_OSMOCOMS),
+    ),
+    (
+        "interop_of_osmo_bss_in_ip_access_style",
+        &[Need::NetAdmin, Need::That(|| missing(Peer::Gannet, IP_ACCESS))],
+        || scenarios("gannet", IP_ACCESS),
+    ),
+    (
+        "interop_of_osmo_bss_by_ip_sns",
+        &[Need::NetAdmin, Need::That(|| missing(Peer::Gannet, IP_SNS))],
+        || scenarios("gannet", IP_SNS),
+    ),
     ("interop_refuses_unknown_scenarios", &[], unknown_scenarios),
 ];
 
+const IP_ACCESS: &[&str] = &["osmo-pcu-ip-access"];
+const IP_SNS: &[&str] = &["osmo-pcu-ip-sns"];
 /// With our SGSN: all but those that take long or that other tests have.
 const AT_OURS: &[&str] = &[
     "attach-2g",
@@ -52,6 +51,11 @@ const AT_OURS: &[&str] = &[
 ];
 /// With osmo-sgsn: what says most about our mobile.
 const AT_OSMOCOMS: &[&str] = &["attach-2g", "gea3", "gea4", "wrong-key", "contexts", "ggsn-reject"];
+
+fn missing(sgsn: Peer, names: &[&str]) -> Option<String> {
+    let programs = interop::missing(names, sgsn);
+    (!programs.is_empty()).then(|| format!("not installed: {}", programs.join(", ")))
+}
 
 fn command(sgsn: &str, names: &[&str]) -> Command {
     let mut command = Command::new(GANNET);

@@ -5,7 +5,7 @@ use super::judge::{GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
     self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_active, until_mobile,
 };
-use super::{Found, differences};
+use super::{Found, differences, secrets};
 use crate::demo::Peer;
 use crate::testbed::TestbedError;
 
@@ -78,7 +78,7 @@ fn attach(bed: &mut Bed, card: Card, geas: &'static str) -> Result {
     if drops.contains("ciphered") || drops.contains("ms_no_cipher") {
         return Err(failed("frames with another cipher", drops));
     }
-    network::no_key_is_told(bed)?;
+    secrets::keep_what_is_shown(bed)?;
     bed.stop(&["bss"]);
     let requests = frames(bed, GB, AUTHENTICATION, &["gsm_a.dtap.rand", "gsm_a.dtap.autn"])?;
     let [rand, autn] = requests.first().map(Vec::as_slice).unwrap_or_default() else {

@@ -109,6 +109,12 @@ impl Bed {
         }
     }
 
+    /// Whether a program of this name was started and neither stopped nor killed.
+    #[must_use]
+    pub fn runs(&self, name: &str) -> bool {
+        self.processes.iter().any(|process| process.name() == name)
+    }
+
     /// Ends a program as a failure of power does.
     ///
     /// # Errors
@@ -150,14 +156,14 @@ impl Bed {
         self.namespace(at).output_of(&program, &["vty", address, command]).ok()
     }
 
-    /// A program in a namespace, to its end: what it printed, and whether it was content.
+    /// A program in a namespace, to its end or to Ctrl-C: what it printed, and whether it was content.
     ///
     /// # Errors
-    /// Where it cannot be started.
+    /// Where it cannot be started, or [`TestbedError::Interrupted`].
     pub fn run(&self, at: At, program: &str, arguments: &[&str]) -> Result<(bool, String), TestbedError> {
         let mut command = self.namespace(at).command(Path::new(program));
-        let output = command.args(arguments).current_dir(&self.directory).output();
-        let output = output.map_err(|source| TestbedError::Start { program: program.to_owned(), source })?;
+        command.args(arguments).current_dir(&self.directory);
+        let output = testbed::run_unless(&self.stop, &mut command, program)?;
         let said = [output.stdout, output.stderr].concat();
         Ok((output.status.success(), String::from_utf8_lossy(&said).into_owned()))
     }

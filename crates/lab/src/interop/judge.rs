@@ -68,12 +68,33 @@ pub fn count(bed: &Bed, file: &str, filter: &str) -> Result<usize, TestbedError>
 /// # Errors
 /// Where none comes.
 pub fn until_on_gb(bed: &mut Bed, what: &str, filter: &str) -> Result<(), TestbedError> {
+    until_in(bed, GB, what, filter)
+}
+
+/// Waits until a capture has such a frame.
+///
+/// # Errors
+/// Where none comes.
+pub fn until_in(bed: &mut Bed, file: &str, what: &str, filter: &str) -> Result<(), TestbedError> {
     bed.until(what, |bed| {
         // To ask costs half a second of a processor. A capture that is still being written may end within a frame, which is
         // no answer yet.
         std::thread::sleep(Duration::from_millis(400));
-        count(bed, GB, filter).is_ok_and(|count| count > 0).then_some(())
+        count(bed, file, filter).is_ok_and(|count| count > 0).then_some(())
     })
+}
+
+/// All captures of a scenario, by their names.
+fn captures(bed: &Bed) -> Result<Vec<String>, TestbedError> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(bed.directory())? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".pcapng") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// Looks at everything that was captured. The sentence that the line ends with.
@@ -82,9 +103,9 @@ pub fn until_on_gb(bed: &mut Bed, what: &str, filter: &str) -> Result<(), Testbe
 /// What is malformed, or in the clear where it should not be.
 pub fn judge(bed: &Bed, payload: Payload) -> Result<String, TestbedError> {
     let mut ciphered = 0;
-    for file in [GB, CORE].into_iter().filter(|file| bed.directory().join(file).exists()) {
+    for file in captures(bed)? {
         let fields = ["frame.number", "_ws.malformed"];
-        let rows = frames(bed, file, "_ws.malformed || llcgprs.e == 1", &fields)?;
+        let rows = frames(bed, &file, "_ws.malformed || llcgprs.e == 1", &fields)?;
         let malformed: Vec<_> =
             rows.iter().filter(|row| row.get(1).is_some_and(|said| !said.is_empty())).collect();
         if let Some(first) = malformed.first() {

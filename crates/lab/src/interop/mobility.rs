@@ -229,10 +229,13 @@ pub fn paging(bed: &mut Bed) -> Result {
         let context = bed.vty(At::Core, SGSN, &format!("show mm-context imsi {imsi}"))?.to_uppercase();
         context.contains("STANDBY").then_some(())
     })?;
-    let before = counter(bed, (At::Radio, network::BSS), "pagings").unwrap_or(0);
+    let pagings = |bed: &Bed| {
+        let counted = counter(bed, (At::Radio, network::BSS), "pagings");
+        counted.ok_or_else(|| failed("show stats", "the BSS says nothing of pagings"))
+    };
+    let before = pagings(bed)?;
     let pings = ping(bed, At::Core, &target, &[])?;
-    let pagings = counter(bed, (At::Radio, network::BSS), "pagings").unwrap_or(0) - before;
-    if pagings == 0 {
+    if pagings(bed)? <= before {
         return Err(failed("PAGING PS", "none has come"));
     }
     bed.stop(&["bss"]);

@@ -12,6 +12,7 @@ mod judge;
 mod mobility;
 mod network;
 mod osmo_pcu;
+mod secrets;
 mod sessions;
 
 use crate::demo::Peer;
@@ -121,25 +122,30 @@ pub const ALL: &[Scenario] = &[
 
 impl Scene {
     /// What Debian's packages have to have here.
-    const fn programs(self, sgsn: Peer) -> &'static [&'static str] {
-        match (self, sgsn) {
-            (Self::Mobile(_), Peer::Gannet) => {
-                &["tshark", "dumpcap", "ping", "curl", "sqlite3", "osmo-hlr", "osmo-hlr-db-tool", "osmo-ggsn"]
-            }
-            (Self::Mobile(_), Peer::Osmocom) => &[
-                "tshark",
-                "dumpcap",
-                "ping",
-                "curl",
-                "sqlite3",
-                "osmo-hlr",
-                "osmo-hlr-db-tool",
-                "osmo-ggsn",
-                "osmo-sgsn",
-            ],
-            (Self::OsmoBss(_), _) => &["tshark", "dumpcap", "osmo-bsc", "osmo-bts-virtual", "osmo-pcu"],
-        }
+    fn programs(self, sgsn: Peer) -> impl Iterator<Item = &'static str> {
+        const BOTH: &[&str] = &["tshark", "dumpcap"];
+        const MOBILE: &[&str] = &["ping", "curl", "sqlite3", "osmo-hlr", "osmo-hlr-db-tool", "osmo-ggsn"];
+        let others: [&[&str]; 2] = match (self, sgsn) {
+            (Self::Mobile(_), Peer::Gannet) => [MOBILE, &[]],
+            (Self::Mobile(_), Peer::Osmocom) => [MOBILE, &["osmo-sgsn"]],
+            (Self::OsmoBss(_), _) => [&["osmo-bsc", "osmo-bts-virtual", "osmo-pcu"], &[]],
+        };
+        BOTH.iter().chain(others.into_iter().flatten()).copied()
     }
+
+    fn missing(self, sgsn: Peer) -> Vec<&'static str> {
+        self.programs(sgsn).filter(|program| !crate::demo::is_installed(program)).collect()
+    }
+}
+
+/// Programs that these scenarios need with this SGSN and that are not installed.
+#[must_use]
+pub fn missing(scenarios: &[&str], sgsn: Peer) -> Vec<&'static str> {
+    let wanted = ALL.iter().filter(|scenario| scenarios.contains(&scenario.name));
+    let mut missing: Vec<&str> = wanted.flat_map(|scenario| scenario.scene.missing(sgsn)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    missing
 }
 
 /// How a scenario ended.
@@ -266,13 +272,7 @@ fn scenario_line(
     stop: &Arc<AtomicBool>,
 ) -> Option<Line> {
     let begin = Instant::now();
-    let missing: Vec<&str> = scenario
-        .scene
-        .programs(sgsn)
-        .iter()
-        .copied()
-        .filter(|program| !crate::demo::is_installed(program))
-        .collect();
+    let missing = scenario.scene.missing(sgsn);
     let verdict = if missing.is_empty() {
         match play(scenario, sgsn, options, stop) {
             Ok((found, judged)) => {
@@ -300,14 +300,25 @@ fn play(
     let directory: PathBuf = options.out.join(format!("{}-{}", scenario.name, sgsn_name(sgsn)));
     let mut bed = Bed::new(&options.gannet, sgsn, (scenario.name, directory), Arc::clone(stop))?;
     let found = match scenario.scene {
-        Scene::Mobile(run) => run(&mut bed).inspect_err(|_| network::write_drops(&bed))?,
+        Scene::Mobile(run) => {
+            let found = run(&mut bed).inspect_err(|_| network::write_drops(&bed))?;
+            secrets::keep_what_is_shown(&bed)?;
+            found
+        }
         Scene::OsmoBss(run) => run(&mut bed, options.minutes)?,
     };
     // Who writes a capture ends before it is read.
     bed.stop(&["bss"]);
     bed.end_captures();
     let judged = judge::judge(&bed, found.payload)?;
-    Ok((found, judged))
+    Ok(match scenario.scene {
+        Scene::Mobile(_) => {
+            let keys = secrets::no_key_is_told(&bed)?;
+            (found, format!("{judged}, none of {keys} keys told"))
+        }
+        // It has no subscribers.
+        Scene::OsmoBss(_) => (found, judged),
+    })
 }
 
 fn one_line(text: &str) -> String {

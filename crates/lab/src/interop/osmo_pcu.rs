@@ -3,7 +3,7 @@
 
 use super::Found;
 use super::bed::{At, Bed};
-use super::judge::{GB, Payload, count, frames};
+use super::judge::{GB, Payload, count, frames, until_in, until_on_gb};
 use super::network::{SGSN, failed};
 use crate::testbed::TestbedError;
 use std::time::{Duration, Instant};
@@ -17,6 +17,10 @@ const FLOW_CONTROL: Duration = Duration::from_secs(10);
 /// The test procedure of NS: ours as configured, and that of osmo-pcu, which has its own idea of it.
 const ALIVE: Duration = Duration::from_secs(2);
 const ALIVE_OF_PCU: Duration = Duration::from_secs(30);
+/// What is captured once the BSS and once the SGSN has been switched off, each for itself: who restarts may well be told of it by a
+/// STATUS.
+const BSS_RESTARTS: &str = "restart-of-the-bss.pcapng";
+const SGSN_RESTARTS: &str = "restart-of-the-sgsn.pcapng";
 /// How often something may be missed until it has ceased.
 const MISSED: u32 = 3;
 
@@ -136,7 +140,7 @@ fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<F
     }
     bed.namespace(At::Core).ip(&["link", "set", "lo", "multicast", "on"])?;
     bed.namespace(At::Core).ip(&["route", "add", "224.0.0.0/4", "dev", "lo"])?;
-    bed.capture(At::Core, "lo", GB, "udp port 23000")?;
+    bed.capture(At::Core, "lo", GB, GB_PORT)?;
     start_sgsn(bed)?;
     start_bss(bed)?;
     let ns = until_the_cell_is_up(bed)?;
@@ -149,25 +153,34 @@ fn quiet_and_restarts(bed: &mut Bed, dialect: Dialect, minutes: u32) -> Result<F
     }
     stay(bed, minutes)?;
     bed.end_captures();
-    let quiet = quiet(bed)?;
-    // What follows has a capture of its own, since who restarts may well be told of it by a STATUS.
-    bed.capture(At::Core, "lo", "restarts.pcapng", "udp port 23000")?;
+    let quiet = quiet(bed, minutes)?;
     // The PCU is switched off and on; then the SGSN is, and the PCU finds it again by its own means.
     let begin = Instant::now();
     bed.stop(&["pcu", "bts", "bsc"]);
     bed.until("the test to find nobody", |bed| (!unblocked(&show_ns(bed)?)).then_some(()))?;
+    bed.capture(At::Core, "lo", BSS_RESTARTS, GB_PORT)?;
     start_bss(bed)?;
-    until_the_cell_is_up(bed)?;
+    until_served_again(bed, BSS_RESTARTS)?;
     let bss = begin.elapsed().as_secs();
     let begin = Instant::now();
     bed.stop(&["sgsn"]);
+    bed.capture(At::Core, "lo", SGSN_RESTARTS, GB_PORT)?;
     start_sgsn(bed)?;
-    until_the_cell_is_up(bed)?;
+    until_served_again(bed, SGSN_RESTARTS)?;
     let sgsn = begin.elapsed().as_secs();
     Ok(Found::of(
         Payload::None,
         format!("{quiet}; up again {bss} s after the BSS ended, {sgsn} s after the SGSN did"),
     ))
+}
+
+/// The cell is in service, and its flow control goes on: what the PCU has said of it since then has been answered.
+fn until_served_again(bed: &mut Bed, capture: &str) -> Result<()> {
+    until_the_cell_is_up(bed)?;
+    until_in(bed, capture, "flow control after the restart", FLOW_CONTROL_BVC_ACK)?;
+    bed.end_captures();
+    let asked = count(bed, capture, FLOW_CONTROL_BVC)?;
+    if asked == 0 { Err(failed("FLOW-CONTROL-BVC", "only its acknowledgement has come")) } else { Ok(()) }
 }
 
 fn start_sgsn(bed: &mut Bed) -> Result<()> {
@@ -202,7 +215,8 @@ fn until_the_cell_is_up(bed: &mut Bed) -> Result<String> {
     bed.within(PATIENCE, "the cell", cell_is_up)
 }
 
-/// All that time the cell stays in service; and until its flow control has been heard of.
+/// All that time the cell stays in service; and until its flow control, and a test of each side with its answer, have been heard
+/// of.
 fn stay(bed: &mut Bed, minutes: u32) -> Result<()> {
     let until = Instant::now() + Duration::from_secs(60) * minutes;
     while Instant::now() < until {
@@ -216,39 +230,72 @@ fn stay(bed: &mut Bed, minutes: u32) -> Result<()> {
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-    bed.until("flow control, and an ALIVE of each side", |bed| {
-        let of = |filter: &str| count(bed, GB, filter).is_ok_and(|count| count > 0);
-        let alive = "nsip.pdu_type == 0x0a";
-        let both = [format!("{alive} && udp.srcport == 23000"), format!("{alive} && udp.dstport == 23000")];
-        (of(FLOW_CONTROL_BVC) && both.iter().all(|filter| of(filter))).then_some(())
-    })
+    REGULAR.iter().try_for_each(|(what, filter, _)| until_on_gb(bed, what, filter))
 }
 
+const GB_PORT: &str = "udp port 23000";
 const FLOW_CONTROL_BVC: &str = "bssgp.pdu_type == 0x26";
+const FLOW_CONTROL_BVC_ACK: &str = "bssgp.pdu_type == 0x27";
 
-/// What went on regularly: how often, and the longest time without, in seconds.
-fn regularly(bed: &Bed, filter: &str, period: Duration) -> Result<(usize, f64)> {
+/// What has to go on, and how often it comes: flow control, and the test procedure of each side with the answers of the other
+/// (08.16 clause 7.4 [48.016]).
+const REGULAR: &[(&str, &str, Duration)] = &[
+    ("FLOW-CONTROL-BVC", FLOW_CONTROL_BVC, FLOW_CONTROL),
+    ("FLOW-CONTROL-BVC-ACK", FLOW_CONTROL_BVC_ACK, FLOW_CONTROL),
+    ("ALIVE of ours", "nsip.pdu_type == 0x0a && udp.srcport == 23000", ALIVE),
+    ("ALIVE-ACK of theirs", "nsip.pdu_type == 0x0b && udp.dstport == 23000", ALIVE),
+    ("ALIVE of theirs", "nsip.pdu_type == 0x0a && udp.dstport == 23000", ALIVE_OF_PCU),
+    ("ALIVE-ACK of ours", "nsip.pdu_type == 0x0b && udp.srcport == 23000", ALIVE_OF_PCU),
+];
+
+/// When the frames came that a filter lets pass, in seconds.
+fn times(bed: &Bed, filter: &str) -> Result<Vec<f64>> {
     let rows = frames(bed, GB, filter, &["frame.time_relative"])?;
-    let at: Vec<f64> = rows.iter().filter_map(|row| row.first()?.parse().ok()).collect();
-    let gap = at.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?)).fold(0.0, f64::max);
-    if at.is_empty() || gap > (period * MISSED).as_secs_f64() {
-        return Err(failed(filter, format!("came {} times, with {gap:.1} s between two", at.len())));
-    }
-    Ok((at.len(), gap))
+    Ok(rows.iter().filter_map(|row| row.first()?.parse().ok()).collect())
 }
 
-/// Flow control and ALIVE went on, and nobody had anything to complain about.
-fn quiet(bed: &Bed) -> Result<String> {
-    let (flow, _) = regularly(bed, FLOW_CONTROL_BVC, FLOW_CONTROL)?;
-    let (ours, _) = regularly(bed, "nsip.pdu_type == 0x0a && udp.srcport == 23000", ALIVE)?;
-    let (theirs, _) = regularly(bed, "nsip.pdu_type == 0x0a && udp.dstport == 23000", ALIVE_OF_PCU)?;
+/// The longest time without, in seconds: the capture's beginning and end count as well, so that what ceases is seen.
+fn longest_gap(at: &[f64], (begin, end): (f64, f64)) -> f64 {
+    let ends = core::iter::once(begin).chain(at.iter().copied()).zip(at.iter().copied().chain([end]));
+    ends.map(|(before, after)| after - before).fold(0.0, f64::max)
+}
+
+/// All of [`REGULAR`] went on for all that time, and nobody had anything to complain about.
+fn quiet(bed: &Bed, minutes: u32) -> Result<String> {
+    let all = times(bed, "frame")?;
+    let (Some(begin), Some(end)) = (all.first().copied(), all.last().copied()) else {
+        return Err(failed(GB, "has no frame"));
+    };
+    let stayed = f64::from(minutes) * 60.0;
+    if end - begin < stayed - (ALIVE * MISSED).as_secs_f64() {
+        return Err(failed(GB, format!("has {:.0} s of {stayed:.0} s", end - begin)));
+    }
+    let mut counts = Vec::new();
+    for (what, filter, period) in REGULAR {
+        let at = times(bed, filter)?;
+        let gap = longest_gap(&at, (begin, end));
+        if at.is_empty() || gap > (*period * MISSED).as_secs_f64() {
+            return Err(failed(what, format!("came {} times, with {gap:.1} s without", at.len())));
+        }
+        counts.push(format!("{} {what}", at.len()));
+    }
     let status = count(bed, GB, "nsip.pdu_type == 0x08 || bssgp.pdu_type == 0x41")?;
     if status > 0 {
         return Err(failed("STATUS", format!("{status} of NS or BSSGP")));
     }
-    let last = frames(bed, GB, "gprs-ns", &["frame.time_relative"])?;
-    let seconds: f64 = last.last().and_then(|row| row.first()?.parse().ok()).unwrap_or(0.0);
-    Ok(format!(
-        "{seconds:.0} s: {flow} FLOW-CONTROL-BVC, {ours} ALIVE of ours, {theirs} of theirs, no STATUS"
-    ))
+    Ok(format!("{:.0} s: {}, no STATUS", end - begin, counts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_at_the_ends_is_a_gap() {
+        let gap = |at: &[f64]| longest_gap(at, (0.0, 600.0));
+        assert_eq!(gap(&[5.0, 300.0, 590.0]).to_bits(), 295.0_f64.to_bits());
+        assert_eq!(gap(&[5.0]).to_bits(), 595.0_f64.to_bits());
+        assert_eq!(gap(&[400.0, 599.0]).to_bits(), 400.0_f64.to_bits());
+        assert_eq!(gap(&[]).to_bits(), 600.0_f64.to_bits());
+    }
 }

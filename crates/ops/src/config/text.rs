@@ -1,6 +1,7 @@
 //! Configuration text: the writer with its indentation, and the reader with its errors.
 
 use super::{ConfigError, Cursor, Loaded, Outcome, Warning, change, nearest};
+use crate::vty::secrets::masked;
 use crate::vty::{Action, Element, Grammar, NoMatch, SessionAction};
 use core::fmt;
 
@@ -120,7 +121,8 @@ impl<E: Element> Reader<'_, E> {
         if indent > current {
             if !self.may_deepen {
                 return Err(format!(
-                    "'{content}' is indented, and the line above opens no node ({indent} blanks, {current} expected)"
+                    "'{}' is indented, and the line above opens no node ({indent} blanks, {current} expected)",
+                    masked(content)
                 ));
             }
             self.indents.push(indent);
@@ -129,6 +131,7 @@ impl<E: Element> Reader<'_, E> {
                 self.indents.pop();
             }
             if self.indents.last() != Some(&indent) {
+                let content = masked(content);
                 return Err(format!("'{content}' is indented by {indent} blanks, as no line above it is"));
             }
         }
@@ -158,6 +161,6 @@ impl<E: Element> Reader<'_, E> {
             (None, Some(pattern)) => format!("; the nearest known is '{pattern}'"),
             (None, None) => String::new(),
         };
-        format!("{what} '{content}' in node {}{hint}", node.name())
+        format!("{what} '{}' in node {}{hint}", masked(content), node.name())
     }
 }

@@ -78,17 +78,23 @@ impl Session {
     fn ask(&mut self, command: &str) -> io::Result<String> {
         write!(self.stream, "{command}\r\n")?;
         let text = self.read(&format!("'{command}'"))?;
-        let mut lines: Vec<&str> =
-            text.lines().skip_while(|line| line.trim_end() != command).skip(1).collect();
-        lines.pop();
-        Ok(lines.join("\n"))
+        let mut lines = text.lines();
+        // Without it nobody knows where the answer begins, or whose it is.
+        if !lines.any(|line| line.trim_end() == command) {
+            let message = format!("no echo of '{command}' in: {text}");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        let mut answer: Vec<&str> = lines.collect();
+        answer.pop();
+        Ok(answer.join("\n"))
     }
 }
 
 /// Runs one command at the VTY and returns its answer.
 ///
 /// # Errors
-/// Where nobody listens, or the answer does not come: ten seconds without a word end the wait.
+/// Where nobody listens, or the answer does not come (ten seconds without a word end the wait), or comes without an echo of the
+/// command: [`io::ErrorKind::InvalidData`].
 pub fn run(address: SocketAddr, command: &str) -> io::Result<String> {
     let mut session = Session::open(address)?;
     // The view node has neither configuration nor changes; `enable` gives both, and does no harm to `show`.
@@ -129,6 +135,10 @@ mod tests {
             let answer = match line.trim_end() {
                 "enable" => "G# ".to_owned(),
                 "show drops" => " a 1\r\n b 2 # \r\n# \r\nG# ".to_owned(),
+                "show secrets" => {
+                    stream.write_all(b"******\r\nG# ")?;
+                    continue;
+                }
                 _ => "% Unknown command.\r\nG# ".to_owned(),
             };
             for octet in format!("{line}\r\n{answer}").as_bytes() {
@@ -143,9 +153,12 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::scope(|scope| {
-            scope.spawn(|| (0..2).for_each(|_| serve(&listener).unwrap()));
+            scope.spawn(|| (0..3).for_each(|_| serve(&listener).unwrap()));
             assert_eq!(run(address, "show drops").unwrap(), " a 1\n b 2 # \n# ");
             assert_eq!(run(address, " show ns").unwrap(), "% Unknown command.");
+            let error = run(address, "show secrets").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+            assert!(error.to_string().contains("no echo of 'show secrets' in: ******"), "{error}");
         });
     }
 

@@ -1,5 +1,6 @@
 //! One line and those before it: what keys do to it, and the octets that show it on a terminal.
 
+use super::secrets::has_key;
 use super::telnet::Key;
 use std::collections::VecDeque;
 
@@ -36,10 +37,10 @@ impl LineEditor {
         self.history.iter().map(String::as_str)
     }
 
-    /// Ends the line, remembers it, and gives it.
+    /// Ends the line, remembers it unless it has a key in it, and gives it.
     pub fn take(&mut self) -> String {
         let line = String::from_utf8_lossy(&self.line).into_owned();
-        if !line.trim().is_empty() && self.history.back() != Some(&line) {
+        if !line.trim().is_empty() && !has_key(&line) && self.history.back() != Some(&line) {
             if self.history.len() == HISTORY_MAX {
                 self.history.pop_front();
             }
@@ -196,10 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn no_key_is_remembered() {
+        let mut editor = LineEditor::default();
+        for line in ["bss", "sim comp128v1 ki 000102030405060708090a0b0c0d0e0f", "sim comp128v1 ki 0001"] {
+            editor.insert(line, &mut Vec::new());
+            assert_eq!(editor.take(), line);
+        }
+        assert_eq!(editor.history().collect::<Vec<_>>(), ["bss"]);
+    }
+
+    #[test]
     fn lines_and_history_are_bounded() {
         let mut editor = LineEditor::default();
         for number in 0..2 * HISTORY_MAX {
-            editor.insert(&format!("{number:0width$}", width = 2 * LINE_MAX), &mut Vec::new());
+            editor.insert(&format!("{number:.<width$}", width = 2 * LINE_MAX), &mut Vec::new());
             assert_eq!(editor.take().len(), LINE_MAX);
             editor.insert(&number.to_string(), &mut Vec::new());
             editor.take();

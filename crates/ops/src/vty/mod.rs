@@ -12,6 +12,7 @@ pub mod log_view;
 pub mod osmocom;
 mod pattern;
 pub mod reference;
+pub mod secrets;
 pub mod server;
 pub mod session;
 pub mod telnet;

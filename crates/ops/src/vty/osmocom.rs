@@ -53,7 +53,7 @@ const ABSENT: &[(&str, &str, &str)] = &[
         "show talloc-context",
         "memory is not talloc's; 'show sgsn' has the sizes of tables, 'show store' that of the store.",
     ),
-    ("*", "show asciidoc counters", "docs/metrics.md and the page of metrics describe every counter."),
+    ("*", "show asciidoc counters", "the page of metrics says of every counter what it is ('# HELP')."),
     (
         "*",
         "show cpu-sched threads",

@@ -18,7 +18,8 @@ In a pattern, `<a-b>` is a number from a to b, `A.B.C.D` an address, a word in c
 line, `(a|b)` one of these, `[a]` a or nothing.
 
 The keys of cards (`HEX` in `sim` and `usim`) stand in the configuration of the BSS emulator, as osmo-hlr has those of its
-subscribers in a database: `show running-config` and `write` write them, no other command and no log does.
+subscribers in a database. `write file` writes them; `show running-config`, `show startup-config` and `write terminal` show
+`(hidden)` in their place, no log and no error repeats them, and no line with a key in it is remembered for `show history`.
 ";
 
 /// The whole document.

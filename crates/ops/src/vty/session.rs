@@ -4,6 +4,7 @@ mod pager;
 
 use super::line_editor::LineEditor;
 use super::log_view::{self, LogView, category_of, level_of};
+use super::secrets::masked;
 use super::telnet::{Decoder, GREETING, Key};
 use super::{
     Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, SessionAction,
@@ -353,7 +354,7 @@ impl<E: Element> Session<E> {
             }
             SessionAction::RunningConfig => {
                 let _ =
-                    write!(out, "\nCurrent configuration:\n!\n{}end\n", write::<E>(host.operator.config()));
+                    write!(out, "\nCurrent configuration:\n!\n{}end\n", masked(&write::<E>(host.operator.config())));
             }
             SessionAction::WriteFile => return save(args, host.operator, out),
             SessionAction::Length => self.length = Some(args.value(0)?),
@@ -489,7 +490,7 @@ fn startup_config<E: Element>(operator: &dyn Operator<E>, out: &mut String) -> R
     let octets = std::fs::read(file).map_err(|error| {
         CommandError(format!("Can't open configuration file {}: {error}", file.display()))
     })?;
-    out.push_str(&String::from_utf8_lossy(&octets));
+    out.push_str(&masked(&String::from_utf8_lossy(&octets)));
     Ok(())
 }
 
