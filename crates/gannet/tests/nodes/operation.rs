@@ -118,6 +118,15 @@ fn operators_see_and_act() {
     let answer = network.vty(SGSN, &format!("subscriber relocate imsi {FIRST}"));
     assert!(answer.contains("octets and is back"), "{answer}");
     network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    // It gets a new P-TMSI, and is told the names of the network once there are some.
+    let ptmsi = |network: &Network| {
+        let line = network.vty(SGSN, &format!("show subscriber imsi {FIRST}"));
+        line.split("P-TMSI: ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned()
+    };
+    let former = ptmsi(&network);
+    network.vty(SGSN, &format!("subscriber reallocate-ptmsi imsi {FIRST}"));
+    wait_for("another P-TMSI", || (ptmsi(&network) != former).then_some(()));
+    assert_eq!(network.ask(SGSN, &format!("subscriber inform imsi {FIRST}")), None, "it has no name");
     // From the network's side.
     network.vty(SGSN, &format!("pdp-context deactivate imsi {FIRST} nsapi 5"));
     network.until(SGSN, &format!("show pdp-context imsi {FIRST}"), "NSAPI", 0);
