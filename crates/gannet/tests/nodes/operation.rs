@@ -108,6 +108,15 @@ fn operators_see_and_act() {
     network.vty(BSS, "mobile 1 activate");
     network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
     wait_for("the device to come up", || network.device().contains("inet 198.51.100.").then_some(()));
+    // A secondary context: both ends show its filter.
+    network.vty(BSS, "mobile 1 secondary 6 beside 5 precedence 7 protocol 17");
+    for (address, command) in [(GGSN, "show pdp-context all"), (BSS, "show mobile 1")] {
+        network.until(address, command, "precedence 7: ip_proto udp\n", 1);
+    }
+    network.vty(BSS, "mobile 1 deactivate 6");
+    for address in [GGSN, SGSN] {
+        network.until(address, "show pdp-context all", "NSAPI", 2);
+    }
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");
     network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
