@@ -56,7 +56,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
         | D::SgsnDiscardedByBss | D::SgsnDeletedByBss | D::SgsnFlushUnanswered | D::SgsnFlushUnexpected
-        | D::UmMalformed | D::BssPagedNowhere | D::MsNotSuspended
+        | D::UmMalformed | D::BssPagedNowhere | D::BssOverload | D::MsNotSuspended
         | D::MsUnknownMobile | D::MsUnknownTlli | D::MsNoRoom | D::MsPagingNobody | D::MsPagingCs
         | D::MsBadOrder | D::MsNoCipher | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded

@@ -236,6 +236,9 @@ sgsn
  apn * ggsn 0
  apn mms imsi-prefix 00101 ggsn 7
  timer t3312 3600
+ short name Gannet
+ long name Gannet (Kiel)
+ authentication updates
  llc n201-u 1520
  max-mobiles 100000
  max-cells 400
@@ -267,6 +270,7 @@ bssgp
  queue-limit ms 10
  queue-limit cell 20
  pdu-lifetime infinite
+ overload interval 30
 ctrl
  bind 127.0.0.1 4999
 ",

@@ -63,6 +63,9 @@ fn operations_have_their_arguments() {
         operation::<Sgsn>("show ns stats"),
         SgsnOperation::ShowNs { what: NsSelection::All, stats: true }
     );
+    let reallocate = "subscriber reallocate-ptmsi imsi 001010000000001";
+    assert_eq!(operation::<Sgsn>(reallocate), SgsnOperation::ReallocatePtmsi(imsi));
+    assert_eq!(operation::<Sgsn>("subscriber inform imsi 001010000000001"), SgsnOperation::Inform(imsi));
     assert_eq!(operation::<Bss>("show mobile"), BssOperation::ShowMobiles(None));
     assert_eq!(operation::<Bss>("show mobile 3"), BssOperation::ShowMobiles(Some(3)));
     assert_eq!(operation::<Bss>("mobile 3 cell 7"), BssOperation::Reselect { mobile: 3, cell: 7 });

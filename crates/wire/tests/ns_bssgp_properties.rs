@@ -4,8 +4,8 @@
 
 use core::net::{IpAddr, SocketAddr};
 use gannet_wire::bssgp::ie::{
-    Cause, FlushAction, Granularity, Lai, PagingArea, PduLifetime, Precedence, QosProfile, RaCapUpdCause,
-    RadioCause,
+    Cause, FlushAction, Granularity, Lai, PagingArea, PduLifetime, Precedence, PriorityClass, QosProfile,
+    RaCapUpdCause, RadioCause,
 };
 use gannet_wire::bssgp::signalling::{
     FlowControlBvc, FlowControlMs, FlushLlAck, LlcDiscarded, MobileRef, PagingCs, PagingPs,
@@ -187,8 +187,18 @@ fn others() -> impl Strategy<Value = Message> {
     ]
 }
 
+fn later() -> impl Strategy<Value = Message> {
+    let plmn = || any::<[u8; 3]>().prop_map(Plmn::from_octets);
+    prop_oneof![
+        imsi().prop_map(|imsi| Message::MsRegistrationEnquiry { imsi }),
+        (imsi(), of(plmn()))
+            .prop_map(|(imsi, plmn)| Message::MsRegistrationEnquiryResponse { imsi, plmn }),
+        any::<u8>().prop_map(|octet| Message::Overload { classes: PriorityClass(octet) }),
+    ]
+}
+
 fn message() -> impl Strategy<Value = Message> {
-    prop_oneof![paging(), ra_capability(), suspension(), bvc(), flow_control(), others()]
+    prop_oneof![paging(), ra_capability(), suspension(), bvc(), flow_control(), others(), later()]
 }
 
 fn ns_pdu() -> impl Strategy<Value = ns::Pdu> {

@@ -7,7 +7,8 @@ mod gb;
 use gannet_testkit::Need;
 use gannet_testkit::tshark::Capture;
 use gannet_wire::bssgp::ie::{
-    FlushAction, Granularity, Lai, PagingArea, PduLifetime, Precedence, RaCapUpdCause, RadioCause,
+    FlushAction, Granularity, Lai, PagingArea, PduLifetime, Precedence, PriorityClass, RaCapUpdCause,
+    RadioCause,
 };
 use gannet_wire::bssgp::signalling::{
     FlowControlBvc, FlowControlMs, FlushLlAck, LlcDiscarded, MobileRef, PagingCs, PagingPs,
@@ -323,6 +324,19 @@ fn flush_and_discard() {
     ]);
 }
 
+fn registration_and_overload() {
+    let imsi = IMSI.parse().unwrap();
+    let response = |plmn| Message::MsRegistrationEnquiryResponse { imsi, plmn };
+    let overload = Message::Overload { classes: PriorityClass::LOW_ACCESS_PRIORITY };
+    let low = "A mobile station configured for 'low access priority': True";
+    check(&[
+        case(&Message::MsRegistrationEnquiry { imsi }, "0d", &[IMSI_LINE]),
+        case(&response(None), "0d", &[IMSI_LINE]),
+        case(&response(Some(PLMN)), "0d 8e", &[IMSI_LINE, "PLMN ID: 262-42"]),
+        case(&overload, "8f", &[low]),
+    ]);
+}
+
 fn status() {
     let in_error = Message::FlowControlBvcAck { tag: 1 }.to_vec();
     let status = Status::about_pdu(Cause::BvciUnknown, Some(Bvci(9)), &in_error);
@@ -393,6 +407,7 @@ fn main() -> ExitCode {
         ("bvc", &[Need::Tshark], bvc),
         ("flow_control", &[Need::Tshark], flow_control),
         ("flush_and_discard", &[Need::Tshark], flush_and_discard),
+        ("registration_and_overload", &[Need::Tshark], registration_and_overload),
         ("status", &[Need::Tshark], status),
         ("unitdata", &[Need::Tshark], unitdata),
     ])

@@ -50,6 +50,9 @@ pub fn details(view: &MobileView) -> String {
         let address = or_dash(context.address.map(|address| address.to_string()));
         text +=
             &format!("       NSAPI {} SAPI {sapi}: {}, address {address}\n", context.nsapi, context.state);
+        for filter in &context.filters {
+            text += &format!("         TFT {filter}\n");
+        }
     }
     text
 }

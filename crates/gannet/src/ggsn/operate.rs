@@ -103,6 +103,7 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
             mean: qos.mean.0,
         }),
         treatment: None,
+        filters: context.tft.as_ref().map(|tft| tft.filters().to_vec()).unwrap_or_default(),
         volumes: Some(view::Volumes {
             downlink_n_pdus: context.downlink.t_pdus,
             downlink_octets: context.downlink.octets,

@@ -84,6 +84,7 @@ fn node_group(sgsn: &Sgsn) -> Group {
         counter("flushes", "FLUSH-LL sent", stats.flushes),
         counter("octets_moved", "octets that BSSs moved to another cell", stats.octets_moved),
         counter("octets_deleted", "octets that BSSs deleted at a cell change", stats.octets_deleted),
+        counter("overloads", "OVERLOAD sent", stats.overloads),
     ] {
         group.add(metric);
     }

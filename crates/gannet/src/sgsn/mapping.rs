@@ -14,7 +14,7 @@ use gannet_proto::auth::vectors::Ciphers;
 use gannet_proto::bssgp::flow_control::{
     self, Amount, Bucket, BvcParameters, Limit, Limits, RealTimeShare, WaitQuantum, Watermark, Watermarks,
 };
-use gannet_proto::gmm::network::GmmConfig;
+use gannet_proto::gmm::network::{GmmConfig, NetworkNames};
 use gannet_proto::gtp::Version;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
@@ -51,7 +51,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         n3_requests: config.gtp_retry.n3_requests,
         ggsns: ggsns(config),
         apns: apns(config, remarks),
-        gmm: gmm(&config.timers, remarks),
+        gmm: gmm(config, remarks),
         sm: sm(&config.timers, remarks),
         ns: ns_timers(&config.ns),
         nsvcs: nsvcs(&config.ns)?,
@@ -66,6 +66,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
             flush_timeout: Duration::from_millis(config.bssgp.cell_change.flush_timeout_ms.into()),
             reselection_timeout: seconds(config.bssgp.cell_change.reselection_timeout_s.into()),
         },
+        overload_interval: config.bssgp.overload_interval_s.map(|interval| seconds(interval.into())),
         held_per_mobile_max: held,
         held_max: defaults.held_max.max(held),
         reassembly_timeout: seconds(config.llc.reassembly_s.into()),
@@ -243,7 +244,8 @@ fn told(timers: &ops::GmmTimers, timer: GmmTimer, remarks: &mut Vec<String>) -> 
     told
 }
 
-fn gmm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> GmmConfig {
+fn gmm(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> GmmConfig {
+    let (timers, mobility) = (&config.timers, &config.mobility);
     let span = |timer| Duration::from_secs(timers.get_s(timer).into());
     GmmConfig {
         t3312: told(timers, GmmTimer::T3312, remarks),
@@ -253,6 +255,8 @@ fn gmm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> GmmConfig {
         t3350: span(GmmTimer::T3350),
         t3360: span(GmmTimer::T3360),
         t3370: span(GmmTimer::T3370),
+        authenticate_updates: mobility.authenticates_updates,
+        names: NetworkNames { full: mobility.long_name.clone(), short: mobility.short_name.clone() },
         ..GmmConfig::default()
     }
 }
@@ -347,6 +351,7 @@ fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
         pdu_lifetime_cs: None,
         pdu_lifetime_by_class_cs: [None; 2],
         cell_change: ops::CellChange::default(),
+        overload_interval_s: None,
         ..bssgp
     }
 }
@@ -404,6 +409,18 @@ mod tests {
         assert_eq!(config.feedback, Some(Watermarks::default()), "what nobody has written");
         assert_eq!((config.real_time, config.wait_quantum), (defaults.real_time, defaults.wait_quantum));
         assert_eq!(config.rest_quantum, defaults.rest_quantum);
+    }
+
+    #[test]
+    fn what_mobiles_and_bsss_are_told_is_as_configured() {
+        let lines = " short name Gannet\n authentication updates\n";
+        let config = plan_of(&format!("{lines}{NS}bssgp\n overload interval 30\n")).0.unwrap().config;
+        let names = NetworkNames { full: None, short: Some("Gannet".to_owned()) };
+        assert_eq!((config.gmm.names, config.gmm.authenticate_updates), (names, true));
+        assert_eq!(config.overload_interval, Some(Duration::from_secs(30)));
+        let config = plan_of(NS).0.unwrap().config;
+        assert_eq!((config.gmm.names, config.gmm.authenticate_updates), (NetworkNames::default(), false));
+        assert_eq!(config.overload_interval, None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use gannet_node::sgsn::{Sgsn, SgsnCommand};
 use gannet_node::slots::Slot;
 use gannet_ops::config::sgsn::{LocationAnswer, NsvcChange, SgsnConfig, SgsnOperation, Update, Whom};
 use gannet_ops::vty::CommandError;
+use gannet_proto::gmm::network::NetworkNames;
 use gannet_rt::Access;
 use gannet_wire::gsup::CancelType;
 use gannet_wire::id::{Imsi, Nsapi};
@@ -64,6 +65,8 @@ pub fn execute(
             }
         }
         SgsnOperation::Page(_)
+        | SgsnOperation::ReallocatePtmsi(_)
+        | SgsnOperation::Inform(_)
         | SgsnOperation::Relocate(_)
         | SgsnOperation::ChangeNsvc { .. }
         | SgsnOperation::ResetBvc { .. } => {
@@ -196,6 +199,19 @@ fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>, ou
         SgsnOperation::Page(imsi) => {
             known(Some(&*sgsn), *imsi)?;
             sgsn.page_subscriber(&mut cx, *imsi);
+        }
+        SgsnOperation::ReallocatePtmsi(imsi) => {
+            known(Some(&*sgsn), *imsi)?;
+            sgsn.reallocate_ptmsi(&mut cx, *imsi);
+        }
+        SgsnOperation::Inform(imsi) => {
+            known(Some(&*sgsn), *imsi)?;
+            if sgsn.config().gmm.names == NetworkNames::default() {
+                return Err(CommandError::new(
+                    "The network has no name; say 'short name TEXT' or 'long name TEXT' under 'sgsn'.",
+                ));
+            }
+            sgsn.inform_subscriber(&mut cx, *imsi);
         }
         SgsnOperation::Relocate(imsi) => {
             known(Some(&*sgsn), *imsi)?;

@@ -139,6 +139,7 @@ fn pdp_context(
         teid_user: (ours, tunnel.map_or(Teid(0), |tunnel| tunnel.peer_user)),
         qos: Some(qos(&context.qos())),
         treatment: Some(treatment(sgsn, slot, mobile, nsapi, context)),
+        filters: Vec::new(),
         volumes: None,
     }
 }

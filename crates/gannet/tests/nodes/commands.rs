@@ -202,6 +202,8 @@ fn the_vty_answers() {
         "show subscriber imsi 001010000000001",
         "subscriber detach imsi 001010000000001",
         "subscriber relocate imsi 001010000000001",
+        "subscriber reallocate-ptmsi imsi 001010000000001",
+        "subscriber inform imsi 001010000000001",
         "pdp-context deactivate imsi 001010000000001 nsapi 5",
         "nsvc 101 reset",
         "bssgp bvc nsei 1 bvci 2 reset",

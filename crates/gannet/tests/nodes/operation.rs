@@ -108,6 +108,15 @@ fn operators_see_and_act() {
     network.vty(BSS, "mobile 1 activate");
     network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
     wait_for("the device to come up", || network.device().contains("inet 198.51.100.").then_some(()));
+    // A secondary context: both ends show its filter.
+    network.vty(BSS, "mobile 1 secondary 6 beside 5 precedence 7 protocol 17");
+    for (address, command) in [(GGSN, "show pdp-context all"), (BSS, "show mobile 1")] {
+        network.until(address, command, "precedence 7: ip_proto udp\n", 1);
+    }
+    network.vty(BSS, "mobile 1 deactivate 6");
+    for address in [GGSN, SGSN] {
+        network.until(address, "show pdp-context all", "NSAPI", 2);
+    }
     // Another cell; the SGSN learns it from what the mobile sends.
     network.vty(BSS, "mobile 1 cell 1");
     network.until(SGSN, "show mm-context all", "cell: 001-01-1-0-2", 2);
@@ -118,6 +127,15 @@ fn operators_see_and_act() {
     let answer = network.vty(SGSN, &format!("subscriber relocate imsi {FIRST}"));
     assert!(answer.contains("octets and is back"), "{answer}");
     network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    // It gets a new P-TMSI, and is told the names of the network once there are some.
+    let ptmsi = |network: &Network| {
+        let line = network.vty(SGSN, &format!("show subscriber imsi {FIRST}"));
+        line.split("P-TMSI: ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned()
+    };
+    let former = ptmsi(&network);
+    network.vty(SGSN, &format!("subscriber reallocate-ptmsi imsi {FIRST}"));
+    wait_for("another P-TMSI", || (ptmsi(&network) != former).then_some(()));
+    assert_eq!(network.ask(SGSN, &format!("subscriber inform imsi {FIRST}")), None, "it has no name");
     // From the network's side.
     network.vty(SGSN, &format!("pdp-context deactivate imsi {FIRST} nsapi 5"));
     network.until(SGSN, &format!("show pdp-context imsi {FIRST}"), "NSAPI", 0);

@@ -90,6 +90,8 @@ pub struct Config {
     pub flow_control_interval: Duration,
     /// How long LL-PDUs wait for a mobile that has left their cell, until the SGSN says what becomes of them.
     pub away_lifetime: Duration,
+    /// How long an OVERLOAD of the SGSN holds for the cells of its NSE (48.018 clause 10.4).
+    pub overload_hold: Duration,
     /// Slots on Um.
     pub mobiles_max: u32,
     /// LL-PDUs in all queues of one direction.
@@ -111,6 +113,7 @@ impl Config {
             cells,
             flow_control_interval: Duration::from_secs(10),
             away_lifetime: Duration::from_secs(5),
+            overload_hold: Duration::from_secs(10),
             mobiles_max: 1024,
             pdus_max: 4096,
         }

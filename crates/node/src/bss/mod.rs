@@ -190,6 +190,8 @@ struct Cell {
     last_flow_control: Option<Instant>,
     /// The last FLOW-CONTROL-BVC was acknowledged.
     acknowledged: bool,
+    /// Until then newcomers are not let in: the SGSN is overloaded.
+    closed_until: Instant,
     counters: CellCounters,
 }
 
@@ -408,6 +410,7 @@ impl Cell {
             tag: 0,
             last_flow_control: None,
             acknowledged: false,
+            closed_until: Instant::ZERO,
             counters: CellCounters::default(),
         }
     }

@@ -5,9 +5,10 @@ use super::gb::um_cell;
 use super::{Bss, UM};
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Context, Output, Peer};
+use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{BROADCAST, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::bssgp::Message;
-use gannet_wire::bssgp::ie::PagingArea;
+use gannet_wire::bssgp::ie::{PagingArea, PriorityClass};
 use gannet_wire::id::{Imsi, Nsei, PTmsi, Tlli};
 
 impl Bss {
@@ -46,6 +47,7 @@ impl Bss {
                     self.flow_control_ack(cell, *tag);
                 }
             }
+            Message::Overload { classes } => self.overload(cx, nsei, *classes),
             // Nothing depends on these here: the mobile goes on by itself.
             Message::FlowControlMsAck { .. }
             | Message::ResumeAck { .. }
@@ -60,6 +62,8 @@ impl Bss {
             | Message::FlowControlMs(_)
             | Message::FlushLlAck(_)
             | Message::LlcDiscarded(_)
+            | Message::MsRegistrationEnquiry { .. }
+            | Message::MsRegistrationEnquiryResponse { .. }
             | Message::BvcBlock { .. }
             | Message::BvcBlockAck { .. }
             | Message::BvcUnblock { .. }
@@ -67,6 +71,19 @@ impl Bss {
             | Message::BvcReset { .. }
             | Message::BvcResetAck { .. }
             | Message::Status(_) => self.bvcs.unexpected(cx, nsei, message, &mut self.bvc_outputs),
+        }
+    }
+
+    /// OVERLOAD (48.018 clause 10.4): for a time no newcomer is let into the cells of this NSE. A mobile of the emulator is of
+    /// R99 and has no class of its own; each counts as configured for low access priority.
+    fn overload(&mut self, cx: &mut Context<'_>, nsei: Nsei, classes: PriorityClass) {
+        if !classes.has_low_access_priority() {
+            return;
+        }
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: the SGSN is overloaded"));
+        let until = cx.now + self.config.overload_hold;
+        for cell in self.cells.iter_mut().filter(|cell| cell.config.nsei == nsei) {
+            cell.closed_until = until;
         }
     }
 

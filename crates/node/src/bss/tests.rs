@@ -12,7 +12,7 @@ use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
-use gannet_wire::bssgp::ie::{FlushAction, PagingArea, PduLifetime};
+use gannet_wire::bssgp::ie::{FlushAction, PagingArea, PduLifetime, PriorityClass};
 use gannet_wire::bssgp::signalling::{FlushLlAck, LlcDiscarded, MobileRef, PagingPs};
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
@@ -399,6 +399,38 @@ fn suspend_resume_and_capability() {
     }
     world.mobile_sends(5, UmKind::LlPdu, 2, A, &[]);
     assert_eq!(world.drops(Drop::UmMalformed), 3);
+}
+
+#[test]
+fn while_the_sgsn_is_overloaded_newcomers_wait() {
+    let mut world = World::new();
+    let newcomer = Tlli(0x7800_0001);
+    let overload = |classes| Message::Overload { classes }.to_vec();
+    // Nobody is of a class that is not named.
+    world.send(Bvci::SIGNALLING, &overload(PriorityClass(0xfe)));
+    world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
+    world.run_until(500);
+    assert_eq!(world.unitdata.len(), 1);
+    world.send(Bvci::SIGNALLING, &overload(PriorityClass::LOW_ACCESS_PRIORITY));
+    for cell in [0, 1] {
+        world.mobile_sends(5, UmKind::LlPdu, cell, newcomer, &[1; 10]);
+        world.mobile_sends(6, UmKind::LlPdu, cell, A, &[2; 10]);
+    }
+    world.run_until(1000);
+    let heard: Vec<_> = world.unitdata[1..].iter().map(|(header, _)| header.tlli).collect();
+    assert_eq!((heard, world.drops(Drop::BssOverload)), (vec![A, A], 2));
+    // It is over by itself, ten seconds after it was said.
+    world.run_until(10_499);
+    world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
+    world.run_until(10_500);
+    world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
+    world.run_until(11_000);
+    assert_eq!((world.unitdata.len(), world.drops(Drop::BssOverload)), (4, 3));
+    // An answer to what was not asked.
+    let imsi = "001010000000001".parse().unwrap();
+    let answer = Message::MsRegistrationEnquiryResponse { imsi, plmn: None };
+    world.send(Bvci::SIGNALLING, &answer.to_vec());
+    assert_eq!(world.drops(Drop::BssgpUnexpected), 1);
 }
 
 #[test]

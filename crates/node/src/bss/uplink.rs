@@ -11,7 +11,7 @@ use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{HEADER_LEN, UmHeader, UmKind};
 use gannet_wire::bssgp::ie::Precedence;
 use gannet_wire::bssgp::{Message, QosProfile, UlUnitdata};
-use gannet_wire::id::{Bvci, Rai, Sapi, Tlli};
+use gannet_wire::id::{Bvci, Rai, Sapi, Tlli, TlliKind};
 
 impl Bss {
     /// A datagram of a mobile.
@@ -63,6 +63,12 @@ impl Bss {
     fn ll_pdu(&mut self, cx: &mut Context<'_>, mobile: u32, cell: u32, tlli: Tlli, frame: Frame) {
         if !self.bvcs.is_unblocked(cell) {
             cx.drop(Drop::BssCellDown, None);
+            return;
+        }
+        // Who has a local TLLI is attached: its way is free.
+        let closed_until = self.cells.get(cell as usize).map_or(Instant::ZERO, |cell| cell.closed_until);
+        if cx.now < closed_until && tlli.kind() != TlliKind::Local {
+            cx.drop(Drop::BssOverload, None);
             return;
         }
         let pdu = Pending { mobile, tlli, expires: Instant(u64::MAX), frame };

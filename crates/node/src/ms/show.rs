@@ -8,7 +8,7 @@ use gannet_proto::gmm::ms::{GmmMsState, Service};
 use gannet_proto::llc::Algorithm;
 use gannet_proto::sm::ms::SmMsState;
 use gannet_wire::id::{CellId, Imsi, Nsapi, PTmsi, Sapi, Tlli};
-use gannet_wire::l3::ie::PdpAddress;
+use gannet_wire::l3::ie::{PacketFilter, PdpAddress};
 
 /// One context of a mobile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct ContextView {
     pub state: &'static str,
     /// The mobile's address, once it is active.
     pub address: Option<PdpAddress>,
+    /// The filters of its traffic flow template, those first that are tried first.
+    pub filters: Vec<PacketFilter>,
 }
 
 /// One mobile.
@@ -118,11 +120,13 @@ impl Ms {
 fn contexts(mobile: &Mobile) -> Vec<ContextView> {
     let view = |(nsapi, state)| {
         let bearer = mobile.bearer(nsapi);
+        let tft = mobile.sm.get(nsapi).and_then(|context| context.tft());
         ContextView {
             nsapi,
             sapi: bearer.map(|bearer| bearer.sndcp.sapi),
             state: sm_name(state),
             address: bearer.map(|bearer| bearer.address),
+            filters: tft.map(|tft| tft.filters().to_vec()).unwrap_or_default(),
         }
     };
     mobile.sm.iter().map(|(nsapi, context)| (nsapi, context.state())).map(view).collect()
@@ -151,6 +155,7 @@ impl fmt::Display for MobileView {
         for context in &self.contexts {
             write!(f, "\n  nsapi {} sapi {}", context.nsapi, or_dash(context.sapi))?;
             write!(f, ": {}, address {}", context.state, or_dash(context.address))?;
+            context.filters.iter().try_for_each(|filter| write!(f, "\n    TFT {filter}"))?;
         }
         Ok(())
     }

@@ -111,6 +111,9 @@ pub struct SgsnConfig {
     pub work: Option<Work>,
     /// Answers a second to mobiles that are not known.
     pub stranger_answers_per_second: u32,
+    /// From one OVERLOAD to the next, where mobiles that are not known are more than are answered or have a place; `None`
+    /// tells the BSSs nothing.
+    pub overload_interval: Option<Duration>,
 }
 
 /// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1).
@@ -294,6 +297,7 @@ impl Default for SgsnConfig {
             policing: Some(Policing::default()),
             work: None,
             stranger_answers_per_second: 100,
+            overload_interval: None,
         }
     }
 }

@@ -214,6 +214,8 @@ pub struct Stats {
     pub octets_moved: u64,
     /// Octets of LL-PDUs that BSSs have deleted when mobiles left their cells.
     pub octets_deleted: u64,
+    /// OVERLOAD sent.
+    pub overloads: u64,
 }
 
 /// Batches that keep their memory between two packets.

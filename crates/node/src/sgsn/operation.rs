@@ -180,6 +180,7 @@ impl Sgsn {
             queue,
             ip_sns,
             subscribers,
+            overload_interval,
             ..
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
@@ -205,6 +206,7 @@ impl Sgsn {
                 ..queue
             },
             stranger_answers_per_second,
+            overload_interval,
             ..self.config.clone()
         };
         self.reconfigure_flows(cx.now);

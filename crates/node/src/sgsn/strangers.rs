@@ -108,6 +108,7 @@ impl Sgsn {
         let slot = self.mobiles.insert(mobile).ok();
         if slot.is_none() {
             cx.drop(Drop::SgsnMobileTableFull, None);
+            self.tell_overload(cx);
             cx.log(Category::Mm, Level::Error, format_args!("the table of mobiles is full"));
         }
         slot
@@ -148,6 +149,7 @@ impl Sgsn {
         let Some(answer) = answer_to_stranger(what) else { return };
         if !self.stranger_limiter.permit(cx.now) {
             cx.drop(Drop::SgsnStrangerUnanswered, None);
+            self.tell_overload(cx);
             return;
         }
         // It counts from where its former context was; what begins at zero would pass for a repetition. So the logical

@@ -2,12 +2,14 @@
 
 pub mod access;
 mod commands;
+mod mobility;
 mod operations;
 mod osmocom;
 mod service;
 mod updates;
 
 pub use access::{Access, Policy};
+pub use mobility::Mobility;
 pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use updates::{LocationAnswer, Update};
@@ -42,6 +44,8 @@ pub struct SgsnConfig {
     pub apns: Vec<ApnRoute>,
     /// Who may attach.
     pub access: Access,
+    /// What mobility management does beside its timers.
+    pub mobility: Mobility,
     /// Timers of mobility and session management.
     pub timers: GmmTimers,
     /// Sizes of tables.
@@ -170,6 +174,8 @@ pub struct BssgpConfig {
     pub send_delay_ms: u16,
     /// What becomes of what waits for a mobile that changes cells.
     pub cell_change: CellChange,
+    /// From one OVERLOAD to the next, in s; `None` tells the BSSs nothing.
+    pub overload_interval_s: Option<u16>,
 }
 
 /// What becomes of what waits for a mobile that changes cells (08.18 clauses 7.3 and 8.1 [48.018]).
@@ -221,6 +227,7 @@ impl Default for BssgpConfig {
             real_time_percent: 80,
             send_delay_ms: 50,
             cell_change: CellChange::default(),
+            overload_interval_s: None,
         }
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use core::net::IpAddr;
 use gannet_proto::time::Instant;
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, PTmsi, Rai, Sapi, Teid, Tlli};
+use gannet_wire::l3::ie::PacketFilter;
 
 /// One line of `show subscriber …`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +160,8 @@ pub struct PdpContext {
     pub qos: Option<Qos>,
     /// What that gives, where the node has queues.
     pub treatment: Option<Treatment>,
+    /// The filters of its traffic flow template, those first that are tried first; the SGSN only hands them on.
+    pub filters: Vec<PacketFilter>,
     /// What went through it, where the node counts that for each context.
     pub volumes: Option<Volumes>,
 }
@@ -197,6 +200,9 @@ impl fmt::Display for PdpContext {
         }
         if let Some(treatment) = self.treatment {
             writeln!(f, "  {treatment}")?;
+        }
+        for filter in &self.filters {
+            writeln!(f, "  TFT {filter}")?;
         }
         let Some(volumes) = self.volumes else { return Ok(()) };
         writeln!(
@@ -273,6 +279,7 @@ impl fmt::Display for Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_wire::l3::ie::{Component, FilterDirection};
 
     #[test]
     fn a_context_has_one_line_with_its_nsapi() {
@@ -295,6 +302,12 @@ mod tests {
                 guaranteed_octets_per_s: 4000,
                 is_admitted: true,
             }),
+            filters: vec![PacketFilter {
+                identifier: 1,
+                direction: FilterDirection::Unsaid,
+                precedence: 7,
+                components: vec![Component::Protocol(17), Component::SourcePort(53)],
+            }],
             volumes: Some(Volumes::default()),
         };
         let text = context.to_string();
@@ -304,6 +317,8 @@ mod tests {
         assert_eq!(text.matches("NSAPI").count(), 1);
         let treatment = "  class guaranteed, precedence high, rate 8000 octets/s, guaranteed 4000 octets/s\n";
         assert!(text.contains(treatment), "{text}");
+        let filter = "  TFT filter 1 precedence 7: ip_proto udp src_port 53\n";
+        assert!(text.contains(filter), "{text}");
     }
 
     #[test]

@@ -90,6 +90,10 @@ pub mod iei {
     pub const NSEI: u8 = 0x3e;
     /// Flow control granularity (48.018 clause 11.3.102).
     pub const FLOW_CONTROL_GRANULARITY: u8 = 0x7e;
+    /// PLMN identity (48.018 clause 11.3).
+    pub const PLMN_IDENTITY: u8 = 0x8e;
+    /// Priority class indicator (48.018 clause 11.3).
+    pub const PRIORITY_CLASS: u8 = 0x8f;
 }
 
 octet_enum! {
@@ -196,6 +200,22 @@ impl Precedence {
     pub const LOW: Self = Self(2);
     /// Uplink: the radio priority is not known.
     pub const UNKNOWN: Self = Self(4);
+}
+
+/// Priority class indicator (48.018 clause 11.3): which mobiles the SGSN wants to hear less of. R97 and R99 know neither
+/// it nor such mobiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PriorityClass(pub u8);
+
+impl PriorityClass {
+    /// Those that are configured for low access priority.
+    pub const LOW_ACCESS_PRIORITY: Self = Self(0x01);
+
+    /// Are those among them that are configured for low access priority?
+    #[must_use]
+    pub const fn has_low_access_priority(self) -> bool {
+        self.0 & Self::LOW_ACCESS_PRIORITY.0 != 0
+    }
 }
 
 /// QoS profile of one LL-PDU, three octets (clause 11.3.28).

@@ -51,6 +51,10 @@ octet_enum! {
         ResumeAck = 0x0f, "RESUME-ACK";
         /// Not done.
         ResumeNack = 0x10, "RESUME-NACK";
+        /// The BSS asks with which operator a mobile is registered (later releases).
+        MsRegistrationEnquiry = 0x14, "MS-REGISTRATION-ENQUIRY";
+        /// The answer.
+        MsRegistrationEnquiryResponse = 0x15, "MS-REGISTRATION-ENQUIRY-RESPONSE";
         /// Take a BVC out of service.
         BvcBlock = 0x20, "BVC-BLOCK";
         /// Done.
@@ -85,6 +89,8 @@ octet_enum! {
         SgsnInvokeTrace = 0x40, "SGSN-INVOKE-TRACE";
         /// Something was wrong.
         Status = 0x41, "STATUS";
+        /// The SGSN has more to do than it can (later releases).
+        Overload = 0x42, "OVERLOAD";
         /// Packet flow context: the BSS asks for one.
         DownloadBssPfc = 0x50, "DOWNLOAD-BSS-PFC";
         /// Packet flow context: make one.

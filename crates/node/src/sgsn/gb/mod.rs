@@ -2,6 +2,7 @@
 
 mod cell_change;
 mod leaving;
+mod overload;
 mod sending;
 mod signalling;
 
@@ -44,6 +45,8 @@ pub struct Gb {
     changes: CellChanges,
     /// The wake-up that the queues have asked for.
     flow_asked: Instant,
+    /// When BSSs may next be told of an overload.
+    overload_due: Instant,
     /// More may go out at once than was sent.
     pub(super) flow_more: bool,
     outputs: Batch<NsOutput>,
@@ -103,6 +106,7 @@ impl Gb {
             leaving: Leaving::new(),
             changes: CellChanges::default(),
             flow_asked: Instant::ZERO,
+            overload_due: Instant::ZERO,
             flow_more: false,
             outputs: Batch::with_capacity(256),
         }

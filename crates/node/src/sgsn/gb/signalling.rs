@@ -6,13 +6,13 @@ use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::network::GmmEvent;
+use gannet_proto::gmm::network::{GmmEvent, GmmState};
 use gannet_proto::machine::{Batch, Context};
 use gannet_wire::DecodeError;
 use gannet_wire::bssgp::ie::{Cause, RaCapUpdCause};
 use gannet_wire::bssgp::signalling::{FlowControlBvc, FlowControlMs, RaCapabilityUpdateAck};
 use gannet_wire::bssgp::{Message, PduType};
-use gannet_wire::id::{Rai, Tlli};
+use gannet_wire::id::{Imsi, Rai, Tlli};
 
 impl Sgsn {
     /// A PDU on the BVC of a cell: user data and what concerns that cell alone.
@@ -62,6 +62,7 @@ impl Sgsn {
             Message::Suspend { tlli, rai } => self.suspend(cx, bvc, tlli, rai),
             Message::Resume { tlli, rai, reference: _ } => self.resume(cx, bvc, tlli, rai),
             Message::FlushLlAck(ack) => self.flush_ll_ack(cx, nsei, &ack),
+            Message::MsRegistrationEnquiry { imsi } => self.ms_registration_enquiry(cx, bvc, imsi),
             Message::LlcDiscarded(discarded) => {
                 let cell = BvcAddress { nsei, bvci: discarded.bvci };
                 let slot = self.directory.by_tlli(cell, discarded.tlli);
@@ -139,6 +140,15 @@ impl Sgsn {
         };
         let ack = RaCapabilityUpdateAck { tlli, tag, imsi, cause, ms_ra_capability: capability };
         self.send_bssgp(cx, bvc, &Message::RaCapabilityUpdateAck(ack));
+    }
+
+    /// MS-REGISTRATION-ENQUIRY (48.018 clause 10.3): where several operators share the cells, a BSS asks for the one with
+    /// which a mobile is registered. Here that is the one of the routing area in which it is.
+    fn ms_registration_enquiry(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, imsi: Imsi) {
+        let mobile = self.directory.by_imsi(imsi).and_then(|slot| self.mobiles.get(slot));
+        let registered = mobile.filter(|mobile| mobile.gmm.gmm_state() == GmmState::Registered);
+        let plmn = registered.map(|mobile| mobile.gmm.routing_area().plmn);
+        self.send_bssgp(cx, bvc, &Message::MsRegistrationEnquiryResponse { imsi, plmn });
     }
 
     // ------------------------------------------------------------------------------------------------- errors

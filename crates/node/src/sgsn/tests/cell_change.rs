@@ -8,7 +8,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::{Cause, FlushAction, RadioCause};
-use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef, Status};
+use gannet_wire::bssgp::signalling::{FlushLlAck, MobileRef};
 use gannet_wire::id::{Bvci, Nsei};
 
 fn ack(bench: &Bench, action: FlushAction, new_bvci: Option<u16>, octets: u32) -> FlushLlAck {
@@ -295,18 +295,4 @@ fn what_a_mobile_sent_before_it_moved_does_not_take_it_back() {
     bench.collect();
     assert_eq!((bench.mobile(0).gmm.cell(), bench.sgsn.stats().flushes), (cell(1), 1));
     assert_eq!(bench.sgsn.stats().n_pdu_uplink, 1);
-}
-
-#[test]
-fn what_later_releases_ask_is_answered_with_status() {
-    let mut bench = Bench::attached(false);
-    // MS-REGISTRATION-ENQUIRY with an IMSI, and OVERLOAD.
-    let enquiry = [0x14, 0x0d, 0x88, 0x09, 0x10, 0x10, 0, 0, 0, 0, 0x10];
-    for (pdu, times) in [(&enquiry[..], 1), (&[0x42, 0x17, 0x81, 0x01][..], 2)] {
-        bench.pdu(Nsei(1), Bvci::SIGNALLING, pdu);
-        let Message::Status(Status { cause, pdu: echo, .. }) = bench.next_bssgp() else { panic!() };
-        assert_eq!((cause, echo.as_deref()), (Cause::ProtocolError, Some(pdu)));
-        assert_eq!(bench.drops(), [(Drop::BssgpMalformed, times)]);
-    }
-    assert!(bench.is_silent());
 }

@@ -8,6 +8,7 @@ mod durable;
 mod flows;
 mod gtp_v0;
 mod keys;
+mod later;
 mod leaving;
 mod messages;
 mod notified;

@@ -74,6 +74,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
     if let Some(path) = &config.store {
         text.line(format_args!("store {path}"));
     }
+    super::mobility::write(&config.mobility, text);
     super::service::write(&config.service, text);
 }
 
@@ -132,6 +133,9 @@ pub(super) fn write_bssgp(config: &BssgpConfig, text: &mut ConfigText) {
         if reselection_timeout_s != default.cell_change.reselection_timeout_s {
             text.line(format_args!("cell-reselection timeout {reselection_timeout_s}"));
         }
+        if let Some(seconds) = config.overload_interval_s {
+            text.line(format_args!("overload interval {seconds}"));
+        }
     });
 }
 
@@ -149,6 +153,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_ggsns(grammar);
     install_apns(grammar);
     super::access::install(grammar);
+    super::mobility::install(grammar);
     install_timers(grammar);
     install_limits(grammar);
     super::service::install(grammar);
@@ -497,6 +502,30 @@ fn install_bssgp(grammar: &mut Grammar<Sgsn>) {
         }),
     );
     install_cell_change(grammar);
+    install_overload(grammar);
+}
+
+fn install_overload(grammar: &mut Grammar<Sgsn>) {
+    let bssgp = &[Node::Bssgp];
+    grammar.add(
+        bssgp,
+        "overload interval <1-3600>",
+        "BSSs are told with OVERLOAD when unknown mobiles are more than can be answered; of later releases\n\
+         So often while it lasts\nSeconds",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.overload_interval_s = Some(edit.args.value(0)?);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        bssgp,
+        "no overload interval",
+        "Take back\nBSSs are told of an overload\nThey are not told",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.bssgp.overload_interval_s = None;
+            Ok(())
+        }),
+    );
 }
 
 const LIFETIME_CLASSES: [&str; 2] = ["real-time", "guaranteed"];

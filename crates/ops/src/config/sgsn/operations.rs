@@ -102,6 +102,10 @@ pub enum SgsnOperation {
     Detach(Imsi),
     /// `subscriber relocate imsi IMSI`: it leaves as octets and arrives again.
     Relocate(Imsi),
+    /// `subscriber reallocate-ptmsi imsi IMSI`: it gets a new P-TMSI.
+    ReallocatePtmsi(Imsi),
+    /// `subscriber inform imsi IMSI`: it is told the names of the network.
+    Inform(Imsi),
     /// `page imsi IMSI`
     Page(Imsi),
     /// `show llc`: a [`crate::view::Llc`] for each mobile.
@@ -276,7 +280,9 @@ pub(super) fn show_timers(config: &SgsnConfig, args: &Args, out: &mut String) ->
 }
 
 fn install_changes(grammar: &mut Grammar<Sgsn>) {
-    use SgsnOperation::{ChangeNsvc, DeactivatePdp, Detach, Page, Relocate, ResetBvc, ResetNs};
+    use SgsnOperation::{
+        ChangeNsvc, DeactivatePdp, Detach, Inform, Page, ReallocatePtmsi, Relocate, ResetBvc, ResetNs,
+    };
     let enable = &[Node::Enable];
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(enable, pattern, help, Action::<Sgsn>::Operate(parse));
@@ -294,6 +300,10 @@ fn install_changes(grammar: &mut Grammar<Sgsn>) {
     let help =
         "A subscriber\nTake it out as octets and in again, as a move to another SGSN does\nBy IMSI\nThe IMSI";
     add("subscriber relocate imsi IMSI", help, |args| imsi(args, 0).map(Relocate));
+    let help = "A subscriber\nGive it a new P-TMSI as soon as it is heard; in STANDBY it is paged\nBy IMSI\nThe IMSI";
+    add("subscriber reallocate-ptmsi imsi IMSI", help, |args| imsi(args, 0).map(ReallocatePtmsi));
+    let help = "A subscriber\nTell it the names of the network: GMM INFORMATION\nBy IMSI\nThe IMSI";
+    add("subscriber inform imsi IMSI", help, |args| imsi(args, 0).map(Inform));
     add("page imsi IMSI", "Page a mobile\nBy IMSI\nThe IMSI", |args| imsi(args, 0).map(Page));
     add("ns reset", "The network service\nReset every NS-VC", |_| Ok(ResetNs));
     add(

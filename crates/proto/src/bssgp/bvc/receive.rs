@@ -68,7 +68,10 @@ impl Bvcs {
                 | Message::FlowControlMsAck { .. }
                 | Message::FlushLl { .. }
                 | Message::FlushLlAck(_)
-                | Message::LlcDiscarded(_),
+                | Message::LlcDiscarded(_)
+                | Message::MsRegistrationEnquiry { .. }
+                | Message::MsRegistrationEnquiryResponse { .. }
+                | Message::Overload { .. },
             ) => return false,
         }
         true

@@ -5,7 +5,7 @@ use super::{
     PagingCs, PagingPs, RaCapabilityUpdateAck, Status,
 };
 use crate::bssgp::ie::iei;
-use crate::id::{Bvci, CellId, Imsi, Rai, Tlli};
+use crate::id::{Bvci, CellId, Imsi, Plmn, Rai, Tlli};
 use crate::tlv;
 
 impl Message {
@@ -36,6 +36,12 @@ impl Message {
             Self::SuspendNack { tlli, rai, cause } | Self::ResumeNack { tlli, rai, cause } => {
                 ies.tlli(*tlli).rai(*rai).optional(iei::CAUSE, cause.map(|cause| [cause.octet()]));
             }
+            Self::MsRegistrationEnquiry { imsi } => {
+                ies.imsi(imsi);
+            }
+            Self::MsRegistrationEnquiryResponse { imsi, plmn } => {
+                ies.imsi(imsi).optional(iei::PLMN_IDENTITY, plmn.map(Plmn::to_octets));
+            }
             Self::BvcBlock { bvci, cause } => {
                 ies.bvci(*bvci).put(iei::CAUSE, &[cause.octet()]);
             }
@@ -62,6 +68,9 @@ impl Message {
             Self::FlushLlAck(ack) => ies.flush_ll_ack(ack),
             Self::LlcDiscarded(discarded) => ies.llc_discarded(discarded),
             Self::Status(status) => ies.status(status),
+            Self::Overload { classes } => {
+                ies.put(iei::PRIORITY_CLASS, &[classes.0]);
+            }
         }
     }
 

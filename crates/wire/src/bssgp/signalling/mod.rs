@@ -5,9 +5,10 @@ mod parse;
 
 use super::PduType;
 use super::ie::{
-    Cause, FlushAction, Granularity, ImsiValue, PagingArea, QosProfile, RaCapUpdCause, RadioCause,
+    Cause, FlushAction, Granularity, ImsiValue, PagingArea, PriorityClass, QosProfile, RaCapUpdCause,
+    RadioCause,
 };
-use crate::id::{Bvci, CellId, Imsi, Nsei, Rai, Tlli};
+use crate::id::{Bvci, CellId, Imsi, Nsei, Plmn, Rai, Tlli};
 
 /// Octets of the longest PDU in error that a STATUS carries back.
 pub const PDU_IN_ERROR_MAX: usize = 64;
@@ -92,6 +93,19 @@ pub enum Message {
         /// Why not.
         cause: Option<Cause>,
     },
+    /// The BSS of a network that several operators share asks with whom a mobile is registered (48.018 clause 10.3; not
+    /// in R99).
+    MsRegistrationEnquiry {
+        /// Whose.
+        imsi: Imsi,
+    },
+    /// The answer (48.018 clause 10.3).
+    MsRegistrationEnquiryResponse {
+        /// Whose.
+        imsi: Imsi,
+        /// The operator; `None` where the mobile is not registered.
+        plmn: Option<Plmn>,
+    },
     /// Take a BVC out of service (clause 10.4.8).
     BvcBlock {
         /// Which.
@@ -167,6 +181,11 @@ pub enum Message {
     LlcDiscarded(LlcDiscarded),
     /// Something was wrong (clause 10.4.14).
     Status(Status),
+    /// The SGSN has more to do than it can, and wants to hear less (48.018 clause 10.4; not in R99).
+    Overload {
+        /// Of whom.
+        classes: PriorityClass,
+    },
 }
 
 /// PAGING-PS (clause 10.3.1).
@@ -375,6 +394,8 @@ impl Message {
             Self::Resume { .. } => PduType::Resume,
             Self::ResumeAck { .. } => PduType::ResumeAck,
             Self::ResumeNack { .. } => PduType::ResumeNack,
+            Self::MsRegistrationEnquiry { .. } => PduType::MsRegistrationEnquiry,
+            Self::MsRegistrationEnquiryResponse { .. } => PduType::MsRegistrationEnquiryResponse,
             Self::BvcBlock { .. } => PduType::BvcBlock,
             Self::BvcBlockAck { .. } => PduType::BvcBlockAck,
             Self::BvcUnblock { .. } => PduType::BvcUnblock,
@@ -389,6 +410,7 @@ impl Message {
             Self::FlushLlAck(_) => PduType::FlushLlAck,
             Self::LlcDiscarded(_) => PduType::LlcDiscarded,
             Self::Status(_) => PduType::Status,
+            Self::Overload { .. } => PduType::Overload,
         }
     }
 }
@@ -471,6 +493,25 @@ mod tests {
         assert!(Message::parse(&[]).is_err());
         let no_bvci = [0x2b, 0x1f, 0x84, 0, 0, 0, 1, 0x0c, 0x81, 0x01, 0x25, 0x83, 0, 0, 0];
         assert_eq!(of(&no_bvci), Cause::MissingConditionalIe);
+    }
+
+    #[test]
+    fn what_later_releases_added() {
+        let imsi: Imsi = "001010000000001".parse().unwrap();
+        let enquiry = [0x14, 0x0d, 0x88, 0x09, 0x10, 0x10, 0, 0, 0, 0, 0x10];
+        assert_eq!(round_trip(&enquiry), Message::MsRegistrationEnquiry { imsi });
+        let mut response = enquiry.to_vec();
+        response[0] = 0x15;
+        let plmn = None;
+        assert_eq!(round_trip(&response), Message::MsRegistrationEnquiryResponse { imsi, plmn });
+        response.extend([0x8e, 0x83, 0x62, 0xf2, 0x24]);
+        let plmn = Some(Plmn::new(262, 42, false));
+        assert_eq!(round_trip(&response), Message::MsRegistrationEnquiryResponse { imsi, plmn });
+        let classes = PriorityClass::LOW_ACCESS_PRIORITY;
+        assert_eq!(round_trip(&[0x42, 0x8f, 0x81, 0x01]), Message::Overload { classes });
+        let of = |octets: &[u8]| cause(&Message::parse(octets).unwrap_err());
+        assert_eq!(of(&[0x14]), Cause::MissingMandatoryIe);
+        assert_eq!(of(&[0x42]), Cause::MissingMandatoryIe);
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use super::{
     Cause, FlowControlBvc, FlowControlMs, FlushAction, FlushLlAck, Granularity, ImsiValue, LlcDiscarded,
-    Message, MobileRef, PagingArea, PagingCs, PagingPs, QosProfile, RaCapUpdCause, RaCapabilityUpdateAck,
-    RadioCause, Status,
+    Message, MobileRef, PagingArea, PagingCs, PagingPs, PriorityClass, QosProfile, RaCapUpdCause,
+    RaCapabilityUpdateAck, RadioCause, Status,
 };
 use crate::bssgp::PduType;
 use crate::bssgp::ie::iei;
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::id::{Bvci, CellId, Imsi, Nsei, Rai, Tlli};
+use crate::id::{Bvci, CellId, Imsi, Nsei, Plmn, Rai, Tlli};
 use crate::tlv::Elements;
 
 type Result<T> = core::result::Result<T, DecodeError>;
@@ -48,6 +48,10 @@ impl Message {
             PduType::ResumeNack => {
                 Ok(Self::ResumeNack { tlli: ies.tlli()?, rai: ies.rai()?, cause: ies.optional_cause() })
             }
+            PduType::MsRegistrationEnquiry => Ok(Self::MsRegistrationEnquiry { imsi: ies.imsi()? }),
+            PduType::MsRegistrationEnquiryResponse => {
+                Ok(Self::MsRegistrationEnquiryResponse { imsi: ies.imsi()?, plmn: ies.plmn() })
+            }
             PduType::BvcBlock => Ok(Self::BvcBlock { bvci: ies.bvci()?, cause: ies.cause()? }),
             PduType::BvcBlockAck => Ok(Self::BvcBlockAck { bvci: ies.bvci()? }),
             PduType::BvcUnblock => Ok(Self::BvcUnblock { bvci: ies.bvci()? }),
@@ -64,6 +68,7 @@ impl Message {
             PduType::FlushLlAck => ies.flush_ll_ack(),
             PduType::LlcDiscarded => ies.llc_discarded(),
             PduType::Status => ies.status(),
+            PduType::Overload => Ok(Self::Overload { classes: ies.classes()? }),
             PduType::DlUnitdata
             | PduType::UlUnitdata
             | PduType::PtmUnitdata
@@ -142,6 +147,14 @@ impl Ies<'_> {
 
     fn granularity(&self) -> Granularity {
         Granularity(self.0.optional_u8(iei::FLOW_CONTROL_GRANULARITY).unwrap_or(0) & 3)
+    }
+
+    fn plmn(&self) -> Option<Plmn> {
+        self.0.optional_array(iei::PLMN_IDENTITY, 0).map(Plmn::from_octets)
+    }
+
+    fn classes(&self) -> Result<PriorityClass> {
+        self.0.mandatory_u8(iei::PRIORITY_CLASS, "Priority Class Indicator").map(PriorityClass)
     }
 
     fn ra_capability(&self) -> Result<Message> {

@@ -278,27 +278,69 @@ impl PacketFilter {
     }
 }
 
+/// In the words of `tc` for its flower filters: `src_ip 192.0.2.0/24`, `ip_proto udp`, `dst_port 5000-5010`.
 impl fmt::Display for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ipv4Source { address, mask } => write!(f, "source {address} mask {mask}"),
-            Self::Ipv6Source { address, mask } => write!(f, "source {address} mask {mask}"),
-            Self::Ipv6SourcePrefix { address, length } => write!(f, "source {address}/{length}"),
-            Self::Protocol(protocol) => write!(f, "protocol {protocol}"),
-            Self::DestinationPort(port) => write!(f, "destination-port {port}"),
-            Self::DestinationPorts(from, to) => write!(f, "destination-port {from}-{to}"),
-            Self::SourcePort(port) => write!(f, "source-port {port}"),
-            Self::SourcePorts(from, to) => write!(f, "source-port {from}-{to}"),
+        match *self {
+            Self::Ipv4Source { address, mask } => {
+                write!(f, "src_ip {address}")?;
+                let bits = u32::from(mask);
+                write_mask(f, bits.leading_ones(), bits.count_ones(), mask)
+            }
+            Self::Ipv6Source { address, mask } => {
+                write!(f, "src_ip {address}")?;
+                let bits = u128::from(mask);
+                write_mask(f, bits.leading_ones(), bits.count_ones(), mask)
+            }
+            Self::Ipv6SourcePrefix { address, length } => write!(f, "src_ip {address}/{length}"),
+            Self::Protocol(protocol) => match protocol_name(protocol) {
+                Some(name) => write!(f, "ip_proto {name}"),
+                None => write!(f, "ip_proto {protocol}"),
+            },
+            Self::DestinationPort(port) => write!(f, "dst_port {port}"),
+            Self::DestinationPorts(from, to) => write!(f, "dst_port {from}-{to}"),
+            Self::SourcePort(port) => write!(f, "src_port {port}"),
+            Self::SourcePorts(from, to) => write!(f, "src_port {from}-{to}"),
             Self::SecurityParameterIndex(spi) => write!(f, "spi {spi:#010x}"),
-            Self::TypeOfService { value, mask } => write!(f, "tos {value:#04x} mask {mask:#04x}"),
-            Self::FlowLabel(label) => write!(f, "flow-label {label:#07x}"),
+            Self::TypeOfService { value, mask } => write!(f, "ip_tos {value:#04x}/{mask:#04x}"),
+            Self::FlowLabel(label) => write!(f, "flow_label {label:#07x}"),
         }
     }
 }
 
+/// A mask as the length of a prefix, where it is one.
+fn write_mask(f: &mut fmt::Formatter<'_>, leading: u32, all: u32, mask: impl fmt::Display) -> fmt::Result {
+    if leading == all { write!(f, "/{leading}") } else { write!(f, "/{mask}") }
+}
+
+/// Those protocols that have names there.
+const fn protocol_name(protocol: u8) -> Option<&'static str> {
+    Some(match protocol {
+        1 => "icmp",
+        6 => "tcp",
+        17 => "udp",
+        58 => "icmpv6",
+        132 => "sctp",
+        _ => return None,
+    })
+}
+
+impl fmt::Display for FilterDirection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unsaid => "",
+            Self::Downlink => " downlink",
+            Self::Uplink => " uplink",
+            Self::Both => " both ways",
+        })
+    }
+}
+
+/// `filter 1 precedence 7: src_ip 192.0.2.0/24 ip_proto udp`, with the direction where it was said.
 impl fmt::Display for PacketFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "filter {} precedence {}:", self.identifier, self.precedence)?;
-        self.components.iter().try_for_each(|component| write!(f, " {component}"))
+        let Self { identifier, direction, precedence, components } = self;
+        write!(f, "filter {identifier} precedence {precedence}{direction}:")?;
+        components.iter().try_for_each(|component| write!(f, " {component}"))
     }
 }

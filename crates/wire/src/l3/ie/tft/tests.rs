@@ -201,3 +201,39 @@ fn packets_of_ipv6() {
     assert_eq!(PacketFields::of(&[]), None);
     assert_eq!(PacketFields::of(&[0x50; 60]), None);
 }
+
+#[test]
+fn filters_in_words() {
+    let v4 = |last_of_mask| Component::Ipv4Source {
+        address: Ipv4Addr::new(192, 0, 2, 0),
+        mask: Ipv4Addr::new(255, 255, 255, last_of_mask),
+    };
+    let address: Ipv6Addr = "2001:db8::".parse().unwrap();
+    let v6 = |mask: &str| Component::Ipv6Source { address, mask: mask.parse().unwrap() };
+    let numbers = [
+        Component::Protocol(17),
+        Component::SourcePort(53),
+        Component::DestinationPorts(5000, 5010),
+        Component::TypeOfService { value: 0xb8, mask: 0xfc },
+    ];
+    assert_eq!(
+        filter(1, 7, &[&[v4(0)][..], &numbers].concat()).to_string(),
+        "filter 1 precedence 7: src_ip 192.0.2.0/24 ip_proto udp src_port 53 dst_port 5000-5010 ip_tos 0xb8/0xfc"
+    );
+    for (component, text) in [
+        (v4(1), "src_ip 192.0.2.0/255.255.255.1"),
+        (v6("ffff:ffff::"), "src_ip 2001:db8::/32"),
+        (v6("ffff::1"), "src_ip 2001:db8::/ffff::1"),
+        (Component::Ipv6SourcePrefix { address, length: 48 }, "src_ip 2001:db8::/48"),
+        (Component::Protocol(6), "ip_proto tcp"),
+        (Component::Protocol(47), "ip_proto 47"),
+        (Component::DestinationPort(80), "dst_port 80"),
+        (Component::SourcePorts(1, 2), "src_port 1-2"),
+        (Component::SecurityParameterIndex(0x1234), "spi 0x00001234"),
+        (Component::FlowLabel(0xabc), "flow_label 0x00abc"),
+    ] {
+        assert_eq!(component.to_string(), text);
+    }
+    let both = PacketFilter { direction: FilterDirection::Both, ..udp(2, 9) };
+    assert_eq!(both.to_string(), "filter 2 precedence 9 both ways: ip_proto udp");
+}

@@ -1,0 +1,122 @@
+//! What mobility management does beside its timers: the network's names in osmo-msc's words, and who is asked for at routing
+//! area updates.
+
+use crate::Sgsn;
+use crate::config::ConfigText;
+use crate::vty::{Action, CommandError, Grammar, Node};
+
+/// What mobility management does.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Mobility {
+    /// The network's full name, told to mobiles that have attached.
+    pub long_name: Option<String>,
+    /// The same, short.
+    pub short_name: Option<String>,
+    /// Whether a mobile may be served is asked at each routing area update, too.
+    pub authenticates_updates: bool,
+}
+
+/// Characters of a name at most: what its element has room for (04.08 clause 10.5.3.5a [24.008]).
+const NAME_MAX: usize = 200;
+/// What else a name may have: characters that are the same in the GSM default alphabet.
+const SIGNS: &str = " .,-+*/()&";
+
+pub(super) fn write(mobility: &Mobility, text: &mut ConfigText) {
+    if let Some(name) = &mobility.short_name {
+        text.line(format_args!("short name {name}"));
+    }
+    if let Some(name) = &mobility.long_name {
+        text.line(format_args!("long name {name}"));
+    }
+    if mobility.authenticates_updates {
+        text.line(format_args!("authentication updates"));
+    }
+}
+
+fn name_of(text: &str) -> Result<String, CommandError> {
+    if let Some(other) = text.chars().find(|c| !c.is_ascii_alphanumeric() && !SIGNS.contains(*c)) {
+        return Err(CommandError(format!(
+            "'{other}' is not for a name of the network: letters, digits, blanks and{SIGNS}"
+        )));
+    }
+    if text.len() > NAME_MAX {
+        return Err(CommandError(format!("a name of the network has {NAME_MAX} characters at most.")));
+    }
+    Ok(text.to_owned())
+}
+
+pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "(short|long) name .TEXT",
+        "The short name of the network\nThe full name of the network\nIt is told to mobiles that attach\nThe name",
+        Action::<Sgsn>::Set(|edit| {
+            let name = Some(name_of(edit.args.text(1))?);
+            match edit.args.text(0) {
+                "short" => edit.config.mobility.short_name = name,
+                _ => edit.config.mobility.long_name = name,
+            }
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no (short|long) name",
+        "Take back\nThe short name of the network\nThe full name of the network\nMobiles are not told it",
+        Action::<Sgsn>::Set(|edit| {
+            match edit.args.text(0) {
+                "short" => edit.config.mobility.short_name = None,
+                _ => edit.config.mobility.long_name = None,
+            }
+            Ok(())
+        }),
+    );
+    let authentication = "Whether mobiles have to prove who they are";
+    grammar.add(
+        sgsn,
+        "authentication updates",
+        &format!("{authentication}\nAt each routing area update, too; who may attach is looked at as well"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.mobility.authenticates_updates = true;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no authentication updates",
+        &format!("Take back\n{authentication}\nOnly when they attach, or come from elsewhere"),
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.mobility.authenticates_updates = false;
+            Ok(())
+        }),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Mobility, String> {
+        let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {line}\n");
+        let read = crate::config::read::<Sgsn>("x", &text).map_err(|error| error.to_string())?;
+        Ok(read.config.mobility)
+    }
+
+    #[test]
+    fn names_have_what_can_be_told() {
+        assert_eq!(read("short name Gannet").unwrap().short_name.as_deref(), Some("Gannet"));
+        let long = read("long name Gannet (test)\n short name G\n no short name").unwrap();
+        assert_eq!((long.long_name.as_deref(), long.short_name), (Some("Gannet (test)"), None));
+        assert!(read("long name Gr\u{fc}n").unwrap_err().contains("'\u{fc}' is not for a name"));
+        let long = read(&format!("short name {}", "x".repeat(201))).unwrap_err();
+        assert!(long.contains("200 characters at most"), "{long}");
+    }
+
+    #[test]
+    fn updates_are_authenticated_where_that_is_said() {
+        assert!(!read("").unwrap().authenticates_updates);
+        assert!(read("authentication updates").unwrap().authenticates_updates);
+        assert!(!read("authentication updates\n no authentication updates").unwrap().authenticates_updates);
+    }
+}

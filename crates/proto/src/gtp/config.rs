@@ -1,0 +1,77 @@
+//! How a GSN speaks GTP.
+
+use crate::machine::Port;
+use crate::time::Duration;
+use core::net::IpAddr;
+
+/// How a GSN speaks GTP.
+#[derive(Debug, Clone)]
+pub struct GtpConfig {
+    /// The node's port for GTP-C.
+    pub control_port: Port,
+    /// The node's port for GTP-U.
+    pub user_port: Port,
+    /// The node's port for GTPv0.
+    pub v0_port: Port,
+    /// Our address for signalling.
+    pub control_address: IpAddr,
+    /// Our address for user traffic.
+    pub user_address: IpAddr,
+    /// How often this node was started, modulo 256 (29.060 clause 11.2).
+    pub restart_counter: u8,
+    /// T3-RESPONSE: how long a response is waited for.
+    pub t3_response: Duration,
+    /// N3-REQUESTS: how often a request is sent.
+    pub n3_requests: u8,
+    /// Time between two Echo Requests on a path; zero for none. 29.060 clause 7.2.1 wants at least 60 s.
+    pub echo_interval: Duration,
+    /// The same of single peers; the others have the one above.
+    pub echo_intervals: Vec<(IpAddr, Duration)>,
+    /// Peers at most.
+    pub path_limit: u16,
+    /// Our requests that may wait for a response, at most 32768.
+    pub request_limit: usize,
+    /// Answers that are kept for repeated requests.
+    pub response_limit: usize,
+    /// Error Indications and other unasked-for answers a second; ten times as many at once.
+    pub answers_per_second: u32,
+    /// G-PDUs carry sequence numbers.
+    pub sequence_numbers: bool,
+    /// [`TimerKey::owner`](crate::timers::TimerKey::owner) of this entity's wake-ups.
+    pub timer_owner: u8,
+}
+
+impl GtpConfig {
+    /// Between two Echo Requests to a peer; zero for none.
+    pub(super) fn echo_interval_of(&self, address: IpAddr) -> Duration {
+        let own = self.echo_intervals.iter().find(|(peer, _)| *peer == address);
+        own.map_or(self.echo_interval, |(_, interval)| *interval)
+    }
+
+    /// The recommended values, with one address for both planes. The ports are those of GTP-C, GTP-U and GTPv0.
+    #[must_use]
+    pub const fn new(
+        [control_port, user_port, v0_port]: [Port; 3],
+        address: IpAddr,
+        timer_owner: u8,
+    ) -> Self {
+        Self {
+            control_port,
+            user_port,
+            v0_port,
+            control_address: address,
+            user_address: address,
+            restart_counter: 0,
+            t3_response: Duration::from_secs(5),
+            n3_requests: 3,
+            echo_interval: Duration::from_secs(60),
+            echo_intervals: Vec::new(),
+            path_limit: 1024,
+            request_limit: 1 << 14,
+            response_limit: 1 << 14,
+            answers_per_second: 100,
+            sequence_numbers: true,
+            timer_owner,
+        }
+    }
+}
