@@ -222,8 +222,7 @@ fn not_asked_about() -> Option<String> {
     let names: BTreeSet<String> =
         locked().into_iter().map(|(name, _)| name).filter(|name| not_asked.contains(name)).collect();
     let list = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-    (!names.is_empty())
-        .then(|| format!("{} crates were not asked about: {list}; {REFRESH}", names.len()))
+    (!names.is_empty()).then(|| format!("{} crates were not asked about: {list}; {REFRESH}", names.len()))
 }
 
 /// Our crates that are in none of these sets.

@@ -26,7 +26,8 @@ fn each_claim_has_its_tests() {
     assert!(tests.len() > 20, "{tests:?}");
     // A function, or a case by its name.
     let all = all.replace("(\n", "(").replace("  ", "");
-    let is_there = |name: &str| all.contains(&format!("fn {name}(")) || all.contains(&format!("(\"{name}\","));
+    let is_there =
+        |name: &str| all.contains(&format!("fn {name}(")) || all.contains(&format!("(\"{name}\","));
     let missing: Vec<&&str> = tests.iter().filter(|name| !is_there(name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
     let claims = document.lines().filter(|line| line.starts_with("| ") && line.ends_with('|'));

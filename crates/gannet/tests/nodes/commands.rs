@@ -1,6 +1,8 @@
 //! The command line, configurations, VTY, signals and the capture of the nodes, without any privilege.
 
-use crate::common::{GANNET, Node, fail, file, gannet, own_address, repository, said, signal, succeed, wait_for};
+use crate::common::{
+    GANNET, Node, fail, file, gannet, own_address, repository, said, signal, succeed, wait_for,
+};
 use gannet_testkit::{Case, Need, TempDir, tshark};
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -221,8 +223,7 @@ fn sighup_takes_the_file_anew() {
     let directory = TempDir::new("gannet-hup");
     let log = directory.path().join("sgsn.log");
     let logging = format!("log file {}\n logging level main notice\n", log.display());
-    let config =
-        file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at(&at, " timer T3350 7\n")));
+    let config = file(&directory, "sgsn.cfg", &(logging.clone() + &sgsn_at(&at, " timer T3350 7\n")));
     let mut node = Node::start(&directory, &format!("{at}:4245"), &["sgsn", "-c", &config]);
     let read = || std::fs::read_to_string(&log).unwrap_or_default();
     assert!(node.vty("show timer T3350").contains("= 7 s"));
@@ -262,8 +263,10 @@ fn an_address_in_use_is_named() {
 fn a_device_without_the_right_is_named() {
     let at = own_address(84);
     let directory = TempDir::new("gannet-right");
-    let text = format!("ggsn g\n gtp bind-ip {at}\n apn a\n  tun-device gannetx0\n  ip prefix dynamic 10.9.8.0/24\n  \
-                no shutdown\n no shutdown ggsn\nline vty\n no login\n bind {at}\n");
+    let text = format!(
+        "ggsn g\n gtp bind-ip {at}\n apn a\n  tun-device gannetx0\n  ip prefix dynamic 10.9.8.0/24\n  \
+                no shutdown\n no shutdown ggsn\nline vty\n no login\n bind {at}\n"
+    );
     let config = file(&directory, "ggsn.cfg", &text);
     // Nobody may read a configuration that stands in a directory of root's, so it is copied into the open.
     let mut command = std::process::Command::new("setpriv");

@@ -82,9 +82,8 @@ fn with_type(ggsn_program: &str, asked: &str, supported: &str, versions: &[Versi
         (output.status.success() && text.contains("pdp-active")).then_some(text)
     };
     let text = wait_for("the context", show);
-    let logs = || -> String {
-        nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect()
-    };
+    let logs =
+        || -> String { nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect() };
     for Version { pool, host } in versions {
         assert!(text.contains(pool), "{text}{}", logs());
         // Of IPv6 the kernel takes no destination for one of the link.

@@ -97,8 +97,7 @@ fn of_vectors(bed: &Bed) -> Result<Vec<String>, TestbedError> {
     }
     let rows = frames(bed, CORE, SEND_AUTH_INFO_RESULT, &["gsup.kc", "gsup.ck", "gsup.ik"])?;
     let values = rows.iter().flatten().flat_map(|values| values.split(','));
-    let keys: Vec<String> =
-        values.map(|key| key.replace(':', "")).filter(|key| key.len() >= 16).collect();
+    let keys: Vec<String> = values.map(|key| key.replace(':', "")).filter(|key| key.len() >= 16).collect();
     if keys.is_empty() && !rows.is_empty() {
         return Err(failed(CORE, "has vectors without keys"));
     }
@@ -112,11 +111,8 @@ fn is_in(content: &[u8], key: &str) -> bool {
         return true;
     }
     let apart = [b' ', b':', b',', b'-'];
-    let digits: Vec<u8> = content
-        .iter()
-        .filter(|octet| !apart.contains(octet))
-        .map(u8::to_ascii_lowercase)
-        .collect();
+    let digits: Vec<u8> =
+        content.iter().filter(|octet| !apart.contains(octet)).map(u8::to_ascii_lowercase).collect();
     let key = key.to_ascii_lowercase();
     digits.windows(key.len()).any(|window| window == key.as_bytes())
 }

@@ -48,7 +48,9 @@ mod tests {
 
     #[test]
     fn keys_are_hidden_and_nothing_else_is() {
-        let text = format!("!\nbss\n sim comp128v1 ki {KEY}\n  usim  milenage k {KEY} opc {KEY}\r\n apn internet\n\n");
+        let text = format!(
+            "!\nbss\n sim comp128v1 ki {KEY}\n  usim  milenage k {KEY} opc {KEY}\r\n apn internet\n\n"
+        );
         let shown = "!\nbss\n sim comp128v1 ki (hidden)\n  usim  milenage k (hidden) opc (hidden)\r\n apn internet\n\n";
         assert_eq!(masked(&text), shown);
         assert_eq!(masked(&format!("! ki={KEY}")), "! (hidden)");
@@ -74,7 +76,8 @@ mod tests {
             format!("sim comp128v1 ki {}g", &KEY[..10]),
             format!("sim comp128v1 k {KEY}"),
             format!("simm comp128v1 {}", &KEY[..20]),
-            "update-subscriber imsi 001010000000001 insert auth-triplet 1 sres 01020304 rand 00 kc 11".to_owned(),
+            "update-subscriber imsi 001010000000001 insert auth-triplet 1 sres 01020304 rand 00 kc 11"
+                .to_owned(),
         ] {
             assert!(has_key(&line) && masked(&line).contains(HIDDEN), "{line}");
         }

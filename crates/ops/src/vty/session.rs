@@ -353,8 +353,11 @@ impl<E: Element> Session<E> {
                 host.operator.say(category, level_of(args.text(1)).unwrap_or(Level::Notice), args.text(2));
             }
             SessionAction::RunningConfig => {
-                let _ =
-                    write!(out, "\nCurrent configuration:\n!\n{}end\n", masked(&write::<E>(host.operator.config())));
+                let _ = write!(
+                    out,
+                    "\nCurrent configuration:\n!\n{}end\n",
+                    masked(&write::<E>(host.operator.config()))
+                );
             }
             SessionAction::WriteFile => return save(args, host.operator, out),
             SessionAction::Length => self.length = Some(args.value(0)?),
