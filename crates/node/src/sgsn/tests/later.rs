@@ -17,7 +17,9 @@ fn a_bss_is_told_with_whom_a_mobile_is_registered() {
     let mut bench = Bench::new(|_| ());
     let ask = |bench: &mut Bench, phone: usize| {
         bench.signal(&Message::MsRegistrationEnquiry { imsi: imsi(phone) });
-        let Message::MsRegistrationEnquiryResponse { imsi: whose, plmn } = bench.next_bssgp() else { panic!() };
+        let Message::MsRegistrationEnquiryResponse { imsi: whose, plmn } = bench.next_bssgp() else {
+            panic!()
+        };
         assert_eq!(whose, imsi(phone));
         plmn
     };
