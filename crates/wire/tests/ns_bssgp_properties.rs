@@ -192,7 +192,7 @@ fn later() -> impl Strategy<Value = Message> {
     prop_oneof![
         imsi().prop_map(|imsi| Message::MsRegistrationEnquiry { imsi }),
         (imsi(), of(plmn())).prop_map(|(imsi, plmn)| Message::MsRegistrationEnquiryResponse { imsi, plmn }),
-        any::<u8>().prop_map(|octet| Message::Overload { classes: PriorityClass(octet) }),
+        of(any::<u8>()).prop_map(|octet| Message::Overload { classes: octet.map(PriorityClass) }),
     ]
 }
 

@@ -405,7 +405,7 @@ fn suspend_resume_and_capability() {
 fn while_the_sgsn_is_overloaded_newcomers_wait() {
     let mut world = World::new();
     let newcomer = Tlli(0x7800_0001);
-    let overload = |classes| Message::Overload { classes }.to_vec();
+    let overload = |classes| Message::Overload { classes: Some(classes) }.to_vec();
     // Nobody is of a class that is not named.
     world.send(Bvci::SIGNALLING, &overload(PriorityClass(0xfe)));
     world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
