@@ -426,6 +426,10 @@ fn while_the_sgsn_is_overloaded_newcomers_wait() {
     world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
     world.run_until(11_000);
     assert_eq!((world.unitdata.len(), world.drops(Drop::BssOverload)), (4, 3));
+    // Without a class it is everybody's.
+    world.send(Bvci::SIGNALLING, &Message::Overload { classes: None }.to_vec());
+    world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
+    assert_eq!(world.drops(Drop::BssOverload), 4);
     // An answer to what was not asked.
     let imsi = "001010000000001".parse().unwrap();
     let answer = Message::MsRegistrationEnquiryResponse { imsi, plmn: None };
