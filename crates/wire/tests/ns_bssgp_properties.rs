@@ -191,9 +191,8 @@ fn later() -> impl Strategy<Value = Message> {
     let plmn = || any::<[u8; 3]>().prop_map(Plmn::from_octets);
     prop_oneof![
         imsi().prop_map(|imsi| Message::MsRegistrationEnquiry { imsi }),
-        (imsi(), of(plmn()))
-            .prop_map(|(imsi, plmn)| Message::MsRegistrationEnquiryResponse { imsi, plmn }),
-        any::<u8>().prop_map(|octet| Message::Overload { classes: PriorityClass(octet) }),
+        (imsi(), of(plmn())).prop_map(|(imsi, plmn)| Message::MsRegistrationEnquiryResponse { imsi, plmn }),
+        of(any::<u8>()).prop_map(|octet| Message::Overload { classes: octet.map(PriorityClass) }),
     ]
 }
 

@@ -76,8 +76,8 @@ impl Bss {
 
     /// OVERLOAD (48.018 clause 10.4): for a time no newcomer is let into the cells of this NSE. A mobile of the emulator is of
     /// R99 and has no class of its own; each counts as configured for low access priority.
-    fn overload(&mut self, cx: &mut Context<'_>, nsei: Nsei, classes: PriorityClass) {
-        if !classes.has_low_access_priority() {
+    fn overload(&mut self, cx: &mut Context<'_>, nsei: Nsei, classes: Option<PriorityClass>) {
+        if !classes.is_none_or(PriorityClass::has_low_access_priority) {
             return;
         }
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: the SGSN is overloaded"));

@@ -405,7 +405,7 @@ fn suspend_resume_and_capability() {
 fn while_the_sgsn_is_overloaded_newcomers_wait() {
     let mut world = World::new();
     let newcomer = Tlli(0x7800_0001);
-    let overload = |classes| Message::Overload { classes }.to_vec();
+    let overload = |classes| Message::Overload { classes: Some(classes) }.to_vec();
     // Nobody is of a class that is not named.
     world.send(Bvci::SIGNALLING, &overload(PriorityClass(0xfe)));
     world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
@@ -426,6 +426,10 @@ fn while_the_sgsn_is_overloaded_newcomers_wait() {
     world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
     world.run_until(11_000);
     assert_eq!((world.unitdata.len(), world.drops(Drop::BssOverload)), (4, 3));
+    // Without a class it is everybody's.
+    world.send(Bvci::SIGNALLING, &Message::Overload { classes: None }.to_vec());
+    world.mobile_sends(5, UmKind::LlPdu, 0, newcomer, &[1; 10]);
+    assert_eq!(world.drops(Drop::BssOverload), 4);
     // An answer to what was not asked.
     let imsi = "001010000000001".parse().unwrap();
     let answer = Message::MsRegistrationEnquiryResponse { imsi, plmn: None };

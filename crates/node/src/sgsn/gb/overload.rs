@@ -23,7 +23,7 @@ impl Sgsn {
         let there: Vec<Nsei> = there.map(|nse| nse.nsei).collect();
         for nsei in there {
             self.stats.overloads += 1;
-            let message = Message::Overload { classes: PriorityClass::LOW_ACCESS_PRIORITY };
+            let message = Message::Overload { classes: Some(PriorityClass::LOW_ACCESS_PRIORITY) };
             self.send_bssgp(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &message);
         }
     }

@@ -10,14 +10,16 @@ use gannet_wire::bssgp::{Message, PduType};
 use gannet_wire::id::{Bvci, Nsei, Sapi};
 use gannet_wire::l3::ie::MobileIdentity;
 
-const OVERLOAD: Message = Message::Overload { classes: PriorityClass::LOW_ACCESS_PRIORITY };
+const OVERLOAD: Message = Message::Overload { classes: Some(PriorityClass::LOW_ACCESS_PRIORITY) };
 
 #[test]
 fn a_bss_is_told_with_whom_a_mobile_is_registered() {
     let mut bench = Bench::new(|_| ());
     let ask = |bench: &mut Bench, phone: usize| {
         bench.signal(&Message::MsRegistrationEnquiry { imsi: imsi(phone) });
-        let Message::MsRegistrationEnquiryResponse { imsi: whose, plmn } = bench.next_bssgp() else { panic!() };
+        let Message::MsRegistrationEnquiryResponse { imsi: whose, plmn } = bench.next_bssgp() else {
+            panic!()
+        };
         assert_eq!(whose, imsi(phone));
         plmn
     };

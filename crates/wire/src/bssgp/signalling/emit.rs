@@ -69,7 +69,7 @@ impl Message {
             Self::LlcDiscarded(discarded) => ies.llc_discarded(discarded),
             Self::Status(status) => ies.status(status),
             Self::Overload { classes } => {
-                ies.put(iei::PRIORITY_CLASS, &[classes.0]);
+                ies.optional(iei::PRIORITY_CLASS, classes.map(|classes| [classes.0]));
             }
         }
     }

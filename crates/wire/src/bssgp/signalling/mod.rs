@@ -183,8 +183,8 @@ pub enum Message {
     Status(Status),
     /// The SGSN has more to do than it can, and wants to hear less (48.018 clause 10.4; not in R99).
     Overload {
-        /// Of whom.
-        classes: PriorityClass,
+        /// Of whom; `None` is of everybody.
+        classes: Option<PriorityClass>,
     },
 }
 
@@ -507,11 +507,11 @@ mod tests {
         response.extend([0x8e, 0x83, 0x62, 0xf2, 0x24]);
         let plmn = Some(Plmn::new(262, 42, false));
         assert_eq!(round_trip(&response), Message::MsRegistrationEnquiryResponse { imsi, plmn });
-        let classes = PriorityClass::LOW_ACCESS_PRIORITY;
+        let classes = Some(PriorityClass::LOW_ACCESS_PRIORITY);
         assert_eq!(round_trip(&[0x42, 0x8f, 0x81, 0x01]), Message::Overload { classes });
         let of = |octets: &[u8]| cause(&Message::parse(octets).unwrap_err());
         assert_eq!(of(&[0x14]), Cause::MissingMandatoryIe);
-        assert_eq!(of(&[0x42]), Cause::MissingMandatoryIe);
+        assert_eq!(round_trip(&[0x42]), Message::Overload { classes: None });
     }
 
     #[test]

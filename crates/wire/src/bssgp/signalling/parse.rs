@@ -68,7 +68,7 @@ impl Message {
             PduType::FlushLlAck => ies.flush_ll_ack(),
             PduType::LlcDiscarded => ies.llc_discarded(),
             PduType::Status => ies.status(),
-            PduType::Overload => Ok(Self::Overload { classes: ies.classes()? }),
+            PduType::Overload => Ok(Self::Overload { classes: ies.classes() }),
             PduType::DlUnitdata
             | PduType::UlUnitdata
             | PduType::PtmUnitdata
@@ -153,8 +153,8 @@ impl Ies<'_> {
         self.0.optional_array(iei::PLMN_IDENTITY, 0).map(Plmn::from_octets)
     }
 
-    fn classes(&self) -> Result<PriorityClass> {
-        self.0.mandatory_u8(iei::PRIORITY_CLASS, "Priority Class Indicator").map(PriorityClass)
+    fn classes(&self) -> Option<PriorityClass> {
+        self.0.optional_u8(iei::PRIORITY_CLASS).map(PriorityClass)
     }
 
     fn ra_capability(&self) -> Result<Message> {

@@ -39,11 +39,8 @@ impl Bench {
     }
 
     pub fn create_answer(&mut self, from: IpAddr, sequence: u16, request: &CreateRequest, cause: Cause) {
-        let response = if cause == Cause::RequestAccepted {
-            created(request)
-        } else {
-            CreateResponse::refused(cause)
-        };
+        let response =
+            if cause == Cause::RequestAccepted { created(request) } else { CreateResponse::refused(cause) };
         self.answer(from, request.teid_control.unwrap(), sequence, response);
     }
 
@@ -52,8 +49,7 @@ impl Bench {
         let (to, header, message) = self.next_control();
         let GtpMessage::DeleteRequest(request) = message else { panic!("{message:?}") };
         assert_eq!((header.teid, request.nsapi), (Teid(GGSN_CONTROL + u32::from(nsapi.0)), nsapi));
-        let response =
-            DeleteResponse { cause: Cause::RequestAccepted, pco: None, private_extension: None };
+        let response = DeleteResponse { cause: Cause::RequestAccepted, pco: None, private_extension: None };
         self.answer(to, Teid(0), header.sequence.unwrap(), response);
     }
 
