@@ -254,9 +254,9 @@ fn log_lines_are_sent() {
     loop {
         let mut datagram = [0; 2048];
         let octets = socket.recv(&mut datagram).unwrap();
-        let (header, at) = gsmtap::Header::parse(&datagram[..octets]).unwrap();
+        let (header, from) = gsmtap::Header::parse(&datagram[..octets]).unwrap();
         assert_eq!(header.payload, gsmtap::PayloadType::OsmocoreLog);
-        let line = LogLine::parse(&datagram[at..octets]).unwrap();
+        let line = LogLine::parse(&datagram[from..octets]).unwrap();
         assert_eq!(line.process, "gannet");
         if line.subsystem == "main" && line.text.ends_with(&format!("runs, VTY at {at}:4245")) {
             break;
