@@ -1,6 +1,6 @@
 //! What programs read of a node: the page of metrics, statsd's datagrams, the control interface; and garbage at each.
 
-use crate::common::{Node, file, own_address, wait_for};
+use crate::common::{Node, file, wait_for};
 use gannet_proto::drops::Drop;
 use gannet_testkit::netns::{Background, Netns};
 use gannet_testkit::{Case, Need, TempDir};
@@ -113,22 +113,22 @@ fn http(address: &str, request: &[u8]) -> String {
 }
 
 fn garbage_at_the_page_of_metrics() {
-    let at = own_address(71);
+    const AT: &str = "127.81.7.1";
     let directory = TempDir::new("gannet-garbage");
-    let node = start(&directory, &at, "");
-    assert!(http(&at, b"\xff\xfe\r\n\r\n").starts_with("HTTP/1.1 400 "));
-    assert!(http(&at, b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
-    assert!(http(&at, b"GET /etc/passwd HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+    let node = start(&directory, AT, "");
+    assert!(http(AT, b"\xff\xfe\r\n\r\n").starts_with("HTTP/1.1 400 "));
+    assert!(http(AT, b"POST /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+    assert!(http(AT, b"GET /etc/passwd HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
     // Who says nothing gives way to who comes, and nobody waits for who does not read.
-    let mut silent: Vec<TcpStream> = (0..40).map(|_| connect(&at, 9245)).collect();
-    let page = http(&at, b"GET /metrics HTTP/1.1\r\nHost: sgsn\r\n\r\n");
+    let mut silent: Vec<TcpStream> = (0..40).map(|_| connect(AT, 9245)).collect();
+    let page = http(AT, b"GET /metrics HTTP/1.1\r\nHost: sgsn\r\n\r\n");
     let (head, body) = page.split_once("\r\n\r\n").unwrap();
     assert!(head.contains("Content-Type: text/plain; version=0.0.4"), "{head}");
     assert!(head.contains(&format!("Content-Length: {}", body.len())), "{head}");
     assert!(samples(body).contains_key("gannet_sgsn_n_pdu_downlink_total"));
     let first = silent.first_mut().unwrap();
     assert_eq!(first.read(&mut [0; 16]).unwrap(), 0, "the first of them was cut");
-    assert!(node.vty("show sgsn").contains(&at));
+    assert!(node.vty("show sgsn").contains(AT));
 }
 
 /// The lines that came, with their values.
@@ -141,28 +141,27 @@ fn told(socket: &UdpSocket) -> Vec<String> {
 }
 
 fn a_statsd_is_told() {
-    let at = own_address(72);
-    let socket = UdpSocket::bind((at.as_str(), 0)).unwrap();
+    let socket = UdpSocket::bind("127.81.7.2:0").unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let port = socket.local_addr().unwrap().port();
     let directory = TempDir::new("gannet-statsd");
     let more = format!(
-        "stats interval 1\nstats reporter statsd\n  remote-ip {at}\n  remote-port {port}\n  mtu 300\n  \
+        "stats interval 1\nstats reporter statsd\n  remote-ip 127.81.7.2\n  remote-port {port}\n  mtu 300\n  \
          level peer\n  prefix lab\n  flush-period 1\n  enable\n"
     );
-    let node = start(&directory, &at, &more);
+    let node = start(&directory, "127.81.7.2", &more);
     for wanted in
         ["lab.sgsn.0.llc.dl_packets:0|c", "lab.sgsn.0.mobiles:0|g", "lab.ggsn.0-127-0-0-2.path_up:0|g"]
     {
         while !told(&socket).iter().any(|line| line == wanted) {}
     }
     // A datagram of a stranger is counted, and told once as a growth.
-    let stranger = UdpSocket::bind((at.as_str(), 0)).unwrap();
-    stranger.send_to(b"\xff\xff\xff", (at.as_str(), 23_000)).unwrap();
+    let stranger = UdpSocket::bind("127.81.7.2:0").unwrap();
+    stranger.send_to(b"\xff\xff\xff", "127.81.7.2:23000").unwrap();
     let grew = |line: &String| line == "lab.sgsn.0.ns_unknown_peer:1|c";
     while !told(&socket).iter().any(grew) {}
     let running = node.vty("show running-config");
-    assert!(running.contains(&format!("stats reporter statsd\n remote-ip {at}\n")), "{running}");
+    assert!(running.contains("stats reporter statsd\n remote-ip 127.81.7.2\n"), "{running}");
     assert!(node.vty("show rate-counters").contains("llc:dl_packets:          0 (0/s 0/m 0/h 0/d) "));
 }
 
@@ -196,10 +195,10 @@ impl Ctrl {
 }
 
 fn the_control_interface_answers() {
-    let at = own_address(73);
+    const AT: &str = "127.81.7.3";
     let directory = TempDir::new("gannet-ctrl");
-    let node = start(&directory, &at, "");
-    let mut ctrl = Ctrl(connect(&at, 4251));
+    let node = start(&directory, AT, "");
+    let mut ctrl = Ctrl(connect(AT, 4251));
     assert_eq!(ctrl.ask("GET 1 subscriber-list-active-v1"), "GET_REPLY 1 subscriber-list-active-v1 ");
     let all = ctrl.ask("GET 2 rate_ctr.abs.sgsn.0");
     assert!(all.starts_with("GET_REPLY 2 rate_ctr.abs.sgsn.0 ") && all.contains("pdp:activate_accepted 0;"));
@@ -215,29 +214,29 @@ fn the_control_interface_answers() {
     assert_eq!(ctrl.ask("SET 6 rate_ctr.abs.sgsn.0 1"), "ERROR 6 Can't set rate counter.");
     assert_eq!(ctrl.ask("\u{1}"), "ERROR err Request type unknown");
     // What cannot be found the end of ends the connection, and that one only.
-    let mut other = Ctrl(connect(&at, 4251));
+    let mut other = Ctrl(connect(AT, 4251));
     other.0.write_all(&[0xff; 64]).unwrap();
     other.0.shutdown(Shutdown::Write).unwrap();
     assert_eq!(other.answer().as_deref(), Some("ERROR err Request malformed"));
     assert_eq!(other.answer(), None);
     assert_eq!(ctrl.ask("GET 7 version"), "ERROR 7 Command not found");
-    assert!(node.vty("show sgsn").contains(&at));
+    assert!(node.vty("show sgsn").contains(AT));
 }
 
 fn counting_begins_anew() {
-    let at = own_address(74);
+    const AT: &str = "127.81.7.4";
     let directory = TempDir::new("gannet-reset");
-    let node = start(&directory, &at, "");
-    let socket = UdpSocket::bind((at.as_str(), 0)).unwrap();
+    let node = start(&directory, AT, "");
+    let socket = UdpSocket::bind((AT, 0)).unwrap();
     let dropped = |command: &str| {
         let lines = node.vty(command);
         lines.lines().find_map(|line| line.strip_prefix("ns_unknown_peer ")).map(str::to_owned)
     };
-    socket.send_to(b"\xff\xff\xff", (at.as_str(), 23_000)).unwrap();
+    socket.send_to(b"\xff\xff\xff", (AT, 23_000)).unwrap();
     wait_for("the drop", || dropped("show stats"));
     node.vty("stats reset");
     assert_eq!((dropped("show stats"), dropped("show counters").as_deref()), (None, Some("1")));
-    socket.send_to(b"\xff\xff\xff", (at.as_str(), 23_000)).unwrap();
+    socket.send_to(b"\xff\xff\xff", (AT, 23_000)).unwrap();
     let counted = wait_for("the next drop", || dropped("show stats"));
     assert_eq!((counted.as_str(), dropped("show counters").as_deref()), ("1", Some("2")));
     assert!(node.refused("stats report").contains("No reporter is enabled."));
@@ -245,12 +244,12 @@ fn counting_begins_anew() {
 }
 
 fn log_lines_are_sent() {
-    let at = own_address(75);
-    let socket = UdpSocket::bind((at.as_str(), gsmtap::UDP_PORT)).unwrap();
+    const AT: &str = "127.81.7.5";
+    let socket = UdpSocket::bind((AT, gsmtap::UDP_PORT)).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let directory = TempDir::new("gannet-gsmtap");
-    let more = format!("log gsmtap {at}\n logging filter all 1\n logging level main notice\n");
-    let node = start(&directory, &at, &more);
+    let more = format!("log gsmtap {AT}\n logging filter all 1\n logging level main notice\n");
+    let node = start(&directory, AT, &more);
     loop {
         let mut datagram = [0; 2048];
         let octets = socket.recv(&mut datagram).unwrap();
@@ -258,11 +257,11 @@ fn log_lines_are_sent() {
         assert_eq!(header.payload, gsmtap::PayloadType::OsmocoreLog);
         let line = LogLine::parse(&datagram[from..octets]).unwrap();
         assert_eq!(line.process, "gannet");
-        if line.subsystem == "main" && line.text.ends_with(&format!("runs, VTY at {at}:4245")) {
+        if line.subsystem == "main" && line.text.ends_with(&format!("runs, VTY at {AT}:4245")) {
             break;
         }
     }
-    assert!(node.vty("show running-config").contains(&format!("log gsmtap {at}\n")));
+    assert!(node.vty("show running-config").contains(&format!("log gsmtap {AT}\n")));
 }
 
 /// Asks in a namespace, which a client of the test's own cannot reach: the shell opens the connection there.
