@@ -5,7 +5,7 @@ use super::account::Step;
 use super::bench::{Again, Axis, Bench, Runner};
 use super::bounds::{AtBound, FALL_WITH_WORK, OF_BEST, try_bounds};
 use super::one_core::{self, Bares, Core, Limits};
-use super::saturation::{FINE, Found, LONGER, ROUGH, cap, s_f, without_bare_work};
+use super::saturation::{COARSE, FINE, Found, LONGER, ROUGH, cap, s_f, without_bare_work};
 use super::search::{Bracket, WHOLE};
 use super::stats::Samples;
 use super::{Candidate, Lower, Setup, lengths, osmo, thesis};
@@ -15,7 +15,7 @@ use serde_json::json;
 /// Fractions of exceeding traffic.
 pub(super) const FRACTIONS: [f64; 4] = [0.33, 0.5, 0.75, 0.9];
 /// The same where a packet costs what GEA3 costs: only those that a bound names.
-const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
+pub(super) const FRACTIONS_WITH_WORK: [f64; 2] = [0.5, 0.9];
 /// Stands for GEA3.
 pub const WORK_NS: u32 = 7_500;
 /// Where the search with exceeding traffic begins, of the best possible.
@@ -33,8 +33,8 @@ pub const KBPS_WITH_WORK: u32 = 184;
 /// One panel: what each candidate's saturation was at each fraction of exceeding traffic.
 struct Curves {
     setup: Setup,
-    /// Where the search for S0 of gannet-xdp begins.
-    guess_pps: f64,
+    /// Where the search for S0 of gannet-xdp begins, in packets/s, and in what steps.
+    guess: (f64, f64),
     limits: Limits,
     /// Those that are compared with bare loops, with the work of these.
     with_work: Vec<(Candidate, Found)>,
@@ -86,11 +86,14 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             }
             // Whoever was measured last, without policing or without work, is the best guess.
             let last = panels.last().map(|last: &Curves| (last.setup.work_ns, last.at(Candidate::Xdp, 0.0)));
-            let guess_pps = last.map_or(first_pps, |(before_ns, pps)| {
-                1.0 / (1.0 / pps + f64::from(work_ns - before_ns) * WITH_WORK)
+            let guess = last.map_or((first_pps, COARSE), |(before_ns, pps)| {
+                let guess_pps = 1.0 / (1.0 / pps + f64::from(work_ns - before_ns) * WITH_WORK);
+                (guess_pps, if work_ns == before_ns { FINE } else { COARSE })
             });
-            panels.push(configuration(bench, setup, guess_pps, &mut bares)?);
-            bares.keep_drop();
+            if !panels.is_empty() {
+                bares.change(bench, &setup)?;
+            }
+            panels.push(configuration(bench, setup, guess, &mut bares)?);
         }
     }
     judge_saturation(bench, &panels);
@@ -121,7 +124,7 @@ fn is_wanted(bench: &Bench<'_>, setup: &Setup, candidate: Candidate, f: f64, rep
 fn configuration(
     bench: &mut Bench<'_>,
     setup: Setup,
-    guess_pps: f64,
+    guess: (f64, f64),
     bares: &mut Bares,
 ) -> Result<Curves, String> {
     let candidates: &[Candidate] = match (bench.sizes.quick, setup.has_work(), setup.policing) {
@@ -142,7 +145,7 @@ fn configuration(
     let by_candidate = runners.iter().map(|runner| (runner.candidate, empty.clone())).collect();
     let at_bound = fractions.iter().copied().map(AtBound::new).collect();
     let (limits, with_work) = (Limits::default(), Vec::new());
-    let mut curves = Curves { setup, guess_pps, limits, with_work, at_bound, by_candidate };
+    let mut curves = Curves { setup, guess, limits, with_work, at_bound, by_candidate };
     let mut core = Core::start(bench, &curves.setup)?;
     for repetition in 0..bench.sizes.repetitions {
         bares.measure(bench, repetition, &mut curves.limits)?;
@@ -150,7 +153,7 @@ fn configuration(
         for at in 0..empty.len() {
             for (runner, (_, points)) in runners.iter_mut().zip(&mut curves.by_candidate) {
                 let drop_pps = curves.limits.drop.at(repetition);
-                let here = (&curves.setup, curves.guess_pps);
+                let here = (&curves.setup, curves.guess);
                 point(bench, here, (repetition, drop_pps), runner, (at, points))?;
             }
             let first = curves.by_candidate.first().and_then(|(_, points)| points.first());
@@ -179,7 +182,7 @@ fn configuration(
 /// One more search at one fraction. Where S0 of the same repetition is known, it begins just above the bound.
 fn point(
     bench: &mut Bench<'_>,
-    (setup, guess_pps): (&Setup, f64),
+    (setup, (guess_pps, stride)): (&Setup, (f64, f64)),
     (repetition, drop_pps): (u32, f64),
     runner: &mut Runner,
     (at, points): (usize, &mut [(f64, Found)]),
@@ -197,8 +200,12 @@ fn point(
         Bracket::new(ABOVE_BOUND * s_f(s0.at(repetition), d, *f), ROUGH, ROUGH + 0.001, most)
     } else {
         let is_xdp = candidate == Candidate::Xdp;
-        let (guess, resolution) = if is_xdp { (guess_pps, FINE) } else { (guess_pps * 0.6, ROUGH) };
-        found.bracket(guess, resolution, most)
+        if is_xdp && found.pps.is_empty() {
+            Bracket::new(guess_pps, stride, FINE + 0.001, most)
+        } else {
+            let (guess, resolution) = if is_xdp { (guess_pps, FINE) } else { (guess_pps * 0.6, ROUGH) };
+            found.bracket(guess, resolution, most)
+        }
     };
     bench.search(runner, (setup, *f, repetition), bracket, found)
 }
