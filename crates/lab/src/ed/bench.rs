@@ -21,7 +21,7 @@ const BEGIN: f64 = 0.4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much.
-const LOST_MAX: u32 = 3;
+const LOST_MAX: u32 = 6;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
 const AT_ITS_END: f64 = 0.97;
