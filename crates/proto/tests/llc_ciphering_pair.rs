@@ -18,6 +18,9 @@ fn ciphering(algorithm: Algorithm, key: u8) -> Ciphering {
     Ciphering::with_kc(algorithm, [key; 8]).or_else(|| Ciphering::with_kc128(algorithm, [key; 16])).unwrap()
 }
 
+/// What comes out of an LL-PDU, and whether it came ciphered.
+type Received = (Vec<u8>, bool);
+
 struct End {
     around: Surroundings<Quiet>,
     llc: LlcContext,
@@ -51,7 +54,7 @@ impl End {
     }
 
     /// What comes out of an LL-PDU, and whether it came ciphered.
-    fn receive(&mut self, ll_pdu: &[u8]) -> Option<(Vec<u8>, bool)> {
+    fn receive(&mut self, ll_pdu: &[u8]) -> Option<Received> {
         let frame = self.frame(ll_pdu);
         self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
         self.out.pop().map(|output| match output {
@@ -62,7 +65,7 @@ impl End {
 
     /// The same of many that are deciphered together, and how many of them were not what they seemed before those in front
     /// of them had been received.
-    fn receive_together(&mut self, ll_pdus: &[Vec<u8>]) -> (Vec<Option<(Vec<u8>, bool)>>, usize) {
+    fn receive_together(&mut self, ll_pdus: &[Vec<u8>]) -> (Vec<Option<Received>>, usize) {
         let frame = |ll_pdu: &Vec<u8>| (self.frame(ll_pdu), self.llc.deciphering_of(ll_pdu));
         let mut frames: Vec<(Frame, Option<Deferred>)> = ll_pdus.iter().map(frame).collect();
         let jobs = frames.iter_mut().filter_map(|(frame, done)| Some(done.as_ref()?.job(frame)));
