@@ -10,10 +10,12 @@
 //! the procedures. Clause numbers below are those of 04.08 [24.008] unless another document is named.
 
 mod ciphered;
+mod consequence;
 pub mod ms;
 pub mod network;
 
 pub use ciphered::{goes_ciphered, message_goes_ciphered};
+pub(crate) use consequence::Consequence;
 
 use crate::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi};

@@ -20,7 +20,7 @@ pub const P2: PTmsi = PTmsi(0xc000_0002);
 pub const NOT_INDICATED: ForceToStandby = ForceToStandby::NotIndicated;
 
 /// All causes that a mobile or a network may give (clause 10.5.5.14).
-pub const CAUSES: [GmmCause; 27] = [
+pub const CAUSES: [GmmCause; 28] = [
     GmmCause::ImsiUnknownInHlr,
     GmmCause::IllegalMs,
     GmmCause::ImsiUnknownInVlr,
@@ -37,6 +37,7 @@ pub const CAUSES: [GmmCause; 27] = [
     GmmCause::NoSuitableCells,
     GmmCause::MscNotReachable,
     GmmCause::NetworkFailure,
+    GmmCause::CsDomainNotAvailable,
     GmmCause::MacFailure,
     GmmCause::SynchFailure,
     GmmCause::Congestion,
@@ -339,6 +340,24 @@ impl Mobile {
         let mut mobile = Self::attaching();
         mobile.message(attach_accept(P1));
         assert_eq!(mobile.stands(), (GmmMsState::Registered, Service::Normal));
+        mobile.mobile.active_nsapis = PdpContextStatus(1 << 5);
+        mobile
+    }
+
+    /// It asks for combined procedures, and has sent its ATTACH REQUEST.
+    pub fn attaching_combined() -> Self {
+        let mut mobile = Self::new();
+        mobile.cfg.combined = true;
+        mobile.select(7, 1, 1);
+        mobile.event(GmmMsEvent::Attach);
+        mobile
+    }
+
+    /// Attached for GPRS and non-GPRS services.
+    pub fn attached_combined() -> Self {
+        let mut mobile = Self::attaching_combined();
+        mobile.message(AttachAccept { result: AttachResult::Combined, ..attach_accept(P1) });
+        assert_eq!(mobile.mobile.non_gprs(), NonGprs::Attached);
         mobile.mobile.active_nsapis = PdpContextStatus(1 << 5);
         mobile
     }
