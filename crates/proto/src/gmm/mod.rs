@@ -11,6 +11,11 @@
 
 mod ciphered;
 mod consequence;
+/// One side alone: the conformance tests' own harness, for the tests of both sides here.
+#[cfg(test)]
+#[path = "../../tests/conformance/gmm/harness.rs"]
+#[allow(missing_docs, missing_debug_implementations, clippy::new_without_default, reason = "tests")]
+pub mod harness;
 pub mod ms;
 pub mod network;
 

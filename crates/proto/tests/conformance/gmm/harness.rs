@@ -261,18 +261,7 @@ fn seconds(from: Instant, to: Instant) -> u64 {
 }
 
 pub fn attach_request(identity: MobileIdentity) -> AttachRequest {
-    AttachRequest {
-        ms_network_capability: MsNetworkCapability::typical(),
-        attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-        cksn: Cksn::NO_KEY,
-        drx: DrxParameter::default(),
-        identity,
-        old_rai: rai(7, 1),
-        ms_radio_access_capability: MsRadioAccessCapability(vec![0x17]),
-        old_ptmsi_signature: None,
-        requested_ready_timer: None,
-        tmsi_status: None,
-    }
+    AttachRequest::new(identity, rai(7, 1), MsRadioAccessCapability(vec![0x17]))
 }
 
 pub fn attach_by_imsi() -> AttachRequest {
@@ -447,21 +436,10 @@ impl Mobile {
 
 pub fn attach_accept(ptmsi: PTmsi) -> AttachAccept {
     AttachAccept {
-        result: AttachResult::Gprs,
-        force_to_standby: NOT_INDICATED,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        radio_priority_sms: RadioPriority::Four,
-        radio_priority_tom8: RadioPriority::Four,
-        rai: rai(7, 1),
         ptmsi_signature: Some(PTmsiSignature(0x1234)),
         negotiated_ready_timer: Some(GprsTimer(22)),
         allocated_ptmsi: Some(MobileIdentity::PTmsi(ptmsi)),
-        ms_identity: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        network_feature_support: None,
+        ..AttachAccept::new(rai(7, 1), GprsTimer(0x49))
     }
 }
 
@@ -470,23 +448,7 @@ pub fn attach_reject(cause: GmmCause) -> AttachReject {
 }
 
 pub fn update_accept(rai: Rai, ptmsi: Option<PTmsi>) -> RauAccept {
-    RauAccept {
-        force_to_standby: NOT_INDICATED,
-        result: UpdateResult::Ra,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        rai,
-        ptmsi_signature: None,
-        allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
-        ms_identity: None,
-        receive_npdu_numbers: None,
-        negotiated_ready_timer: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        pdp_context_status: None,
-        network_feature_support: None,
-    }
+    RauAccept { allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi), ..RauAccept::new(rai, GprsTimer(0x49)) }
 }
 
 pub fn update_reject(cause: GmmCause) -> RauReject {
