@@ -130,7 +130,10 @@ impl Bed {
 
     /// Tells a program of this name.
     pub fn signal(&self, name: &str, what: ProcessSignal) {
-        self.processes.iter().filter(|process| process.name() == name).for_each(|process| process.signal(what));
+        self.processes
+            .iter()
+            .filter(|process| process.name() == name)
+            .for_each(|process| process.signal(what));
     }
 
     /// Writes what this device carries into a file, until [`Bed::end_captures`].

@@ -103,7 +103,11 @@ pub const ALL: &[Scenario] = &[
     mobile("hlr-unknown", "the HLR does not know the IMSI", attach::hlr_unknown),
     mobile("hlr-no-gprs", "the HLR knows a subscriber without GPRS", attach::hlr_no_gprs),
     mobile("resync", "a USIM whose sequence number is ahead of the HLR's", subscribers::resync),
-    mobile("location-cancel", "registered elsewhere, then without subscription", subscribers::location_cancel),
+    mobile(
+        "location-cancel",
+        "registered elsewhere, then without subscription",
+        subscribers::location_cancel,
+    ),
     mobile("delete-data", "a subscriber loses GPRS", subscribers::delete_data),
     mobile("hlr-lost", "the HLR dies with requests in its hands and comes back", subscribers::hlr_lost),
     mobile("hlr-lost-location", "the same with UpdateLocation", subscribers::hlr_lost_location),

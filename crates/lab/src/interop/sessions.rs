@@ -42,7 +42,7 @@ pub fn contexts(bed: &mut Bed) -> Result {
 
 const SECONDARY_ANSWER: &str = "gsm_a.dtap.msg_sm_type == 0x4e || gsm_a.dtap.msg_sm_type == 0x4f";
 /// What the network sends to the mobile in the second context.
-const DOWN_BY_SECOND: &str = "sndcp.nsapi == 6 && udp.srcport == 23000";
+const DOWN_BY_SECOND: &str = "sndcp.nsapib == 6 && udp.srcport == 23000";
 
 /// A context beside the first one that has a filter for ICMP, at osmo-ggsn and then at our own GGSN.
 pub fn secondary(bed: &mut Bed) -> Result {
