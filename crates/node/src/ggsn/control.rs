@@ -261,7 +261,7 @@ impl Ggsn {
 
     fn insert(
         &mut self,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         request: &CreateRequest,
         wanted: &Wanted,
         address: Addresses,
@@ -283,6 +283,7 @@ impl Ggsn {
             deleting: false,
             tft: None,
             classifier: None,
+            advertise_at: None,
         };
         let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
@@ -290,6 +291,7 @@ impl Ggsn {
         };
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.assign_addresses(wanted.apn, address, slot);
+        self.advertise_soon(cx, slot);
         Some(slot)
     }
 
@@ -427,8 +429,13 @@ impl Ggsn {
     pub(super) fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
         let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
         let Some(context) = self.contexts.remove(slot) else { return };
+        self.advertising.forget(context.advertise_at, slot);
         match sharer {
-            Some(sharer) => self.reclassify(sharer),
+            Some(sharer) => {
+                self.reclassify(sharer);
+                // Another of the mobile's contexts goes on with it.
+                context.advertise_at.into_iter().for_each(|at| self.advertise_at(cx, sharer, at));
+            }
             None => self.release_address(context.apn, context.address),
         }
         self.gtp.close(context.tunnel);

@@ -10,6 +10,7 @@
 //! in the configuration (a packet from `Peer::Link` is looked for at all access points).
 
 mod addresses;
+mod advertise;
 mod bundle;
 mod context;
 mod control;
@@ -24,6 +25,7 @@ pub use context::{PdpContext, Volume};
 pub use pool::{AddressPool, PREFIX_LENGTHS};
 
 use crate::slots::Slot;
+use advertise::Advertising;
 use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -44,8 +46,10 @@ pub const PORT_TUN: Port = Port(2);
 /// Signalling and G-PDUs of GTPv0, UDP 3386.
 pub const PORT_GTP_V0: Port = Port(3);
 
-/// Who wants to be woken: the only owner here.
+/// Who wants to be woken.
 const TIMER_GTP: u8 = 0;
+/// Who advertises.
+const TIMER_ADVERTISE: u8 = 1;
 
 /// An access point.
 #[derive(Debug, Clone)]
@@ -252,6 +256,7 @@ pub struct Ggsn {
     gtp: GtpEntity,
     access_points: Vec<AccessPoint>,
     contexts: Contexts,
+    advertising: Advertising,
     next_charging_id: u32,
     counters: GgsnCounters,
     gtp_outputs: Batch<GtpOutput>,
@@ -300,6 +305,7 @@ impl Ggsn {
             gtp: GtpEntity::new(gtp),
             access_points,
             contexts: Contexts::with_limit(limit),
+            advertising: Advertising::default(),
             next_charging_id: 1,
             counters: GgsnCounters::default(),
             gtp_outputs: Batch::with_capacity(64),
@@ -379,6 +385,7 @@ impl Machine for Ggsn {
                     self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);
                 }
                 Input::Classified { .. } | Input::Stream { .. } => {}
+                Input::Timeout(key) if key.owner == TIMER_ADVERTISE => self.wake_advertising(cx),
                 Input::Timeout(key) => self.gtp.wake(cx, key, &mut self.gtp_outputs),
                 Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
                     let slot = self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi });
