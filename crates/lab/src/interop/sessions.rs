@@ -77,7 +77,7 @@ pub fn secondary(bed: &mut Bed) -> Result {
         count(bed, GB, DOWN_BY_SECOND).is_ok_and(|now| now >= down + 5).then_some(())
     })?;
     let at_ggsn = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0").unwrap_or_default();
-    if !accepted.is_empty() || at_ggsn.matches(&format!("IMSI: {IMSI}")).count() != 2 {
+    if !accepted.is_empty() || at_ggsn.matches(IMSI).count() != 2 {
         return Err(failed("the contexts at our GGSN", format!("SM cause {accepted}\n{at_ggsn}")));
     }
     let fact = format!(
