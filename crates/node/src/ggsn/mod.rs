@@ -14,6 +14,7 @@ mod advertise;
 mod bundle;
 mod context;
 mod control;
+mod notify;
 mod pco;
 mod pool;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod user;
 
 pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS, PrefixPool};
 pub use context::{PdpContext, Volume};
+pub use notify::{NOTIFICATION_INTERVAL, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::{AddressPool, PREFIX_LENGTHS};
 
 use crate::slots::Slot;
@@ -35,6 +37,7 @@ use gannet_proto::time::Duration;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::Apn;
+use notify::StaticMobiles;
 
 /// Signalling with SGSNs, UDP 2123.
 pub const PORT_GTP_C: Port = Port(0);
@@ -86,6 +89,8 @@ pub struct GgsnConfig {
     pub apns: Vec<ApnConfig>,
     /// Which of them have IPv6, too.
     pub ipv6: Vec<Ipv6Config>,
+    /// Subscribers who have addresses of their own, at most [`STATIC_MOBILES_MAX`].
+    pub static_mobiles: Vec<StaticMobile>,
     /// Index of the access point for names that are unknown; none of them, and such requests are refused.
     pub default_apn: Option<u16>,
     /// How often this node was started, modulo 256.
@@ -110,6 +115,7 @@ impl GgsnConfig {
             address,
             apns,
             ipv6: Vec::new(),
+            static_mobiles: Vec::new(),
             default_apn: None,
             restart_counter: 0,
             context_limit: 65_536,
@@ -128,6 +134,8 @@ pub enum GgsnConfigError {
     PrefixLength(u16),
     /// The IPv6 prefix of this access point has a length out of which no prefixes of 64 bits can be given.
     Ipv6PrefixLength(u16),
+    /// The static address of a subscriber cannot be given out, belongs to another one as well, or is one too many.
+    StaticAddress(Ipv4Addr),
     /// Two access points, the second of which is this one, have the same name.
     DuplicateName(u16),
     /// The default access point does not exist.
@@ -148,6 +156,12 @@ impl fmt::Display for GgsnConfigError {
             Self::Ipv6PrefixLength(apn) => {
                 let (first, last) = (IPV6_PREFIX_LENGTHS.start(), IPV6_PREFIX_LENGTHS.end());
                 write!(f, "the IPv6 prefix of access point {apn} must have {first} to {last} bits")
+            }
+            Self::StaticAddress(address) => {
+                write!(
+                    f,
+                    "the static address {address} cannot be had: it is not of its access point, or twice"
+                )
             }
             Self::DuplicateName(apn) => write!(f, "access point {apn} has the name of another"),
             Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
@@ -235,6 +249,8 @@ pub struct GgsnCounters {
     pub deleted: u64,
     /// Requests refused.
     pub refused: u64,
+    /// SGSNs asked to have a mobile activate the context of a static address.
+    pub notified: u64,
     /// From mobiles.
     pub uplink: Volume,
     /// To mobiles.
@@ -257,6 +273,7 @@ pub struct Ggsn {
     access_points: Vec<AccessPoint>,
     contexts: Contexts,
     advertising: Advertising,
+    static_mobiles: StaticMobiles,
     next_charging_id: u32,
     counters: GgsnCounters,
     gtp_outputs: Batch<GtpOutput>,
@@ -289,6 +306,15 @@ impl Ggsn {
             };
             access_points.push(AccessPoint { config: apn.clone(), pool, ipv6 });
         }
+        let mut static_mobiles = StaticMobiles::default();
+        for mobile in &config.static_mobiles {
+            let point = access_points.get_mut(usize::from(mobile.apn));
+            let is_free = point.is_some_and(|point| point.pool.claim(mobile.address).is_ok());
+            if !is_free {
+                return Err(GgsnConfigError::StaticAddress(mobile.address));
+            }
+            static_mobiles.add(*mobile)?;
+        }
         if let Some(default) = config.default_apn.filter(|index| usize::from(*index) >= access_points.len()) {
             return Err(GgsnConfigError::DefaultApn(default));
         }
@@ -306,6 +332,7 @@ impl Ggsn {
             access_points,
             contexts: Contexts::with_limit(limit),
             advertising: Advertising::default(),
+            static_mobiles,
             next_charging_id: 1,
             counters: GgsnCounters::default(),
             gtp_outputs: Batch::with_capacity(64),

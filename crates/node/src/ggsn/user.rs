@@ -87,7 +87,7 @@ impl Ggsn {
             Peer::Link | Peer::Udp(_) => self.access_points.iter().find_map(|point| point.owner(destination)),
         };
         let Some(first) = owner.and_then(|index| self.contexts.by_index(index)) else {
-            cx.drop(Drop::GgsnNoContext, None);
+            self.no_context(cx, peer, destination);
             return;
         };
         let slot = self.classify(cx, first, &frame);
