@@ -6,6 +6,9 @@
 //! flow templates, and goes to the SGSN as a G-PDU. Contexts go by
 //! Delete PDP Context of either side, when their SGSN restarts or is lost, or when it says that it does not know one.
 //!
+//! A mobile with IPv6 has its prefix from router advertisements (`advertise`). A subscriber may have an address of his own: where
+//! something comes for it and it has no context, the SGSN is asked to have it activated (`notify`).
+//!
 //! The ports: [`PORT_GTP_C`], [`PORT_GTP_U`] and [`PORT_GTP_V0`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
 //! in the configuration (a packet from `Peer::Link` is looked for at all access points).
 
