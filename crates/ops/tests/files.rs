@@ -15,6 +15,7 @@ const OSMO_GGSN: &str = "ggsn ggsn0
   tun-device tun4
   type-support v4
   ip prefix dynamic 172.16.222.0/24
+  ip static 172.16.222.9 imsi 001010000000009 sgsn 127.0.0.1
   ip dns 0 192.0.2.1
   ip ifconfig 172.16.222.0/24
   no shutdown

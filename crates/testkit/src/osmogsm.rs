@@ -1,4 +1,4 @@
-//! Debian's libosmogsm as a second opinion about authentication: a small program of ours, compiled when the test runs,
+//! Debian's libosmogsm as a second opinion about authentication and ciphering: a small program of ours, compiled when the test runs,
 //! loads it in a process of its own.
 
 use crate::{TempDir, find_program};

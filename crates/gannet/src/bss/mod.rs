@@ -185,6 +185,9 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         MsEvent::Activated { mobile, nsapi, address, .. } => {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} active, address {address}"));
         }
+        MsEvent::Readdressed { mobile, nsapi, address } => {
+            say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: address {address} now"));
+        }
         MsEvent::Deactivated { mobile, nsapi, cause } => {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} deactivated ({cause:?})"));
         }

@@ -26,6 +26,7 @@ pub mod show;
 
 mod downlink;
 mod mobility;
+mod prefix;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -237,6 +238,15 @@ pub enum MsEvent {
         qos: QosProfile,
         /// Options of the external network; see [`name_servers`].
         pco: Option<ProtocolConfiguration>,
+    },
+    /// The network has advertised another prefix for a context with IPv6.
+    Readdressed {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// The mobile's address with that prefix.
+        address: PdpAddress,
     },
     /// A PDP context is gone.
     Deactivated {
