@@ -55,6 +55,9 @@ impl Compressor {
         if out.len() < compressed_max(n_pdu.len()) {
             return Err(Error::NoRoom);
         }
+        if n_pdu.is_empty() {
+            return Ok(0);
+        }
         let mut out = Output { out, len: 0, bits: 0, bit_count: 0 };
         for octet in n_pdu {
             self.octet(*octet, &mut out);

@@ -43,7 +43,7 @@ impl Strings {
     /// The next octet of the data. Gives the string that ends before it, where one does.
     pub(super) fn accept(&mut self, octet: u8) -> Option<Ended> {
         if self.current == 0 {
-            self.current = of_octet(octet);
+            (self.current, self.is_cut) = (of_octet(octet), false);
             return None;
         }
         let longer = self.dictionary.child(self.current, octet);
