@@ -7,7 +7,6 @@ pub const SYN: u8 = 0x02;
 pub const PSH: u8 = 0x08;
 pub const ACK: u8 = 0x10;
 pub const URG: u8 = 0x20;
-pub const ECE: u8 = 0x40;
 
 const IP_LEN: usize = 20;
 const TCP_LEN: usize = 20;
