@@ -17,6 +17,7 @@ use fastrand::Rng;
 use gannet_proto::frame::{Frame, FramePool};
 use gannet_proto::sndcp::rfc1144::{self, PacketType};
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
+use gannet_testkit::helper::unhex;
 use proptest::prelude::*;
 use tcp::Segment;
 
@@ -177,6 +178,45 @@ proptest! {
         let n_pdu = text::any(&mut rng, 1000);
         prop_assert!(inflate(&mut other, &deflate(&mut own, &n_pdu)) == Ok(n_pdu));
     }
+}
+
+/// Octet for octet what the reference implementation makes, and back; with and without connection numbers.
+#[test]
+fn headers_as_the_reference_has_them() {
+    let mut own = rfc1144::Compressor::new(15);
+    let mut others = [rfc1144::Decompressor::new(15), rfc1144::Decompressor::new(15)];
+    let mut count = 0;
+    for line in include_str!("compression/rfc1144.txt").lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let (packet, sent) = match fields.as_slice() {
+            [packet, "i"] => {
+                (unhex(packet), [(PacketType::Ip, unhex(packet)), (PacketType::Ip, unhex(packet))])
+            }
+            [packet, "u", slot] => {
+                let octets = unhex(&[&packet[..18], *slot, &packet[20..]].concat());
+                let sent = (PacketType::UncompressedTcp, octets);
+                (unhex(packet), [sent.clone(), sent])
+            }
+            [packet, "c", headers @ ..] => {
+                let packet = unhex(packet);
+                let ip_len = usize::from(packet[0] & 0xf) * 4;
+                let data = &packet[ip_len + usize::from(packet[ip_len + 12] >> 4) * 4..];
+                let sent = |header| (PacketType::CompressedTcp, [&unhex(header)[..], data].concat());
+                (packet.clone(), [sent(headers[0]), sent(headers[1])])
+            }
+            _ => {
+                own.reset();
+                others.iter_mut().for_each(rfc1144::Decompressor::reset);
+                continue;
+            }
+        };
+        assert_eq!(compress(&mut own, &packet), sent[0], "{line}");
+        for (other, sent) in others.iter_mut().zip(&sent) {
+            assert_eq!(decompress(other, sent), Ok(packet.clone()), "{line}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 360);
 }
 
 /// What gets lost makes later packets wrong in ways that TCP's checksum shows; what TCP then sends again puts it right.

@@ -107,7 +107,8 @@ impl Segment {
 
     /// Something that happens to connections, now and then something that should not.
     pub fn step(&mut self, rng: &mut Rng) {
-        let len = [0, 1, 7, 100, 536][rng.usize(..5)];
+        let before = self.data.len() as u32;
+        let len = [0, 1, 7, 40][rng.usize(..4)];
         self.follow(len);
         match rng.u8(..16) {
             0..3 => {}
@@ -123,7 +124,7 @@ impl Segment {
                 self.urgent = rng.u16(..2);
             }
             // Echo: both numbers grow by what the last segment had.
-            9 => self.acknowledgement = self.acknowledgement.wrapping_add(1),
+            9 => self.acknowledgement = self.acknowledgement.wrapping_add(before),
             10 => self.sequence = rng.u32(..),
             11 => self.tcp_options = [1, 1, 8, 10].into_iter().chain((0..8).map(|_| rng.u8(..4))).collect(),
             12 => self.tcp_options.clear(),

@@ -88,7 +88,10 @@ fn octet_vectors() {
         if header.is_empty() {
             assert_eq!(packet_type, PacketType::UncompressedTcp, "{changes:?}");
         } else {
-            assert_eq!((packet_type, &octets[..]), (PacketType::CompressedTcp, &[header, b"hello"].concat()[..]));
+            assert_eq!(
+                (packet_type, &octets[..]),
+                (PacketType::CompressedTcp, &[header, b"hello"].concat()[..])
+            );
         }
         assert_eq!(decompress(&mut decompressor, packet_type, &octets), Ok(packet.to_vec()), "{changes:?}");
     }

@@ -83,7 +83,8 @@ fn strings_are_learned_and_their_codewords_used() {
 #[test]
 fn no_string_is_longer_than_p2() {
     // Each second one of the same length adds one that is longer, up to 263 of six octets; the last one adds none.
-    let strings = [of(b'a'), of(b'a'), 259, 259, 260, 260, 261, 261, 262, 262, 263, 263].map(|word| (word, 9));
+    let strings =
+        [of(b'a'), of(b'a'), 259, 259, 260, 260, 261, 261, 262, 262, 263, 263].map(|word| (word, 9));
     assert_eq!(decode(SMALLEST, &strings), Ok(vec![b'a'; 42]));
     let one_more = [&strings[..], &[(264, 9)]].concat();
     assert_eq!(decode(SMALLEST, &one_more), Err(Error::EmptyCodeword(264)));
@@ -170,7 +171,8 @@ fn a_full_dictionary_gives_up_leaves() {
     // 253 strings fit; these are far more, and each differs from the others.
     let (mut own, mut other) = (Compressor::new(SMALLEST), Decompressor::new(SMALLEST));
     for round in 0..40_u32 {
-        let n_pdu: Vec<u8> = (0..200_u32).map(|at| ((at * at + round * at) >> 3).to_le_bytes()[0] % 40).collect();
+        let n_pdu: Vec<u8> =
+            (0..200_u32).map(|at| ((at * at + round * at) >> 3).to_le_bytes()[0] % 40).collect();
         let sent = compress(&mut own, &n_pdu);
         assert_eq!(decompress(&mut other, &sent), Ok(n_pdu), "round {round}");
     }
@@ -181,7 +183,8 @@ fn a_full_dictionary_gives_up_leaves() {
 fn states_travel_as_octets() {
     let (mut own, mut other) = (Compressor::new(SMALLEST), Decompressor::new(SMALLEST));
     for _ in 0..9 {
-        let sent = compress(&mut own, b"the same over and over again, which is what a dictionary is good for");
+        let sent =
+            compress(&mut own, b"the same over and over again, which is what a dictionary is good for");
         decompress(&mut other, &sent).unwrap();
     }
     let image = postcard::to_stdvec(&(own.clone(), other.clone())).unwrap();
