@@ -12,6 +12,12 @@ use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use std::hint::black_box;
 
 #[path = "../tests/compression/tcp.rs"]
+#[allow(
+    dead_code,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "segments of the tests, of which one kind is enough here"
+)]
 mod tcp;
 
 const TEXT: &[u8] = include_bytes!("../../../ARCHITECTURE.md");
