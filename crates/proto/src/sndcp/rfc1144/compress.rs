@@ -174,6 +174,10 @@ impl Change {
             ECHOED if sent == acknowledged && sent == last.data_len() => mask::SPECIAL_I,
             _ => return Some(()),
         };
+        // The special cases say nothing of URG, and RFC 1144's own decompressor would leave it set.
+        if last.flags & flag::URG != 0 {
+            return None;
+        }
         *self = Self { mask: special, numbers: Octets::default() };
         Some(())
     }

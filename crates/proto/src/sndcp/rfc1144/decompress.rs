@@ -130,6 +130,8 @@ impl Fields<'_> {
         headers.checksum = self.take().map(u16::from_be_bytes)?;
         headers.set(flag::PSH, mask & mask::P != 0);
         let last_data = u32::from(headers.data_len());
+        // What is urgent says so itself, and never goes as one of the special cases.
+        headers.set(flag::URG, false);
         match mask & mask::SPECIALS {
             mask::SPECIAL_I => {
                 headers.acknowledgement = headers.acknowledgement.wrapping_add(last_data);

@@ -98,6 +98,27 @@ fn octet_vectors() {
 }
 
 #[test]
+fn nothing_stays_urgent() {
+    let (mut compressor, mut decompressor) = (Compressor::new(15), Decompressor::new(15));
+    // An urgent pointer of 0 is the same without URG; the last packet is a special case but for that.
+    for (changes, expected) in [
+        (&[(33, 0x30)][..], PacketType::UncompressedTcp),
+        (&[(5, 2), (27, 15)], PacketType::UncompressedTcp),
+        (&[(5, 3), (27, 20)], PacketType::CompressedTcp),
+    ] {
+        let packet = next(changes);
+        let (packet_type, octets) = compress(&mut compressor, &packet);
+        assert_eq!(packet_type, expected);
+        assert_eq!(decompress(&mut decompressor, packet_type, &octets), Ok(packet.to_vec()));
+    }
+    // An end that compresses it all the same means that it is not urgent.
+    decompress(&mut decompressor, PacketType::UncompressedTcp, &next(&[(9, 0), (33, 0x30)])).unwrap();
+    let special = [0x4f, 0, 0x12, 0x34, b'h', b'e', b'l', b'l', b'o'];
+    let restored = decompress(&mut decompressor, PacketType::CompressedTcp, &special);
+    assert_eq!(restored, Ok(next(&[(5, 2), (27, 15)]).to_vec()));
+}
+
+#[test]
 fn what_cannot_be_restored_goes_as_it_is() {
     let mut wrong_checksum = FIRST;
     wrong_checksum[11] ^= 1;
