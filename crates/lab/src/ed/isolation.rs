@@ -81,6 +81,8 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     // The others are only shown.
     bench.brief = Some(1);
+    // Both kinds of policing, without work and with, and osmo-sgsn.
+    bench.pace.plan(bench.sizes.repetitions * if bench.gea.is_none() { 4 } else { 2 } + 1);
     let mut drawn = Vec::new();
     for policing in [true, false] {
         let mut setup = bench.setup(KBPS);
@@ -186,6 +188,7 @@ fn configuration(
                 bench.sizes = sizes;
             }
         }
+        bench.pace.done(1);
     }
     for (runner, (found, _)) in runners.iter().zip(&scenarios) {
         bench.lab.say(&format!("{}: saturation {}", runner.candidate, found.pps.kpps()));

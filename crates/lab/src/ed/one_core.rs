@@ -52,6 +52,11 @@ impl Core {
         Ok(Self { setup, runners, found })
     }
 
+    /// True where there is somebody.
+    pub(super) const fn is_measured(&self) -> bool {
+        !self.runners.is_empty()
+    }
+
     /// Measures once more.
     pub(super) fn measure(
         &mut self,

@@ -80,7 +80,8 @@ impl Bench<'_> {
             capped: bracket.is_capped() || !bracket.is_closed(),
             conditions: None,
         };
-        let often = if is_exact || !self.sizes.quick { CONFIRM } else { CONFIRM_OF_OTHERS };
+        let is_brief = self.is_late() || (self.sizes.quick && !is_exact);
+        let often = if is_brief { CONFIRM_OF_OTHERS } else { CONFIRM };
         for _ in 0..often {
             if found.pps == 0.0 {
                 break;
