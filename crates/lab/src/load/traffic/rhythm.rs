@@ -20,7 +20,7 @@ const WAIT_LATE_NS: u64 = 500;
 /// SGSN's own. So they are short, and leave as fast as they can be made.
 const FOR_THE_SINK: f64 = 600_000.0;
 /// From here on most of it is to be dropped by the SGSN.
-const FOR_DROPPING: f64 = 1_200_000.0;
+const FOR_DROPPING: f64 = 1_450_000.0;
 /// N-PDUs that the line takes at once after a pause.
 const AT_ONCE: u64 = 32;
 const AT_ONCE_FOR_THE_SINK: u64 = 64;
