@@ -156,7 +156,7 @@ impl GmmMsContext {
                 self.answer_detach(cx, out);
                 self.imsi_detached_by_network(cx, cfg, request.cause, out);
             }
-            // The mobile is IMSI attached nowhere, and so loses nothing.
+            // The mobile is attached for nothing, or is leaving all that it is attached for.
             (GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated, DetachTypeMt::Imsi) => {
                 self.answer_detach(cx, out);
             }
