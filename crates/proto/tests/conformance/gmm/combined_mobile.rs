@@ -153,6 +153,51 @@ fn c4_7_3_2_4_not_accepted_as_a_normal_one() {
     }
 }
 
+/// Attached for both, with a TMSI.
+fn with_tmsi() -> Mobile {
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 2);
+    mobile
+        .message(RauAccept { ms_identity: Some(MobileIdentity::PTmsi(PTmsi(7))), ..updated(2, true, None) });
+    mobile
+}
+
+/// Whether a mobile has a TMSI shows in the next combined request.
+fn has_tmsi(mobile: &mut Mobile) -> bool {
+    if mobile.mobile.state() != GmmMsState::RegisteredInitiated {
+        mobile.event(GmmMsEvent::Detach { power_off: true });
+        mobile.select(9, 1, 1);
+        mobile.event(GmmMsEvent::Attach);
+    }
+    match mobile.only().0 {
+        GmmMessage::AttachRequest(request) => request.tmsi_status.is_none(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn c4_7_3_2_4_and_4_7_5_2_4_the_causes_that_delete_the_tmsi() {
+    let invalid = [GmmCause::IllegalMs, GmmCause::IllegalMe, GmmCause::GprsAndNonGprsNotAllowed];
+    let elsewhere = [GmmCause::PlmnNotAllowed, GmmCause::LocationAreaNotAllowed];
+    let of_an_attach = [GmmCause::RoamingNotAllowed, GmmCause::NoSuitableCells];
+    for cause in CAUSES {
+        let always = invalid.contains(&cause) || elsewhere.contains(&cause);
+        let mut mobile = with_tmsi();
+        mobile.event(GmmMsEvent::Detach { power_off: true });
+        mobile.event(GmmMsEvent::Attach);
+        assert!(has_tmsi(&mut mobile));
+        mobile.message(attach_reject(cause));
+        assert_eq!(has_tmsi(&mut mobile), !(always || of_an_attach.contains(&cause)), "attach: {cause}");
+        let mut mobile = with_tmsi();
+        mobile.select(7, 3, 3);
+        mobile.message(update_reject(cause));
+        assert_eq!(has_tmsi(&mut mobile), !always, "update: {cause}");
+    }
+    let mut mobile = with_tmsi();
+    mobile.message(AuthenticationReject {});
+    assert!(!has_tmsi(&mut mobile), "4.7.7.5");
+}
+
 #[test]
 fn c4_7_3_2_5_without_a_known_cause_it_is_tried_again() {
     for cause in [None, Some(GmmCause::ProtocolError)] {
