@@ -216,6 +216,7 @@ impl GmmMsContext {
             }
             Service::AttemptingMm => {
                 self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.attempts = 0;
                 self.service = Service::Normal;
             }
             Service::Normal | Service::Limited | Service::Attempting | Service::NoCell | Service::NoImsi => {}

@@ -380,6 +380,20 @@ fn c4_7_4_1_3_an_imsi_detach_of_a_mobile_that_is_attached_for_gprs_only() {
 }
 
 #[test]
+fn c4_7_4_1_3_an_imsi_detach_ends_the_attempts_and_their_count() {
+    let mut mobile = attempting();
+    for _ in 0..4 {
+        assert_eq!(mobile.pass(15), [(15, "RauRequest")]);
+        mobile.message(updated(1, false, Some(GmmCause::MscNotReachable)));
+    }
+    mobile.event(GmmMsEvent::ImsiDetach);
+    assert_eq!(mobile.pass(PERIODIC), [(PERIODIC, "RauRequest")]);
+    mobile.message(update_reject(GmmCause::Congestion));
+    assert_eq!(mobile.stands(), NORMAL, "the first attempt of this update");
+    assert_eq!(mobile.pass(15), [(15, "RauRequest")], "T3311");
+}
+
+#[test]
 fn c4_7_4_1_4_a_and_b_an_imsi_detach_without_an_answer() {
     let mut mobile = imsi_detaching();
     assert_eq!(mobile.pass(74), [15, 30, 45, 60].map(|at| (at, "DetachRequestMo")), "T3321");
