@@ -264,12 +264,12 @@ impl GmmMsContext {
     ) {
         let is_unknown = cause == Some(GmmCause::ImsiUnknownInHlr);
         match (self.non_gprs, self.service) {
-            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(out),
             (NonGprs::Wanted | NonGprs::Attached, _) if cfg.combined && is_unknown => {
                 self.end_non_gprs();
                 self.has_tmsi = false;
                 self.stand(NonGprs::Refused, cause, out);
             }
+            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(out),
             (NonGprs::Attached, _) => {
                 self.stand(NonGprs::Wanted, cause, out);
                 self.attempts = 0;

@@ -413,6 +413,12 @@ fn c4_7_4_1_4_c_an_imsi_detach_and_a_detach_by_the_network() {
     assert_eq!((mobile.sent(), mobile.stands()), (vec!["DetachAcceptMt"], NORMAL));
     assert_eq!(mobile.mobile.non_gprs(), NonGprs::Detached);
     let mut mobile = imsi_detaching();
+    let is_unknown = Some(GmmCause::ImsiUnknownInHlr);
+    mobile.message(detach_by_network(DetachTypeMt::Imsi, is_unknown));
+    assert!(mobile.has(&standing(NonGprs::Refused, is_unknown)));
+    assert_eq!((mobile.sent(), mobile.stands()), (vec!["DetachAcceptMt"], NORMAL));
+    assert_eq!(mobile.pass(43), [], "T3321 is stopped");
+    let mut mobile = imsi_detaching();
     mobile.message(detach_by_network(DetachTypeMt::ReattachRequired, None));
     assert_eq!(mobile.sent(), ["DetachAcceptMt", "AttachRequest"]);
     let Some((GmmMessage::AttachRequest(request), _)) = mobile.messages().pop() else { panic!() };
