@@ -355,7 +355,7 @@ impl GmmMsContext {
     ) {
         self.deadlines.clear_all();
         self.set_mm(MmState::Idle, out);
-        self.leave_non_gprs();
+        self.leave_non_gprs(out);
         self.state = GmmMsState::Deregistered;
         self.service = service;
         self.wants_detach = false;

@@ -193,7 +193,7 @@ pub enum GmmMsAction {
     },
     /// The routing area update has succeeded.
     Updated,
-    /// A combined procedure, or an IMSI detach, has ended: the mobile's non-GPRS services.
+    /// A combined procedure, or an IMSI detach, has ended, or the mobile is not attached any more: its non-GPRS services.
     NonGprs {
         /// How it stands with them now.
         standing: NonGprs,

@@ -137,15 +137,18 @@ impl GmmMsContext {
 
     /// The mobile is attached no more. The network does not keep it for non-GPRS services alone: there is no MM
     /// connection here in which they could be asked for.
-    pub(super) fn leave_non_gprs(&mut self) {
+    pub(super) fn leave_non_gprs(&mut self, out: &mut Batch<GmmMsAction>) {
         let ordered = core::mem::take(&mut self.wants_imsi_detach)
             || (self.state == GmmMsState::Registered && self.service == Service::ImsiDetachInitiated);
-        self.non_gprs = match self.non_gprs {
+        let standing = match self.non_gprs {
             NonGprs::Wanted | NonGprs::Attached if ordered => NonGprs::Detached,
             NonGprs::Wanted | NonGprs::Attached => NonGprs::Wanted,
             NonGprs::Detached => NonGprs::Detached,
             NonGprs::Refused => NonGprs::Refused,
         };
+        if standing != self.non_gprs {
+            self.stand(standing, None, out);
+        }
     }
 
     /// The detach of a mobile that leaves is from all that it is attached for (clause 4.7.4.1). One that is still asking for

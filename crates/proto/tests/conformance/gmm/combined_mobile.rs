@@ -377,6 +377,13 @@ fn c4_7_4_1_3_an_imsi_detach_of_a_mobile_that_is_attached_for_gprs_only() {
     let mut mobile = Mobile::attached();
     mobile.event(GmmMsEvent::ImsiDetach);
     assert_eq!((mobile.sent().len(), mobile.drops(Drop::GmmIgnored)), (0, 1), "operation mode C");
+    // Where the attach fails the order is carried out all the same.
+    let mut mobile = Mobile::attaching_combined();
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.message(attach_reject(GmmCause::Congestion));
+    assert!(mobile.has(&standing(NonGprs::Detached, None)));
+    mobile.pass(15);
+    assert_eq!(attach_kind(&mobile), AttachKind::Gprs);
 }
 
 #[test]
