@@ -115,7 +115,9 @@ impl GmmMsContext {
         match self.state {
             GmmMsState::DeregisteredInitiated => self.detached(cx, cfg, out),
             // Clause 4.7.4.1.3: the mobile stays attached for GPRS.
-            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => self.imsi_detached(out),
+            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => {
+                self.imsi_detached(cx, cfg, out);
+            }
             GmmMsState::Null
             | GmmMsState::Deregistered
             | GmmMsState::RegisteredInitiated

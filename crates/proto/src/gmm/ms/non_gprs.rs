@@ -138,8 +138,9 @@ impl GmmMsContext {
     /// The mobile is attached no more. The network does not keep it for non-GPRS services alone: there is no MM
     /// connection here in which they could be asked for.
     pub(super) fn leave_non_gprs(&mut self, out: &mut Batch<GmmMsAction>) {
-        let ordered = core::mem::take(&mut self.wants_imsi_detach)
-            || (self.state == GmmMsState::Registered && self.service == Service::ImsiDetachInitiated);
+        let detaches = self.state == GmmMsState::Registered && self.service == Service::ImsiDetachInitiated;
+        let again = core::mem::take(&mut self.wants_imsi_attach);
+        let ordered = core::mem::take(&mut self.wants_imsi_detach) || (detaches && !again);
         let standing = match self.non_gprs {
             NonGprs::Wanted | NonGprs::Attached if ordered => NonGprs::Detached,
             NonGprs::Wanted | NonGprs::Attached => NonGprs::Wanted,
@@ -179,6 +180,9 @@ impl GmmMsContext {
             (GmmMsState::RegisteredInitiated | GmmMsState::RoutingAreaUpdatingInitiated, _, _) => {
                 self.wants_imsi_detach = true;
             }
+            (GmmMsState::Registered, Service::ImsiDetachInitiated, _) if self.wants_imsi_attach => {
+                self.wants_imsi_attach = false;
+            }
             (GmmMsState::Registered, Service::ImsiDetachInitiated, _)
             | (GmmMsState::DeregisteredInitiated, _, _) => {
                 self.ignored(cx, "an order to detach from non-GPRS services");
@@ -198,20 +202,44 @@ impl GmmMsContext {
             }
             // Nobody to be told, or nobody can be told (clause 4.7.4.1.4 f).
             (GmmMsState::Null | GmmMsState::Deregistered | GmmMsState::Registered, _, _) => {
-                self.imsi_detached(out);
+                self.imsi_detached(cx, cfg, out);
             }
         }
     }
 
-    /// The IMSI detach is over, with an answer or without (clauses 4.7.4.1.3, 4.7.4.1.4 a and b).
-    pub(super) fn imsi_detached(&mut self, out: &mut Batch<GmmMsAction>) {
+    /// The IMSI detach is over, with an answer or without (clauses 4.7.4.1.3, 4.7.4.1.4 a and b). An order that came
+    /// meanwhile is next.
+    pub(super) fn imsi_detached(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        let again = self.wants_imsi_attach;
         self.end_non_gprs();
         self.stand(NonGprs::Detached, None, out);
+        if again {
+            self.imsi_attach(cx, cfg, out);
+        }
+    }
+
+    /// An update begins. Clause 4.7.4.1.4 e: an IMSI detach begins again after it. Where it is not wanted any more it may
+    /// have been carried out nevertheless, so that the update is one with IMSI attach.
+    pub(super) fn put_imsi_detach_off(&mut self, out: &mut Batch<GmmMsAction>) {
+        if self.service != Service::ImsiDetachInitiated {
+            return;
+        }
+        if core::mem::take(&mut self.wants_imsi_attach) {
+            self.stand(NonGprs::Wanted, None, out);
+        } else {
+            self.wants_imsi_detach = true;
+        }
     }
 
     /// Nothing is asked of the network any more.
     fn end_non_gprs(&mut self) {
         self.wants_imsi_detach = false;
+        self.wants_imsi_attach = false;
         match self.service {
             Service::ImsiDetachInitiated => {
                 self.deadlines.clear(GmmMsTimer::Procedure as usize);
@@ -236,6 +264,10 @@ impl GmmMsContext {
         match (self.non_gprs, self.state) {
             (NonGprs::Wanted | NonGprs::Attached, _) if self.wants_imsi_detach => {
                 self.wants_imsi_detach = false;
+            }
+            // When the detach is over.
+            (NonGprs::Attached, GmmMsState::Registered) if self.service == Service::ImsiDetachInitiated => {
+                self.wants_imsi_attach = true;
             }
             (NonGprs::Detached, GmmMsState::Registered) if cfg.combined => {
                 self.non_gprs = NonGprs::Wanted;
@@ -272,7 +304,7 @@ impl GmmMsContext {
                 self.has_tmsi = false;
                 self.stand(NonGprs::Refused, cause, out);
             }
-            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(out),
+            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(cx, cfg, out),
             (NonGprs::Attached, _) => {
                 self.stand(NonGprs::Wanted, cause, out);
                 self.attempts = 0;

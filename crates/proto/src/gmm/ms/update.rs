@@ -17,8 +17,7 @@ impl GmmMsContext {
         periodic: bool,
         out: &mut Batch<GmmMsAction>,
     ) {
-        // Clause 4.7.4.1.4 e: an IMSI detach begins again after the update.
-        self.wants_imsi_detach |= self.service == Service::ImsiDetachInitiated;
+        self.put_imsi_detach_off(out);
         for timer in [GmmMsTimer::Procedure, GmmMsTimer::Retry, GmmMsTimer::Periodic] {
             self.deadlines.clear(timer as usize);
         }
@@ -85,7 +84,7 @@ impl GmmMsContext {
         }
         self.state = GmmMsState::Registered;
         if self.wants_imsi_detach {
-            self.imsi_detached(out);
+            self.imsi_detached(cx, cfg, out);
         }
         self.attempts = self.attempts.saturating_add(1);
         // Where the network has it the mobile goes on being served until the last attempt.

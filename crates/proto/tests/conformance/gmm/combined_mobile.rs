@@ -401,6 +401,44 @@ fn c4_7_4_1_3_an_imsi_detach_ends_the_attempts_and_their_count() {
 }
 
 #[test]
+fn c4_7_4_1_3_the_last_order_holds() {
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    assert_eq!((mobile.sent().len(), mobile.drops(Drop::GmmIgnored)), (0, 0));
+    mobile.message(detach_accepted());
+    assert!(mobile.has(&standing(NonGprs::Detached, None)));
+    assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    mobile.message(updated(1, true, None));
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Attached));
+    // No answer, and no cell.
+    for lost in [false, true] {
+        let mut mobile = imsi_detaching();
+        mobile.event(GmmMsEvent::ImsiAttach);
+        if lost {
+            mobile.event(GmmMsEvent::CellLost);
+            mobile.select(7, 1, 1);
+        } else {
+            mobile.pass(74);
+            assert_eq!(mobile.pass(1), [(1, "RauRequest")]);
+        }
+        assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    }
+    // A new routing area.
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    mobile.select(7, 2, 3);
+    assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    mobile.message(updated(2, true, None));
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Attached));
+    // And an order after that.
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.message(detach_accepted());
+    assert_eq!((mobile.sent().len(), mobile.mobile.non_gprs()), (0, NonGprs::Detached));
+}
+
+#[test]
 fn c4_7_4_1_4_a_and_b_an_imsi_detach_without_an_answer() {
     let mut mobile = imsi_detaching();
     assert_eq!(mobile.pass(74), [15, 30, 45, 60].map(|at| (at, "DetachRequestMo")), "T3321");
