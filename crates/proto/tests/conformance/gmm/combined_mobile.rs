@@ -439,6 +439,25 @@ fn c4_7_4_1_3_the_last_order_holds() {
 }
 
 #[test]
+fn c4_7_4_1_3_an_imsi_detach_waits_for_the_update_that_is_tried_again() {
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 3);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.pass(75);
+    assert_eq!(mobile.mobile.non_gprs(), NonGprs::Attached, "the network has not been told");
+    assert_eq!(mobile.pass(15), [(15, "RauRequest")], "T3311");
+    mobile.message(updated(2, true, None));
+    assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi);
+    // Nothing is tried again.
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 3);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    let t3302 = Some(GprsTimer::DEACTIVATED);
+    mobile.message(RauReject { t3302, ..update_reject(GmmCause::ProtocolError) });
+    assert_eq!(mobile.mobile.non_gprs(), NonGprs::Detached);
+}
+
+#[test]
 fn c4_7_4_1_4_a_and_b_an_imsi_detach_without_an_answer() {
     let mut mobile = imsi_detaching();
     assert_eq!(mobile.pass(74), [15, 30, 45, 60].map(|at| (at, "DetachRequestMo")), "T3321");
