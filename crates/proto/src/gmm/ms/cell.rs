@@ -116,6 +116,8 @@ impl GmmMsContext {
             self.start_update(cx, cfg, false, out);
         } else if overdue {
             self.start_update(cx, cfg, true, out);
+        } else if is_back && self.wants_imsi_detach {
+            self.imsi_detach(cx, cfg, out);
         } else if self.mm == MmState::Ready && moved {
             out.push(GmmMsAction::SendCellUpdate);
             self.frame_sent(cx, out);

@@ -174,6 +174,7 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         if !self.wants_both(cfg) {
+            self.wants_imsi_detach = false;
             return self.ignored(cx, "an order to detach from non-GPRS services");
         }
         match (self.state, self.service, self.non_gprs) {

@@ -458,6 +458,31 @@ fn c4_7_4_1_3_an_imsi_detach_waits_for_the_update_that_is_tried_again() {
 }
 
 #[test]
+fn c4_7_4_1_3_an_imsi_detach_is_made_up_for_where_the_mobile_is_registered() {
+    // The update before it ends for want of a cell.
+    let mut mobile = Mobile::attached_combined();
+    assert_eq!(mobile.pass(PERIODIC), [(PERIODIC, "RauRequest")]);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.event(GmmMsEvent::CellLost);
+    mobile.select(7, 1, 1);
+    assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi);
+    mobile.message(detach_accepted());
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Detached));
+    // It is interrupted by a cell where nothing may be sent.
+    for cause in [GmmCause::RoamingNotAllowed, GmmCause::NoSuitableCells] {
+        let mut mobile = Mobile::attached_combined();
+        mobile.select(8, 1, 3);
+        mobile.message(update_reject(cause));
+        mobile.select(7, 1, 1);
+        mobile.event(GmmMsEvent::ImsiDetach);
+        mobile.select(8, 1, 3);
+        assert_eq!((mobile.sent().len(), mobile.mobile.service()), (0, Service::Limited), "{cause}");
+        mobile.select(7, 1, 1);
+        assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi, "{cause}");
+    }
+}
+
+#[test]
 fn c4_7_4_1_4_a_and_b_an_imsi_detach_without_an_answer() {
     let mut mobile = imsi_detaching();
     assert_eq!(mobile.pass(74), [15, 30, 45, 60].map(|at| (at, "DetachRequestMo")), "T3321");
