@@ -59,28 +59,33 @@ fn is_urgent(mobile: &Mobile) -> bool {
 }
 
 impl Sgsn {
-    /// An LL-PDU of a mobile: it goes on at once, or with those that come with it.
-    pub(super) fn arrives(&mut self, cx: &mut Context<'_>, mut arrived: Arrived) {
-        let Some(mobile) = self.mobiles.get(arrived.slot) else { return };
+    /// An LL-PDU of a mobile: it goes on at once, or with those that come with it. True for the latter.
+    pub(super) fn arrives(&mut self, cx: &mut Context<'_>, mut arrived: Arrived) -> bool {
+        let Some(mobile) = self.mobiles.get(arrived.slot) else { return false };
         let is_first = self.arriving.frames.is_empty();
         if is_first && !mobile.llc.ciphering().is_on() {
-            return self.goes_on(cx, arrived);
+            self.goes_on(cx, arrived);
+            return false;
         }
         if !is_user_data(&arrived.frame) {
             self.let_arrive(cx);
-            return self.goes_on(cx, arrived);
+            self.goes_on(cx, arrived);
+            return false;
         }
         if is_urgent(mobile) {
-            return self.goes_on(cx, arrived);
+            self.goes_on(cx, arrived);
+            return false;
         }
         arrived.deciphering = mobile.llc.deciphering_of(&arrived.frame);
         if is_first && arrived.deciphering.is_none() {
-            return self.goes_on(cx, arrived);
+            self.goes_on(cx, arrived);
+            return false;
         }
         self.arriving.frames.push(arrived);
         if self.arriving.frames.len() >= TOGETHER {
             self.let_arrive(cx);
         }
+        true
     }
 
     /// What waits to be deciphered is, and goes on.

@@ -304,17 +304,22 @@ impl Sgsn {
         // As many as are deciphered at once, where they are, and nobody is in a hurry.
         let in_a_hurry = self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(cx.now));
         let batch = if self.arriving.take_deciphered() && !in_a_hurry { TOGETHER } else { BATCH };
-        let mut count = 0;
-        while count < batch
+        let (mut together, mut alone) = (0, 0);
+        // What goes alone is deciphered alone, and takes as long as ever.
+        while together + alone < batch
+            && alone < BATCH
             && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now))
         {
             let Waiting { slot, from, cell, frame } = served.item;
             self.uplink_served(slot);
-            self.arrives(cx, Arrived::new(slot, from, Some(cell), frame));
-            count += 1;
+            if self.arrives(cx, Arrived::new(slot, from, Some(cell), frame)) {
+                together += 1;
+            } else {
+                alone += 1;
+            }
         }
         self.let_arrive(cx);
-        count > 0
+        together + alone > 0
     }
 
     /// From where an LL-PDU is that has waited in the queues of `cell`. Where its mobile was heard in another one since, where it

@@ -161,10 +161,11 @@ impl Sealing {
     }
 }
 
-/// What is still to be ciphered of a UI frame that is complete otherwise: it has its header, its FCS and its number.
+/// What the cipher has still to do to a UI frame: to one that goes out, which is complete otherwise, with its header, its FCS
+/// and its number; or to one that has come in, before its FCS says anything.
 ///
-/// It knows algorithm and key by itself, so that the frame goes out as it was announced whatever becomes of the mobile in
-/// the meantime.
+/// It knows algorithm and key by itself, so that the frame is done as was said whatever becomes of the mobile in the
+/// meantime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deferred {
     ciphering: Ciphering,

@@ -66,6 +66,29 @@ fn real_time_goes_on_at_once_and_what_is_in_the_clear_keeps_its_place() {
 }
 
 #[test]
+fn a_slice_is_longer_only_for_what_is_deciphered_together() {
+    let mut bench = three_phones(Ingress::Queued);
+    let queued = |bench: &Bench| bench.sgsn.uplink.as_ref().unwrap().queued();
+    let mut outputs = Batch::default();
+    bench.busy = true;
+    // Best effort, real time, and what is in the clear.
+    for (phone, slice) in [(0, 32), (1, 16), (2, 16)] {
+        send(&mut bench, 0, 0);
+        bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+        assert_eq!(queued(&bench), 0);
+        (1..=40).for_each(|number| send(&mut bench, phone, number));
+        bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+        assert_eq!(40 - queued(&bench), slice, "{phone}");
+        while bench.sgsn.has_work() {
+            bench.sgsn.poll_output(&mut bench.around.context(), &mut outputs);
+        }
+    }
+    bench.take_outputs(&mut outputs);
+    assert_eq!(to_the_ggsn(&mut bench, 123).len(), 123);
+    assert_eq!((bench.drops(), bench.around.frames.free()), (vec![], FRAMES));
+}
+
+#[test]
 fn signalling_and_everything_else_finds_done_what_came_before_it() {
     let mut bench = three_phones(Ingress::Fifo);
     bench.in_one_turn(|bench| {

@@ -220,6 +220,7 @@ impl GmmMsContext {
             | GmmMsState::RoutingAreaUpdatingInitiated => {
                 cx.drop(Drop::GmmAuthenticationFailed, Some(self.imsi));
                 self.forget_identity();
+                self.has_tmsi = false;
                 self.wants_attach = false;
                 self.deregister(Service::NoImsi, None, out);
             }

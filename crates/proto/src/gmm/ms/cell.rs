@@ -116,6 +116,8 @@ impl GmmMsContext {
             self.start_update(cx, cfg, false, out);
         } else if overdue {
             self.start_update(cx, cfg, true, out);
+        } else if is_back && self.wants_imsi_detach {
+            self.imsi_detach(cx, cfg, out);
         } else if self.mm == MmState::Ready && moved {
             out.push(GmmMsAction::SendCellUpdate);
             self.frame_sent(cx, out);
@@ -154,7 +156,12 @@ impl GmmMsContext {
     }
 
     /// The mobile has no cell. What was under way begins again with the next one.
-    pub(super) fn cell_lost(&mut self, out: &mut Batch<GmmMsAction>) {
+    pub(super) fn cell_lost(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        out: &mut Batch<GmmMsAction>,
+    ) {
         self.cell = None;
         match self.state {
             GmmMsState::Null => {}
@@ -170,7 +177,7 @@ impl GmmMsContext {
             }
             GmmMsState::Registered => {
                 if self.service == Service::ImsiDetachInitiated {
-                    self.imsi_detached(out);
+                    self.imsi_detached(cx, cfg, out);
                 }
                 self.service = Service::NoCell;
             }
@@ -293,7 +300,7 @@ impl GmmMsContext {
             GmmMsState::RoutingAreaUpdatingInitiated => self.update_failed(cx, cfg, out),
             GmmMsState::DeregisteredInitiated => self.detached(cx, cfg, out),
             GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => {
-                self.imsi_detached(out);
+                self.imsi_detached(cx, cfg, out);
             }
             GmmMsState::Null | GmmMsState::Deregistered | GmmMsState::Registered => {}
         }

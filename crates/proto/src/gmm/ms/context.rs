@@ -175,6 +175,8 @@ pub struct GmmMsContext {
     pub(super) leaves: DetachKindMo,
     /// Detach from non-GPRS services as soon as the procedure in progress is over.
     pub(super) wants_imsi_detach: bool,
+    /// Attach for them again as soon as the IMSI detach in progress is over.
+    pub(super) wants_imsi_attach: bool,
     /// The mobile has a TMSI.
     pub(super) has_tmsi: bool,
 }
@@ -212,6 +214,7 @@ impl GmmMsContext {
             asks_both: false,
             leaves: DetachKindMo::Gprs,
             wants_imsi_detach: false,
+            wants_imsi_attach: false,
             has_tmsi: false,
         }
     }
@@ -355,7 +358,7 @@ impl GmmMsContext {
     ) {
         self.deadlines.clear_all();
         self.set_mm(MmState::Idle, out);
-        self.leave_non_gprs();
+        self.leave_non_gprs(out);
         self.state = GmmMsState::Deregistered;
         self.service = service;
         self.wants_detach = false;

@@ -115,7 +115,9 @@ impl GmmMsContext {
         match self.state {
             GmmMsState::DeregisteredInitiated => self.detached(cx, cfg, out),
             // Clause 4.7.4.1.3: the mobile stays attached for GPRS.
-            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => self.imsi_detached(out),
+            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => {
+                self.imsi_detached(cx, cfg, out);
+            }
             GmmMsState::Null
             | GmmMsState::Deregistered
             | GmmMsState::RegisteredInitiated
@@ -156,7 +158,7 @@ impl GmmMsContext {
                 self.answer_detach(cx, out);
                 self.imsi_detached_by_network(cx, cfg, request.cause, out);
             }
-            // The mobile is IMSI attached nowhere, and so loses nothing.
+            // The mobile is attached for nothing, or is leaving all that it is attached for.
             (GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated, DetachTypeMt::Imsi) => {
                 self.answer_detach(cx, out);
             }

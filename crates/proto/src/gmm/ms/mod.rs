@@ -193,7 +193,7 @@ pub enum GmmMsAction {
     },
     /// The routing area update has succeeded.
     Updated,
-    /// A combined procedure, or an IMSI detach, has ended: the mobile's non-GPRS services.
+    /// A combined procedure, or an IMSI detach, has ended, or the mobile is not attached any more: its non-GPRS services.
     NonGprs {
         /// How it stands with them now.
         standing: NonGprs,
@@ -221,7 +221,7 @@ impl GmmMsContext {
             GmmMsEvent::ImsiDetach => self.imsi_detach(cx, cfg, out),
             GmmMsEvent::ImsiAttach => self.imsi_attach(cx, cfg, out),
             GmmMsEvent::CellSelected(cell) => self.cell_selected(cx, cfg, cell, out),
-            GmmMsEvent::CellLost => self.cell_lost(out),
+            GmmMsEvent::CellLost => self.cell_lost(cx, cfg, out),
             GmmMsEvent::Access { barred } => self.access(cx, cfg, barred, out),
             GmmMsEvent::Message { message, tlli } => {
                 self.heard(tlli, out);

@@ -137,15 +137,19 @@ impl GmmMsContext {
 
     /// The mobile is attached no more. The network does not keep it for non-GPRS services alone: there is no MM
     /// connection here in which they could be asked for.
-    pub(super) fn leave_non_gprs(&mut self) {
-        let ordered = core::mem::take(&mut self.wants_imsi_detach)
-            || (self.state == GmmMsState::Registered && self.service == Service::ImsiDetachInitiated);
-        self.non_gprs = match self.non_gprs {
+    pub(super) fn leave_non_gprs(&mut self, out: &mut Batch<GmmMsAction>) {
+        let detaches = self.state == GmmMsState::Registered && self.service == Service::ImsiDetachInitiated;
+        let again = core::mem::take(&mut self.wants_imsi_attach);
+        let ordered = core::mem::take(&mut self.wants_imsi_detach) || (detaches && !again);
+        let standing = match self.non_gprs {
             NonGprs::Wanted | NonGprs::Attached if ordered => NonGprs::Detached,
             NonGprs::Wanted | NonGprs::Attached => NonGprs::Wanted,
             NonGprs::Detached => NonGprs::Detached,
             NonGprs::Refused => NonGprs::Refused,
         };
+        if standing != self.non_gprs {
+            self.stand(standing, None, out);
+        }
     }
 
     /// The detach of a mobile that leaves is from all that it is attached for (clause 4.7.4.1). One that is still asking for
@@ -170,11 +174,15 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         if !self.wants_both(cfg) {
+            self.wants_imsi_detach = false;
             return self.ignored(cx, "an order to detach from non-GPRS services");
         }
         match (self.state, self.service, self.non_gprs) {
             (GmmMsState::RegisteredInitiated | GmmMsState::RoutingAreaUpdatingInitiated, _, _) => {
                 self.wants_imsi_detach = true;
+            }
+            (GmmMsState::Registered, Service::ImsiDetachInitiated, _) if self.wants_imsi_attach => {
+                self.wants_imsi_attach = false;
             }
             (GmmMsState::Registered, Service::ImsiDetachInitiated, _)
             | (GmmMsState::DeregisteredInitiated, _, _) => {
@@ -195,20 +203,44 @@ impl GmmMsContext {
             }
             // Nobody to be told, or nobody can be told (clause 4.7.4.1.4 f).
             (GmmMsState::Null | GmmMsState::Deregistered | GmmMsState::Registered, _, _) => {
-                self.imsi_detached(out);
+                self.imsi_detached(cx, cfg, out);
             }
         }
     }
 
-    /// The IMSI detach is over, with an answer or without (clauses 4.7.4.1.3, 4.7.4.1.4 a and b).
-    pub(super) fn imsi_detached(&mut self, out: &mut Batch<GmmMsAction>) {
+    /// The IMSI detach is over, with an answer or without (clauses 4.7.4.1.3, 4.7.4.1.4 a and b). An order that came
+    /// meanwhile is next.
+    pub(super) fn imsi_detached(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmMsConfig,
+        out: &mut Batch<GmmMsAction>,
+    ) {
+        let again = self.wants_imsi_attach;
         self.end_non_gprs();
         self.stand(NonGprs::Detached, None, out);
+        if again {
+            self.imsi_attach(cx, cfg, out);
+        }
+    }
+
+    /// An update begins. Clause 4.7.4.1.4 e: an IMSI detach begins again after it. Where it is not wanted any more it may
+    /// have been carried out nevertheless, so that the update is one with IMSI attach.
+    pub(super) fn put_imsi_detach_off(&mut self, out: &mut Batch<GmmMsAction>) {
+        if self.service != Service::ImsiDetachInitiated {
+            return;
+        }
+        if core::mem::take(&mut self.wants_imsi_attach) {
+            self.stand(NonGprs::Wanted, None, out);
+        } else {
+            self.wants_imsi_detach = true;
+        }
     }
 
     /// Nothing is asked of the network any more.
     fn end_non_gprs(&mut self) {
         self.wants_imsi_detach = false;
+        self.wants_imsi_attach = false;
         match self.service {
             Service::ImsiDetachInitiated => {
                 self.deadlines.clear(GmmMsTimer::Procedure as usize);
@@ -216,6 +248,7 @@ impl GmmMsContext {
             }
             Service::AttemptingMm => {
                 self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.attempts = 0;
                 self.service = Service::Normal;
             }
             Service::Normal | Service::Limited | Service::Attempting | Service::NoCell | Service::NoImsi => {}
@@ -232,6 +265,10 @@ impl GmmMsContext {
         match (self.non_gprs, self.state) {
             (NonGprs::Wanted | NonGprs::Attached, _) if self.wants_imsi_detach => {
                 self.wants_imsi_detach = false;
+            }
+            // When the detach is over.
+            (NonGprs::Attached, GmmMsState::Registered) if self.service == Service::ImsiDetachInitiated => {
+                self.wants_imsi_attach = true;
             }
             (NonGprs::Detached, GmmMsState::Registered) if cfg.combined => {
                 self.non_gprs = NonGprs::Wanted;
@@ -263,12 +300,12 @@ impl GmmMsContext {
     ) {
         let is_unknown = cause == Some(GmmCause::ImsiUnknownInHlr);
         match (self.non_gprs, self.service) {
-            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(out),
             (NonGprs::Wanted | NonGprs::Attached, _) if cfg.combined && is_unknown => {
                 self.end_non_gprs();
                 self.has_tmsi = false;
                 self.stand(NonGprs::Refused, cause, out);
             }
+            (NonGprs::Attached, Service::ImsiDetachInitiated) => self.imsi_detached(cx, cfg, out),
             (NonGprs::Attached, _) => {
                 self.stand(NonGprs::Wanted, cause, out);
                 self.attempts = 0;

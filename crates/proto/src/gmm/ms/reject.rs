@@ -128,6 +128,7 @@ impl GmmMsContext {
     fn leave(&mut self, consequence: Consequence, cause: GmmCause, out: &mut Batch<GmmMsAction>) {
         self.forbid(consequence);
         self.forget_identity();
+        self.has_tmsi &= !deletes_tmsi(cause);
         self.attempts = 0;
         self.wants_attach = consequence != Consequence::NoService && !self.wants_detach;
         let service = if consequence == Consequence::NoService { Service::NoImsi } else { Service::Limited };
@@ -169,4 +170,19 @@ impl GmmMsContext {
     pub(super) fn is_shut_out(&self, rai: Rai) -> bool {
         self.barred || self.is_forbidden(rai)
     }
+}
+
+/// Whether the TMSI goes with the P-TMSI (clauses 4.7.3.2.4, 4.7.4.2.2 and 4.7.5.2.4). With causes 7 and 14 the mobile only
+/// loses GPRS.
+const fn deletes_tmsi(cause: GmmCause) -> bool {
+    matches!(
+        cause,
+        GmmCause::IllegalMs
+            | GmmCause::IllegalMe
+            | GmmCause::GprsAndNonGprsNotAllowed
+            | GmmCause::PlmnNotAllowed
+            | GmmCause::LocationAreaNotAllowed
+            | GmmCause::RoamingNotAllowed
+            | GmmCause::NoSuitableCells
+    )
 }

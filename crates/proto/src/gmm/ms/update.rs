@@ -1,6 +1,7 @@
 //! Routing area updating (clause 4.7.5.1), the mobile's side: into a new routing area, and periodic.
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::non_gprs::NonGprs;
 use super::{GmmMsAction, GmmMsConfig};
 use crate::gmm::span;
 use crate::machine::{Batch, Context};
@@ -17,8 +18,7 @@ impl GmmMsContext {
         periodic: bool,
         out: &mut Batch<GmmMsAction>,
     ) {
-        // Clause 4.7.4.1.4 e: an IMSI detach begins again after the update.
-        self.wants_imsi_detach |= self.service == Service::ImsiDetachInitiated;
+        self.put_imsi_detach_off(out);
         for timer in [GmmMsTimer::Procedure, GmmMsTimer::Retry, GmmMsTimer::Periodic] {
             self.deadlines.clear(timer as usize);
         }
@@ -84,15 +84,17 @@ impl GmmMsContext {
             return self.detached(cx, cfg, out);
         }
         self.state = GmmMsState::Registered;
-        if self.wants_imsi_detach {
-            self.imsi_detached(out);
-        }
         self.attempts = self.attempts.saturating_add(1);
         // Where the network has it the mobile goes on being served until the last attempt.
         let here = self.cell.is_some_and(|cell| Some(cell.rai) == self.rai);
         self.service =
             if here && self.attempts < cfg.attempts { Service::Normal } else { Service::Attempting };
         self.retry_later(cx, cfg);
+        // An IMSI detach waits for the next attempt where there is one, and the network has to be told.
+        let waits = self.non_gprs == NonGprs::Attached && self.deadlines.is_set(GmmMsTimer::Retry as usize);
+        if self.wants_imsi_detach && !waits {
+            self.imsi_detached(cx, cfg, out);
+        }
     }
 
     /// T3311, or T3302 after the last of the attempts. A T3302 that is deactivated leaves it to the next change of

@@ -153,6 +153,51 @@ fn c4_7_3_2_4_not_accepted_as_a_normal_one() {
     }
 }
 
+/// Attached for both, with a TMSI.
+fn with_tmsi() -> Mobile {
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 2);
+    mobile
+        .message(RauAccept { ms_identity: Some(MobileIdentity::PTmsi(PTmsi(7))), ..updated(2, true, None) });
+    mobile
+}
+
+/// Whether a mobile has a TMSI shows in the next combined request.
+fn has_tmsi(mobile: &mut Mobile) -> bool {
+    if mobile.mobile.state() != GmmMsState::RegisteredInitiated {
+        mobile.event(GmmMsEvent::Detach { power_off: true });
+        mobile.select(9, 1, 1);
+        mobile.event(GmmMsEvent::Attach);
+    }
+    match mobile.only().0 {
+        GmmMessage::AttachRequest(request) => request.tmsi_status.is_none(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn c4_7_3_2_4_and_4_7_5_2_4_the_causes_that_delete_the_tmsi() {
+    let invalid = [GmmCause::IllegalMs, GmmCause::IllegalMe, GmmCause::GprsAndNonGprsNotAllowed];
+    let elsewhere = [GmmCause::PlmnNotAllowed, GmmCause::LocationAreaNotAllowed];
+    let of_an_attach = [GmmCause::RoamingNotAllowed, GmmCause::NoSuitableCells];
+    for cause in CAUSES {
+        let always = invalid.contains(&cause) || elsewhere.contains(&cause);
+        let mut mobile = with_tmsi();
+        mobile.event(GmmMsEvent::Detach { power_off: true });
+        mobile.event(GmmMsEvent::Attach);
+        assert!(has_tmsi(&mut mobile));
+        mobile.message(attach_reject(cause));
+        assert_eq!(has_tmsi(&mut mobile), !(always || of_an_attach.contains(&cause)), "attach: {cause}");
+        let mut mobile = with_tmsi();
+        mobile.select(7, 3, 3);
+        mobile.message(update_reject(cause));
+        assert_eq!(has_tmsi(&mut mobile), !always, "update: {cause}");
+    }
+    let mut mobile = with_tmsi();
+    mobile.message(AuthenticationReject {});
+    assert!(!has_tmsi(&mut mobile), "4.7.7.5");
+}
+
 #[test]
 fn c4_7_3_2_5_without_a_known_cause_it_is_tried_again() {
     for cause in [None, Some(GmmCause::ProtocolError)] {
@@ -332,6 +377,109 @@ fn c4_7_4_1_3_an_imsi_detach_of_a_mobile_that_is_attached_for_gprs_only() {
     let mut mobile = Mobile::attached();
     mobile.event(GmmMsEvent::ImsiDetach);
     assert_eq!((mobile.sent().len(), mobile.drops(Drop::GmmIgnored)), (0, 1), "operation mode C");
+    // Where the attach fails the order is carried out all the same.
+    let mut mobile = Mobile::attaching_combined();
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.message(attach_reject(GmmCause::Congestion));
+    assert!(mobile.has(&standing(NonGprs::Detached, None)));
+    mobile.pass(15);
+    assert_eq!(attach_kind(&mobile), AttachKind::Gprs);
+}
+
+#[test]
+fn c4_7_4_1_3_an_imsi_detach_ends_the_attempts_and_their_count() {
+    let mut mobile = attempting();
+    for _ in 0..4 {
+        assert_eq!(mobile.pass(15), [(15, "RauRequest")]);
+        mobile.message(updated(1, false, Some(GmmCause::MscNotReachable)));
+    }
+    mobile.event(GmmMsEvent::ImsiDetach);
+    assert_eq!(mobile.pass(PERIODIC), [(PERIODIC, "RauRequest")]);
+    mobile.message(update_reject(GmmCause::Congestion));
+    assert_eq!(mobile.stands(), NORMAL, "the first attempt of this update");
+    assert_eq!(mobile.pass(15), [(15, "RauRequest")], "T3311");
+}
+
+#[test]
+fn c4_7_4_1_3_the_last_order_holds() {
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    assert_eq!((mobile.sent().len(), mobile.drops(Drop::GmmIgnored)), (0, 0));
+    mobile.message(detach_accepted());
+    assert!(mobile.has(&standing(NonGprs::Detached, None)));
+    assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    mobile.message(updated(1, true, None));
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Attached));
+    // No answer, and no cell.
+    for lost in [false, true] {
+        let mut mobile = imsi_detaching();
+        mobile.event(GmmMsEvent::ImsiAttach);
+        if lost {
+            mobile.event(GmmMsEvent::CellLost);
+            mobile.select(7, 1, 1);
+        } else {
+            mobile.pass(74);
+            assert_eq!(mobile.pass(1), [(1, "RauRequest")]);
+        }
+        assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    }
+    // A new routing area.
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    mobile.select(7, 2, 3);
+    assert_eq!(update(&mobile).update_type.kind, UpdateKind::CombinedWithImsiAttach);
+    mobile.message(updated(2, true, None));
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Attached));
+    // And an order after that.
+    let mut mobile = imsi_detaching();
+    mobile.event(GmmMsEvent::ImsiAttach);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.message(detach_accepted());
+    assert_eq!((mobile.sent().len(), mobile.mobile.non_gprs()), (0, NonGprs::Detached));
+}
+
+#[test]
+fn c4_7_4_1_3_an_imsi_detach_waits_for_the_update_that_is_tried_again() {
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 3);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.pass(75);
+    assert_eq!(mobile.mobile.non_gprs(), NonGprs::Attached, "the network has not been told");
+    assert_eq!(mobile.pass(15), [(15, "RauRequest")], "T3311");
+    mobile.message(updated(2, true, None));
+    assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi);
+    // Nothing is tried again.
+    let mut mobile = Mobile::attached_combined();
+    mobile.select(7, 2, 3);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    let t3302 = Some(GprsTimer::DEACTIVATED);
+    mobile.message(RauReject { t3302, ..update_reject(GmmCause::ProtocolError) });
+    assert_eq!(mobile.mobile.non_gprs(), NonGprs::Detached);
+}
+
+#[test]
+fn c4_7_4_1_3_an_imsi_detach_is_made_up_for_where_the_mobile_is_registered() {
+    // The update before it ends for want of a cell.
+    let mut mobile = Mobile::attached_combined();
+    assert_eq!(mobile.pass(PERIODIC), [(PERIODIC, "RauRequest")]);
+    mobile.event(GmmMsEvent::ImsiDetach);
+    mobile.event(GmmMsEvent::CellLost);
+    mobile.select(7, 1, 1);
+    assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi);
+    mobile.message(detach_accepted());
+    assert_eq!((mobile.stands(), mobile.mobile.non_gprs()), (NORMAL, NonGprs::Detached));
+    // It is interrupted by a cell where nothing may be sent.
+    for cause in [GmmCause::RoamingNotAllowed, GmmCause::NoSuitableCells] {
+        let mut mobile = Mobile::attached_combined();
+        mobile.select(8, 1, 3);
+        mobile.message(update_reject(cause));
+        mobile.select(7, 1, 1);
+        mobile.event(GmmMsEvent::ImsiDetach);
+        mobile.select(8, 1, 3);
+        assert_eq!((mobile.sent().len(), mobile.mobile.service()), (0, Service::Limited), "{cause}");
+        mobile.select(7, 1, 1);
+        assert_eq!(detach_type(&mobile).kind, DetachKindMo::Imsi, "{cause}");
+    }
 }
 
 #[test]
@@ -353,6 +501,12 @@ fn c4_7_4_1_4_c_an_imsi_detach_and_a_detach_by_the_network() {
     mobile.message(detach_by_network(DetachTypeMt::Imsi, None));
     assert_eq!((mobile.sent(), mobile.stands()), (vec!["DetachAcceptMt"], NORMAL));
     assert_eq!(mobile.mobile.non_gprs(), NonGprs::Detached);
+    let mut mobile = imsi_detaching();
+    let is_unknown = Some(GmmCause::ImsiUnknownInHlr);
+    mobile.message(detach_by_network(DetachTypeMt::Imsi, is_unknown));
+    assert!(mobile.has(&standing(NonGprs::Refused, is_unknown)));
+    assert_eq!((mobile.sent(), mobile.stands()), (vec!["DetachAcceptMt"], NORMAL));
+    assert_eq!(mobile.pass(43), [], "T3321 is stopped");
     let mut mobile = imsi_detaching();
     mobile.message(detach_by_network(DetachTypeMt::ReattachRequired, None));
     assert_eq!(mobile.sent(), ["DetachAcceptMt", "AttachRequest"]);
