@@ -21,6 +21,7 @@ const ICMPV6: u8 = 58;
 const HOP_LIMIT: u8 = 255;
 const ROUTER_SOLICITATION: u8 = 133;
 const ROUTER_ADVERTISEMENT: u8 = 134;
+const SOURCE_LINK_LAYER: u8 = 1;
 const PREFIX_INFORMATION: u8 = 3;
 /// Of the option, in units of 8 octets.
 const PREFIX_INFORMATION_UNITS: u8 = 4;
@@ -156,12 +157,17 @@ impl RouterSolicitation {
     /// Reads one.
     ///
     /// # Errors
-    /// `Truncated`, `BadValue`, `BadChecksum`, or `BadLength` of an option without length.
+    /// `Truncated`, `BadValue`, `BadChecksum`, or `BadLength` of an option without length; `BadValue` as well where one tells
+    /// its link-layer address and has no address.
     pub fn parse(packet: &[u8]) -> Result<Self, DecodeError> {
         let (source, destination, mut r) = open(packet, ROUTER_SOLICITATION)?;
         let _ = r.take(4, "reserved")?;
         while !r.is_empty() {
-            option(&mut r)?;
+            let at = r.offset();
+            let (kind, _) = option(&mut r)?;
+            if kind == SOURCE_LINK_LAYER && source.is_unspecified() {
+                return Err(bad("option", at, kind));
+            }
         }
         Ok(Self { source, destination })
     }
@@ -297,6 +303,15 @@ mod tests {
         let from_afar = RouterAdvertisement { source: address("2001:db8::1"), ..advertisement() };
         let error = RouterAdvertisement::parse(&from_afar.to_vec()).unwrap_err();
         assert_eq!((error.ie, error.kind), ("source", DecodeErrorKind::BadValue(0x20)));
+    }
+
+    #[test]
+    fn who_has_no_address_tells_no_link_layer_address() {
+        let told = [&SOLICITATION[40..42], &[0; 6], &[1, 1, 2, 0, 0, 0, 0, 9]].concat();
+        let octets = packet(Ipv6Addr::UNSPECIFIED, ALL_ROUTERS, told.clone());
+        let error = RouterSolicitation::parse(&octets).unwrap_err();
+        assert_eq!((error.ie, error.offset, error.kind), ("option", 48, DecodeErrorKind::BadValue(1)));
+        assert!(RouterSolicitation::parse(&packet(address("fe80::2"), ALL_ROUTERS, told)).is_ok());
     }
 
     #[test]

@@ -82,7 +82,10 @@ fn times(bed: &Bed, file: &str, filter: &str) -> Result<Vec<u64>> {
     Ok(rows.iter().filter_map(|row| row.first()?.parse().ok()).collect())
 }
 
-const CANCEL_RESULT: &str = "gsup.msg_type == 0x1e";
+/// By the SGSN; osmo-hlr passes it on in a frame of its own.
+const CANCEL_RESULT: &str = "gsup.msg_type == 0x1e && tcp.dstport == 4222";
+/// Detach from GPRS without another attach (04.08 clause 10.5.5.5 [24.008]).
+const NO_REATTACH: &str = "2";
 
 fn cancel(cancel_type: CancelType) -> Body {
     let cn_domain = Some(CnDomain::PacketSwitched);
@@ -96,7 +99,7 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
     until_active(bed)?;
     let mut neighbour = Neighbour::new(bed, network::HLR_ADDRESS, IMSI)?;
     neighbour.registers()?;
-    let by_hlr = count(bed, CORE, "gsup.msg_type == 0x1c")?;
+    let by_hlr = count(bed, CORE, "gsup.msg_type == 0x1c && tcp.srcport == 4222")?;
     if by_hlr > 0 {
         return Err(failed(
             "LocationCancel",
@@ -122,15 +125,20 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
         count(bed, CORE, CANCEL_RESULT).is_ok_and(|results| results >= 2).then_some(())
     })?;
     let rows = frames(bed, GB, DETACH_REQUEST, &["gsm_a.gm.gmm.type_of_detach", "gsm_a.gm.gmm.cause"])?;
-    let last = rows.last().map(|row| row.join(", cause ")).unwrap_or_default();
+    let by_withdrawal = rows.get(told..).unwrap_or_default();
+    let last = by_withdrawal.last().map(|row| row.join(", cause ")).unwrap_or_default();
+    let kind = by_withdrawal.last().and_then(|row| row.first()).map(String::as_str);
     let fact = format!(
-        "update: no context left, {told} DETACH REQUEST, attached anew with {pings}; withdraw: DETACH REQUEST with \
-         type {last}, no context left"
+        "update: no context left, {told} DETACH REQUEST, attached anew with {pings}; withdraw: {} DETACH REQUEST \
+         with type {last}, no context left",
+        by_withdrawal.len()
     );
     let found = Found::of(Payload::Clear, fact);
     match bed.sgsn {
-        Peer::Gannet if told > 0 => Err(failed("an update", found.fact)),
-        Peer::Osmocom if last.starts_with('3') => Ok(found.but(differences::DETACH_TYPE)),
+        Peer::Gannet if told > 0 || by_withdrawal.len() != 1 || kind != Some(NO_REATTACH) => {
+            Err(failed("the cancellations", found.fact))
+        }
+        Peer::Osmocom if kind == Some("3") => Ok(found.but(differences::DETACH_TYPE)),
         Peer::Gannet | Peer::Osmocom => {
             until_mobile(bed, " detached ")?;
             Ok(found)
@@ -199,7 +207,8 @@ pub fn hlr_lost(bed: &mut Bed) -> Result {
     let inserted = ping_internet(bed)?;
     let purges = exchanged(bed, PURGE).unwrap_or_default();
     let fact = format!(
-        "PurgeMS: sent {purges} times; SendAuthInfo: attached, {authenticated}; InsertSubscriberData: {inserted}"
+        "PurgeMS: sent {purges} times; SendAuthInfo: attached, {authenticated}; InsertSubscriberData, which \
+         osmo-hlr does not repeat: linked again, the context kept with {inserted}"
     );
     let found = Found::of(Payload::Clear, fact);
     match bed.sgsn {

@@ -23,24 +23,32 @@ const FIRST_AFTER: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_secs(21_600);
 /// `AdvDefaultLifetime`: three of these.
 const LIFETIME_S: u16 = 64_800;
+/// `MIN_DELAY_BETWEEN_RAS`, from one answer to the next (RFC 4861 clauses 6.2.6 and 10).
+const ANSWER_INTERVAL: Duration = Duration::from_secs(3);
 /// The hop limit that mobiles begin with.
 const CUR_HOP_LIMIT: u8 = 64;
+/// The scope of a link in a multicast address.
+const SCOPE_LINK: u8 = 2;
 
 /// When which context is told next, by its place.
 #[derive(Debug, Default)]
 pub(super) struct Advertising {
     due: BTreeSet<(Instant, u32)>,
-    /// The wake-up that is on its way.
-    asked: Option<Instant>,
+    /// The wake-ups that are on their way. Each of them is earlier than all before it, so that there are few.
+    asked: BTreeSet<Instant>,
 }
 
 impl Advertising {
     fn arm(&mut self, cx: &mut Context<'_>, owner: u8) {
         let Some((next, _)) = self.due.first().copied() else { return };
-        if self.asked.is_none_or(|asked| next < asked) {
+        if self.asked.first().is_none_or(|asked| next < *asked) {
             cx.timers.wake(TimerKey { owner, slot: 0, generation: 0 }, next);
-            self.asked = Some(next);
+            self.asked.insert(next);
         }
+    }
+
+    fn woken(&mut self, now: Instant) {
+        self.asked.retain(|asked| *asked > now);
     }
 
     /// A context goes that was to be told at this time.
@@ -55,10 +63,19 @@ impl Advertising {
 pub(super) fn stays_on_link(source: IpAddr, destination: IpAddr) -> bool {
     match (source, destination) {
         (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            source.is_unicast_link_local() || source.is_unspecified() || destination.is_multicast()
+            source.is_unicast_link_local()
+                || source.is_unspecified()
+                || destination.is_unicast_link_local()
+                || stays_multicast(destination)
         }
         (IpAddr::V4(_) | IpAddr::V6(_), IpAddr::V4(_) | IpAddr::V6(_)) => false,
     }
+}
+
+/// Whether a multicast address reaches no farther than the link: its scope is that of the link or less (RFC 4291 clause 2.7).
+fn stays_multicast(destination: Ipv6Addr) -> bool {
+    let [_, flags_and_scope, ..] = destination.octets();
+    destination.is_multicast() && flags_and_scope & 0x0f <= SCOPE_LINK
 }
 
 impl Ggsn {
@@ -79,7 +96,7 @@ impl Ggsn {
 
     /// Somebody is to be told.
     pub(super) fn wake_advertising(&mut self, cx: &mut Context<'_>) {
-        self.advertising.asked = None;
+        self.advertising.woken(cx.now);
         while let Some((at, index)) = self.advertising.due.first().copied().filter(|(at, _)| *at <= cx.now) {
             self.advertising.due.remove(&(at, index));
             if let Some(slot) = self.contexts.by_index(index) {
@@ -90,7 +107,7 @@ impl Ggsn {
         self.advertising.arm(cx, super::TIMER_ADVERTISE);
     }
 
-    /// What a mobile says on its link: a solicitation is answered (RFC 4861 clause 6.2.6).
+    /// What a mobile says on its link: a solicitation is answered, at most one in [`ANSWER_INTERVAL`] (RFC 4861 clause 6.2.6).
     pub(super) fn on_link(&mut self, cx: &mut Context<'_>, slot: Slot, packet: &[u8]) {
         let asks = RouterSolicitation::parse(packet).ok();
         let Some(asks) =
@@ -99,6 +116,12 @@ impl Ggsn {
             cx.drop(Drop::GgsnLinkLocal, self.contexts.get(slot).map(|context| context.imsi));
             return;
         };
+        let Some(context) = self.contexts.get_mut(slot) else { return };
+        if context.next_answer.is_some_and(|next| cx.now < next) {
+            cx.drop(Drop::GgsnSolicitationLimited, Some(context.imsi));
+            return;
+        }
+        context.next_answer = Some(cx.now + ANSWER_INTERVAL);
         let to = if asks.source.is_unspecified() { ALL_NODES } else { asks.source };
         self.advertise(cx, slot, to);
     }

@@ -165,7 +165,7 @@ impl Ggsn {
         let (nsapi, qos, since) = (request.nsapi, request.qos, cx.now);
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));
-        let (classifier, deleting, advertise_at) = (None, false, None);
+        let (classifier, deleting, advertise_at, next_answer) = (None, false, None, None);
         let context = PdpContext {
             nsapi,
             teid,
@@ -179,6 +179,7 @@ impl Ggsn {
             tft,
             classifier,
             advertise_at,
+            next_answer,
             ..first
         };
         let Some(slot) = self.contexts.insert(context) else {

@@ -61,6 +61,8 @@ pub struct PdpContext {
     pub tft: Option<Tft>,
     /// When its mobile is told its prefix next.
     pub(super) advertise_at: Option<Instant>,
+    /// When its mobile is answered again that asks for routers.
+    pub(super) next_answer: Option<Instant>,
     /// How packets are told apart among the contexts of its address, kept by the first of them where they need to be.
     pub(super) classifier: Option<Box<Classifier>>,
 }

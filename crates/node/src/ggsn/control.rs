@@ -300,6 +300,7 @@ impl Ggsn {
             tft: None,
             classifier: None,
             advertise_at: None,
+            next_answer: None,
         };
         let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);

@@ -26,7 +26,7 @@ mod user;
 
 pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS, PrefixPool};
 pub use context::{PdpContext, Volume};
-pub use notify::{NOTIFICATION_INTERVAL, STATIC_MOBILES_MAX, StaticMobile};
+pub use notify::{NOTIFICATION_INTERVAL, NOTIFICATIONS_MAX, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::{AddressPool, PREFIX_LENGTHS};
 
 use crate::slots::Slot;

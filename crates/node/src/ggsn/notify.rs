@@ -2,7 +2,8 @@
 //! 9.2.2.2, 29.060 clauses 7.3.8 to 7.3.11): the SGSN is asked to have the mobile activate it.
 //!
 //! Nobody is asked for the SGSN: it stands in the configuration beside subscriber and address. A subscriber's SGSN is asked
-//! once in [`NOTIFICATION_INTERVAL`], whatever it answers and however much comes for him.
+//! once in [`NOTIFICATION_INTERVAL`], whatever it answers and however much comes for him, and no more than [`NOTIFICATIONS_MAX`]
+//! of them wait for answers: whoever tries all addresses of a network leaves the requests about contexts their places.
 
 use super::{Addresses, Ggsn, GgsnConfigError};
 use core::net::{IpAddr, Ipv4Addr};
@@ -21,6 +22,8 @@ use std::collections::BTreeMap;
 
 /// From one notification to the next for the same address.
 pub const NOTIFICATION_INTERVAL: Duration = Duration::from_secs(60);
+/// Notifications that may be unanswered at a time.
+pub const NOTIFICATIONS_MAX: usize = 128;
 /// Static addresses that one GGSN may have.
 pub const STATIC_MOBILES_MAX: usize = 1 << 16;
 /// Endpoints of notifications: no context has such a place.
@@ -46,6 +49,8 @@ pub struct StaticMobile {
 pub(super) struct StaticMobiles {
     mobiles: Vec<(StaticMobile, Option<Instant>)>,
     by_address: BTreeMap<(u16, Ipv4Addr), usize>,
+    /// Notifications that are not answered yet.
+    unanswered: usize,
 }
 
 impl StaticMobiles {
@@ -90,25 +95,23 @@ impl Ggsn {
     /// A packet came for an address that no context has.
     pub(super) fn no_context(&mut self, cx: &mut Context<'_>, peer: Peer, destination: IpAddr) {
         let place = self.static_mobiles.find(peer, destination);
-        let known = place.and_then(|place| Some((place, self.static_mobiles.mobiles.get_mut(place)?)));
+        let known = place.and_then(|place| Some((place, *self.static_mobiles.mobiles.get(place)?)));
         let Some((place, (mobile, next))) = known else {
             cx.drop(Drop::GgsnNoContext, None);
             return;
         };
-        let mobile = *mobile;
-        cx.drop(Drop::GgsnAwaitsContext, Some(mobile.imsi));
-        if next.is_some_and(|next| cx.now < next) {
-            return;
-        }
-        *next = Some(cx.now + NOTIFICATION_INTERVAL);
-        self.notify(cx, place, mobile);
+        let is_asked = next.is_some_and(|next| cx.now < next) || self.notify(cx, place, mobile).is_some();
+        let why = if is_asked { Drop::GgsnAwaitsContext } else { Drop::GgsnNotificationLimited };
+        cx.drop(why, Some(mobile.imsi));
     }
 
-    /// PDU Notification Request (29.060 clause 7.3.8).
-    fn notify(&mut self, cx: &mut Context<'_>, place: usize, mobile: StaticMobile) {
-        let apn = self.access_points.get(usize::from(mobile.apn)).map(|point| point.config.name.clone());
-        let (Some(apn), Ok(place)) = (apn, u32::try_from(place)) else { return };
-        let teid = Teid(FIRST_TEID + place);
+    /// PDU Notification Request (29.060 clause 7.3.8). `None` where it cannot be sent now.
+    fn notify(&mut self, cx: &mut Context<'_>, place: usize, mobile: StaticMobile) -> Option<()> {
+        if self.static_mobiles.unanswered >= NOTIFICATIONS_MAX {
+            return None;
+        }
+        let apn = self.access_points.get(usize::from(mobile.apn))?.config.name.clone();
+        let teid = Teid(FIRST_TEID + u32::try_from(place).ok()?);
         let request = PduNotificationRequest {
             imsi: mobile.imsi,
             teid_control: teid,
@@ -119,17 +122,22 @@ impl Ggsn {
             private_extension: None,
         };
         let (user, to) = (USER | u64::from(teid.0), Endpoint::Teid(Teid(0)));
-        self.gtp.request(cx, user, mobile.sgsn, to, &request.into(), &mut self.gtp_outputs);
+        self.gtp.request(cx, user, mobile.sgsn, to, &request.into(), &mut self.gtp_outputs)?;
         self.counters.notified += 1;
+        self.static_mobiles.unanswered += 1;
+        let (_, next) = self.static_mobiles.mobiles.get_mut(place)?;
+        *next = Some(cx.now + NOTIFICATION_INTERVAL);
+        Some(())
     }
 
     /// The SGSN has answered, or has not.
     pub(super) fn notification_answered(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         teid: Teid,
         answer: Option<Result<Box<Message>, DecodeError>>,
     ) {
+        self.static_mobiles.unanswered = self.static_mobiles.unanswered.saturating_sub(1);
         let Some(mobile) = self.static_mobiles.at(teid) else { return };
         let why = match answer {
             Some(Ok(message)) => match *message {

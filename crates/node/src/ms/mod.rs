@@ -61,6 +61,7 @@ mod owner {
     pub const LLC: u8 = 2;
     pub const SM: u8 = 3;
     pub const REASSEMBLY: u8 = 4;
+    pub const ROUTERS: u8 = 5;
 
     pub const fn key(owner: u8, index: u32) -> TimerKey {
         TimerKey { owner, slot: index, generation: 0 }
@@ -340,6 +341,7 @@ pub struct Ms {
     mobiles: Vec<Mobile>,
     directory: Directory,
     reassembler: Reassembler,
+    soliciting: prefix::Soliciting,
     stats: Stats,
     llc_outputs: Batch<LlcOutput>,
     gmm_scratch: Batch<GmmMsAction>,
@@ -361,6 +363,7 @@ impl Ms {
             directory: Directory::new(config.imsi, u32::try_from(mobiles.len()).unwrap_or(u32::MAX)),
             mobiles,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
+            soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
             llc_outputs: Batch::with_capacity(16),
             gmm_scratch: Batch::with_capacity(16),
@@ -429,6 +432,7 @@ impl Ms {
                 self.reassembler.wake(cx);
                 self.reassembler.arm(key, cx.timers);
             }
+            owner::ROUTERS => self.wake_soliciting(cx),
             _ => {}
         }
     }

@@ -286,6 +286,7 @@ impl Ms {
         {
             *place = None;
         }
+        self.soliciting.end(index, nsapi);
         self.reassembler.forget(cx, ReassemblyKey { slot: index, nsapi });
     }
 

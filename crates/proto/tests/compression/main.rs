@@ -32,7 +32,7 @@ fn n_pdus(seed: u64) -> Vec<Vec<u8>> {
             text::any(&mut rng, len)
         })
         .collect();
-    n_pdus.extend(text::n_pdus(text::ENGLISH[1].as_bytes()).map(<[u8]>::to_vec));
+    n_pdus.extend(text::n_pdus(&text::ENGLISH.as_bytes()[..3000]).map(<[u8]>::to_vec));
     n_pdus
 }
 

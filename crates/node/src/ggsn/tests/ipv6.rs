@@ -100,13 +100,17 @@ fn advertised(sent: &[Sent]) -> Vec<RouterAdvertisement> {
     sent.iter().map(t_pdu).collect()
 }
 
+/// Nobody answers an Echo Request here.
+fn advertising() -> Net {
+    Net::new(|config| {
+        config.ipv6 = vec![Ipv6Config { apn: 0, prefix: PREFIX.parse().unwrap(), prefix_length: 61 }];
+        config.echo_interval = Duration::ZERO;
+    })
+}
+
 #[test]
 fn the_prefix_is_advertised() {
-    let mut net = Net::new(|config| {
-        config.ipv6 = vec![Ipv6Config { apn: 0, prefix: PREFIX.parse().unwrap(), prefix_length: 61 }];
-        // Nobody answers an Echo Request here.
-        config.echo_interval = Duration::ZERO;
-    });
+    let mut net = advertising();
     let created = net.create(request(1, "internet", EndUserAddress::Ipv6(None))).unwrap();
     assert!(net.create(request(2, "small", EndUserAddress::Ipv4(None))).is_ok());
     // By itself a second after the context; who has IPv4 is told nothing.
@@ -121,6 +125,10 @@ fn the_prefix_is_advertised() {
         let asks = RouterSolicitation { source, destination: ALL_ROUTERS }.to_vec();
         let answer = advertised(&net.uplink(created.teid_data, &asks));
         assert_eq!(answer, [RouterAdvertisement { destination, ..told.clone() }]);
+        // And not again before its time.
+        assert!(net.run_until(net.around.now + Duration::from_millis(2999)).is_empty());
+        assert!(net.uplink(created.teid_data, &asks).is_empty());
+        net.run_until(net.around.now + Duration::from_millis(1));
     }
     // What else is said on the link stays there.
     assert!(net.uplink(created.teid_data, &packet_v6(v6("fe80::2"), v6("ff02::16"))).is_empty());
@@ -128,10 +136,37 @@ fn the_prefix_is_advertised() {
         [&RouterSolicitation { source: v6("fe80::2"), destination: ALL_ROUTERS }.to_vec()[..47], &[1]]
             .concat();
     assert!(net.uplink(created.teid_data, &damaged).is_empty());
-    assert_eq!(net.drops(), [(Drop::GgsnLinkLocal, 2)]);
+    assert_eq!(net.drops(), [(Drop::GgsnLinkLocal, 2), (Drop::GgsnSolicitationLimited, 2)]);
     // Every six hours, and to nobody once the context is gone.
     let later = advertised(&net.run_until(Instant(0) + Duration::from_secs(21_602)));
     assert_eq!(later, first);
     assert_eq!(net.delete(created.teid_control, 5).1, Cause::RequestAccepted);
     assert!(net.run_until(Instant(0) + Duration::from_secs(50_000)).is_empty());
+}
+
+#[test]
+fn one_mobile_that_comes_and_goes_leaves_no_wake_ups() {
+    let mut net = advertising();
+    for _ in 0..50 {
+        let created = net.create(request(1, "internet", EndUserAddress::Ipv6(None))).unwrap();
+        net.run_until(net.around.now + Duration::from_secs(2));
+        assert_eq!(net.delete(created.teid_control, 5).1, Cause::RequestAccepted);
+    }
+    // The next advertisement's, the one of a context that comes, and the one for answers that are kept.
+    assert!(net.around.timers.len() <= 3, "{}", net.around.timers.len());
+}
+
+#[test]
+fn only_what_is_for_the_link_stays_on_it() {
+    let mut net = advertising();
+    let created = net.create(request(1, "internet", EndUserAddress::Ipv6(None))).unwrap();
+    let own = v6("2001:db8:0:12::2");
+    for destination in ["fe80::1", "ff01::1", "ff02::16", "ff12::1"] {
+        assert!(net.uplink(created.teid_data, &packet_v6(own, v6(destination))).is_empty(), "{destination}");
+    }
+    for destination in ["2001:db8:ffff::1", "ff05::2", "ff0e::1", "ff3e::1"] {
+        let up = packet_v6(own, v6(destination));
+        assert_eq!(net.uplink(created.teid_data, &up), [(PORT_TUN, Peer::Slot(0), up.clone())]);
+    }
+    assert_eq!(net.drops(), [(Drop::GgsnLinkLocal, 4)]);
 }

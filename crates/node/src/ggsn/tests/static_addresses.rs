@@ -54,6 +54,32 @@ fn an_sgsn_is_asked_for_an_address_without_a_context() {
 }
 
 #[test]
+fn a_scan_of_the_network_asks_for_few() {
+    let mut net = Net::new(|config| {
+        let own = |n: u8| Ipv4Addr::new(10, 0, 0, n);
+        let of = |n| StaticMobile { apn: 0, address: own(n), imsi: imsi(u16::from(n)), sgsn: SGSN };
+        config.static_mobiles = (2..=201).map(of).collect();
+        config.echo_interval = Duration::ZERO;
+    });
+    let mut sent = Vec::new();
+    for n in 2..=201 {
+        sent.extend(net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, n))));
+    }
+    let (asked, limited) = (NOTIFICATIONS_MAX as u64, 200 - NOTIFICATIONS_MAX as u64);
+    assert_eq!((sent.len() as u64, net.ggsn.counters().notified), (asked, asked));
+    assert_eq!(net.drops(), [(Drop::GgsnAwaitsContext, asked), (Drop::GgsnNotificationLimited, limited)]);
+    // One answer is one place, for who was not asked for: his time has not begun.
+    let (header, _) = notification(&sent[..1]);
+    assert!(answer(&mut net, &header, Cause::RequestAccepted).is_empty());
+    notification(&net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, 200))));
+    assert!(net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, 201))).is_empty());
+    // And so it is where no answer comes.
+    net.run_until(net.around.now + Duration::from_secs(30));
+    notification(&net.downlink(Peer::Slot(0), &packet(HOST, Ipv4Addr::new(10, 0, 0, 201))));
+    assert_eq!(net.ggsn.counters().notified, asked + 2);
+}
+
+#[test]
 fn nobody_else_is_given_the_address() {
     let mut net = net();
     assert_eq!(net.create(request(2)), Err(Cause::UnknownPdpAddressOrType));

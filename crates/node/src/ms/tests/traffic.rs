@@ -5,6 +5,9 @@ use gannet_proto::sndcp::{Reassembler, Receiver, SndcpNsapi, receive};
 use gannet_proto::time::Duration;
 use gannet_proto::um::{BROADCAST, UmKind};
 use gannet_wire::id::{Sapi, Tlli};
+use gannet_wire::l3::SmMessage;
+use gannet_wire::l3::sm::ActivateAccept;
+use gannet_wire::ndp::{ALL_NODES, ALL_ROUTERS, RouterAdvertisement, RouterSolicitation};
 
 /// An IPv4 packet of the mobile.
 fn packet(octets: usize) -> Vec<u8> {
@@ -176,4 +179,27 @@ fn what_a_mobile_cannot_hear_or_need_not_is_dropped_by_name() {
     ];
     assert_eq!(bench.drops(), expected);
     bench.all_frames_are_back();
+}
+
+#[test]
+fn routers_are_asked_for_three_times_until_one_answers() {
+    let v6 = |text: &str| text.parse::<core::net::Ipv6Addr>().unwrap();
+    let asks = RouterSolicitation { source: v6("fe80::2"), destination: ALL_ROUTERS }.to_vec();
+    for (lifetime_s, after, asked_again) in [(0, 0, 2), (64_800, 0, 0), (64_800, 1, 1)] {
+        let mut bench = Bench::attached(false);
+        bench.order_context(0, NSAPI);
+        assert!(matches!(bench.next_sm(0), SmMessage::ActivateRequest(_)));
+        let address = Some(PdpAddress::Ipv6(v6("2001:db8::2")));
+        bench.sm(0, 0, ActivateAccept { address, ..activate_accept() });
+        assert_eq!(n_pdus(&mut bench).1, [asks.clone()]);
+        bench.pass(Duration::from_millis(3999));
+        assert!(n_pdus(&mut bench).1.is_empty());
+        bench.pass(Duration::from_secs(4 * after));
+        let (source, destination, hop_limit, prefixes) = (v6("fe80::1"), ALL_NODES, 64, Vec::new());
+        let told = RouterAdvertisement { source, destination, hop_limit, lifetime_s, prefixes };
+        downlink(&mut bench, &mut SndcpNsapi::new(NSAPI, Sapi::DATA3), 500, &told.to_vec());
+        bench.pass(Duration::from_secs(40));
+        assert_eq!(n_pdus(&mut bench).1, vec![asks.clone(); asked_again], "{lifetime_s} {after}");
+        bench.all_frames_are_back();
+    }
 }
