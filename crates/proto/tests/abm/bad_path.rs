@@ -48,8 +48,8 @@ fn units_arrive_once_whole_and_in_order() {
     let (mut anew, mut repeated) = (0, 0);
     for seed in 0..seeds() {
         let mut pair = any_pair(seed);
+        (pair.ms.insists, pair.sgsn.insists) = (true, true);
         let caller = if seed % 2 == 0 { &mut pair.ms } else { &mut pair.sgsn };
-        caller.insists = true;
         caller.establish();
         while !pair.is_done() {
             assert!(pair.step(), "seed {seed}: nothing happens any more");
@@ -57,6 +57,9 @@ fn units_arrive_once_whole_and_in_order() {
         }
         assert_eq!(pair.sgsn.arrived, pair.ms.offered, "seed {seed}");
         assert_eq!(pair.ms.arrived, pair.sgsn.offered, "seed {seed}");
+        let carried = pair.up.carried + pair.down.carried;
+        let units = u64::from(pair.ms.offered + pair.sgsn.offered);
+        assert!(carried < 200 + 100 * units, "seed {seed}: {carried} frames for {units} units");
         anew += pair.ms.establishments - 1;
         repeated += pair.ms.repeated + pair.sgsn.repeated;
     }

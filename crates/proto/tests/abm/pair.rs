@@ -109,9 +109,13 @@ impl End {
 
     pub fn drain(&mut self) {
         loop {
+            while let Some(output) = self.out.pop() {
+                self.output(output);
+            }
             self.give();
-            let Some(output) = self.out.pop() else { break };
-            self.output(output);
+            if self.out.is_empty() {
+                break;
+            }
         }
         self.llc.arm(LLC, &mut self.around.timers);
     }
