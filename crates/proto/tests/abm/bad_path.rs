@@ -7,7 +7,7 @@ use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 
 /// Runs of an ordinary test; `GANNET_ABM_SEEDS` says how many otherwise.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 40;
 
 fn seeds() -> u64 {
     std::env::var("GANNET_ABM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(SEEDS)
@@ -37,9 +37,9 @@ fn any_pair(seed: u64) -> Pair {
     let (k, m) = (one_of(&mut rng, &[1, 2, 16, 60, 255]), one_of(&mut rng, &[0, 9, 95, 1520, 24320]));
     let kc = rng.u64().to_be_bytes();
     let ciphering =
-        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
+        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
     let mut pair = Pair::new(seed, latency, badness, ciphering, &terms(options, windows(k, m)));
-    (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 60]), one_of(&mut rng, &[1, 30, 150]));
+    (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 30]), one_of(&mut rng, &[1, 30, 60]));
     pair
 }
 

@@ -68,7 +68,7 @@ impl End {
             releases: 0,
             statuses: 0,
             insists: false,
-            length: |number| 4 + (number as usize * 397) % 1400,
+            length: |number| if number % 9 == 8 { 1496 } else { 4 + (number as usize * 397) % 100 },
         }
     }
 

@@ -21,8 +21,6 @@ const OVERTAKEN_MAX: u16 = 255;
 const KEPT_PLACES: usize = 4;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
-/// T201 runs at least so long.
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// What an acknowledgement showed of the order in which frames arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,7 +215,7 @@ impl Abm {
                 Duration(once.saturating_mul(1 << self.tries.min(12))).min(link.t200)
             }
         };
-        self.expires = (now + t201).min(self.standing_since + link.patience()).max(now + SHORTEST_WAIT);
+        self.expires = (now + t201).min(self.standing_since + link.patience());
     }
 
     /// Something is not acknowledged, or waits for a busy peer.
