@@ -105,7 +105,7 @@ struct Model {
     poll: bool,
     tries: u8,
     standing_since: Instant,
-    /// A SABM was answered since anything else happened.
+    /// The peer has established the link.
     has_answered: bool,
 }
 
@@ -113,7 +113,7 @@ impl Model {
     fn begin(&mut self, state: State) {
         let standing_since = self.standing_since;
         let (next_reference, asked_for, poll) = (self.next_reference, self.asked_for, self.poll);
-        let has_answered = self.has_answered;
+        let has_answered = self.has_answered && state != State::LocalEstablishment;
         *self = Self { next_reference, asked_for, poll, standing_since, has_answered, ..Self::new() };
         self.state = state;
     }

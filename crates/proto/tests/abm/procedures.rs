@@ -209,6 +209,7 @@ fn what_cannot_be_is_rejected_and_the_link_begins_anew() {
 #[test]
 fn a_busy_end_is_waited_for_and_asked() {
     let mut pair = established();
+    pair.may_stand = true;
     let ms = &mut pair.ms;
     ms.llc.set_busy(&mut ms.around.context(), SAPI, true, &mut ms.out);
     ms.drain();

@@ -49,6 +49,7 @@ impl Abm {
         out: &mut Batch<LlcOutput>,
     ) {
         self.clear(State::LocalEstablishment);
+        self.answered = None;
         self.information = self.with_offset(cx, link, parameters);
         self.requested_at = cx.now;
         self.command(cx, link, UFunction::Sabm, out);
@@ -245,7 +246,7 @@ impl Abm {
     ) {
         match self.state {
             State::Adm | State::Abm | State::RemoteEstablishment => {
-                let fcs = fcs24(u.info);
+                let fcs = Some(fcs24(u.info));
                 if self.state == State::Abm && self.is_untouched() && self.answered == fcs {
                     self.respond(cx, link, u.poll_final, UFunction::Ua, out);
                     return;

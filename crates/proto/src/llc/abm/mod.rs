@@ -300,8 +300,8 @@ pub struct Abm {
     poll: bool,
     /// Repetitions of a command, or expiries of T201 in a row.
     tries: u8,
-    /// FCS of the SABM that was answered last.
-    answered: [u8; FCS_LEN],
+    /// FCS of the information of the SABM with which the peer has established the link.
+    answered: Option<[u8; FCS_LEN]>,
     round_trip: RoundTrip,
     /// When T200 or T201 runs out.
     expires: Instant,
@@ -338,7 +338,7 @@ impl Abm {
             is_asked_for: false,
             poll: false,
             tries: 0,
-            answered: [0; FCS_LEN],
+            answered: None,
             round_trip: RoundTrip::default(),
             expires: NEVER,
             standing_since: Instant::ZERO,
@@ -425,7 +425,7 @@ impl Abm {
                     }
                 };
                 self.clear(state);
-                self.expires = now;
+                (self.answered, self.expires) = (None, now);
             }
         }
     }

@@ -24,12 +24,18 @@ pub(super) const M_OCTETS: u32 = 16;
 
 /// What an acknowledgement showed of the order in which frames arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Newest(Option<u32>);
+struct Newest {
+    order: Option<u32>,
+    /// T201 had run out before, so that what was sent before that is here or lost.
+    is_recovering: bool,
+}
 
 impl Newest {
-    fn saw(&mut self, order: u32) {
-        if self.0.is_none_or(|newest| is_after(order, newest)) {
-            self.0 = Some(order);
+    /// This one has arrived. Of one that was sent more than once nobody knows which, and it shows nothing.
+    fn saw(&mut self, unit: &Unit) {
+        let is_clear = unit.transmissions == 1 || self.is_recovering;
+        if is_clear && self.order.is_none_or(|newest| is_after(unit.order, newest)) {
+            self.order = Some(unit.order);
         }
     }
 }
@@ -323,7 +329,8 @@ impl Abm {
             // One that was overtaken says nothing new.
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
-        let mut newest = Newest(None);
+        let is_selective = self.options.retransmission == Retransmission::Selective;
+        let mut newest = Newest { order: None, is_recovering: is_selective && self.tries > 0 };
         let is_taken_off = self.take_off(cx.now, link, ahead, &mut newest, out);
         let is_answered = self.note_arrived(supervisory, &mut newest) || is_taken_off;
         if is_answered && self.is_requested {
@@ -354,7 +361,7 @@ impl Abm {
     ) -> bool {
         for _ in 0..ahead {
             let Some(unit) = self.units.pop_front() else { break };
-            newest.saw(unit.order);
+            newest.saw(&unit);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.outstanding =
                 self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
@@ -389,9 +396,8 @@ impl Abm {
         let sent = (0_u32..).zip(self.units.iter_mut().take(self.sent.into()));
         for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
             is_answered |= n == asked;
-            // What is sent again after it has arrived shows nothing of the order.
             if !core::mem::replace(&mut unit.has_arrived, true) {
-                newest.saw(unit.order);
+                newest.saw(unit);
             }
             if is_selective {
                 self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
@@ -402,7 +408,7 @@ impl Abm {
 
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: Newest) {
-        let Some(newest) = newest.0 else { return };
+        let Some(newest) = newest.order else { return };
         let is_overtaken =
             |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
