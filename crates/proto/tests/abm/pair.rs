@@ -204,6 +204,9 @@ pub struct Direction {
     pub latency: Duration,
     pub badness: Badness,
     pub is_cut: bool,
+    /// Octets that it carries in a second, where that is limited; what is more waits.
+    pub octets_per_s: Option<u64>,
+    free_at: Instant,
     pub carried: u64,
     last: Instant,
     barrier: Instant,
@@ -214,11 +217,29 @@ pub struct Direction {
 impl Direction {
     pub fn new(latency: Duration, badness: Badness) -> Self {
         let start = Instant::ZERO;
-        let queue = BTreeMap::new();
-        Self { latency, badness, is_cut: false, carried: 0, last: start, barrier: start, queue, sequence: 0 }
+        Self {
+            latency,
+            badness,
+            is_cut: false,
+            octets_per_s: None,
+            free_at: start,
+            carried: 0,
+            last: start,
+            barrier: start,
+            queue: BTreeMap::new(),
+            sequence: 0,
+        }
+    }
+
+    /// When the last octet has left.
+    fn leaves_at(&mut self, now: Instant, octets: usize) -> Instant {
+        let Some(rate) = self.octets_per_s else { return now };
+        self.free_at = self.free_at.max(now) + Duration(octets as u64 * 1_000_000_000 / rate);
+        self.free_at
     }
 
     fn carry(&mut self, now: Instant, rng: &mut Rng, mut octets: Vec<u8>) {
+        let now = self.leaves_at(now, octets.len());
         if self.is_cut || rng.chance(self.badness.loss) {
             return;
         }
