@@ -1,7 +1,7 @@
 //! What an N-PDU of 400 octets costs in LLC, from the SGSN's layer 3 to the mobile's, for 10,000 mobiles in turn: in
 //! unacknowledged mode and in acknowledged mode, where acknowledgements come back after each mobile has got eight more.
 //!
-//! Issue: acknowledged mode costs at most one and a half times as much.
+//! The bound is one and a half times as much.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
 

@@ -72,6 +72,23 @@ fn octets_of_an_establishment_and_of_the_first_units() {
 }
 
 #[test]
+fn windows_are_negotiated_down_with_the_establishment() {
+    let mut pair = good_pair();
+    let asked = Windows { iov_i: 0, m_sent: 0, m_received: 700, k_sent: 200, k_received: 9 };
+    let limits = Windows { iov_i: 0, m_sent: 900, m_received: 1000, k_sent: 255, k_received: 31 };
+    (pair.sgsn.terms.windows, pair.ms.terms.windows) = (Some(asked), Some(limits));
+    pair.sgsn.establish();
+    assert_eq!(pair.sgsn.sent[0][2..12], [0x1e, 0, 0, 0x22, 2, 188, 0x25, 200, 0x29, 9]);
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    let agreed = Windows { iov_i: 0, m_sent: 1000, m_received: 700, k_sent: 31, k_received: 9 };
+    assert_eq!(*pair.sgsn.llc.abm(SAPI).unwrap().windows(), agreed);
+    let seen_there = Windows { iov_i: 0, m_sent: 700, m_received: 1000, k_sent: 9, k_received: 31 };
+    assert_eq!(*pair.ms.llc.abm(SAPI).unwrap().windows(), seen_there);
+}
+
+#[test]
 fn a_missing_frame_is_shown_and_sent_again_alone() {
     let mut pair = established();
     pair.sgsn.offered = 12;
