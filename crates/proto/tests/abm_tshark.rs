@@ -63,13 +63,23 @@ fn a_connection_field_by_field() {
         Supervisory::Rnr => 2,
         Supervisory::Sack(_) => 3,
     };
-    let fields = ["llcgprs.cr", "llcgprs.sapib", "llcgprs.ai", "llcgprs.sackns", "llcgprs.sacknr", "llcgprs.sacksfb", "llcgprs.sackrbits"];
+    let fields = [
+        "llcgprs.cr",
+        "llcgprs.sapib",
+        "llcgprs.ai",
+        "llcgprs.sackns",
+        "llcgprs.sacknr",
+        "llcgprs.sacksfb",
+        "llcgprs.sackrbits",
+    ];
     let mut kinds = [0; 4];
     for ((_, pdu), row) in i.iter().zip(numbers(&i, &fields)) {
         let header = Header::parse(pdu).unwrap().header;
         let Control::I { ack_request, ns, nr, supervisory } = header.control else { unreachable!() };
         let head: Vec<Vec<u64>> =
-            [u64::from(header.cr), 3, u64::from(ack_request), ns.into(), nr.into(), kind(&supervisory)].map(|n| vec![n]).into();
+            [u64::from(header.cr), 3, u64::from(ack_request), ns.into(), nr.into(), kind(&supervisory)]
+                .map(|n| vec![n])
+                .into();
         assert_eq!(row[..6], head);
         kinds[usize::try_from(kind(&supervisory)).unwrap()] += 1;
         if let Supervisory::Sack(bitmap) = supervisory {
@@ -81,7 +91,9 @@ fn a_connection_field_by_field() {
         let header = Header::parse(pdu).unwrap().header;
         let Control::S { ack_request, nr, supervisory } = header.control else { unreachable!() };
         let all: Vec<Vec<u64>> =
-            [u64::from(header.cr), u64::from(ack_request), nr.into(), kind(&supervisory)].map(|n| vec![n]).into();
+            [u64::from(header.cr), u64::from(ack_request), nr.into(), kind(&supervisory)]
+                .map(|n| vec![n])
+                .into();
         assert_eq!(row, all);
         kinds[usize::try_from(kind(&supervisory)).unwrap()] += 1;
     }
@@ -103,7 +115,9 @@ fn assert_fcs(pdus: &[(bool, Vec<u8>)], right: usize) {
 
 fn only_i_frames_are_ciphered() {
     let pdus = connection(Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap());
-    let clear = pdus.iter().filter(|(_, pdu)| !matches!(Header::parse(pdu).unwrap().header.control, Control::I { .. }));
+    let clear = pdus
+        .iter()
+        .filter(|(_, pdu)| !matches!(Header::parse(pdu).unwrap().header.control, Control::I { .. }));
     assert_fcs(&pdus, clear.count());
 }
 

@@ -3,8 +3,7 @@
 use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
 use super::{
-    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input,
-    sealed,
+    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input, sealed,
 };
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
@@ -24,18 +23,13 @@ pub(super) const M_OCTETS: u32 = 16;
 
 /// What an acknowledgement showed of the order in which frames arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Newest {
-    order: Option<u32>,
-    /// T201 had run out before, so that what was sent before that is here or lost.
-    is_recovering: bool,
-}
+struct Newest(Option<u32>);
 
 impl Newest {
     /// This one has arrived. Of one that was sent more than once nobody knows which, and it shows nothing.
     fn saw(&mut self, unit: &Unit) {
-        let is_clear = unit.transmissions == 1 || self.is_recovering;
-        if is_clear && self.order.is_none_or(|newest| is_after(unit.order, newest)) {
-            self.order = Some(unit.order);
+        if unit.transmissions == 1 && self.0.is_none_or(|newest| is_after(unit.order, newest)) {
+            self.0 = Some(unit.order);
         }
     }
 }
@@ -65,10 +59,9 @@ impl Abm {
             State::Abm if frame.len() > longest => Some(Drop::LlcTooLong),
             State::Abm if self.room() == 0 => Some(Drop::LlcQueueFull),
             State::Abm => None,
-            State::Adm
-            | State::LocalEstablishment
-            | State::RemoteEstablishment
-            | State::LocalRelease => Some(Drop::LlcNotEstablished),
+            State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::LocalRelease => {
+                Some(Drop::LlcNotEstablished)
+            }
         };
         if let Some(drop) = drop {
             return Err(Refused { drop, frame });
@@ -329,8 +322,7 @@ impl Abm {
             // One that was overtaken says nothing new.
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
-        let is_selective = self.options.retransmission == Retransmission::Selective;
-        let mut newest = Newest { order: None, is_recovering: is_selective && self.tries > 0 };
+        let mut newest = Newest(None);
         let is_taken_off = self.take_off(cx.now, link, ahead, &mut newest, out);
         let is_answered = self.note_arrived(supervisory, &mut newest) || is_taken_off;
         if is_answered && self.is_requested {
@@ -363,8 +355,7 @@ impl Abm {
             let Some(unit) = self.units.pop_front() else { break };
             newest.saw(&unit);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
-            self.outstanding =
-                self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
+            self.outstanding = self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
             out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
         }
         if ahead == 0 {
@@ -408,9 +399,8 @@ impl Abm {
 
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: Newest) {
-        let Some(newest) = newest.order else { return };
-        let is_overtaken =
-            |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
+        let Some(newest) = newest.0 else { return };
+        let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {
                 for unit in self.units.iter_mut().take(self.sent.into()) {
