@@ -374,7 +374,7 @@ impl Bench {
     }
 
     fn supervised(&mut self, ns: Option<i32>, nr: i32, ack_request: bool, answer: Answer) {
-        let number = |from: u32, by: i32| u16::try_from(i64::from(from) + i64::from(by) & 0x1ff).unwrap();
+        let number = |from: u32, by: i32| u16::try_from((i64::from(from) + i64::from(by)) & 0x1ff).unwrap();
         let nr = number(self.model.va, nr);
         let supervisory = match answer {
             Answer::Rr => Supervisory::Rr,
