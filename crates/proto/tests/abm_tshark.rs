@@ -70,14 +70,16 @@ fn a_connection_field_by_field() {
         "llcgprs.sacknr",
         "llcgprs.sacksfb",
         "llcgprs.sackrbits",
+        "llcgprs.ai",
     ];
     let mut kinds = [0; 4];
     for ((_, pdu), row) in i.iter().zip(numbers(&i, &fields)) {
         let header = Header::parse(pdu).unwrap().header;
-        let Control::I { ack_request: _, ns, nr, supervisory } = header.control else { unreachable!() };
+        let Control::I { ack_request, ns, nr, supervisory } = header.control else { unreachable!() };
         let head: Vec<Vec<u64>> =
             [u64::from(header.cr), 3, ns.into(), nr.into(), kind(&supervisory)].map(|n| vec![n]).into();
         assert_eq!(row[..5], head);
+        println!("AI {ack_request} {:?} {:02x?}", row[6], &pdu[..4]);
         kinds[usize::try_from(kind(&supervisory)).unwrap()] += 1;
         if let Supervisory::Sack(bitmap) = supervisory {
             assert_eq!(row[5], bitmap.iter().map(|octet| u64::from(*octet)).collect::<Vec<_>>());

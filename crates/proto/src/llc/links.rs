@@ -229,9 +229,8 @@ impl LlcContext {
                 }
             }
         }
-        let is_waiting = self.abm(u.sapi).is_some_and(|abm| abm.state() == State::LocalEstablishment);
         let mut answer = Vec::new();
-        if is_waiting {
+        if self.abm(u.sapi).is_some_and(|abm| abm.takes_parameters(u.function)) {
             for parameter in &parameters {
                 answer.extend(self.negotiate(u.slot, parameter));
             }

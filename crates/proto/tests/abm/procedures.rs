@@ -409,3 +409,43 @@ fn causes_tell_what_happened() {
         ]
     ));
 }
+
+#[test]
+fn a_repeated_sabm_has_a_new_key_stream() {
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+    let terms = terms(Options::default(), windows(16, 0));
+    let mut ms = End::new(LlcRole::Ms, ciphering, terms.clone());
+    let mut sgsn = End::new(LlcRole::Sgsn, ciphering, terms);
+    ms.establish();
+    let sabm = ms.sent.remove(0);
+    sgsn.receive(&sabm);
+    ms.receive(&sgsn.sent.remove(0));
+    let first = ms.llc.abm(SAPI).unwrap().windows().iov_i;
+    ms.offered = 1;
+    ms.drain();
+    let under_first = ms.sent.remove(0);
+    // The same SABM once more: nobody can say whether it is a copy, or the MS has forgotten everything.
+    sgsn.receive(&sabm);
+    assert_eq!(sgsn.establishments, 1, "layer 3 hears of it once");
+    ms.receive(&sgsn.sent.remove(0));
+    let second = ms.llc.abm(SAPI).unwrap().windows().iov_i;
+    assert_ne!(first, second);
+    assert_eq!(sgsn.llc.abm(SAPI).unwrap().windows().iov_i, second);
+    sgsn.receive(&under_first);
+    assert_eq!((sgsn.arrived, sgsn.drops(Drop::LlcBadFcs)), (0, 1));
+    ms.around.now = ms.around.timers.next().unwrap();
+    ms.wake();
+    sgsn.receive(&ms.sent.remove(0));
+    assert_eq!(sgsn.arrived, 1);
+}
+
+#[test]
+fn each_sabm_of_the_sgsn_has_an_offset_of_its_own() {
+    let ciphering = Ciphering::with_kc(Algorithm::Gea3, [7; 8]).unwrap();
+    let mut sgsn = End::new(LlcRole::Sgsn, ciphering, terms(Options::default(), windows(16, 0)));
+    sgsn.establish();
+    sgsn.around.now = sgsn.around.timers.next().unwrap();
+    sgsn.wake();
+    assert_eq!(sgsn.sent.len(), 2);
+    assert_ne!(sgsn.sent[0], sgsn.sent[1]);
+}

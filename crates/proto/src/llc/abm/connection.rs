@@ -1,7 +1,7 @@
 //! Establishment, release and re-establishment (04.64 clauses 8.5.1, 8.5.2, 8.5.5 to 8.5.6 and 8.7 [44.064]).
 
 use super::super::{EstablishIndication, LlcRole, LlcStatus};
-use super::{Abm, Drop, Link, LlcOutput, NEVER, ReleaseCause, State, transmit_u};
+use super::{Abm, Drop, Link, LlcOutput, NEVER, PollFinal, ReleaseCause, State, transmit_u};
 use crate::machine::{Batch, Context};
 use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::xid::Parameter;
@@ -50,46 +50,64 @@ impl Abm {
     ) {
         self.clear(State::LocalEstablishment);
         self.answered = None;
-        self.information = self.with_offset(cx, link, parameters);
+        self.information = parameters.into();
         self.requested_at = cx.now;
-        self.command(cx, link, UFunction::Sabm, out);
+        self.send_sabm(cx, link, out);
     }
 
-    /// Puts a new IOV-I before the parameters where this end has to choose it: numbers start again, and the same key stream
-    /// must not (annex A.2.1).
-    fn with_offset(&mut self, cx: &mut Context<'_>, link: &Link, parameters: &[u8]) -> Box<[u8]> {
+    /// Sends SABM or UA with parameters, and a new IOV-I before them where this end has to choose it: each of these frames
+    /// may be the one with which the peer's numbers start again, also where it is a repetition, and the key stream must
+    /// not (annex A.2.1). The peer uses the one that came last.
+    fn transmit_with_offset(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        command: bool,
+        poll_final: PollFinal,
+        parameters: &[u8],
+        out: &mut Batch<LlcOutput>,
+    ) {
         let mut octets = Vec::new();
         if link.role == LlcRole::Sgsn && link.ciphering.is_on() {
             self.windows.iov_i = cx.rng.u32();
             Parameter::IovI(self.windows.iov_i).emit(&mut octets);
         }
         octets.extend(parameters);
-        octets.into()
+        transmit_u(cx, (link.role, link.sapi), command, poll_final, &octets, out);
     }
 
-    /// Sends SABM or DISC with what belongs to it, and starts T200.
-    fn command(
-        &mut self,
-        cx: &mut Context<'_>,
-        link: &Link,
-        function: UFunction,
-        out: &mut Batch<LlcOutput>,
-    ) {
+    /// Sends SABM with what belongs to it, and starts T200.
+    fn send_sabm(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
         self.expires = cx.now + link.t200;
-        transmit_u(cx, (link.role, link.sapi), true, (true, function), &self.information, out);
+        let information = self.information.clone();
+        self.transmit_with_offset(cx, link, true, (true, UFunction::Sabm), &information, out);
     }
 
-    /// Sends a response.
-    fn respond(
-        &self,
-        cx: &mut Context<'_>,
-        link: &Link,
-        poll_final: bool,
-        function: UFunction,
-        out: &mut Batch<LlcOutput>,
-    ) {
-        let info: &[u8] = if function == UFunction::Ua { &self.information } else { &[] };
-        transmit_u(cx, (link.role, link.sapi), false, (poll_final, function), info, out);
+    /// Sends DISC, and starts T200.
+    fn send_disc(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        self.expires = cx.now + link.t200;
+        transmit_u(cx, (link.role, link.sapi), true, (true, UFunction::Disc), &[], out);
+    }
+
+    /// Sends the UA that enters acknowledged mode.
+    fn send_ua(&mut self, cx: &mut Context<'_>, link: &Link, is_final: bool, out: &mut Batch<LlcOutput>) {
+        let information = self.information.clone();
+        self.transmit_with_offset(cx, link, false, (is_final, UFunction::Ua), &information, out);
+    }
+
+    fn send_dm(&self, cx: &mut Context<'_>, link: &Link, is_final: bool, out: &mut Batch<LlcOutput>) {
+        transmit_u(cx, (link.role, link.sapi), false, (is_final, UFunction::Dm), &[], out);
+    }
+
+    /// True where the parameters of a UA are to be taken over: it answers a SABM, or is the answer to one that was
+    /// repeated, whose IOV-I is the one that holds.
+    #[must_use]
+    pub fn takes_parameters(&self, function: UFunction) -> bool {
+        match self.state {
+            State::LocalEstablishment => true,
+            State::Abm => function == UFunction::Ua && self.answered.is_none() && self.is_untouched(),
+            State::Adm | State::RemoteEstablishment | State::LocalRelease => false,
+        }
     }
 
     /// LL-ESTABLISH.response (clause 8.5.1.2), with XID parameters as octets; nothing happens where no SABM waits for it.
@@ -103,16 +121,16 @@ impl Abm {
         if self.state == State::RemoteEstablishment {
             let poll = self.poll;
             self.clear(State::Abm);
-            self.information = self.with_offset(cx, link, parameters);
+            self.information = parameters.into();
             self.poll = poll;
-            self.respond(cx, link, poll, UFunction::Ua, out);
+            self.send_ua(cx, link, poll, out);
         }
     }
 
     /// Layer 3 does not want acknowledged mode: DM (clause 8.5.1.2).
     pub fn refuse(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
         if self.state == State::RemoteEstablishment {
-            self.respond(cx, link, self.poll, UFunction::Dm, out);
+            self.send_dm(cx, link, self.poll, out);
             self.clear(State::Adm);
         }
     }
@@ -130,7 +148,7 @@ impl Abm {
             State::LocalEstablishment | State::Abm if !local => {
                 self.clear(State::LocalRelease);
                 self.information = Box::default();
-                self.command(cx, link, UFunction::Disc, out);
+                self.send_disc(cx, link, out);
             }
             State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::Abm => {
                 self.refuse(cx, link, out);
@@ -174,14 +192,11 @@ impl Abm {
             State::Abm => self.expired(cx, link, out),
             State::LocalEstablishment if self.tries < link.n200 => {
                 self.tries += 1;
-                if self.information.is_empty() {
-                    self.information = self.with_offset(cx, link, &[]);
-                }
-                self.command(cx, link, UFunction::Sabm, out);
+                self.send_sabm(cx, link, out);
             }
             State::LocalRelease if self.tries < link.n200 => {
                 self.tries += 1;
-                self.command(cx, link, UFunction::Disc, out);
+                self.send_disc(cx, link, out);
             }
             // Clauses 8.5.1.3 and 8.5.2.3.
             State::LocalEstablishment => {
@@ -248,7 +263,7 @@ impl Abm {
             State::Adm | State::Abm | State::RemoteEstablishment => {
                 let fcs = Some(fcs24(u.info));
                 if self.state == State::Abm && self.is_untouched() && self.answered == fcs {
-                    self.respond(cx, link, u.poll_final, UFunction::Ua, out);
+                    self.send_ua(cx, link, u.poll_final, out);
                     return;
                 }
                 let is_known = self.state == State::RemoteEstablishment;
@@ -262,11 +277,12 @@ impl Abm {
             }
             // Clause 8.5.5.1: both want the same; the mode is entered with the UA.
             State::LocalEstablishment => {
-                transmit_u(cx, (link.role, link.sapi), false, (u.poll_final, UFunction::Ua), &u.answer, out);
+                let ua = (u.poll_final, UFunction::Ua);
+                self.transmit_with_offset(cx, link, false, ua, &u.answer, out);
             }
             // Clause 8.5.5.2: both want different things; nothing is what both get.
             State::LocalRelease => {
-                self.respond(cx, link, u.poll_final, UFunction::Dm, out);
+                self.send_dm(cx, link, u.poll_final, out);
                 self.released(link, out);
             }
         }
@@ -280,9 +296,9 @@ impl Abm {
     fn receive_disc(&mut self, cx: &mut Context<'_>, link: &Link, poll: bool, out: &mut Batch<LlcOutput>) {
         let ua = (poll, UFunction::Ua);
         match self.state {
-            State::Adm => self.respond(cx, link, poll, UFunction::Dm, out),
+            State::Adm => self.send_dm(cx, link, poll, out),
             State::LocalEstablishment => {
-                self.respond(cx, link, poll, UFunction::Dm, out);
+                self.send_dm(cx, link, poll, out);
                 self.lost(link, ReleaseCause::Peer, out);
             }
             State::RemoteEstablishment | State::Abm => {

@@ -8,9 +8,11 @@
 //!
 //! * **Loss** is seen by order: what was sent before a frame that has arrived, and has not arrived itself, is lost
 //!   and sent again (or, with [`Retransmission::GoBackN`], all from V(A) on). A frame that is sent again and lost again is
-//!   seen in the same way. Where nothing arrives T201 asks, with the oldest frame.
-//! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window and by the
-//!   frame that closes it. They are sent where they are asked for, where a gap opens and where it closes, with the next
+//!   seen in the same way, once a round trip has gone by since it was sent again, so that each
+//!   acknowledgement has a frame sent once more at most. Where nothing arrives T201 asks, with the oldest frame.
+//! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
+//!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask.
+//!   They are sent where they are asked for, where a gap opens and where it closes, with the next
 //!   I frame if one can go at once.
 //! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
 //!   were sent twice are not measured.
@@ -254,7 +256,13 @@ struct Unit {
     reference: u32,
     /// Its place among all transmissions of I frames.
     order: u32,
+    /// When it was sent last.
+    sent_at: Instant,
     transmissions: u8,
+    /// It asked for an acknowledgement then.
+    is_asked: bool,
+    /// It was sent again because T201 had run out, and not because it was shown to be lost.
+    is_guess: bool,
     /// It is to be sent again.
     is_lost: bool,
     /// It has arrived, and one before it has not.
@@ -289,11 +297,12 @@ pub struct Abm {
     order: u32,
     /// OC + N(S) of the I frame whose acknowledgement was asked for last.
     request: u32,
+    /// The place of the last I frame that the request covers.
+    covered: u32,
+    /// When SABM was sent.
     requested_at: Instant,
     /// An acknowledgement is asked for and not here.
     is_requested: bool,
-    /// It was asked for with an I frame that was sent once.
-    is_timed: bool,
     /// An acknowledgement is to be sent.
     is_owed: bool,
     peer_is_busy: bool,
@@ -333,9 +342,9 @@ impl Abm {
             held_octets: 0,
             order: 0,
             request: 0,
+            covered: 0,
             requested_at: Instant::ZERO,
             is_requested: false,
-            is_timed: false,
             is_owed: false,
             peer_is_busy: false,
             is_busy: false,

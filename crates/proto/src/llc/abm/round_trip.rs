@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 /// T201 is never shorter: acknowledgements are sent by machines that do other things too.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Mean and mean deviation, in microseconds; 0 before the first measurement.
+/// Mean, mean deviation and the shortest, in microseconds; 0 before the first measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct RoundTrip {
     mean_us: u32,
     deviation_us: u32,
+    shortest_us: u32,
 }
 
 impl RoundTrip {
@@ -21,12 +22,18 @@ impl RoundTrip {
         // An hour is more than any T200.
         let us = u32::try_from((ns / 1000).clamp(1, 3_600_000_000)).unwrap_or(u32::MAX);
         if self.mean_us == 0 {
-            *self = Self { mean_us: us, deviation_us: us / 2 };
+            *self = Self { mean_us: us, deviation_us: us / 2, shortest_us: us };
             return;
         }
+        self.shortest_us = self.shortest_us.min(us);
         let error = us.abs_diff(self.mean_us);
         self.deviation_us = self.deviation_us - self.deviation_us / 4 + error / 4;
         self.mean_us = self.mean_us - self.mean_us / 8 + us / 8;
+    }
+
+    /// The shortest so far.
+    pub(super) fn shortest(self) -> Option<Duration> {
+        (self.shortest_us != 0).then(|| Duration::from_micros(self.shortest_us.into()))
     }
 
     /// How long an acknowledgement is waited for, at most `longest`, which is also waited as long as nothing was
@@ -54,6 +61,7 @@ mod tests {
         assert_eq!(trip.timeout(LONGEST), Duration::from_millis(700 + 4 * 350));
         trip.measured(Duration::from_millis(1500));
         assert_eq!((trip.mean_us, trip.deviation_us), (800_000, 462_500));
+        assert_eq!(trip.shortest(), Some(Duration::from_millis(700)));
         for _ in 0..100 {
             trip.measured(Duration::from_millis(100));
         }

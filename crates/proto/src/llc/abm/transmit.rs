@@ -16,20 +16,38 @@ const I_OVERHEAD: usize = 4 + FCS_LEN;
 const K_LEN: usize = 1;
 /// How far behind V(A) an acknowledgement may be that was overtaken: all that cannot be beyond V(S).
 const OVERTAKEN_MAX: u16 = 255;
+/// I frames after which an acknowledgement is asked for at the latest.
+const REQUEST_EVERY: u8 = 16;
 /// Places for units that are kept while a link is idle.
 const KEPT_PLACES: usize = 4;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
 
-/// What an acknowledgement showed of the order in which frames arrive.
+/// What an acknowledgement showed for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Newest(Option<u32>);
+struct Shown {
+    now: Instant,
+    /// The shortest round trip so far.
+    shortest: Option<Duration>,
+    /// The place among all transmissions of the latest that has arrived.
+    newest: Option<u32>,
+    /// Place and moment of the latest that was sent once and asked for an acknowledgement.
+    timed: Option<(u32, Instant)>,
+}
 
-impl Newest {
-    /// This one has arrived. Of one that was sent more than once nobody knows which, and it shows nothing.
+impl Shown {
+    /// This one has arrived. Of one that was sent more than once it was the last transmission where the one before was
+    /// shown to be lost and a round trip has gone by since; otherwise nobody knows which, and it shows nothing.
     fn saw(&mut self, unit: &Unit) {
-        if unit.transmissions == 1 && self.0.is_none_or(|newest| is_after(unit.order, newest)) {
-            self.0 = Some(unit.order);
+        let took = self.now.since(unit.sent_at);
+        let is_known = !unit.is_guess && self.shortest.is_some_and(|shortest| took >= shortest);
+        let is_last = unit.transmissions == 1 || is_known;
+        if is_last && self.newest.is_none_or(|newest| is_after(unit.order, newest)) {
+            self.newest = Some(unit.order);
+        }
+        let is_later = self.timed.is_none_or(|(timed, _)| is_after(unit.order, timed));
+        if unit.is_asked && unit.transmissions == 1 && is_later {
+            self.timed = Some((unit.order, unit.sent_at));
         }
     }
 }
@@ -75,7 +93,10 @@ impl Abm {
             octets,
             reference,
             order: 0,
+            sent_at: cx.now,
             transmissions: 0,
+            is_asked: false,
+            is_guess: false,
             is_lost: false,
             has_arrived: false,
         });
@@ -151,11 +172,10 @@ impl Abm {
     /// Puts header and FCS round the information of the I frame with V(A) + `index`, and ciphers it.
     fn emit(&mut self, now: Instant, link: &Link, index: u16, frame: Frame, out: &mut Batch<LlcOutput>) {
         let count = self.acknowledged.wrapping_add(index.into());
-        let is_first = self.mark_sent(index);
         let ack_request = self.is_request_due(index);
+        self.mark_sent(now, index, ack_request);
         if ack_request {
             self.requested(now, link, count);
-            self.is_timed = is_first;
         }
         let room = usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD + frame.len());
         let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
@@ -174,14 +194,12 @@ impl Abm {
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
     }
 
-    /// True where the unit was not sent before.
-    fn mark_sent(&mut self, index: u16) -> bool {
+    fn mark_sent(&mut self, now: Instant, index: u16, is_asked: bool) {
         self.order = self.order.wrapping_add(1);
-        let Some(unit) = self.units.get_mut(usize::from(index)) else { return false };
+        let Some(unit) = self.units.get_mut(usize::from(index)) else { return };
         self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
-        unit.order = self.order;
+        (unit.order, unit.sent_at, unit.is_asked) = (self.order, now, is_asked);
         unit.transmissions = unit.transmissions.saturating_add(1);
-        unit.transmissions == 1
     }
 
     /// Shall the I frame with V(A) + `index` ask for an acknowledgement (clause 8.6.3.3)?
@@ -194,14 +212,14 @@ impl Abm {
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
-        since >= u32::from(self.windows.k_sent / 2).max(1) || !self.window_is_open(following)
+        since >= u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY)) || !self.window_is_open(following)
     }
 
+    /// An acknowledgement is asked for, of all that has been sent.
     fn requested(&mut self, now: Instant, link: &Link, count: u32) {
         self.request = count;
-        self.requested_at = now;
+        self.covered = self.order;
         self.is_requested = true;
-        self.is_timed = false;
         self.start_t201(now, link);
     }
 
@@ -302,7 +320,8 @@ impl Abm {
         if self.is_owed {
             self.send_s(cx, link, false, out);
         }
-        if self.sent > 0 && !self.is_requested && !self.peer_is_busy {
+        // Once for what was sent since: an answer that comes twice is no reason to ask twice.
+        if self.sent > 0 && !self.is_requested && self.covered != self.order && !self.peer_is_busy {
             self.ask(cx, link, out);
         }
         self.keep_timer(cx.now, link);
@@ -322,17 +341,20 @@ impl Abm {
             // One that was overtaken says nothing new.
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
-        let mut newest = Newest(None);
-        let is_taken_off = self.take_off(cx.now, link, ahead, &mut newest, out);
-        let is_answered = self.note_arrived(supervisory, &mut newest) || is_taken_off;
+        let shortest = self.round_trip.shortest();
+        let mut shown = Shown { now: cx.now, shortest, newest: None, timed: None };
+        let is_taken_off = self.take_off(link, ahead, &mut shown, out);
+        let is_answered = self.note_arrived(supervisory, &mut shown) || is_taken_off;
+        if let Some((_, sent_at)) = shown.timed {
+            self.round_trip.measured(cx.now.since(sent_at));
+        }
         if is_answered && self.is_requested {
-            if self.is_timed {
-                self.round_trip.measured(cx.now.since(self.requested_at));
-            }
             self.is_requested = false;
             self.expires = NEVER;
         }
-        self.find_lost(newest);
+        if let Some(newest) = shown.newest {
+            self.find_lost(newest);
+        }
         self.peer_is_busy = matches!(supervisory, Supervisory::Rnr);
         if self.peer_is_busy {
             // Clause 8.6.4: it is there, and that is enough.
@@ -345,15 +367,14 @@ impl Abm {
     /// Confirms `ahead` units from V(A) on. True where the one that was asked about is among them.
     fn take_off(
         &mut self,
-        now: Instant,
         link: &Link,
         ahead: u16,
-        newest: &mut Newest,
+        shown: &mut Shown,
         out: &mut Batch<LlcOutput>,
     ) -> bool {
         for _ in 0..ahead {
             let Some(unit) = self.units.pop_front() else { break };
-            newest.saw(&unit);
+            shown.saw(&unit);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.outstanding = self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
             out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
@@ -364,7 +385,7 @@ impl Abm {
         let before = self.acknowledged;
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
-        self.standing_since = now;
+        self.standing_since = shown.now;
         self.tries = 0;
         self.information = Box::default();
         if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
@@ -374,7 +395,7 @@ impl Abm {
     }
 
     /// Notes what has arrived beyond N(R). True where the frame that was asked about is among it.
-    fn note_arrived(&mut self, supervisory: &Supervisory, newest: &mut Newest) -> bool {
+    fn note_arrived(&mut self, supervisory: &Supervisory, shown: &mut Shown) -> bool {
         let octets: &[u8] = match supervisory {
             Supervisory::Rr | Supervisory::Rnr => return false,
             Supervisory::Ack => &[0x80],
@@ -388,7 +409,7 @@ impl Abm {
         for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
             is_answered |= n == asked;
             if !core::mem::replace(&mut unit.has_arrived, true) {
-                newest.saw(unit);
+                shown.saw(unit);
             }
             if is_selective {
                 self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
@@ -398,14 +419,13 @@ impl Abm {
     }
 
     /// What was sent before `newest`, which has arrived, is lost.
-    fn find_lost(&mut self, newest: Newest) {
-        let Some(newest) = newest.0 else { return };
+    fn find_lost(&mut self, newest: u32) {
         let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {
                 for unit in self.units.iter_mut().take(self.sent.into()) {
                     if is_overtaken(unit) {
-                        unit.is_lost = true;
+                        (unit.is_lost, unit.is_guess) = (true, false);
                         self.lost += 1;
                     }
                 }
@@ -421,7 +441,7 @@ impl Abm {
     /// All that is sent is to be sent again.
     fn lose_all(&mut self) {
         for unit in self.units.iter_mut().take(self.sent.into()) {
-            unit.is_lost = true;
+            (unit.is_lost, unit.is_guess) = (true, true);
         }
         self.lost = self.sent;
     }
@@ -448,7 +468,7 @@ impl Abm {
             Retransmission::Selective => {
                 // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
                 if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
-                    (oldest.is_lost, oldest.has_arrived) = (true, false);
+                    (oldest.is_lost, oldest.is_guess, oldest.has_arrived) = (true, true, false);
                     self.lost += 1;
                 }
             }
