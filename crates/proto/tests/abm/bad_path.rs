@@ -62,7 +62,10 @@ fn units_arrive_once_whole_and_in_order() {
             assert!(pair.now < Instant::ZERO + Duration::from_secs(200_000), "seed {seed}");
             // No frame causes others without end, whatever is doubled or late; the first are for the establishment.
             let carried = pair.up.carried + pair.down.carried;
-            assert!(carried < 60 + FRAMES_PER_UNIT * units, "seed {seed}: {carried} frames for {units} units");
+            assert!(
+                carried < 60 + FRAMES_PER_UNIT * units,
+                "seed {seed}: {carried} frames for {units} units"
+            );
         }
         assert_eq!(pair.sgsn.arrived, pair.ms.offered, "seed {seed}");
         assert_eq!(pair.ms.arrived, pair.sgsn.offered, "seed {seed}");

@@ -3,7 +3,7 @@
 use crate::pair::{Badness, End, Pair, SAPI, terms, unit, windows};
 use gannet_proto::drops::Drop;
 use gannet_proto::llc::abm::{Abm, Options, Windows};
-use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
+use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;

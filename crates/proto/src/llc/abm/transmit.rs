@@ -212,7 +212,8 @@ impl Abm {
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
-        since >= u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY)) || !self.window_is_open(following)
+        since >= u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY))
+            || !self.window_is_open(following)
     }
 
     /// An acknowledgement is asked for, of all that has been sent.
@@ -365,13 +366,7 @@ impl Abm {
     }
 
     /// Confirms `ahead` units from V(A) on. True where the one that was asked about is among them.
-    fn take_off(
-        &mut self,
-        link: &Link,
-        ahead: u16,
-        shown: &mut Shown,
-        out: &mut Batch<LlcOutput>,
-    ) -> bool {
+    fn take_off(&mut self, link: &Link, ahead: u16, shown: &mut Shown, out: &mut Batch<LlcOutput>) -> bool {
         for _ in 0..ahead {
             let Some(unit) = self.units.pop_front() else { break };
             shown.saw(&unit);
