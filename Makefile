@@ -30,7 +30,7 @@ lint: ## rustfmt and clippy, warnings denied
 
 bench: ## cost per layer of the downlink path, in ns per packet
 	$(CARGO) bench --locked -p gannet-proto
-	$(CARGO) bench --locked -p gannet-rt --bench fcs --bench ciphering
+	$(CARGO) bench --locked -p gannet-rt --bench fcs --bench ciphering --bench uplink_ciphering
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (default 60) each
 	@scripts/fuzz

@@ -6,6 +6,9 @@
 use gannet_ops::connections::{Answers, Conversation};
 use gannet_ops::ctrl::{self, Control, Dialogue, Query};
 use gannet_ops::metrics::{Class, Group, Level, Metric, Rates, Source};
+use gannet_proto::frame::FramePool;
+use gannet_proto::sndcp::rfc1144::{self, PacketType};
+use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_wire::bssgp::{DlUnitdata, UlUnitdata};
 use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
@@ -24,9 +27,11 @@ pub const ALL: &[Entry] = &[
     ("gtp_v0", gtp_v0),
     ("llc", llc),
     ("ns", ns),
+    ("rfc1144", rfc1144),
     ("sm", sm),
     ("sndcp", sndcp),
     ("sns", sns),
+    ("v42bis", v42bis),
 ];
 
 /// BSSGP PDUs.
@@ -151,6 +156,62 @@ pub fn sndcp(octets: &[u8]) {
         let mut emitted = Vec::new();
         sndcp::xid::emit(&parameters, &mut emitted);
         assert_eq!(sndcp::xid::parse(&emitted).as_ref(), Ok(&parameters));
+    }
+}
+
+/// N-PDUs of several octets each, behind an octet that says how many.
+fn n_pdus(mut octets: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    core::iter::from_fn(move || {
+        let (first, rest) = octets.split_first()?;
+        let (n_pdu, rest) = rest.split_at(usize::from(*first >> 1).min(rest.len()));
+        octets = rest;
+        Some((*first, n_pdu))
+    })
+}
+
+/// N-PDUs whose headers are to be restored; what is, is compressed and restored again.
+pub fn rfc1144(octets: &[u8]) {
+    let pool = FramePool::new(1);
+    let [mut other, mut again] = [rfc1144::Decompressor::new(15), rfc1144::Decompressor::new(15)];
+    let mut own = rfc1144::Compressor::new(15);
+    for (first, n_pdu) in n_pdus(octets) {
+        let packet_type =
+            if first & 1 == 0 { PacketType::UncompressedTcp } else { PacketType::CompressedTcp };
+        let Some(mut frame) = pool.copy_of(n_pdu) else { return };
+        if other.decompress(packet_type, &mut frame).is_ok() {
+            assert!(frame.len() <= N_PDU_MAX);
+            let restored = frame.to_vec();
+            let packet_type = own.compress(&mut frame);
+            assert_eq!(again.decompress(packet_type, &mut frame), Ok(()));
+            assert_eq!(*frame, *restored);
+        }
+    }
+    assert_eq!(rfc1144::Decompressor::try_from(Vec::from(other.clone())), Ok(other));
+    let _ = rfc1144::Decompressor::try_from(octets.to_vec());
+    let _ = rfc1144::Compressor::try_from(octets.to_vec());
+}
+
+/// N-PDUs of which data is to be restored, and states; the octets themselves, compressed and restored.
+pub fn v42bis(octets: &[u8]) {
+    let parameters = v42bis::Parameters::DEFAULT;
+    let (mut other, mut restored) = (v42bis::Decompressor::new(parameters), [0; N_PDU_MAX]);
+    for (first, n_pdu) in n_pdus(octets) {
+        let outcome = other.decompress(n_pdu, &mut restored);
+        if first & 1 == 0 && outcome.is_err() {
+            other.init();
+        }
+    }
+    assert!(v42bis::Decompressor::try_from(Vec::from(other)).is_ok());
+    let _ = v42bis::Compressor::try_from(octets.to_vec());
+    if let Ok(mut strange) = v42bis::Decompressor::try_from(octets.to_vec()) {
+        let _ = strange.decompress(octets, &mut restored);
+    }
+    let (mut own, mut other) = (v42bis::Compressor::new(parameters), v42bis::Decompressor::new(parameters));
+    for n_pdu in octets.chunks(N_PDU_MAX) {
+        let mut sent = [0; v42bis::compressed_max(N_PDU_MAX)];
+        let len = own.compress(n_pdu, &mut sent).unwrap_or_default();
+        assert_eq!(other.decompress(&sent[..len], &mut restored), Ok(n_pdu.len()));
+        assert_eq!(&restored[..n_pdu.len()], n_pdu);
     }
 }
 

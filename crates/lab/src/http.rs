@@ -23,6 +23,14 @@ pub fn sha256(octets: &[u8]) -> String {
     Sha256::digest(octets).iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
+/// What `curl` is told: this URL through a device into a file, quietly, without a proxy and within two minutes; `format` is
+/// what it prints at the end.
+#[must_use]
+pub fn curl_arguments<'a>(device: &'a str, file: &'a str, format: &'a str, url: &'a str) -> [&'a str; 13] {
+    let max = "--max-time";
+    ["-sS", "--fail", max, "120", "--noproxy", "*", "--interface", device, "-o", file, "-w", format, url]
+}
+
 fn answer(mut stream: TcpStream, body: &[u8]) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.set_write_timeout(Some(Duration::from_secs(120)))?;

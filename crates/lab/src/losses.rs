@@ -34,7 +34,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::SndcpTooLong | D::SndcpNoRoom | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
-        | D::GgsnSourceAddress | D::GgsnNotIp | D::GgsnNoContext | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
+        | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
         | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended => Place::Elsewhere,
         D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
@@ -53,7 +53,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpMalformed | D::GtpVersion | D::GtpUnknownMessage | D::GtpExtensionHeader
         | D::GtpRepeatedRequest | D::GtpUnexpectedResponse | D::GtpNoResponse | D::GtpTooManyRequests
         | D::GtpPathTableFull | D::GtpErrorIndicationLimited | D::GtpUnexpectedErrorIndication
-        | D::GgsnRefused | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
+        | D::GgsnRefused | D::GgsnNotReached | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus
         | D::SgsnDiscardedByBss | D::SgsnDeletedByBss | D::SgsnFlushUnanswered | D::SgsnFlushUnexpected

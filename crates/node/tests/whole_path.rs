@@ -10,14 +10,15 @@ use gannet_node::ggsn::{
 use gannet_node::ms::{self, Ms, MsCommand, MsConfig, MsEvent};
 use gannet_node::sgsn::{self, GgsnPeer, Sgsn, SgsnCommand, SgsnConfig};
 use gannet_proto::drops::DropCounters;
+use gannet_proto::gmm::ms::NonGprs;
 use gannet_proto::machine::{Batch, Input, Machine, Output, Peer, Port, Surroundings};
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
 use gannet_wire::id::{Bvci, CellId, Nsapi, Nsei, Nsvci, Plmn, Rai, Sapi};
 use gannet_wire::l3::ie::{
-    Component, DelayClass, FilterDirection, PacketFilter, PdpAddress, QosProfile, TftOperation, TftRepr,
-    TrafficFlowTemplate,
+    Component, DelayClass, FilterDirection, GmmCause, PacketFilter, PdpAddress, QosProfile, TftOperation,
+    TftRepr, TrafficFlowTemplate,
 };
 use std::collections::VecDeque;
 
@@ -82,6 +83,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    fn with(choose: impl FnOnce(&mut MsConfig)) -> Self {
         let rai = |rac| Rai { plmn: Plmn::new(1, 1, false), lac: 7, rac };
         let cells: Vec<CellId> =
             [(1, 10), (1, 11), (2, 20)].map(|(r, ci)| CellId { rai: rai(r), ci }).to_vec();
@@ -103,9 +108,11 @@ impl World {
         };
         let ipv6 = vec![Ipv6Config { apn: 0, prefix: "2001:db8::".parse().unwrap(), prefix_length: 56 }];
         let ggsn = GgsnConfig { ipv6, ..GgsnConfig::new(GGSN, vec![apn]) };
+        let mut mobiles = MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells);
+        choose(&mut mobiles);
         let mut world = Self {
             now: Instant::ZERO,
-            ms: Node::new(1, Ms::new(MsConfig::new(MOBILES, "001010000000001".parse().unwrap(), cells))),
+            ms: Node::new(1, Ms::new(mobiles)),
             bss: Node::new(2, Bss::new(bss::Config::new(vec![vc], bss_cells)).unwrap()),
             sgsn: Node::new(3, Sgsn::new(sgsn, 3)),
             ggsn: Node::new(4, Ggsn::new(ggsn).unwrap()),
@@ -268,6 +275,38 @@ fn packets_find_a_mobile_that_moved_or_sleeps() {
     world.pass(5);
     assert_eq!(core::mem::take(&mut world.from_ms), [(mobile, down)], "paged");
     assert_eq!(world.ms.machine.stats().pagings, 1);
+    world.assert_no_drops();
+}
+
+/// Attach, update, IMSI detach and detach of mobiles that ask for non-GPRS services, where there is no MSC.
+#[test]
+fn combined_procedures_are_for_gprs_only() {
+    let mut world = World::with(|mobiles| mobiles.gmm.combined = true);
+    let addresses = world.activate_all();
+    let mobile = 0;
+    let refused = |world: &mut World| {
+        let told = world.events.drain(..).filter_map(|event| match event {
+            MsEvent::NonGprs { mobile: 0, standing, cause } => Some((standing, cause)),
+            _ => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    let unreachable = (NonGprs::Wanted, Some(GmmCause::MscNotReachable));
+    let view = world.ms.machine.view(mobile).unwrap();
+    assert_eq!((view.service, view.non_gprs), ("attempting-to-update-mm", Some("not-imsi-attached")));
+    assert!(world.exchange(mobile, addresses[0], 1400));
+    world.order(MsCommand::ChangeCell { mobile, cell: 2 });
+    world.pass(5);
+    assert_eq!(refused(&mut world), [unreachable], "in another routing area");
+    world.pass(20);
+    assert_eq!(refused(&mut world), [unreachable], "T3311");
+    world.order(MsCommand::ImsiDetach { mobile });
+    world.pass(30);
+    assert_eq!(refused(&mut world), [(NonGprs::Detached, None)]);
+    assert!(world.exchange(mobile, addresses[0], 1400), "GPRS goes on");
+    world.order(MsCommand::Detach { mobile, power_off: false });
+    world.pass(5);
+    assert_eq!(world.ms.machine.view(mobile).unwrap().gmm, "gmm-deregistered");
     world.assert_no_drops();
 }
 

@@ -8,10 +8,11 @@
 //! writing, calls [`Connections::poll`] when one of them is ready, again at once while it says so, and at
 //! [`Connections::next_deadline`].
 
+use crate::socket::{self, Socket};
 use core::net::SocketAddr;
 use gannet_proto::time::{Duration, Instant};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsRawFd, RawFd};
 
 /// What is spoken on one connection, without any socket: octets in, octets out.
@@ -45,8 +46,6 @@ pub struct Limits {
     pub output_octets: usize,
 }
 
-/// Octets that are read from one connection in one turn.
-const READ_MAX: usize = 4096;
 /// Octets that are sent to one connection in one turn.
 const WRITE_MAX: usize = 1 << 16;
 /// Connections that are accepted in one turn.
@@ -54,19 +53,13 @@ const ACCEPTS_PER_POLL: usize = 4;
 
 #[derive(Debug)]
 struct Peer<C> {
-    stream: TcpStream,
+    socket: Socket,
     conversation: C,
     output: Vec<u8>,
-    /// Octets at the beginning of the output that were sent already.
-    sent: usize,
     /// When it is cut.
     deadline: Instant,
     /// An answer is not whole yet.
     busy: bool,
-    /// The peer sends no more.
-    ended: bool,
-    /// The socket is of no more use.
-    broken: bool,
 }
 
 /// A listener and its connections.
@@ -84,9 +77,7 @@ impl<C: Conversation> Connections<C> {
     /// # Errors
     /// What the operating system says, with `what` and the address.
     pub fn bind(what: &str, address: SocketAddr, limits: Limits) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)
-            .map_err(|error| io::Error::new(error.kind(), format!("{what} at {address}: {error}")))?;
-        listener.set_nonblocking(true)?;
+        let listener = socket::listen(what, address)?;
         Ok(Self { listener, limits, peers: Vec::new(), opened: Vec::new() })
     }
 
@@ -131,7 +122,7 @@ impl<C: Conversation> Connections<C> {
         let mut again = true;
         for _ in 0..ACCEPTS_PER_POLL {
             match self.listener.accept() {
-                Ok((stream, _)) => self.admit(stream, now),
+                Ok((stream, _)) => Socket::new(stream).into_iter().for_each(|socket| self.admit(socket, now)),
                 Err(_) => {
                     again = false;
                     break;
@@ -148,24 +139,12 @@ impl<C: Conversation> Connections<C> {
         again
     }
 
-    fn admit(&mut self, stream: TcpStream, now: Instant) {
-        if stream.set_nonblocking(true).is_err() {
-            return;
-        }
+    fn admit(&mut self, socket: Socket, now: Instant) {
         let free = self.peers.iter().position(Option::is_none);
         let place = free.or_else(|| self.first_to_be_cut()).unwrap_or(self.peers.len());
-        let _ = stream.set_nodelay(true);
-        self.opened.push((u32::try_from(place + 1).unwrap_or(u32::MAX), stream.as_raw_fd()));
-        let peer = Peer {
-            stream,
-            conversation: C::begin(),
-            output: Vec::new(),
-            sent: 0,
-            deadline: now + self.limits.patience,
-            busy: false,
-            ended: false,
-            broken: false,
-        };
+        self.opened.push((u32::try_from(place + 1).unwrap_or(u32::MAX), socket.fd()));
+        let deadline = now + self.limits.patience;
+        let peer = Peer { socket, conversation: C::begin(), output: Vec::new(), deadline, busy: false };
         match self.peers.get_mut(place) {
             Some(slot) => *slot = Some(peer),
             None => self.peers.push(Some(peer)),
@@ -190,14 +169,14 @@ impl<C: Conversation> Peer<C> {
     where
         C: Answers<H>,
     {
-        let has_room = self.output.len() - self.sent <= limits.output_octets;
+        let has_room = self.socket.waiting(&self.output) <= limits.output_octets;
         // Readiness is told once, so who was busy has to look again.
         let was_busy = self.busy;
         let read = has_room && !was_busy && self.read();
-        if has_room && !self.broken {
+        if has_room && !self.socket.is_broken() {
             self.busy = self.conversation.proceed(host, &mut self.output);
         }
-        let wrote = self.write();
+        let wrote = self.socket.write(&mut self.output, WRITE_MAX);
         if wrote && limits.renewed {
             self.deadline = now + limits.patience;
         }
@@ -205,49 +184,12 @@ impl<C: Conversation> Peer<C> {
     }
 
     fn read(&mut self) -> bool {
-        if self.ended || self.broken || self.conversation.is_over() {
-            return false;
-        }
-        let mut buffer = [0; READ_MAX];
-        match self.stream.read(&mut buffer) {
-            Ok(0) => self.ended = true,
-            Ok(octets) => {
-                self.conversation.input(buffer.get(..octets).unwrap_or_default());
-                return true;
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => self.broken = true,
-        }
-        false
-    }
-
-    fn write(&mut self) -> bool {
-        let rest = self.output.get(self.sent..).unwrap_or_default();
-        let rest = rest.get(..WRITE_MAX).unwrap_or(rest);
-        if rest.is_empty() || self.broken {
-            return false;
-        }
-        match self.stream.write(rest) {
-            Ok(octets) => {
-                self.sent += octets;
-                // Moved only where half of it was sent, so that a long answer is not moved at every write.
-                if 2 * self.sent >= self.output.len() {
-                    self.output.drain(..self.sent);
-                    self.sent = 0;
-                }
-                octets > 0
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => false,
-            Err(_) => {
-                self.broken = true;
-                false
-            }
-        }
+        !self.conversation.is_over() && self.socket.read(|octets| self.conversation.input(octets))
     }
 
     /// Everything that can be said was said.
     fn is_done(&self) -> bool {
         let silent = self.output.is_empty() && !self.busy;
-        self.broken || (silent && (self.conversation.is_over() || self.ended))
+        self.socket.is_broken() || (silent && (self.conversation.is_over() || self.socket.is_ended()))
     }
 }

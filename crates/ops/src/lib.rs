@@ -55,6 +55,7 @@ pub mod config;
 pub mod connections;
 pub mod ctrl;
 pub mod metrics;
+mod socket;
 pub mod store;
 pub mod view;
 pub mod vty;

@@ -15,6 +15,7 @@ const OSMO_GGSN: &str = "ggsn ggsn0
   tun-device tun4
   type-support v4
   ip prefix dynamic 172.16.222.0/24
+  ip static 172.16.222.9 imsi 001010000000009 sgsn 127.0.0.1
   ip dns 0 192.0.2.1
   ip ifconfig 172.16.222.0/24
   no shutdown
@@ -282,9 +283,10 @@ ctrl
     assert_eq!((seven.ip_sns_binds.len(), eight.ip_sns_role_sgsn, nse.nsvcs.len()), (1, true, 3));
     assert_eq!((config.ns.binds[0].ip_sns_weights, config.ns.timers.sns_procedures_retries), ((3, 4), 8));
     let bss = "bss\n cells 100\n cells-per-nse 7\n mnc 012\n rac 3\n bvci-base 200\n imsi-base 262010000000042\n \
-               gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
+               gb-dialect ip-sns\n ip-sns endpoints 2\n ip-sns spare-endpoints 3\n combined-procedures\n no attach-rate\n no activate-on-attach\n qos precedence 1 delay 2 reliability 3 peak 4 mean 31\n \
                radio downlink 5000 uplink 2500\n flow-control ms bmax 600 rate 700\n";
-    assert!(round_trip::<Bss>(bss).cells.mnc_three_digits);
+    let bss = round_trip::<Bss>(bss);
+    assert!(bss.cells.mnc_three_digits && bss.mobiles.combined);
     round_trip::<Ggsn>(
         "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n echo-interval 99\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n",
     );

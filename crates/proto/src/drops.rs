@@ -213,8 +213,11 @@ drops! {
 
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
     GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
+    GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no router solicitation";
     GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";
     GgsnNoFilter: "ggsn_no_filter", "23.060 clause 15.3", "a packet came from the network that fits the traffic flow template of none of the contexts of its address";
+    GgsnAwaitsContext: "ggsn_awaits_context", "23.060 clause 9.2.2.2", "a packet came from the network for the static address of a mobile that has no PDP context and is asked for one";
+    GgsnNotReached: "ggsn_not_reached", "29.060 clause 7.3.10", "a mobile did not activate the PDP context of its static address";
     GgsnNoContext: "ggsn_no_context", "23.060 clause 9.6", "a packet came from the network for an address that no PDP context has";
 
     // ---------------------------------------------------------------- the SGSN

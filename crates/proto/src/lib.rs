@@ -8,6 +8,10 @@
 //! response and confirm. An entity's state is plain data that can be serialised; frames that must be held (a
 //! reassembly, a queue) live beside it, reached by index, so that a mobile can be moved without them.
 
+// So that a harness of the tests in `tests/` serves those in here too.
+#[cfg(test)]
+extern crate self as gannet_proto;
+
 pub mod auth;
 pub mod bssgp;
 pub mod by_nsapi;

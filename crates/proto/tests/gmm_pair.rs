@@ -71,7 +71,7 @@ impl Pair {
             travelling: BTreeMap::new(),
             sequence: 0,
             mobile: GmmMsContext::new(imsi, None),
-            mobile_cfg: GmmMsConfig::default(),
+            mobile_cfg: GmmMsConfig { combined: (seed / 4).is_multiple_of(2), ..GmmMsConfig::default() },
             tllis: Vec::new(),
             cell: None,
             network: Vec::new(),
@@ -135,6 +135,7 @@ impl Pair {
                 | GmmMsAction::Updated
                 | GmmMsAction::Deregistered { .. }
                 | GmmMsAction::MmStateChanged(_)
+                | GmmMsAction::NonGprs { .. }
                 | GmmMsAction::DeletePdpContexts(_) => {}
             }
         }
@@ -327,7 +328,7 @@ impl Pair {
             let count = pair.network.len() as u64;
             (count > 0).then(|| usize::try_from(pair.dice.below(count)).unwrap())
         };
-        match self.dice.below(18) {
+        match self.dice.below(20) {
             0..=2 => {
                 let index = u16::try_from(self.dice.below(6)).unwrap();
                 self.select(index);
@@ -386,6 +387,8 @@ impl Pair {
                     self.network_event(index, GmmEvent::LowerLayerFailure);
                 }
             }
+            18 => self.mobile_event(GmmMsEvent::ImsiDetach),
+            19 => self.mobile_event(GmmMsEvent::ImsiAttach),
             13 => {
                 self.cell = None;
                 self.mobile_event(GmmMsEvent::CellLost);

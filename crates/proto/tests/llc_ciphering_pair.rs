@@ -18,6 +18,9 @@ fn ciphering(algorithm: Algorithm, key: u8) -> Ciphering {
     Ciphering::with_kc(algorithm, [key; 8]).or_else(|| Ciphering::with_kc128(algorithm, [key; 16])).unwrap()
 }
 
+/// What comes out of an LL-PDU, and whether it came ciphered.
+type Received = (Vec<u8>, bool);
+
 struct End {
     around: Surroundings<Quiet>,
     llc: LlcContext,
@@ -51,13 +54,33 @@ impl End {
     }
 
     /// What comes out of an LL-PDU, and whether it came ciphered.
-    fn receive(&mut self, ll_pdu: &[u8]) -> Option<(Vec<u8>, bool)> {
+    fn receive(&mut self, ll_pdu: &[u8]) -> Option<Received> {
         let frame = self.frame(ll_pdu);
         self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
         self.out.pop().map(|output| match output {
             LlcOutput::Unitdata { frame, ciphered, .. } => (frame.to_vec(), ciphered),
             other => panic!("{other:?}"),
         })
+    }
+
+    /// The same of many that are deciphered together, and how many of them were not what they seemed before those in front
+    /// of them had been received.
+    fn receive_together(&mut self, ll_pdus: &[Vec<u8>]) -> (Vec<Option<Received>>, usize) {
+        let frame = |ll_pdu: &Vec<u8>| (self.frame(ll_pdu), self.llc.deciphering_of(ll_pdu));
+        let mut frames: Vec<(Frame, Option<Deferred>)> = ll_pdus.iter().map(frame).collect();
+        let jobs = frames.iter_mut().filter_map(|(frame, done)| Some(done.as_ref()?.job(frame)));
+        Portable.apply(&mut jobs.collect::<Vec<_>>());
+        let (mut received, mut others) = (Vec::new(), 0);
+        for ((frame, done), ll_pdu) in frames.into_iter().zip(ll_pdus) {
+            others += usize::from(self.llc.deciphering_of(ll_pdu) != done);
+            let cx = &mut self.around.context();
+            self.llc.receive_deciphered(cx, None, frame, done.as_ref(), &mut self.out);
+            received.push(self.out.pop().map(|output| match output {
+                LlcOutput::Unitdata { frame, ciphered, .. } => (frame.to_vec(), ciphered),
+                other => panic!("{other:?}"),
+            }));
+        }
+        (received, others)
     }
 
     fn drops(&self) -> Vec<(Drop, u64)> {
@@ -245,4 +268,79 @@ fn what_is_deferred_goes_out_as_what_is_not() {
             one.assign(keys(n));
         }
     }
+}
+
+/// Frames that come late, twice, damaged, in the clear, or after hundreds that were lost; after a restart as well.
+fn turbulent(ms: &mut End, dice: &mut Rng) -> Vec<Vec<u8>> {
+    let mut ll_pdus = Vec::new();
+    for _ in 0..=dice.below(31) {
+        let lost = if dice.chance(0.05) { dice.below(470) } else { 0 };
+        (0..lost).for_each(|_| drop(ms.send(SAPI, true, &[0])));
+        let info = vec![dice.u32().to_le_bytes()[0]; usize::try_from(dice.below(60)).unwrap()];
+        let mut ll_pdu = ms.send(SAPI, dice.chance(0.5), &info);
+        if dice.chance(0.05) {
+            let at = usize::try_from(dice.below(ll_pdu.len() as u64)).unwrap();
+            ll_pdu[at] ^= 0x10;
+        }
+        if dice.chance(0.1) {
+            ll_pdus.push(ll_pdu.clone());
+        }
+        ll_pdus.push(ll_pdu);
+    }
+    for _ in 0..dice.below(8) {
+        let [one, other] = [(); 2].map(|()| usize::try_from(dice.below(ll_pdus.len() as u64)).unwrap());
+        ll_pdus.swap(one, other);
+    }
+    ll_pdus
+}
+
+#[test]
+fn frames_that_are_deciphered_together_are_received_as_one_after_the_other() {
+    let mut others = 0;
+    for seed in 0..4 {
+        let mut dice = Rng::seeded(seed);
+        let [mut ms, mut one] = pair(ciphering(Algorithm::Gea3, 7));
+        let [_, mut many] = pair(ciphering(Algorithm::Gea3, 7));
+        for round in 0..25 {
+            let ll_pdus = turbulent(&mut ms, &mut dice);
+            if dice.chance(0.05) {
+                let now = one.around.now;
+                one.llc.restore(now);
+                many.llc.restore(now);
+            }
+            let expected: Vec<_> = ll_pdus.iter().map(|ll_pdu| one.receive(ll_pdu)).collect();
+            let (received, different) = many.receive_together(&ll_pdus);
+            others += different;
+            assert_eq!(received, expected, "seed {seed}, round {round}");
+            assert_eq!(many.llc, one.llc, "seed {seed}, round {round}");
+        }
+        assert_eq!(many.drops(), one.drops(), "seed {seed}");
+    }
+    assert!(others > 0, "some had another OC when their turn came");
+}
+
+#[test]
+fn a_key_that_changes_behind_a_batch_is_the_one_that_counts() {
+    let (old, new) = (ciphering(Algorithm::Gea3, 7), ciphering(Algorithm::Gea3, 8));
+    let [mut ms, mut sgsn] = pair(new);
+    let ll_pdu = ms.send(SAPI, true, b"information");
+    sgsn.assign(old);
+    let mut frame = sgsn.frame(&ll_pdu);
+    let done = sgsn.llc.deciphering_of(&ll_pdu).unwrap();
+    done.job(&mut frame).alone();
+    sgsn.assign(new);
+    let cx = &mut sgsn.around.context();
+    assert!(sgsn.llc.receive_deciphered(cx, None, frame, Some(&done), &mut sgsn.out));
+    let Some(LlcOutput::Unitdata { frame, ciphered: true, .. }) = sgsn.out.pop() else { panic!() };
+    assert_eq!(frame[..], *b"information");
+    // What LLC drops for something else is not deciphered at all.
+    let clear = pair(Ciphering::NONE)[0].send(SAPI, true, b"in the clear");
+    assert_eq!(sgsn.llc.deciphering_of(&clear), None);
+    assert_eq!(sgsn.llc.deciphering_of(&[0x41]), None);
+    let [mut long, _] = pair(new);
+    let mut frame = long.frame(&[0; 400]);
+    long.llc.unitdata_request(SAPI, true, true, &mut frame).unwrap();
+    assert!(sgsn.llc.deciphering_of(&frame).is_some());
+    sgsn.assign(Ciphering::NONE);
+    assert_eq!(sgsn.llc.deciphering_of(&frame), None, "nobody has a key for it");
 }

@@ -1,12 +1,17 @@
 //! The devices on which this process has AF_XDP sockets: opened, emptied, filled again, and opened anew when an interface
 //! has vanished and returned.
 
+mod device;
+
+pub(crate) use device::{XdpDevice, spare_buffer};
+
 use crate::netlink::{Link, Netlink};
 use crate::page_exchange::PageExchange;
 use crate::sys;
 use core::fmt;
 use core::net::IpAddr;
-use gannet_demux::device::{Device, DeviceConfig, Received};
+use device::{fill, socket_error};
+use gannet_demux::device::{Device, Received};
 use gannet_demux::exchange::Exchange;
 use gannet_demux::umem::{Holder, Umem};
 use gannet_demux::xsk::{Queue, Statistics};
@@ -16,7 +21,6 @@ use gannet_proto::machine::Port;
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::{Duration, Instant};
 use gannet_trace::pcapng::InterfaceId;
-use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
@@ -88,32 +92,6 @@ pub(crate) enum Deliver {
     Classified,
     /// As the datagram that it was, with its peer: the rings have but set it apart.
     Datagrams,
-}
-
-/// A device with what is wanted of it.
-pub(crate) struct XdpDevice {
-    pub(crate) link: Link,
-    /// The name as the kernel wants it.
-    name: CString,
-    pub(crate) config: DeviceConfig,
-    pub(crate) target: Option<Target>,
-    holder: Holder,
-    /// `None` while the interface is away.
-    pub(crate) sockets: Option<Device>,
-    /// What sockets that have been closed had counted.
-    former: ByRing<Statistics>,
-    /// Something was put that no kick has sent yet.
-    unsent: bool,
-    /// Among it what is patient.
-    unsent_patient: bool,
-    /// Frames put less frames come back.
-    in_flight: u64,
-    /// Our addresses on it.
-    pub(crate) addresses: Vec<IpAddr>,
-    /// Its UDP sockets are to be made anew.
-    pub(crate) reopen: bool,
-    /// That it cannot be set up has been said.
-    pub(crate) refusal_told: bool,
 }
 
 /// All of them, and the memory that they share.
@@ -504,102 +482,8 @@ pub(crate) enum Change {
     NotYet(String),
 }
 
-impl XdpDevice {
-    fn new(link: Link, holder: Holder) -> Self {
-        Self {
-            // A name that holds a zero octet is no device's.
-            name: CString::new(link.name.as_str()).unwrap_or_default(),
-            link,
-            config: DeviceConfig::default(),
-            target: None,
-            holder,
-            sockets: None,
-            former: ByRing::default(),
-            unsent: false,
-            unsent_patient: false,
-            in_flight: 0,
-            addresses: Vec::new(),
-            reopen: false,
-            refusal_told: false,
-        }
-    }
-
-    /// Puts a frame into the ring.
-    pub(crate) fn send(
-        &mut self,
-        umem: &mut Umem,
-        buffer: StaticBuffer,
-        (start, end): (usize, usize),
-        is_patient: bool,
-    ) -> Result<(), StaticBuffer> {
-        let Some(open) = &mut self.sockets else { return Err(buffer) };
-        open.send(umem, buffer, start, end)?;
-        self.unsent = true;
-        self.unsent_patient |= is_patient;
-        self.in_flight += 1;
-        Ok(())
-    }
-
-    /// Takes back what has left.
-    fn complete(&mut self, umem: &mut Umem, pool: &FramePool) {
-        if let Some(open) = &mut self.sockets {
-            let count = open.complete(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
-            self.in_flight = self.in_flight.saturating_sub(count as u64);
-        }
-    }
-
-    fn close(&mut self, open: Device, umem: &mut Umem, pool: &FramePool) {
-        for (former, ring) in self.former.iter_mut().zip(Ring::ALL) {
-            *former += open.statistics(ring).unwrap_or_default();
-        }
-        open.close(umem, |buffer| drop(pool.adopt(buffer, 0, 0)));
-        (self.unsent, self.unsent_patient) = (false, false);
-        self.in_flight = 0;
-    }
-}
-
-/// Gives frames of the pool to the fill ring, but for those that the machines need.
-fn fill(open: &mut Device, umem: &mut Umem, pool: &FramePool) {
-    open.refill(umem, || spare_buffer(pool));
-}
-
-/// A buffer of the pool, but for those that the machines need.
-pub(crate) fn spare_buffer(pool: &FramePool) -> Option<StaticBuffer> {
-    if pool.free() <= RESERVE.min(pool.capacity() / 4) {
-        return None;
-    }
-    pool.alloc()?.into_static().ok().map(|(buffer, ..)| buffer)
-}
-
-/// What the refusal of a socket means.
-fn socket_error(device: &str, error: &io::Error) -> String {
-    let meaning = match error.raw_os_error() {
-        Some(libc::EPERM) => "AF_XDP sockets need CAP_NET_RAW",
-        Some(libc::ENOBUFS | libc::ENOMEM) => {
-            "the limit of locked memory (ulimit -l) is too small for AF_XDP"
-        }
-        Some(libc::EBUSY) => "another program has AF_XDP sockets on this queue",
-        Some(libc::EAFNOSUPPORT) => "this kernel has no AF_XDP",
-        Some(libc::EOPNOTSUPP) => "the driver cannot do AF_XDP",
-        _ => "no AF_XDP socket",
-    };
-    format!("{device}: {meaning} ({error})")
-}
-
 impl fmt::Debug for Xdp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Xdp({} devices)", self.devices.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_socket_says_what_is_missing() {
-        let of = |number| socket_error("gn0", &io::Error::from_raw_os_error(number));
-        assert!(of(libc::EPERM).starts_with("gn0: AF_XDP sockets need CAP_NET_RAW"));
-        assert!(of(libc::ENOBUFS).contains("ulimit -l"));
     }
 }

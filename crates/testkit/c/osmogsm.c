@@ -125,6 +125,48 @@ static void keys(octets in[])
 	show(ck, 16);
 }
 
+static uint32_t number(const uint8_t *octets, size_t length)
+{
+	uint32_t value = 0;
+	while (length--)
+		value = value << 8 | *octets++;
+	return value;
+}
+
+static void show_number(uint32_t value)
+{
+	uint8_t octets[] = { value >> 24, value >> 16, value >> 8, value };
+	show(octets, sizeof(octets));
+}
+
+/* Algorithm, direction (1 octet each), input (4), length (2), key: that many octets of keystream of a GEA. */
+static void keystream(octets in[])
+{
+	int (*load)(const char *) = function("gprs_cipher_load");
+	int (*run)(uint8_t *, uint16_t, int, uint8_t *, uint32_t, int) = function("gprs_cipher_run");
+	uint8_t out[4096];
+	uint16_t length = number(in[3], 2);
+	load(NULL);
+	if (length > sizeof(out) || run(out, length, in[0][0], in[4], number(in[2], 4), in[1][0]) < 0)
+		printf(" refused");
+	else
+		show(out, length);
+}
+
+/* IOV-UI (4), SAPI (1), LFN (4), OC (4): the input of a UI frame. */
+static void input_ui(octets in[])
+{
+	uint32_t (*call)(uint32_t, uint8_t, uint32_t, uint32_t) = function("gprs_cipher_gen_input_ui");
+	show_number(call(number(in[0], 4), in[1][0], number(in[2], 4), number(in[3], 4)));
+}
+
+/* IOV-I, LFN, OC (4 octets each): the input of an I frame. */
+static void input_i(octets in[])
+{
+	uint32_t (*call)(uint32_t, uint32_t, uint32_t) = function("gprs_cipher_gen_input_i");
+	show_number(call(number(in[0], 4), number(in[1], 4), number(in[2], 4)));
+}
+
 static void read_octets(const char *text, uint8_t *to)
 {
 	unsigned value;
@@ -161,6 +203,12 @@ int main(int argc, char **argv)
 			check(in);
 		else if (!strcmp(name, "keys"))
 			keys(in);
+		else if (!strcmp(name, "keystream"))
+			keystream(in);
+		else if (!strcmp(name, "input_ui"))
+			input_ui(in);
+		else if (!strcmp(name, "input_i"))
+			input_i(in);
 		printf("\n");
 		fflush(stdout);
 	}

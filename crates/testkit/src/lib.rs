@@ -7,8 +7,10 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
+pub mod helper;
 pub mod netns;
 pub mod osmogsm;
+pub mod spandsp;
 pub mod tshark;
 
 use std::path::{Path, PathBuf};

@@ -47,9 +47,14 @@ impl Capture {
         ip.extend(octets(8 + payload.len()));
         ip.extend([0, 0]);
         ip.extend(payload);
+        self.add_packet(&ip);
+    }
+
+    /// Adds a whole IP packet, of either version.
+    pub fn add_packet(&mut self, ip: &[u8]) {
         let length = u32::try_from(ip.len()).unwrap_or(0).to_le_bytes();
         let seconds = u32::try_from(self.frames).unwrap_or(0).to_le_bytes();
-        for part in [&seconds[..], &[0; 4], &length, &length, &ip] {
+        for part in [&seconds[..], &[0; 4], &length, &length, ip] {
             self.file.extend_from_slice(part);
         }
         self.frames += 1;

@@ -30,6 +30,7 @@ pub mod id;
 pub mod ipa;
 pub mod l3;
 pub mod llc;
+pub mod ndp;
 pub mod ns;
 mod octet_enum;
 pub mod sndcp;

@@ -48,7 +48,8 @@ impl Devices {
     /// Follows what happens to a mobile's contexts: the device has the address of the first one.
     pub fn follow(&mut self, ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         let (mobile, result) = match *event {
-            MsEvent::Activated { mobile, nsapi, address, .. } => {
+            MsEvent::Activated { mobile, nsapi, address, .. }
+            | MsEvent::Readdressed { mobile, nsapi, address } => {
                 (mobile, self.activated(mobile, nsapi, address, outside))
             }
             MsEvent::Deactivated { mobile, nsapi, .. } => {

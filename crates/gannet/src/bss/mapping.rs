@@ -109,6 +109,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     if let Some(geas) = mobiles.geas {
         ms.gmm.network_capability = ms.gmm.network_capability.with_geas(geas);
     }
+    ms.gmm.combined = mobiles.combined;
     ms.pdp.apn = Some(apn);
     ms.pdp.address = match mobiles.pdp_type {
         PdpType::Ipv4 => PdpAddress::Ipv4Dynamic,
@@ -158,6 +159,8 @@ mod tests {
         assert_eq!(geas(&config), [1, 2, 3, 4]);
         config.mobiles.geas = Some(0b101);
         assert_eq!(geas(&config), [2]);
+        config.mobiles.combined = true;
+        assert!(plan(&config).unwrap().ms.gmm.combined);
         assert_eq!(plan(&config).unwrap().ms.cards, config.mobiles.cards);
     }
 

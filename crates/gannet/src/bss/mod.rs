@@ -178,8 +178,15 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         MsEvent::Updated { mobile, rai } => {
             say(*mobile, Category::Mm, Level::Info, format_args!("routing area updated: {rai}"));
         }
+        MsEvent::NonGprs { mobile, standing, cause } => match cause {
+            Some(cause) => say(*mobile, Category::Mm, Level::Notice, format_args!("GPRS only: {cause}")),
+            None => say(*mobile, Category::Mm, Level::Info, format_args!("non-GPRS services: {standing:?}")),
+        },
         MsEvent::Activated { mobile, nsapi, address, .. } => {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} active, address {address}"));
+        }
+        MsEvent::Readdressed { mobile, nsapi, address } => {
+            say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: address {address} now"));
         }
         MsEvent::Deactivated { mobile, nsapi, cause } => {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} deactivated ({cause:?})"));

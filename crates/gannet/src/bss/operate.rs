@@ -65,6 +65,8 @@ pub fn execute(
         }
         BssOperation::Attach(_)
         | BssOperation::Detach(_)
+        | BssOperation::ImsiAttach(_)
+        | BssOperation::ImsiDetach(_)
         | BssOperation::Activate(_)
         | BssOperation::ActivateAt { .. }
         | BssOperation::Deactivate { .. }
@@ -150,9 +152,11 @@ fn template(filter: ops::FilterOrder) -> TrafficFlowTemplate {
 
 fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> Done {
     let number = match *operation {
-        BssOperation::Attach(number) | BssOperation::Detach(number) | BssOperation::Activate(number) => {
-            number
-        }
+        BssOperation::Attach(number)
+        | BssOperation::Detach(number)
+        | BssOperation::ImsiAttach(number)
+        | BssOperation::ImsiDetach(number)
+        | BssOperation::Activate(number) => number,
         BssOperation::ActivateAt { mobile, .. }
         | BssOperation::Deactivate { mobile, .. }
         | BssOperation::Secondary { mobile, .. }
@@ -173,6 +177,8 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
     match *operation {
         BssOperation::Attach(_) => give(MsCommand::Attach { mobile }),
         BssOperation::Detach(_) => give(MsCommand::Detach { mobile, power_off: false }),
+        BssOperation::ImsiAttach(_) => give(MsCommand::ImsiAttach { mobile }),
+        BssOperation::ImsiDetach(_) => give(MsCommand::ImsiDetach { mobile }),
         BssOperation::Activate(_) => give(activate(mobile)),
         BssOperation::ActivateAt { nsapi, ref apn, .. } => {
             give(MsCommand::Activate { mobile, nsapi, apn: Some(apn.clone()), qos: None, address: None });

@@ -37,12 +37,13 @@ pub fn mobile(view: &MobileView, devices: &Devices) -> view::Mobile {
 pub fn details(view: &MobileView) -> String {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let mut text = format!(
-        "       {} ({}), {}, P-TMSI {}, {}{}\n",
+        "       {} ({}), {}, P-TMSI {}, {}{}{}\n",
         view.gmm,
         view.service,
         view.mm,
         or_dash(view.ptmsi.map(|ptmsi| ptmsi.to_string())),
         view.cipher,
+        view.non_gprs.map(|standing| format!(", {standing}")).unwrap_or_default(),
         if view.suspended { ", GPRS suspended" } else { "" }
     );
     for context in &view.contexts {

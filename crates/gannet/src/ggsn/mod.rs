@@ -6,7 +6,7 @@ use crate::node::{self, Node, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN,
-    PREFIX_LENGTHS,
+    PREFIX_LENGTHS, StaticMobile,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::metrics::Group;
@@ -135,12 +135,18 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
         remarks.push(format!("ggsn {name} has no access point that is not shut down: it serves nobody"));
     }
     let mut apns = Vec::new();
-    let mut ipv6 = Vec::new();
+    let (mut ipv6, mut static_mobiles) = (Vec::new(), Vec::new());
     let mut devices = Vec::new();
     for (apn, place) in served.iter().zip(0..) {
         let (config, device) = access_point(&name, apn)?;
         apns.push(config);
         devices.push(device);
+        static_mobiles.extend(apn.static_mobiles.iter().map(|own| StaticMobile {
+            apn: place,
+            address: own.address,
+            imsi: own.imsi,
+            sgsn: own.sgsn.into(),
+        }));
         if apn.has_ipv6 {
             let missing = || format!("ggsn {name}, apn {}: add 'ipv6 prefix dynamic X:X::X:X/M'", apn.name);
             let of = apn.ipv6_prefix.ok_or_else(missing)?;
@@ -152,8 +158,13 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
         place.and_then(|place| u16::try_from(place).ok())
     });
     let echo_interval = ggsn.echo_interval_s.map_or(Duration::ZERO, |s| Duration::from_secs(s.into()));
-    let config =
-        GgsnConfig { default_apn: default, echo_interval, ipv6, ..GgsnConfig::new(address.into(), apns) };
+    let config = GgsnConfig {
+        default_apn: default,
+        echo_interval,
+        ipv6,
+        static_mobiles,
+        ..GgsnConfig::new(address.into(), apns)
+    };
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices })

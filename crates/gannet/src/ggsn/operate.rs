@@ -145,6 +145,7 @@ fn instance_group(instance: &Instance, ggsn: &Ggsn) -> Group {
         ("updated", "PDP contexts updated", counters.updated),
         ("deleted", "PDP contexts deleted", counters.deleted),
         ("refused", "requests refused", counters.refused),
+        ("notified", "SGSNs asked to have a mobile activate a context", counters.notified),
         ("n_pdu_downlink", "N-PDUs that went to SGSNs", counters.downlink.t_pdus),
         ("octets_downlink", "octets of these", counters.downlink.octets),
         ("n_pdu_uplink", "N-PDUs that came from SGSNs", counters.uplink.t_pdus),

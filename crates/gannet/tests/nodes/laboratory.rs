@@ -26,6 +26,8 @@ pub const CASES: &[Case] = &[
     ("lab_restart_with_store_and_fifo", NEEDS, || chain("gannet-fifo", "restart-with-store")),
     ("lab_restart_with_store_and_reuseport", NEEDS, || chain("gannet-reuseport", "restart-with-store")),
     ("lab_restart_with_store_and_xdp", NEEDS, || chain("gannet-xdp", "restart-with-store")),
+    ("lab_restart_with_store_fifo_and_gea3", NEEDS, || chain("gannet-fifo", "restart-ciphered")),
+    ("lab_restart_with_store_xdp_and_gea3", NEEDS, || chain("gannet-xdp", "restart-ciphered")),
     ("lab_memory", NEEDS, || chain("gannet-xdp", "memory")),
     ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
     ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
@@ -33,7 +35,8 @@ pub const CASES: &[Case] = &[
 
 /// Nothing comes to the wrong mobile, and everything that was offered is delivered, dropped by name, or lost in a ring: in
 /// the steps of `account`; while mobiles come, go, move and change under full load (`churn`); when the SGSN was killed under
-/// full load and has been started again (`restart`), after which, with a store, nobody attaches again (`restart-with-store`). And `memory`: at most 1 KiB for each mobile.
+/// full load and has been started again (`restart`), after which, with a store, nobody attaches again (`restart-with-store`),
+/// nor where all is ciphered (`restart-ciphered`). And `memory`: at most 1 KiB for each mobile.
 fn chain(candidate: &str, check: &str) {
     let directory = TempDir::new("gannet-lab-chain");
     let mut command = Command::new(GANNET);

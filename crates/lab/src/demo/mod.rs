@@ -266,21 +266,7 @@ impl<'a> Stage<'a> {
         let file = self.options.out.join("download.bin").to_string_lossy().into_owned();
         let url = format!("http://{}/", configs::address::GI_HOST);
         let format = "%{size_download} %{time_total}";
-        let arguments = [
-            "-sS",
-            "--fail",
-            "--max-time",
-            "120",
-            "--noproxy",
-            "*",
-            "--interface",
-            configs::TUN_OF_FIRST_MOBILE,
-            "-o",
-            &file,
-            "-w",
-            format,
-            &url,
-        ];
+        let arguments = http::curl_arguments(configs::TUN_OF_FIRST_MOBILE, &file, format, &url);
         let done = AtomicBool::new(false);
         let (printed, changed) = std::thread::scope(|scope| {
             let changes = scope.spawn(|| self.change_cells(&done));

@@ -35,6 +35,11 @@ pub const GB_PORT: u16 = 23_000;
 /// How late a timer polls the SGSN's devices for a process that does not; see [`Bed::poll_late_at_sgsn`].
 pub const POLLED_LATE_NS: u32 = 300_000;
 
+/// The counter of datagrams that sockets of a namespace have read.
+const READ_HERE: &str = "udp.InDatagrams";
+/// The same of the load's namespace, where BSS and GGSN are.
+pub const READ_BY_BSS: &str = "bss.udp.InDatagrams";
+
 /// Who takes packets off the SGSN's devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receive {
@@ -198,9 +203,13 @@ impl Bed {
     pub fn counters(&self) -> Result<Vec<(String, u64)>, TestbedError> {
         // This thread's, and no program's: it is read several times in each step.
         let read = |what: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{what}"));
-        let theirs = self.at_load(|| read("dev"))??;
+        let (theirs, read_there) =
+            self.at_load(|| read("dev").and_then(|dev| Ok((dev, read("snmp")?))))??;
+        let at_bss = parse_snmp(&read_there).into_iter().find(|(name, _)| name == READ_HERE);
+        let at_bss = at_bss.map(|(_, count)| (READ_BY_BSS.to_owned(), count));
         let (ours, snmp) = self.at_sgsn(|| read("dev").and_then(|dev| Ok((dev, read("snmp")?))))??;
-        Ok([parse_devices(&theirs), parse_devices(&ours), parse_snmp(&snmp)].concat())
+        let all = [parse_devices(&theirs), parse_devices(&ours), parse_snmp(&snmp), Vec::from_iter(at_bss)];
+        Ok(all.concat())
     }
 }
 

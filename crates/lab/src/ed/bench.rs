@@ -4,6 +4,7 @@
 use super::account::{SLOW, Step};
 use super::conditions::Conditions;
 use super::delay::real_time;
+use super::pace::Pace;
 use super::real::RealLab;
 use super::saturation::is_whole;
 use super::stats::exceeding_per_good;
@@ -21,7 +22,7 @@ const BEGIN: f64 = 0.4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much.
-const LOST_MAX: u32 = 3;
+const LOST_MAX: u32 = 6;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
 const AT_ITS_END: f64 = 0.97;
@@ -129,6 +130,8 @@ pub struct Bench<'a> {
     pub sizes: Sizes,
     /// In a quick run those that no bound is for are measured so often only.
     pub brief: Option<u32>,
+    /// How far it is beside the time that a quick run has.
+    pub pace: Pace,
     /// GEA with this number takes the place of work that stands for it.
     pub gea: Option<u8>,
     /// What could not be measured, and what else a person should know.
@@ -181,6 +184,7 @@ impl<'a> Bench<'a> {
             lost: 0,
             disturbed: 0,
             turn: None,
+            pace: Pace::begin(),
             gea: None,
         }
     }
@@ -223,6 +227,12 @@ impl<'a> Bench<'a> {
             runners.push(Runner { candidate, chain });
         }
         Ok(runners)
+    }
+
+    /// True where a quick run has no time for what is only to make its figures better.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.sizes.quick && self.pace.is_late()
     }
 
     /// True where a quick run has seen enough of a candidate that no bound is for.
@@ -280,7 +290,8 @@ impl<'a> Bench<'a> {
             self.steps += 1;
             offer.seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.steps);
             #[expect(clippy::cast_precision_loss, reason = "steps of an experiment")]
-            let has_time = (self.repeated as f64) < self.steps as f64 * REPEATED_MAX;
+            let is_rare = (self.repeated as f64) < self.steps as f64 * REPEATED_MAX;
+            let has_time = is_rare && !self.is_late();
             let may_repeat = (has_time || offer.is_patient) && disturbances < DISTURBED_MAX;
             offer.gives_up = may_repeat && again.gives_up();
             let mut step = chain.step(&offer)?;

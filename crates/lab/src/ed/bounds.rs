@@ -3,11 +3,11 @@
 //! S_f follows from S0, which was found some seconds before, and on a shared machine it may have become another one since. So
 //! S0 is asked at once whether it is still the same where that may be why a bound is met or missed.
 
-use super::Setup;
 use super::bench::{Again, Axis, Bench, Runner};
 use super::conditions::Conditions;
 use super::saturation::{FINE, Found, LONGER, Saturation, cap, is_whole, s_f};
 use super::stats::Samples;
+use super::{Chain, Offer, Setup};
 use serde_json::json;
 
 /// Of the best possible saturation.
@@ -57,7 +57,11 @@ impl AtBound {
     }
 }
 
-/// Offers xdp what it has to deliver at each fraction, once. `found` is what was found of S0 so far.
+/// What has to be done before a load is offered, by the offer.
+pub(super) type Prepare<'a> = dyn FnMut(&mut dyn Chain, &Offer) -> Result<(), String> + 'a;
+
+/// Offers xdp what it has to deliver at each fraction, once. `found` is what was found of S0 so far; `prepare` is called before each
+/// load of a bound.
 ///
 /// # Errors
 /// The chain's.
@@ -65,16 +69,17 @@ pub(super) fn try_bounds(
     bench: &mut Bench<'_>,
     runner: &mut Runner,
     (setup, repetition, drop_pps): (&Setup, u32, f64),
-    mut found: Found,
+    found: &mut Found,
     bounds: &mut [AtBound],
+    prepare: &mut Prepare<'_>,
 ) -> Result<(), String> {
     for bound in bounds {
         let at = (setup, repetition, drop_pps);
-        let mut tried = bound.try_out(bench, runner, at, &mut found)?;
+        let mut tried = bound.try_out(bench, runner, at, found, prepare)?;
         if tried.is_open {
             let bracket = found.bracket(found.pps.last(), FINE, cap(drop_pps, 0.0));
-            bench.search(runner, (setup, 0.0, repetition), bracket, &mut found)?;
-            tried = bound.try_out(bench, runner, at, &mut found)?;
+            bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
+            tried = bound.try_out(bench, runner, at, found, prepare)?;
         }
         bound.shares.push(tried.share);
         bound.loads.push(tried.load);
@@ -102,6 +107,7 @@ impl AtBound {
         runner: &mut Runner,
         (setup, repetition, drop_pps): (&Setup, u32, f64),
         found: &mut Found,
+        prepare: &mut Prepare<'_>,
     ) -> Result<Tried, String> {
         let mut left = TRIES;
         loop {
@@ -117,7 +123,12 @@ impl AtBound {
                 // A pause of a millisecond is made up for slowly so near to saturation.
                 offer.window_s *= LONGER;
                 let axis = axis(runner.candidate.name(), what, f, (setup, repetition));
-                bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Nothing))
+                bench.turn(runner, |bench, chain| {
+                    if f > 0.0 {
+                        prepare(chain, &offer)?;
+                    }
+                    bench.step_again(chain, &axis, &offer, Again::Nothing)
+                })
             };
             let step = one(bench, AT_BOUND, load, self.f)?;
             let (is_met, share) = (is_whole(&step), step.least_share());

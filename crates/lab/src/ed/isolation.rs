@@ -48,14 +48,19 @@ pub(super) struct Shares {
     good_read: Samples,
     bad_read: Samples,
     apart: Samples,
-    /// Steps in which the generator could not offer what was intended.
-    short: u32,
+    /// Steps in which nobody had to share, or in which the generator could not offer what was intended.
+    silent: usize,
 }
 
 impl Shares {
-    /// It could not so far.
-    const fn is_silent(&self) -> bool {
-        self.short > 0 && self.apart.is_empty()
+    /// Most of so many repetitions can say nothing any more.
+    const fn is_silent(&self, repetitions: u32) -> bool {
+        self.silent > repetitions as usize / 2
+    }
+
+    /// Most of so many repetitions have said something.
+    fn says_enough(&self, repetitions: u32) -> bool {
+        self.apart.len() > repetitions as usize / 2
     }
 }
 
@@ -76,6 +81,8 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let drop_pps = bench.drop_rate(&bench.setup(KBPS))?.median();
     // The others are only shown.
     bench.brief = Some(1);
+    // Both kinds of policing, without work and with, and osmo-sgsn.
+    bench.pace.plan(bench.sizes.repetitions * if bench.gea.is_none() { 4 } else { 2 } + 1);
     let mut drawn = Vec::new();
     for policing in [true, false] {
         let mut setup = bench.setup(KBPS);
@@ -88,21 +95,23 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             (true, false) => &[Candidate::Xdp],
             _ => &[Candidate::Xdp, Candidate::Fifo, Candidate::Reuseport],
         };
-        let mut scenarios = configuration(bench, candidates, (&setup, drop_pps), &TIMES)?;
+        let mut scenarios = configuration(bench, candidates, (&setup, drop_pps, &FRACTIONS), &TIMES)?;
         (setup.work_ns, setup.kbps) = (WORK_NS, KBPS_WITH_WORK);
         if bench.sizes.quick {
             // Queues that are not full yet are no share, and at 1.2 times saturation they fill for six times as long.
             setup.buffer_ms /= 2;
         }
         if bench.gea.is_none() {
-            let with_work = (&setup, drop_pps);
-            scenarios.extend(configuration(bench, &[Candidate::Xdp], with_work, &TIMES_WITH_WORK)?);
+            let open = still_open(bench, &scenarios);
+            let here = (&setup, drop_pps, open.as_slice());
+            scenarios.extend(configuration(bench, &[Candidate::Xdp], here, &TIMES_WITH_WORK)?);
         }
         judge(bench, &setup, &scenarios);
         drawn.push((policing, scenarios));
     }
     let scenarios = osmo::alone(bench, |bench, setup| {
-        let scenarios = configuration(bench, &[Candidate::Osmo], (setup, drop_pps), &TIMES)?;
+        let fractions: &[f64] = if bench.sizes.quick { &FRACTIONS_QUICK } else { &FRACTIONS };
+        let scenarios = configuration(bench, &[Candidate::Osmo], (setup, drop_pps, fractions), &TIMES)?;
         judge(bench, setup, &scenarios);
         Ok(scenarios)
     })?;
@@ -115,14 +124,25 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The fractions that have to be measured with work: in a quick run half of all, which is the thesis's, and those of which
+/// nothing could be said without.
+fn still_open(bench: &Bench<'_>, scenarios: &[Scenario]) -> Vec<f64> {
+    let above = scenarios.iter().find(|s| s.candidate == Candidate::Xdp && s.times > 1.0);
+    let is_said = |f: f64| {
+        let shares = above.and_then(|s| s.points.iter().find(|(other, _)| (other - f).abs() < 1e-9));
+        shares.is_some_and(|(_, shares)| shares.says_enough(bench.sizes.repetitions))
+    };
+    let wanted = |f: &f64| !bench.sizes.quick || (*f - 0.5).abs() < 1e-9 || !is_said(*f);
+    FRACTIONS.into_iter().filter(wanted).collect()
+}
+
 fn configuration(
     bench: &mut Bench<'_>,
     candidates: &[Candidate],
-    (setup, drop_pps): (&Setup, f64),
+    (setup, drop_pps, fractions): (&Setup, f64, &[f64]),
     times: &[f64],
 ) -> Result<Vec<Scenario>, String> {
     let is_osmo = candidates == [Candidate::Osmo];
-    let fractions: &[f64] = if bench.sizes.quick && is_osmo { &FRACTIONS_QUICK } else { &FRACTIONS };
     let guess = match setup.work_ns {
         0 if setup.gea.is_some() && !is_osmo => GUESS_CIPHERED_PPS,
         0 if is_osmo => osmo::GUESS_PPS,
@@ -159,14 +179,16 @@ fn configuration(
             let bracket = found.bracket(guess, ROUGH, cap(drop_pps, 0.0));
             bench.search(runner, (setup, 0.0, repetition), bracket, found)?;
             let queues_s = if setup.has_work() { QUEUES_WITH_WORK_S } else { QUEUES_S };
-            bench.sizes.warm_up_s = sizes.warm_up_s.max(queues_s);
             for scenario in own {
-                let is_above = scenario.times > 1.0;
-                bench.sizes.window_s = if is_above { sizes.window_s.max(ROUNDS_S) } else { sizes.window_s };
+                if scenario.times > 1.0 {
+                    bench.sizes.warm_up_s = sizes.warm_up_s.max(queues_s);
+                    bench.sizes.window_s = sizes.window_s.max(ROUNDS_S);
+                }
                 repeat(bench, (runner, found), setup, (repetition, drop_pps), scenario)?;
+                bench.sizes = sizes;
             }
-            bench.sizes = sizes;
         }
+        bench.pace.done(1);
     }
     for (runner, (found, _)) in runners.iter().zip(&scenarios) {
         bench.lab.say(&format!("{}: saturation {}", runner.candidate, found.pps.kpps()));
@@ -185,8 +207,8 @@ fn repeat(
     let s0 = found.pps.last();
     let is_above = scenario.times > 1.0;
     for (f, shares) in &mut scenario.points {
-        if bench.sizes.quick && repetition >= 1 && is_above && shares.is_silent() {
-            // The generator does not offer it.
+        if bench.sizes.quick && is_above && shares.is_silent(bench.sizes.repetitions) {
+            // The generator does not offer what it would take.
             continue;
         }
         let own = if runner.candidate == Candidate::Xdp { s_f(s0, drop_pps, *f) } else { s0 };
@@ -239,8 +261,9 @@ pub(super) fn note(shares: &mut Shares, step: &Step) {
     // Where a group was offered no more than it got, nobody had to share.
     if step.shortfall().is_none() && step.least_share() < SHARED {
         shares.apart.push((g - b) / f64::midpoint(g, b));
+    } else {
+        shares.silent += 1;
     }
-    shares.short += u32::from(step.shortfall().is_some());
     // As a fraction of what the group is entitled to in the whole step, which is as much longer as more was offered, or of
     // what it was offered where that was less.
     let read = |group: &GroupCount| {
@@ -316,12 +339,10 @@ fn judge(bench: &mut Bench<'_>, setup: &Setup, scenarios: &[Scenario]) {
 
 /// By how much good and bad differ above saturation: each fraction has to be said something of, with or without work.
 fn judge_apart(bench: &mut Bench<'_>, policing: &str, above: &[&Scenario], beside: &str) {
-    // Most of the steps have to say something.
-    let enough = bench.sizes.repetitions as usize / 2;
     let (mut ours, mut worst, mut said_of) = (Vec::new(), 0.0_f64, Vec::<f64>::new());
     for scenario in above {
         let (said, silent): (Vec<_>, Vec<_>) =
-            scenario.points.iter().partition(|(_, shares)| shares.apart.len() > enough);
+            scenario.points.iter().partition(|(_, shares)| shares.says_enough(bench.sizes.repetitions));
         let percents = |points: &[&(f64, Shares)]| {
             let all: Vec<String> = points.iter().map(|(f, _)| format!("{:.0}", f * 100.0)).collect();
             all.join(", ")

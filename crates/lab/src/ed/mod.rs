@@ -25,6 +25,7 @@ mod one_core;
 mod one_step;
 pub mod osmo;
 pub mod overhead;
+mod pace;
 pub mod peers;
 pub mod precedence;
 pub mod pulse;

@@ -2,7 +2,7 @@
 //! is drawn up when nothing is under way any more.
 
 use super::account::{Delay, GroupCount, Step};
-use super::bed::{CoreClock, ProcessClock, SGSN_CORE};
+use super::bed::{CoreClock, ProcessClock, READ_BY_BSS, SGSN_CORE};
 use super::near::{Cores, Preempting};
 use super::pulse::Pulse;
 use super::real::RealChain;
@@ -168,7 +168,7 @@ impl RealChain {
                 .collect(),
             unknown: find(groups, STRANGE).map_or(0, |group| group.offered),
             // Also that of the load's end of Gb, which the sink has to empty in time.
-            ring_losses: result.refused() + moved.get("gb0.tx_dropped").copied().unwrap_or(0),
+            ring_losses: result.refused() + lost_on_gb(&moved),
             wrong: total(groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
             away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
@@ -200,6 +200,16 @@ impl RealChain {
         }
         step
     }
+}
+
+/// LL-PDUs that the ring of the load's end of Gb has lost: of the frames that it has lost those that were none, such as a
+/// FLOW-CONTROL-BVC-ACK, were sent and did not reach the BSS. What reached it as signalling is what its sockets have read.
+fn lost_on_gb(moved: &BTreeMap<String, u64>) -> u64 {
+    let of = |name: &str| moved.get(name).copied().unwrap_or(0);
+    let lost = of("gb0.tx_dropped");
+    let Some(ll_pdus) = moved.get("ll_pdu_downlink") else { return lost };
+    let others = (of("gb0.tx_packets") + lost).saturating_sub(*ll_pdus);
+    lost - others.saturating_sub(of(READ_BY_BSS)).min(lost)
 }
 
 /// Of all groups.
@@ -248,5 +258,31 @@ fn group_count(
             p99_us: us(latency.quantile_ns(0.99)),
             max_us: us(latency.max_ns()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gb_loses_is_ll_pdus_but_for_signalling_that_did_not_arrive() {
+        let moved = |ll_pdus: u64, sent: u64, lost: u64, read: u64| {
+            let named = [
+                ("ll_pdu_downlink", ll_pdus),
+                ("gb0.tx_packets", sent),
+                ("gb0.tx_dropped", lost),
+                (READ_BY_BSS, read),
+            ];
+            named.map(|(name, value)| (name.to_owned(), value)).into()
+        };
+        assert_eq!(lost_on_gb(&moved(1000, 1000, 0, 0)), 0);
+        // 1000 LL-PDUs and 20 acknowledgements; of those, one was lost.
+        assert_eq!(lost_on_gb(&moved(1000, 1012, 8, 20)), 8);
+        assert_eq!(lost_on_gb(&moved(1000, 1012, 8, 19)), 7);
+        assert_eq!(lost_on_gb(&moved(1000, 1019, 1, 19)), 0);
+        // Signalling that carries LL-PDUs of its own is read too.
+        assert_eq!(lost_on_gb(&moved(1000, 992, 8, 30)), 8);
+        assert_eq!(lost_on_gb(&BTreeMap::from([("gb0.tx_dropped".to_owned(), 5)])), 5);
     }
 }

@@ -18,7 +18,7 @@ const WAITING_MAX: u32 = 200_000;
 const SOCKET_OCTETS: u32 = 4352;
 
 /// Where gannet's VTY listens, in its own namespace.
-const VTY: &str = "127.0.0.1:4245";
+pub const VTY: &str = "127.0.0.1:4245";
 
 /// Where a candidate can be asked for its counters.
 #[must_use]

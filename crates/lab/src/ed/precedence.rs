@@ -18,6 +18,9 @@ const EVERY: u32 = 7;
 const TIMES: [f64; 4] = [0.75, 1.0, 1.5, 2.0];
 const TIMES_WITH_WORK: [f64; 4] = [1.0, 1.5, 2.0, 5.0];
 
+/// The mobiles begin one after the other within this part of the time before the window.
+const BEGIN: f64 = 0.8;
+
 /// How often S0 is searched anew at one load.
 const SEARCHES: u32 = 2;
 
@@ -114,7 +117,8 @@ fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
         // Who is policed keeps to what it has negotiated, packet by packet.
         spacing: if setup.policing { Spacing::Fixed } else { Spacing::Exponential },
         begins_s: 0.0,
-        within_s: 0.0,
+        // All queues at once, empty still, are more than what twice saturation is afterwards.
+        within_s: bench.sizes.warm_up_s * BEGIN,
     };
     offer.groups = (0..EVERY).map(group).collect();
     offer

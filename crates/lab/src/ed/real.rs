@@ -15,6 +15,7 @@ use gannet_proto::bssgp::flow_control::BvcParameters;
 use gannet_rt::ProcessSignal;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,7 +27,11 @@ const SETTLE_MAX: Duration = Duration::from_secs(20);
 /// For a chain that was asleep, to catch up with its timers.
 const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(15);
 /// Between two looks whether anything still moves.
-const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(20);
+const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(10);
+
+/// How long an SGSN may take to open its VTY, and from one look to the next.
+const HEARS_WITHIN: Duration = Duration::from_secs(10);
+const HEARS_LOOK: Duration = Duration::from_millis(10);
 
 /// Chains on this machine.
 #[derive(Debug)]
@@ -129,7 +134,8 @@ impl RealLab {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(text(error)),
             Ok(()) | Err(_) => {}
         }
-        let process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
+        let mut process = peers::start(&bed, candidate, setup, &self.gannet, &directory).map_err(text)?;
+        self.wait_until_it_hears(&bed, &mut process)?;
         let mut config = load_config(setup)?;
         if let Some(within) = self.notices_within {
             // Ten NS-ALIVE without an answer.
@@ -140,6 +146,21 @@ impl RealLab {
         let load = bed.at_load(|| Load::connect(config, &going)).map_err(text)?;
         let load = load.map_err(|error| format!("{error}\n{}", process.last_words()))?;
         Ok(Started { process, load, bed, directory })
+    }
+
+    /// An SGSN whose VTY answers has its sockets: an NS-RESET before that would be lost, and sent again after three seconds.
+    fn wait_until_it_hears(&self, bed: &Bed, process: &mut Process) -> Result<(), String> {
+        let vty = peers::VTY;
+        let until = Instant::now() + HEARS_WITHIN;
+        while bed.at_sgsn(|| TcpStream::connect(vty)).map_err(text)?.is_err() {
+            self.check()?;
+            process.check().map_err(text)?;
+            if Instant::now() > until {
+                return Err(format!("nobody listens at {vty}\n{}", process.last_words()));
+            }
+            std::thread::sleep(HEARS_LOOK);
+        }
+        Ok(())
     }
 
     /// The same with everybody attached, between generator and sink.

@@ -15,7 +15,7 @@ pub const OFFERED_MAX: f64 = 0.75;
 const FULL_DROP_PPS: f64 = 1_500_000.0;
 /// Steps of the search for saturation, until it is found for the first time.
 pub const COARSE: f64 = 1.15;
-/// Where the first search of a bare loop begins, in packets/s.
+/// Where the first search of a bare loop without work begins, in packets/s.
 const BARE_GUESS_PPS: f64 = 500_000.0;
 /// How near the two sides of a bracket come where nothing has to hold to a hair.
 pub const ROUGH: f64 = 1.05;
@@ -25,7 +25,7 @@ pub const FINE: f64 = 1.025;
 pub const BARE: f64 = 1.05;
 /// Work of who is compared by what a core can forward, on each packet, in ns: without it the generator's core is full before
 /// his is.
-const BARE_WORK_NS: u32 = 1_000;
+pub const BARE_WORK_NS: u32 = 1_000;
 /// Steps of one search at most.
 const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 8;
@@ -33,10 +33,13 @@ const SEARCH_QUICK: u32 = 8;
 const SEARCH_QUICK_OF_OTHERS: u32 = 5;
 /// The same where it is known about.
 const SEARCH_AGAIN: u32 = 3;
+const SEARCH_AGAIN_OF_OTHERS: u32 = 2;
 /// Of a multiple of saturation, what has to be offered indeed.
 const REALLY: f64 = 0.95;
 /// How often what was found is offered again at most, each time a little less.
 const CONFIRM: u32 = 4;
+/// The same in a quick run, where nothing has to hold to a hair.
+const CONFIRM_OF_OTHERS: u32 = 1;
 /// What a saturation is compared with has a window that is longer than others by this, and so has its own confirmation: in a
 /// short one, what waited before it began passes for what came in it.
 pub const LONGER: f64 = 1.5;
@@ -53,13 +56,14 @@ impl Bench<'_> {
         mut bracket: Bracket,
         make: &dyn Fn(&Self, f64) -> Offer,
     ) -> Result<Saturation, String> {
-        // Of the others nothing has to hold to a hair: their medians will do.
-        let is_xdp = self.holder() == Some(Candidate::Xdp);
-        let again = if is_xdp { Again::Missed(WHOLE) } else { Again::Nothing };
-        let few = match (bracket.is_wide(), is_xdp) {
+        // Of the others, and where a bound does not hang on it, nothing has to hold to a hair: medians will do.
+        let is_exact = self.holder() == Some(Candidate::Xdp) && bracket.is_fine();
+        let again = if is_exact { Again::Missed(WHOLE) } else { Again::Nothing };
+        let few = match (bracket.is_wide(), is_exact) {
             (true, true) => SEARCH_QUICK,
             (true, false) => SEARCH_QUICK_OF_OTHERS,
-            (false, _) => SEARCH_AGAIN,
+            (false, true) => SEARCH_AGAIN,
+            (false, false) => SEARCH_AGAIN_OF_OTHERS,
         };
         for count in 0..SEARCH {
             // A quick run takes what it has found after a while; but something has to be too much first.
@@ -76,7 +80,9 @@ impl Bench<'_> {
             capped: bracket.is_capped() || !bracket.is_closed(),
             conditions: None,
         };
-        for _ in 0..CONFIRM {
+        let is_brief = self.is_late() || (self.sizes.quick && !is_exact);
+        let often = if is_brief { CONFIRM_OF_OTHERS } else { CONFIRM };
+        for _ in 0..often {
             if found.pps == 0.0 {
                 break;
             }
@@ -199,7 +205,8 @@ impl Bench<'_> {
             ("octets", json!(setup.octets)),
             ("repetition", json!(repetition)),
         ];
-        let bracket = found.bracket(BARE_GUESS_PPS, BARE, cap);
+        let guess = 1.0 / (1.0 / BARE_GUESS_PPS + f64::from(setup.work_ns) * 1e-9);
+        let bracket = found.bracket(guess, BARE, cap);
         let make = |bench: &Self, load: f64| bench.offer(setup, bare_groups(bare, setup, load, 0.0));
         found.add(&self.saturation(chain, &axis, bracket, &make)?);
         Ok(())

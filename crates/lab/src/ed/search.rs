@@ -56,6 +56,12 @@ impl Bracket {
         self.stride > 1.1
     }
 
+    /// True where the two sides come near each other.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
+        self.resolution < 1.04
+    }
+
     /// True where both sides are known: a load that was whole, and one that was not. Before that what was found is but a
     /// load that is not too high.
     #[must_use]

@@ -35,7 +35,7 @@ const LONGEST_UPLINK: u32 = 64;
 /// From one look of the sink to the next where delays are measured, at any load.
 const LOOKS_WITH_REAL_TIME: Duration = Duration::from_micros(45);
 /// After a step: at most so long, and until nothing has come for so long.
-const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(30));
+const DRAIN: (Duration, Duration) = (Duration::from_secs(3), Duration::from_millis(20));
 
 fn text(error: impl std::fmt::Display) -> String {
     error.to_string()

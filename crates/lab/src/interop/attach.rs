@@ -3,7 +3,8 @@
 use super::bed::{At, Bed};
 use super::judge::{GB, Payload, count, first, frames, until_on_gb};
 use super::network::{
-    self, Card, GGSN, HLR, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_active, until_mobile,
+    self, Card, IMSI, SGSN, Setup, Subscription, failed, ping_internet, until_active, until_mobile,
+    until_no_context, until_purged,
 };
 use super::{Found, differences, secrets};
 use crate::demo::Peer;
@@ -173,11 +174,8 @@ pub fn detach(bed: &mut Bed) -> Result {
     until_active(bed)?;
     network::order(bed, "mobile 1 detach")?;
     until_mobile(bed, " detached ")?;
-    bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
-    bed.until("PURGE MS at the HLR", |bed| {
-        let shown = bed.vty(At::Core, HLR, &format!("subscriber imsi {IMSI} show"))?;
-        shown.contains("PS purged").then_some(())
-    })?;
+    until_no_context(bed)?;
+    until_purged(bed)?;
     network::order(bed, "mobile 1 activate")?;
     until_active(bed)?;
     let pings = ping_internet(bed)?;
@@ -194,7 +192,7 @@ pub fn detach(bed: &mut Bed) -> Result {
         "DETACH ACCEPT of the mobile",
         "gsm_a.dtap.msg_gmm_type == 0x06 && udp.dstport == 23000",
     )?;
-    bed.until("the end of the context at the GGSN", no_context_at_ggsn)?;
+    until_no_context(bed)?;
     let requested = "gsm_a.dtap.msg_gmm_type == 0x05 && udp.srcport == 23000";
     let kind = first(&frames(bed, GB, requested, &["gsm_a.gm.gmm.type_of_detach"])?);
     // Of what the mobile is to detach from, 3 is not GPRS (04.08 clause 10.5.5.5 [24.008]).
@@ -206,9 +204,4 @@ pub fn detach(bed: &mut Bed) -> Result {
     }
     until_mobile(bed, " detached ")?;
     Ok(Found::of(Payload::Clear, format!("{fact}, with type {kind}; no context left at the GGSN")))
-}
-
-fn no_context_at_ggsn(bed: &Bed) -> Option<()> {
-    let shown = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0")?;
-    (!shown.contains(IMSI)).then_some(())
 }

@@ -2,6 +2,7 @@
 
 use crate::demo::Peer;
 use crate::testbed::{self, Namespace, Process, TestbedError};
+use gannet_rt::ProcessSignal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -125,6 +126,14 @@ impl Bed {
             Some(mut process) => Ok(process.kill()?),
             None => Ok(()),
         }
+    }
+
+    /// Tells a program of this name.
+    pub fn signal(&self, name: &str, what: ProcessSignal) {
+        self.processes
+            .iter()
+            .filter(|process| process.name() == name)
+            .for_each(|process| process.signal(what));
     }
 
     /// Writes what this device carries into a file, until [`Bed::end_captures`].

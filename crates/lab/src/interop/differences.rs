@@ -14,6 +14,14 @@ pub const CELL_UPDATE: &str = "cell-update";
 pub const DETACH_TYPE: &str = "detach-type";
 /// osmo-sgsn does not ask the mobile to activate anew what its GGSN has forgotten.
 pub const NO_REACTIVATION: &str = "no-reactivation";
+/// osmo-sgsn does not know DeleteSubscriberData.
+pub const NO_DELETE_DATA: &str = "no-delete-data";
+/// osmo-sgsn does not repeat PurgeMS that an HLR has lost.
+pub const PURGE_LOST: &str = "purge-lost";
+/// osmo-sgsn does not know contexts beside a first one.
+pub const SECONDARY_STATUS: &str = "secondary-status";
+/// osmo-ggsn refuses contexts beside a first one.
+pub const NO_SECONDARY: &str = "no-secondary";
 
 /// All of them.
 pub const ALL: &[&str] = &[
@@ -24,4 +32,8 @@ pub const ALL: &[&str] = &[
     CELL_UPDATE,
     DETACH_TYPE,
     NO_REACTIVATION,
+    NO_DELETE_DATA,
+    PURGE_LOST,
+    SECONDARY_STATUS,
+    NO_SECONDARY,
 ];

@@ -138,19 +138,8 @@ pub fn cell_change(bed: &mut Bed) -> Result {
         let changes = scope.spawn(|| change_cells(bed, &done));
         let url = format!("http://{}/", INTERNET.1);
         let format = "%{size_download} octets in %{time_total} s";
-        let arguments = [
-            "-sS",
-            "--fail",
-            "--max-time",
-            "120",
-            "--noproxy",
-            "*",
-            "--interface",
-            "ms0",
-            "-o",
-            "download.bin",
-        ];
-        let printed = bed.run(At::Radio, "curl", &[&arguments[..], &["-w", format, &url]].concat());
+        let arguments = http::curl_arguments("ms0", "download.bin", format, &url);
+        let printed = bed.run(At::Radio, "curl", &arguments);
         done.store(true, Ordering::Relaxed);
         (printed, changes.join())
     });

@@ -10,10 +10,12 @@ mod bed;
 pub mod differences;
 mod judge;
 mod mobility;
+mod neighbour;
 mod network;
 mod osmo_pcu;
 mod secrets;
 mod sessions;
+mod subscribers;
 
 use crate::demo::Peer;
 use crate::testbed::{self, TestbedError};
@@ -100,10 +102,20 @@ pub const ALL: &[Scenario] = &[
     mobile("wrong-key", "a card with another key than the HLR", attach::wrong_key),
     mobile("hlr-unknown", "the HLR does not know the IMSI", attach::hlr_unknown),
     mobile("hlr-no-gprs", "the HLR knows a subscriber without GPRS", attach::hlr_no_gprs),
+    mobile("resync", "a USIM whose sequence number is ahead of the HLR's", subscribers::resync),
+    mobile(
+        "location-cancel",
+        "registered elsewhere, then without subscription",
+        subscribers::location_cancel,
+    ),
+    mobile("delete-data", "a subscriber loses GPRS", subscribers::delete_data),
+    mobile("hlr-lost", "the HLR dies with requests in its hands and comes back", subscribers::hlr_lost),
+    mobile("hlr-lost-location", "the same with UpdateLocation", subscribers::hlr_lost_location),
     mobile("rau", "to another routing area and back", mobility::rau),
     mobile("periodic-rau", "T3312 ends, and the mobile is heard of", mobility::periodic_rau),
     mobile("cell-change", "ten cell changes during a download", mobility::cell_change),
     mobile("contexts", "two PDP contexts to two access points", sessions::contexts),
+    mobile("secondary", "a context beside the first one, told from it by a filter", sessions::secondary),
     mobile("detach", "by the mobile and by the network", attach::detach),
     mobile("ggsn-reject", "an access point that the GGSN does not have", sessions::ggsn_reject),
     mobile("ggsn-restart", "the GGSN is killed and comes back", sessions::ggsn_restart),

@@ -14,6 +14,9 @@ pub const GGSN: &str = "127.0.0.2:4260";
 /// That of osmo-hlr.
 pub const HLR: &str = "127.0.0.3:4258";
 
+/// Where osmo-hlr takes SGSNs.
+pub const HLR_ADDRESS: &str = "127.0.0.3";
+
 /// The subscriber and what is in its cards.
 pub const IMSI: &str = "001010000000001";
 const KI: &str = "000102030405060708090a0b0c0d0e0f";
@@ -173,28 +176,47 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
         bed.write(name, &text)?;
     }
     bed.capture(At::Core, "lo", CORE, "tcp port 4222 or udp port 2123 or udp port 2152")?;
-    bed.start(("hlr", At::Core), "osmo-hlr", &["-c", "hlr.cfg"])?;
-    bed.until("the VTY of the HLR", |bed| bed.vty(At::Core, HLR, "show gsup-connections"))?;
-    start_ggsn(bed)?;
+    start_hlr(bed)?;
+    start_ggsn(bed, Peer::Osmocom)?;
     match bed.sgsn {
         Peer::Gannet => bed.start(("sgsn", At::Core), "gannet", &["sgsn", "-c", "sgsn.cfg"])?,
         Peer::Osmocom => bed.start(("sgsn", At::Core), "osmo-sgsn", &["-c", "sgsn.cfg"])?,
     }
     bed.until("the VTY of the SGSN", |bed| bed.vty(At::Core, SGSN, "show ns"))?;
-    bed.until("the link to the HLR", |bed| {
-        let links = bed.vty(At::Core, HLR, "show gsup-connections")?;
-        links.contains(" from 127.0.0.").then_some(())
-    })?;
+    until_linked(bed)?;
     bed.start(("bss", At::Radio), "gannet", &["bss", "-c", "bss.cfg", "--pcap", GB])?;
     bed.until("the VTY of the BSS", |bed| bed.vty(At::Radio, BSS, "show cells")).map(drop)
 }
 
-/// Starts the GGSN, and waits until its devices are there.
+/// Starts the HLR.
 ///
 /// # Errors
 /// Where it does not start.
-pub fn start_ggsn(bed: &mut Bed) -> Result<(), TestbedError> {
-    bed.start(("ggsn", At::Core), "osmo-ggsn", &["-c", "ggsn.cfg"])?;
+pub fn start_hlr(bed: &mut Bed) -> Result<(), TestbedError> {
+    bed.start(("hlr", At::Core), "osmo-hlr", &["-c", "hlr.cfg"])?;
+    bed.until("the VTY of the HLR", |bed| bed.vty(At::Core, HLR, "show gsup-connections")).map(drop)
+}
+
+/// Waits until the SGSN is connected to the HLR.
+///
+/// # Errors
+/// Where it is not.
+pub fn until_linked(bed: &mut Bed) -> Result<(), TestbedError> {
+    bed.until("the link to the HLR", |bed| {
+        let links = bed.vty(At::Core, HLR, "show gsup-connections")?;
+        links.contains(" from 127.0.0.").then_some(())
+    })
+}
+
+/// Starts a GGSN, with the same configuration whose ever it is, and waits until its devices are there.
+///
+/// # Errors
+/// Where it does not start.
+pub fn start_ggsn(bed: &mut Bed, whose: Peer) -> Result<(), TestbedError> {
+    match whose {
+        Peer::Gannet => bed.start(("ggsn", At::Core), "gannet", &["ggsn", "-c", "ggsn.cfg"])?,
+        Peer::Osmocom => bed.start(("ggsn", At::Core), "osmo-ggsn", &["-c", "ggsn.cfg"])?,
+    }
     bed.until("the devices of the GGSN", |bed| {
         let devices = bed.namespace(At::Core).output_of("ip", &["-o", "address"]).ok()?;
         [INTERNET.1, CORPORATE.1].iter().all(|host| devices.contains(host)).then_some(())
@@ -242,6 +264,28 @@ pub fn until_active(bed: &mut Bed) -> Result<String, TestbedError> {
         })?;
     }
     until_mobile(bed, " pdp-active ")
+}
+
+/// Waits until the GGSN has no context of the subscriber.
+///
+/// # Errors
+/// Where it keeps one.
+pub fn until_no_context(bed: &mut Bed) -> Result<(), TestbedError> {
+    bed.until("the end of the context at the GGSN", |bed| {
+        let shown = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0")?;
+        (!shown.contains(IMSI)).then_some(())
+    })
+}
+
+/// Waits until the HLR knows that the SGSN has forgotten the subscriber.
+///
+/// # Errors
+/// Where it is not told.
+pub fn until_purged(bed: &mut Bed) -> Result<(), TestbedError> {
+    bed.until("PURGE MS at the HLR", |bed| {
+        let shown = bed.vty(At::Core, HLR, &format!("subscriber imsi {IMSI} show"))?;
+        shown.contains("PS purged").then_some(())
+    })
 }
 
 /// Gives an order to the BSS.

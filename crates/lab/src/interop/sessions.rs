@@ -40,6 +40,68 @@ pub fn contexts(bed: &mut Bed) -> Result {
     ))
 }
 
+const SECONDARY_ANSWER: &str = "gsm_a.dtap.msg_sm_type == 0x4e || gsm_a.dtap.msg_sm_type == 0x4f";
+/// What the network sends to the mobile in the second context.
+const DOWN_BY_SECOND: &str = "sndcp.nsapib == 6 && udp.srcport == 23000";
+
+/// A context beside the first one that has a filter for ICMP, at osmo-ggsn and then at our own GGSN.
+pub fn secondary(bed: &mut Bed) -> Result {
+    // Not ciphered, so that the contexts can be told apart on Gb.
+    network::start(bed, &Setup { geas: "0", ..Setup::default() })?;
+    until_active(bed)?;
+    if bed.sgsn == Peer::Osmocom {
+        network::order(bed, BESIDE_FIRST)?;
+        until_on_gb(bed, "SM STATUS", "gsm_a.dtap.msg_sm_type == 0x55 && gsm_a.gm.sm.cause == 97")?;
+        let pings = ping_internet(bed)?;
+        let fact = format!("SM STATUS with cause 97, {pings} by the first context");
+        return Ok(Found::of(Payload::Clear, fact).but(differences::SECONDARY_STATUS));
+    }
+    let refused = order_beside_first(bed)?;
+    let gtp = frames(bed, CORE, CREATE_RESPONSE, &["gtp.cause"])?;
+    let gtp = gtp.last().and_then(|row| row.first()).cloned().unwrap_or_default();
+    if (gtp.as_str(), refused.as_str()) != ("200", "32") {
+        return Err(failed("osmo-ggsn's answer", format!("GTP cause {gtp}, SM cause {refused}")));
+    }
+    let first = ping_internet(bed)?;
+    network::order(bed, "mobile 1 detach")?;
+    until_mobile(bed, " detached ")?;
+    network::until_no_context(bed)?;
+    bed.stop(&["ggsn"]);
+    network::start_ggsn(bed, Peer::Gannet)?;
+    network::order(bed, "mobile 1 activate")?;
+    until_active(bed)?;
+    let accepted = order_beside_first(bed)?;
+    let down = count(bed, GB, DOWN_BY_SECOND)?;
+    let pings = ping_internet(bed)?;
+    bed.until("five answers in the second context", |bed| {
+        count(bed, GB, DOWN_BY_SECOND).is_ok_and(|now| now >= down + 5).then_some(())
+    })?;
+    let at_ggsn = bed.vty(At::Core, GGSN, "show pdp-context ggsn ggsn0").unwrap_or_default();
+    if !accepted.is_empty() || at_ggsn.matches(IMSI).count() != 2 {
+        return Err(failed("the contexts at our GGSN", format!("SM cause {accepted}\n{at_ggsn}")));
+    }
+    let fact = format!(
+        "osmo-ggsn: GTP cause {gtp} became SM cause {refused}, {first} by the first context; gannet ggsn: accepted, \
+         {pings} by the filter"
+    );
+    Ok(Found::of(Payload::Clear, fact).but(differences::NO_SECONDARY))
+}
+
+/// The filter takes ICMP.
+const BESIDE_FIRST: &str = "mobile 1 secondary 6 beside 5 precedence 1 protocol 1";
+const CREATE_RESPONSE: &str = "gtp.message == 0x11";
+
+/// Asks for the second context; the cause of the refusal, which is empty where it was accepted.
+fn order_beside_first(bed: &mut Bed) -> core::result::Result<String, TestbedError> {
+    let before = count(bed, GB, SECONDARY_ANSWER)?;
+    network::order(bed, BESIDE_FIRST)?;
+    bed.until("the answer to a secondary context", |bed| {
+        count(bed, GB, SECONDARY_ANSWER).is_ok_and(|answers| answers > before).then_some(())
+    })?;
+    let causes = frames(bed, GB, SECONDARY_ANSWER, &["gsm_a.gm.sm.cause"])?;
+    Ok(causes.last().and_then(|row| row.first()).cloned().unwrap_or_default())
+}
+
 /// An access point that the GGSN does not have.
 pub fn ggsn_reject(bed: &mut Bed) -> Result {
     // Not ciphered, so that the cause can be read.
@@ -69,7 +131,7 @@ pub fn ggsn_restart(bed: &mut Bed) -> Result {
         count(bed, CORE, "gtp.message == 0x02").is_ok_and(|count| count > 0).then_some(())
     })?;
     bed.kill("ggsn")?;
-    network::start_ggsn(bed)?;
+    network::start_ggsn(bed, Peer::Osmocom)?;
     until_on_gb(bed, "the end of the old context", DEACTIVATE)?;
     let cause = first(&frames(bed, GB, DEACTIVATE, &["gsm_a.gm.sm.cause"])?);
     let asked = cause == "39";

@@ -15,9 +15,8 @@ use gannet_wire::l3::gmm::{
     IdentityResponse, PTmsiReallocationComplete,
 };
 use gannet_wire::l3::ie::{
-    AttachKind, AttachType, Cksn, DetachKindMo, DetachTypeMo, DetachTypeMt, DrxParameter, GmmCause,
-    GprsTimer, IdentityType, MobileIdentity, MsNetworkCapability, MsRadioAccessCapability, PdpAddress,
-    SmCause,
+    DetachKindMo, DetachTypeMo, DetachTypeMt, GmmCause, GprsTimer, IdentityType, MobileIdentity,
+    MsNetworkCapability, MsRadioAccessCapability, PdpAddress, SmCause,
 };
 use gannet_wire::l3::sm::{ActivateRequest, DeactivateAccept, DeactivateRequest, ModifyAcceptMo, SmMessage};
 use gannet_wire::l3::{Direction, L3Message};
@@ -140,21 +139,14 @@ impl Emulator {
 
     fn attach_request(&self, user: u32) -> L3Message {
         let deleted = Rai { lac: 0xfffe, rac: 0xff, ..self.config.rai };
+        let secrets = self.secrets.as_ref();
+        let capability = MsRadioAccessCapability(RADIO_ACCESS.to_vec());
         let request = AttachRequest {
-            ms_network_capability: self
-                .secrets
-                .as_ref()
+            ms_network_capability: secrets
                 .map_or_else(MsNetworkCapability::typical, |secrets| secrets.capability),
-            attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-            cksn: Cksn::NO_KEY,
-            drx: DrxParameter::default(),
-            identity: MobileIdentity::Imsi(imsi(user)),
-            old_rai: deleted,
-            ms_radio_access_capability: MsRadioAccessCapability(RADIO_ACCESS.to_vec()),
-            old_ptmsi_signature: None,
             // READY without end, where the SGSN grants that.
             requested_ready_timer: Some(GprsTimer::DEACTIVATED),
-            tmsi_status: None,
+            ..AttachRequest::new(MobileIdentity::Imsi(imsi(user)), deleted, capability)
         };
         L3Message::Gmm(request.into())
     }

@@ -165,7 +165,7 @@ impl Ggsn {
         let (nsapi, qos, since) = (request.nsapi, request.qos, cx.now);
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));
-        let (classifier, deleting) = (None, false);
+        let (classifier, deleting, advertise_at) = (None, false, None);
         let context = PdpContext {
             nsapi,
             teid,
@@ -178,6 +178,7 @@ impl Ggsn {
             deleting,
             tft,
             classifier,
+            advertise_at,
             ..first
         };
         let Some(slot) = self.contexts.insert(context) else {

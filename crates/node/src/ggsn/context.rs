@@ -59,6 +59,8 @@ pub struct PdpContext {
     pub deleting: bool,
     /// Which downlink packets belong to it; `None` for all that belong to no other context of its address.
     pub tft: Option<Tft>,
+    /// When its mobile is told its prefix next.
+    pub(super) advertise_at: Option<Instant>,
     /// How packets are told apart among the contexts of its address, kept by the first of them where they need to be.
     pub(super) classifier: Option<Box<Classifier>>,
 }

@@ -1,6 +1,7 @@
 //! Signalling: contexts are created, updated and deleted (29.060 clause 7.3).
 
 use super::context::PdpContext;
+use super::notify::notification;
 use super::pool::ClaimError;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
@@ -75,9 +76,14 @@ impl Ggsn {
                 self.refuse(cx, &transaction, reply_to.unwrap_or_default(), imsi, cause);
             }
             // Whatever the SGSN answered to our Delete PDP Context Request, or if it did not: the context goes.
-            GtpOutput::Response { user, .. } | GtpOutput::TimedOut { user } => {
-                self.delete(cx, slot_of(user), DeleteReason::Command);
-            }
+            GtpOutput::Response { user, message, .. } => match notification(user) {
+                Some(teid) => self.notification_answered(cx, teid, Some(message)),
+                None => self.delete(cx, slot_of(user), DeleteReason::Command),
+            },
+            GtpOutput::TimedOut { user } => match notification(user) {
+                Some(teid) => self.notification_answered(cx, teid, None),
+                None => self.delete(cx, slot_of(user), DeleteReason::Command),
+            },
             GtpOutput::PeerRestarted { path, .. } => {
                 self.delete_where(cx, DeleteReason::PeerRestarted, |tunnel| tunnel.control_path == path);
             }
@@ -132,6 +138,9 @@ impl Ggsn {
                 let cause = Cause::RequestAccepted;
                 let response = DeleteResponse { cause, pco: None, private_extension: None }.into();
                 self.gtp.respond(cx, transaction, reply_to, &response, &mut self.gtp_outputs);
+            }
+            Message::PduNotificationRejectRequest(request) => {
+                self.notification_rejected(cx, transaction, endpoint, request);
             }
             // An SGSN is the one to be asked this.
             _ => self.refuse(cx, transaction, Teid(0), None, Cause::ServiceNotSupported),
@@ -234,17 +243,24 @@ impl Ggsn {
         let tunnel = self.gtp.open(cx, version, control, user, request.recovery);
         let slot = tunnel.and_then(|tunnel| self.insert(cx, request, &wanted, address, tunnel));
         if slot.is_none() {
-            self.release_address(wanted.apn, address);
+            self.give_back(wanted.apn, address);
         }
         slot.map(|slot| (slot, wanted.cause)).ok_or(Cause::NoResourcesAvailable)
     }
 
     fn take_address(&mut self, wanted: &Wanted) -> Result<Addresses, Cause> {
         let point = self.access_points.get_mut(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
-        let v4 = match wanted.address.v4 {
-            // 0.0.0.0 asks for a dynamic address as no address does.
-            Some(asked) => Some(point.take_v4(asked.filter(|address| !address.is_unspecified()))?),
-            None => None,
+        // 0.0.0.0 asks for a dynamic address as no address does.
+        let asked = wanted.address.v4.map(|asked| asked.filter(|address| !address.is_unspecified()));
+        let owner = asked.flatten().and_then(|address| self.static_mobiles.owner(wanted.apn, address));
+        let v4 = match (asked, owner) {
+            // Kept for him all the time.
+            (Some(Some(own)), Some(owner)) if owner == wanted.imsi && point.pool.owner(own).is_none() => {
+                Some(own)
+            }
+            (Some(_), Some(_)) => return Err(Cause::UnknownPdpAddressOrType),
+            (Some(asked), None) => Some(point.take_v4(asked)?),
+            (None, _) => None,
         };
         let v6 = match wanted.address.v6 {
             Some(asked) => point.take_v6(asked.filter(|address| !address.is_unspecified())).map(Some),
@@ -253,7 +269,7 @@ impl Ggsn {
         match (v4, v6) {
             (v4, Ok(v6)) => Ok(Addresses { v4, v6 }),
             (v4, Err(cause)) => {
-                v4.into_iter().for_each(|v4| point.pool.release(v4));
+                self.give_back(wanted.apn, Addresses { v4, v6: None });
                 Err(cause)
             }
         }
@@ -261,7 +277,7 @@ impl Ggsn {
 
     fn insert(
         &mut self,
-        cx: &Context<'_>,
+        cx: &mut Context<'_>,
         request: &CreateRequest,
         wanted: &Wanted,
         address: Addresses,
@@ -283,6 +299,7 @@ impl Ggsn {
             deleting: false,
             tft: None,
             classifier: None,
+            advertise_at: None,
         };
         let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
@@ -290,6 +307,7 @@ impl Ggsn {
         };
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.assign_addresses(wanted.apn, address, slot);
+        self.advertise_soon(cx, slot);
         Some(slot)
     }
 
@@ -427,9 +445,14 @@ impl Ggsn {
     pub(super) fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
         let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
         let Some(context) = self.contexts.remove(slot) else { return };
+        self.advertising.forget(context.advertise_at, slot);
         match sharer {
-            Some(sharer) => self.reclassify(sharer),
-            None => self.release_address(context.apn, context.address),
+            Some(sharer) => {
+                self.reclassify(sharer);
+                // Another of the mobile's contexts goes on with it.
+                context.advertise_at.into_iter().for_each(|at| self.advertise_at(cx, sharer, at));
+            }
+            None => self.give_back(context.apn, context.address),
         }
         self.gtp.close(context.tunnel);
         self.counters.deleted += 1;
@@ -442,7 +465,7 @@ impl Ggsn {
         self.event(GgsnEvent::Deleted { imsi, nsapi, address, reason });
     }
 
-    fn release_address(&mut self, apn: u16, address: Addresses) {
+    pub(super) fn release_address(&mut self, apn: u16, address: Addresses) {
         let Some(point) = self.access_points.get_mut(usize::from(apn)) else { return };
         if let Some(v4) = address.v4 {
             point.pool.release(v4);
@@ -452,7 +475,7 @@ impl Ggsn {
         }
     }
 
-    fn refuse(
+    pub(super) fn refuse(
         &mut self,
         cx: &mut Context<'_>,
         transaction: &Transaction,

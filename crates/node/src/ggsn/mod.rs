@@ -6,13 +6,18 @@
 //! flow templates, and goes to the SGSN as a G-PDU. Contexts go by
 //! Delete PDP Context of either side, when their SGSN restarts or is lost, or when it says that it does not know one.
 //!
+//! A mobile with IPv6 has its prefix from router advertisements (`advertise`). A subscriber may have an address of his own: where
+//! something comes for it and it has no context, the SGSN is asked to have it activated (`notify`).
+//!
 //! The ports: [`PORT_GTP_C`], [`PORT_GTP_U`] and [`PORT_GTP_V0`] with UDP peers, [`PORT_TUN`] with `Peer::Slot` of the access point's index
 //! in the configuration (a packet from `Peer::Link` is looked for at all access points).
 
 mod addresses;
+mod advertise;
 mod bundle;
 mod context;
 mod control;
+mod notify;
 mod pco;
 mod pool;
 #[cfg(test)]
@@ -21,9 +26,11 @@ mod user;
 
 pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS, PrefixPool};
 pub use context::{PdpContext, Volume};
+pub use notify::{NOTIFICATION_INTERVAL, STATIC_MOBILES_MAX, StaticMobile};
 pub use pool::{AddressPool, PREFIX_LENGTHS};
 
 use crate::slots::Slot;
+use advertise::Advertising;
 use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -33,6 +40,7 @@ use gannet_proto::time::Duration;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::l3::ie::Apn;
+use notify::StaticMobiles;
 
 /// Signalling with SGSNs, UDP 2123.
 pub const PORT_GTP_C: Port = Port(0);
@@ -44,8 +52,10 @@ pub const PORT_TUN: Port = Port(2);
 /// Signalling and G-PDUs of GTPv0, UDP 3386.
 pub const PORT_GTP_V0: Port = Port(3);
 
-/// Who wants to be woken: the only owner here.
+/// Who wants to be woken.
 const TIMER_GTP: u8 = 0;
+/// Who advertises.
+const TIMER_ADVERTISE: u8 = 1;
 
 /// An access point.
 #[derive(Debug, Clone)]
@@ -82,6 +92,8 @@ pub struct GgsnConfig {
     pub apns: Vec<ApnConfig>,
     /// Which of them have IPv6, too.
     pub ipv6: Vec<Ipv6Config>,
+    /// Subscribers who have addresses of their own, at most [`STATIC_MOBILES_MAX`].
+    pub static_mobiles: Vec<StaticMobile>,
     /// Index of the access point for names that are unknown; none of them, and such requests are refused.
     pub default_apn: Option<u16>,
     /// How often this node was started, modulo 256.
@@ -106,6 +118,7 @@ impl GgsnConfig {
             address,
             apns,
             ipv6: Vec::new(),
+            static_mobiles: Vec::new(),
             default_apn: None,
             restart_counter: 0,
             context_limit: 65_536,
@@ -124,6 +137,8 @@ pub enum GgsnConfigError {
     PrefixLength(u16),
     /// The IPv6 prefix of this access point has a length out of which no prefixes of 64 bits can be given.
     Ipv6PrefixLength(u16),
+    /// The static address of a subscriber cannot be given out, belongs to another one as well, or is one too many.
+    StaticAddress(Ipv4Addr),
     /// Two access points, the second of which is this one, have the same name.
     DuplicateName(u16),
     /// The default access point does not exist.
@@ -144,6 +159,12 @@ impl fmt::Display for GgsnConfigError {
             Self::Ipv6PrefixLength(apn) => {
                 let (first, last) = (IPV6_PREFIX_LENGTHS.start(), IPV6_PREFIX_LENGTHS.end());
                 write!(f, "the IPv6 prefix of access point {apn} must have {first} to {last} bits")
+            }
+            Self::StaticAddress(address) => {
+                write!(
+                    f,
+                    "the static address {address} cannot be had: it is not of its access point, or twice"
+                )
             }
             Self::DuplicateName(apn) => write!(f, "access point {apn} has the name of another"),
             Self::DefaultApn(apn) => write!(f, "the default access point {apn} does not exist"),
@@ -231,6 +252,8 @@ pub struct GgsnCounters {
     pub deleted: u64,
     /// Requests refused.
     pub refused: u64,
+    /// SGSNs asked to have a mobile activate the context of a static address.
+    pub notified: u64,
     /// From mobiles.
     pub uplink: Volume,
     /// To mobiles.
@@ -252,6 +275,8 @@ pub struct Ggsn {
     gtp: GtpEntity,
     access_points: Vec<AccessPoint>,
     contexts: Contexts,
+    advertising: Advertising,
+    static_mobiles: StaticMobiles,
     next_charging_id: u32,
     counters: GgsnCounters,
     gtp_outputs: Batch<GtpOutput>,
@@ -284,6 +309,15 @@ impl Ggsn {
             };
             access_points.push(AccessPoint { config: apn.clone(), pool, ipv6 });
         }
+        let mut static_mobiles = StaticMobiles::default();
+        for mobile in &config.static_mobiles {
+            let point = access_points.get_mut(usize::from(mobile.apn));
+            let is_free = point.is_some_and(|point| point.pool.claim(mobile.address).is_ok());
+            if !is_free {
+                return Err(GgsnConfigError::StaticAddress(mobile.address));
+            }
+            static_mobiles.add(*mobile)?;
+        }
         if let Some(default) = config.default_apn.filter(|index| usize::from(*index) >= access_points.len()) {
             return Err(GgsnConfigError::DefaultApn(default));
         }
@@ -300,6 +334,8 @@ impl Ggsn {
             gtp: GtpEntity::new(gtp),
             access_points,
             contexts: Contexts::with_limit(limit),
+            advertising: Advertising::default(),
+            static_mobiles,
             next_charging_id: 1,
             counters: GgsnCounters::default(),
             gtp_outputs: Batch::with_capacity(64),
@@ -379,6 +415,7 @@ impl Machine for Ggsn {
                     self.gtp.receive_control(cx, peer, &frame, &mut self.gtp_outputs);
                 }
                 Input::Classified { .. } | Input::Stream { .. } => {}
+                Input::Timeout(key) if key.owner == TIMER_ADVERTISE => self.wake_advertising(cx),
                 Input::Timeout(key) => self.gtp.wake(cx, key, &mut self.gtp_outputs),
                 Input::Command(GgsnCommand::Delete { imsi, nsapi }) => {
                     let slot = self.contexts.by_tid(gannet_wire::id::Tid { imsi, nsapi });

@@ -1,5 +1,6 @@
 //! User traffic: from G-PDU to N-PDU and back. Each packet reaches its context by index and allocates nothing.
 
+use super::advertise::stays_on_link;
 use super::{AccessPoint, Ggsn};
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
@@ -49,14 +50,19 @@ impl Ggsn {
 
     fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, g_pdu: ReceivedGPdu) {
         let slot = self.contexts.by_endpoint(g_pdu.endpoint);
-        let Some(context) = slot.and_then(|slot| self.contexts.get_mut(slot)) else {
+        let with_slot = slot.and_then(|slot| Some((slot, self.contexts.get_mut(slot)?)));
+        let Some((slot, context)) = with_slot else {
             self.gtp.unknown_endpoint(cx, peer, g_pdu.endpoint, &mut self.gtp_outputs);
             return;
         };
-        let Some((source, _)) = addresses(&g_pdu.frame) else {
+        let Some((source, destination)) = addresses(&g_pdu.frame) else {
             cx.drop(Drop::GgsnNotIp, Some(context.imsi));
             return;
         };
+        if context.address.v6.is_some() && stays_on_link(source, destination) {
+            self.on_link(cx, slot, &g_pdu.frame);
+            return;
+        }
         if !context.address.contains(source) {
             cx.drop(Drop::GgsnSourceAddress, Some(context.imsi));
             return;
@@ -81,7 +87,7 @@ impl Ggsn {
             Peer::Link | Peer::Udp(_) => self.access_points.iter().find_map(|point| point.owner(destination)),
         };
         let Some(first) = owner.and_then(|index| self.contexts.by_index(index)) else {
-            cx.drop(Drop::GgsnNoContext, None);
+            self.no_context(cx, peer, destination);
             return;
         };
         let slot = self.classify(cx, first, &frame);

@@ -14,6 +14,7 @@ use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::Reader;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message};
+use gannet_wire::ndp::is_router_message;
 
 impl Ms {
     /// A datagram of the BSS.
@@ -156,6 +157,9 @@ impl Ms {
     }
 
     fn deliver(&mut self, index: u32, nsapi: Nsapi, frame: Frame) {
+        if is_router_message(&frame) {
+            self.take_prefix(index, nsapi, &frame);
+        }
         self.stats.n_pdu_downlink += 1;
         match self.config.delivery {
             NPduDelivery::Tun => self.transmit(TUN, Peer::Slot(index), frame),

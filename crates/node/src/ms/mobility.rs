@@ -113,6 +113,9 @@ impl Ms {
                     self.tell(MsEvent::Updated { mobile: index, rai });
                 }
             }
+            GmmMsAction::NonGprs { standing, cause } => {
+                self.tell(MsEvent::NonGprs { mobile: index, standing, cause });
+            }
             GmmMsAction::MmStateChanged(state) => self.mm_state_changed(cx, index, state),
             GmmMsAction::DeletePdpContexts(contexts) => self.forget_contexts(cx, index, contexts),
         }

@@ -26,6 +26,7 @@ pub mod show;
 
 mod downlink;
 mod mobility;
+mod prefix;
 mod sessions;
 #[cfg(test)]
 mod tests;
@@ -36,7 +37,7 @@ pub use config::{MsConfig, NPduDelivery, PdpRequest};
 use directory::{Directory, imei_of, imsi_of};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::ms::GmmMsAction;
+use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::sm::ms::{Change, WantedSecondary};
@@ -127,6 +128,16 @@ pub enum MsCommand {
         /// By switching it off: no answer is waited for.
         power_off: bool,
     },
+    /// Detach from non-GPRS services alone; of use with [`GmmMsConfig::combined`](gannet_proto::gmm::ms::GmmMsConfig).
+    ImsiDetach {
+        /// Which mobile.
+        mobile: u32,
+    },
+    /// Attach for them again.
+    ImsiAttach {
+        /// Which mobile.
+        mobile: u32,
+    },
     /// Select another cell.
     ChangeCell {
         /// Which mobile.
@@ -206,6 +217,15 @@ pub enum MsEvent {
         /// Where it is registered now.
         rai: Rai,
     },
+    /// A combined procedure or an IMSI detach has ended.
+    NonGprs {
+        /// Which mobile.
+        mobile: u32,
+        /// How it stands with non-GPRS services now.
+        standing: NonGprs,
+        /// Why it is attached for GPRS only, where the network said so.
+        cause: Option<GmmCause>,
+    },
     /// A PDP context is active.
     Activated {
         /// Which mobile.
@@ -218,6 +238,15 @@ pub enum MsEvent {
         qos: QosProfile,
         /// Options of the external network; see [`name_servers`].
         pco: Option<ProtocolConfiguration>,
+    },
+    /// The network has advertised another prefix for a context with IPv6.
+    Readdressed {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// The mobile's address with that prefix.
+        address: PdpAddress,
     },
     /// A PDP context is gone.
     Deactivated {
@@ -417,6 +446,8 @@ impl Ms {
             MsCommand::Deactivate { mobile, nsapi } => self.deactivate(cx, mobile, nsapi, false),
             MsCommand::TearDown { mobile, nsapi } => self.deactivate(cx, mobile, nsapi, true),
             MsCommand::Detach { mobile, power_off } => self.detach(cx, mobile, power_off),
+            MsCommand::ImsiDetach { mobile } => self.gmm(cx, mobile, GmmMsEvent::ImsiDetach),
+            MsCommand::ImsiAttach { mobile } => self.gmm(cx, mobile, GmmMsEvent::ImsiAttach),
             MsCommand::ChangeCell { mobile, cell } => self.select_cell(cx, mobile, cell),
             MsCommand::LoseCell { mobile } => self.lose_cell(cx, mobile),
             MsCommand::SendNpdu { mobile, nsapi, frame } => self.n_pdu(cx, mobile, Some(nsapi), frame),

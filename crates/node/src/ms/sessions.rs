@@ -1,6 +1,7 @@
 //! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
 
 use super::mobile::{Bearer, Mobile, Ordered};
+use super::prefix;
 use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsEvent, GmmMsState};
@@ -234,6 +235,7 @@ impl Ms {
                 self.stats.activated += 1;
                 self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });
                 self.negotiate(cx, index, sapi);
+                self.solicit(cx, index, nsapi, address);
             }
             SmMsAction::Modified { nsapi, qos, sapi } => self.modify_bearer(index, nsapi, sapi, &qos),
             SmMsAction::Failed { nsapi, cause } => {
@@ -274,7 +276,7 @@ impl Ms {
         if let Some(bearer) = mobile.bearer_mut(nsapi) {
             bearer.sndcp.sapi = sapi;
             bearer.protected = MsConfig::protects(qos);
-            bearer.address = address.unwrap_or(bearer.address);
+            bearer.address = address.map_or(bearer.address, |address| prefix::kept(bearer.address, address));
         }
     }
 

@@ -4,7 +4,7 @@ use super::Ms;
 use super::mobile::{Mobile, Suspension};
 use core::fmt;
 use gannet_proto::gmm::MmState;
-use gannet_proto::gmm::ms::{GmmMsState, Service};
+use gannet_proto::gmm::ms::{GmmMsState, NonGprs, Service};
 use gannet_proto::llc::Algorithm;
 use gannet_proto::sm::ms::SmMsState;
 use gannet_wire::id::{CellId, Imsi, Nsapi, PTmsi, Sapi, Tlli};
@@ -46,6 +46,8 @@ pub struct MobileView {
     pub tlli: Option<Tlli>,
     /// The cipher of its links.
     pub cipher: Algorithm,
+    /// How it stands with non-GPRS services, where it asks for combined procedures.
+    pub non_gprs: Option<&'static str>,
     /// GPRS is suspended.
     pub suspended: bool,
     /// Its contexts, by NSAPI.
@@ -68,8 +70,19 @@ const fn service_name(service: Service) -> &'static str {
         Service::Normal => "normal-service",
         Service::Limited => "limited-service",
         Service::Attempting => "attempting",
+        Service::AttemptingMm => "attempting-to-update-mm",
+        Service::ImsiDetachInitiated => "imsi-detach-initiated",
         Service::NoCell => "no-cell-available",
         Service::NoImsi => "no-imsi",
+    }
+}
+
+const fn non_gprs_name(standing: NonGprs) -> &'static str {
+    match standing {
+        NonGprs::Wanted => "not-imsi-attached",
+        NonGprs::Attached => "imsi-attached",
+        NonGprs::Detached => "imsi-detached",
+        NonGprs::Refused => "imsi-attach-refused",
     }
 }
 
@@ -106,6 +119,7 @@ impl Ms {
             ptmsi: mobile.gmm.ptmsi(),
             tlli: mobile.llc.tlli(),
             cipher: mobile.llc.ciphering().algorithm,
+            non_gprs: self.config.gmm.combined.then(|| non_gprs_name(mobile.gmm.non_gprs())),
             suspended: mobile.suspension != Suspension::None,
             contexts: contexts(mobile),
         })
@@ -148,6 +162,9 @@ impl fmt::Display for MobileView {
         write!(f, ", P-TMSI {}, TLLI {}", or_dash(self.ptmsi), or_dash(self.tlli))?;
         if self.cipher != Algorithm::Gea0 {
             write!(f, ", {}", self.cipher)?;
+        }
+        if let Some(standing) = self.non_gprs {
+            write!(f, ", {standing}")?;
         }
         if self.suspended {
             f.write_str(", suspended")?;

@@ -8,12 +8,14 @@
 //! guaranteed by streaming, and real time, with no more right than the share of all real time, where it was so otherwise.
 //! A cell that has become slower, too, keeps what was admitted.
 //!
-//! Every step costs O(log n) in the claims, and no packet anything.
+//! Every step costs O(log n) in the claims, and no packet anything; where the node has a limit, the end of a claim costs so
+//! much in each cell in which something is suspended.
 
 use super::Sgsn;
 use super::contexts::ContextRef;
 use super::quality::{Treatment, without_guarantees};
 use crate::slots::Slot;
+use core::cmp::Reverse;
 use gannet_proto::gtp::TeidParts;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::CellClass;
@@ -89,9 +91,23 @@ pub struct Admission {
     claims: BTreeMap<u32, Claim>,
     cells: Vec<Sum>,
     node: u64,
-    /// Claims that have come to nothing: (cell, place).
-    suspended: BTreeSet<(u32, u32)>,
+    suspended: BTreeSet<Suspended>,
     stats: AdmissionStats,
+}
+
+/// A claim that has come to nothing, in the order of its cell, then of what it is, and of equal ones that with the lowest
+/// place last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Suspended {
+    cell: u32,
+    octets_per_s: u64,
+    place: Reverse<u32>,
+}
+
+impl Suspended {
+    const fn new(place: u32, claim: Claim) -> Self {
+        Self { cell: claim.cell, octets_per_s: claim.octets_per_s, place: Reverse(place) }
+    }
 }
 
 /// What may be guaranteed, in octets/s.
@@ -131,6 +147,12 @@ impl Admission {
         self.cells.get(cell as usize).map_or(0, |sum| sum.all)
     }
 
+    /// The next cell from this one on in which a claim is suspended.
+    fn next_suspended(&self, cell: u32) -> Option<u32> {
+        let first = Suspended { cell, octets_per_s: 0, place: Reverse(u32::MAX) };
+        self.suspended.range(first..).next().map(|suspended| suspended.cell)
+    }
+
     /// Contexts that claim a guarantee, and those of them that have none now.
     #[must_use]
     pub fn len(&self) -> (usize, usize) {
@@ -148,10 +170,15 @@ impl Admission {
         self.cells.get(cell as usize).map_or(0, |sum| sum.guaranteed)
     }
 
+    /// What there is room for in a cell, in octets/s.
+    fn free(&self, cell: u32, bounds: Bounds) -> u64 {
+        let of_cell = bounds.cell.saturating_sub(self.cell_octets_per_s(cell));
+        of_cell.min(bounds.node.saturating_sub(self.node))
+    }
+
     /// Is there room in a cell?
     fn fits(&self, cell: u32, octets_per_s: u64, bounds: Bounds) -> bool {
-        self.cell_octets_per_s(cell).saturating_add(octets_per_s) <= bounds.cell
-            && self.node.saturating_add(octets_per_s) <= bounds.node
+        octets_per_s <= self.free(cell, bounds)
     }
 
     /// Puts in or takes out what is admitted.
@@ -174,7 +201,7 @@ impl Admission {
         if claim.admitted {
             self.count(claim, false);
         } else {
-            self.suspended.remove(&(claim.cell, place));
+            self.suspended.remove(&Suspended::new(place, claim));
         }
         Some(claim)
     }
@@ -183,18 +210,17 @@ impl Admission {
         if claim.admitted {
             self.count(claim, true);
         } else {
-            self.suspended.insert((claim.cell, place));
+            self.suspended.insert(Suspended::new(place, claim));
         }
         self.claims.insert(place, claim);
     }
 
-    /// The first claim in a cell that was suspended and fits now, admitted.
+    /// The largest claim in a cell that was suspended and fits now, admitted. It is found without a look at the others: of
+    /// these, as many may wait as the cell has mobiles.
     fn resume(&mut self, cell: u32, bounds: Bounds) -> Option<u32> {
-        let waiting = self.suspended.range((cell, 0)..=(cell, u32::MAX)).map(|(_, place)| *place);
-        let fits = |place: &u32| {
-            self.claims.get(place).is_some_and(|claim| self.fits(cell, claim.octets_per_s, bounds))
-        };
-        let place = waiting.into_iter().find(fits)?;
+        let first = Suspended { cell, octets_per_s: 0, place: Reverse(u32::MAX) };
+        let last = Suspended { octets_per_s: self.free(cell, bounds), place: Reverse(0), ..first };
+        let Reverse(place) = self.suspended.range(first..=last).next_back()?.place;
         let claim = self.remove(place)?;
         self.insert(place, Claim { admitted: true, ..claim });
         self.stats.resumed += 1;
@@ -270,11 +296,8 @@ impl Sgsn {
     /// is there.
     pub(super) fn room(&self, now: Instant, slot: Slot) -> Room {
         let cell = self.cell_number(slot);
-        let bounds = self.bounds(now, cell);
-        let free = |bound: u64, taken: u64| bound.saturating_sub(taken);
-        let of_cell = free(bounds.cell, self.admission.cell_octets_per_s(cell));
         Room {
-            free_octets_per_s: of_cell.min(free(bounds.node, self.admission.node)),
+            free_octets_per_s: self.admission.free(cell, self.bounds(now, cell)),
             otherwise: self.config.admission.otherwise,
         }
     }
@@ -397,8 +420,11 @@ impl Sgsn {
 
     /// The operator may have made room.
     pub(super) fn resume_all_claims(&mut self, cx: &mut Context<'_>) {
-        let cells: BTreeSet<u32> = self.admission.suspended.iter().map(|(cell, _)| *cell).collect();
-        cells.into_iter().for_each(|cell| self.resume_claims(cx, cell));
+        let mut from = Some(0);
+        while let Some(cell) = from.and_then(|from| self.admission.next_suspended(from)) {
+            self.resume_claims(cx, cell);
+            from = cell.checked_add(1);
+        }
     }
 
     /// Tells the queues of a mobile's cell, and flow control, what is guaranteed now.
@@ -445,6 +471,35 @@ mod tests {
         assert_eq!(sums(&admission), (900, 800, 900));
         assert!(admission.remove(7).is_some() && admission.remove(7).is_none());
         assert_eq!((sums(&admission), admission.len()), ((100, 0, 100), (1, 0)));
+    }
+
+    /// Of those that fit the largest, of equal ones that with the lowest place, whatever else is suspended.
+    #[test]
+    fn what_resumes_is_what_a_look_through_all_would_choose() {
+        let mut rng = gannet_proto::rng::Rng::seeded(5);
+        let mut admission = Admission::new(3);
+        for place in 0..500 {
+            let (cell, octets_per_s) = (rng.u32() % 3, u64::from(rng.u32() % 40) * 10);
+            admission.insert(place, claim(cell, octets_per_s, place % 3 == 0));
+        }
+        for round in 0..300 {
+            let cell = rng.u32() % 3;
+            let room = u64::from(rng.u32() % 500);
+            let bounds = Bounds { cell: admission.cell_octets_per_s(cell) + room, node: u64::MAX };
+            let of_cell = admission.claims.iter().filter(|(_, claim)| claim.cell == cell && !claim.admitted);
+            let fitting = of_cell.filter(|(_, claim)| claim.octets_per_s <= room);
+            let best = fitting.max_by_key(|(place, claim)| (claim.octets_per_s, Reverse(**place)));
+            let best = best.map(|(place, _)| *place);
+            assert_eq!(admission.resume(cell, bounds), best, "round {round}");
+        }
+        let cells: BTreeSet<u32> = admission.suspended.iter().map(|suspended| suspended.cell).collect();
+        let mut found = BTreeSet::new();
+        let mut from = 0;
+        while let Some(cell) = admission.next_suspended(from) {
+            found.insert(cell);
+            from = cell + 1;
+        }
+        assert_eq!(found, cells);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! | [`contexts`] | a PDP context by its TEID |
 //! | [`gb`] | NS, BSSGP, cells, the downlink queue and who sends next |
 //! | `strangers` | LL-PDUs whose TLLI nobody has |
+//! | `arriving` | LL-PDUs of many mobiles are deciphered side by side |
 //! | `uplink` | LL-PDU → layer 3 or N-PDU |
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
 //! | `mobility` | what GMM asks of the node |
@@ -41,6 +42,7 @@ pub mod show;
 pub mod subscribers;
 pub mod work;
 
+mod arriving;
 mod downlink;
 mod mobility;
 mod sessions;
@@ -52,6 +54,7 @@ pub mod uplink_queues;
 
 use crate::slots::{Slot, Slots};
 use admission::Admission;
+use arriving::Arriving;
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
@@ -242,6 +245,8 @@ pub struct Sgsn {
     pub(crate) durable: Option<Durable>,
     pub(crate) flows: Option<Flows>,
     pub(crate) uplink: Option<UplinkQueues>,
+    /// What has come up and is being deciphered.
+    arriving: Arriving,
     pub(crate) held: Held,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
@@ -288,6 +293,7 @@ impl Sgsn {
             durable: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
+            arriving: Arriving::new(),
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
@@ -365,6 +371,9 @@ impl Machine for Sgsn {
         while !inputs.is_empty() {
             self.expect_arrivals(cx.prefetch, inputs, &mut expected);
             let Some(input) = inputs.pop() else { break };
+            if !matches!(input, Input::Datagram { port: GB, .. }) {
+                self.let_arrive(cx);
+            }
             match input {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
                 Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
@@ -378,6 +387,7 @@ impl Machine for Sgsn {
                 Input::Command(command) => self.command(cx, &command),
             }
         }
+        self.let_arrive(cx);
         self.serve_hlr(cx);
         self.send_some(cx);
     }

@@ -1,5 +1,6 @@
 //! From Gb to Gn: UL-UNITDATA → LL-PDU → layer 3 or N-PDU → GTP.
 
+use super::arriving::Arrived;
 use super::directory::BvcAddress;
 use super::mobility::mobile_key;
 use super::{Sgsn, owner};
@@ -9,7 +10,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::gmm::{Cell, MmState};
-use gannet_proto::llc::{LlcOutput, XidIndication};
+use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
@@ -38,15 +39,24 @@ impl Sgsn {
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
                 if let Some(frame) = self.enqueue_uplink(cx, slot, from, frame) {
-                    self.ll_pdu(cx, slot, from, frame);
+                    self.arrives(cx, Arrived::new(slot, from, None, frame));
                 }
             }
-            None => self.stranger(cx, bvc, from, frame),
+            None => {
+                self.let_arrive(cx);
+                self.stranger(cx, bvc, from, frame);
+            }
         }
     }
 
-    /// An LL-PDU of a mobile that is known.
-    pub(super) fn ll_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, frame: Frame) {
+    /// An LL-PDU of a mobile that is known; `done` where it was deciphered already.
+    pub(super) fn ll_pdu(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        from: Uplink,
+        (frame, done): (Frame, Option<Deferred>),
+    ) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if let Some(request) = attach_request(&frame) {
             let is_local = from.tlli.kind() == TlliKind::Local && mobile.gmm.mm_state() != MmState::Idle;
@@ -60,7 +70,8 @@ impl Sgsn {
             }
         }
         let mut outputs = core::mem::take(&mut self.scratch.llc);
-        let intact = mobile.llc.receive(cx, mobile.gmm.imsi(), frame, &mut outputs);
+        let whose = mobile.gmm.imsi();
+        let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
         self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);

@@ -7,7 +7,9 @@
 //! A driver knows mobiles by the names of the [`directory`](super::directory): a rule comes and goes with each, and says
 //! what all PDP contexts of the mobile together have bought. A mobile is blocked there while its queue is full.
 
+use super::arriving::Arrived;
 use super::flows::QueueConfig;
+use super::gb::TOGETHER;
 use super::quality::{N_PDU_OCTETS_MAX, Treatment};
 use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
@@ -116,7 +118,7 @@ impl UplinkQueues {
 }
 
 /// Is this user data, which may wait? Frames that cannot be read are not: LLC drops them at once.
-fn is_user_data(ll_pdu: &[u8]) -> bool {
+pub(super) fn is_user_data(ll_pdu: &[u8]) -> bool {
     llc::Header::parse(ll_pdu).is_ok_and(|layout| {
         let is_data = matches!(layout.header.sapi, Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
         is_data && matches!(layout.header.control, llc::Control::Ui { .. })
@@ -296,21 +298,32 @@ impl Sgsn {
 
     /// One batch of user data through the stack, towards the GGSNs. True where there was some.
     pub(super) fn serve_uplink(&mut self, cx: &mut Context<'_>) -> bool {
-        for count in 0..BATCH {
-            let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now)) else {
-                return count > 0;
-            };
-            let Waiting { slot, mut from, cell, frame } = served.item;
-            self.uplink_served(slot);
-            // Since it came the mobile was heard in another cell: where it was says nothing any more.
-            let heard_in = self.uplink.as_ref().and_then(|uplink| uplink.view(slot)).map(|view| view.cell);
-            if heard_in != Some(cell)
-                && let Some(mobile) = self.mobiles.get(slot)
-            {
-                from.cell = mobile.gmm.cell();
-            }
-            self.ll_pdu(cx, slot, from, frame);
+        if self.uplink.is_none() {
+            return false;
         }
-        true
+        // As many as are deciphered at once, where they are, and nobody is in a hurry.
+        let in_a_hurry = self.flows.as_ref().is_some_and(|flows| flows.is_in_a_hurry(cx.now));
+        let batch = if self.arriving.take_deciphered() && !in_a_hurry { TOGETHER } else { BATCH };
+        let mut count = 0;
+        while count < batch
+            && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now))
+        {
+            let Waiting { slot, from, cell, frame } = served.item;
+            self.uplink_served(slot);
+            self.arrives(cx, Arrived::new(slot, from, Some(cell), frame));
+            count += 1;
+        }
+        self.let_arrive(cx);
+        count > 0
+    }
+
+    /// From where an LL-PDU is that has waited in the queues of `cell`. Where its mobile was heard in another one since, where it
+    /// was says nothing any more.
+    pub(super) fn uplink_from(&self, slot: Slot, from: Uplink, cell: u32) -> Uplink {
+        let heard_in = self.uplink.as_ref().and_then(|uplink| uplink.view(slot)).map(|view| view.cell);
+        match self.mobiles.get(slot) {
+            Some(mobile) if heard_in != Some(cell) => Uplink { cell: mobile.gmm.cell(), ..from },
+            Some(_) | None => from,
+        }
     }
 }

@@ -146,6 +146,8 @@ pub struct Mobiles {
     pub cards: Cards,
     /// Their ciphers, bit n for GEA/n; `None` for those for which their cards have keys.
     pub geas: Option<u8>,
+    /// They ask for combined procedures (04.08 clause 4.7 [24.008]).
+    pub combined: bool,
     /// The access point that they ask for.
     pub apn: String,
     /// What type of address they ask for there.
@@ -249,6 +251,7 @@ impl Default for Mobiles {
             imei_base: Imei::from_digits([3, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]).expect("14 digits"),
             cards: Cards::None,
             geas: None,
+            combined: false,
             apn: "internet".to_owned(),
             pdp_type: PdpType::Ipv4,
             tun: None,
@@ -304,6 +307,10 @@ pub enum BssOperation {
     Attach(u32),
     /// `mobile N detach`
     Detach(u32),
+    /// `mobile N imsi-attach`: for non-GPRS services, again.
+    ImsiAttach(u32),
+    /// `mobile N imsi-detach`: from non-GPRS services alone.
+    ImsiDetach(u32),
     /// `mobile N activate`
     Activate(u32),
     /// `mobile N activate nsapi NSAPI apn NAME`

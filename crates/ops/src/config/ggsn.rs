@@ -60,12 +60,25 @@ pub struct ApnConfig {
     pub ipv6_prefix: Option<Ipv6Prefix>,
     /// The IPv6 address of the device.
     pub ipv6_ifconfig: Option<Ipv6Prefix>,
+    /// Subscribers who have addresses of their own, in the order of these.
+    pub static_mobiles: Vec<StaticMobile>,
     /// DNS servers for the mobiles (protocol configuration options, 24.008 clause 10.5.6.3).
     pub dns: [Option<Ipv4Addr>; 2],
     /// G-PDUs have sequence numbers.
     pub g_pdu_sequence_numbers: bool,
     /// It serves.
     pub running: bool,
+}
+
+/// A subscriber who has an address of his own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StaticMobile {
+    /// His address.
+    pub address: Ipv4Addr,
+    /// He.
+    pub imsi: Imsi,
+    /// The SGSN that is asked for him where something comes for the address and it has no context.
+    pub sgsn: Ipv4Addr,
 }
 
 /// An IPv6 address and the length of its network's prefix.
@@ -142,6 +155,7 @@ impl ApnConfig {
             has_ipv6: false,
             ipv6_prefix: None,
             ipv6_ifconfig: None,
+            static_mobiles: Vec::new(),
             dns: [None; 2],
             g_pdu_sequence_numbers: true,
             running: true,

@@ -5,16 +5,15 @@
 
 use super::session::{Host, LogLine};
 use super::{Element, Grammar, Operator, Session};
+use crate::socket::{self, Socket};
 use core::net::SocketAddr;
 use gannet_proto::trace::{Category, Level};
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsRawFd, RawFd};
 
 /// Sessions at one time.
 pub const SESSIONS_MAX: usize = 16;
-/// Octets that are read from one session before the others have their turn.
-const READ_MAX: usize = 4096;
 /// Reads of one session in one poll.
 const READS_PER_POLL: usize = 16;
 
@@ -46,17 +45,11 @@ pub enum Change {
 
 #[derive(Debug)]
 struct Peer<E: Element> {
-    stream: TcpStream,
+    socket: Socket,
     name: String,
     session: Session<E>,
-    /// Octets at the beginning of the session's output that were sent already.
-    sent: usize,
     /// Read and not yet taken.
     inbox: Vec<u8>,
-    /// The peer sends no more.
-    ended: bool,
-    /// The socket is of no more use.
-    broken: bool,
 }
 
 /// A listener and its sessions.
@@ -83,9 +76,7 @@ impl<E: Element> Server<E> {
     /// # Errors
     /// What the operating system says, with the address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let listener = TcpListener::bind(address)
-            .map_err(|error| io::Error::new(error.kind(), format!("VTY at {address}: {error}")))?;
-        listener.set_nonblocking(true)?;
+        let listener = socket::listen("VTY", address)?;
         Ok(Self { grammar: Grammar::new(), listener, peers: Vec::new(), changes: Vec::new() })
     }
 
@@ -119,7 +110,9 @@ impl<E: Element> Server<E> {
         let mut progress = Progress::default();
         while let Ok((stream, address)) = self.listener.accept() {
             progress.worked = true;
-            self.admit(stream, address, operator);
+            if let Some(socket) = Socket::new(stream) {
+                self.admit(socket, address, operator);
+            }
         }
         let names: Vec<String> = self.names();
         for (number, place) in (1..).zip(&mut self.peers) {
@@ -154,27 +147,14 @@ impl<E: Element> Server<E> {
         numbered.filter_map(name).collect()
     }
 
-    fn admit(&mut self, mut stream: TcpStream, address: SocketAddr, operator: &dyn Operator<E>) {
-        if stream.set_nonblocking(true).is_err() {
-            return;
-        }
-        // A line that is typed is worth a packet.
-        let _ = stream.set_nodelay(true);
+    fn admit(&mut self, socket: Socket, address: SocketAddr, operator: &dyn Operator<E>) {
         let place = self.peers.iter().position(Option::is_none).unwrap_or(self.peers.len());
         if place >= SESSIONS_MAX {
-            let _ = stream.write_all(b"% Too many sessions.\r\n");
+            socket.dismiss(b"% Too many sessions.\r\n");
             return;
         }
-        let fd = stream.as_raw_fd();
-        let peer = Peer {
-            stream,
-            name: address.to_string(),
-            session: Session::new(operator),
-            sent: 0,
-            inbox: Vec::new(),
-            ended: false,
-            broken: false,
-        };
+        let (fd, name) = (socket.fd(), address.to_string());
+        let peer = Peer { socket, name, session: Session::new(operator), inbox: Vec::new() };
         match self.peers.get_mut(place) {
             Some(slot) => *slot = Some(peer),
             None => self.peers.push(Some(peer)),
@@ -194,7 +174,7 @@ impl<E: Element> Peer<E> {
     fn poll(&mut self, host: &mut Host<'_, E>) -> Progress {
         let mut progress = Progress::default();
         for _ in 0..READS_PER_POLL {
-            let wrote = self.write();
+            let wrote = self.socket.write(self.session.output(), usize::MAX);
             let read = self.read();
             let taken = self.session.input(&self.inbox, host);
             self.inbox.drain(..taken);
@@ -209,48 +189,14 @@ impl<E: Element> Peer<E> {
 
     /// Reads once what was taken before.
     fn read(&mut self) -> bool {
-        if self.ended || self.broken || self.session.is_closed() || !self.inbox.is_empty() {
-            return false;
-        }
-        let mut buffer = [0; READ_MAX];
-        match self.stream.read(&mut buffer) {
-            Ok(0) => self.ended = true,
-            Ok(octets) => {
-                self.inbox.extend_from_slice(buffer.get(..octets).unwrap_or_default());
-                return true;
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => self.broken = true,
-        }
-        false
-    }
-
-    fn write(&mut self) -> bool {
-        let output = self.session.output();
-        let Some(rest) = output.get(self.sent..).filter(|rest| !rest.is_empty() && !self.broken) else {
-            return false;
-        };
-        match self.stream.write(rest) {
-            Ok(octets) => {
-                self.sent += octets;
-                // Moved only where half of it was sent, so that a long answer is not moved at every write.
-                if 2 * self.sent >= output.len() {
-                    output.drain(..self.sent);
-                    self.sent = 0;
-                }
-                octets > 0
-            }
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => false,
-            Err(_) => {
-                self.broken = true;
-                false
-            }
-        }
+        let may = !self.session.is_closed() && self.inbox.is_empty();
+        may && self.socket.read(|octets| self.inbox.extend_from_slice(octets))
     }
 
     /// Everything that can be said was said.
     fn is_done(&mut self) -> bool {
         let silent = self.session.output().is_empty();
-        self.broken || (silent && (self.session.is_closed() || (self.ended && self.inbox.is_empty())))
+        let is_read = self.socket.is_ended() && self.inbox.is_empty();
+        self.socket.is_broken() || (silent && (self.session.is_closed() || is_read))
     }
 }

@@ -10,10 +10,17 @@
 //! the procedures. Clause numbers below are those of 04.08 [24.008] unless another document is named.
 
 mod ciphered;
+mod consequence;
+/// One side alone: the conformance tests' own harness, for the tests of both sides here.
+#[cfg(test)]
+#[path = "../../tests/conformance/gmm/harness.rs"]
+#[allow(missing_docs, missing_debug_implementations, clippy::new_without_default, reason = "tests")]
+pub mod harness;
 pub mod ms;
 pub mod network;
 
 pub use ciphered::{goes_ciphered, message_goes_ciphered};
+pub(crate) use consequence::Consequence;
 
 use crate::time::Duration;
 use gannet_wire::id::{Bvci, CellId, Nsei, PTmsi};

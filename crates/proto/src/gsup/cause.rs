@@ -1,5 +1,6 @@
 //! Why something at the HLR failed, and what a mobile is told.
 
+use crate::gmm::Consequence;
 use gannet_wire::l3::ie::GmmCause;
 
 /// The GMM cause for an ATTACH REJECT or ROUTING AREA UPDATE REJECT when the HLR refused with `cause`.
@@ -10,38 +11,17 @@ use gannet_wire::l3::ie::GmmCause;
 /// procedures that have nothing to do with it: to the mobile that is a failure of the network.
 #[must_use]
 pub const fn gmm_cause(cause: GmmCause) -> GmmCause {
-    match cause {
-        GmmCause::ImsiUnknownInHlr => GmmCause::GprsAndNonGprsNotAllowed,
-        GmmCause::IllegalMs
-        | GmmCause::IllegalMe
-        | GmmCause::GprsNotAllowed
-        | GmmCause::GprsAndNonGprsNotAllowed
-        | GmmCause::PlmnNotAllowed
-        | GmmCause::LocationAreaNotAllowed
-        | GmmCause::RoamingNotAllowed
-        | GmmCause::GprsNotAllowedInPlmn
-        | GmmCause::NoSuitableCells
-        | GmmCause::Congestion => cause,
-        GmmCause::ImsiUnknownInVlr
-        | GmmCause::ImeiNotAccepted
-        | GmmCause::IdentityUnknown
-        | GmmCause::ImplicitlyDetached
-        | GmmCause::MscNotReachable
-        | GmmCause::NetworkFailure
-        | GmmCause::MacFailure
-        | GmmCause::SynchFailure
-        | GmmCause::GsmAuthenticationUnacceptable
-        | GmmCause::NoPdpContextActivated
-        | GmmCause::RetryInNewCell
-        | GmmCause::SemanticallyIncorrect
-        | GmmCause::InvalidMandatoryInformation
-        | GmmCause::MessageTypeNonExistent
-        | GmmCause::MessageTypeIncompatible
-        | GmmCause::IeNonExistent
-        | GmmCause::ConditionalIeError
-        | GmmCause::MessageIncompatible
-        | GmmCause::ProtocolError
-        | GmmCause::Other(_) => GmmCause::NetworkFailure,
+    match (cause, Consequence::of(cause)) {
+        (GmmCause::ImsiUnknownInHlr, _) => GmmCause::GprsAndNonGprsNotAllowed,
+        (GmmCause::Congestion, _)
+        | (_, Consequence::NoService | Consequence::OtherPlmn | Consequence::OtherLocationArea) => cause,
+        (
+            _,
+            Consequence::AttachByImsi
+            | Consequence::AttachAgain
+            | Consequence::Later
+            | Consequence::MuchLater,
+        ) => GmmCause::NetworkFailure,
     }
 }
 

@@ -5,8 +5,8 @@
 //! out; none is kept.
 //!
 //! * A unit of layer 3 goes out through [`LlcContext::unitdata_request`], which puts header and FCS round it in
-//!   place; what arrives goes through [`LlcContext::receive`]. Where many frames go out, their ciphering is better left
-//!   to be done for all of them at once: [`LlcContext::unitdata_request_deferred`].
+//!   place; what arrives goes through [`LlcContext::receive`]. Where many frames go out or come in, their ciphering is
+//!   better done for all of them at once: [`LlcContext::unitdata_request_deferred`], [`LlcContext::deciphering_of`].
 //! * Acknowledged mode ([`abm`]) is there for the SAPIs of user data. An LLE has memory for it only while it is in it;
 //!   where layer 3 does not offer it ([`LlcContext::offer_abm`]) SABM is refused with DM.
 //! * XID negotiation never stands in the way of data: until a larger N201-U is confirmed nothing longer is sent, but
@@ -316,7 +316,47 @@ impl LlcContext {
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> bool {
-        let result = self.try_receive(cx, frame, out);
+        self.receive_deciphered(cx, whose, frame, None, out)
+    }
+
+    /// What of a received LL-PDU is to be deciphered, in a batch with others ([`cipher::batch`]); `None` where nothing is,
+    /// or where the frame will be dropped for something else. [`LlcContext::receive_deciphered`] takes it then.
+    ///
+    /// It is what the frame needs if it comes next. Where others come first it nearly always is the same, and
+    /// [`LlcContext::receive_deciphered`] sees where it is not.
+    #[must_use]
+    pub fn deciphering_of(&self, ll_pdu: &[u8]) -> Option<Deferred> {
+        let layout = Header::parse(ll_pdu).ok()?;
+        let Control::Ui { nu, encrypted: true, protected: _ } = layout.header.control else { return None };
+        let slot = slot_of(layout.header.sapi)?;
+        let limit = self.parameters.get(slot).map_or(0, |parameters| parameters.n201_u_received());
+        if layout.info_len > usize::from(limit) {
+            return None;
+        }
+        let count = self.counters.get(slot)?.count_of(nu);
+        self.deciphering(&layout, count, ll_pdu)
+    }
+
+    /// Of a frame with this OC + N(U); `None` where no cipher is assigned.
+    fn deciphering(&self, layout: &Layout, count: u32, ll_pdu: &[u8]) -> Option<Deferred> {
+        let octets = ll_pdu.len().saturating_sub(layout.header_len);
+        let input = cipher::ui_input(self.iov_ui, layout.header.sapi, count);
+        let direction = Direction::received_by(self.role());
+        self.ciphering.is_on().then(|| Deferred::new(self.ciphering, direction, input, octets))
+    }
+
+    /// [`LlcContext::receive`] of a frame of which `done` was carried out. Where frames of the peer that came before it have
+    /// moved its counters so that this was not it, that is undone, and what is right is done: batches change nothing of
+    /// what is received.
+    pub fn receive_deciphered(
+        &mut self,
+        cx: &mut Context<'_>,
+        whose: Option<Imsi>,
+        frame: Frame,
+        done: Option<&Deferred>,
+        out: &mut Batch<LlcOutput>,
+    ) -> bool {
+        let result = self.try_receive(cx, frame, done, out);
         if let Err(drop) = result {
             cx.drop(drop, whose);
         }
@@ -346,6 +386,7 @@ impl LlcContext {
         &mut self,
         cx: &mut Context<'_>,
         frame: Frame,
+        done: Option<&Deferred>,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         let layout = Header::parse(&frame).map_err(|error| {
@@ -358,7 +399,7 @@ impl LlcContext {
             return Err(Drop::LlcUnassigned);
         }
         if let Control::Ui { nu, encrypted, protected: _ } = layout.header.control {
-            return self.receive_ui(slot, nu, encrypted, layout, frame, out);
+            return self.receive_ui(slot, (nu, encrypted), layout, (frame, done), out);
         }
         if self.is_for_abm(&layout) {
             return self.receive_in_abm(cx, slot, layout, frame, out);
@@ -387,10 +428,9 @@ impl LlcContext {
     fn receive_ui(
         &mut self,
         slot: usize,
-        nu: u16,
-        encrypted: bool,
+        (nu, encrypted): (u16, bool),
         layout: Layout,
-        mut frame: Frame,
+        (mut frame, done): (Frame, Option<&Deferred>),
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         let sapi = layout.header.sapi;
@@ -398,34 +438,8 @@ impl LlcContext {
         if layout.info_len > usize::from(limit) {
             return Err(Drop::LlcTooLong);
         }
-        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         if encrypted {
-            let cipher = self.ciphering.cipher_for(true).ok_or(Drop::LlcCiphered)?;
-            let direction = Direction::received_by(self.end.role());
-            let apply = |count, frame: &mut Frame| {
-                let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
-                cipher.apply(
-                    &self.ciphering.kc,
-                    cipher::ui_input(self.iov_ui, sapi, count),
-                    direction,
-                    ciphered,
-                );
-            };
-            let count = counters.count_of(nu);
-            apply(count, &mut frame);
-            if !layout.fcs_is_right(&frame) && self.end.take_search() {
-                // What was applied twice is as it came.
-                apply(count, &mut frame);
-                let found = ui::later_overflows(count).find(|later| {
-                    apply(*later, &mut frame);
-                    let is_right = layout.fcs_is_right(&frame);
-                    if !is_right {
-                        apply(*later, &mut frame);
-                    }
-                    is_right
-                });
-                counters.go_on_at(found.ok_or(Drop::LlcBadFcs)?);
-            }
+            self.decipher(slot, nu, &layout, (&mut frame, done))?;
         }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);
@@ -434,6 +448,7 @@ impl LlcContext {
         if self.ciphering.is_on() && !encrypted && sapi != Sapi::GMM {
             return Err(Drop::LlcUnciphered);
         }
+        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let piece = counters.received_piece();
         if !counters.accept(nu) {
             return Err(Drop::LlcDuplicate);
@@ -444,6 +459,42 @@ impl LlcContext {
             return Err(Drop::LlcMalformed);
         }
         out.push(LlcOutput::Unitdata { sapi, frame, ciphered: encrypted });
+        Ok(())
+    }
+
+    /// Deciphers a frame, of which `done` may have been carried out already, with the OC that its counters give. After a
+    /// restart of this end OC is looked for further on, where the FCS does not fit.
+    fn decipher(
+        &mut self,
+        slot: usize,
+        nu: u16,
+        layout: &Layout,
+        (frame, done): (&mut Frame, Option<&Deferred>),
+    ) -> Result<(), Drop> {
+        let count = self.counters.get(slot).ok_or(Drop::LlcUnknownSapi)?.count_of(nu);
+        let due = self.deciphering(layout, count, frame);
+        if due.as_ref() != done {
+            // What was applied twice is as it came.
+            for applied in done.into_iter().chain(&due) {
+                applied.job(frame).alone();
+            }
+        }
+        let due = due.ok_or(Drop::LlcCiphered)?;
+        if layout.fcs_is_right(frame) || !self.end.take_search() {
+            return Ok(());
+        }
+        due.job(frame).alone();
+        let found = ui::later_overflows(count).find(|later| {
+            let Some(trial) = self.deciphering(layout, *later, frame) else { return false };
+            trial.job(frame).alone();
+            let is_right = layout.fcs_is_right(frame);
+            if !is_right {
+                trial.job(frame).alone();
+            }
+            is_right
+        });
+        let found = found.ok_or(Drop::LlcBadFcs)?;
+        self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?.go_on_at(found);
         Ok(())
     }
 

@@ -10,25 +10,13 @@ use gannet_sim::gprs::{Node, SGSN_GB, bss_address};
 use gannet_wire::id::{PTmsi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::{AttachRequest, GmmMessage};
-use gannet_wire::l3::ie::{
-    AttachKind, AttachType, Cksn, DrxParameter, GmmCause, MobileIdentity, MsNetworkCapability,
-    MsRadioAccessCapability, PTmsiSignature, SmCause,
-};
+use gannet_wire::l3::ie::{GmmCause, MobileIdentity, MsRadioAccessCapability, PTmsiSignature, SmCause};
 use gannet_wire::l3::sm::SmMessage;
 
 fn attach_request(identity: MobileIdentity, signature: Option<PTmsiSignature>) -> L3Message {
-    let request = AttachRequest {
-        ms_network_capability: MsNetworkCapability::typical(),
-        attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-        cksn: Cksn(7),
-        drx: DrxParameter::default(),
-        identity,
-        old_rai: crate::bench::cell_id(0).rai,
-        ms_radio_access_capability: MsRadioAccessCapability(vec![0; 5]),
-        old_ptmsi_signature: signature,
-        requested_ready_timer: None,
-        tmsi_status: None,
-    };
+    let (area, capability) = (crate::bench::cell_id(0).rai, MsRadioAccessCapability(vec![0; 5]));
+    let request =
+        AttachRequest { old_ptmsi_signature: signature, ..AttachRequest::new(identity, area, capability) };
     L3Message::Gmm(request.into())
 }
 

@@ -4,7 +4,7 @@
 
 use super::codec::{message, protocol};
 use super::ie::{
-    AcReference, AttachResult, AttachType, AuthParameterResponse, Autn, Auts, CellNotification,
+    AcReference, AttachKind, AttachResult, AttachType, AuthParameterResponse, Autn, Auts, CellNotification,
     CipheringAlgorithm, Cksn, DaylightSaving, DetachTypeMo, DetachTypeMt, DrxParameter, EquivalentPlmns,
     ExtendedResponse, ForceToStandby, GmmCause, GprsTimer, IdentityType, ImeisvRequest, LsaIdentity,
     MobileIdentity, MsNetworkCapability, MsRadioAccessCapability, NetworkFeatureSupport, NetworkName,
@@ -76,6 +76,73 @@ message! {
         TLV 0x4a equivalent_plmns: EquivalentPlmns,
         /// Network features.
         TV1 0xb0 network_feature_support: NetworkFeatureSupport,
+    }
+}
+
+impl AttachRequest {
+    /// GPRS attach of a mobile without a key, which is where its RAI says or nowhere; with nothing that may be left out.
+    #[must_use]
+    pub fn new(identity: MobileIdentity, old_rai: Rai, capability: MsRadioAccessCapability) -> Self {
+        Self {
+            ms_network_capability: MsNetworkCapability::typical(),
+            attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
+            cksn: Cksn::NO_KEY,
+            drx: DrxParameter::default(),
+            identity,
+            old_rai,
+            ms_radio_access_capability: capability,
+            old_ptmsi_signature: None,
+            requested_ready_timer: None,
+            tmsi_status: None,
+        }
+    }
+}
+
+impl AttachAccept {
+    /// GPRS only, in this routing area, with this T3312; with nothing that may be left out.
+    #[must_use]
+    pub const fn new(rai: Rai, t3312: GprsTimer) -> Self {
+        Self {
+            result: AttachResult::Gprs,
+            force_to_standby: ForceToStandby::NotIndicated,
+            periodic_ra_update_timer: t3312,
+            radio_priority_sms: RadioPriority::Four,
+            radio_priority_tom8: RadioPriority::Four,
+            rai,
+            ptmsi_signature: None,
+            negotiated_ready_timer: None,
+            allocated_ptmsi: None,
+            ms_identity: None,
+            gmm_cause: None,
+            t3302: None,
+            cell_notification: None,
+            equivalent_plmns: None,
+            network_feature_support: None,
+        }
+    }
+}
+
+impl RauAccept {
+    /// RA updated, in this routing area, with this T3312; with nothing that may be left out.
+    #[must_use]
+    pub const fn new(rai: Rai, t3312: GprsTimer) -> Self {
+        Self {
+            force_to_standby: ForceToStandby::NotIndicated,
+            result: UpdateResult::Ra,
+            periodic_ra_update_timer: t3312,
+            rai,
+            ptmsi_signature: None,
+            allocated_ptmsi: None,
+            ms_identity: None,
+            receive_npdu_numbers: None,
+            negotiated_ready_timer: None,
+            gmm_cause: None,
+            t3302: None,
+            cell_notification: None,
+            equivalent_plmns: None,
+            pdp_context_status: None,
+            network_feature_support: None,
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Check {
     Restart,
     /// The same with a store: nobody attaches again.
     RestartWithStore,
+    /// And with mobiles that cipher with GEA3.
+    RestartCiphered,
     /// Memory for each mobile.
     Memory,
 }
@@ -53,6 +55,7 @@ impl Check {
             "churn" => Some(Self::Churn),
             "restart" => Some(Self::Restart),
             "restart-with-store" => Some(Self::RestartWithStore),
+            "restart-ciphered" => Some(Self::RestartCiphered),
             "memory" => Some(Self::Memory),
             _ => None,
         }
@@ -72,8 +75,9 @@ pub fn run(gannet: PathBuf, candidate: Candidate, check: Check, out: &Path) -> R
         Check::Account => account(&mut lab, candidate, None),
         Check::AccountCiphered => account(&mut lab, candidate, Some(3)),
         Check::Churn => churn::run(&mut lab, candidate),
-        Check::Restart => restart::run(&mut lab, candidate, false),
-        Check::RestartWithStore => restart::run(&mut lab, candidate, true),
+        Check::Restart => restart::run(&mut lab, candidate, restart::Kept::Nothing),
+        Check::RestartWithStore => restart::run(&mut lab, candidate, restart::Kept::Mobiles),
+        Check::RestartCiphered => restart::run(&mut lab, candidate, restart::Kept::Ciphered),
         Check::Memory => memory::run(&mut lab, candidate),
     }
 }
@@ -145,10 +149,8 @@ fn account(lab: &mut RealLab, candidate: Candidate, gea: Option<u8>) -> Result<S
         let step = chain.step(&offer)?;
         note(&mut said, what, &step);
         let nothing = step.delivered_all() == 0;
-        let read = step.raw.get("ciphered_whole").copied().unwrap_or(0);
-        let unread = gea.is_some() && read != step.delivered_all();
         let fault = step.fault().or_else(|| nothing.then(|| "nothing was delivered".to_owned()));
-        match fault.or_else(|| unread.then(|| format!("{read} deciphered and compared as a whole"))) {
+        match fault.or_else(|| gea.and_then(|_| unread(&step))) {
             Some(why) => Err(format!("{what}: {why}\n{said}\n{:?}", step.raw)),
             None => Ok(()),
         }
@@ -161,6 +163,12 @@ fn account(lab: &mut RealLab, candidate: Candidate, gea: Option<u8>) -> Result<S
     chain.resume()?;
     step(chain.as_mut(), "after a pause")?;
     Ok(said)
+}
+
+/// Says so where something that came ciphered was not deciphered and compared as a whole.
+fn unread(step: &Step) -> Option<String> {
+    let read = step.raw.get("ciphered_whole").copied().unwrap_or(0);
+    (read != step.delivered_all()).then(|| format!("{read} deciphered and compared as a whole"))
 }
 
 fn note(said: &mut String, what: &str, step: &Step) {

@@ -5,9 +5,9 @@ use super::super::bed::Bed;
 use super::super::peers;
 use super::super::real::{RealChain, RealLab};
 use super::super::{Candidate, Chain as _};
-use super::{WORK_NS, note, offer};
+use super::{WORK_NS, note, offer, unread};
 use crate::load::traffic::{GroupResult, StepResult};
-use crate::load::{Phase, User};
+use crate::load::{Phase, Stats, User};
 use gannet_demux::bpf::Held;
 use gannet_ops::vty;
 use gannet_proto::time::Duration as Span;
@@ -30,10 +30,22 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
+/// What the SGSN knows after its new start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kept {
+    /// Nothing: everybody attaches again.
+    Nothing,
+    /// All that it knew.
+    Mobiles,
+    /// The same, of mobiles that cipher with GEA3: keys, and numbers of which none is used twice.
+    Ciphered,
+}
+
 /// Kills it, looks for what is left, starts it again, and offers the same to mobiles that have attached again.
-pub fn run(lab: &mut RealLab, candidate: Candidate, store: bool) -> Result<String, String> {
+pub fn run(lab: &mut RealLab, candidate: Candidate, kept: Kept) -> Result<String, String> {
+    let (store, ciphered) = (kept != Kept::Nothing, kept == Kept::Ciphered);
     let mut setup = super::setup(100, 40, 900);
-    (setup.work_ns, setup.store) = (WORK_NS, store);
+    (setup.work_ns, setup.store, setup.gea) = (WORK_NS, store, ciphered.then_some(3));
     lab.notices_within = Some(NOTICED_WITHIN);
     let mut chain = lab.chain(candidate, &setup)?;
     let offer = offer(&setup, TIMES, 0.5);
@@ -66,7 +78,7 @@ pub fn run(lab: &mut RealLab, candidate: Candidate, store: bool) -> Result<Strin
     }
     let step = chain.step(&offer)?;
     note(&mut said, "after the new start", &step);
-    if let Some(why) = step.fault() {
+    if let Some(why) = step.fault().or_else(|| if ciphered { unread(&step) } else { None }) {
         return Err(format!("{why}\n{said}{:?}", step.raw));
     }
     let silent =
@@ -208,7 +220,9 @@ fn go_on(chain: &mut RealChain, said: &mut String) -> Result<(), String> {
         return Err(format!("some have another name or phase than before\n{said}"));
     }
     let now = load.stats();
-    if (now.attached, now.activated) != (stats.attached, stats.activated) {
+    // Nor did anybody have to show again who he is.
+    let done = |stats: &Stats| (stats.attached, stats.activated, stats.challenged);
+    if done(&now) != done(&stats) {
         return Err(format!("some have attached again: {stats:?}, {now:?}\n{said}"));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Contexts of IPv6, and of both versions.
 
 use super::*;
+use gannet_wire::ndp::{ALL_NODES, ALL_ROUTERS, RouterAdvertisement, RouterSolicitation};
 
 const PREFIX: &str = "2001:db8:0:10::";
 
@@ -89,4 +90,48 @@ fn a_prefix_of_no_use_is_refused() {
         config.ipv6 = vec![Ipv6Config { apn, prefix, prefix_length }];
         assert_eq!(Ggsn::new(config).map(|_| ()), Err(GgsnConfigError::Ipv6PrefixLength(0)));
     }
+}
+
+fn advertised(sent: &[Sent]) -> Vec<RouterAdvertisement> {
+    let t_pdu = |(port, _, octets): &Sent| {
+        assert_eq!(*port, PORT_GTP_U);
+        RouterAdvertisement::parse(&octets[GPdu::parse(octets).unwrap().2]).unwrap()
+    };
+    sent.iter().map(t_pdu).collect()
+}
+
+#[test]
+fn the_prefix_is_advertised() {
+    let mut net = Net::new(|config| {
+        config.ipv6 = vec![Ipv6Config { apn: 0, prefix: PREFIX.parse().unwrap(), prefix_length: 61 }];
+        // Nobody answers an Echo Request here.
+        config.echo_interval = Duration::ZERO;
+    });
+    let created = net.create(request(1, "internet", EndUserAddress::Ipv6(None))).unwrap();
+    assert!(net.create(request(2, "small", EndUserAddress::Ipv4(None))).is_ok());
+    // By itself a second after the context; who has IPv4 is told nothing.
+    let first = advertised(&net.run_until(Instant(0) + Duration::from_secs(2)));
+    let [told] = first.as_slice() else { panic!("{first:?}") };
+    assert_eq!((told.source, told.destination, told.lifetime_s), (v6("fe80::1"), ALL_NODES, 64_800));
+    let [prefix] = told.prefixes.as_slice() else { panic!("{told:?}") };
+    assert_eq!((prefix.prefix, prefix.length), (v6("2001:db8:0:12::"), 64));
+    assert!(prefix.autonomous && !prefix.on_link);
+    // To who asks, or to all where it has no address yet.
+    for (source, destination) in [(v6("fe80::2"), v6("fe80::2")), (Ipv6Addr::UNSPECIFIED, ALL_NODES)] {
+        let asks = RouterSolicitation { source, destination: ALL_ROUTERS }.to_vec();
+        let answer = advertised(&net.uplink(created.teid_data, &asks));
+        assert_eq!(answer, [RouterAdvertisement { destination, ..told.clone() }]);
+    }
+    // What else is said on the link stays there.
+    assert!(net.uplink(created.teid_data, &packet_v6(v6("fe80::2"), v6("ff02::16"))).is_empty());
+    let damaged =
+        [&RouterSolicitation { source: v6("fe80::2"), destination: ALL_ROUTERS }.to_vec()[..47], &[1]]
+            .concat();
+    assert!(net.uplink(created.teid_data, &damaged).is_empty());
+    assert_eq!(net.drops(), [(Drop::GgsnLinkLocal, 2)]);
+    // Every six hours, and to nobody once the context is gone.
+    let later = advertised(&net.run_until(Instant(0) + Duration::from_secs(21_602)));
+    assert_eq!(later, first);
+    assert_eq!(net.delete(created.teid_control, 5).1, Cause::RequestAccepted);
+    assert!(net.run_until(Instant(0) + Duration::from_secs(50_000)).is_empty());
 }

@@ -3,6 +3,7 @@
 mod hostile;
 mod ipv6;
 mod secondary;
+mod static_addresses;
 
 use super::*;
 use core::net::SocketAddr;

@@ -9,9 +9,7 @@ use gannet_proto::trace::Quiet;
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::id::{CellId, Imsi, Plmn, Sapi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
-use gannet_wire::l3::ie::{
-    AttachResult, ForceToStandby, GprsTimer, MobileIdentity, PdpContextStatus, RadioPriority, UpdateResult,
-};
+use gannet_wire::l3::ie::{GprsTimer, MobileIdentity, PdpContextStatus, RadioPriority};
 use gannet_wire::l3::sm::ActivateAccept;
 use gannet_wire::l3::{Direction, GmmMessage, L3Message, SmMessage};
 use std::collections::VecDeque;
@@ -297,41 +295,17 @@ impl Bench {
 
 pub fn attach_accept(rai: Rai, ptmsi: Option<PTmsi>) -> AttachAccept {
     AttachAccept {
-        result: AttachResult::Gprs,
-        force_to_standby: ForceToStandby::NotIndicated,
-        periodic_ra_update_timer: GprsTimer::from_seconds(3240),
-        radio_priority_sms: RadioPriority::Four,
-        radio_priority_tom8: RadioPriority::Four,
-        rai,
-        ptmsi_signature: None,
         negotiated_ready_timer: Some(GprsTimer::from_seconds(44)),
         allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
-        ms_identity: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        network_feature_support: None,
+        ..AttachAccept::new(rai, GprsTimer::from_seconds(3240))
     }
 }
 
 pub fn rau_accept(rai: Rai, ptmsi: Option<PTmsi>, contexts: u16) -> RauAccept {
     RauAccept {
-        force_to_standby: ForceToStandby::NotIndicated,
-        result: UpdateResult::Ra,
-        periodic_ra_update_timer: GprsTimer::from_seconds(3240),
-        rai,
-        ptmsi_signature: None,
         allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
-        ms_identity: None,
-        receive_npdu_numbers: None,
-        negotiated_ready_timer: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
         pdp_context_status: Some(PdpContextStatus(contexts)),
-        network_feature_support: None,
+        ..RauAccept::new(rai, GprsTimer::from_seconds(3240))
     }
 }
 

@@ -46,11 +46,19 @@ impl Leaving {
 
 /// The ciphers of all of these. Gives how many they were.
 fn cipher(pdus: &mut Pdus, ciphers: &dyn BatchCipher) -> usize {
-    const NOTHING: Ciphering = Ciphering::NONE;
-    let mut jobs = pdus.iter_mut().filter_map(|(_, pdu)| {
+    let jobs = pdus.iter_mut().filter_map(|(_, pdu)| {
         let Pdu { meta, frame, .. } = pdu;
         meta.cipher.as_ref().map(|deferred| deferred.job(frame))
     });
+    side_by_side(jobs, ciphers)
+}
+
+/// Up to [`TOGETHER`] frames in one call. Gives how many they were.
+pub(in crate::sgsn) fn side_by_side<'a>(
+    mut jobs: impl Iterator<Item = Job<'a>>,
+    ciphers: &dyn BatchCipher,
+) -> usize {
+    const NOTHING: Ciphering = Ciphering::NONE;
     let mut count = 0;
     let mut batch: [Job<'_>; TOGETHER] = core::array::from_fn(|_| match jobs.next() {
         Some(job) => {

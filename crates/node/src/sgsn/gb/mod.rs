@@ -6,7 +6,7 @@ mod overload;
 mod sending;
 mod signalling;
 
-pub(super) use leaving::TOGETHER;
+pub(super) use leaving::{TOGETHER, side_by_side};
 pub use sending::Meta;
 
 use super::directory::BvcAddress;
@@ -145,12 +145,16 @@ impl Sgsn {
             match output {
                 NsOutput::Transmit { port, peer, frame } => self.transmit(port, Peer::Udp(peer), frame),
                 NsOutput::Unitdata { nsei, bvci: Bvci::SIGNALLING, frame } => {
+                    self.let_arrive(cx);
                     self.bssgp_signalling(cx, BvcAddress { nsei, bvci: Bvci::SIGNALLING }, &frame);
                 }
                 NsOutput::Unitdata { nsei, bvci, frame } => {
                     self.bssgp_ptp(cx, BvcAddress { nsei, bvci }, frame)
                 }
-                NsOutput::Status { nsei, status } => self.nse_status(cx, nsei, status),
+                NsOutput::Status { nsei, status } => {
+                    self.let_arrive(cx);
+                    self.nse_status(cx, nsei, status);
+                }
             }
         }
     }

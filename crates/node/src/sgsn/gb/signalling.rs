@@ -26,6 +26,7 @@ impl Sgsn {
             self.ul_unitdata(cx, bvc, frame);
             return;
         }
+        self.let_arrive(cx);
         match Message::parse(&frame) {
             Ok(message) => self.ptp_message(cx, bvc, cell, message),
             Err(error) => self.bssgp_malformed(cx, bvc, &frame, &error),

@@ -45,7 +45,8 @@ impl Sgsn {
             let in_use = self.mobiles.iter().flat_map(|(_, mobile)| mobile.sm.iter().map(|(_, sm)| sm.apn()));
             self.access_points.forget_all_but(&in_use.collect());
         }
-        let (room, own) = (self.room(cx.now, slot), self.own_claims(slot));
+        let room = self.room(cx.now, slot);
+        let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data) = mobile.sessions();
         let mut selection = OfSubscriber { points: &mut self.access_points, data, room, own, decided: None };

@@ -140,7 +140,7 @@ pub struct OfSubscriber<'a> {
     pub data: Option<&'a SubscriberData>,
     /// What its cell and the node have room for.
     pub room: Room,
-    /// What its contexts claim of it already, in octets/s.
+    /// What its contexts claim of it already, in octets/s; for [`SmEvent::is_wish`](gannet_proto::sm::network::SmEvent::is_wish).
     pub own: Vec<(Nsapi, u64)>,
     /// What was decided last.
     pub decided: Option<Decided>,

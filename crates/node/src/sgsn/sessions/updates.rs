@@ -69,8 +69,12 @@ impl Sgsn {
         self.sm(cx, slot, SmEvent::Modify { nsapi, qos: qos.profile() });
     }
 
-    /// The mobile has accepted.
+    /// The mobile has accepted, or has got what it asked for itself; then it is only being asked now what the GGSN wants.
     pub(super) fn updated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, qos: &QosProfile) {
+        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi));
+        if context.map(SmContext::state) == Some(SmState::ModifyPending) {
+            return;
+        }
         if let Some((transaction, allocation_retention)) = self.updates.asked.remove(&(slot, nsapi)) {
             let qos = Qos::new(allocation_retention, qos);
             self.answer_update(cx, slot, nsapi, &transaction, Some(qos));

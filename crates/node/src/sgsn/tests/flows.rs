@@ -19,7 +19,7 @@ use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, Nsei, Sapi};
 use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
-use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, SmMessage};
+use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, ModifyRequestMo, SmMessage};
 
 fn profile(delay: u8, peak: u8, precedence: u8) -> QosProfile {
     QosProfile {
@@ -455,6 +455,26 @@ fn a_ggsn_changes_the_quality_of_service() {
     bench.ggsn_asks(Teid(0x0100_0009), update(None));
     let (_, _, GtpMessage::UpdateResponse(response)) = bench.next_control() else { panic!() };
     assert_eq!(response.cause, GtpCause::NonExistent);
+}
+
+/// GGSN and mobile want something at once: the mobile gets its answer before it is asked, and the GGSN has its own only then.
+#[test]
+fn a_ggsn_changes_what_the_mobile_is_changing() {
+    let mut bench = Bench::attached(true);
+    let teid = bench.teid(0);
+    bench.sm(0, 0, ModifyRequestMo { sapi: None, qos: Some(profile(3, 4, 3)), tft: None });
+    let (to, header, GtpMessage::UpdateRequest(_)) = bench.next_control() else { panic!() };
+    bench.ggsn_asks(teid, update(Some(profile(1, 4, 3))));
+    assert!(bench.is_silent());
+    let qos = Some(Qos::new(2, &profile(3, 4, 3)));
+    let accepted = UpdateResponse { qos, ..UpdateResponse::refused(GtpCause::RequestAccepted) };
+    bench.answer(to, teid, header.sequence.unwrap(), accepted);
+    assert!(matches!(bench.hear_sm(0), SmMessage::ModifyAcceptMt(_)));
+    assert!(matches!(bench.hear_sm(0), SmMessage::ModifyRequestMt(_)));
+    assert!(bench.is_silent(), "the mobile has not accepted yet");
+    bench.sm(0, 0, ModifyAcceptMo {});
+    assert_eq!(next_update(&mut bench).qos.map(|qos| qos.profile()), Some(profile(1, 4, 3)));
+    assert_eq!((bench.sgsn.updates.len(), bench.drops()), (0, vec![]));
 }
 
 #[test]

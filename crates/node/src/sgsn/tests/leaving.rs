@@ -8,7 +8,7 @@ use gannet_wire::bssgp::Message;
 use gannet_wire::l3::ie::{DelayClass, QosProfile};
 
 /// Phones 0 and 1 have keys of their own, phone 2 has none; 1 has real time.
-fn three_phones(ingress: Ingress) -> Bench {
+pub fn three_phones(ingress: Ingress) -> Bench {
     let mut bench = Bench::new(|config| config.ingress = ingress);
     for phone in 0..3 {
         bench.attach(phone);

@@ -7,25 +7,11 @@ use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse};
 use gannet_wire::gtp::value::EndUserAddress;
 use gannet_wire::id::{Nsapi, Sapi, Teid};
 use gannet_wire::l3::gmm::AttachRequest;
-use gannet_wire::l3::ie::{
-    AttachKind, AttachType, Cksn, DrxParameter, MobileIdentity, MsNetworkCapability, MsRadioAccessCapability,
-    PdpAddress, QosProfile,
-};
+use gannet_wire::l3::ie::{MobileIdentity, MsRadioAccessCapability, PdpAddress, QosProfile};
 use gannet_wire::l3::sm::ActivateRequest;
 
 pub fn attach_request(identity: MobileIdentity) -> AttachRequest {
-    AttachRequest {
-        ms_network_capability: MsNetworkCapability::typical(),
-        attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-        cksn: Cksn::NO_KEY,
-        drx: DrxParameter::default(),
-        identity,
-        old_rai: rai(1),
-        ms_radio_access_capability: MsRadioAccessCapability(CAPABILITY.to_vec()),
-        old_ptmsi_signature: None,
-        requested_ready_timer: None,
-        tmsi_status: None,
-    }
+    AttachRequest::new(identity, rai(1), MsRadioAccessCapability(CAPABILITY.to_vec()))
 }
 
 pub fn activate_request(nsapi: Nsapi) -> ActivateRequest {

@@ -11,11 +11,15 @@ use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo, MobileIdentity};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 
-fn n_pdu(bench: &mut Bench, phone: usize, number: u16) {
+/// An SN-PDU with an N-PDU that says whose it is and which.
+pub fn sn_pdu(phone: usize, number: u16) -> Vec<u8> {
     let first = Some(Compression::NONE);
     let header = Header { nsapi: NSAPI, more: false, pdu: Pdu::Unitdata { first, segment: 0, number } };
-    let pdu = [&*header.emit(), &[u8::try_from(phone).unwrap(), u8::try_from(number).unwrap()]].concat();
-    bench.unitdata(phone, Sapi::DATA3, &pdu);
+    [&*header.emit(), &[u8::try_from(phone).unwrap(), u8::try_from(number).unwrap()]].concat()
+}
+
+fn n_pdu(bench: &mut Bench, phone: usize, number: u16) {
+    bench.unitdata(phone, Sapi::DATA3, &sn_pdu(phone, number));
 }
 
 fn switch_off(bench: &mut Bench, phone: usize) {
@@ -35,7 +39,7 @@ fn two(change: impl FnOnce(&mut SgsnConfig)) -> Bench {
 }
 
 /// Who sent the next N-PDUs that went to the GGSN, and their numbers.
-fn to_the_ggsn(bench: &mut Bench, count: usize) -> Vec<(u8, u8)> {
+pub fn to_the_ggsn(bench: &mut Bench, count: usize) -> Vec<(u8, u8)> {
     (0..count)
         .map(|_| {
             let (_, _, t_pdu) = bench.next_user();

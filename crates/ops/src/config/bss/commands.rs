@@ -70,6 +70,9 @@ fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
     text.line(format_args!("imsi-base {}", mobiles.imsi_base));
     text.line(format_args!("imei-base {}", mobiles.imei_base));
     cards::write(mobiles, text);
+    if mobiles.combined {
+        text.line(format_args!("combined-procedures"));
+    }
     text.line(format_args!("apn {}", mobiles.apn));
     let pdp_type = match mobiles.pdp_type {
         PdpType::Ipv4 => "ipv4",
@@ -310,6 +313,15 @@ fn install_habits(grammar: &mut Grammar<Bss>) {
         edit.config.mobiles.activate = false;
         Ok(())
     });
+    let combined = "Mobiles attach for non-GPRS services too, in combined procedures";
+    set(grammar, "combined-procedures", combined, |edit| {
+        edit.config.mobiles.combined = true;
+        Ok(())
+    });
+    set(grammar, "no combined-procedures", &format!("Take back\n{combined}"), |edit| {
+        edit.config.mobiles.combined = false;
+        Ok(())
+    });
     let help = "The QoS that mobiles ask for; 0 is the subscribed\nPrecedence\nClass\nDelay\nClass\nReliability\nClass\nPeak throughput\nClass\nMean throughput\nClass; 31 is best effort";
     set(grammar, "qos precedence <0-3> delay <0-4> reliability <0-5> peak <0-9> mean <0-31>", help, |edit| {
         let args = edit.args;
@@ -404,8 +416,8 @@ fn install_sessions(grammar: &mut Grammar<Bss>) {
 
 fn install_operate(grammar: &mut Grammar<Bss>) {
     use BssOperation::{
-        Activate, ActivateAt, Attach, ChangeEndpoint, Deactivate, Detach, RadioStatus, Reselect, ResetCell,
-        ResetNs,
+        Activate, ActivateAt, Attach, ChangeEndpoint, Deactivate, Detach, ImsiAttach, ImsiDetach,
+        RadioStatus, Reselect, ResetCell, ResetNs,
     };
     let mut add = |pattern: &'static str, help: &str, parse: fn(&Args) -> Parsed| {
         grammar.add(&[Node::Enable], pattern, help, Action::<Bss>::Operate(parse));
@@ -413,6 +425,10 @@ fn install_operate(grammar: &mut Grammar<Bss>) {
     let mobile = "A mobile\nIts number, from 1";
     add("mobile <1-1000000> attach", &format!("{mobile}\nAttach"), |args| args.value(0).map(Attach));
     add("mobile <1-1000000> detach", &format!("{mobile}\nDetach"), |args| args.value(0).map(Detach));
+    let help = format!("{mobile}\nAttach for non-GPRS services again");
+    add("mobile <1-1000000> imsi-attach", &help, |args| args.value(0).map(ImsiAttach));
+    let help = format!("{mobile}\nDetach from non-GPRS services alone");
+    add("mobile <1-1000000> imsi-detach", &help, |args| args.value(0).map(ImsiDetach));
     let help = format!("{mobile}\nActivate a PDP context");
     add("mobile <1-1000000> activate", &help, |args| args.value(0).map(Activate));
     let help = format!("{help}\nBy NSAPI\nIts NSAPI\nTo an access point\nIts name");

@@ -1,6 +1,6 @@
 //! The commands of the GGSN, and how its configuration is written.
 
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Prefix};
+use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Prefix, StaticMobile};
 use crate::Ggsn;
 use crate::config::ConfigText;
 use crate::vty::common::OPERATING;
@@ -47,6 +47,9 @@ fn write_apn(apn: &ApnConfig, text: &mut ConfigText) {
         text.line(format_args!("type-support {}", if apn.has_ipv6 { "v4v6" } else { "v4" }));
         if let Some(prefix) = apn.prefix {
             text.line(format_args!("ip prefix dynamic {prefix}"));
+        }
+        for StaticMobile { address, imsi, sgsn } in &apn.static_mobiles {
+            text.line(format_args!("ip static {address} imsi {imsi} sgsn {sgsn}"));
         }
         for (number, address) in apn.dns.iter().enumerate() {
             if let Some(address) = address {
@@ -95,6 +98,7 @@ pub(super) fn install(grammar: &mut Grammar<Ggsn>) {
     install_device(grammar);
     install_ipv6(grammar);
     install_addresses(grammar);
+    install_static(grammar);
     install_osmocom(grammar);
     install_show(grammar);
 }
@@ -330,6 +334,25 @@ fn install_addresses(grammar: &mut Grammar<Ggsn>) {
     );
     set(grammar, "no ip ifconfig", "Take back\nIPv4\nThe address of the device", |edit| {
         apn_here(edit).map(|apn| apn.ifconfig = None)
+    });
+}
+
+fn install_static(grammar: &mut Grammar<Ggsn>) {
+    let own = "IPv4\nAn address of a subscriber's own\nThe address";
+    let help = format!(
+        "{own}\nWho has it\nThe IMSI\nWho is asked for him where something comes for it and it has no context\nThe SGSN's address"
+    );
+    set(grammar, "ip static A.B.C.D imsi IMSI sgsn A.B.C.D", &help, |edit| {
+        let (address, imsi, sgsn) = (edit.args.value(0)?, edit.args.value(1)?, edit.args.value(2)?);
+        let mobiles = &mut apn_here(edit)?.static_mobiles;
+        mobiles.retain(|mobile| mobile.address != address);
+        mobiles.push(StaticMobile { address, imsi, sgsn });
+        mobiles.sort_by_key(|mobile| mobile.address);
+        Ok(())
+    });
+    set(grammar, "no ip static A.B.C.D", &format!("Take back\n{own}"), |edit| {
+        let address: core::net::Ipv4Addr = edit.args.value(0)?;
+        apn_here(edit).map(|apn| apn.static_mobiles.retain(|mobile| mobile.address != address))
     });
 }
 

@@ -6,7 +6,9 @@ use crate::gmm::{MmState, TemporaryIdentity, without};
 use crate::machine::{Batch, Context};
 use gannet_wire::id::{PTmsi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, AttachComplete, RauAccept, RauComplete};
-use gannet_wire::l3::ie::{ForceToStandby, GprsTimer, MobileIdentity, PTmsiSignature};
+use gannet_wire::l3::ie::{
+    AttachResult, ForceToStandby, GprsTimer, MobileIdentity, PTmsiSignature, UpdateResult,
+};
 
 impl GmmMsContext {
     /// ATTACH ACCEPT.
@@ -32,7 +34,7 @@ impl GmmMsContext {
             | GmmMsState::DeregisteredInitiated
             | GmmMsState::RoutingAreaUpdatingInitiated => return self.unexpected(cx, "ATTACH ACCEPT", out),
         }
-        let attached = self.state == GmmMsState::RegisteredInitiated;
+        let (attached, counter) = (self.state == GmmMsState::RegisteredInitiated, self.attempts);
         self.rai = Some(accept.rai);
         self.accepted(accept.periodic_ra_update_timer, accept.negotiated_ready_timer, accept.t3302);
         let completes = assigned(accept.allocated_ptmsi.as_ref(), accept.ptmsi_signature);
@@ -45,12 +47,17 @@ impl GmmMsContext {
             self.change_tlli(local, out);
         }
         self.enter_ready(cx, out);
-        if completes.is_some() {
+        let both = accept.result == AttachResult::Combined;
+        if completes.is_some() | self.takes_tmsi(both, accept.ms_identity.as_ref()) {
             self.send(cx, AttachComplete {}.into(), out);
         }
         self.obey_standby(cx, accept.force_to_standby, out);
         if attached {
             out.push(GmmMsAction::Registered);
+            let attempts = self.non_gprs_result(both, accept.gmm_cause, counter, out);
+            self.try_non_gprs_later(cx, cfg, attempts);
+            // It is the routing area updating attempt counter from now on.
+            self.attempts = 0;
         }
         self.after_accept(cx, cfg, out);
     }
@@ -77,6 +84,7 @@ impl GmmMsContext {
                 return self.unexpected(cx, "ROUTING AREA UPDATE ACCEPT", out);
             }
         }
+        let (updated, counter) = (self.state == GmmMsState::RoutingAreaUpdatingInitiated, self.attempts);
         self.rai = Some(accept.rai);
         // RAND and RES are not needed any more (clause 4.7.7.2).
         self.deadlines.clear(GmmMsTimer::Challenge as usize);
@@ -93,23 +101,42 @@ impl GmmMsContext {
             self.change_tlli(Tlli::local(identity.ptmsi), out);
         }
         self.enter_ready(cx, out);
-        if completes.is_some() {
+        let both = accept.result == UpdateResult::Combined;
+        if completes.is_some() | self.takes_tmsi(both, accept.ms_identity.as_ref()) {
             self.send(cx, RauComplete { receive_npdu_numbers: None }.into(), out);
         }
         self.obey_standby(cx, accept.force_to_standby, out);
         out.push(GmmMsAction::Updated);
+        if updated {
+            let attempts = self.non_gprs_result(both, accept.gmm_cause, counter, out);
+            self.try_non_gprs_later(cx, cfg, attempts);
+        }
         self.after_accept(cx, cfg, out);
     }
 
     fn accepted(&mut self, t3312: GprsTimer, t3314: Option<GprsTimer>, t3302: Option<GprsTimer>) {
-        self.deadlines.clear(GmmMsTimer::Procedure as usize);
-        self.deadlines.clear(GmmMsTimer::Retry as usize);
+        match (self.state, self.service) {
+            // A repeated ACCEPT, while the mobile does something else.
+            (GmmMsState::Registered, Service::AttemptingMm | Service::ImsiDetachInitiated) => {}
+            (
+                GmmMsState::Null
+                | GmmMsState::Deregistered
+                | GmmMsState::RegisteredInitiated
+                | GmmMsState::Registered
+                | GmmMsState::DeregisteredInitiated
+                | GmmMsState::RoutingAreaUpdatingInitiated,
+                _,
+            ) => {
+                self.deadlines.clear(GmmMsTimer::Procedure as usize);
+                self.deadlines.clear(GmmMsTimer::Retry as usize);
+                self.service = Service::Normal;
+                self.attempts = 0;
+            }
+        }
         self.state = GmmMsState::Registered;
-        self.service = Service::Normal;
         if let Some(rai) = self.rai {
             self.forbidden.retain(|place| !place.includes(rai));
         }
-        self.attempts = 0;
         self.wants_attach = false;
         self.t3312 = t3312;
         if let Some(t3314) = t3314 {
@@ -126,11 +153,16 @@ impl GmmMsContext {
         }
     }
 
-    /// What had to wait for the procedure: a detach, or a cell in another routing area.
+    /// What had to wait for the procedure: a detach, a cell in another routing area, or a change of mind about non-GPRS
+    /// services.
     fn after_accept(&mut self, cx: &mut Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
         if core::mem::take(&mut self.wants_detach) {
             self.detach(cx, cfg, false, out);
         } else if self.cell.is_some_and(|cell| Some(cell.rai) != self.rai) {
+            self.start_update(cx, cfg, false, out);
+        } else if self.wants_imsi_detach {
+            self.imsi_detach(cx, cfg, out);
+        } else if self.lacks_non_gprs(cfg) && !self.asks_both {
             self.start_update(cx, cfg, false, out);
         }
     }

@@ -16,9 +16,15 @@ impl GmmMsContext {
             (GmmMsState::Null, _)
             | (
                 GmmMsState::Deregistered,
-                Service::Normal | Service::Limited | Service::Attempting | Service::NoCell,
+                Service::Normal
+                | Service::Limited
+                | Service::Attempting
+                | Service::AttemptingMm
+                | Service::ImsiDetachInitiated
+                | Service::NoCell,
             ) => {
                 self.attempts = 0;
+                self.want_non_gprs();
                 self.start_attach(cx, cfg, out);
             }
             // When the detach is over.
@@ -59,6 +65,7 @@ impl GmmMsContext {
         self.state = GmmMsState::RegisteredInitiated;
         self.service = Service::Normal;
         self.tries = 0;
+        self.asks_both = self.wants_both(cfg);
         self.send_attach_request(cx, cfg, cell.rai, out);
     }
 
@@ -74,7 +81,10 @@ impl GmmMsContext {
         self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
         let request = AttachRequest {
             ms_network_capability: cfg.network_capability,
-            attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
+            attach_type: AttachType {
+                kind: if self.asks_both { AttachKind::Combined } else { AttachKind::Gprs },
+                follow_on: false,
+            },
             cksn: self.cksn,
             drx: cfg.drx,
             identity: match self.identity {
@@ -85,7 +95,7 @@ impl GmmMsContext {
             ms_radio_access_capability: cfg.radio_access_capability.clone(),
             old_ptmsi_signature: self.identity.and_then(|identity| identity.signature()),
             requested_ready_timer: cfg.requested_ready_timer,
-            tmsi_status: None,
+            tmsi_status: self.tmsi_status(),
         };
         self.send(cx, request.into(), out);
     }

@@ -193,6 +193,10 @@ impl GmmMsContext {
             {
                 self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
             }
+            // That of an IMSI detach.
+            GmmMsState::Registered if stopped && self.service == Service::ImsiDetachInitiated => {
+                self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+            }
             GmmMsState::Null
             | GmmMsState::Deregistered
             | GmmMsState::RegisteredInitiated

@@ -61,7 +61,12 @@ impl GmmMsContext {
             Service::NoImsi => {}
             // ATTEMPTING-TO-ATTACH: a new routing area sets the counter back (clause 4.7.3).
             Service::Attempting if same_area => {}
-            Service::Normal | Service::Limited | Service::Attempting | Service::NoCell => {
+            Service::Normal
+            | Service::Limited
+            | Service::Attempting
+            | Service::AttemptingMm
+            | Service::ImsiDetachInitiated
+            | Service::NoCell => {
                 self.attempts = 0;
                 if self.wants_attach {
                     self.start_attach(cx, cfg, out);
@@ -90,20 +95,26 @@ impl GmmMsContext {
             self.attempts = 0;
             return self.start_update(cx, cfg, false, out);
         }
-        self.service = Service::Normal;
         // Back where it is registered: an update elsewhere that failed is forgotten, and so is its foreign TLLI. One
         // that failed here is tried again.
-        if was != Service::Normal {
+        let is_back = match was {
+            Service::Normal | Service::AttemptingMm | Service::ImsiDetachInitiated => false,
+            Service::Limited | Service::Attempting | Service::NoCell | Service::NoImsi => true,
+        };
+        if is_back {
+            self.service = Service::Normal;
             self.deadlines.clear(GmmMsTimer::Retry as usize);
         }
         if let Some(ptmsi) = self.ptmsi() {
             self.change_tlli(Tlli::local(ptmsi), out);
         }
         let overdue = self.mm == MmState::Standby
-            && was != Service::Normal
+            && is_back
             && !self.deadlines.is_set(GmmMsTimer::Periodic as usize)
             && crate::gmm::span(self.t3312).is_some();
-        if overdue {
+        if is_back && self.lacks_non_gprs(cfg) {
+            self.start_update(cx, cfg, false, out);
+        } else if overdue {
             self.start_update(cx, cfg, true, out);
         } else if self.mm == MmState::Ready && moved {
             out.push(GmmMsAction::SendCellUpdate);
@@ -157,7 +168,12 @@ impl GmmMsContext {
                 self.service = Service::NoCell;
                 self.wants_attach = wants;
             }
-            GmmMsState::Registered => self.service = Service::NoCell,
+            GmmMsState::Registered => {
+                if self.service == Service::ImsiDetachInitiated {
+                    self.imsi_detached(out);
+                }
+                self.service = Service::NoCell;
+            }
             GmmMsState::RoutingAreaUpdatingInitiated => {
                 self.deadlines.clear(GmmMsTimer::Procedure as usize);
                 self.state = GmmMsState::Registered;
@@ -245,19 +261,19 @@ impl GmmMsContext {
             (GmmMsState::RoutingAreaUpdatingInitiated, Some(cell)) if again => {
                 self.send_update_request(cx, cfg, cell.rai, out);
             }
-            (GmmMsState::DeregisteredInitiated, Some(_)) if again => {
-                self.tries += 1;
-                self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
-                self.send_detach_request(cx, false, out);
+            (GmmMsState::DeregisteredInitiated, Some(_)) if again => self.try_detach(cx, cfg, out),
+            (GmmMsState::Registered, Some(_)) if again && self.service == Service::ImsiDetachInitiated => {
+                self.try_detach(cx, cfg, out);
             }
             (
                 GmmMsState::RegisteredInitiated
                 | GmmMsState::RoutingAreaUpdatingInitiated
-                | GmmMsState::DeregisteredInitiated,
+                | GmmMsState::DeregisteredInitiated
+                | GmmMsState::Registered,
                 _,
             ) => self.procedure_failed(cx, cfg, out),
             // Stopped when the procedure ended.
-            (GmmMsState::Null | GmmMsState::Deregistered | GmmMsState::Registered, _) => {}
+            (GmmMsState::Null | GmmMsState::Deregistered, _) => {}
         }
     }
 
@@ -276,6 +292,9 @@ impl GmmMsContext {
             GmmMsState::RegisteredInitiated => self.attach_failed(cx, cfg, out),
             GmmMsState::RoutingAreaUpdatingInitiated => self.update_failed(cx, cfg, out),
             GmmMsState::DeregisteredInitiated => self.detached(cx, cfg, out),
+            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => {
+                self.imsi_detached(out);
+            }
             GmmMsState::Null | GmmMsState::Deregistered | GmmMsState::Registered => {}
         }
     }

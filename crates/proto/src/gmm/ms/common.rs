@@ -2,7 +2,7 @@
 //! Authentication (clause 4.7.7) stands by itself.
 
 use super::GmmMsAction;
-use super::context::{GmmMsContext, GmmMsState};
+use super::context::{GmmMsContext, GmmMsState, Service};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use gannet_wire::id::Tlli;
@@ -46,6 +46,10 @@ impl GmmMsContext {
         out: &mut Batch<GmmMsAction>,
     ) {
         match (self.state, command.allocated_ptmsi) {
+            // Clause 4.7.4.1.4 d: nor does an IMSI detach wait.
+            (GmmMsState::Registered, _) if self.service == Service::ImsiDetachInitiated => {
+                self.ignored(cx, "P-TMSI REALLOCATION COMMAND");
+            }
             (GmmMsState::Registered, MobileIdentity::PTmsi(ptmsi)) => {
                 self.take_identity(ptmsi, command.ptmsi_signature);
                 self.rai = Some(command.rai);

@@ -1,6 +1,7 @@
 //! The state of one mobile, and the steps that every procedure shares.
 
 use super::GmmMsAction;
+use super::non_gprs::NonGprs;
 use crate::auth::Res;
 use crate::drops::Drop;
 use crate::gmm::{MmState, NSAPIS, T3302_DEFAULT, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity, span};
@@ -9,7 +10,7 @@ use crate::timers::Deadlines;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{CellId, Imei, Imsi, PTmsi, Plmn, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
-use gannet_wire::l3::ie::{Cksn, GmmCause, GprsTimer, PTmsiSignature, PdpContextStatus};
+use gannet_wire::l3::ie::{Cksn, DetachKindMo, GmmCause, GprsTimer, PTmsiSignature, PdpContextStatus};
 use serde::{Deserialize, Serialize};
 
 /// The GMM states of the mobile (clause 4.1.3.1.1).
@@ -38,6 +39,10 @@ pub enum Service {
     Limited,
     /// ATTEMPTING-TO-ATTACH or ATTEMPTING-TO-UPDATE: T3311 or T3302 runs.
     Attempting,
+    /// ATTEMPTING-TO-UPDATE-MM: attached for GPRS only, until the next combined update; T3311 or T3302 runs.
+    AttemptingMm,
+    /// IMSI-DETACH-INITIATED: a DETACH REQUEST for non-GPRS services was sent; T3321 runs.
+    ImsiDetachInitiated,
     /// NO-CELL-AVAILABLE.
     NoCell,
     /// NO-IMSI: the card is invalid for GPRS until the mobile is switched off.
@@ -163,6 +168,15 @@ pub struct GmmMsContext {
     pub(super) periodic: bool,
     /// Access to the cell is barred for the mobile's class.
     pub(super) barred: bool,
+    pub(super) non_gprs: NonGprs,
+    /// The procedure in progress, or the last one, is a combined attach or update.
+    pub(super) asks_both: bool,
+    /// What the detach in progress is from.
+    pub(super) leaves: DetachKindMo,
+    /// Detach from non-GPRS services as soon as the procedure in progress is over.
+    pub(super) wants_imsi_detach: bool,
+    /// The mobile has a TMSI.
+    pub(super) has_tmsi: bool,
 }
 
 impl GmmMsContext {
@@ -194,6 +208,11 @@ impl GmmMsContext {
             wants_detach: false,
             periodic: false,
             barred: false,
+            non_gprs: NonGprs::default(),
+            asks_both: false,
+            leaves: DetachKindMo::Gprs,
+            wants_imsi_detach: false,
+            has_tmsi: false,
         }
     }
 
@@ -336,6 +355,7 @@ impl GmmMsContext {
     ) {
         self.deadlines.clear_all();
         self.set_mm(MmState::Idle, out);
+        self.leave_non_gprs();
         self.state = GmmMsState::Deregistered;
         self.service = service;
         self.wants_detach = false;

@@ -1,10 +1,11 @@
 //! GPRS detach (clause 4.7.4), the mobile's side.
 
 use super::context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+use super::non_gprs::NonGprs;
 use super::{GmmMsAction, GmmMsConfig};
 use crate::machine::{Batch, Context};
 use gannet_wire::l3::gmm::{DetachAcceptMt, DetachRequestMo, DetachRequestMt};
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo, DetachTypeMt, MobileIdentity};
+use gannet_wire::l3::ie::{DetachTypeMo, DetachTypeMt, MobileIdentity};
 
 impl GmmMsContext {
     /// Someone wants the mobile detached, or switches it off (clause 4.7.4.1.1). A running attach or update is
@@ -44,27 +45,30 @@ impl GmmMsContext {
                 Some(_),
             ) => {
                 self.deadlines.clear(GmmMsTimer::Retry as usize);
-                self.send_detach_request(cx, power_off, out);
+                self.leaves = self.detach_kind();
                 if power_off {
+                    self.send_detach_request(cx, true, out);
                     self.finish(true, out);
                 } else {
                     self.state = GmmMsState::DeregisteredInitiated;
-                    self.tries = 1;
-                    self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+                    self.service = Service::Normal;
+                    self.tries = 0;
+                    self.try_detach(cx, cfg, out);
                 }
             }
         }
     }
 
-    /// DETACH REQUEST.
-    pub(super) fn send_detach_request(
-        &mut self,
-        cx: &Context<'_>,
-        power_off: bool,
-        out: &mut Batch<GmmMsAction>,
-    ) {
+    /// DETACH REQUEST, and T3321.
+    pub(super) fn try_detach(&mut self, cx: &Context<'_>, cfg: &GmmMsConfig, out: &mut Batch<GmmMsAction>) {
+        self.tries += 1;
+        self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
+        self.send_detach_request(cx, false, out);
+    }
+
+    fn send_detach_request(&mut self, cx: &Context<'_>, power_off: bool, out: &mut Batch<GmmMsAction>) {
         let request = DetachRequestMo {
-            detach_type: DetachTypeMo { kind: DetachKindMo::Gprs, power_off },
+            detach_type: DetachTypeMo { kind: self.leaves, power_off },
             ptmsi: self.identity.map(|identity| MobileIdentity::PTmsi(identity.ptmsi)),
             ptmsi_signature: self.identity.and_then(|identity| identity.signature()),
         };
@@ -78,6 +82,7 @@ impl GmmMsContext {
             self.state = GmmMsState::Null;
             self.forbidden = Vec::new();
             self.attempts = 0;
+            self.non_gprs = NonGprs::default();
         }
     }
 
@@ -85,12 +90,18 @@ impl GmmMsContext {
     fn idle_service(&self) -> Service {
         match (self.service, self.cell) {
             (Service::NoImsi, _) => Service::NoImsi,
-            (Service::Normal | Service::Limited | Service::Attempting | Service::NoCell, None) => {
-                Service::NoCell
-            }
-            (Service::Normal | Service::Limited | Service::Attempting | Service::NoCell, Some(_)) => {
+            (
                 Service::Normal
-            }
+                | Service::Limited
+                | Service::Attempting
+                | Service::AttemptingMm
+                | Service::ImsiDetachInitiated
+                | Service::NoCell,
+                cell,
+            ) => match cell {
+                None => Service::NoCell,
+                Some(_) => Service::Normal,
+            },
         }
     }
 
@@ -103,6 +114,8 @@ impl GmmMsContext {
     ) {
         match self.state {
             GmmMsState::DeregisteredInitiated => self.detached(cx, cfg, out),
+            // Clause 4.7.4.1.3: the mobile stays attached for GPRS.
+            GmmMsState::Registered if self.service == Service::ImsiDetachInitiated => self.imsi_detached(out),
             GmmMsState::Null
             | GmmMsState::Deregistered
             | GmmMsState::RegisteredInitiated
@@ -139,11 +152,14 @@ impl GmmMsContext {
             (GmmMsState::RoutingAreaUpdatingInitiated, DetachTypeMt::Imsi) => {
                 self.ignored(cx, "DETACH REQUEST")
             }
+            (GmmMsState::Registered, DetachTypeMt::Imsi) => {
+                self.answer_detach(cx, out);
+                self.imsi_detached_by_network(cx, cfg, request.cause, out);
+            }
             // The mobile is IMSI attached nowhere, and so loses nothing.
-            (
-                GmmMsState::Registered | GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated,
-                DetachTypeMt::Imsi,
-            ) => self.answer_detach(cx, out),
+            (GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated, DetachTypeMt::Imsi) => {
+                self.answer_detach(cx, out);
+            }
             // A repetition: the DETACH ACCEPT was lost. Clause 4.7.4.1.4 c: both ends detach at once.
             (GmmMsState::Deregistered | GmmMsState::DeregisteredInitiated, _) => self.answer_detach(cx, out),
             (

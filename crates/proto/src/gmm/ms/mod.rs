@@ -1,7 +1,8 @@
 //! GMM in the mobile: one [`GmmMsContext`] for each.
 //!
-//! The mobile is one of operation mode C (GPRS only): it asks for GPRS attach and for normal and periodic routing
-//! area updates, never for combined ones. Its node selects cells, owns the radio and LLC, and asks the SIM.
+//! A mobile of operation mode C (GPRS only) asks for GPRS attach and for normal and periodic routing area updates. One of
+//! operation mode A or B in a network of operation mode I asks for combined procedures ([`GmmMsConfig::combined`]); what
+//! becomes of its non-GPRS services is [`NonGprs`]. Its node selects cells, owns the radio and LLC, and asks the SIM.
 //!
 //! TLLIs follow clause 4.7.1.4: every ATTACH REQUEST and the update into a new routing area go out with a foreign TLLI
 //! made from the P-TMSI, an ATTACH REQUEST without a P-TMSI with a random one, everything else with the local one.
@@ -13,6 +14,7 @@ mod cell;
 mod common;
 mod context;
 mod detach;
+mod non_gprs;
 mod reject;
 mod update;
 
@@ -20,6 +22,7 @@ mod update;
 mod tests;
 
 pub use context::{GmmMsContext, GmmMsState, GmmMsTimer, Service};
+pub use non_gprs::NonGprs;
 
 use super::MmState;
 use crate::auth::CardAnswer;
@@ -60,6 +63,9 @@ pub struct GmmMsConfig {
     pub t3320: Duration,
     /// Attempts until T3302 is used instead of T3311.
     pub attempts: u8,
+    /// Combined procedures are asked for: the mobile is one of operation mode A or B, and the network of operation mode I
+    /// (clauses 4.7.3 and 4.7.5).
+    pub combined: bool,
 }
 
 impl Default for GmmMsConfig {
@@ -78,6 +84,7 @@ impl Default for GmmMsConfig {
             t3318: Duration::from_secs(20),
             t3320: Duration::from_secs(15),
             attempts: 5,
+            combined: false,
         }
     }
 }
@@ -101,6 +108,10 @@ pub enum GmmMsEvent {
         /// By switching it off: no answer is waited for.
         power_off: bool,
     },
+    /// It is to be detached from non-GPRS services alone.
+    ImsiDetach,
+    /// It is to be attached for them again.
+    ImsiAttach,
     /// It has selected this cell.
     CellSelected(CellId),
     /// It has no cell.
@@ -182,6 +193,13 @@ pub enum GmmMsAction {
     },
     /// The routing area update has succeeded.
     Updated,
+    /// A combined procedure, or an IMSI detach, has ended: the mobile's non-GPRS services.
+    NonGprs {
+        /// How it stands with them now.
+        standing: NonGprs,
+        /// Why it is attached for GPRS only, where the network said so.
+        cause: Option<GmmCause>,
+    },
     /// The mobile's MM state is now this one.
     MmStateChanged(MmState),
     /// Delete these PDP contexts here, without signalling to the network.
@@ -200,6 +218,8 @@ impl GmmMsContext {
         match event {
             GmmMsEvent::Attach => self.attach(cx, cfg, out),
             GmmMsEvent::Detach { power_off } => self.detach(cx, cfg, power_off, out),
+            GmmMsEvent::ImsiDetach => self.imsi_detach(cx, cfg, out),
+            GmmMsEvent::ImsiAttach => self.imsi_attach(cx, cfg, out),
             GmmMsEvent::CellSelected(cell) => self.cell_selected(cx, cfg, cell, out),
             GmmMsEvent::CellLost => self.cell_lost(out),
             GmmMsEvent::Access { barred } => self.access(cx, cfg, barred, out),

@@ -1,9 +1,8 @@
 //! Each procedure's normal case and its abnormal cases, from the mobile's side.
 
 use super::*;
-use crate::machine::Surroundings;
-use crate::trace::Quiet;
-use gannet_wire::id::{Imei, Imsi, Nsapi, PTmsi, Plmn, Rai, TlliKind};
+use crate::gmm::harness::*;
+use gannet_wire::id::{Imei, Nsapi, Plmn, Rai, TlliKind};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 use gannet_wire::{DecodeError, DecodeErrorKind};
@@ -13,142 +12,13 @@ mod authentication;
 mod detach;
 mod update;
 
-const P1: PTmsi = PTmsi(0xc000_0001);
-const P2: PTmsi = PTmsi(0xc000_0002);
-
 fn cell(lac: u16, rac: u8, ci: u16) -> CellId {
     CellId { rai: Rai { plmn: Plmn::from_octets([0x00, 0xf1, 0x10]), lac, rac }, ci }
 }
 
-fn imsi() -> Imsi {
-    "001010000000042".parse().unwrap()
-}
-
-struct Bench {
-    around: Surroundings<Quiet>,
-    cfg: GmmMsConfig,
-    mobile: GmmMsContext,
-    actions: Vec<GmmMsAction>,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let imei: Imei = "490154203237518".parse().unwrap();
-        Self {
-            around: Surroundings::new(1, 0, Quiet::default()),
-            cfg: GmmMsConfig::default(),
-            mobile: GmmMsContext::new(imsi(), Some(imei)),
-            actions: Vec::new(),
-        }
-    }
-
-    fn attaching() -> Self {
-        let mut bench = Self::new();
-        bench.event(GmmMsEvent::CellSelected(cell(7, 1, 1)));
-        bench.event(GmmMsEvent::Attach);
-        assert_eq!(bench.mobile.state(), GmmMsState::RegisteredInitiated);
-        bench
-    }
-
-    fn attached() -> Self {
-        let mut bench = Self::attaching();
-        bench.message(accept(P1));
-        assert_eq!(bench.mobile.state(), GmmMsState::Registered);
-        bench
-    }
-
-    fn event(&mut self, event: GmmMsEvent) {
-        self.actions.clear();
-        let mut out = Batch::default();
-        self.mobile.handle(&mut self.around.context(), &self.cfg, event, &mut out);
-        while let Some(action) = out.pop() {
-            self.actions.push(action);
-        }
-    }
-
-    fn message(&mut self, message: impl Into<GmmMessage>) {
-        let tlli = self.mobile.tlli();
-        self.event(GmmMsEvent::Message { message: message.into(), tlli });
-    }
-
-    fn pass(&mut self, secs: u64) {
-        let until = self.around.now + Duration::from_secs(secs);
-        let mut actions = Vec::new();
-        while let Some(next) = self.mobile.deadlines.next().filter(|next| *next <= until) {
-            self.around.now = next;
-            let name = self.mobile.deadlines.pop_due(next).and_then(GmmMsTimer::from_index).unwrap();
-            self.event(GmmMsEvent::Timer(name));
-            actions.append(&mut self.actions);
-        }
-        self.around.now = until;
-        self.actions = actions;
-    }
-
-    fn sent(&self) -> Vec<(&'static str, Tlli)> {
-        self.actions
-            .iter()
-            .filter_map(|action| match action {
-                GmmMsAction::Send { message, tlli } => Some((message.name(), *tlli)),
-                _ => None,
-            })
-            .collect()
-    }
-
-    fn sent_names(&self) -> Vec<&'static str> {
-        self.sent().into_iter().map(|(name, _)| name).collect()
-    }
-
-    fn has(&self, action: &GmmMsAction) -> bool {
-        self.actions.contains(action)
-    }
-
-    fn drops(&self, drop: Drop) -> u64 {
-        self.around.trace.drops.get(drop)
-    }
-
-    fn where_it_stands(&self) -> (GmmMsState, Service) {
-        (self.mobile.state(), self.mobile.service())
-    }
-}
-
-fn accept(ptmsi: PTmsi) -> AttachAccept {
-    AttachAccept {
-        result: AttachResult::Gprs,
-        force_to_standby: ForceToStandby::NotIndicated,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        radio_priority_sms: RadioPriority::Four,
-        radio_priority_tom8: RadioPriority::Four,
-        rai: cell(7, 1, 1).rai,
-        ptmsi_signature: Some(PTmsiSignature(0x1234)),
-        negotiated_ready_timer: Some(GprsTimer(22)),
-        allocated_ptmsi: Some(MobileIdentity::PTmsi(ptmsi)),
-        ms_identity: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        network_feature_support: None,
-    }
-}
-
-fn update_accept(rai: Rai, ptmsi: Option<PTmsi>) -> RauAccept {
-    RauAccept {
-        force_to_standby: ForceToStandby::NotIndicated,
-        result: UpdateResult::Ra,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        rai,
-        ptmsi_signature: None,
-        allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
-        ms_identity: None,
-        receive_npdu_numbers: None,
-        negotiated_ready_timer: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        pdp_context_status: None,
-        network_feature_support: None,
-    }
+/// What was sent: the name of each message, and its TLLI.
+fn named(mobile: &Mobile) -> Vec<(&'static str, Tlli)> {
+    mobile.messages().into_iter().map(|(message, tlli)| (message.name(), tlli)).collect()
 }
 
 #[test]
@@ -158,7 +28,7 @@ fn a_context_fits_its_budget() {
 
 #[test]
 fn ready_and_standby_of_clause_4_7_2_1() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     assert_eq!(bench.mobile.mm_state(), MmState::Ready);
     bench.pass(40);
     bench.event(GmmMsEvent::LlcFrameSent);
@@ -166,20 +36,21 @@ fn ready_and_standby_of_clause_4_7_2_1() {
     assert_eq!(bench.mobile.mm_state(), MmState::Ready);
     bench.pass(4);
     assert_eq!(bench.actions, [GmmMsAction::MmStateChanged(MmState::Standby)]);
-    let mut forced = Bench::attaching();
-    forced.message(AttachAccept { force_to_standby: ForceToStandby::Indicated, ..accept(P1) });
+    let mut forced = Mobile::attaching();
+    forced.message(AttachAccept { force_to_standby: ForceToStandby::Indicated, ..attach_accept(P1) });
     assert_eq!(forced.mobile.mm_state(), MmState::Standby);
-    let mut at_once = Bench::attaching();
-    at_once.message(AttachAccept { negotiated_ready_timer: Some(GprsTimer(0)), ..accept(P1) });
+    let mut at_once = Mobile::attaching();
+    at_once.message(AttachAccept { negotiated_ready_timer: Some(GprsTimer(0)), ..attach_accept(P1) });
     assert_eq!(at_once.mobile.mm_state(), MmState::Standby);
-    let mut always = Bench::attaching();
-    always.message(AttachAccept { negotiated_ready_timer: Some(GprsTimer::DEACTIVATED), ..accept(P1) });
+    let mut always = Mobile::attaching();
+    always
+        .message(AttachAccept { negotiated_ready_timer: Some(GprsTimer::DEACTIVATED), ..attach_accept(P1) });
     assert_eq!(always.mobile.deadlines.next(), None);
 }
 
 #[test]
 fn paging_by_p_tmsi_is_answered_with_any_frame_of_clause_4_7_9_1_1() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     bench.pass(44);
     bench.event(GmmMsEvent::Paged(PagedBy::PTmsi));
     assert_eq!(bench.actions, [GmmMsAction::SendCellUpdate, GmmMsAction::MmStateChanged(MmState::Ready)]);
@@ -187,12 +58,12 @@ fn paging_by_p_tmsi_is_answered_with_any_frame_of_clause_4_7_9_1_1() {
 
 #[test]
 fn paging_by_imsi_makes_the_mobile_attach_anew_of_clause_4_7_9_1_2() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     bench.mobile.active_nsapis.set(Nsapi(5));
     bench.event(GmmMsEvent::Paged(PagedBy::Imsi));
     assert!(bench.has(&GmmMsAction::DeletePdpContexts(PdpContextStatus(1 << 5))));
     assert_eq!(bench.mobile.ptmsi(), None);
-    assert!(matches!(bench.sent()[..], [("AttachRequest", tlli)] if tlli.kind() == TlliKind::Random));
+    assert!(matches!(named(&bench)[..], [("AttachRequest", tlli)] if tlli.kind() == TlliKind::Random));
     bench.event(GmmMsEvent::Paged(PagedBy::PTmsi));
     assert_eq!((bench.actions.len(), bench.drops(Drop::GmmIgnored)), (0, 1));
 }
@@ -206,7 +77,7 @@ fn identities_are_told_of_clause_4_7_8_2() {
         (IdentityType::Imeisv, MobileIdentity::Imeisv("4901542032375101".parse().unwrap())),
         (IdentityType::Tmsi, MobileIdentity::PTmsi(P1)),
     ] {
-        let mut bench = Bench::attached();
+        let mut bench = Mobile::attached();
         bench.message(IdentityRequest { identity_type, force_to_standby: ForceToStandby::NotIndicated });
         let message = IdentityResponse { identity: told }.into();
         assert!(bench.has(&GmmMsAction::Send { message, tlli: Tlli::local(P1) }));
@@ -221,20 +92,20 @@ fn p_tmsi_reallocation_of_clause_4_7_6_2() {
         force_to_standby: ForceToStandby::NotIndicated,
         ptmsi_signature: None,
     };
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     bench.message(command(MobileIdentity::PTmsi(P2)));
-    assert_eq!(bench.sent(), [("PTmsiReallocationComplete", Tlli::local(P2))]);
+    assert_eq!(named(&bench), [("PTmsiReallocationComplete", Tlli::local(P2))]);
     assert!(bench.has(&GmmMsAction::AssignTlli { new: Tlli::local(P2), old: Some(Tlli::local(P1)) }));
     bench.message(command(MobileIdentity::None));
-    assert_eq!(bench.sent_names(), ["GmmStatus"]);
-    let mut bench = Bench::attaching();
+    assert_eq!(bench.sent(), ["GmmStatus"]);
+    let mut bench = Mobile::attaching();
     bench.message(command(MobileIdentity::PTmsi(P2)));
-    assert_eq!((bench.sent_names().len(), bench.drops(Drop::GmmIgnored)), (0, 1), "it gives way");
+    assert_eq!((bench.sent().len(), bench.drops(Drop::GmmIgnored)), (0, 1), "it gives way");
 }
 
 #[test]
 fn illegal_pairs_are_counted_and_answered_with_gmm_status() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     let illegal: [GmmMessage; 5] = [
         AttachReject { cause: GmmCause::IllegalMs, t3302: None }.into(),
         RauReject { cause: GmmCause::IllegalMs, force_to_standby: ForceToStandby::NotIndicated, t3302: None }
@@ -257,9 +128,9 @@ fn illegal_pairs_are_counted_and_answered_with_gmm_status() {
 
 #[test]
 fn gmm_status_and_information_are_taken_without_an_answer() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     bench.message(GmmStatus { cause: GmmCause::ProtocolError });
-    assert_eq!((bench.sent_names().len(), bench.drops(Drop::GmmStatusReceived)), (0, 1));
+    assert_eq!((bench.sent().len(), bench.drops(Drop::GmmStatusReceived)), (0, 1));
     bench.message(GmmInformation {
         full_name: None,
         short_name: None,
@@ -268,12 +139,12 @@ fn gmm_status_and_information_are_taken_without_an_answer() {
         lsa_identity: None,
         daylight_saving: None,
     });
-    assert_eq!(bench.sent_names().len(), 0);
+    assert_eq!(bench.sent().len(), 0);
 }
 
 #[test]
 fn unreadable_messages_of_clause_8() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     let error = DecodeError::new("Routing Area Identification", 5, DecodeErrorKind::Missing);
     bench.event(GmmMsEvent::DecodeFailed(error));
     let status: GmmMessage = GmmStatus { cause: GmmCause::InvalidMandatoryInformation }.into();
@@ -283,7 +154,7 @@ fn unreadable_messages_of_clause_8() {
 
 #[test]
 fn a_context_survives_serialisation() {
-    let bench = Bench::attached();
+    let bench = Mobile::attached();
     let octets = postcard::to_allocvec(&bench.mobile).unwrap();
     let back: GmmMsContext = postcard::from_bytes(&octets).unwrap();
     assert_eq!((back.ptmsi(), back.state()), (Some(P1), GmmMsState::Registered));

@@ -6,7 +6,7 @@ use crate::gmm::span;
 use crate::machine::{Batch, Context};
 use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::RauRequest;
-use gannet_wire::l3::ie::{UpdateKind, UpdateType};
+use gannet_wire::l3::ie::UpdateType;
 
 impl GmmMsContext {
     /// One attempt to update (clause 4.7.5.1.1), or the wish for one where there is no cell to make it in.
@@ -17,6 +17,8 @@ impl GmmMsContext {
         periodic: bool,
         out: &mut Batch<GmmMsAction>,
     ) {
+        // Clause 4.7.4.1.4 e: an IMSI detach begins again after the update.
+        self.wants_imsi_detach |= self.service == Service::ImsiDetachInitiated;
         for timer in [GmmMsTimer::Procedure, GmmMsTimer::Retry, GmmMsTimer::Periodic] {
             self.deadlines.clear(timer as usize);
         }
@@ -39,6 +41,7 @@ impl GmmMsContext {
         self.state = GmmMsState::RoutingAreaUpdatingInitiated;
         self.service = Service::Normal;
         self.tries = 0;
+        self.asks_both = self.updates_both(cfg);
         self.send_update_request(cx, cfg, cell.rai, out);
     }
 
@@ -52,16 +55,15 @@ impl GmmMsContext {
     ) {
         self.tries += 1;
         self.deadlines.set(GmmMsTimer::Procedure as usize, cx.now + cfg.retry);
-        let kind = if self.periodic { UpdateKind::Periodic } else { UpdateKind::Ra };
         let request = RauRequest {
-            update_type: UpdateType { kind, follow_on: false },
+            update_type: UpdateType { kind: self.update_kind(), follow_on: false },
             cksn: self.cksn,
             old_rai: self.rai.unwrap_or(here),
             ms_radio_access_capability: cfg.radio_access_capability.clone(),
             old_ptmsi_signature: self.identity.and_then(|identity| identity.signature()),
             requested_ready_timer: cfg.requested_ready_timer,
             drx: None,
-            tmsi_status: None,
+            tmsi_status: self.tmsi_status(),
             ptmsi: None,
             ms_network_capability: None,
             pdp_context_status: Some(self.active_nsapis),
@@ -82,6 +84,9 @@ impl GmmMsContext {
             return self.detached(cx, cfg, out);
         }
         self.state = GmmMsState::Registered;
+        if self.wants_imsi_detach {
+            self.imsi_detached(out);
+        }
         self.attempts = self.attempts.saturating_add(1);
         // Where the network has it the mobile goes on being served until the last attempt.
         let here = self.cell.is_some_and(|cell| Some(cell.rai) == self.rai);

@@ -6,10 +6,7 @@ use super::{GmmAction, GmmConfig, GmmContext};
 use crate::gmm::without;
 use crate::machine::Batch;
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
-use gannet_wire::l3::ie::{
-    AttachResult, ForceToStandby, GmmCause, GprsTimer, MobileIdentity, PTmsiSignature, PdpContextStatus,
-    RadioPriority, UpdateResult,
-};
+use gannet_wire::l3::ie::{GmmCause, GprsTimer, MobileIdentity, PTmsiSignature, PdpContextStatus};
 
 impl GmmContext {
     /// ATTACH ACCEPT, ROUTING AREA UPDATE ACCEPT or P-TMSI REALLOCATION COMMAND, whichever is due.
@@ -24,41 +21,22 @@ impl GmmContext {
 
     fn attach_accept(&self, cfg: &GmmConfig) -> AttachAccept {
         AttachAccept {
-            result: AttachResult::Gprs,
-            force_to_standby: ForceToStandby::NotIndicated,
-            periodic_ra_update_timer: cfg.t3312,
-            radio_priority_sms: RadioPriority::Four,
-            radio_priority_tom8: RadioPriority::Four,
-            rai: self.rai,
             ptmsi_signature: self.offered().and_then(|(_, signature)| signature),
             negotiated_ready_timer: Some(self.ready_timer),
             allocated_ptmsi: self.offered().map(|(ptmsi, _)| ptmsi),
-            ms_identity: None,
             gmm_cause: self.combined.then_some(GmmCause::MscNotReachable),
-            t3302: None,
-            cell_notification: None,
-            equivalent_plmns: None,
-            network_feature_support: None,
+            ..AttachAccept::new(self.rai, cfg.t3312)
         }
     }
 
     fn update_accept(&self, cfg: &GmmConfig) -> RauAccept {
         RauAccept {
-            force_to_standby: ForceToStandby::NotIndicated,
-            result: UpdateResult::Ra,
-            periodic_ra_update_timer: cfg.t3312,
-            rai: self.rai,
             ptmsi_signature: self.offered().and_then(|(_, signature)| signature),
             allocated_ptmsi: self.offered().map(|(ptmsi, _)| ptmsi),
-            ms_identity: None,
-            receive_npdu_numbers: None,
             negotiated_ready_timer: Some(self.ready_timer),
             gmm_cause: self.combined.then_some(GmmCause::MscNotReachable),
-            t3302: None,
-            cell_notification: None,
-            equivalent_plmns: None,
             pdp_context_status: self.mobile_nsapis.map(|_| self.active_nsapis),
-            network_feature_support: None,
+            ..RauAccept::new(self.rai, cfg.t3312)
         }
     }
 

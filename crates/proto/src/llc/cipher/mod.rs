@@ -235,11 +235,6 @@ impl Ciphering {
     pub const fn is_on(&self) -> bool {
         !matches!(self.algorithm, Algorithm::Gea0)
     }
-
-    /// The algorithm for a frame that is or is to be ciphered; `None` where it goes in the clear.
-    pub(super) fn cipher_for(&self, ciphered: bool) -> Option<&'static dyn Cipher> {
-        (ciphered && self.is_on()).then(|| self.algorithm.cipher())
-    }
 }
 
 /// The input of a UI frame: ((IOV-UI ⊕ SX) + LFN + OC) modulo 2^32 with SX = 2^27 · SAPI + 2^31 (annex A.2.1).

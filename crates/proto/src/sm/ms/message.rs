@@ -241,7 +241,26 @@ impl Step<'_, '_> {
         if request.tear_down == Some(TearDownIndicator::AllOfAddress) {
             self.release_sharers(nsapi, cause);
         }
+        self.end_one(nsapi, cause);
+    }
+
+    /// A context ends by the network's word. Where it was to take the others of its address along, these are still to go: the
+    /// network may have had nothing of that yet, so it is told with the next of them.
+    fn end_one(&mut self, nsapi: Nsapi, cause: SmCause) {
+        let own = match self.contexts.get(nsapi) {
+            Some(context) if context.tear_down => match context.state {
+                SmMsState::InactivePending(own) => Some(own),
+                SmMsState::ActivePending | SmMsState::Active | SmMsState::ModifyPending => None,
+            },
+            Some(_) | None => None,
+        };
+        let is_asked = |other: &Nsapi| matches!(self.state(*other), Some(SmMsState::InactivePending(_)));
+        let sharers: Vec<Nsapi> = self.contexts.sharers(nsapi).collect();
+        let next = sharers.iter().find(|other| !is_asked(other)).or(sharers.first()).copied();
         self.release(nsapi, cause);
+        if let (Some(own), Some(next)) = (own, next) {
+            self.tear_down(next, own);
+        }
     }
 
     fn deactivate_accept(&mut self, nsapi: Nsapi) {
@@ -306,7 +325,7 @@ impl Step<'_, '_> {
     fn status(&mut self, nsapi: Nsapi, cause: SmCause) {
         self.drop(Drop::SmStatusReceived);
         match (cause, self.state(nsapi)) {
-            (SmCause::InvalidTi, Some(_)) => self.release(nsapi, cause),
+            (SmCause::InvalidTi, Some(_)) => self.end_one(nsapi, cause),
             (SmCause::MessageTypeNonExistent, Some(SmMsState::ActivePending)) => {
                 self.fail(nsapi, Some(cause))
             }

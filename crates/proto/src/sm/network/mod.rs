@@ -227,6 +227,22 @@ pub enum SmEvent {
     },
 }
 
+impl SmEvent {
+    /// The mobile wishes for a quality of service: [`Selection`] is asked, which no other event does.
+    #[must_use]
+    pub const fn is_wish(&self) -> bool {
+        matches!(
+            self,
+            Self::Message {
+                message: SmMessage::ActivateRequest(_)
+                    | SmMessage::ActivateSecondaryRequest(_)
+                    | SmMessage::ModifyRequestMo(_),
+                ..
+            }
+        )
+    }
+}
+
 /// What the node is to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SmAction {

@@ -107,6 +107,7 @@ impl Step<'_, '_, '_> {
         self.out.push(SmAction::Modified { nsapi, qos: negotiated });
         self.send(nsapi, accept);
         self.log(format_args!("NSAPI {nsapi}: modified, {negotiated}"));
+        self.modify_after_update(nsapi);
     }
 
     /// It has not: the context goes on as it was.
@@ -116,5 +117,6 @@ impl Step<'_, '_, '_> {
         }
         self.set_state(nsapi, SmState::Active);
         self.reject_change(nsapi, cause);
+        self.modify_after_update(nsapi);
     }
 }

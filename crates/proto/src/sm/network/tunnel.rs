@@ -107,18 +107,27 @@ impl Step<'_, '_, '_> {
         let (now, span) = (self.cx.now, self.network.cfg.t3386);
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
         match context.state {
-            // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet, and of one that the
-            // mobile asked for (clause 6.1.3.3.3 b).
-            SmState::Active | SmState::ModifyPending | SmState::Updating => {
+            // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet.
+            SmState::Active | SmState::ModifyPending => {
                 context.state = SmState::ModifyPending;
                 context.retry.start(now, span);
                 // Until the mobile has accepted, what it has holds.
                 self.contexts.set_offer(nsapi, Some(qos));
                 self.send_modify(nsapi);
             }
+            // The GGSN has, or will have, what the mobile asked for. A mobile that met with our request now would give its
+            // own up (clause 6.1.3.3.3 b) and not know what becomes of its template: it gets its answer first.
+            SmState::Updating => self.contexts.set_offer(nsapi, Some(qos)),
             SmState::ActivePending | SmState::InactivePending(_) | SmState::Releasing => {
                 self.drop(Drop::SmUnexpected);
             }
+        }
+    }
+
+    /// What has waited for the answer to the mobile's own modification.
+    pub(super) fn modify_after_update(&mut self, nsapi: Nsapi) {
+        if let Some(qos) = self.contexts.offer(nsapi) {
+            self.modify(nsapi, qos);
         }
     }
 

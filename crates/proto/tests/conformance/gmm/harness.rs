@@ -20,7 +20,7 @@ pub const P2: PTmsi = PTmsi(0xc000_0002);
 pub const NOT_INDICATED: ForceToStandby = ForceToStandby::NotIndicated;
 
 /// All causes that a mobile or a network may give (clause 10.5.5.14).
-pub const CAUSES: [GmmCause; 27] = [
+pub const CAUSES: [GmmCause; 28] = [
     GmmCause::ImsiUnknownInHlr,
     GmmCause::IllegalMs,
     GmmCause::ImsiUnknownInVlr,
@@ -37,6 +37,7 @@ pub const CAUSES: [GmmCause; 27] = [
     GmmCause::NoSuitableCells,
     GmmCause::MscNotReachable,
     GmmCause::NetworkFailure,
+    GmmCause::CsDomainNotAvailable,
     GmmCause::MacFailure,
     GmmCause::SynchFailure,
     GmmCause::Congestion,
@@ -260,18 +261,7 @@ fn seconds(from: Instant, to: Instant) -> u64 {
 }
 
 pub fn attach_request(identity: MobileIdentity) -> AttachRequest {
-    AttachRequest {
-        ms_network_capability: MsNetworkCapability::typical(),
-        attach_type: AttachType { kind: AttachKind::Gprs, follow_on: false },
-        cksn: Cksn::NO_KEY,
-        drx: DrxParameter::default(),
-        identity,
-        old_rai: rai(7, 1),
-        ms_radio_access_capability: MsRadioAccessCapability(vec![0x17]),
-        old_ptmsi_signature: None,
-        requested_ready_timer: None,
-        tmsi_status: None,
-    }
+    AttachRequest::new(identity, rai(7, 1), MsRadioAccessCapability(vec![0x17]))
 }
 
 pub fn attach_by_imsi() -> AttachRequest {
@@ -339,6 +329,24 @@ impl Mobile {
         let mut mobile = Self::attaching();
         mobile.message(attach_accept(P1));
         assert_eq!(mobile.stands(), (GmmMsState::Registered, Service::Normal));
+        mobile.mobile.active_nsapis = PdpContextStatus(1 << 5);
+        mobile
+    }
+
+    /// It asks for combined procedures, and has sent its ATTACH REQUEST.
+    pub fn attaching_combined() -> Self {
+        let mut mobile = Self::new();
+        mobile.cfg.combined = true;
+        mobile.select(7, 1, 1);
+        mobile.event(GmmMsEvent::Attach);
+        mobile
+    }
+
+    /// Attached for GPRS and non-GPRS services.
+    pub fn attached_combined() -> Self {
+        let mut mobile = Self::attaching_combined();
+        mobile.message(AttachAccept { result: AttachResult::Combined, ..attach_accept(P1) });
+        assert_eq!(mobile.mobile.non_gprs(), NonGprs::Attached);
         mobile.mobile.active_nsapis = PdpContextStatus(1 << 5);
         mobile
     }
@@ -428,21 +436,10 @@ impl Mobile {
 
 pub fn attach_accept(ptmsi: PTmsi) -> AttachAccept {
     AttachAccept {
-        result: AttachResult::Gprs,
-        force_to_standby: NOT_INDICATED,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        radio_priority_sms: RadioPriority::Four,
-        radio_priority_tom8: RadioPriority::Four,
-        rai: rai(7, 1),
         ptmsi_signature: Some(PTmsiSignature(0x1234)),
         negotiated_ready_timer: Some(GprsTimer(22)),
         allocated_ptmsi: Some(MobileIdentity::PTmsi(ptmsi)),
-        ms_identity: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        network_feature_support: None,
+        ..AttachAccept::new(rai(7, 1), GprsTimer(0x49))
     }
 }
 
@@ -451,23 +448,7 @@ pub fn attach_reject(cause: GmmCause) -> AttachReject {
 }
 
 pub fn update_accept(rai: Rai, ptmsi: Option<PTmsi>) -> RauAccept {
-    RauAccept {
-        force_to_standby: NOT_INDICATED,
-        result: UpdateResult::Ra,
-        periodic_ra_update_timer: GprsTimer(0x49),
-        rai,
-        ptmsi_signature: None,
-        allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi),
-        ms_identity: None,
-        receive_npdu_numbers: None,
-        negotiated_ready_timer: None,
-        gmm_cause: None,
-        t3302: None,
-        cell_notification: None,
-        equivalent_plmns: None,
-        pdp_context_status: None,
-        network_feature_support: None,
-    }
+    RauAccept { allocated_ptmsi: ptmsi.map(MobileIdentity::PTmsi), ..RauAccept::new(rai, GprsTimer(0x49)) }
 }
 
 pub fn update_reject(cause: GmmCause) -> RauReject {

@@ -7,6 +7,7 @@ mod attach_mobile;
 mod attach_network;
 mod authentication_mobile;
 mod authentication_network;
+mod combined_mobile;
 mod detach_by_mobile;
 mod detach_by_network;
 mod harness;

@@ -112,6 +112,36 @@ fn both_accept_in_a_collision() {
     assert_eq!(network.contexts.deadline(network.world.now), None, "T3395 is stopped");
 }
 
+/// Whether the network has had the tear down or not, it is told with the next context of the address.
+#[test]
+fn mobile_goes_on_with_its_tear_down_in_a_collision() {
+    let torn_down = || {
+        let mut mobile = Mobile::with_secondary();
+        mobile.event(SmMsEvent::TearDown { nsapi: N5, cause: CAUSE });
+        mobile.hears(0, DeactivateRequest { cause: SmCause::NetworkFailure, tear_down: None });
+        let sent: Vec<_> = mobile.sent().into_iter().map(|(_, ti, _, message)| (ti, message)).collect();
+        let expected =
+            [(0, deactivate(true).into()), (0, DeactivateAccept {}.into()), (1, deactivate(true).into())];
+        assert_eq!(sent, expected);
+        assert_eq!((mobile.state(N5), mobile.state(N6)), (None, Some(SmMsState::InactivePending(CAUSE))));
+        mobile
+    };
+    let mut mobile = torn_down();
+    mobile.hears(1, DeactivateAccept {});
+    assert!(mobile.contexts.is_empty());
+    // The network has ended it already.
+    let mut mobile = torn_down();
+    mobile.hears(1, SmStatus { cause: SmCause::InvalidTi });
+    assert!(mobile.contexts.is_empty());
+    assert_eq!(mobile.contexts.deadline(mobile.world.now), None, "T3390 is stopped");
+    // The network tears down too: there is nothing left.
+    let mut mobile = Mobile::with_secondary();
+    mobile.event(SmMsEvent::TearDown { nsapi: N5, cause: CAUSE });
+    let tear_down = Some(TearDownIndicator::AllOfAddress);
+    mobile.hears(0, DeactivateRequest { cause: SmCause::NetworkFailure, tear_down });
+    assert_eq!((mobile.said(), mobile.contexts.is_empty()), ((0, DeactivateAccept {}.into()), true));
+}
+
 #[test]
 fn network_tears_down_in_a_collision_what_the_mobile_means() {
     let mut network = Network::with_secondary();

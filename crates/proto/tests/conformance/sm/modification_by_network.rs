@@ -4,6 +4,7 @@ use super::bench::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, SmMsState};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
+use gannet_wire::gtp::Cause;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
@@ -54,11 +55,47 @@ fn network_goes_first_in_a_collision_of_modifications() {
     let mut network = modifying();
     network.hears(0, ModifyRequestMo { sapi: None, qos: Some(qos(DelayClass::THREE)), tft: None });
     assert_eq!((network.sent().len(), network.drops(Drop::SmIgnored)), (1, 1));
-    // The other way round: the GGSN had not answered yet.
-    let mut network = Network::active();
-    network.hears(0, ModifyRequestMo { sapi: None, qos: Some(qos(DelayClass::THREE)), tft: None });
-    network.event(SmEvent::Modify { nsapi: N5, qos: qos(DelayClass::TWO) });
+}
+
+/// The mobile's request came first, and the GGSN has a template of it: were the mobile asked now, it would give up what the
+/// GGSN has taken.
+#[test]
+fn network_answers_the_mobile_before_it_asks() {
+    let updating = || {
+        let mut network = Network::active();
+        network.hears(0, ModifyRequestMo { sapi: None, qos: None, tft: Some(tft(1)) });
+        network.event(SmEvent::Modify { nsapi: N5, qos: qos(DelayClass::THREE) });
+        network.event(SmEvent::Modify { nsapi: N5, qos: qos(DelayClass::TWO) });
+        assert_eq!((network.sent().len(), network.state(N5)), (0, Some(SmState::Updating)));
+        network
+    };
+    let mut network = updating();
+    network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::BEST_EFFORT) });
+    let names: Vec<_> = network.sent().iter().map(|(.., message)| message.name()).collect();
+    assert_eq!(names, ["ModifyAcceptMt", "ModifyRequestMt"]);
+    assert!(network.contexts.get(N5).unwrap().has_tft(), "on all three sides");
     assert_eq!((network.said(), network.state(N5)), ((0, order().into()), Some(SmState::ModifyPending)));
+    network.run(9);
+    assert_eq!(network.sent().len(), 3, "T3386");
+    network.hears(0, ModifyAcceptMo {});
+    assert!(network.has_done(&SmAction::Modified { nsapi: N5, qos: qos(DelayClass::TWO) }));
+    for failed in [
+        SmEvent::UpdateFailed { nsapi: N5 },
+        SmEvent::UpdateRejected { nsapi: N5, cause: Cause::NoResourcesAvailable },
+    ] {
+        let mut network = updating();
+        network.event(failed);
+        let names: Vec<_> = network.sent().iter().map(|(.., message)| message.name()).collect();
+        assert_eq!(names, ["ModifyReject", "ModifyRequestMt"]);
+        assert!(!network.contexts.get(N5).unwrap().has_tft());
+    }
+    // The context ends, and nothing is asked any more.
+    let mut network = updating();
+    network.hears(0, deactivate(false));
+    network.event(SmEvent::Deleted { nsapi: N5 });
+    assert_eq!((network.said(), network.contexts.is_empty()), ((0, DeactivateAccept {}.into()), true));
+    network.run(60);
+    assert_eq!(network.sent().len(), 1);
 }
 
 #[test]

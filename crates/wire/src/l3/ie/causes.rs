@@ -79,6 +79,7 @@ causes! {
         15 NoSuitableCells "no suitable cells in location area",
         16 MscNotReachable "MSC temporarily not reachable",
         17 NetworkFailure "network failure",
+        18 CsDomainNotAvailable "CS domain not available",
         20 MacFailure "MAC failure",
         21 SynchFailure "synch failure",
         22 Congestion "congestion",

@@ -18,7 +18,7 @@ fn challenge(rand: Option<[u8; 16]>, autn: Option<[u8; 16]>) -> AuthenticationRe
 }
 
 /// A challenge with AUTN, and the card's answer.
-fn challenged(bench: &mut Bench, rand: [u8; 16], answer: CardAnswer) {
+fn challenged(bench: &mut Mobile, rand: [u8; 16], answer: CardAnswer) {
     bench.message(challenge(Some(rand), Some([8; 16])));
     assert!(bench.has(&GmmMsAction::AskSim { rand, autn: Some([8; 16]) }));
     bench.event(GmmMsEvent::SimAnswer(answer));
@@ -42,7 +42,7 @@ fn umts_response() -> GmmMessage {
     response(Some(ExtendedResponse(Octets::from_start(&[5, 6, 7, 8]))))
 }
 
-fn messages(bench: &Bench) -> Vec<&GmmMessage> {
+fn messages(bench: &Mobile) -> Vec<&GmmMessage> {
     bench
         .actions
         .iter()
@@ -59,7 +59,7 @@ fn failure(cause: GmmCause, auts: Option<Auts>) -> GmmMessage {
 
 #[test]
 fn gsm_authentication_of_clause_4_7_7_2() {
-    let mut bench = Bench::attaching();
+    let mut bench = Mobile::attaching();
     assert_eq!(bench.mobile.key_number(), None);
     bench.message(challenge(Some(RAND), None));
     assert_eq!(bench.actions, [GmmMsAction::AskSim { rand: RAND, autn: None }]);
@@ -84,7 +84,7 @@ fn gsm_authentication_of_clause_4_7_7_2() {
 
 #[test]
 fn umts_authentication_and_t3316_of_clause_4_7_7_2() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     challenged(&mut bench, RAND, res());
     assert_eq!(messages(&bench), [&umts_response()]);
     bench.message(challenge(Some(RAND), Some([8; 16])));
@@ -102,14 +102,14 @@ fn umts_authentication_and_t3316_of_clause_4_7_7_2() {
 
 #[test]
 fn an_order_to_cipher_needs_a_key() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     bench.message(challenge(None, None));
-    assert_eq!((bench.sent_names(), bench.drops(Drop::GmmUnexpected)), (vec!["GmmStatus"], 1));
+    assert_eq!((bench.sent(), bench.drops(Drop::GmmUnexpected)), (vec!["GmmStatus"], 1));
     challenged(&mut bench, RAND, res());
     bench.message(challenge(None, None));
-    assert_eq!(bench.sent_names(), ["AuthenticationResponse"]);
+    assert_eq!(bench.sent(), ["AuthenticationResponse"]);
     assert!(bench.has(&GmmMsAction::Authenticated { algorithm: 3 }));
-    let mut plain = Bench::attached();
+    let mut plain = Mobile::attached();
     plain.message(AuthenticationRequest { ciphering: CipheringAlgorithm(0), ..challenge(None, None) });
     assert!(plain.has(&GmmMsAction::Authenticated { algorithm: 0 }));
 }
@@ -120,7 +120,7 @@ fn mac_failure_and_t3318_of_clause_4_7_7_6_f() {
         (CardAnswer::MacFailure, GmmCause::MacFailure),
         (CardAnswer::Unable, GmmCause::GsmAuthenticationUnacceptable),
     ] {
-        let mut bench = Bench::attaching();
+        let mut bench = Mobile::attaching();
         challenged(&mut bench, RAND, answer);
         assert_eq!(messages(&bench), [&failure(cause, None)]);
         bench.pass(19);
@@ -129,13 +129,13 @@ fn mac_failure_and_t3318_of_clause_4_7_7_6_f() {
         assert_eq!(bench.actions, [GmmMsAction::BarCell(cell(7, 1, 1))], "T3318");
         assert_eq!(bench.drops(Drop::GmmNotGenuine), 1);
         bench.pass(15);
-        assert_eq!(bench.sent_names(), ["AttachRequest"], "T3310 began anew");
+        assert_eq!(bench.sent(), ["AttachRequest"], "T3310 began anew");
     }
 }
 
 #[test]
 fn a_genuine_network_mends_a_mac_failure() {
-    let mut bench = Bench::attaching();
+    let mut bench = Mobile::attaching();
     challenged(&mut bench, RAND, CardAnswer::MacFailure);
     bench.pass(10);
     challenged(&mut bench, [10; 16], res());
@@ -143,18 +143,18 @@ fn a_genuine_network_mends_a_mac_failure() {
     bench.pass(14);
     assert_eq!(bench.actions, [], "T3318 is stopped");
     bench.pass(1);
-    assert_eq!(bench.sent_names(), ["AttachRequest"], "T3310 went on from its beginning");
+    assert_eq!(bench.sent(), ["AttachRequest"], "T3310 went on from its beginning");
     assert_eq!(bench.drops(Drop::GmmNotGenuine), 0);
 }
 
 #[test]
 fn synch_failure_and_t3320_of_clause_4_7_7_6_g() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     challenged(&mut bench, RAND, CardAnswer::SynchFailure([6; 14]));
     assert_eq!(messages(&bench), [&failure(GmmCause::SynchFailure, Some(Auts([6; 14])))]);
     bench.pass(15);
     assert!(bench.has(&GmmMsAction::BarCell(cell(7, 1, 1))));
-    assert_eq!(bench.where_it_stands(), (GmmMsState::Registered, Service::Normal), "nothing was in progress");
+    assert_eq!(bench.stands(), (GmmMsState::Registered, Service::Normal), "nothing was in progress");
     challenged(&mut bench, RAND, CardAnswer::SynchFailure([6; 14]));
     challenged(&mut bench, [10; 16], res());
     bench.pass(29);
@@ -163,12 +163,12 @@ fn synch_failure_and_t3320_of_clause_4_7_7_6_g() {
 
 #[test]
 fn the_third_failure_in_a_row_is_one_too_many_of_clause_4_7_7_6_f() {
-    let mut bench = Bench::attaching();
+    let mut bench = Mobile::attaching();
     challenged(&mut bench, RAND, CardAnswer::MacFailure);
     challenged(&mut bench, RAND, CardAnswer::SynchFailure([6; 14]));
     assert_eq!(bench.drops(Drop::GmmNotGenuine), 0);
     challenged(&mut bench, RAND, CardAnswer::MacFailure);
-    assert_eq!(bench.sent_names(), ["AuthenticationFailure"]);
+    assert_eq!(bench.sent(), ["AuthenticationFailure"]);
     assert!(bench.has(&GmmMsAction::BarCell(cell(7, 1, 1))) && bench.drops(Drop::GmmNotGenuine) == 1);
     challenged(&mut bench, RAND, CardAnswer::MacFailure);
     assert_eq!(bench.drops(Drop::GmmNotGenuine), 1, "counted from one again");
@@ -176,10 +176,10 @@ fn the_third_failure_in_a_row_is_one_too_many_of_clause_4_7_7_6_f() {
 
 #[test]
 fn authentication_reject_of_clause_4_7_7_5() {
-    let mut bench = Bench::attaching();
+    let mut bench = Mobile::attaching();
     challenged(&mut bench, RAND, res());
     bench.message(AuthenticationReject {});
-    assert_eq!(bench.where_it_stands(), (GmmMsState::Deregistered, Service::NoImsi));
+    assert_eq!(bench.stands(), (GmmMsState::Deregistered, Service::NoImsi));
     assert_eq!(bench.drops(Drop::GmmAuthenticationFailed), 1);
     assert_eq!((bench.mobile.key_number(), bench.mobile.deadlines.next()), (None, None));
     bench.event(GmmMsEvent::Attach);
@@ -190,15 +190,15 @@ fn authentication_reject_of_clause_4_7_7_5() {
     assert_eq!((bench.actions.len(), bench.drops(Drop::GmmUnexpected)), (0, 1));
     bench.event(GmmMsEvent::Detach { power_off: true });
     bench.event(GmmMsEvent::Attach);
-    assert_eq!(bench.sent_names(), ["AttachRequest"]);
+    assert_eq!(bench.sent(), ["AttachRequest"]);
 }
 
 #[test]
 fn the_imeisv_is_told_where_it_is_asked_for() {
-    let mut bench = Bench::attached();
+    let mut bench = Mobile::attached();
     let asked =
         |rand| AuthenticationRequest { imeisv_request: ImeisvRequest::Requested, ..challenge(rand, None) };
-    let told = |bench: &Bench| -> Option<MobileIdentity> {
+    let told = |bench: &Mobile| -> Option<MobileIdentity> {
         let Some(GmmMessage::AuthenticationResponse(response)) = messages(bench).pop() else { panic!() };
         response.imeisv
     };
