@@ -3,6 +3,7 @@ use crate::frame::FRAME_PAYLOAD_MAX;
 use crate::machine::Surroundings;
 use crate::time::{Duration, Instant};
 use crate::trace::Quiet;
+use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Supervisory, ui_header};
 use gannet_wire::sndcp;
@@ -122,8 +123,8 @@ fn u_function(octets: &[u8]) -> (bool, UFunction) {
 }
 
 #[test]
-fn a_context_is_160_octets() {
-    assert!(size_of::<LlcContext>() <= 160, "{}", size_of::<LlcContext>());
+fn a_context_is_168_octets() {
+    assert!(size_of::<LlcContext>() <= 168, "{}", size_of::<LlcContext>());
 }
 
 #[test]

@@ -1,0 +1,144 @@
+//! What an N-PDU of 400 octets costs in LLC, from the SGSN's layer 3 to the mobile's, for 10,000 mobiles in turn: in
+//! unacknowledged mode and in acknowledged mode, where acknowledgements come back after each mobile has got eight more.
+//!
+//! The bound is one and a half times as much.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails by panicking")]
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use gannet_proto::frame::Frame;
+use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
+use gannet_proto::machine::{Batch, Surroundings};
+use gannet_proto::trace::Quiet;
+use gannet_wire::id::{Sapi, Tlli};
+use std::collections::VecDeque;
+
+const SAPI: Sapi = Sapi::DATA3;
+const MOBILES: usize = 10_000;
+/// N-PDUs of a mobile that are on their way while its acknowledgement comes back.
+const UNDER_WAY: usize = 8;
+
+struct World {
+    around: Surroundings<Quiet>,
+    /// The SGSN's and the mobile's end of each link.
+    links: Vec<(LlcContext, LlcContext)>,
+    out: Batch<LlcOutput>,
+    n_pdu: Vec<u8>,
+    at: usize,
+    /// N-PDUs so far, and acknowledgements with the number of N-PDUs after which they come.
+    sent: usize,
+    back: VecDeque<(usize, usize, Frame)>,
+    confirmed: usize,
+}
+
+fn end(role: LlcRole) -> LlcContext {
+    let mut llc = LlcContext::new(role);
+    llc.assign(Some(Tlli(0xc000_0001)), None, Ciphering::NONE);
+    llc.offer_abm(true);
+    llc
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            around: Surroundings::new(1, 4 * MOBILES, Quiet::default()),
+            links: (0..MOBILES).map(|_| (end(LlcRole::Sgsn), end(LlcRole::Ms))).collect(),
+            out: Batch::with_capacity(64),
+            n_pdu: (0..=250).cycle().take(400).collect(),
+            at: 0,
+            sent: 0,
+            back: VecDeque::with_capacity(4 * MOBILES),
+            confirmed: 0,
+        }
+    }
+
+    fn establish(&mut self) {
+        let Self { around, links, out, .. } = self;
+        for (sgsn, ms) in links {
+            sgsn.establish_request(&mut around.context(), SAPI, Terms::default(), out);
+            let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no SABM") };
+            ms.receive(&mut around.context(), None, frame, out);
+            let Some(LlcOutput::EstablishIndication(indication)) = out.pop() else { panic!("no indication") };
+            ms.establish_response(&mut around.context(), indication, Terms::default(), out);
+            let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no UA") };
+            sgsn.receive(&mut around.context(), None, frame, out);
+            assert!(matches!(out.pop(), Some(LlcOutput::EstablishConfirm { .. })));
+        }
+    }
+
+    /// The next mobile's turn.
+    fn turn(&mut self) -> usize {
+        self.at = (self.at + 1) % MOBILES;
+        self.sent += 1;
+        self.at
+    }
+
+    fn unacknowledged(&mut self) {
+        let at = self.turn();
+        let Self { around, links, out, n_pdu, .. } = self;
+        let (sgsn, ms) = links.get_mut(at).unwrap();
+        let mut frame = around.frames.copy_of(n_pdu).unwrap();
+        sgsn.unitdata_request(SAPI, true, false, &mut frame).unwrap();
+        ms.receive(&mut around.context(), None, frame, out);
+        assert!(matches!(out.pop(), Some(LlcOutput::Unitdata { .. })));
+    }
+
+    fn acknowledged(&mut self) {
+        let at = self.turn();
+        let Self { around, links, out, n_pdu, sent, back, confirmed, .. } = self;
+        let (sgsn, ms) = links.get_mut(at).unwrap();
+        let frame = around.frames.copy_of(n_pdu).unwrap();
+        sgsn.data_request(&mut around.context(), SAPI, 0, frame, out).unwrap();
+        Self::carry(around, ms, at, *sent, back, out);
+        while back.front().is_some_and(|(due, ..)| due <= sent) {
+            let Some((_, at, frame)) = back.pop_front() else { break };
+            let (sgsn, ms) = links.get_mut(at).unwrap();
+            sgsn.receive(&mut around.context(), None, frame, out);
+            *confirmed += Self::carry(around, ms, at, *sent, back, out);
+        }
+    }
+
+    /// What the SGSN has said goes to the mobile, and what that says waits for its time. The confirmations among it.
+    fn carry(
+        around: &mut Surroundings<Quiet>,
+        ms: &mut LlcContext,
+        at: usize,
+        sent: usize,
+        back: &mut VecDeque<(usize, usize, Frame)>,
+        out: &mut Batch<LlcOutput>,
+    ) -> usize {
+        let mut confirmed = 0;
+        for _ in 0..out.len() {
+            match out.pop() {
+                Some(LlcOutput::Transmit { frame, .. }) => {
+                    ms.receive(&mut around.context(), None, frame, out);
+                }
+                Some(LlcOutput::DataConfirm { .. }) => confirmed += 1,
+                other => panic!("{other:?}"),
+            }
+        }
+        while let Some(output) = out.pop() {
+            match output {
+                LlcOutput::Transmit { frame, .. } => back.push_back((sent + UNDER_WAY * MOBILES, at, frame)),
+                LlcOutput::Data { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        confirmed
+    }
+}
+
+fn modes(criterion: &mut Criterion) {
+    gannet_rt::carryless::use_it();
+    let mut group = criterion.benchmark_group("LLC, 10,000 mobiles, 400 octets");
+    let mut world = World::new();
+    group.bench_function("unacknowledged", |bencher| bencher.iter(|| world.unacknowledged()));
+    let mut world = World::new();
+    world.establish();
+    group.bench_function("acknowledged", |bencher| bencher.iter(|| world.acknowledged()));
+    assert!(world.sent - world.confirmed <= MOBILES * 2 * UNDER_WAY, "{} {}", world.sent, world.confirmed);
+    group.finish();
+}
+
+criterion_group!(benches, modes);
+criterion_main!(benches);
