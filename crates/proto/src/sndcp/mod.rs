@@ -6,7 +6,9 @@
 
 mod entity;
 mod reassembly;
+pub mod rfc1144;
 mod segment;
+pub mod v42bis;
 
 pub use entity::{NPdu, Receiver, SndcpNsapi, answer_xid, receive};
 pub use reassembly::{Reassembler, ReassemblyKey};
