@@ -31,7 +31,7 @@ pub const fn place(drop: Drop) -> Place {
         D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
         | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
         | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty
-        | D::SndcpTooLong | D::SndcpNoRoom | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
+        | D::SndcpTooLong | D::SndcpNoRoom | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
         | D::GgsnSourceAddress | D::GgsnNotIp | D::GgsnNoContext | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
@@ -43,7 +43,10 @@ pub const fn place(drop: Drop) -> Place {
         | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcUnciphered | D::LlcAbmRefused | D::LlcNotAbm
         | D::LlcUnexpected | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
         | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
-        | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::GmmMalformed | D::GmmUnexpected
+        | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::SndcpAlgorithmRefused
+        | D::SndcpEntityRefused | D::SndcpBadParameters | D::SndcpBadAnswer | D::SndcpXidCollision
+        | D::SndcpBadCompression | D::SndcpUnacknowledged | D::SndcpNotEstablished | D::SndcpFirstMissing
+        | D::SndcpContradiction | D::SndcpRepeated | D::SndcpGap | D::SndcpBadSequence | D::SndcpUnexpected | D::GmmMalformed | D::GmmUnexpected
         | D::GmmIgnored | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNotGenuine
         | D::GmmNoAnswer
         | D::GmmStatusReceived | D::GmmNotAttached | D::GmmUnreachable | D::GmmPagingFailed

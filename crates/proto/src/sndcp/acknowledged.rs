@@ -5,10 +5,11 @@
 //! alone an N-PDU is known as a repetition or as new.
 
 use super::N_PDU_MAX;
+use super::compression::COMPRESSED_MAX;
 use super::store::Store;
 use crate::drops::Drop;
 use crate::frame::Frame;
-use crate::machine::{Batch, Context};
+use crate::machine::Context;
 use gannet_wire::id::Nsapi;
 use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu};
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub struct AcknowledgedLimits {
     pub n_pdus_max: u8,
     /// Octets of these.
     pub octets_max: usize,
-    /// SN-PDUs of one SAPI that LLC has. One N-PDU may go beyond.
+    /// SN-PDUs of one SAPI that LLC has; that it takes so many, and those of an N-PDU more, is a matter of its own options.
     pub segments_max: u16,
 }
 
@@ -176,7 +177,6 @@ impl Acknowledged {
             (Some(begun), Some(said)) if begun != said => return Err(Drop::SndcpContradiction),
             (Some(of), Some(_) | None) | (None, Some(of)) => of,
         };
-        // A compressed N-PDU may be a little longer than it was.
         if self.partial.octets.len() + segment.len() > COMPRESSED_MAX {
             return Err(Drop::SndcpTooLong);
         }
@@ -195,9 +195,6 @@ impl Acknowledged {
         if ahead == 0 { Order::Next } else { Order::Gap }
     }
 }
-
-/// Octets of the longest compressed N-PDU: what does not compress may grow a little.
-pub(super) const COMPRESSED_MAX: usize = N_PDU_MAX + N_PDU_MAX / 16;
 
 /// How many SN-PDUs an N-PDU of `len` octets takes; `None` where N201-I leaves no room for any.
 pub(super) fn segments(len: usize, n201_i: u16) -> Option<u8> {
@@ -220,7 +217,7 @@ pub(super) struct Cutting {
 
 impl Cutting {
     /// Cuts an N-PDU into SN-DATA PDUs, none longer than N201-I (clause 6.7). All are made, or none.
-    pub(super) fn cut(self, cx: &Context<'_>, n_pdu: &[u8], out: &mut Batch<Frame>) -> Result<u8, Drop> {
+    pub(super) fn cut(self, cx: &Context<'_>, n_pdu: &[u8], mut give: impl FnMut(Frame)) -> Result<u8, Drop> {
         let count = segments(n_pdu.len(), self.n201_i).ok_or(Drop::SndcpTooLong)?;
         if cx.frames.free() < usize::from(count) {
             return Err(Drop::NoFrame);
@@ -237,7 +234,7 @@ impl Cutting {
             if !frame.prepend(&header.emit()) {
                 return Err(Drop::SndcpNoRoom);
             }
-            out.push(frame);
+            give(frame);
         }
         Ok(count)
     }
@@ -261,9 +258,8 @@ mod tests {
         let octets: Vec<u8> = (0..=250).cycle().take(len).collect();
         let compression = Compression { dcomp: 3, pcomp: 9 };
         let cutting = Cutting { nsapi: Nsapi(6), number: 200, compression, n201_i };
-        let mut out = Batch::default();
-        let result = cutting.cut(&around.context(), &octets, &mut out);
-        let pdus: Vec<Vec<u8>> = core::iter::from_fn(|| out.pop()).map(|frame| frame.to_vec()).collect();
+        let mut pdus = Vec::new();
+        let result = cutting.cut(&around.context(), &octets, |frame| pdus.push(frame.to_vec()));
         assert_eq!(around.frames.free(), 8);
         (result, pdus)
     }
@@ -294,8 +290,8 @@ mod tests {
         assert_eq!(nsapi.join(first(8), true, b"ij"), Ok(None));
         assert_eq!(nsapi.join(first(9), true, b"kl"), Err(Drop::SndcpContradiction));
         assert_eq!(nsapi.join(None, true, b"mn"), Err(Drop::SndcpFirstMissing));
-        assert_eq!(nsapi.join(first(9), true, &[0; 1520]), Ok(None));
-        assert_eq!(nsapi.join(None, false, &[0; 96]), Err(Drop::SndcpTooLong));
+        assert_eq!(nsapi.join(first(9), true, &[0; COMPRESSED_MAX]), Ok(None));
+        assert_eq!(nsapi.join(None, false, &[0]), Err(Drop::SndcpTooLong));
         assert_eq!(nsapi.partial, Partial::default());
     }
 

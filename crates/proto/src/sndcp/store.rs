@@ -54,14 +54,16 @@ impl Store {
         self.n_pdus.push_back(Kept { len, segments: 0 });
     }
 
-    /// Copies the first N-PDU that LLC does not have; false where there is none.
-    pub(super) fn copy_waiting(&self, out: &mut Vec<u8>) -> bool {
+    /// The first N-PDU that LLC does not have, in two pieces.
+    pub(super) fn waiting(&self) -> Option<[&[u8]; 2]> {
         let handed = usize::from(self.handed);
-        let Some(next) = self.n_pdus.get(handed) else { return false };
+        let next = self.n_pdus.get(handed)?;
         let start: usize = self.n_pdus.iter().take(handed).map(|kept| usize::from(kept.len)).sum();
-        out.clear();
-        out.extend(self.octets.range(start..start + usize::from(next.len)));
-        true
+        let end = start + usize::from(next.len);
+        let (front, back) = self.octets.as_slices();
+        let of_front = front.get(start.min(front.len())..end.min(front.len()))?;
+        let of_back = back.get(start.saturating_sub(front.len())..end.saturating_sub(front.len()))?;
+        Some([of_front, of_back])
     }
 
     /// The first that waited goes to LLC, in so many SN-PDUs.
@@ -123,9 +125,7 @@ mod tests {
     use super::*;
 
     fn waiting(store: &Store) -> Vec<u8> {
-        let mut octets = Vec::new();
-        store.copy_waiting(&mut octets);
-        octets
+        store.waiting().unwrap().concat()
     }
 
     #[test]

@@ -22,7 +22,7 @@ fn n_pdus(bench: &mut Bench) -> (usize, Vec<Vec<u8>>) {
         let Up::Sn(_, pdu) = up else { continue };
         pdus += 1;
         let frame = bench.around.frames.copy_of(&pdu).unwrap();
-        let receiver = Receiver { slot: 0, whose: None };
+        let receiver = Receiver { slot: 0, whose: None, compresses: false };
         let n_pdu = receive(&mut bench.around.context(), &mut table, receiver, |_| true, frame);
         whole.extend(n_pdu.map(|n_pdu| n_pdu.frame.to_vec()));
     }

@@ -15,7 +15,7 @@ use crate::llc::LlcRole;
 use crate::machine::Context;
 use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
-use gannet_wire::id::Imsi;
+use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis, data_algorithm, protocol_algorithm};
 use gannet_wire::sndcp::xid::{self, Parameter};
 use serde::{Deserialize, Serialize};
@@ -235,6 +235,7 @@ impl Compressions {
     /// An entity is agreed to. What it has learned stays where only its NSAPIs change. False where there is no place.
     fn settle(&mut self, number: u8, agreed: Agreed, nsapis: NsapiSet) -> bool {
         let kind = agreed.kind();
+        let has_place = self.entities.len() < ENTITIES_MAX;
         let present = self
             .entities
             .iter_mut()
@@ -242,7 +243,7 @@ impl Compressions {
         match present {
             Some(present) if present.agreed == agreed => present.nsapis = nsapis,
             Some(present) => *present = Entity::new(number, agreed, nsapis),
-            None if self.entities.len() < ENTITIES_MAX => {
+            None if has_place => {
                 self.entities.push(Entity::new(number, agreed, nsapis));
             }
             None => return false,
@@ -297,6 +298,14 @@ pub struct Terms<'a> {
 }
 
 impl Proposal {
+    pub(super) const fn nsapis(&self) -> NsapiSet {
+        self.nsapis
+    }
+
+    pub(super) const fn forget(&mut self, nsapi: Nsapi) {
+        self.nsapis = self.nsapis.without(nsapi);
+    }
+
     fn emit(&self) -> xid::Entity {
         let parameters = self.agreed.emit(self.nsapis);
         match &self.agreed {
