@@ -121,6 +121,12 @@ drops! {
     LlcNoRoom: "llc_no_room", "frame pool", "a frame has no room for an LLC header or FCS";
     LlcAbmRefused: "llc_abm_refused", "04.64 clause 8.5.1.2", "acknowledged mode was asked for and refused with DM";
     LlcNotAbm: "llc_not_abm", "04.64 clause 8.5.4", "an I or S frame came without acknowledged mode";
+    LlcNotEstablished: "llc_not_established", "04.64 clause 8.6", "a unit was given to a link that is not in acknowledged mode";
+    LlcQueueFull: "llc_queue_full", "configuration", "too many units wait for the window of a link in acknowledged mode";
+    LlcBusy: "llc_busy", "04.64 clause 8.6.5", "an I frame came while this end was busy";
+    LlcBufferFull: "llc_buffer_full", "04.64 clause 8.9", "an I frame came out of order and mU or mD is used up";
+    LlcFrameRejected: "llc_frame_rejected", "04.64 clause 8.8.2", "an I or S frame has an impossible N(R) or is longer than N201-I";
+    LlcLinkUnanswered: "llc_link_unanswered", "04.64 clause 8.7", "a link in acknowledged mode stayed without answer for as long as N200 and T200 allow";
     LlcUnexpected: "llc_unexpected", "04.64 clause 8.5.4", "a U frame does not fit the state of its LLE";
     LlcUnknownFunction: "llc_unknown_function", "04.64 clause 6.4.1", "a U frame has an undefined function";
     LlcBadXid: "llc_bad_xid", "04.64 clause 8.5.3.3", "XID parameters could not be read or break the rules of negotiation";

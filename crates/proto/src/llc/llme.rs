@@ -142,5 +142,6 @@ impl LlcContext {
         self.outstanding = Outstanding::default();
         self.deadlines.clear(LlcTimer::T200 as usize);
         self.iov_ui = 0;
+        self.links = None;
     }
 }

@@ -7,16 +7,23 @@
 //! * A unit of layer 3 goes out through [`LlcContext::unitdata_request`], which puts header and FCS round it in
 //!   place; what arrives goes through [`LlcContext::receive`]. Where many frames go out, their ciphering is better left
 //!   to be done for all of them at once: [`LlcContext::unitdata_request_deferred`].
-//! * Acknowledged mode is not offered yet: SABM is refused with DM, and every LLE stays in "TLLI Assigned/ADM".
+//! * Acknowledged mode ([`abm`]) is there for the SAPIs of user data. An LLE has memory for it only while it is in it;
+//!   where layer 3 does not offer it ([`LlcContext::offer_abm`]) SABM is refused with DM.
 //! * XID negotiation never stands in the way of data: until a larger N201-U is confirmed nothing longer is sent, but
 //!   from the peer, who may have agreed already, it is accepted.
 
+pub mod abm;
 pub mod cipher;
+mod links;
 mod llme;
+mod primitives;
 mod ui;
 mod xid;
 
+pub use abm::{Abm, Refused, ReleaseCause};
 pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
+pub use links::Terms;
+pub use primitives::{EstablishIndication, LlcOutput, LlcStatus};
 pub use ui::{Counters, Deferred, KEPT_EVERY, nine_bits};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
@@ -27,9 +34,9 @@ use crate::time::Instant;
 use crate::timers::{Deadlines, TimerKey, Timers};
 use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
-use gannet_wire::fcs24::{FCS_LEN, fcs24};
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
+use links::Links;
 use llme::Parameters;
 use serde::{Deserialize, Serialize};
 use xid::Outstanding;
@@ -67,8 +74,8 @@ impl LlcRole {
     }
 }
 
-/// Which end this is, and in the same octet whether the counters are to be kept anew, and how often the peer's OC may still
-/// be looked for after a restart.
+/// Which end this is, and in the same octet whether the counters are to be kept anew, how often the peer's OC may still be
+/// looked for after a restart, and whether acknowledged mode is offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct End(u8);
 
@@ -76,6 +83,7 @@ impl End {
     const SGSN: u8 = 1;
     const DUE: u8 = 2;
     const SEARCH: u8 = 4;
+    const OFFERS_ABM: u8 = 0x80;
 
     const fn new(role: LlcRole) -> Self {
         match role {
@@ -103,12 +111,20 @@ impl End {
     }
 
     const fn may_search(&mut self, times: u8) {
-        self.0 = (self.0 & (Self::SGSN | Self::DUE)) | (times * Self::SEARCH);
+        self.0 = (self.0 & (Self::SGSN | Self::DUE | Self::OFFERS_ABM)) | (times * Self::SEARCH);
+    }
+
+    const fn offers_abm(self) -> bool {
+        self.0 & Self::OFFERS_ABM != 0
+    }
+
+    const fn offer_abm(&mut self, on: bool) {
+        self.0 = (self.0 & !Self::OFFERS_ABM) | if on { Self::OFFERS_ABM } else { 0 };
     }
 
     /// Takes one search; false where none is left.
     const fn take_search(&mut self) -> bool {
-        let has = self.0 >= Self::SEARCH;
+        let has = self.0 & !Self::OFFERS_ABM >= Self::SEARCH;
         if has {
             self.0 -= Self::SEARCH;
         }
@@ -127,57 +143,6 @@ pub enum LlcTimer {
     T200 = 0,
 }
 
-/// What LLC gives to the layers above and below: the primitives of the LLGMM, LL and BSSGP service access points
-/// (04.64 clause 7.2).
-#[derive(Debug)]
-pub enum LlcOutput {
-    /// A complete LL-PDU of LLC's own (XID, DM, NULL), to be sent with [`LlcContext::tlli`].
-    Transmit {
-        /// Its SAPI, for the radio priority.
-        sapi: Sapi,
-        /// Its octets, FCS included.
-        frame: Frame,
-    },
-    /// LL-UNITDATA.indication. On a link that has a cipher everything comes ciphered but what is on SAPI 1: there layer 3
-    /// decides what it takes in the clear ([`crate::gmm::goes_ciphered`]).
-    Unitdata {
-        /// Who is meant.
-        sapi: Sapi,
-        /// The information alone; its headroom is what header the LL-PDU had and more.
-        frame: Frame,
-        /// It came ciphered.
-        ciphered: bool,
-    },
-    /// LL-XID.indication: layer 3 must answer through [`LlcContext::xid_response`].
-    XidIndication(XidIndication),
-    /// LL-XID.confirm: the negotiation that this end began has ended well.
-    XidConfirm {
-        /// Whose parameters.
-        sapi: Sapi,
-        /// Layer 3's own part of the response.
-        layer3: Option<Vec<u8>>,
-    },
-    /// LLGMM-RESET.confirm in the SGSN, LL-RESET.indication in the mobile: counters and parameters of all LLEs are
-    /// those of the beginning.
-    Reset,
-    /// LLGMM-STATUS.indication.
-    Status {
-        /// Where it happened.
-        sapi: Sapi,
-        /// What happened.
-        cause: LlcStatus,
-    },
-}
-
-/// Causes of LLGMM-STATUS.indication (04.64 clause 7.2.1.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LlcStatus {
-    /// An XID command stayed without response N200 times; the parameters are as before.
-    XidUnanswered,
-    /// The peer sent FRMR.
-    FrameRejected,
-}
-
 /// What one end keeps about one TLLI.
 ///
 /// What a UI frame of SAPI 3 needs comes first, in [`LlcContext::HOT`] octets.
@@ -193,6 +158,7 @@ pub struct LlcContext {
     outstanding: Outstanding,
     counters: [Counters; SAPIS.len()],
     deadlines: Deadlines<1>,
+    links: Option<Box<Links>>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
@@ -224,6 +190,7 @@ impl LlcContext {
             ciphering: Ciphering::NONE,
             outstanding: Outstanding::default(),
             end: End::new(role),
+            links: None,
         }
     }
 
@@ -251,6 +218,7 @@ impl LlcContext {
         self.counters.iter_mut().for_each(|counters| counters.restore(ciphered));
         self.deadlines.clear_all();
         self.restart_t200(now);
+        self.restore_links(now);
     }
 
     /// The peer may have been switched off and on: its frames count from zero again, and all parameters are the
@@ -263,11 +231,15 @@ impl LlcContext {
         self.parameters = Parameters::defaults();
         self.outstanding = Outstanding::default();
         self.deadlines.clear_all();
+        self.links = None;
     }
 
     /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.
     pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
         self.deadlines.arm(key, timers);
+        if let Some(links) = &mut self.links {
+            links.arm(key, timers);
+        }
     }
 
     /// N201-U of a SAPI: octets of information in a UI frame; 0 for an unknown SAPI.
@@ -388,13 +360,16 @@ impl LlcContext {
         if let Control::Ui { nu, encrypted, protected: _ } = layout.header.control {
             return self.receive_ui(slot, nu, encrypted, layout, frame, out);
         }
+        if self.is_for_abm(&layout) {
+            return self.receive_in_abm(cx, slot, layout, frame, out);
+        }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);
         }
         let command = self.role().is_command(layout.header.cr);
         match layout.header.control {
             Control::Ui { .. } => Ok(()),
-            // Clause 8.5.4: there is no acknowledged operation, and the peer is told so; never in answer to a
+            // Clause 8.5.4: in ADM there is no acknowledged operation, and the peer is told so; never in answer to a
             // response, so that two such ends do not talk for ever.
             Control::I { .. } | Control::S { .. } => {
                 if command {
@@ -472,9 +447,10 @@ impl LlcContext {
         Ok(())
     }
 
-    /// State × event of an LLE that knows only "TLLI Assigned/ADM" (clause 8.5.4).
+    /// State × event of an LLE in "TLLI Assigned/ADM" (clause 8.5.4); XID and NULL in any state.
     fn receive_u(&mut self, cx: &mut Context<'_>, u: U<'_>, out: &mut Batch<LlcOutput>) -> Result<(), Drop> {
         match (u.function, u.command) {
+            (UFunction::Sabm, true) if self.may_enter_abm(u.sapi) => self.receive_abm_u(cx, &u, out),
             // Clause 8.5.1.2: unable to enter ABM.
             (UFunction::Sabm, true) => {
                 self.transmit_u(cx, u.sapi, false, (u.poll_final, UFunction::Dm), &[], out);
@@ -519,17 +495,7 @@ impl LlcContext {
         info: &[u8],
         out: &mut Batch<LlcOutput>,
     ) {
-        let Some(mut frame) = cx.frames.alloc() else {
-            cx.drop(Drop::NoFrame, None);
-            return;
-        };
-        let control = Control::U { poll_final, function };
-        let header = Header { cr: self.role().cr(command), sapi, control };
-        let fits = frame.append(&header.emit()) && frame.append(info);
-        let fcs: [u8; FCS_LEN] = fcs24(&frame);
-        if fits && frame.append(&fcs) {
-            out.push(LlcOutput::Transmit { sapi, frame });
-        }
+        abm::transmit_u(cx, (self.role(), sapi), command, (poll_final, function), info, out);
     }
 }
 

@@ -215,6 +215,7 @@ impl LlcContext {
 
     /// To be called when the wake-up comes that [`LlcContext::arm`] asked for (clause 8.5.3.4).
     pub fn wake(&mut self, cx: &mut Context<'_>, whose: Option<Imsi>, out: &mut Batch<LlcOutput>) {
+        self.wake_links(cx, out);
         self.deadlines.woken(cx.now);
         if self.deadlines.pop_due(cx.now).is_none() || self.outstanding.kind() == Kind::Nothing {
             return;
@@ -285,7 +286,7 @@ impl LlcContext {
 
     /// The response to one parameter of a command; `None` where it is left out, which accepts it, or means nothing
     /// here. N201 is negotiated down, T200 and N200 up (table 6).
-    fn negotiate(&mut self, slot: usize, parameter: &Parameter) -> Option<Parameter> {
+    pub(super) fn negotiate(&mut self, slot: usize, parameter: &Parameter) -> Option<Parameter> {
         let (wanted_u, wanted_i) = (self.outstanding.n201_u_of(slot), self.outstanding.n201_i_of(slot));
         let role = self.role();
         let own = self.parameters.get_mut(slot)?;
@@ -324,12 +325,11 @@ impl LlcContext {
                 Some(Parameter::IovUi(self.iov_ui))
             }
             Parameter::Reset => (role == LlcRole::Ms).then_some(Parameter::Reset),
-            // For acknowledged mode only: accepted as proposed.
             Parameter::IovI(_)
             | Parameter::MD(_)
             | Parameter::MU(_)
             | Parameter::KD(_)
-            | Parameter::KU(_) => valid.then(|| parameter.clone()),
+            | Parameter::KU(_) => self.negotiate_windows(slot, parameter),
             Parameter::Layer3(_) | Parameter::Unknown { .. } => None,
         }
     }

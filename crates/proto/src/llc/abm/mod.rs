@@ -1,0 +1,478 @@
+//! Acknowledged mode of one logical link entity: asynchronous balanced mode (04.64 clauses 8.5 to 8.8 [44.064]).
+//!
+//! [`Abm`] is a plain value: what is not acknowledged yet is in it as octets, and travels with it. It knows neither the
+//! mobile's key nor whose it is; what it has to know of these stands in the [`Link`] of each call. Frames and primitives come
+//! out as [`LlcOutput`]; [`Abm::next_wake`] says when [`Abm::wake`] is to be called.
+//!
+//! What the clauses leave open is settled so:
+//!
+//! * **Loss** is seen by order: what was sent before a frame that has arrived, and has not arrived itself, is lost
+//!   and sent again (or, with [`Retransmission::GoBackN`], all from V(A) on). A frame that is sent again and lost again is
+//!   seen in the same way. Where nothing arrives T201 asks, with the oldest frame.
+//! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window and by the
+//!   frame that closes it. They are sent where they are asked for, where a gap opens and where it closes, with the next
+//!   I frame if one can go at once.
+//! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
+//!   were sent twice are not measured.
+//! * **N200**: a link on which V(A) stands still for (N200 + 1) · T200 is established anew (clause 8.7). That is one
+//!   transmission and N200 repetitions where T201 is T200; of a shorter T201 there may be more.
+//! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
+//! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
+//!
+//! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA
+//! is a matter of the layers below.
+
+mod connection;
+mod receive;
+mod round_trip;
+mod transmit;
+
+pub use connection::Unnumbered;
+pub use receive::Received;
+
+use super::cipher::{Ciphering, i_input};
+use super::{LlcOutput, LlcRole, nine_bits};
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context};
+use crate::time::{Duration, Instant};
+use gannet_wire::fcs24::{FCS_LEN, fcs24};
+use gannet_wire::id::Sapi;
+use gannet_wire::llc::xid::Parameter;
+use gannet_wire::llc::{Control, Header, UFunction};
+use round_trip::RoundTrip;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// States of an LLE whose TLLI is assigned (04.64 annex C).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum State {
+    /// TLLI Assigned/ADM: no acknowledged mode.
+    Adm,
+    /// A SABM of ours waits for its UA.
+    LocalEstablishment,
+    /// A SABM of the peer waits for layer 3.
+    RemoteEstablishment,
+    /// Acknowledged mode.
+    Abm,
+    /// A DISC of ours waits for its UA.
+    LocalRelease,
+}
+
+/// What is sent again where a frame is missing (clause 8.6.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Retransmission {
+    /// What the acknowledgement shows as missing.
+    Selective,
+    /// Everything from V(A) on.
+    GoBackN,
+}
+
+/// How long T201 runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Timing {
+    /// As long as T200 (clause 8.9).
+    Fixed,
+    /// As the measured round trips suggest, twice as long with each expiry, and never longer than T200.
+    Adaptive,
+}
+
+/// What is not negotiated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Options {
+    /// What is sent again.
+    pub retransmission: Retransmission,
+    /// How long T201 runs.
+    pub timing: Timing,
+    /// Octets of the longest LL-PDU that the layers below carry.
+    pub frame_max: u16,
+    /// Units of layer 3 that may wait until the window opens.
+    pub queue_max: u16,
+}
+
+impl Default for Options {
+    /// Selective retransmission, T201 from the round trips, and no limit beyond the longest frame of LLC.
+    fn default() -> Self {
+        Self {
+            retransmission: Retransmission::Selective,
+            timing: Timing::Adaptive,
+            frame_max: FRAME_MAX,
+            queue_max: 64,
+        }
+    }
+}
+
+/// Octets of the longest LL-PDU: the longest header, 1,520 octets of information and the FCS.
+pub const FRAME_MAX: u16 = 1560;
+
+/// Negotiable parameters that only acknowledged mode has, as seen from this end (clause 8.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// IOV-I.
+    pub iov_i: u32,
+    /// m of what this end sends, in units of 16 octets; 0 is no limit.
+    pub m_sent: u16,
+    /// m of what it receives.
+    pub m_received: u16,
+    /// k of what this end sends, in I frames.
+    pub k_sent: u8,
+    /// k of what it receives.
+    pub k_received: u8,
+}
+
+impl Windows {
+    /// Default values (clause 8.9, table 9); `None` for a SAPI without acknowledged mode.
+    #[must_use]
+    pub const fn defaults(sapi: Sapi) -> Option<Self> {
+        let (m, k) = match sapi {
+            Sapi::DATA3 => (1520, 16),
+            Sapi::DATA5 => (760, 8),
+            Sapi::DATA9 => (380, 4),
+            Sapi::DATA11 => (190, 2),
+            _ => return None,
+        };
+        Some(Self { iov_i: 0, m_sent: m, m_received: m, k_sent: k, k_received: k })
+    }
+
+    /// Takes a proposal over as far as `limits` and the sense of negotiation allow, which is down, and gives the answer;
+    /// `None` for any other parameter (table 6).
+    pub fn negotiate(&mut self, role: LlcRole, limits: &Self, parameter: &Parameter) -> Option<Parameter> {
+        let valid = parameter.is_valid();
+        let sends_down = role == LlcRole::Sgsn;
+        let k = |own: &mut u8, limit: u8, proposed: u8| {
+            *own = if valid { limit.min(proposed) } else { *own };
+            *own
+        };
+        let m = |own: &mut u16, limit: u16, proposed: u16| {
+            *own = if valid { lower_m(limit, proposed) } else { *own };
+            *own
+        };
+        match *parameter {
+            Parameter::KD(frames) if sends_down => Some(Parameter::KD(k(&mut self.k_sent, limits.k_sent, frames))),
+            Parameter::KD(frames) => Some(Parameter::KD(k(&mut self.k_received, limits.k_received, frames))),
+            Parameter::KU(frames) if sends_down => {
+                Some(Parameter::KU(k(&mut self.k_received, limits.k_received, frames)))
+            }
+            Parameter::KU(frames) => Some(Parameter::KU(k(&mut self.k_sent, limits.k_sent, frames))),
+            Parameter::MD(units) if sends_down => Some(Parameter::MD(m(&mut self.m_sent, limits.m_sent, units))),
+            Parameter::MD(units) => Some(Parameter::MD(m(&mut self.m_received, limits.m_received, units))),
+            Parameter::MU(units) if sends_down => {
+                Some(Parameter::MU(m(&mut self.m_received, limits.m_received, units)))
+            }
+            Parameter::MU(units) => Some(Parameter::MU(m(&mut self.m_sent, limits.m_sent, units))),
+            // The network chooses it.
+            Parameter::IovI(offset) => {
+                if role == LlcRole::Ms {
+                    self.iov_i = offset;
+                }
+                Some(Parameter::IovI(self.iov_i))
+            }
+            Parameter::Version(_)
+            | Parameter::IovUi(_)
+            | Parameter::T200(_)
+            | Parameter::N200(_)
+            | Parameter::N201U(_)
+            | Parameter::N201I(_)
+            | Parameter::Layer3(_)
+            | Parameter::Reset
+            | Parameter::Unknown { .. } => None,
+        }
+    }
+
+    /// The parameters with which these are proposed.
+    #[must_use]
+    pub const fn proposal(&self, role: LlcRole) -> [Parameter; 4] {
+        let (kd, ku, md, mu) = match role {
+            LlcRole::Sgsn => (self.k_sent, self.k_received, self.m_sent, self.m_received),
+            LlcRole::Ms => (self.k_received, self.k_sent, self.m_received, self.m_sent),
+        };
+        [Parameter::MD(md), Parameter::MU(mu), Parameter::KD(kd), Parameter::KU(ku)]
+    }
+}
+
+/// The lower of two m; 0 is no limit, and so the highest of all.
+fn lower_m(limit: u16, proposed: u16) -> u16 {
+    match (limit, proposed) {
+        (0, other) | (other, 0) => other,
+        (limit, proposed) => limit.min(proposed),
+    }
+}
+
+/// What an LLE has to know of the link that it is on, and of the parameters that it shares with unacknowledged mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Which end this is.
+    pub role: LlcRole,
+    /// Whose frames.
+    pub sapi: Sapi,
+    /// How I frames are ciphered.
+    pub ciphering: Ciphering,
+    /// N201-I, octets of information in an I frame.
+    pub n201_i: u16,
+    /// T200.
+    pub t200: Duration,
+    /// N200.
+    pub n200: u8,
+}
+
+impl Link {
+    /// The time within which a link is found dead: that of one transmission and N200 repetitions.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        self.t200 * (u64::from(self.n200) + 1)
+    }
+}
+
+/// A unit that was not taken: why, and the frame as it was.
+#[derive(Debug)]
+pub struct Refused {
+    /// The name under which whoever gives it up drops it.
+    pub drop: Drop,
+    /// The unit.
+    pub frame: Frame,
+}
+
+/// Why a link was released without our asking (04.64 clause 7.2.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReleaseCause {
+    /// The peer sent DISC.
+    Peer,
+    /// The peer cannot enter acknowledged mode: DM.
+    Refused,
+    /// A command of ours stayed without response N200 times.
+    Unanswered,
+}
+
+/// What became of an I frame that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Fate {
+    /// It is not known yet; or it was not sent yet.
+    Open,
+    /// It is to be sent again.
+    Lost,
+    /// It has arrived, and one before it has not.
+    Arrived,
+}
+
+/// A unit of layer 3 that is not acknowledged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Unit {
+    octets: Box<[u8]>,
+    reference: u32,
+    /// Its place among all transmissions of I frames.
+    order: u32,
+    transmissions: u8,
+    fate: Fate,
+}
+
+/// The instant that stands for "not running".
+const NEVER: Instant = Instant(u64::MAX);
+
+/// One LLE's part of acknowledged mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abm {
+    state: State,
+    options: Options,
+    windows: Windows,
+    /// OC-I-tx + V(A).
+    acknowledged: u32,
+    /// OC-I-rx + V(R).
+    received: u32,
+    /// B: octets that are sent and not acknowledged.
+    outstanding: u32,
+    /// V(S) − V(A).
+    sent: u16,
+    /// How many of these are lost.
+    lost: u16,
+    /// From V(A) on: those that are sent, then those that wait.
+    units: VecDeque<Unit>,
+    /// From V(R) + 1 on: what has arrived out of order.
+    held: VecDeque<Option<Box<[u8]>>>,
+    held_octets: u32,
+    /// Of the I frame that was sent last.
+    order: u32,
+    /// OC + N(S) of the I frame whose acknowledgement was asked for last.
+    request: u32,
+    requested_at: Instant,
+    /// An acknowledgement is asked for and not here.
+    is_requested: bool,
+    /// It was asked for with an I frame that was sent once.
+    is_timed: bool,
+    /// An acknowledgement is to be sent.
+    is_owed: bool,
+    peer_is_busy: bool,
+    is_busy: bool,
+    /// Layer 3 has asked for the establishment that is under way; if not, LLC does it by itself.
+    is_asked_for: bool,
+    /// P of the command that waits for layer 3.
+    poll: bool,
+    /// Repetitions of a command, or expiries of T201 in a row.
+    tries: u8,
+    /// FCS of the SABM that was answered last.
+    answered: [u8; FCS_LEN],
+    round_trip: RoundTrip,
+    /// When T200 or T201 runs out.
+    expires: Instant,
+    /// Since when V(A) stands.
+    standing_since: Instant,
+    /// Information of the SABM or UA that was sent last.
+    information: Box<[u8]>,
+}
+
+impl Abm {
+    /// In ADM.
+    #[must_use]
+    pub fn new(options: Options, windows: Windows) -> Self {
+        Self {
+            state: State::Adm,
+            options,
+            windows,
+            acknowledged: 0,
+            received: 0,
+            outstanding: 0,
+            sent: 0,
+            lost: 0,
+            units: VecDeque::new(),
+            held: VecDeque::new(),
+            held_octets: 0,
+            order: 0,
+            request: 0,
+            requested_at: Instant::ZERO,
+            is_requested: false,
+            is_timed: false,
+            is_owed: false,
+            peer_is_busy: false,
+            is_busy: false,
+            is_asked_for: false,
+            poll: false,
+            tries: 0,
+            answered: [0; FCS_LEN],
+            round_trip: RoundTrip::default(),
+            expires: NEVER,
+            standing_since: Instant::ZERO,
+            information: Box::default(),
+        }
+    }
+
+    /// Its state.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// True in "Timer Recovery" (annex C): T201 has run out and nothing has come since.
+    #[must_use]
+    pub const fn is_recovering(&self) -> bool {
+        matches!(self.state, State::Abm) && self.tries > 0
+    }
+
+    /// V(S), V(A) and V(R).
+    #[must_use]
+    pub fn variables(&self) -> (u16, u16, u16) {
+        let sent = self.acknowledged.wrapping_add(self.sent.into());
+        (nine_bits(sent), nine_bits(self.acknowledged), nine_bits(self.received))
+    }
+
+    /// Units that are not acknowledged, those that wait for the window included.
+    #[must_use]
+    pub fn unacknowledged(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Units that it would take now.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        let free = usize::from(self.windows.k_sent.saturating_sub(u8::try_from(self.sent).unwrap_or(u8::MAX)));
+        let waiting = self.units.len().saturating_sub(self.sent.into());
+        (free + usize::from(self.options.queue_max)).saturating_sub(waiting)
+    }
+
+    /// Sets what is not negotiated.
+    pub const fn set_options(&mut self, options: Options) {
+        self.options = options;
+    }
+
+    /// The negotiated windows.
+    #[must_use]
+    pub const fn windows(&self) -> &Windows {
+        &self.windows
+    }
+
+    /// The same, for a negotiation.
+    pub const fn windows_mut(&mut self) -> &mut Windows {
+        &mut self.windows
+    }
+
+    /// When [`Abm::wake`] is to be called.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Instant> {
+        (self.expires != NEVER).then_some(self.expires)
+    }
+
+    /// Octets of memory beside the value itself.
+    #[must_use]
+    pub fn heap_octets(&self) -> usize {
+        let units = self.units.iter().map(|unit| unit.octets.len()).sum::<usize>();
+        let held = self.held.iter().flatten().map(|octets| octets.len()).sum::<usize>();
+        let tables = self.units.capacity() * size_of::<Unit>()
+            + self.held.capacity() * size_of::<Option<Box<[u8]>>>();
+        units + held + tables + self.information.len()
+    }
+
+    /// Goes on after a restart of this end, with a clock of its own: what was kept may be older than what the peer has seen, so
+    /// that the link is established anew as soon as it is woken. A release is begun again.
+    pub fn restore(&mut self, now: Instant) {
+        match self.state {
+            State::Adm => {}
+            State::RemoteEstablishment => self.clear(State::Adm),
+            State::LocalEstablishment | State::Abm | State::LocalRelease => {
+                let state = match self.state {
+                    State::LocalRelease => State::LocalRelease,
+                    State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::Abm => {
+                        State::LocalEstablishment
+                    }
+                };
+                self.clear(state);
+                self.expires = now;
+            }
+        }
+    }
+
+    /// V(S), V(A), V(R), B and all exception conditions as at the beginning.
+    fn clear(&mut self, state: State) {
+        let cleared = Self::new(self.options, self.windows);
+        let information = core::mem::take(&mut self.information);
+        let (is_asked_for, is_busy) = (self.is_asked_for, self.is_busy);
+        let (answered, round_trip) = (self.answered, self.round_trip);
+        *self = Self { state, information, is_asked_for, is_busy, answered, round_trip, ..cleared };
+    }
+}
+
+/// A U frame's function with its P or F bit.
+pub(super) type PollFinal = (bool, UFunction);
+
+/// Sends a U frame. Without a free frame it is lost as on a bad radio path, and counted.
+pub(super) fn transmit_u(
+    cx: &mut Context<'_>,
+    (role, sapi): (LlcRole, Sapi),
+    command: bool,
+    (poll_final, function): PollFinal,
+    info: &[u8],
+    out: &mut Batch<LlcOutput>,
+) {
+    let Some(frame) = cx.frames.copy_of(info) else {
+        cx.drop(Drop::NoFrame, None);
+        return;
+    };
+    let header = Header { cr: role.cr(command), sapi, control: Control::U { poll_final, function } };
+    if let Some(frame) = sealed(&header, frame) {
+        out.push(LlcOutput::Transmit { sapi, frame });
+    }
+}
+
+/// Header and FCS round the information; `None` where the frame has no room for them.
+fn sealed(header: &Header, mut frame: Frame) -> Option<Frame> {
+    let is_headed = frame.prepend(&header.emit());
+    let fcs: [u8; FCS_LEN] = fcs24(&frame);
+    (is_headed && frame.append(&fcs)).then_some(frame)
+}

@@ -1,0 +1,73 @@
+//! The time that an acknowledgement takes, as Jacobson and Karels estimate it (RFC 6298).
+
+use crate::time::Duration;
+use serde::{Deserialize, Serialize};
+
+/// T201 is never shorter: acknowledgements are sent by machines that do other things too.
+const SHORTEST: Duration = Duration::from_millis(10);
+
+/// Mean and mean deviation, in microseconds; 0 before the first measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct RoundTrip {
+    mean_us: u32,
+    deviation_us: u32,
+}
+
+impl RoundTrip {
+    /// Takes a measurement over. It must be of a frame that was sent once: of one that was sent again nobody knows which of
+    /// both was acknowledged (Karn).
+    pub(super) fn measured(&mut self, took: Duration) {
+        let Duration(ns) = took;
+        // An hour is more than any T200.
+        let us = u32::try_from((ns / 1000).clamp(1, 3_600_000_000)).unwrap_or(u32::MAX);
+        if self.mean_us == 0 {
+            *self = Self { mean_us: us, deviation_us: us / 2 };
+            return;
+        }
+        let error = us.abs_diff(self.mean_us);
+        self.deviation_us = self.deviation_us - self.deviation_us / 4 + error / 4;
+        self.mean_us = self.mean_us - self.mean_us / 8 + us / 8;
+    }
+
+    /// How long an acknowledgement is waited for, at most `longest`, which is also waited as long as nothing was
+    /// measured.
+    pub(super) fn timeout(self, longest: Duration) -> Duration {
+        if self.mean_us == 0 {
+            return longest;
+        }
+        let us = u64::from(self.mean_us) + u64::from(self.deviation_us) * 4;
+        Duration::from_micros(us).max(SHORTEST).min(longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONGEST: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn the_first_measurement_counts_whole_and_later_ones_by_an_eighth() {
+        let mut trip = RoundTrip::default();
+        assert_eq!(trip.timeout(LONGEST), LONGEST);
+        trip.measured(Duration::from_millis(700));
+        assert_eq!(trip.timeout(LONGEST), Duration::from_millis(700 + 4 * 350));
+        trip.measured(Duration::from_millis(1500));
+        assert_eq!((trip.mean_us, trip.deviation_us), (800_000, 462_500));
+        for _ in 0..100 {
+            trip.measured(Duration::from_millis(100));
+        }
+        let Duration(settled) = trip.timeout(LONGEST);
+        assert!((100_000_000..101_000_000).contains(&settled), "{settled}");
+    }
+
+    #[test]
+    fn it_stays_within_its_limits() {
+        let mut trip = RoundTrip::default();
+        trip.measured(Duration::ZERO);
+        assert_eq!(trip.timeout(LONGEST), SHORTEST);
+        trip.measured(Duration(u64::MAX));
+        assert_eq!(trip.timeout(LONGEST), LONGEST);
+        assert_eq!(trip.timeout(Duration::from_millis(100)), Duration::from_millis(100));
+    }
+}

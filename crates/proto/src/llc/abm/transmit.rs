@@ -1,0 +1,463 @@
+//! Sending I frames, asking for acknowledgements and taking them (04.64 clauses 8.6.1, 8.6.3 and 8.6.4 [44.064]).
+
+use super::super::cipher::Direction;
+use super::super::{LlcStatus, nine_bits};
+use super::{
+    Abm, Drop, Fate, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input,
+    sealed,
+};
+use crate::machine::{Batch, Context};
+use crate::time::{Duration, Instant};
+use gannet_wire::fcs24::FCS_LEN;
+use gannet_wire::llc::{Control, Header, MODULUS, SackBitmap, Supervisory};
+
+/// Octets of an I frame beside information and bitmap: address, control field and FCS.
+const I_OVERHEAD: usize = 4 + FCS_LEN;
+/// Octets that come before a bitmap in an I frame: K.
+const K_LEN: usize = 1;
+/// How far behind V(A) an acknowledgement may be that was overtaken: all that cannot be beyond V(S).
+const OVERTAKEN_MAX: u16 = 255;
+/// Places for units that are kept while a link is idle.
+const KEPT_PLACES: usize = 4;
+/// M in octets is m times this (clause 8.9).
+pub(super) const M_OCTETS: u32 = 16;
+/// T201 runs at least so long.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// What an acknowledgement showed of the order in which frames arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Newest(Option<u32>);
+
+impl Newest {
+    fn saw(&mut self, order: u32) {
+        if self.0.is_none_or(|newest| is_after(order, newest)) {
+            self.0 = Some(order);
+        }
+    }
+}
+
+/// True where `order` comes after `other`; both count without end, modulo 2^32.
+const fn is_after(order: u32, other: u32) -> bool {
+    order != other && order.wrapping_sub(other) < 1 << 31
+}
+
+impl Abm {
+    /// LL-DATA.request: takes a unit, which goes out at once or when the window lets it. `reference` comes back with
+    /// LL-DATA.confirm.
+    ///
+    /// # Errors
+    /// See [`Refused`]: no acknowledged mode, a unit longer than N201-I or than the layers below carry, too many that wait.
+    pub fn data_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        reference: u32,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Refused> {
+        let longest =
+            usize::from(link.n201_i).min(usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD));
+        let drop = match self.state {
+            State::Abm if frame.len() > longest => Some(Drop::LlcTooLong),
+            State::Abm if self.room() == 0 => Some(Drop::LlcQueueFull),
+            State::Abm => None,
+            State::Adm
+            | State::LocalEstablishment
+            | State::RemoteEstablishment
+            | State::LocalRelease => Some(Drop::LlcNotEstablished),
+        };
+        if let Some(drop) = drop {
+            return Err(Refused { drop, frame });
+        }
+        let goes_now = self.units.len() == usize::from(self.sent)
+            && self.lost == 0
+            && !self.peer_is_busy
+            && self.window_is_open(frame.len());
+        let octets = Box::from(&*frame);
+        self.units.push_back(Unit { octets, reference, order: 0, transmissions: 0, fate: Fate::Open });
+        if goes_now {
+            self.send_next(cx.now);
+            self.emit(cx.now, link, self.sent.saturating_sub(1), frame, out);
+        }
+        self.keep_timer(cx.now, link);
+        Ok(())
+    }
+
+    /// True where an I frame with `octets` more may be sent: k and M (clauses 8.6.1 and 8.9).
+    fn window_is_open(&self, octets: usize) -> bool {
+        let most = u32::from(self.windows.m_sent) * M_OCTETS;
+        let octets = u32::try_from(octets).unwrap_or(u32::MAX);
+        let is_within_m = most == 0 || self.sent == 0 || self.outstanding.saturating_add(octets) <= most;
+        self.sent < self.windows.k_sent.into() && is_within_m
+    }
+
+    /// Counts the unit at V(S) as sent.
+    fn send_next(&mut self, now: Instant) {
+        if self.sent == 0 {
+            self.standing_since = now;
+        }
+        let octets = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
+        self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
+        self.sent += 1;
+    }
+
+    /// Sends what is lost, and then what waits, as far as the window and the peer allow.
+    pub(super) fn pump(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        if self.state != State::Abm || self.peer_is_busy {
+            return;
+        }
+        let mut from = 0;
+        while self.lost > 0 {
+            let found = self.units.iter().skip(from).position(|unit| unit.fate == Fate::Lost);
+            let Some(index) = found.map(|behind| from + behind) else { break };
+            if !self.emit_copy(cx, link, index, out) {
+                return;
+            }
+            from = index + 1;
+        }
+        while let Some(unit) = self.units.get(self.sent.into())
+            && self.window_is_open(unit.octets.len())
+        {
+            let index = usize::from(self.sent);
+            self.send_next(cx.now);
+            if !self.emit_copy(cx, link, index, out) {
+                return;
+            }
+        }
+    }
+
+    /// Sends the unit at `index` from its copy. Without a free frame it counts as lost on the way, which T201 finds out; false
+    /// then.
+    fn emit_copy(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        index: usize,
+        out: &mut Batch<LlcOutput>,
+    ) -> bool {
+        let frame = self.units.get(index).and_then(|unit| cx.frames.copy_of(&unit.octets));
+        let Some(frame) = frame else {
+            cx.drop(Drop::NoFrame, None);
+            return false;
+        };
+        self.emit(cx.now, link, u16::try_from(index).unwrap_or(0), frame, out);
+        true
+    }
+
+    /// Puts header and FCS round the information of the I frame with V(A) + `index`, and ciphers it.
+    fn emit(&mut self, now: Instant, link: &Link, index: u16, frame: Frame, out: &mut Batch<LlcOutput>) {
+        let count = self.acknowledged.wrapping_add(index.into());
+        let is_first = self.mark_sent(index);
+        let ack_request = self.is_request_due(index);
+        if ack_request {
+            self.requested(now, link, count);
+            self.is_timed = is_first;
+        }
+        let room = usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD + frame.len());
+        let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
+        self.is_owed &= !is_whole;
+        let control =
+            Control::I { ack_request, ns: nine_bits(count), nr: nine_bits(self.received), supervisory };
+        let header = Header { cr: link.role.cr(true), sapi: link.sapi, control };
+        let header_len = header.emit().len();
+        // A frame without room for its header is one that was lost on its way.
+        let Some(mut frame) = sealed(&header, frame) else { return };
+        if link.ciphering.is_on() {
+            let input = i_input(self.windows.iov_i, count);
+            let ciphered = frame.get_mut(header_len..).unwrap_or_default();
+            link.ciphering.apply(input, Direction::sent_by(link.role), ciphered);
+        }
+        out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
+    }
+
+    /// True where the unit was not sent before.
+    fn mark_sent(&mut self, index: u16) -> bool {
+        self.order = self.order.wrapping_add(1);
+        let Some(unit) = self.units.get_mut(usize::from(index)) else { return false };
+        if unit.fate == Fate::Lost {
+            self.lost = self.lost.saturating_sub(1);
+        }
+        unit.fate = Fate::Open;
+        unit.order = self.order;
+        unit.transmissions = unit.transmissions.saturating_add(1);
+        unit.transmissions == 1
+    }
+
+    /// Shall the I frame with V(A) + `index` ask for an acknowledgement (clause 8.6.3.3)?
+    fn is_request_due(&self, index: u16) -> bool {
+        if !self.is_requested {
+            return true;
+        }
+        if index + 1 != self.sent {
+            return false;
+        }
+        let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
+        let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
+        since >= u32::from(self.windows.k_sent / 2).max(1) || !self.window_is_open(following)
+    }
+
+    fn requested(&mut self, now: Instant, link: &Link, count: u32) {
+        self.request = count;
+        self.requested_at = now;
+        self.is_requested = true;
+        self.is_timed = false;
+        self.start_t201(now, link);
+    }
+
+    /// T201, but not beyond the time at which the link is found dead.
+    fn start_t201(&mut self, now: Instant, link: &Link) {
+        let t201 = match self.options.timing {
+            Timing::Fixed => link.t200,
+            Timing::Adaptive => {
+                let Duration(once) = self.round_trip.timeout(link.t200);
+                Duration(once.saturating_mul(1 << self.tries.min(12))).min(link.t200)
+            }
+        };
+        self.expires = (now + t201).min(self.standing_since + link.patience()).max(now + SHORTEST_WAIT);
+    }
+
+    /// Something is not acknowledged, or waits for a busy peer.
+    fn is_waiting(&self) -> bool {
+        self.sent > 0 || (self.peer_is_busy && !self.units.is_empty())
+    }
+
+    /// T201 runs while the peer has to say something.
+    pub(super) fn keep_timer(&mut self, now: Instant, link: &Link) {
+        if self.state != State::Abm {
+            return;
+        }
+        if !self.is_waiting() {
+            self.expires = NEVER;
+            self.is_requested = false;
+            self.tries = 0;
+        } else if self.expires == NEVER {
+            self.start_t201(now, link);
+        }
+    }
+
+    /// What this end has to say about what it has received, with at most `room` octets of bitmap; false where the bitmap
+    /// would be longer (clause 8.6.3.1).
+    pub(super) fn supervisory(&self, room: usize) -> (Supervisory, bool) {
+        if self.is_busy {
+            return (Supervisory::Rnr, true);
+        }
+        let is_next_here = self.held.front().is_some_and(Option::is_some);
+        let needed = self.held.len().div_ceil(8);
+        match (self.held.len(), is_next_here) {
+            (0, _) => return (Supervisory::Rr, true),
+            (1, true) => return (Supervisory::Ack, true),
+            _ => {}
+        }
+        let bitmap = self.bitmap(needed.min(room));
+        match bitmap.filter(|bitmap| !bitmap.is_empty()) {
+            Some(bitmap) => (Supervisory::Sack(bitmap), needed <= room),
+            None if is_next_here => (Supervisory::Ack, false),
+            None => (Supervisory::Rr, false),
+        }
+    }
+
+    /// The first `octets` of R(1), R(2), … (clause 6.3.5.4).
+    fn bitmap(&self, octets: usize) -> Option<SackBitmap> {
+        let mut bits = [0_u8; 32];
+        for (octet, n) in bits.iter_mut().zip((0..self.held.len()).step_by(8)) {
+            for (bit, held) in self.held.iter().skip(n).take(8).enumerate() {
+                *octet |= u8::from(held.is_some()) << (7 - bit);
+            }
+        }
+        SackBitmap::new(bits.get(..octets)?)
+    }
+
+    /// Sends what this end has to say in an S frame, as a command where it asks for an acknowledgement.
+    pub(super) fn send_s(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        ack_request: bool,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let (supervisory, _) = self.supervisory(usize::MAX);
+        self.is_owed = false;
+        let Some(frame) = cx.frames.alloc() else {
+            cx.drop(Drop::NoFrame, None);
+            return;
+        };
+        let control = Control::S { ack_request, nr: nine_bits(self.received), supervisory };
+        let header = Header { cr: link.role.cr(ack_request), sapi: link.sapi, control };
+        if let Some(frame) = sealed(&header, frame) {
+            out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
+        }
+    }
+
+    /// Asks for an acknowledgement of the I frame that was sent last, in an S frame.
+    fn ask(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        let last = self.acknowledged.wrapping_add(self.sent.saturating_sub(1).into());
+        self.requested(cx.now, link, last);
+        self.send_s(cx, link, true, out);
+    }
+
+    /// After something was received: sends what may go now, what is owed, and asks where nothing else would.
+    pub(super) fn follow_up(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        self.pump(cx, link, out);
+        if self.is_owed {
+            self.send_s(cx, link, false, out);
+        }
+        if self.sent > 0 && !self.is_requested && !self.peer_is_busy {
+            self.ask(cx, link, out);
+        }
+        self.keep_timer(cx.now, link);
+    }
+
+    /// An acknowledgement (clause 8.6.3.2). `false` where N(R) is beyond V(S).
+    pub(super) fn acknowledge(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        nr: u16,
+        supervisory: &Supervisory,
+        out: &mut Batch<LlcOutput>,
+    ) -> bool {
+        let ahead = nine_bits(u32::from(nr).wrapping_sub(self.acknowledged));
+        if ahead > self.sent {
+            // One that was overtaken says nothing new.
+            return ahead >= MODULUS - OVERTAKEN_MAX;
+        }
+        let mut newest = Newest(None);
+        let is_taken_off = self.take_off(cx.now, link, ahead, &mut newest, out);
+        let is_answered = self.note_arrived(supervisory, &mut newest) || is_taken_off;
+        if is_answered && self.is_requested {
+            if self.is_timed {
+                self.round_trip.measured(cx.now.since(self.requested_at));
+            }
+            self.is_requested = false;
+            self.expires = NEVER;
+        }
+        self.find_lost(newest);
+        self.peer_is_busy = matches!(supervisory, Supervisory::Rnr);
+        if self.peer_is_busy {
+            // Clause 8.6.4: it is there, and that is enough.
+            self.standing_since = cx.now;
+            self.tries = 0;
+        }
+        true
+    }
+
+    /// Confirms `ahead` units from V(A) on. True where the one that was asked about is among them.
+    fn take_off(
+        &mut self,
+        now: Instant,
+        link: &Link,
+        ahead: u16,
+        newest: &mut Newest,
+        out: &mut Batch<LlcOutput>,
+    ) -> bool {
+        for _ in 0..ahead {
+            let Some(unit) = self.units.pop_front() else { break };
+            newest.saw(unit.order);
+            if unit.fate == Fate::Lost {
+                self.lost = self.lost.saturating_sub(1);
+            }
+            self.outstanding =
+                self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
+            out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
+        }
+        if ahead == 0 {
+            return false;
+        }
+        let before = self.acknowledged;
+        self.acknowledged = before.wrapping_add(ahead.into());
+        self.sent -= ahead.min(self.sent);
+        self.standing_since = now;
+        self.tries = 0;
+        self.information = Box::default();
+        if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
+            self.units.shrink_to(KEPT_PLACES);
+        }
+        self.request.wrapping_sub(before) < ahead.into()
+    }
+
+    /// Notes what has arrived beyond N(R). True where the frame that was asked about is among it.
+    fn note_arrived(&mut self, supervisory: &Supervisory, newest: &mut Newest) -> bool {
+        let octets: &[u8] = match supervisory {
+            Supervisory::Rr | Supervisory::Rnr => return false,
+            Supervisory::Ack => &[0x80],
+            Supervisory::Sack(bitmap) => bitmap,
+        };
+        let bits = octets.iter().flat_map(|octet| (0..8).rev().map(move |bit| octet >> bit & 1 == 1));
+        let asked = self.request.wrapping_sub(self.acknowledged);
+        let is_selective = self.options.retransmission == Retransmission::Selective;
+        let mut is_answered = false;
+        let sent = (0_u32..).zip(self.units.iter_mut().take(self.sent.into()));
+        for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
+            newest.saw(unit.order);
+            is_answered |= n == asked;
+            if is_selective {
+                self.lost -= u16::from(unit.fate == Fate::Lost).min(self.lost);
+                unit.fate = Fate::Arrived;
+            }
+        }
+        is_answered
+    }
+
+    /// What was sent before `newest`, which has arrived, is lost.
+    fn find_lost(&mut self, newest: Newest) {
+        let Some(newest) = newest.0 else { return };
+        let is_overtaken = |unit: &Unit| unit.fate == Fate::Open && is_after(newest, unit.order);
+        match self.options.retransmission {
+            Retransmission::Selective => {
+                for unit in self.units.iter_mut().take(self.sent.into()) {
+                    if is_overtaken(unit) {
+                        unit.fate = Fate::Lost;
+                        self.lost += 1;
+                    }
+                }
+            }
+            Retransmission::GoBackN => {
+                if self.sent > 0 && self.units.front().is_some_and(is_overtaken) {
+                    self.lose_all();
+                }
+            }
+        }
+    }
+
+    /// All that is sent is to be sent again.
+    fn lose_all(&mut self) {
+        for unit in self.units.iter_mut().take(self.sent.into()) {
+            unit.fate = Fate::Lost;
+        }
+        self.lost = self.sent;
+    }
+
+    /// T201 has run out (clauses 8.6.3.3 and 8.7): asks again with the oldest frame, or gives up.
+    pub(super) fn expired(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        if !self.is_waiting() {
+            self.keep_timer(cx.now, link);
+            return;
+        }
+        if cx.now >= self.standing_since + link.patience() {
+            cx.drop(Drop::LlcLinkUnanswered, None);
+            self.reestablish(cx, link, LlcStatus::Unanswered, out);
+            return;
+        }
+        self.tries = self.tries.saturating_add(1);
+        self.is_requested = false;
+        if self.peer_is_busy {
+            self.ask(cx, link, out);
+            return;
+        }
+        match self.options.retransmission {
+            Retransmission::GoBackN => self.lose_all(),
+            Retransmission::Selective => {
+                // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
+                if let Some(oldest) = self.units.front_mut().filter(|oldest| oldest.fate != Fate::Lost) {
+                    oldest.fate = Fate::Lost;
+                    self.lost += 1;
+                }
+            }
+        }
+        self.pump(cx, link, out);
+        if !self.is_requested {
+            // No frame was free.
+            self.start_t201(cx.now, link);
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The links of one context that are in acknowledged mode, and the primitives of layer 3 for them.
+
+use super::abm::{Abm, Link, Options, Received, Refused, State, Unnumbered, Windows};
+use super::cipher::Direction;
+use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::{Batch, Context};
+use crate::time::Instant;
+use crate::timers::{Deadlines, TimerKey, Timers};
+use crate::trace::{Category, Level};
+use gannet_wire::id::Sapi;
+use gannet_wire::llc::xid::{self, Parameter};
+use gannet_wire::llc::{Control, Layout, UFunction};
+use serde::{Deserialize, Serialize};
+
+/// SAPIs that may be in acknowledged mode, in the order of their places (04.64 clause 8.9, table 9).
+const ABM_SAPIS: [Sapi; 4] = [Sapi::DATA3, Sapi::DATA5, Sapi::DATA9, Sapi::DATA11];
+
+fn place_of(sapi: Sapi) -> Option<usize> {
+    ABM_SAPIS.iter().position(|known| *known == sapi)
+}
+
+/// On what terms acknowledged mode is asked for, or agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// What is not negotiated.
+    pub options: Options,
+    /// What is asked for, or the limits of what is agreed to; `None` for what was agreed before, at the beginning the
+    /// default values.
+    pub windows: Option<Windows>,
+    /// Layer 3's own part.
+    pub layer3: Option<Vec<u8>>,
+}
+
+/// Those of them that are not in ADM.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Links {
+    lles: [Option<Box<Abm>>; ABM_SAPIS.len()],
+    deadlines: Deadlines<{ ABM_SAPIS.len() }>,
+}
+
+impl Links {
+    pub(super) fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        self.deadlines.arm(key, timers);
+    }
+
+    fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
+        self.lles.get_mut(place).and_then(Option::as_deref_mut)
+    }
+
+    /// The one at `place`, which is there from now.
+    fn made(&mut self, place: usize) -> Option<&mut Abm> {
+        let sapi = ABM_SAPIS.get(place)?;
+        let windows = Windows::defaults(*sapi)?;
+        let lle = self.lles.get_mut(place)?;
+        Some(lle.get_or_insert_with(|| Box::new(Abm::new(Options::default(), windows))))
+    }
+}
+
+impl LlcContext {
+    /// Whether a SABM of the peer is shown to layer 3, or refused at once.
+    pub const fn offer_abm(&mut self, on: bool) {
+        self.end.offer_abm(on);
+    }
+
+    /// The acknowledged mode of a SAPI; `None` in ADM.
+    #[must_use]
+    pub fn abm(&self, sapi: Sapi) -> Option<&Abm> {
+        let place = place_of(sapi)?;
+        self.links.as_ref()?.lles.get(place)?.as_deref()
+    }
+
+    /// LL-ESTABLISH.request: LL-ESTABLISH.confirm or LL-RELEASE.indication will follow. Nothing happens on a SAPI without
+    /// acknowledged mode.
+    pub fn establish_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        terms: Terms,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let role = self.role();
+        let Terms { options, windows, layer3 } = terms;
+        let parameters = windows.iter().flat_map(|windows| windows.proposal(role));
+        let parameters = octets_of(parameters.chain(layer3.map(Parameter::Layer3)));
+        self.with_new(sapi, |abm, link| {
+            abm.set_options(options);
+            if let Some(windows) = windows {
+                *abm.windows_mut() = Windows { iov_i: abm.windows().iov_i, ..windows };
+            }
+            abm.establish_request(cx, link, &parameters, out);
+        });
+    }
+
+    /// LL-ESTABLISH.response: agrees to acknowledged mode.
+    pub fn establish_response(
+        &mut self,
+        cx: &mut Context<'_>,
+        indication: EstablishIndication,
+        terms: Terms,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let EstablishIndication { sapi, parameters, layer3: _ } = indication;
+        let Terms { options, windows, layer3 } = terms;
+        let (Some(slot), role) = (slot_of(sapi), self.role()) else { return };
+        let mut answer = Vec::new();
+        for parameter in parameters {
+            let limits = windows.or_else(|| self.abm(sapi).map(|abm| *abm.windows()));
+            let agreed = limits.and_then(|limits| {
+                let mut agreed = None;
+                self.with(sapi, |abm, _| agreed = abm.windows_mut().negotiate(role, &limits, &parameter));
+                agreed
+            });
+            answer.extend(agreed.or_else(|| self.negotiate(slot, &parameter)));
+        }
+        answer.extend(layer3.map(Parameter::Layer3));
+        let answer = octets_of(answer.into_iter());
+        self.with(sapi, |abm, link| {
+            abm.set_options(options);
+            abm.establish_response(cx, link, &answer, out);
+        });
+    }
+
+    /// The other answer to LL-ESTABLISH.indication: DM.
+    pub fn establish_refuse(&mut self, cx: &mut Context<'_>, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        self.with(sapi, |abm, link| abm.refuse(cx, link, out));
+    }
+
+    /// LL-RELEASE.request: LL-RELEASE.confirm will follow; with `local` at once, and without a word to the peer.
+    pub fn release_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        local: bool,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        if self.with(sapi, |abm, link| abm.release_request(cx, link, local, out)).is_none() {
+            out.push(LlcOutput::ReleaseConfirm { sapi });
+        }
+    }
+
+    /// LL-DATA.request; LL-DATA.confirm will follow with the same `reference`.
+    ///
+    /// # Errors
+    /// The unit, with the name under which it is dropped where it is given up.
+    pub fn data_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        reference: u32,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Refused> {
+        let mut unit = Some(frame);
+        let result = self.with(sapi, |abm, link| match unit.take() {
+            Some(frame) => abm.data_request(cx, link, reference, frame, out),
+            None => Ok(()),
+        });
+        match (result, unit) {
+            (None, Some(frame)) => Err(Refused { drop: Drop::LlcNotEstablished, frame }),
+            (result, _) => result.unwrap_or(Ok(())),
+        }
+    }
+
+    /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
+    pub fn set_busy(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        is_busy: bool,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        self.with(sapi, |abm, link| abm.set_busy(cx, link, is_busy, out));
+    }
+
+    /// True where a SABM may lead somewhere.
+    pub(super) fn may_enter_abm(&self, sapi: Sapi) -> bool {
+        self.end.offers_abm() && place_of(sapi).is_some()
+    }
+
+    /// True for a frame of acknowledged mode on a link that is not in ADM.
+    pub(super) fn is_for_abm(&self, layout: &Layout) -> bool {
+        let is_of_abm = match layout.header.control {
+            Control::Ui { .. } | Control::U { function: UFunction::Xid | UFunction::Null, .. } => false,
+            Control::U { .. } | Control::S { .. } | Control::I { .. } => true,
+        };
+        is_of_abm && self.abm(layout.header.sapi).is_some()
+    }
+
+    /// Such a frame.
+    pub(super) fn receive_in_abm(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: usize,
+        layout: Layout,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Drop> {
+        let Layout { header, .. } = layout;
+        let command = self.role().is_command(header.cr);
+        if let Control::U { poll_final, function } = header.control {
+            if !layout.fcs_is_right(&frame) {
+                return Err(Drop::LlcBadFcs);
+            }
+            let info = frame.get(layout.info()).unwrap_or_default();
+            let u = U { sapi: header.sapi, slot, command, poll_final, function, info };
+            return self.receive_abm_u(cx, &u, out);
+        }
+        let received = self.with(header.sapi, |abm, link| {
+            let information = opened(abm, link, &layout, frame)?;
+            abm.receive(cx, link, Received { header, command, information }, out)
+        });
+        received.unwrap_or(Err(Drop::LlcNotAbm))
+    }
+
+    /// A U frame of acknowledged mode.
+    pub(super) fn receive_abm_u(
+        &mut self,
+        cx: &mut Context<'_>,
+        u: &U<'_>,
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Drop> {
+        let mut layer3 = None;
+        let mut parameters = Vec::new();
+        if matches!(u.function, UFunction::Sabm | UFunction::Ua) {
+            let read = xid::parse(u.info).map_err(|error| {
+                cx.log(Category::Llc, Level::Info, format_args!("SAPI {}: {error}", u.sapi));
+                Drop::LlcBadXid
+            })?;
+            for parameter in read {
+                match parameter {
+                    Parameter::Layer3(octets) => layer3 = Some(octets),
+                    other => parameters.push(other),
+                }
+            }
+        }
+        let is_waiting = self.abm(u.sapi).is_some_and(|abm| abm.state() == State::LocalEstablishment);
+        let mut answer = Vec::new();
+        if is_waiting {
+            for parameter in &parameters {
+                answer.extend(self.negotiate(u.slot, parameter));
+            }
+        }
+        let unnumbered = Unnumbered {
+            command: u.command,
+            poll_final: u.poll_final,
+            function: u.function,
+            info: u.info,
+            layer3,
+            parameters,
+            answer: octets_of(answer.into_iter()),
+        };
+        let receive = |abm: &mut Abm, link: &Link| abm.receive_u(cx, link, unnumbered, out);
+        let result = if u.function == UFunction::Sabm {
+            self.with_new(u.sapi, receive)
+        } else {
+            self.with(u.sapi, receive)
+        };
+        result.unwrap_or(Err(Drop::LlcUnexpected))
+    }
+
+    /// XID parameters of acknowledged mode, outside of establishment: taken over by an LLE that is in it, and otherwise
+    /// accepted as proposed, for they mean nothing here.
+    pub(super) fn negotiate_windows(&mut self, slot: usize, parameter: &Parameter) -> Option<Parameter> {
+        let sapi = *super::SAPIS.get(slot)?;
+        let negotiated = self.with(sapi, |abm, link| {
+            let limits = *abm.windows();
+            abm.windows_mut().negotiate(link.role, &limits, parameter)
+        });
+        negotiated.unwrap_or_else(|| parameter.is_valid().then(|| parameter.clone()))
+    }
+
+    /// Wakes the links that are due.
+    pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
+        if let Some(links) = &mut self.links {
+            links.deadlines.woken(cx.now);
+        }
+        while let Some(place) = self.links.as_mut().and_then(|links| links.deadlines.pop_due(cx.now)) {
+            let Some(sapi) = ABM_SAPIS.get(place) else { break };
+            self.with(*sapi, |abm, link| abm.wake(cx, link, out));
+        }
+    }
+
+    /// See [`LlcContext::restore`].
+    pub(super) fn restore_links(&mut self, now: Instant) {
+        if let Some(links) = &mut self.links {
+            links.deadlines.clear_all();
+        }
+        for sapi in ABM_SAPIS {
+            self.with(sapi, |abm, _| abm.restore(now));
+        }
+    }
+
+    /// Does something with a link that is not in ADM.
+    fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let place = place_of(sapi)?;
+        self.abm(sapi)?;
+        self.act(place, sapi, act)
+    }
+
+    /// The same; from ADM if need be.
+    fn with_new<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let place = place_of(sapi)?;
+        self.links.get_or_insert_default().made(place)?;
+        self.act(place, sapi, act)
+    }
+
+    fn act<T>(&mut self, place: usize, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let parameters = self.parameters.get(slot_of(sapi)?)?;
+        let link = Link {
+            role: self.role(),
+            sapi,
+            ciphering: self.ciphering,
+            n201_i: parameters.n201_i,
+            t200: parameters.t200(),
+            n200: parameters.n200(),
+        };
+        let links = self.links.as_deref_mut()?;
+        let abm = links.get_mut(place)?;
+        let result = act(abm, &link);
+        let is_over = abm.state() == State::Adm;
+        match abm.next_wake() {
+            Some(at) if !is_over => links.deadlines.set(place, at),
+            Some(_) | None => links.deadlines.clear(place),
+        }
+        if is_over {
+            if let Some(lle) = links.lles.get_mut(place) {
+                *lle = None;
+            }
+            if links.lles.iter().all(Option::is_none) {
+                self.links = None;
+            }
+        }
+        Some(result)
+    }
+}
+
+/// The information of an I frame, deciphered; `None` for an S frame.
+fn opened(abm: &Abm, link: &Link, layout: &Layout, mut frame: Frame) -> Result<Option<Frame>, Drop> {
+    let ns = match layout.header.control {
+        Control::I { ns, .. } => Some(ns),
+        Control::S { .. } | Control::Ui { .. } | Control::U { .. } => None,
+    };
+    if let Some(ns) = ns.filter(|_| link.ciphering.is_on()) {
+        let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
+        link.ciphering.apply(abm.cipher_input(ns), Direction::received_by(link.role), ciphered);
+    }
+    if !layout.fcs_is_right(&frame) {
+        return Err(Drop::LlcBadFcs);
+    }
+    if ns.is_none() {
+        return Ok(None);
+    }
+    let info = layout.info();
+    if frame.narrow(info.start, info.end) { Ok(Some(frame)) } else { Err(Drop::LlcMalformed) }
+}
+
+/// The octets of XID parameters.
+fn octets_of(parameters: impl Iterator<Item = Parameter>) -> Vec<u8> {
+    let mut octets = Vec::new();
+    parameters.for_each(|parameter| parameter.emit(&mut octets));
+    octets
+}

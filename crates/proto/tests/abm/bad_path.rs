@@ -1,0 +1,64 @@
+//! Whatever the path does to frames, units arrive once, whole and in order; a window does not stand, and a dead link is found.
+
+use crate::pair::{Badness, Pair, terms, windows};
+use gannet_proto::llc::abm::{FRAME_MAX, Options, Retransmission, Timing};
+use gannet_proto::llc::{Algorithm, Ciphering};
+use gannet_proto::rng::Rng;
+use gannet_proto::time::{Duration, Instant};
+
+/// Runs of an ordinary test; `GANNET_ABM_SEEDS` says how many otherwise.
+const SEEDS: u64 = 150;
+
+fn seeds() -> u64 {
+    std::env::var("GANNET_ABM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(SEEDS)
+}
+
+fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
+    values[usize::try_from(rng.below(values.len() as u64)).unwrap()]
+}
+
+/// A pair whose parameters, path and work follow from the seed.
+fn any_pair(seed: u64) -> Pair {
+    let mut rng = Rng::seeded(seed);
+    let chance = |rng: &mut Rng| rng.unit() * 0.3;
+    let badness = Badness {
+        loss: chance(&mut rng),
+        duplication: chance(&mut rng),
+        reordering: chance(&mut rng),
+        damage: chance(&mut rng),
+    };
+    let latency = Duration::from_millis(one_of(&mut rng, &[1, 5, 50, 350]));
+    let options = Options {
+        retransmission: one_of(&mut rng, &[Retransmission::Selective, Retransmission::GoBackN]),
+        timing: one_of(&mut rng, &[Timing::Fixed, Timing::Adaptive]),
+        frame_max: one_of(&mut rng, &[FRAME_MAX, 1503 + 9, 1503 + 7]),
+        queue_max: one_of(&mut rng, &[0, 1, 64]),
+    };
+    let (k, m) = (one_of(&mut rng, &[1, 2, 16, 60, 255]), one_of(&mut rng, &[0, 9, 95, 1520, 24320]));
+    let kc = rng.u64().to_be_bytes();
+    let ciphering =
+        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
+    let mut pair = Pair::new(seed, latency, badness, ciphering, &terms(options, windows(k, m)));
+    (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 60]), one_of(&mut rng, &[1, 30, 150]));
+    pair
+}
+
+#[test]
+fn units_arrive_once_whole_and_in_order() {
+    let (mut anew, mut repeated) = (0, 0);
+    for seed in 0..seeds() {
+        let mut pair = any_pair(seed);
+        let caller = if seed % 2 == 0 { &mut pair.ms } else { &mut pair.sgsn };
+        caller.insists = true;
+        caller.establish();
+        while !pair.is_done() {
+            assert!(pair.step(), "seed {seed}: nothing happens any more");
+            assert!(pair.now < Instant::ZERO + Duration::from_secs(200_000), "seed {seed}");
+        }
+        assert_eq!(pair.sgsn.arrived, pair.ms.offered, "seed {seed}");
+        assert_eq!(pair.ms.arrived, pair.sgsn.offered, "seed {seed}");
+        anew += pair.ms.establishments - 1;
+        repeated += pair.ms.repeated + pair.sgsn.repeated;
+    }
+    assert!(anew > 0 && repeated > 0, "the paths were bad enough for that: {anew}, {repeated}");
+}
