@@ -1,4 +1,5 @@
 use super::*;
+use gannet_wire::fcs24::fcs24;
 use crate::frame::FRAME_PAYLOAD_MAX;
 use crate::machine::Surroundings;
 use crate::time::{Duration, Instant};
