@@ -64,7 +64,9 @@ fn a_bad_path_loses_and_doubles_nothing() {
         }
         pair.ms.send_sure();
         pair.sgsn.send_sure();
+        eprintln!("seed {seed}");
         pair.run();
+        eprintln!("seed {seed} {:?} {} {}", pair.now, pair.ms.statuses, pair.sgsn.statuses);
         assert_all(&pair, 300);
         repeated += pair.ms.drops(Drop::SndcpRepeated) + pair.sgsn.drops(Drop::SndcpRepeated);
         released += pair.ms.statuses + pair.sgsn.statuses;
@@ -109,7 +111,7 @@ fn n_pdu_numbers_across_a_routing_area_update() {
     }
     pair.sgsn.send_sure();
     pair.ms.send_sure();
-    (0..7).for_each(|_| assert!(pair.step()));
+    (0..3).for_each(|_| assert!(pair.step()));
     // LLGMM-RESET: what is on its way belongs to the former link.
     pair.sgsn.llc.reset_request(&mut pair.sgsn.around.context(), &mut gannet_proto::machine::Batch::default());
     pair.ms.llc.reset_request(&mut pair.ms.around.context(), &mut gannet_proto::machine::Batch::default());
@@ -118,7 +120,7 @@ fn n_pdu_numbers_across_a_routing_area_update() {
     pair.forget_path();
     pair.run();
     let before = (pair.ms.delivered.len(), pair.sgsn.delivered.len());
-    assert!(before.0 < 60 && before.1 < 60, "nothing is sent before the numbers are known");
+    assert!(before.0 > 0 && before.0 < 60 && before.1 < 60, "nothing is sent before the numbers are known");
     let numbers: Vec<(Nsapi, u8)> = pair.ms.sndcp.receive_numbers().collect();
     assert_eq!(numbers, [(SURE, u8::try_from(before.0).unwrap())]);
     for number in pair.sgsn.sndcp.receive_numbers().collect::<Vec<_>>() {
@@ -149,7 +151,7 @@ fn a_mobile_moves_with_what_is_not_confirmed() {
         let end = &mut pair.sgsn;
         let octets = postcard::to_allocvec(&(&end.sndcp, &end.llc)).unwrap();
         let (sndcp, llc): (Sndcp, LlcContext) = postcard::from_bytes(&octets).unwrap();
-        assert_eq!((&sndcp, &llc), (&end.sndcp, &end.llc));
+        assert!(postcard::to_allocvec(&(&sndcp, &llc)).unwrap() == octets, "nothing is lost on the way");
         (end.sndcp, end.llc) = (sndcp, llc);
         end.drain();
         moved += usize::from(end.sndcp.unconfirmed() > 0);
