@@ -135,7 +135,10 @@ impl End {
     }
 
     pub fn wake(&mut self) {
+        let mut turns = 0;
         while let Some(key) = self.around.timers.pop_due(self.around.now) {
+            turns += 1;
+            assert!(turns < 1000, "a wake-up is asked for again and again");
             match key {
                 LLC => self.llc.wake(&mut self.around.context(), None, &mut self.llc_out),
                 _ => self.reassembler.wake(&mut self.around.context()),
@@ -145,7 +148,8 @@ impl End {
     }
 
     pub fn drain(&mut self) {
-        loop {
+        for turn in 0.. {
+            assert!(turn < 100_000, "outputs without end");
             if let Some(output) = self.out.pop() {
                 self.down(output);
             } else if let Some(output) = self.llc_out.pop() {
