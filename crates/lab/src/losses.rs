@@ -30,8 +30,9 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpUnknownTeid => Place::Unread,
         D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
         | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
-        | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty
-        | D::SndcpTooLong | D::SndcpNoRoom | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
+        | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcNotEstablished | D::LlcQueueFull
+        | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty | D::SndcpTooLong | D::SndcpNoRoom
+        | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
         | D::GgsnSourceAddress | D::GgsnNotIp | D::GgsnNoContext | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
@@ -41,7 +42,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
         | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcUnciphered | D::LlcAbmRefused | D::LlcNotAbm
-        | D::LlcUnexpected | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
+        | D::LlcUnexpected | D::LlcFrameRejected | D::LlcLinkUnanswered | D::LlcBusy | D::LlcBufferFull
+        | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
         | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
         | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::SndcpAlgorithmRefused
         | D::SndcpEntityRefused | D::SndcpBadParameters | D::SndcpBadAnswer | D::SndcpXidCollision

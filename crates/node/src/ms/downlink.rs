@@ -97,6 +97,13 @@ impl Ms {
                 }
                 // Counted by LLC; a mobile goes on with what it has.
                 LlcOutput::XidConfirm { .. } | LlcOutput::Status { .. } => {}
+                // Acknowledged mode is neither offered to LLC's peer nor asked for.
+                LlcOutput::EstablishIndication(_)
+                | LlcOutput::EstablishConfirm { .. }
+                | LlcOutput::ReleaseIndication { .. }
+                | LlcOutput::ReleaseConfirm { .. }
+                | LlcOutput::Data { .. }
+                | LlcOutput::DataConfirm { .. } => {}
             }
         }
     }

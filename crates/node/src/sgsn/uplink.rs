@@ -103,6 +103,13 @@ impl Sgsn {
             LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
             LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
             LlcOutput::XidConfirm { .. } | LlcOutput::Reset | LlcOutput::Status { .. } => {}
+            // Acknowledged mode is neither offered to LLC's peer nor asked for.
+            LlcOutput::EstablishIndication(_)
+            | LlcOutput::EstablishConfirm { .. }
+            | LlcOutput::ReleaseIndication { .. }
+            | LlcOutput::ReleaseConfirm { .. }
+            | LlcOutput::Data { .. }
+            | LlcOutput::DataConfirm { .. } => {}
         }
     }
 

@@ -7,7 +7,7 @@ use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
 
 /// Runs of an ordinary test; `GANNET_ABM_SEEDS` says how many otherwise.
-const SEEDS: u64 = 150;
+const SEEDS: u64 = 40;
 
 fn seeds() -> u64 {
     std::env::var("GANNET_ABM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(SEEDS)
@@ -37,9 +37,9 @@ fn any_pair(seed: u64) -> Pair {
     let (k, m) = (one_of(&mut rng, &[1, 2, 16, 60, 255]), one_of(&mut rng, &[0, 9, 95, 1520, 24320]));
     let kc = rng.u64().to_be_bytes();
     let ciphering =
-        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
+        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
     let mut pair = Pair::new(seed, latency, badness, ciphering, &terms(options, windows(k, m)));
-    (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 60]), one_of(&mut rng, &[1, 30, 150]));
+    (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 30]), one_of(&mut rng, &[1, 30, 60]));
     pair
 }
 
@@ -48,8 +48,8 @@ fn units_arrive_once_whole_and_in_order() {
     let (mut anew, mut repeated) = (0, 0);
     for seed in 0..seeds() {
         let mut pair = any_pair(seed);
+        (pair.ms.insists, pair.sgsn.insists) = (true, true);
         let caller = if seed % 2 == 0 { &mut pair.ms } else { &mut pair.sgsn };
-        caller.insists = true;
         caller.establish();
         while !pair.is_done() {
             assert!(pair.step(), "seed {seed}: nothing happens any more");
@@ -57,6 +57,9 @@ fn units_arrive_once_whole_and_in_order() {
         }
         assert_eq!(pair.sgsn.arrived, pair.ms.offered, "seed {seed}");
         assert_eq!(pair.ms.arrived, pair.sgsn.offered, "seed {seed}");
+        let carried = pair.up.carried + pair.down.carried;
+        let units = u64::from(pair.ms.offered + pair.sgsn.offered);
+        assert!(carried < 200 + 100 * units, "seed {seed}: {carried} frames for {units} units");
         anew += pair.ms.establishments - 1;
         repeated += pair.ms.repeated + pair.sgsn.repeated;
     }

@@ -68,7 +68,7 @@ impl End {
             releases: 0,
             statuses: 0,
             insists: false,
-            length: |number| 4 + (number as usize * 397) % 1400,
+            length: |number| if number % 9 == 8 { 1496 } else { 4 + (number as usize * 397) % 100 },
         }
     }
 
@@ -109,9 +109,13 @@ impl End {
 
     pub fn drain(&mut self) {
         loop {
+            while let Some(output) = self.out.pop() {
+                self.output(output);
+            }
             self.give();
-            let Some(output) = self.out.pop() else { break };
-            self.output(output);
+            if self.out.is_empty() {
+                break;
+            }
         }
         self.llc.arm(LLC, &mut self.around.timers);
     }

@@ -1,1 +1,382 @@
-//! x
+//! Procedures one by one, octet by octet, and every name under which acknowledged mode drops.
+
+use crate::pair::{Badness, End, Pair, SAPI, terms, unit, windows};
+use gannet_proto::drops::Drop;
+use gannet_proto::llc::abm::{Abm, Options, Windows};
+use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
+use gannet_proto::machine::{Batch, Surroundings};
+use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::Quiet;
+use gannet_wire::fcs24::fcs24;
+use gannet_wire::llc::{Control, FrmrInformation, Header, Supervisory, UFunction};
+
+fn good_pair() -> Pair {
+    let terms = terms(Options::default(), windows(16, 1520));
+    Pair::new(1, Duration::from_millis(50), Badness::default(), Ciphering::NONE, &terms)
+}
+
+fn established() -> Pair {
+    let mut pair = good_pair();
+    pair.sgsn.establish();
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    pair
+}
+
+fn ll_pdu(cr: bool, control: Control, info: &[u8]) -> Vec<u8> {
+    let mut pdu = Header { cr, sapi: SAPI, control }.emit().to_vec();
+    pdu.extend(info);
+    pdu.extend(fcs24(&pdu));
+    pdu
+}
+
+/// An I frame of the SGSN.
+fn i(ns: u16, nr: u16, ack_request: bool, info: &[u8]) -> Vec<u8> {
+    ll_pdu(true, Control::I { ack_request, ns, nr, supervisory: Supervisory::Rr }, info)
+}
+
+fn u(cr: bool, poll_final: bool, function: UFunction) -> Vec<u8> {
+    ll_pdu(cr, Control::U { poll_final, function }, &[])
+}
+
+fn headers(end: &mut End) -> Vec<Header> {
+    std::mem::take(&mut end.sent).iter().map(|pdu| Header::parse(pdu).unwrap().header).collect()
+}
+
+#[test]
+fn octets_of_an_establishment_and_of_the_first_units() {
+    let mut pair = good_pair();
+    pair.sgsn.terms.windows = None;
+    pair.ms.terms.windows = None;
+    pair.sgsn.establish();
+    let sabm = pair.sgsn.sent.remove(0);
+    assert_eq!(sabm[..2], [0x43, 0xf7], "a command of the SGSN, P set");
+    pair.ms.receive(&sabm);
+    let ua = pair.ms.sent.remove(0);
+    assert_eq!(ua[..2], [0x43, 0xf6], "a response of the mobile, F set");
+    pair.sgsn.offered = 2;
+    pair.sgsn.receive(&ua);
+    // I+RR, N(S) 0 with A, then N(S) 1 without.
+    let first = pair.sgsn.sent.remove(0);
+    assert_eq!(first[..4], [0x43, 0x40, 0, 0]);
+    assert_eq!(first[4..first.len() - 3], unit(0, 4));
+    let second = pair.sgsn.sent.remove(0);
+    assert_eq!(second[..4], [0x43, 0x00, 0x10, 0]);
+    // The second comes first: SACK would have one bit, which is ACK.
+    pair.ms.receive(&second);
+    assert_eq!(pair.ms.sent.remove(0)[..3], [0x43, 0x80, 0x01], "ACK, N(R) 0");
+    pair.ms.receive(&first);
+    assert_eq!(pair.ms.sent.remove(0)[..3], [0x43, 0x80, 0x08], "RR, N(R) 2");
+    assert_eq!(pair.ms.arrived, 2);
+}
+
+#[test]
+fn a_missing_frame_is_shown_and_sent_again_alone() {
+    let mut pair = established();
+    pair.sgsn.offered = 12;
+    pair.sgsn.drain();
+    let mut sent = std::mem::take(&mut pair.sgsn.sent);
+    let (two, five) = (sent.remove(2), sent.remove(4));
+    assert_eq!(sent.len(), 10);
+    sent.iter().for_each(|pdu| pair.ms.receive(pdu));
+    // One for what was asked with the first, one for each gap, and one for the half window.
+    let answers = std::mem::take(&mut pair.ms.sent);
+    let last = Header::parse(answers.last().unwrap()).unwrap().header;
+    let Control::S { nr: 2, supervisory: Supervisory::Sack(bitmap), .. } = last.control else { panic!("{last:?}") };
+    assert_eq!(bitmap[..], [0b1101_1100]);
+    answers.iter().for_each(|pdu| pair.sgsn.receive(pdu));
+    let again: Vec<Vec<u8>> = std::mem::take(&mut pair.sgsn.sent);
+    let numbers: Vec<u16> = again
+        .iter()
+        .filter_map(|pdu| match Header::parse(pdu).unwrap().header.control {
+            Control::I { ns, .. } => Some(ns),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(numbers, [2, 5]);
+    assert_eq!(again[0][4..], two[4..two.len() - 3].iter().copied().chain(again[0][again[0].len() - 3..].iter().copied()).collect::<Vec<_>>());
+    drop(five);
+    again.iter().for_each(|pdu| pair.ms.receive(pdu));
+    std::mem::take(&mut pair.ms.sent).iter().for_each(|pdu| pair.sgsn.receive(pdu));
+    assert_eq!((pair.ms.arrived, pair.sgsn.confirmed), (12, 12));
+}
+
+#[test]
+fn a_dead_link_is_reported_in_time_and_comes_back() {
+    let mut pair = established();
+    pair.sgsn.insists = true;
+    (pair.up.is_cut, pair.down.is_cut) = (true, true);
+    pair.sgsn.offered = 5;
+    pair.sgsn.drain();
+    let from = pair.sgsn.around.now;
+    while pair.sgsn.statuses == 0 {
+        assert!(pair.step());
+    }
+    assert!(pair.now.since(from) <= Duration::from_secs(20), "{}", pair.now);
+    assert_eq!(pair.sgsn.drops(Drop::LlcLinkUnanswered), 1);
+    while pair.sgsn.releases == 0 {
+        assert!(pair.step());
+    }
+    assert!(pair.now.since(from) <= Duration::from_secs(40));
+    (pair.up.is_cut, pair.down.is_cut) = (false, false);
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+    assert_eq!((pair.ms.arrived, pair.ms.repeated, pair.sgsn.confirmed), (5, 0, 5));
+}
+
+#[test]
+fn release_from_both_sides() {
+    let mut pair = established();
+    let sgsn = &mut pair.sgsn;
+    sgsn.llc.release_request(&mut sgsn.around.context(), SAPI, false, &mut sgsn.out);
+    sgsn.drain();
+    assert_eq!(sgsn.sent[0][..2], [0x43, 0xf4], "DISC, P set");
+    while pair.sgsn.llc.abm(SAPI).is_some() {
+        assert!(pair.step());
+    }
+    assert!(pair.ms.llc.abm(SAPI).is_none());
+    assert_eq!(pair.ms.releases, 1);
+    // A second DISC meets ADM.
+    pair.ms.receive(&u(true, true, UFunction::Disc));
+    assert_eq!(pair.ms.sent.remove(0)[..2], [0x43, 0xf1], "DM, F set");
+}
+
+#[test]
+fn both_establish_at_once_and_one_establishes_while_the_other_releases() {
+    let mut pair = good_pair();
+    pair.ms.establish();
+    pair.sgsn.establish();
+    while pair.step() {}
+    assert!(pair.ms.is_established() && pair.sgsn.is_established());
+    let (ms, sgsn) = (&mut pair.ms, &mut pair.sgsn);
+    sgsn.llc.release_request(&mut sgsn.around.context(), SAPI, false, &mut sgsn.out);
+    sgsn.drain();
+    ms.establish();
+    while pair.step() {}
+    assert!(pair.ms.llc.abm(SAPI).is_none() && pair.sgsn.llc.abm(SAPI).is_none());
+}
+
+#[test]
+fn refused_by_layer_3_and_where_it_is_not_offered() {
+    let mut pair = good_pair();
+    pair.ms.llc.offer_abm(false);
+    pair.sgsn.establish();
+    while pair.step() {}
+    assert_eq!((pair.sgsn.releases, pair.ms.drops(Drop::LlcAbmRefused)), (1, 1));
+    let mut ms = LlcContext::new(LlcRole::Ms);
+    ms.assign(Some(gannet_wire::id::Tlli(0xc000_0001)), None, Ciphering::NONE);
+    ms.offer_abm(true);
+    let mut around = Surroundings::new(1, 4, Quiet::default());
+    let mut out = Batch::default();
+    let sabm = around.frames.copy_of(&u(true, true, UFunction::Sabm)).unwrap();
+    ms.receive(&mut around.context(), None, sabm, &mut out);
+    assert!(matches!(out.pop(), Some(LlcOutput::EstablishIndication(_))));
+    ms.establish_refuse(&mut around.context(), SAPI, &mut out);
+    let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no DM") };
+    assert_eq!(frame[..2], [0x43, 0xf1]);
+    assert!(ms.abm(SAPI).is_none());
+}
+
+#[test]
+fn what_cannot_be_is_rejected_and_the_link_begins_anew() {
+    let mut pair = established();
+    for (pdu, expected) in [
+        (i(0, 7, false, b"unit"), FrmrInformation { w1: true, ..FrmrInformation::default() }),
+        (i(0, 0, false, &[0; 1504]), FrmrInformation { w4: true, ..FrmrInformation::default() }),
+    ] {
+        pair.ms.receive(&pdu);
+        let frmr = pair.ms.sent.remove(0);
+        let layout = Header::parse(&frmr).unwrap();
+        let read = FrmrInformation::parse(&frmr[layout.info()]).unwrap();
+        assert_eq!(read, FrmrInformation { rejected: read.rejected, ..expected });
+        assert_eq!(read.rejected[..3], pdu[1..4]);
+        pair.sgsn.receive(&frmr);
+        assert_eq!(pair.sgsn.sent[0][..2], [0x43, 0xf7], "SABM");
+        while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+            assert!(pair.step());
+        }
+    }
+    assert_eq!((pair.ms.drops(Drop::LlcFrameRejected), pair.sgsn.statuses), (2, 2));
+    pair.ms.receive(&u(true, false, UFunction::Other(5)));
+    assert_eq!(pair.ms.sent.remove(0)[1], 0xe8, "FRMR");
+    // An unsolicited DM: the peer is in ADM.
+    pair.sgsn.receive(&u(true, false, UFunction::Dm));
+    assert_eq!(pair.sgsn.sent.remove(0)[..2], [0x43, 0xf7]);
+}
+
+#[test]
+fn a_busy_end_is_waited_for_and_asked() {
+    let mut pair = established();
+    let ms = &mut pair.ms;
+    ms.llc.set_busy(&mut ms.around.context(), SAPI, true, &mut ms.out);
+    ms.drain();
+    pair.sgsn.offered = 3;
+    pair.sgsn.drain();
+    let until = pair.now + Duration::from_secs(300);
+    while pair.now < until {
+        assert!(pair.step());
+    }
+    assert!(pair.ms.drops(Drop::LlcBusy) > 0);
+    assert_eq!((pair.sgsn.confirmed, pair.sgsn.statuses), (0, 0), "busy is not dead");
+    let ms = &mut pair.ms;
+    ms.llc.set_busy(&mut ms.around.context(), SAPI, false, &mut ms.out);
+    ms.drain();
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+}
+
+#[test]
+fn units_that_are_not_taken_come_back() {
+    let mut pair = good_pair();
+    pair.sgsn.terms = terms(Options { queue_max: 1, ..Options::default() }, windows(1, 0));
+    let end = &mut pair.sgsn;
+    let give = |end: &mut End, octets: usize| {
+        let frame = end.around.frames.copy_of(&unit(0, octets)).unwrap();
+        let result = end.llc.data_request(&mut end.around.context(), SAPI, 0, frame, &mut end.out);
+        result.map_err(|refused| (refused.drop, refused.frame.len()))
+    };
+    assert_eq!(give(end, 9), Err((Drop::LlcNotEstablished, 9)));
+    end.establish();
+    assert_eq!(give(end, 9), Err((Drop::LlcNotEstablished, 9)));
+    while !pair.sgsn.is_established() {
+        assert!(pair.step());
+    }
+    let end = &mut pair.sgsn;
+    assert_eq!(give(end, 1504), Err((Drop::LlcTooLong, 1504)));
+    assert_eq!((give(end, 1503), give(end, 9)), (Ok(()), Ok(())));
+    assert_eq!(give(end, 9), Err((Drop::LlcQueueFull, 9)));
+}
+
+#[test]
+fn the_buffer_for_what_comes_out_of_order_is_m() {
+    let mut pair = good_pair();
+    pair.ms.terms.windows = Some(windows(16, 9));
+    pair.sgsn.establish();
+    while !pair.sgsn.is_established() {
+        assert!(pair.step());
+    }
+    headers(&mut pair.ms);
+    pair.ms.receive(&i(1, 0, false, &[0; 100]));
+    pair.ms.receive(&i(2, 0, false, &[0; 100]));
+    assert_eq!(pair.ms.drops(Drop::LlcBufferFull), 1);
+    pair.ms.receive(&i(1, 0, true, &[0; 100]));
+    assert_eq!(pair.ms.drops(Drop::LlcDuplicate), 1);
+}
+
+#[test]
+fn a_bitmap_never_makes_a_frame_too_long() {
+    let options = Options { frame_max: 1503 + 9, ..Options::default() };
+    let mut pair = good_pair();
+    (pair.ms.terms, pair.sgsn.terms) = (terms(options, windows(255, 0)), terms(options, windows(255, 0)));
+    pair.sgsn.establish();
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    // Every second frame of sixty is missing: the bitmap needs eight octets, and a full unit leaves room for one.
+    for ns in (1..60).step_by(2) {
+        pair.ms.receive(&i(ns, 0, ns == 59, &[0; 20]));
+    }
+    headers(&mut pair.ms);
+    pair.ms.length = |_| 1503;
+    pair.ms.offered = 1;
+    pair.ms.drain();
+    let full = headers(&mut pair.ms);
+    let Control::I { supervisory: Supervisory::Sack(bitmap), .. } = full[0].control else { panic!("{full:?}") };
+    assert_eq!(bitmap[..], [0b1010_1010]);
+}
+
+#[test]
+fn a_link_travels_with_what_is_not_acknowledged() {
+    let mut pair = established();
+    (pair.ms.offered, pair.sgsn.offered) = (30, 60);
+    pair.down.badness.loss = 0.3;
+    for _ in 0..12 {
+        assert!(pair.step());
+        let octets = postcard::to_allocvec(&pair.sgsn.llc).unwrap();
+        let arrived: LlcContext = postcard::from_bytes(&octets).unwrap();
+        assert_eq!(postcard::to_allocvec(&arrived).unwrap(), octets);
+        // The other end has its own wake-ups.
+        pair.sgsn.llc = arrived;
+        pair.sgsn.drain();
+    }
+    assert!(pair.sgsn.llc.abm(SAPI).unwrap().unacknowledged() > 0);
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+    assert_eq!((pair.sgsn.establishments, pair.ms.repeated), (1, 0));
+}
+
+#[test]
+fn after_a_restart_the_link_begins_anew_and_nothing_is_lost() {
+    let mut pair = established();
+    pair.sgsn.offered = 40;
+    for _ in 0..3 {
+        assert!(pair.step());
+    }
+    pair.sgsn.llc.restore(pair.now);
+    pair.sgsn.drain();
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+    assert_eq!(pair.sgsn.establishments, 2);
+}
+
+#[test]
+fn without_a_free_frame_nothing_is_lost_for_good() {
+    let mut pair = established();
+    pair.sgsn.offered = 30;
+    pair.sgsn.drain();
+    let hoard: Vec<_> = std::iter::from_fn(|| pair.sgsn.around.frames.alloc()).collect();
+    let until = pair.now + Duration::from_secs(3);
+    pair.down.is_cut = true;
+    while pair.now < until && pair.step() {}
+    assert!(pair.sgsn.drops(Drop::NoFrame) > 0);
+    drop(hoard);
+    pair.down.is_cut = false;
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+}
+
+#[test]
+fn an_idle_link_is_small_and_one_in_adm_is_nothing() {
+    let mut pair = established();
+    (pair.ms.offered, pair.sgsn.offered) = (200, 200);
+    pair.down.badness.loss = 0.1;
+    while pair.step() {}
+    assert!(pair.is_done());
+    for end in [&pair.ms, &pair.sgsn] {
+        let octets = size_of::<Abm>() + end.llc.abm(SAPI).unwrap().heap_octets();
+        assert!(octets < 512, "{octets}");
+        assert_eq!(end.around.frames.free(), end.around.frames.capacity());
+    }
+    assert!(Windows::defaults(gannet_wire::id::Sapi::SMS).is_none());
+}
+
+#[test]
+fn causes_tell_what_happened() {
+    let mut pair = good_pair();
+    pair.sgsn.establish();
+    let end = &mut pair.sgsn;
+    let mut seen = Vec::new();
+    for seconds in [5, 10, 15, 20] {
+        end.around.now = Instant::ZERO + Duration::from_secs(seconds);
+        end.llc.wake(&mut end.around.context(), None, &mut end.out);
+        while let Some(output) = end.out.pop() {
+            seen.push(output);
+        }
+    }
+    // Three repetitions of SABM, then the end.
+    let repeated = seen.iter().filter(|output| matches!(output, LlcOutput::Transmit { .. })).count();
+    assert_eq!(repeated, 3);
+    assert!(matches!(
+        seen[3..],
+        [
+            LlcOutput::Status { cause: LlcStatus::Unanswered, .. },
+            LlcOutput::ReleaseIndication { cause: ReleaseCause::Unanswered, .. }
+        ]
+    ));
+}

@@ -243,17 +243,6 @@ pub enum ReleaseCause {
     Unanswered,
 }
 
-/// What became of an I frame that was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Fate {
-    /// It is not known yet; or it was not sent yet.
-    Open,
-    /// It is to be sent again.
-    Lost,
-    /// It has arrived, and one before it has not.
-    Arrived,
-}
-
 /// A unit of layer 3 that is not acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Unit {
@@ -262,7 +251,10 @@ struct Unit {
     /// Its place among all transmissions of I frames.
     order: u32,
     transmissions: u8,
-    fate: Fate,
+    /// It is to be sent again.
+    is_lost: bool,
+    /// It has arrived, and one before it has not.
+    has_arrived: bool,
 }
 
 /// The instant that stands for "not running".

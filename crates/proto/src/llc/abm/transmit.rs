@@ -3,7 +3,7 @@
 use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
 use super::{
-    Abm, Drop, Fate, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input,
+    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input,
     sealed,
 };
 use crate::machine::{Batch, Context};
@@ -21,8 +21,6 @@ const OVERTAKEN_MAX: u16 = 255;
 const KEPT_PLACES: usize = 4;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
-/// T201 runs at least so long.
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// What an acknowledgement showed of the order in which frames arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +72,14 @@ impl Abm {
             && !self.peer_is_busy
             && self.window_is_open(frame.len());
         let octets = Box::from(&*frame);
-        self.units.push_back(Unit { octets, reference, order: 0, transmissions: 0, fate: Fate::Open });
+        self.units.push_back(Unit {
+            octets,
+            reference,
+            order: 0,
+            transmissions: 0,
+            is_lost: false,
+            has_arrived: false,
+        });
         if goes_now {
             self.send_next(cx.now);
             self.emit(cx.now, link, self.sent.saturating_sub(1), frame, out);
@@ -108,7 +113,7 @@ impl Abm {
         }
         let mut from = 0;
         while self.lost > 0 {
-            let found = self.units.iter().skip(from).position(|unit| unit.fate == Fate::Lost);
+            let found = self.units.iter().skip(from).position(|unit| unit.is_lost);
             let Some(index) = found.map(|behind| from + behind) else { break };
             if !self.emit_copy(cx, link, index, out) {
                 return;
@@ -174,10 +179,7 @@ impl Abm {
     fn mark_sent(&mut self, index: u16) -> bool {
         self.order = self.order.wrapping_add(1);
         let Some(unit) = self.units.get_mut(usize::from(index)) else { return false };
-        if unit.fate == Fate::Lost {
-            self.lost = self.lost.saturating_sub(1);
-        }
-        unit.fate = Fate::Open;
+        self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
         unit.order = self.order;
         unit.transmissions = unit.transmissions.saturating_add(1);
         unit.transmissions == 1
@@ -213,7 +215,7 @@ impl Abm {
                 Duration(once.saturating_mul(1 << self.tries.min(12))).min(link.t200)
             }
         };
-        self.expires = (now + t201).min(self.standing_since + link.patience()).max(now + SHORTEST_WAIT);
+        self.expires = (now + t201).min(self.standing_since + link.patience());
     }
 
     /// Something is not acknowledged, or waits for a busy peer.
@@ -353,9 +355,7 @@ impl Abm {
         for _ in 0..ahead {
             let Some(unit) = self.units.pop_front() else { break };
             newest.saw(unit.order);
-            if unit.fate == Fate::Lost {
-                self.lost = self.lost.saturating_sub(1);
-            }
+            self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.outstanding =
                 self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
             out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
@@ -388,11 +388,13 @@ impl Abm {
         let mut is_answered = false;
         let sent = (0_u32..).zip(self.units.iter_mut().take(self.sent.into()));
         for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
-            newest.saw(unit.order);
             is_answered |= n == asked;
+            // What is sent again after it has arrived shows nothing of the order.
+            if !core::mem::replace(&mut unit.has_arrived, true) {
+                newest.saw(unit.order);
+            }
             if is_selective {
-                self.lost -= u16::from(unit.fate == Fate::Lost).min(self.lost);
-                unit.fate = Fate::Arrived;
+                self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
             }
         }
         is_answered
@@ -401,12 +403,13 @@ impl Abm {
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: Newest) {
         let Some(newest) = newest.0 else { return };
-        let is_overtaken = |unit: &Unit| unit.fate == Fate::Open && is_after(newest, unit.order);
+        let is_overtaken =
+            |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {
                 for unit in self.units.iter_mut().take(self.sent.into()) {
                     if is_overtaken(unit) {
-                        unit.fate = Fate::Lost;
+                        unit.is_lost = true;
                         self.lost += 1;
                     }
                 }
@@ -422,7 +425,7 @@ impl Abm {
     /// All that is sent is to be sent again.
     fn lose_all(&mut self) {
         for unit in self.units.iter_mut().take(self.sent.into()) {
-            unit.fate = Fate::Lost;
+            unit.is_lost = true;
         }
         self.lost = self.sent;
     }
@@ -448,8 +451,8 @@ impl Abm {
             Retransmission::GoBackN => self.lose_all(),
             Retransmission::Selective => {
                 // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
-                if let Some(oldest) = self.units.front_mut().filter(|oldest| oldest.fate != Fate::Lost) {
-                    oldest.fate = Fate::Lost;
+                if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
+                    (oldest.is_lost, oldest.has_arrived) = (true, false);
                     self.lost += 1;
                 }
             }
