@@ -164,13 +164,7 @@ impl LlcContext {
     }
 
     /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
-    pub fn set_busy(
-        &mut self,
-        cx: &mut Context<'_>,
-        sapi: Sapi,
-        is_busy: bool,
-        out: &mut Batch<LlcOutput>,
-    ) {
+    pub fn set_busy(&mut self, cx: &mut Context<'_>, sapi: Sapi, is_busy: bool, out: &mut Batch<LlcOutput>) {
         self.with(sapi, |abm, link| abm.set_busy(cx, link, is_busy, out));
     }
 

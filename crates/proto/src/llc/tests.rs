@@ -1,9 +1,9 @@
 use super::*;
-use gannet_wire::fcs24::fcs24;
 use crate::frame::FRAME_PAYLOAD_MAX;
 use crate::machine::Surroundings;
 use crate::time::{Duration, Instant};
 use crate::trace::Quiet;
+use gannet_wire::fcs24::fcs24;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Supervisory, ui_header};
 use gannet_wire::sndcp;

@@ -269,7 +269,10 @@ mod tests {
         let (count, pdus) = cut(1000, 400);
         assert_eq!(count, Ok(3));
         assert_eq!(pdus.iter().map(Vec::len).collect::<Vec<_>>(), [400, 400, 205]);
-        assert_eq!((&pdus[0][..4], &pdus[1][..1], &pdus[2][..1]), (&[0x56, 0x39, 200, 0][..], &[0x16][..], &[0x06][..]));
+        assert_eq!(
+            (&pdus[0][..4], &pdus[1][..1], &pdus[2][..1]),
+            (&[0x56, 0x39, 200, 0][..], &[0x16][..], &[0x06][..])
+        );
         assert_eq!(cut(397, 400).1.len(), 1);
         assert_eq!(cut(397, 400).1[0][..3], [0x46, 0x39, 200]);
         assert_eq!(cut(398, 400).1[1], [0x06, 146]);

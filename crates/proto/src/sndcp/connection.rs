@@ -19,7 +19,7 @@ use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Ord
 use super::compression::{
     Buffer, COMPRESSED_MAX, CompressionConfig, Compressions, Packed, Serving, Terms, Way,
 };
-use super::{NPdu, N_PDU_MAX};
+use super::{N_PDU_MAX, NPdu};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::llc::LlcRole;
@@ -172,9 +172,8 @@ impl Sndcp {
     /// The NSAPIs of a SAPI by their mode.
     fn serving(&self, sapi: Sapi) -> Serving {
         let of = |acknowledged: bool| {
-            let of_it = move |served: &&Served| {
-                served.sapi == sapi && served.acknowledged.is_some() == acknowledged
-            };
+            let of_it =
+                move |served: &&Served| served.sapi == sapi && served.acknowledged.is_some() == acknowledged;
             self.served.iter().filter(of_it).map(|served| served.nsapi).collect()
         };
         Serving { acknowledged: of(true), unacknowledged: of(false) }
@@ -484,7 +483,8 @@ impl Sndcp {
         n_pdu.iter().all(|piece| frame.append(piece)).then_some(())?;
         let nsapi = served.nsapi;
         let number = acknowledged.waiting_number();
-        let mut give = |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
+        let mut give =
+            |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
         let cutting = |compression| Cutting { nsapi, number, compression, n201_i };
         let count = if is_plain {
             cutting(Compression::NONE).cut(cx, &frame, &mut give)

@@ -170,7 +170,11 @@ impl Reassembler {
 
     /// A segment of an N-PDU before the present one: only one that is whole in itself is of use.
     fn late(&self, segment: Segment, frame: Frame) -> Result<Option<Whole>, Drop> {
-        if segment.segment == 0 && !segment.more { whole(segment, frame).map(Some) } else { Err(Drop::SndcpLate) }
+        if segment.segment == 0 && !segment.more {
+            whole(segment, frame).map(Some)
+        } else {
+            Err(Drop::SndcpLate)
+        }
     }
 
     fn join(&mut self, at: u32, segment: Segment, frame: Frame) -> Result<Option<Whole>, Drop> {

@@ -36,8 +36,11 @@ fn any_pair(seed: u64) -> Pair {
     };
     let (k, m) = (one_of(&mut rng, &[1, 2, 16, 60, 255]), one_of(&mut rng, &[0, 9, 95, 1520, 24320]));
     let kc = rng.u64().to_be_bytes();
-    let ciphering =
-        Ciphering::with_kc(one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea3]), kc).unwrap();
+    let ciphering = Ciphering::with_kc(
+        one_of(&mut rng, &[Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea0, Algorithm::Gea3]),
+        kc,
+    )
+    .unwrap();
     let mut pair = Pair::new(seed, latency, badness, ciphering, &terms(options, windows(k, m)));
     (pair.ms.offered, pair.sgsn.offered) = (one_of(&mut rng, &[0, 5, 30]), one_of(&mut rng, &[1, 30, 60]));
     pair

@@ -3,7 +3,9 @@
 //! The model is the clauses written down as a table (states and U frames: 04.64 clauses 8.5 and 8.7 [44.064]) and as sets of
 //! numbers that count without end (I and S frames: clause 8.6). It shares nothing with the implementation but the formats.
 
-use gannet_proto::llc::abm::{Abm, Link, Options, Received, Retransmission, State, Timing, Unnumbered, Windows};
+use gannet_proto::llc::abm::{
+    Abm, Link, Options, Received, Retransmission, State, Timing, Unnumbered, Windows,
+};
 use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole, ReleaseCause};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::time::{Duration, Instant};
@@ -203,7 +205,9 @@ impl Model {
                 self.standing_since = now;
             }
         }
-        if let Some(ns) = ns.and_then(|ns| self.vr.checked_add_signed(ns)).filter(|ns| (self.vr..self.vr + K).contains(ns)) {
+        if let Some(ns) =
+            ns.and_then(|ns| self.vr.checked_add_signed(ns)).filter(|ns| (self.vr..self.vr + K).contains(ns))
+        {
             self.held.insert(ns);
             while self.held.remove(&self.vr) {
                 seen.push(Seen::Delivered(self.vr));
@@ -240,7 +244,9 @@ impl Model {
                 self.tries += 1;
                 seen.push(Seen::U(UFunction::Disc, true));
             }
-            State::Abm if now.since(self.standing_since) >= T200 * (u64::from(N200) + 1) => self.reestablish(seen),
+            State::Abm if now.since(self.standing_since) >= T200 * (u64::from(N200) + 1) => {
+                self.reestablish(seen)
+            }
             State::Abm => {}
         }
     }
@@ -260,8 +266,12 @@ fn content(number: u32) -> [u8; 4] {
 
 impl Bench {
     fn new(retransmission: Retransmission) -> Self {
-        let options =
-            Options { retransmission, timing: Timing::Fixed, queue_max: u16::try_from(QUEUE).unwrap(), ..Options::default() };
+        let options = Options {
+            retransmission,
+            timing: Timing::Fixed,
+            queue_max: u16::try_from(QUEUE).unwrap(),
+            ..Options::default()
+        };
         let k = u8::try_from(K).unwrap();
         let windows = Windows { iov_i: 0, m_sent: 0, m_received: 0, k_sent: k, k_received: k };
         Self {
@@ -436,7 +446,10 @@ impl Bench {
                 }
                 LlcOutput::EstablishIndication(_) => seen.push(Seen::Indication),
                 LlcOutput::EstablishConfirm { again, .. } => seen.push(Seen::Confirm { again }),
-                LlcOutput::ReleaseIndication { cause: ReleaseCause::Peer | ReleaseCause::Refused | ReleaseCause::Unanswered, .. } => {
+                LlcOutput::ReleaseIndication {
+                    cause: ReleaseCause::Peer | ReleaseCause::Refused | ReleaseCause::Unanswered,
+                    ..
+                } => {
                     seen.push(Seen::Released);
                 }
                 LlcOutput::ReleaseConfirm { .. } => seen.push(Seen::ReleaseConfirm),

@@ -83,8 +83,13 @@ impl End {
 
     /// Gives LLC what it takes.
     pub fn give(&mut self) {
-        while self.given < self.offered && self.llc.abm(SAPI).is_some_and(|abm| abm.room() > 0) && self.is_established() {
-            let Some(frame) = self.around.frames.copy_of(&unit(self.given, (self.length)(self.given))) else { return };
+        while self.given < self.offered
+            && self.llc.abm(SAPI).is_some_and(|abm| abm.room() > 0)
+            && self.is_established()
+        {
+            let Some(frame) = self.around.frames.copy_of(&unit(self.given, (self.length)(self.given))) else {
+                return;
+            };
             if self.confirmed == self.given {
                 self.standing_since = self.around.now;
             }

@@ -83,7 +83,9 @@ fn a_missing_frame_is_shown_and_sent_again_alone() {
     // One for what was asked with the first, one for each gap, and one for the half window.
     let answers = std::mem::take(&mut pair.ms.sent);
     let last = Header::parse(answers.last().unwrap()).unwrap().header;
-    let Control::S { nr: 2, supervisory: Supervisory::Sack(bitmap), .. } = last.control else { panic!("{last:?}") };
+    let Control::S { nr: 2, supervisory: Supervisory::Sack(bitmap), .. } = last.control else {
+        panic!("{last:?}")
+    };
     assert_eq!(bitmap[..], [0b1101_1100]);
     answers.iter().for_each(|pdu| pair.sgsn.receive(pdu));
     let again: Vec<Vec<u8>> = std::mem::take(&mut pair.sgsn.sent);
@@ -95,7 +97,14 @@ fn a_missing_frame_is_shown_and_sent_again_alone() {
         })
         .collect();
     assert_eq!(numbers, [2, 5]);
-    assert_eq!(again[0][4..], two[4..two.len() - 3].iter().copied().chain(again[0][again[0].len() - 3..].iter().copied()).collect::<Vec<_>>());
+    assert_eq!(
+        again[0][4..],
+        two[4..two.len() - 3]
+            .iter()
+            .copied()
+            .chain(again[0][again[0].len() - 3..].iter().copied())
+            .collect::<Vec<_>>()
+    );
     drop(five);
     again.iter().for_each(|pdu| pair.ms.receive(pdu));
     std::mem::take(&mut pair.ms.sent).iter().for_each(|pdu| pair.sgsn.receive(pdu));
@@ -284,7 +293,9 @@ fn a_bitmap_never_makes_a_frame_too_long() {
     pair.ms.offered = 1;
     pair.ms.drain();
     let full = headers(&mut pair.ms);
-    let Control::I { supervisory: Supervisory::Sack(bitmap), .. } = full[0].control else { panic!("{full:?}") };
+    let Control::I { supervisory: Supervisory::Sack(bitmap), .. } = full[0].control else {
+        panic!("{full:?}")
+    };
     assert_eq!(bitmap[..], [0b1010_1010]);
 }
 

@@ -75,7 +75,12 @@ impl End {
     /// Something that SNDCP is told.
     pub fn tell<T>(
         &mut self,
-        act: impl FnOnce(&mut Sndcp, &mut gannet_proto::machine::Context<'_>, &Setting<'_>, &mut Batch<SndcpOutput>) -> T,
+        act: impl FnOnce(
+            &mut Sndcp,
+            &mut gannet_proto::machine::Context<'_>,
+            &Setting<'_>,
+            &mut Batch<SndcpOutput>,
+        ) -> T,
     ) -> T {
         let setting = Setting { config: &self.config, whose: None, n201_i: self.llc.n201_i(SAPI) };
         act(&mut self.sndcp, &mut self.around.context(), &setting, &mut self.out)
@@ -87,8 +92,7 @@ impl End {
     }
 
     pub fn ask_for_n201(&mut self, octets: u16) {
-        let request =
-            XidRequest { n201_u: Some(octets), n201_i: Some(octets), ..XidRequest::default() };
+        let request = XidRequest { n201_u: Some(octets), n201_i: Some(octets), ..XidRequest::default() };
         self.llc.xid_request(&mut self.around.context(), SAPI, request, &mut self.llc_out);
         self.drain();
     }

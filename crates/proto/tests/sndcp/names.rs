@@ -12,10 +12,8 @@ use proptest::prelude::*;
 
 /// A mobile whose link is established and whose peer nobody plays, with entities of both kinds.
 fn mobile() -> End {
-    let compression = CompressionConfig {
-        rfc1144: Offer::Passive(3),
-        v42bis: Offer::Passive(V42bisLimits::default()),
-    };
+    let compression =
+        CompressionConfig { rfc1144: Offer::Passive(3), v42bis: Offer::Passive(V42bisLimits::default()) };
     let mut ms = End::new(LlcRole::Ms, SndcpConfig { compression, ..SndcpConfig::default() });
     ms.insists = false;
     ms.tell(|sndcp, cx, setting, out| {
@@ -24,7 +22,8 @@ fn mobile() -> End {
         sndcp.establish_confirm(cx, setting, (SAPI, None), out);
         for number in [0, 1] {
             let nsapis = if number == 0 { 0x20 } else { 0x40 };
-            let block = [1, 6, 0x80 | number, 0, 3, 0x10, 0, nsapis, 2, 6, 0x80 | number, 0, 3, 0x12, 0, nsapis];
+            let block =
+                [1, 6, 0x80 | number, 0, 3, 0x10, 0, nsapis, 2, 6, 0x80 | number, 0, 3, 0x12, 0, nsapis];
             sndcp.xid_indication(cx, setting, SAPI, &block).unwrap();
         }
     });

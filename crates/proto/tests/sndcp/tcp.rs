@@ -7,8 +7,30 @@ const MSS: usize = 1000;
 /// Text of common words.
 pub fn text(octets: usize) -> Vec<u8> {
     const WORDS: [&str; 24] = [
-        "the", "of", "and", "to", "network", "mobile", "packet", "radio", "which", "is", "sent", "when", "link",
-        "established", "again", "each", "entity", "compression", "numbers", "it", "that", "service", "in", "acknowledged",
+        "the",
+        "of",
+        "and",
+        "to",
+        "network",
+        "mobile",
+        "packet",
+        "radio",
+        "which",
+        "is",
+        "sent",
+        "when",
+        "link",
+        "established",
+        "again",
+        "each",
+        "entity",
+        "compression",
+        "numbers",
+        "it",
+        "that",
+        "service",
+        "in",
+        "acknowledged",
     ];
     let mut rng = Rng::seeded(3);
     let mut text = Vec::new();

@@ -86,7 +86,10 @@ fn every_combination_carries_a_file() {
             assert!(plain - headers > 32 * FILE / 1000, "{plain} and {headers} octets");
             // Text of few words: in acknowledged mode the dictionary goes on from N-PDU to N-PDU.
             let most = if acknowledged { plain / 2 } else { plain * 4 / 5 };
-            assert!(data < most && both < headers * data / plain + FILE / 50, "{plain}, {data}, {both} octets");
+            assert!(
+                data < most && both < headers * data / plain + FILE / 50,
+                "{plain}, {data}, {both} octets"
+            );
         }
     }
 }

@@ -306,7 +306,10 @@ mod tests {
     fn what_cannot_be_read_says_where() {
         let error = |error: Result<Rfc1144, DecodeError>| error.unwrap_err().to_string();
         assert_eq!(error(Rfc1144::parse(&[1])), "Applicable NSAPIs at octet 0: needs 2 octets, has 1");
-        assert_eq!(error(Rfc1144::parse(&[0, 0x20, 3, 9])), "RFC 1144 parameters at octet 3: impossible length 4");
+        assert_eq!(
+            error(Rfc1144::parse(&[0, 0x20, 3, 9])),
+            "RFC 1144 parameters at octet 3: impossible length 4"
+        );
         assert_eq!(V42bis::parse(&[0, 0x20, 3, 9]).unwrap_err().ie, "P1");
         assert_eq!(V42bis::parse(&[0, 0x20, 3, 9, 9, 9, 9]).unwrap_err().ie, "V.42bis parameters");
         let entity = Entity::proposed(1, protocol_algorithm::RFC_2507, &[1, 2, 3], &[]);

@@ -276,13 +276,7 @@ impl Abm {
         self.acknowledged == 0 && self.received == 0 && self.held.is_empty()
     }
 
-    fn receive_disc(
-        &mut self,
-        cx: &mut Context<'_>,
-        link: &Link,
-        poll: bool,
-        out: &mut Batch<LlcOutput>,
-    ) {
+    fn receive_disc(&mut self, cx: &mut Context<'_>, link: &Link, poll: bool, out: &mut Batch<LlcOutput>) {
         let ua = (poll, UFunction::Ua);
         match self.state {
             State::Adm => self.respond(cx, link, poll, UFunction::Dm, out),
@@ -376,10 +370,7 @@ impl Abm {
                 self.reestablish(cx, link, LlcStatus::FrameRejected, out);
                 Ok(())
             }
-            State::Adm
-            | State::LocalEstablishment
-            | State::RemoteEstablishment
-            | State::LocalRelease => {
+            State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::LocalRelease => {
                 out.push(LlcOutput::Status { sapi: link.sapi, cause: LlcStatus::FrameRejected });
                 Err(Drop::LlcUnexpected)
             }

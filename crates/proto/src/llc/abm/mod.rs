@@ -148,13 +148,17 @@ impl Windows {
             *own
         };
         match *parameter {
-            Parameter::KD(frames) if sends_down => Some(Parameter::KD(k(&mut self.k_sent, limits.k_sent, frames))),
+            Parameter::KD(frames) if sends_down => {
+                Some(Parameter::KD(k(&mut self.k_sent, limits.k_sent, frames)))
+            }
             Parameter::KD(frames) => Some(Parameter::KD(k(&mut self.k_received, limits.k_received, frames))),
             Parameter::KU(frames) if sends_down => {
                 Some(Parameter::KU(k(&mut self.k_received, limits.k_received, frames)))
             }
             Parameter::KU(frames) => Some(Parameter::KU(k(&mut self.k_sent, limits.k_sent, frames))),
-            Parameter::MD(units) if sends_down => Some(Parameter::MD(m(&mut self.m_sent, limits.m_sent, units))),
+            Parameter::MD(units) if sends_down => {
+                Some(Parameter::MD(m(&mut self.m_sent, limits.m_sent, units)))
+            }
             Parameter::MD(units) => Some(Parameter::MD(m(&mut self.m_received, limits.m_received, units))),
             Parameter::MU(units) if sends_down => {
                 Some(Parameter::MU(m(&mut self.m_received, limits.m_received, units)))
@@ -374,7 +378,8 @@ impl Abm {
     /// Units that it would take now.
     #[must_use]
     pub fn room(&self) -> usize {
-        let free = usize::from(self.windows.k_sent.saturating_sub(u8::try_from(self.sent).unwrap_or(u8::MAX)));
+        let free =
+            usize::from(self.windows.k_sent.saturating_sub(u8::try_from(self.sent).unwrap_or(u8::MAX)));
         let waiting = self.units.len().saturating_sub(self.sent.into());
         (free + usize::from(self.options.queue_max)).saturating_sub(waiting)
     }
@@ -406,8 +411,8 @@ impl Abm {
     pub fn heap_octets(&self) -> usize {
         let units = self.units.iter().map(|unit| unit.octets.len()).sum::<usize>();
         let held = self.held.iter().flatten().map(|octets| octets.len()).sum::<usize>();
-        let tables = self.units.capacity() * size_of::<Unit>()
-            + self.held.capacity() * size_of::<Option<Box<[u8]>>>();
+        let tables =
+            self.units.capacity() * size_of::<Unit>() + self.held.capacity() * size_of::<Option<Box<[u8]>>>();
         units + held + tables + self.information.len()
     }
 

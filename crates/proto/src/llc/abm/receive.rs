@@ -53,10 +53,9 @@ impl Abm {
         match self.state {
             State::Abm => self.receive_in_abm(cx, link, received, out),
             // Clause 8.5.1.2: what comes before the UA is of another connection.
-            State::Adm
-            | State::LocalEstablishment
-            | State::RemoteEstablishment
-            | State::LocalRelease => Err(Drop::LlcNotAbm),
+            State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::LocalRelease => {
+                Err(Drop::LlcNotAbm)
+            }
         }
     }
 
@@ -163,13 +162,7 @@ impl Abm {
     }
 
     /// Own receiver busy, and no longer (clause 8.6.5): while it is, the information of I frames is dropped.
-    pub fn set_busy(
-        &mut self,
-        cx: &mut Context<'_>,
-        link: &Link,
-        is_busy: bool,
-        out: &mut Batch<LlcOutput>,
-    ) {
+    pub fn set_busy(&mut self, cx: &mut Context<'_>, link: &Link, is_busy: bool, out: &mut Batch<LlcOutput>) {
         let changes = self.is_busy != is_busy;
         self.is_busy = is_busy;
         if changes && self.state == State::Abm {

@@ -3,8 +3,7 @@
 use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
 use super::{
-    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input,
-    sealed,
+    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input, sealed,
 };
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
@@ -59,10 +58,9 @@ impl Abm {
             State::Abm if frame.len() > longest => Some(Drop::LlcTooLong),
             State::Abm if self.room() == 0 => Some(Drop::LlcQueueFull),
             State::Abm => None,
-            State::Adm
-            | State::LocalEstablishment
-            | State::RemoteEstablishment
-            | State::LocalRelease => Some(Drop::LlcNotEstablished),
+            State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::LocalRelease => {
+                Some(Drop::LlcNotEstablished)
+            }
         };
         if let Some(drop) = drop {
             return Err(Refused { drop, frame });
@@ -356,8 +354,7 @@ impl Abm {
             let Some(unit) = self.units.pop_front() else { break };
             newest.saw(unit.order);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
-            self.outstanding =
-                self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
+            self.outstanding = self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
             out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
         }
         if ahead == 0 {
@@ -403,8 +400,7 @@ impl Abm {
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: Newest) {
         let Some(newest) = newest.0 else { return };
-        let is_overtaken =
-            |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
+        let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {
                 for unit in self.units.iter_mut().take(self.sent.into()) {

@@ -115,7 +115,9 @@ impl Agreed {
         match (self, other) {
             (Self::Rfc1144 { pcomps, .. }, Self::Rfc1144 { pcomps: others, .. }) => pcomps == others,
             (Self::V42bis { dcomp, .. }, Self::V42bis { dcomp: other, .. }) => dcomp == other,
-            (Self::Rfc1144 { .. }, Self::V42bis { .. }) | (Self::V42bis { .. }, Self::Rfc1144 { .. }) => false,
+            (Self::Rfc1144 { .. }, Self::V42bis { .. }) | (Self::V42bis { .. }, Self::Rfc1144 { .. }) => {
+                false
+            }
         }
     }
 
@@ -161,7 +163,9 @@ impl Agreed {
             (Self::V42bis { limits, .. }, Self::V42bis { limits: most, .. }) => {
                 limits.p0 & !most.p0 == 0 && limits.p1 <= most.p1 && limits.p2 <= most.p2
             }
-            (Self::Rfc1144 { .. }, Self::V42bis { .. }) | (Self::V42bis { .. }, Self::Rfc1144 { .. }) => false,
+            (Self::Rfc1144 { .. }, Self::V42bis { .. }) | (Self::V42bis { .. }, Self::Rfc1144 { .. }) => {
+                false
+            }
         }
     }
 }
@@ -179,8 +183,7 @@ impl CompressionConfig {
             }
             Agreed::V42bis { dcomp, limits: V42bisLimits { p0, p1, p2 } } => {
                 let most = self.v42bis.limit().ok_or(Drop::SndcpAlgorithmRefused)?;
-                let limits =
-                    V42bisLimits { p0: p0 & most.p0, p1: p1.min(most.p1), p2: p2.min(most.p2) };
+                let limits = V42bisLimits { p0: p0 & most.p0, p1: p1.min(most.p1), p2: p2.min(most.p2) };
                 if limits.p0 == 0 {
                     return Err(Drop::SndcpEntityRefused);
                 }

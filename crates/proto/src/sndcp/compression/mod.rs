@@ -204,9 +204,10 @@ impl Entity {
                 let compressor = sent.get_or_insert_with(|| rfc1144::Compressor::new(s0_minus_1));
                 compressor.compress(frame).pcomp(pcomps)
             }
-            (Agreed::Rfc1144 { .. } | Agreed::V42bis { .. }, Coder::Rfc1144 { .. } | Coder::V42bis { .. }) => {
-                0
-            }
+            (
+                Agreed::Rfc1144 { .. } | Agreed::V42bis { .. },
+                Coder::Rfc1144 { .. } | Coder::V42bis { .. },
+            ) => 0,
         }
     }
 
@@ -236,13 +237,7 @@ impl Entity {
         len.map(|len| (dcomp, len))
     }
 
-    fn restore_data(
-        &mut self,
-        way: Way,
-        dcomp: u8,
-        octets: &[u8],
-        out: &mut [u8],
-    ) -> Result<usize, Drop> {
+    fn restore_data(&mut self, way: Way, dcomp: u8, octets: &[u8], out: &mut [u8]) -> Result<usize, Drop> {
         let (Agreed::V42bis { dcomp: agreed, limits }, Coder::V42bis { received, .. }) =
             (self.agreed, &mut self.coder)
         else {

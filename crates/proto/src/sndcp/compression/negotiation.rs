@@ -236,10 +236,8 @@ impl Compressions {
     fn settle(&mut self, number: u8, agreed: Agreed, nsapis: NsapiSet) -> bool {
         let kind = agreed.kind();
         let has_place = self.entities.len() < ENTITIES_MAX;
-        let present = self
-            .entities
-            .iter_mut()
-            .find(|entity| entity.number == number && entity.agreed.kind() == kind);
+        let present =
+            self.entities.iter_mut().find(|entity| entity.number == number && entity.agreed.kind() == kind);
         match present {
             Some(present) if present.agreed == agreed => present.nsapis = nsapis,
             Some(present) => *present = Entity::new(number, agreed, nsapis),

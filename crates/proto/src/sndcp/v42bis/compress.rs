@@ -207,6 +207,10 @@ impl TryFrom<Vec<u8>> for Compressor {
         let strings = Strings::import(&mut octets)?;
         let mode = Mode::import(strings.parameters(), &mut octets)?;
         let gain_bits = i32::from_be_bytes(octets.try_into().map_err(|_| BadImage)?);
-        if gain_bits.unsigned_abs() > GAIN_BITS_MAX { Err(BadImage) } else { Ok(Self { strings, mode, gain_bits }) }
+        if gain_bits.unsigned_abs() > GAIN_BITS_MAX {
+            Err(BadImage)
+        } else {
+            Ok(Self { strings, mode, gain_bits })
+        }
     }
 }

@@ -101,11 +101,16 @@ fn the_lower_of_each_parameter() {
 fn nsapis_share_an_entity_of_their_mode() {
     let (mut ms, mut sgsn) = pair(serving(&[5], &[6]));
     negotiate(&mut ms, &mut sgsn);
-    let agreed = |ms: &End| ms.agreed().iter().map(|(number, _, nsapis)| (*number, nsapis.bits())).collect::<Vec<_>>();
+    let agreed =
+        |ms: &End| ms.agreed().iter().map(|(number, _, nsapis)| (*number, nsapis.bits())).collect::<Vec<_>>();
     assert_eq!(agreed(&ms), [(0, 0x20), (1, 0x40), (0, 0x20), (1, 0x40)]);
     (ms.serving, sgsn.serving) = (serving(&[5, 7], &[6]), serving(&[5, 7], &[6]));
     let block = ms.propose().unwrap();
-    assert_eq!(block, [0, 1, 0, 1, 8, 0, 6, 0, 0xa0, 2, 4, 0, 20, 2, 5, 0, 3, 0, 0xa0, 7], "P = 0: it exists");
+    assert_eq!(
+        block,
+        [0, 1, 0, 1, 8, 0, 6, 0, 0xa0, 2, 4, 0, 20, 2, 5, 0, 3, 0, 0xa0, 7],
+        "P = 0: it exists"
+    );
     let answer = sgsn.answer(&block);
     assert_eq!(ms.compressions.confirm(Some(&answer)), Ok(()));
     assert_eq!(agreed(&sgsn), [(0, 0xa0), (1, 0x40), (0, 0xa0), (1, 0x40)]);
@@ -117,9 +122,7 @@ fn nsapis_share_an_entity_of_their_mode() {
 #[test]
 fn one_mode_and_one_entity_for_an_nsapi() {
     let mut sgsn = End::new(LlcRole::Sgsn, SOME, serving(&[6, 8], &[5, 7]));
-    let propose = |number: u8, of: &[u8]| {
-        Proposal { number, agreed: RFC1144, nsapis: nsapis(of) }.emit()
-    };
+    let propose = |number: u8, of: &[u8]| Proposal { number, agreed: RFC1144, nsapis: nsapis(of) }.emit();
     let block = |entities: Vec<xid::Entity>| block_of(&[Parameter::Protocol(entities)]);
     // NSAPI 9 is not active; 5 and 7 are of the mode of the lowest.
     assert_eq!(sgsn.answer(&block(vec![propose(3, &[5, 6, 7, 9])])), [2, 5, 3, 3, 0, 0xa0, 7]);
@@ -143,12 +146,15 @@ fn what_is_refused_has_a_name() {
             Kind::Protocol => Parameter::Protocol(entities),
         };
         let answer = xid::parse(&sgsn.answer(&block_of(&[parameter]))).unwrap();
-        let (Parameter::Data(answers) | Parameter::Protocol(answers)) = &answer[0] else { panic!("{answer:?}") };
+        let (Parameter::Data(answers) | Parameter::Protocol(answers)) = &answer[0] else {
+            panic!("{answer:?}")
+        };
         let expected: Vec<_> = numbers.iter().map(|number| xid::Entity::existing(*number, &[0, 0])).collect();
         assert_eq!((answers, sgsn.agreed()), (&expected, vec![]));
         sgsn.drops()
     };
-    let algorithm = |algorithm, comps: &[u8], fields: &[u8]| xid::Entity::proposed(1, algorithm, comps, fields);
+    let algorithm =
+        |algorithm, comps: &[u8], fields: &[u8]| xid::Entity::proposed(1, algorithm, comps, fields);
     let rfc2507 = algorithm(1, &[1, 2, 3, 4, 5], &[0, 0x20, 1, 0, 5, 168, 15, 0, 15]);
     let rohc = algorithm(2, &[1, 2], &[0, 0x20, 0, 15, 168, 0, 1]);
     let v44 = algorithm(1, &[1, 2], &[0, 0x20]);
@@ -158,7 +164,10 @@ fn what_is_refused_has_a_name() {
     assert_eq!(refused(ALL, Kind::Protocol, protocols), of(Drop::SndcpAlgorithmRefused, 3));
     assert_eq!(refused(ALL, Kind::Data, vec![v44, unknown]), of(Drop::SndcpAlgorithmRefused, 2));
     let rfc1144 = |comps: &[u8], fields: &[u8]| algorithm(0, comps, fields);
-    assert_eq!(refused(NONE, Kind::Protocol, vec![rfc1144(&[1, 2], &[0, 0x20])]), of(Drop::SndcpAlgorithmRefused, 1));
+    assert_eq!(
+        refused(NONE, Kind::Protocol, vec![rfc1144(&[1, 2], &[0, 0x20])]),
+        of(Drop::SndcpAlgorithmRefused, 1)
+    );
     let bad = [
         rfc1144(&[0, 2], &[0, 0x20]),
         rfc1144(&[2, 2], &[0, 0x20]),
@@ -186,7 +195,8 @@ fn what_is_refused_has_a_name() {
 fn numbers_that_are_taken_and_too_many_entities() {
     let mut sgsn = End::new(LlcRole::Sgsn, SOME, serving(&[5, 6, 7, 8, 9, 10, 11, 12, 13], &[]));
     let entity = |number, pcomps, nsapi| {
-        Proposal { number, agreed: Agreed::Rfc1144 { pcomps, s0_minus_1: 1 }, nsapis: nsapis(&[nsapi]) }.emit()
+        Proposal { number, agreed: Agreed::Rfc1144 { pcomps, s0_minus_1: 1 }, nsapis: nsapis(&[nsapi]) }
+            .emit()
     };
     for n in 0..8 {
         sgsn.answer(&block_of(&[Parameter::Protocol(vec![entity(n, [1, 2], n + 5)])]));
