@@ -81,9 +81,10 @@ mod tests {
     use crate::time::{Duration, Instant};
     use crate::timers::TimerKey;
     use crate::trace::Quiet;
+    use gannet_wire::fcs24::fcs24;
     use gannet_wire::id::Tlli;
-    use gannet_wire::llc::Header;
     use gannet_wire::llc::xid::{self, Parameter};
+    use gannet_wire::llc::{Control, Header, UFunction};
 
     const KEY: TimerKey = TimerKey { owner: 0, slot: 0, generation: 0 };
 
@@ -121,16 +122,11 @@ mod tests {
         }
 
         fn respond(&mut self, sapi: Sapi) {
-            let mut peer = End::new(LlcRole::Sgsn);
-            let indication = super::super::XidIndication {
-                sapi,
-                layer3: vec![],
-                poll_final: true,
-                answer: vec![Parameter::Version(0)],
-            };
-            peer.llc.xid_response(&mut peer.around.context(), indication, Some(vec![9]), &mut peer.out);
-            let Some(LlcOutput::Transmit { frame, .. }) = peer.out.pop() else { panic!("no response") };
-            let frame = self.around.frames.copy_of(&frame).unwrap();
+            let control = Control::U { poll_final: true, function: UFunction::Xid };
+            let mut pdu = Header { cr: false, sapi, control }.emit().to_vec();
+            xid::emit(&[Parameter::Version(0), Parameter::Layer3(vec![9])], &mut pdu);
+            pdu.extend(fcs24(&pdu));
+            let frame = self.around.frames.copy_of(&pdu).unwrap();
             self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
             let confirmed = self.out.pop();
             assert!(
