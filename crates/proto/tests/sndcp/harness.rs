@@ -341,7 +341,8 @@ impl Pair {
         self.now = next.max(self.now);
         (self.ms.around.now, self.sgsn.around.now) = (self.now, self.now);
         for (way, end) in [(&mut self.up, &mut self.sgsn), (&mut self.down, &mut self.ms)] {
-            while let Some((_, octets)) = way.0.pop_front_if(|(at, _)| *at <= self.now) {
+            while way.0.front().is_some_and(|(at, _)| *at <= self.now) {
+                let (_, octets) = way.0.pop_front().unwrap();
                 end.receive(&octets);
             }
             end.wake();
