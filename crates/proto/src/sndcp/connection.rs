@@ -15,6 +15,9 @@
 //! * An N-PDU that cannot be restored, or finds no frame, has the link established anew, so that it comes again if the
 //!   peer still has it.
 
+mod unacknowledged;
+mod xid;
+
 use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
 use super::compression::{
     Buffer, COMPRESSED_MAX, CompressionConfig, Compressions, Packed, Serving, Terms, Way,
@@ -566,108 +569,6 @@ impl Sndcp {
             Order::Next => {}
         }
         Ok(Some(NPdu::plain(nsapi, frame)))
-    }
-
-    // ----------------------------------------------------------------------- unacknowledged mode
-
-    /// Compresses an N-PDU before its SN-UNITDATA.request ([`super::SndcpNsapi::compressed_request`]), which then never is
-    /// longer.
-    pub fn compress_unitdata(&mut self, nsapi: Nsapi, frame: &mut Frame) -> Compression {
-        let way = Way { role: self.role(), nsapi, acknowledged: false };
-        let sapi = self.served(nsapi).map(|served| served.sapi);
-        let sap = sapi.and_then(|sapi| self.sap(sapi)).filter(|sap| !sap.compressions.is_empty());
-        let Some(sap) = sap else { return Compression::NONE };
-        let mut buffer = Buffer::new();
-        let Packed { compression, in_buffer } = sap.compressions.compress(way, frame, &mut buffer);
-        if let Some(len) = in_buffer {
-            // It is shorter, so that it fits.
-            frame.truncate(0);
-            let _ = frame.append(buffer.octets(len));
-        }
-        compression
-    }
-
-    /// An N-PDU that came whole in unacknowledged mode, restored; `None`, and a drop by name, where that is not possible.
-    pub fn restore_unitdata(
-        &mut self,
-        cx: &mut Context<'_>,
-        whose: Option<Imsi>,
-        n_pdu: NPdu,
-    ) -> Option<NPdu> {
-        let nsapi = n_pdu.nsapi;
-        let role = self.role();
-        let served = self.served(nsapi)?;
-        let (sapi, expected) = (served.sapi, served.next);
-        served.next = (n_pdu.number + 1) % N_PDU_NUMBERS;
-        let sap = self.sap(sapi)?;
-        if n_pdu.number != expected {
-            sap.compressions.lost(nsapi);
-        }
-        if n_pdu.compression == Compression::NONE {
-            return Some(n_pdu);
-        }
-        let way = Way { role, nsapi, acknowledged: false };
-        let restored = cx.frames.alloc().ok_or(Drop::NoFrame).and_then(|mut frame| {
-            sap.compressions.restore(way, n_pdu.compression, &n_pdu.frame, &mut frame).map(|()| frame)
-        });
-        match restored {
-            Ok(frame) => Some(NPdu { frame, compression: Compression::NONE, ..n_pdu }),
-            Err(drop) => {
-                cx.drop(drop, whose);
-                None
-            }
-        }
-    }
-
-    // ------------------------------------------------------------------------------------- XID
-
-    /// LL-XID.request, where this end has something to propose for a SAPI.
-    pub fn propose(&mut self, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
-        let (role, serving) = (self.role(), self.serving(sapi));
-        let block = self
-            .sap(sapi)
-            .and_then(|sap| sap.compressions.propose(role, &setting.config.compression, &serving));
-        if let Some(block) = block {
-            out.push(SndcpOutput::Xid { sapi, block });
-        }
-    }
-
-    /// LL-XID.indication: the block for LL-XID.response.
-    pub fn xid_indication(
-        &mut self,
-        cx: &mut Context<'_>,
-        setting: &Setting<'_>,
-        sapi: Sapi,
-        block: &[u8],
-    ) -> Option<Vec<u8>> {
-        let serving = self.serving(sapi);
-        let terms = Terms { role: self.role(), config: &setting.config.compression, serving: &serving };
-        match self.sap(sapi) {
-            Some(sap) => sap.compressions.answer(cx, setting.whose, &terms, block),
-            None => Compressions::default().answer(cx, setting.whose, &terms, block),
-        }
-    }
-
-    /// LL-XID.confirm, and with `None` that there will be none. What could not be proposed meanwhile is.
-    pub fn xid_confirm(
-        &mut self,
-        cx: &mut Context<'_>,
-        setting: &Setting<'_>,
-        (sapi, block): (Sapi, Option<&[u8]>),
-        out: &mut Outputs,
-    ) {
-        let Some(sap) = self.sap(sapi) else { return };
-        let proposed = sap.compressions.proposed();
-        match sap.compressions.confirm(block) {
-            Ok(()) => {
-                let serving = self.serving(sapi);
-                let is_new = !serving.acknowledged.or(serving.unacknowledged).less(proposed).is_empty();
-                if is_new {
-                    self.propose(setting, sapi, out);
-                }
-            }
-            Err(drop) => cx.drop(drop, setting.whose),
-        }
     }
 }
 
