@@ -30,8 +30,9 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpUnknownTeid => Place::Unread,
         D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
         | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
-        | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcNotEstablished | D::LlcQueueFull | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty
-        | D::SndcpTooLong | D::SndcpNoRoom | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
+        | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcNotEstablished | D::LlcQueueFull
+        | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty | D::SndcpTooLong | D::SndcpNoRoom
+        | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
         | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
@@ -45,7 +46,10 @@ pub const fn place(drop: Drop) -> Place {
         | D::LlcUnexpected | D::LlcFrameRejected | D::LlcLinkUnanswered | D::LlcBusy | D::LlcBufferFull
         | D::LlcUnknownFunction | D::LlcBadXid | D::LlcXidUnanswered | D::SndcpMalformed
         | D::SndcpAcknowledged | D::SndcpCompressed | D::SndcpDuplicate | D::SndcpLate | D::SndcpIncomplete
-        | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::GmmMalformed | D::GmmUnexpected
+        | D::SndcpTimeout | D::SndcpTableFull | D::SndcpBadXid | D::SndcpAlgorithmRefused
+        | D::SndcpEntityRefused | D::SndcpBadParameters | D::SndcpBadAnswer | D::SndcpXidCollision
+        | D::SndcpBadCompression | D::SndcpUnacknowledged | D::SndcpNotEstablished | D::SndcpFirstMissing
+        | D::SndcpContradiction | D::SndcpRepeated | D::SndcpGap | D::SndcpBadSequence | D::SndcpUnexpected | D::GmmMalformed | D::GmmUnexpected
         | D::GmmIgnored | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNotGenuine
         | D::GmmNoAnswer
         | D::GmmStatusReceived | D::GmmNotAttached | D::GmmUnreachable | D::GmmPagingFailed

@@ -201,7 +201,7 @@ impl World {
             let LlcOutput::Unitdata { sapi, frame, ciphered } = output else { panic!("{output:?}") };
             if sapi != Sapi::GMM {
                 assert_eq!(ciphered, cipher.is_on());
-                let receiver = Receiver { slot: 0, whose: None };
+                let receiver = Receiver { slot: 0, whose: None, compresses: false };
                 let cx = &mut self.around.context();
                 let n_pdu = receive(cx, &mut self.reassembler, receiver, |_| true, frame);
                 self.arrived.extend(n_pdu.map(|n_pdu| n_pdu.frame.to_vec()));

@@ -20,6 +20,7 @@ use gannet_wire::l3::ie::{
     Component, DelayClass, FilterDirection, GmmCause, PacketFilter, PdpAddress, QosProfile, TftOperation,
     TftRepr, TrafficFlowTemplate,
 };
+use gannet_wire::ndp::RouterAdvertisement;
 use std::collections::VecDeque;
 
 const BSS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 23000);
@@ -391,6 +392,14 @@ fn contexts_of_ipv6_and_of_both_versions() {
             Some(PdpAddress::Ipv4v6(v4, v6)) if wanted == PdpAddress::Ipv4v6Dynamic => (Some(v4), v6),
             other => panic!("{other:?}"),
         };
+        // What else has come down by now is what the GGSN says of the prefix.
+        let told = core::mem::take(&mut world.from_ms);
+        assert!(
+            !told.is_empty()
+                && told
+                    .iter()
+                    .all(|(to, packet)| { *to == mobile && RouterAdvertisement::parse(packet).is_ok() })
+        );
         // The mobile may choose its interface identifier itself.
         for own in [v6, Ipv6Addr::from_bits(v6.to_bits() ^ 0xabcd)] {
             let up = packet_v6(own, host, 1200);

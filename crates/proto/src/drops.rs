@@ -147,6 +147,22 @@ drops! {
     SndcpTimeout: "sndcp_timeout", "04.65 clause 6.7", "the segments of an N-PDU did not all come in time";
     SndcpTableFull: "sndcp_table_full", "configuration", "the oldest incomplete N-PDU gave way to a new one";
     SndcpBadXid: "sndcp_bad_xid", "04.65 clause 8", "an XID block of SNDCP could not be read";
+    SndcpAlgorithmRefused: "sndcp_algorithm_refused", "04.65 clauses 6.5.1.1.4 and 6.6.1.1.4", "an algorithm of compression was proposed that is not wanted here or not known";
+    SndcpEntityRefused: "sndcp_entity_refused", "04.65 clauses 6.5.1.1 and 6.6.1.1", "a compression entity was refused: no NSAPI is left for it, its number means another one, or there are too many";
+    SndcpBadParameters: "sndcp_bad_parameters", "04.65 clauses 6.5.2.1 and 6.6.2.1", "the parameters of a proposed compression entity could not be read or are out of their range";
+    SndcpBadAnswer: "sndcp_bad_answer", "04.65 clause 6.8", "the answer about compression entities goes beyond what was proposed";
+    SndcpXidCollision: "sndcp_xid_collision", "04.65 clause 6.8", "proposals of both ends crossed, and the SGSN's gave way";
+    SndcpBadCompression: "sndcp_bad_compression", "04.65 clauses 6.5 and 6.6", "a compressed N-PDU could not be restored";
+    SndcpUnacknowledged: "sndcp_unacknowledged", "04.65 clause 6.9.2", "an SN-UNITDATA PDU came in acknowledged mode";
+    SndcpNotEstablished: "sndcp_not_established", "04.65 clause 6.9.1", "an SN-DATA PDU came while its link was not established";
+    SndcpFirstMissing: "sndcp_first_missing", "04.65 clause 6.7.4.1", "a segment came in acknowledged mode without the first one of its N-PDU";
+    SndcpContradiction: "sndcp_contradiction", "04.65 clause 6.7.4.2", "a segment says other than the first one of its N-PDU";
+    SndcpRepeated: "sndcp_repeated", "04.65 clause 6.9.1", "an N-PDU of acknowledged mode came again after its link was established anew";
+    SndcpGap: "sndcp_gap", "04.65 clause 6.9.1", "before an N-PDU of acknowledged mode others are missing";
+    SndcpUnconfirmedFull: "sndcp_unconfirmed_full", "configuration", "as many N-PDUs as may wait for the peer's confirmation";
+    SndcpUnconfirmed: "sndcp_unconfirmed", "04.65 clause 6.3", "an N-PDU was not confirmed before its PDP context ended";
+    SndcpBadSequence: "sndcp_bad_sequence", "04.65 clause 5.1.2.26", "the peer expects an N-PDU that was never sent";
+    SndcpUnexpected: "sndcp_unexpected", "04.65 clause 5.1.2", "a primitive of the layers beside SNDCP does not fit its state";
 
     // ---------------------------------------------------------------- GMM
 

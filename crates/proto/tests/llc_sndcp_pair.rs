@@ -74,7 +74,7 @@ impl End {
             match output {
                 LlcOutput::Transmit { frame, .. } => self.sent.push(frame.to_vec()),
                 LlcOutput::Unitdata { frame, .. } => {
-                    let receiver = Receiver { slot: 1, whose: None };
+                    let receiver = Receiver { slot: 1, whose: None, compresses: false };
                     let mut cx = self.around.context();
                     let n_pdu = receive(&mut cx, &mut self.reassembler, receiver, |_| true, frame);
                     self.delivered.extend(n_pdu.map(|n_pdu| n_pdu.frame.to_vec()));
@@ -252,7 +252,7 @@ mod any_octets {
                     end.llc.receive(&mut end.around.context(), None, frame, &mut end.out);
                     while let Some(output) = end.out.pop() {
                         if let LlcOutput::Unitdata { frame, .. } = output {
-                            let receiver = Receiver { slot: 1, whose: None };
+                            let receiver = Receiver { slot: 1, whose: None, compresses: false };
                             receive(&mut end.around.context(), &mut end.reassembler, receiver, |_| true, frame);
                         }
                     }

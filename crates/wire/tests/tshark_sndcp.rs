@@ -7,7 +7,7 @@ mod gb;
 use gannet_testkit::Need;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::llc::{self, Control, UFunction};
-use gannet_wire::sndcp::{Compression, Header, Pdu, xid};
+use gannet_wire::sndcp::{Compression, Header, Pdu, algorithms, xid};
 use gb::{dissect, downlink, ll_pdu};
 use std::process::ExitCode;
 
@@ -80,8 +80,16 @@ fn xid_block() {
     };
     let block = [
         xid::Parameter::Version(0),
-        xid::Parameter::Data(vec![entity(1, xid::data_algorithm::V42BIS, &[0x10, 0, 0x60, 3, 8, 0, 20])]),
-        xid::Parameter::Protocol(vec![entity(2, xid::protocol_algorithm::RFC_1144, &[0x12, 0, 0x20, 15])]),
+        xid::Parameter::Data(vec![entity(
+            1,
+            algorithms::data_algorithm::V42BIS,
+            &[0x10, 0, 0x60, 3, 8, 0, 20],
+        )]),
+        xid::Parameter::Protocol(vec![entity(
+            2,
+            algorithms::protocol_algorithm::RFC_1144,
+            &[0x12, 0, 0x20, 15],
+        )]),
     ];
     let mut octets = Vec::new();
     xid::emit(&block, &mut octets);

@@ -147,7 +147,7 @@ impl Ms {
     /// An SN-PDU on one of the SAPIs for user data.
     fn sn_pdu(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi, frame: Frame) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
-        let receiver = Receiver { slot: index, whose: Some(mobile.imsi()) };
+        let receiver = Receiver { slot: index, whose: Some(mobile.imsi()), compresses: false };
         let is_active = |nsapi| mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi);
         let n_pdu = receive(cx, &mut self.reassembler, receiver, is_active, frame);
         self.reassembler.arm(owner::key(owner::REASSEMBLY, 0), cx.timers);

@@ -175,7 +175,7 @@ impl Sgsn {
     pub(super) fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let whose = mobile.imsi();
-        let receiver = sndcp::Receiver { slot: slot.index, whose };
+        let receiver = sndcp::Receiver { slot: slot.index, whose, compresses: false };
         let is_active = |nsapi| {
             mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
         };

@@ -143,5 +143,6 @@ impl LlcContext {
         self.deadlines.clear(LlcTimer::T200 as usize);
         self.iov_ui = 0;
         self.links = None;
+        self.blocks.clear();
     }
 }

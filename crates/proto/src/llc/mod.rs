@@ -14,6 +14,7 @@
 
 pub mod abm;
 pub mod cipher;
+mod layer3;
 mod links;
 mod llme;
 mod primitives;
@@ -36,6 +37,7 @@ use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
+use layer3::Block;
 use links::Links;
 use llme::Parameters;
 use serde::{Deserialize, Serialize};
@@ -159,6 +161,7 @@ pub struct LlcContext {
     counters: [Counters; SAPIS.len()],
     deadlines: Deadlines<1>,
     links: Option<Box<Links>>,
+    blocks: Vec<Block>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
@@ -191,6 +194,7 @@ impl LlcContext {
             outstanding: Outstanding::default(),
             end: End::new(role),
             links: None,
+            blocks: Vec::new(),
         }
     }
 
@@ -232,6 +236,7 @@ impl LlcContext {
         self.outstanding = Outstanding::default();
         self.deadlines.clear_all();
         self.links = None;
+        self.blocks.clear();
     }
 
     /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.

@@ -50,8 +50,8 @@ pub struct XidIndication {
 }
 
 /// What an outstanding command is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Kind {
     Nothing = 0,
     Parameters = 1,
     ParametersAndSndcp = 2,
@@ -77,7 +77,7 @@ impl Outstanding {
         self.tries_and_slot = u8::try_from(slot & 0xf).unwrap_or(0);
     }
 
-    const fn kind(self) -> Kind {
+    pub(super) const fn kind(self) -> Kind {
         match self.kind_and_waiting >> 6 {
             0 => Kind::Nothing,
             1 => Kind::Parameters,
@@ -97,6 +97,11 @@ impl Outstanding {
     /// N201-U that was asked for in `slot`.
     fn n201_u_of(self, slot: usize) -> u16 {
         if self.is_for(slot) { self.n201_u } else { 0 }
+    }
+
+    /// N201-U and N201-I that are asked for from now on.
+    pub(super) const fn ask(&mut self, n201: (u16, u16)) {
+        (self.n201_u, self.n201_i) = n201;
     }
 
     fn n201_i_of(self, slot: usize) -> u16 {
@@ -140,18 +145,18 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) {
         let Some(slot) = slot_of(sapi) else { return };
-        if self.outstanding.kind() != Kind::Nothing {
-            if !self.outstanding.is_for(slot) {
-                self.outstanding.wait(slot);
-            }
-            return;
-        }
-        self.outstanding.n201_u = request.n201_u.unwrap_or(0);
-        self.outstanding.n201_i = request.n201_i.unwrap_or(0);
+        let n201 = (request.n201_u.unwrap_or(0), request.n201_i.unwrap_or(0));
         let kind = match request.layer3 {
             Layer3Offer::Nothing => Kind::Parameters,
             Layer3Offer::Sndcp => Kind::ParametersAndSndcp,
         };
+        if self.outstanding.kind() != Kind::Nothing {
+            if !self.wait_for_block(slot, n201, kind) && !self.outstanding.is_for(slot) {
+                self.outstanding.wait(slot);
+            }
+            return;
+        }
+        self.outstanding.ask(n201);
         self.begin(cx, kind, slot, out);
     }
 
@@ -165,7 +170,13 @@ impl LlcContext {
         }
     }
 
-    fn begin(&mut self, cx: &mut Context<'_>, kind: Kind, slot: usize, out: &mut Batch<LlcOutput>) {
+    pub(super) fn begin(
+        &mut self,
+        cx: &mut Context<'_>,
+        kind: Kind,
+        slot: usize,
+        out: &mut Batch<LlcOutput>,
+    ) {
         self.outstanding.start(kind, slot);
         let asked = self.outstanding.n201_u;
         if let (true, Some(own)) = (asked != 0, self.parameters.get_mut(slot)) {
@@ -192,9 +203,12 @@ impl LlcContext {
             }
         }
         if outstanding.kind() == Kind::ParametersAndSndcp {
-            let mut block = Vec::new();
-            sndcp::xid::emit(&[sndcp::xid::Parameter::Version(0)], &mut block);
-            command.push(Parameter::Layer3(block));
+            let given = self.block_sent(outstanding.slot()).map(<[u8]>::to_vec);
+            command.push(Parameter::Layer3(given.unwrap_or_else(|| {
+                let mut block = Vec::new();
+                sndcp::xid::emit(&[sndcp::xid::Parameter::Version(0)], &mut block);
+                block
+            })));
         }
         self.transmit_xid(cx, *sapi, true, true, &command, out);
     }
@@ -246,8 +260,10 @@ impl LlcContext {
 
     fn finish(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         self.deadlines.clear(T200);
-        if let Some((kind, slot)) = self.outstanding.finish() {
-            self.begin(cx, kind, slot, out);
+        self.block_done(self.outstanding.slot());
+        match self.outstanding.finish() {
+            Some((kind, slot)) => self.begin(cx, kind, slot, out),
+            None => self.begin_block(cx, out),
         }
     }
 

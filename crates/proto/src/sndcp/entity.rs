@@ -1,13 +1,13 @@
 //! One NSAPI's state, and the way in for SN-PDUs.
 
-use super::reassembly::{Reassembler, ReassemblyKey, Segment};
+use super::compression::{CompressionConfig, Compressions, Serving, Terms};
+use super::reassembly::{Reassembler, ReassemblyKey, Segment, Whole};
 use crate::drops::Drop;
 use crate::frame::Frame;
-use crate::llc::KEPT_EVERY;
+use crate::llc::{KEPT_EVERY, LlcRole};
 use crate::machine::Context;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
-use gannet_wire::sndcp::xid::{self, Entity, Parameter};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,8 @@ pub struct Receiver {
     pub slot: u32,
     /// Whose drops these are.
     pub whose: Option<Imsi>,
+    /// Compression may have been agreed to: a compressed N-PDU is not dropped, but given as it came.
+    pub compresses: bool,
 }
 
 /// SN-UNITDATA.indication: a whole N-PDU.
@@ -43,6 +45,18 @@ pub struct NPdu {
     pub nsapi: Nsapi,
     /// The N-PDU alone.
     pub frame: Frame,
+    /// How it is still compressed, which only [`Receiver::compresses`] lets happen ([`super::Sndcp::restore_unitdata`]).
+    pub compression: Compression,
+    /// Its N-PDU number in unacknowledged mode.
+    pub number: u16,
+}
+
+impl NPdu {
+    /// One that is not compressed, and has no number of unacknowledged mode.
+    #[must_use]
+    pub const fn plain(nsapi: Nsapi, frame: Frame) -> Self {
+        Self { nsapi, frame, compression: Compression::NONE, number: 0 }
+    }
 }
 
 impl SndcpNsapi {
@@ -108,7 +122,9 @@ fn try_receive(
     };
     // The first segment, and only it, says how the N-PDU is compressed (clause 7.2).
     match first {
-        Some(compression) if compression != Compression::NONE => return Err(Drop::SndcpCompressed),
+        Some(compression) if compression != Compression::NONE && !receiver.compresses => {
+            return Err(Drop::SndcpCompressed);
+        }
         Some(_) if segment != 0 => return Err(Drop::SndcpMalformed),
         None if segment == 0 => return Err(Drop::SndcpMalformed),
         Some(_) | None => {}
@@ -117,36 +133,18 @@ fn try_receive(
         return Err(Drop::SndcpEmpty);
     }
     let key = ReassemblyKey { slot: receiver.slot, nsapi: header.nsapi };
-    let segment = Segment { number, segment, more: header.more };
+    let segment = Segment { number, segment, more: header.more, compression: first };
     let whole = reassembler.segment(cx, key, receiver.whose, segment, frame)?;
-    Ok(whole.map(|frame| NPdu { nsapi: header.nsapi, frame }))
+    Ok(whole.map(|Whole { frame, compression }| NPdu { nsapi: header.nsapi, frame, compression, number }))
 }
 
-/// The answer to the SNDCP part of an XID command: version 0, and no NSAPI for any compression entity (clauses 6.5,
-/// 6.6 and 6.8). `None`, and a drop by name, where the block could not be read; LLC's own parameters are answered
-/// without it then.
+/// The answer to the SNDCP part of an XID command of a mobile without compression: version 0, and no NSAPI for any
+/// compression entity (clauses 6.5, 6.6 and 6.8), each refused by name. `None`, and a drop by name, where the block could not
+/// be read; LLC's own parameters are answered without it then.
 pub fn answer_xid(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Option<Vec<u8>> {
-    let parameters = match xid::parse(block) {
-        Ok(parameters) => parameters,
-        Err(error) => {
-            cx.log(Category::Sndcp, Level::Info, format_args!("XID: {error}"));
-            cx.drop(Drop::SndcpBadXid, whose);
-            return None;
-        }
-    };
-    let refused = |entities: Vec<Entity>| entities.iter().map(Entity::refused).collect();
-    let answer: Vec<Parameter> = parameters
-        .into_iter()
-        .filter_map(|parameter| match parameter {
-            Parameter::Version(_) => Some(Parameter::Version(0)),
-            Parameter::Data(entities) => Some(Parameter::Data(refused(entities))),
-            Parameter::Protocol(entities) => Some(Parameter::Protocol(refused(entities))),
-            Parameter::Unknown { .. } => None,
-        })
-        .collect();
-    let mut octets = Vec::new();
-    xid::emit(&answer, &mut octets);
-    Some(octets)
+    let (config, serving) = (CompressionConfig::default(), Serving::default());
+    let terms = Terms { role: LlcRole::Sgsn, config: &config, serving: &serving };
+    Compressions::default().answer(cx, whose, &terms, block)
 }
 
 #[cfg(test)]
@@ -156,7 +154,7 @@ mod tests {
     use crate::time::Duration;
     use crate::trace::Quiet;
 
-    const RECEIVER: Receiver = Receiver { slot: 1, whose: None };
+    const RECEIVER: Receiver = Receiver { slot: 1, whose: None, compresses: false };
 
     fn give(pdus: &[&[u8]]) -> (Vec<Vec<u8>>, Vec<(Drop, u64)>) {
         let mut around = Surroundings::new(1, 4, Quiet::default());
@@ -204,10 +202,12 @@ mod tests {
     #[test]
     fn compression_is_refused_and_an_unreadable_block_not_answered() {
         let mut around = Surroundings::new(1, 1, Quiet::default());
-        let block = [0, 1, 0, 1, 5, 0x81, 0, 2, 0x10, 0, 2, 3, 0x02, 1, 9, 7, 1, 1];
+        let block =
+            [0, 1, 0, 1, 7, 0x81, 0, 4, 0x10, 0, 0x20, 3, 2, 9, 0x82, 1, 6, 0x12, 0x34, 0x50, 0, 0x20, 0];
         let answer = answer_xid(&mut around.context(), None, &block);
         assert_eq!(answer.unwrap(), [0, 1, 0, 1, 4, 1, 2, 0, 0, 2, 4, 2, 2, 0, 0]);
         assert_eq!(answer_xid(&mut around.context(), None, &[0, 9]), None);
-        assert_eq!(around.trace.drops.get(Drop::SndcpBadXid), 1);
+        let drops: Vec<_> = around.trace.drops.raised().collect();
+        assert_eq!(drops, [(Drop::SndcpBadXid, 1), (Drop::SndcpAlgorithmRefused, 2)]);
     }
 }

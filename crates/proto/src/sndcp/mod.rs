@@ -3,13 +3,21 @@
 //! Unacknowledged transfer without compression: [`SndcpNsapi::unitdata_request`] cuts an N-PDU into SN-UNITDATA PDUs,
 //! [`receive`] takes one off and gives the N-PDU when it is whole. What one NSAPI must remember is [`SndcpNsapi`];
 //! segments that wait for others are held in one [`Reassembler`] of the node.
+//!
+//! A mobile with acknowledged mode or compression has an [`Sndcp`] besides.
 
+mod acknowledged;
+pub mod compression;
+mod connection;
 mod entity;
 mod reassembly;
 pub mod rfc1144;
 mod segment;
+mod store;
 pub mod v42bis;
 
+pub use acknowledged::{AcknowledgedLimits, WINDOW};
+pub use connection::{Setting, Sndcp, SndcpConfig, SndcpOutput};
 pub use entity::{NPdu, Receiver, SndcpNsapi, answer_xid, receive};
 pub use reassembly::{Reassembler, ReassemblyKey};
 

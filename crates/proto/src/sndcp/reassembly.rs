@@ -13,7 +13,7 @@ use crate::time::{Duration, Instant};
 use crate::timers::{Deadlines, TimerKey, Timers};
 use foldhash::fast::FixedState;
 use gannet_wire::id::{Imsi, Nsapi};
-use gannet_wire::sndcp::{SEGMENTS_MAX, UNITDATA_MODULUS};
+use gannet_wire::sndcp::{Compression, SEGMENTS_MAX, UNITDATA_MODULUS};
 use std::collections::HashMap;
 
 /// An N-PDU number this far behind the present one is late, not new.
@@ -34,6 +34,15 @@ pub(super) struct Segment {
     pub(super) number: u16,
     pub(super) segment: u8,
     pub(super) more: bool,
+    /// What the first segment, and no other, says.
+    pub(super) compression: Option<Compression>,
+}
+
+/// An N-PDU whose segments are joined.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) frame: Frame,
+    pub(super) compression: Compression,
 }
 
 /// One N-PDU that is not whole yet.
@@ -48,6 +57,7 @@ struct Entry {
     /// The number of the last segment, once it has come.
     last: Option<u8>,
     front: Option<Frame>,
+    compression: Compression,
     early: [Option<Frame>; SEGMENTS_MAX],
     older: Option<u32>,
     newer: Option<u32>,
@@ -137,7 +147,7 @@ impl Reassembler {
         whose: Option<Imsi>,
         segment: Segment,
         frame: Frame,
-    ) -> Result<Option<Frame>, Drop> {
+    ) -> Result<Option<Whole>, Drop> {
         let present = if self.index.is_empty() { None } else { self.index.get(&key).copied() };
         let present = match present.and_then(|at| Some((at, self.entry(at)?.number))) {
             Some((at, number)) if number != segment.number => {
@@ -152,22 +162,29 @@ impl Reassembler {
         };
         let at = match present {
             Some(at) => at,
-            None if segment.segment == 0 && !segment.more => return whole(frame).map(Some),
+            None if segment.segment == 0 && !segment.more => return whole(segment, frame).map(Some),
             None => self.begin(cx, key, whose, segment.number)?,
         };
         self.join(at, segment, frame)
     }
 
     /// A segment of an N-PDU before the present one: only one that is whole in itself is of use.
-    fn late(&self, segment: Segment, frame: Frame) -> Result<Option<Frame>, Drop> {
-        if segment.segment == 0 && !segment.more { whole(frame).map(Some) } else { Err(Drop::SndcpLate) }
+    fn late(&self, segment: Segment, frame: Frame) -> Result<Option<Whole>, Drop> {
+        if segment.segment == 0 && !segment.more {
+            whole(segment, frame).map(Some)
+        } else {
+            Err(Drop::SndcpLate)
+        }
     }
 
-    fn join(&mut self, at: u32, segment: Segment, frame: Frame) -> Result<Option<Frame>, Drop> {
+    fn join(&mut self, at: u32, segment: Segment, frame: Frame) -> Result<Option<Whole>, Drop> {
         let Some(entry) = self.entry_mut(at) else { return Err(Drop::SndcpIncomplete) };
         match entry.take(segment, frame) {
             Ok(false) => Ok(None),
-            Ok(true) => Ok(self.remove(at).and_then(|entry| entry.front)),
+            Ok(true) => Ok(self.remove(at).and_then(|entry| {
+                let compression = entry.compression;
+                entry.front.map(|frame| Whole { frame, compression })
+            })),
             Err(Drop::SndcpDuplicate) => Err(Drop::SndcpDuplicate),
             Err(drop) => {
                 self.remove(at);
@@ -205,6 +222,7 @@ impl Reassembler {
             joined: 0,
             last: None,
             front: None,
+            compression: Compression::NONE,
             early: [const { None }; SEGMENTS_MAX],
             older: self.newest,
             newer: None,
@@ -244,8 +262,9 @@ impl Reassembler {
 }
 
 /// An N-PDU in one segment.
-fn whole(frame: Frame) -> Result<Frame, Drop> {
-    if frame.len() > N_PDU_MAX { Err(Drop::SndcpTooLong) } else { Ok(frame) }
+fn whole(segment: Segment, frame: Frame) -> Result<Whole, Drop> {
+    let compression = segment.compression.unwrap_or_default();
+    if frame.len() > N_PDU_MAX { Err(Drop::SndcpTooLong) } else { Ok(Whole { frame, compression }) }
 }
 
 impl Entry {
@@ -257,6 +276,7 @@ impl Entry {
             return Err(Drop::SndcpDuplicate);
         }
         *place = Some(frame);
+        self.compression = segment.compression.unwrap_or(self.compression);
         if !segment.more {
             if self.last.is_some() {
                 return Err(Drop::SndcpMalformed);

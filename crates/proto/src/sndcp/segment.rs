@@ -21,6 +21,21 @@ impl SndcpNsapi {
         &mut self,
         cx: &mut Context<'_>,
         n201_u: u16,
+        frame: Frame,
+        out: &mut Batch<Frame>,
+    ) -> Result<(), Drop> {
+        self.compressed_request(cx, n201_u, Compression::NONE, frame, out)
+    }
+
+    /// The same of an N-PDU that was compressed ([`super::Sndcp::compress_unitdata`]).
+    ///
+    /// # Errors
+    /// As of [`SndcpNsapi::unitdata_request`].
+    pub fn compressed_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        n201_u: u16,
+        compression: Compression,
         mut frame: Frame,
         out: &mut Batch<Frame>,
     ) -> Result<(), Drop> {
@@ -33,17 +48,18 @@ impl SndcpNsapi {
         let n201_u = usize::from(n201_u);
         let first_len = n201_u.saturating_sub(UNITDATA_FIRST_LEN);
         if frame.len() <= first_len {
-            self.put_first_header(false, &mut frame)?;
+            self.put_first_header(compression, false, &mut frame)?;
             out.push(frame);
         } else {
-            self.cut(cx, first_len, n201_u.saturating_sub(UNITDATA_NEXT_LEN), frame, out)?;
+            let next_len = n201_u.saturating_sub(UNITDATA_NEXT_LEN);
+            self.cut(cx, (first_len, next_len), compression, frame, out)?;
         }
         self.number = (self.number + 1) % UNITDATA_MODULUS;
         Ok(())
     }
 
-    fn put_first_header(&self, more: bool, frame: &mut Frame) -> Result<(), Drop> {
-        let pdu = Pdu::Unitdata { first: Some(Compression::NONE), segment: 0, number: self.number };
+    fn put_first_header(&self, compression: Compression, more: bool, frame: &mut Frame) -> Result<(), Drop> {
+        let pdu = Pdu::Unitdata { first: Some(compression), segment: 0, number: self.number };
         let header = Header { nsapi: self.nsapi, more, pdu };
         frame.prepend(&header.emit()).then_some(()).ok_or(Drop::SndcpNoRoom)
     }
@@ -51,8 +67,8 @@ impl SndcpNsapi {
     fn cut(
         &self,
         cx: &Context<'_>,
-        first_len: usize,
-        next_len: usize,
+        (first_len, next_len): (usize, usize),
+        compression: Compression,
         mut frame: Frame,
         out: &mut Batch<Frame>,
     ) -> Result<(), Drop> {
@@ -66,7 +82,7 @@ impl SndcpNsapi {
             *place = Some(self.next_segment(cx, n + 1, more, segment)?);
         }
         frame.truncate(first_len);
-        self.put_first_header(true, &mut frame)?;
+        self.put_first_header(compression, true, &mut frame)?;
         out.push(frame);
         for segment in next.into_iter().flatten() {
             out.push(segment);

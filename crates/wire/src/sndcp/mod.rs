@@ -2,6 +2,7 @@
 //!
 //! [`Header`] is the header of an SN-PDU (clause 7.2), one to four octets; what follows is a segment of an N-PDU.
 
+pub mod algorithms;
 pub mod xid;
 
 use crate::cursor::Reader;
@@ -15,6 +16,10 @@ pub const HEADER_LEN_MAX: usize = 4;
 pub const UNITDATA_FIRST_LEN: usize = 4;
 /// Octets of the header of an SN-UNITDATA PDU with a later segment.
 pub const UNITDATA_NEXT_LEN: usize = 3;
+/// Octets of the header of an SN-DATA PDU with the first segment.
+pub const DATA_FIRST_LEN: usize = 3;
+/// Octets of the header of an SN-DATA PDU with a later segment.
+pub const DATA_NEXT_LEN: usize = 1;
 /// N-PDU numbers in SN-UNITDATA PDUs count modulo this.
 pub const UNITDATA_MODULUS: u16 = 4096;
 /// Segments of one N-PDU in SN-UNITDATA PDUs, at most: the segment number has four bits.

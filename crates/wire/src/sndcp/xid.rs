@@ -6,7 +6,6 @@
 
 use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
-use crate::id::Nsapi;
 
 const VERSION: u8 = 0;
 const DATA: u8 = 1;
@@ -43,32 +42,11 @@ pub struct Entity {
     pub fields: Vec<u8>,
 }
 
-/// Algorithms of protocol control information compression (table 4).
-pub mod protocol_algorithm {
-    /// TCP/IP headers after RFC 1144: two PCOMP values.
-    pub const RFC_1144: u8 = 0;
-    /// IP headers after RFC 2507: five PCOMP values.
-    pub const RFC_2507: u8 = 1;
-}
-
-/// Algorithms of data compression (table 5).
-pub mod data_algorithm {
-    /// ITU-T V.42bis: one DCOMP value.
-    pub const V42BIS: u8 = 0;
-}
-
 impl Entity {
     /// The answer that refuses this entity: no NSAPI applies (clauses 6.5.1.1.4 and 6.6.1.1.3).
     #[must_use]
     pub fn refused(&self) -> Self {
         Self { number: self.number, algorithm: None, fields: vec![0, 0] }
-    }
-
-    /// Applicable NSAPIs: of the fields, those behind `comp_octets` octets of DCOMP or PCOMP values (0 where P = 0).
-    pub fn nsapis(&self, comp_octets: usize) -> impl Iterator<Item = Nsapi> + use<> {
-        let octets = self.fields.get(comp_octets..).and_then(|fields| fields.first_chunk::<2>().copied());
-        let bits = u16::from_be_bytes(octets.unwrap_or_default());
-        (5..16).filter(move |nsapi| bits >> nsapi & 1 == 1).map(Nsapi)
     }
 
     fn parse(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
@@ -166,6 +144,8 @@ pub fn emit(parameters: &[Parameter], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::Nsapi;
+    use crate::sndcp::algorithms::{Rfc1144, protocol_algorithm};
 
     #[test]
     fn rfc_1144_and_an_unknown_algorithm() {
@@ -179,7 +159,10 @@ mod tests {
         let parameters = parse(&block).unwrap();
         let Parameter::Protocol(entities) = &parameters[1] else { panic!("{parameters:?}") };
         assert_eq!(entities[0].algorithm, Some(protocol_algorithm::RFC_1144));
-        assert_eq!(entities[0].nsapis(1).collect::<Vec<_>>(), [Nsapi(5), Nsapi(6)]);
+        let (pcomps, rest) = entities[0].comps(2).unwrap();
+        let parameters_of_it = Rfc1144::parse(rest).unwrap();
+        assert_eq!((pcomps, parameters_of_it.s0_minus_1), (vec![1, 2], Some(15)));
+        assert_eq!(parameters_of_it.nsapis.unwrap().iter().collect::<Vec<_>>(), [Nsapi(5), Nsapi(6)]);
         assert_eq!(entities[1].algorithm, Some(30));
         let mut out = Vec::new();
         emit(&parameters, &mut out);

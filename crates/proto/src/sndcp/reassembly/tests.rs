@@ -26,9 +26,10 @@ impl Bench {
         octets: &[u8],
     ) -> Result<Option<Vec<u8>>, Drop> {
         let frame = self.around.frames.copy_of(octets).unwrap();
-        let segment = Segment { number, segment: n, more };
+        let compression = (n == 0).then_some(Compression::NONE);
+        let segment = Segment { number, segment: n, more, compression };
         let whole = self.table.segment(&mut self.around.context(), key, None, segment, frame);
-        whole.map(|frame| frame.map(|frame| frame.to_vec()))
+        whole.map(|whole| whole.map(|whole| whole.frame.to_vec()))
     }
 
     /// The counters that moved, and nothing held.
@@ -103,7 +104,8 @@ fn a_first_frame_without_tailroom() {
     let mut bench = Bench::new();
     let mut frame = bench.around.frames.copy_of(&[0; crate::frame::FRAME_PAYLOAD_MAX]).unwrap();
     assert!(frame.pull(1700));
-    let first = Segment { number: 1, segment: 0, more: true };
+    let compression = Some(Compression::NONE);
+    let first = Segment { number: 1, segment: 0, more: true, compression };
     let taken = bench.table.segment(&mut bench.around.context(), KEY, None, first, frame);
     assert!(matches!(taken, Ok(None)));
     assert_eq!(bench.give(KEY, 1, 1, false, b"no room"), Err(Drop::SndcpNoRoom));

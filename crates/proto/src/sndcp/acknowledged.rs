@@ -1,0 +1,353 @@
+//! Acknowledged mode of one NSAPI (04.65 clauses 6.3, 6.7 and 6.9.1 [44.065]): N-PDU numbers, the N-PDUs that the peer has
+//! not confirmed, and the segments of one that is not whole yet.
+//!
+//! Both N-PDU numbers count modulo 256 and begin at 0. At most [`WINDOW`] N-PDUs are unconfirmed, so that from its number
+//! alone an N-PDU is known as a repetition or as new.
+
+use super::N_PDU_MAX;
+use super::compression::COMPRESSED_MAX;
+use super::store::Store;
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::machine::Context;
+use gannet_wire::id::Nsapi;
+use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu};
+use serde::{Deserialize, Serialize};
+
+/// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
+pub const WINDOW: u8 = 127;
+
+/// What may wait for the peer's confirmation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AcknowledgedLimits {
+    /// N-PDUs of one NSAPI, at most [`WINDOW`].
+    pub n_pdus_max: u8,
+    /// Octets of these.
+    pub octets_max: usize,
+    /// SN-PDUs of one SAPI that LLC has; that it takes so many, and those of an N-PDU more, is a matter of its own options.
+    pub segments_max: u16,
+}
+
+impl Default for AcknowledgedLimits {
+    fn default() -> Self {
+        Self { n_pdus_max: 64, octets_max: 65_536, segments_max: 64 }
+    }
+}
+
+/// Where an SN-DATA PDU belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct First {
+    dcomp: u8,
+    pcomp: u8,
+    number: u8,
+}
+
+/// The segments of an N-PDU that is not whole yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Partial {
+    first: Option<First>,
+    octets: Vec<u8>,
+}
+
+/// An N-PDU whose segments are joined, as it was compressed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Joined {
+    pub(super) compression: Compression,
+    pub(super) number: u8,
+    pub(super) octets: Vec<u8>,
+}
+
+/// What becomes of an N-PDU by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It is the next one.
+    Next,
+    /// It has come before.
+    Repeated,
+    /// It is a later one: what was to come before is lost.
+    Gap,
+}
+
+/// What SNDCP keeps of one NSAPI in acknowledged mode.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Acknowledged {
+    pub(super) store: Store,
+    partial: Partial,
+    /// Send N-PDU number: that of the next N-PDU.
+    send: u8,
+    /// Receive N-PDU number: the one that is expected next.
+    receive: u8,
+    /// In the recovery state: after LL-RESET.indication nothing is sent until SNSM-SEQUENCE.indication has come.
+    pub(super) suspended: bool,
+}
+
+impl Acknowledged {
+    /// The N-PDU that is expected next.
+    pub(super) const fn receive_number(&self) -> u8 {
+        self.receive
+    }
+
+    /// SN-DATA.request: keeps the N-PDU until it is confirmed, and gives its number.
+    pub(super) fn keep(&mut self, limits: &AcknowledgedLimits, n_pdu: &[u8]) -> Result<u8, Drop> {
+        if n_pdu.is_empty() {
+            return Err(Drop::SndcpEmpty);
+        }
+        if n_pdu.len() > N_PDU_MAX {
+            return Err(Drop::SndcpTooLong);
+        }
+        let is_full = self.store.len() >= usize::from(limits.n_pdus_max.min(WINDOW))
+            || self.store.octets() + n_pdu.len() > limits.octets_max;
+        if is_full {
+            return Err(Drop::SndcpUnconfirmedFull);
+        }
+        let number = self.send;
+        self.store.push(n_pdu);
+        self.send = self.send.wrapping_add(1);
+        Ok(number)
+    }
+
+    /// The number of the first N-PDU that LLC does not have.
+    pub(super) fn waiting_number(&self) -> u8 {
+        self.oldest().wrapping_add(self.store.handed())
+    }
+
+    /// The number of the oldest N-PDU that is not confirmed; the next one's where all are.
+    fn oldest(&self) -> u8 {
+        self.send.wrapping_sub(u8::try_from(self.store.len()).unwrap_or(u8::MAX))
+    }
+
+    /// LL-DATA.confirm of an SN-PDU; `confirmed` hears the numbers of the N-PDUs that are confirmed with it.
+    pub(super) fn confirm(&mut self, number: u8, mut confirmed: impl FnMut(u8)) -> Result<(), Drop> {
+        if !self.store.confirm(number.wrapping_sub(self.oldest())) {
+            return Err(Drop::SndcpUnexpected);
+        }
+        loop {
+            let oldest = self.oldest();
+            if !self.store.pop_confirmed() {
+                return Ok(());
+            }
+            confirmed(oldest);
+        }
+    }
+
+    /// SNSM-SEQUENCE.indication: the peer has all N-PDUs before `number`, so that sending goes on with that one. A number
+    /// of an N-PDU that was never sent changes nothing, and all that is unconfirmed goes out again.
+    pub(super) fn sequence(&mut self, number: u8, mut confirmed: impl FnMut(u8)) -> Result<(), Drop> {
+        self.suspended = false;
+        self.store.take_back();
+        let count = number.wrapping_sub(self.oldest());
+        if usize::from(count) > self.store.len() {
+            return Err(Drop::SndcpBadSequence);
+        }
+        for _ in 0..count {
+            confirmed(self.oldest());
+            self.store.pop();
+        }
+        Ok(())
+    }
+
+    /// The link is established anew: LLC has nothing any more, and the N-PDU whose rest would come begins again.
+    pub(super) fn link_anew(&mut self) {
+        self.store.take_back();
+        self.partial = Partial::default();
+    }
+
+    /// An SN-DATA PDU without its header; gives the N-PDU with its last segment. An error means that the link has to be
+    /// established anew (clauses 6.7.4.1 and 6.7.4.2).
+    pub(super) fn join(
+        &mut self,
+        first: Option<(Compression, u8)>,
+        more: bool,
+        segment: &[u8],
+    ) -> Result<Option<Joined>, Drop> {
+        let result = self.try_join(first, segment);
+        if result.is_err() || !more {
+            let partial = core::mem::take(&mut self.partial);
+            let of = result?;
+            let compression = Compression { dcomp: of.dcomp, pcomp: of.pcomp };
+            return Ok(Some(Joined { compression, number: of.number, octets: partial.octets }));
+        }
+        result.map(|_| None)
+    }
+
+    fn try_join(&mut self, first: Option<(Compression, u8)>, segment: &[u8]) -> Result<First, Drop> {
+        let said = first.map(|(Compression { dcomp, pcomp }, number)| First { dcomp, pcomp, number });
+        let of = match (self.partial.first, said) {
+            (None, None) => return Err(Drop::SndcpFirstMissing),
+            (Some(begun), Some(said)) if begun != said => return Err(Drop::SndcpContradiction),
+            (Some(of), Some(_) | None) | (None, Some(of)) => of,
+        };
+        if self.partial.octets.len() + segment.len() > COMPRESSED_MAX {
+            return Err(Drop::SndcpTooLong);
+        }
+        self.partial.first = Some(of);
+        self.partial.octets.extend_from_slice(segment);
+        Ok(of)
+    }
+
+    /// Takes the number of a whole N-PDU, and says what it is.
+    pub(super) const fn order(&mut self, number: u8) -> Order {
+        let ahead = number.wrapping_sub(self.receive);
+        if ahead > WINDOW {
+            return Order::Repeated;
+        }
+        self.receive = number.wrapping_add(1);
+        if ahead == 0 { Order::Next } else { Order::Gap }
+    }
+}
+
+/// How many SN-PDUs an N-PDU of `len` octets takes; `None` where N201-I leaves no room for any.
+pub(super) fn segments(len: usize, n201_i: u16) -> Option<u8> {
+    let n201_i = usize::from(n201_i);
+    let (first, next) = (n201_i.checked_sub(DATA_FIRST_LEN)?, n201_i.checked_sub(DATA_NEXT_LEN)?);
+    if first == 0 {
+        return None;
+    }
+    u8::try_from(1 + len.saturating_sub(first).div_ceil(next)).ok()
+}
+
+/// Where the SN-PDUs of an N-PDU say that they belong.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cutting {
+    pub(super) nsapi: Nsapi,
+    pub(super) number: u8,
+    pub(super) compression: Compression,
+    pub(super) n201_i: u16,
+}
+
+impl Cutting {
+    /// Cuts an N-PDU into SN-DATA PDUs, none longer than N201-I (clause 6.7). All are made, or none.
+    pub(super) fn cut(self, cx: &Context<'_>, n_pdu: &[u8], mut give: impl FnMut(Frame)) -> Result<u8, Drop> {
+        let count = segments(n_pdu.len(), self.n201_i).ok_or(Drop::SndcpTooLong)?;
+        if cx.frames.free() < usize::from(count) {
+            return Err(Drop::NoFrame);
+        }
+        let mut rest = n_pdu;
+        for n in 1..=count {
+            let first = (n == 1).then_some((self.compression, self.number));
+            let header_len = if first.is_some() { DATA_FIRST_LEN } else { DATA_NEXT_LEN };
+            let room = usize::from(self.n201_i).saturating_sub(header_len);
+            let (segment, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
+            rest = later;
+            let header = Header { nsapi: self.nsapi, more: n < count, pdu: Pdu::Data { first } };
+            let mut frame = cx.frames.copy_of(segment).ok_or(Drop::NoFrame)?;
+            if !frame.prepend(&header.emit()) {
+                return Err(Drop::SndcpNoRoom);
+            }
+            give(frame);
+        }
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Surroundings;
+    use crate::trace::Quiet;
+
+    const LIMITS: AcknowledgedLimits =
+        AcknowledgedLimits { n_pdus_max: 200, octets_max: 3000, segments_max: 64 };
+
+    fn first(number: u8) -> Option<(Compression, u8)> {
+        Some((Compression::NONE, number))
+    }
+
+    fn cut(len: usize, n201_i: u16) -> (Result<u8, Drop>, Vec<Vec<u8>>) {
+        let mut around = Surroundings::new(1, 8, Quiet::default());
+        let octets: Vec<u8> = (0..=250).cycle().take(len).collect();
+        let compression = Compression { dcomp: 3, pcomp: 9 };
+        let cutting = Cutting { nsapi: Nsapi(6), number: 200, compression, n201_i };
+        let mut pdus = Vec::new();
+        let result = cutting.cut(&around.context(), &octets, |frame| pdus.push(frame.to_vec()));
+        assert_eq!(around.frames.free(), 8);
+        (result, pdus)
+    }
+
+    #[test]
+    fn segments_and_their_headers() {
+        let (count, pdus) = cut(1000, 400);
+        assert_eq!(count, Ok(3));
+        assert_eq!(pdus.iter().map(Vec::len).collect::<Vec<_>>(), [400, 400, 205]);
+        assert_eq!(
+            (&pdus[0][..4], &pdus[1][..1], &pdus[2][..1]),
+            (&[0x56, 0x39, 200, 0][..], &[0x16][..], &[0x06][..])
+        );
+        assert_eq!(cut(397, 400).1.len(), 1);
+        assert_eq!(cut(397, 400).1[0][..3], [0x46, 0x39, 200]);
+        assert_eq!(cut(398, 400).1[1], [0x06, 146]);
+        assert_eq!(cut(9, 3).0, Err(Drop::SndcpTooLong));
+        assert_eq!(cut(1500, 140).0, Err(Drop::NoFrame));
+        assert_eq!((segments(1, 140), segments(1520, 140), segments(1, 0)), (Some(1), Some(11), None));
+    }
+
+    #[test]
+    fn joined_again() {
+        let mut nsapi = Acknowledged::default();
+        assert_eq!(nsapi.join(first(7), true, b"ab"), Ok(None));
+        // A later segment may repeat what the first one said.
+        assert_eq!(nsapi.join(first(7), true, b"cd"), Ok(None));
+        let joined = Joined { compression: Compression::NONE, number: 7, octets: b"abcdef".to_vec() };
+        assert_eq!(nsapi.join(None, false, b"ef"), Ok(Some(joined)));
+        assert_eq!(nsapi.join(None, false, b"gh"), Err(Drop::SndcpFirstMissing));
+        assert_eq!(nsapi.join(first(8), true, b"ij"), Ok(None));
+        assert_eq!(nsapi.join(first(9), true, b"kl"), Err(Drop::SndcpContradiction));
+        assert_eq!(nsapi.join(None, true, b"mn"), Err(Drop::SndcpFirstMissing));
+        assert_eq!(nsapi.join(first(9), true, &[0; COMPRESSED_MAX]), Ok(None));
+        assert_eq!(nsapi.join(None, false, &[0]), Err(Drop::SndcpTooLong));
+        assert_eq!(nsapi.partial, Partial::default());
+    }
+
+    #[test]
+    fn what_waits_for_its_confirmation_is_bounded() {
+        let mut nsapi = Acknowledged { send: 250, receive: 3, ..Acknowledged::default() };
+        assert_eq!(nsapi.keep(&LIMITS, &[]), Err(Drop::SndcpEmpty));
+        assert_eq!(nsapi.keep(&LIMITS, &[0; 1521]), Err(Drop::SndcpTooLong));
+        assert_eq!(nsapi.keep(&LIMITS, &[0; 1500]), Ok(250));
+        assert_eq!(nsapi.keep(&LIMITS, &[0; 1500]), Ok(251));
+        assert_eq!(nsapi.keep(&LIMITS, &[0]), Err(Drop::SndcpUnconfirmedFull));
+        let mut nsapi = Acknowledged::default();
+        let numbers: Vec<_> = (0..WINDOW).map(|_| nsapi.keep(&LIMITS, &[0]).unwrap()).collect();
+        assert_eq!(numbers, (0..WINDOW).collect::<Vec<_>>());
+        assert_eq!(nsapi.keep(&LIMITS, &[0]), Err(Drop::SndcpUnconfirmedFull));
+    }
+
+    #[test]
+    fn confirmed_in_their_order() {
+        let mut nsapi = Acknowledged { send: 254, ..Acknowledged::default() };
+        for n_pdu in [b"a", b"b", b"c"] {
+            nsapi.keep(&LIMITS, n_pdu).unwrap();
+            nsapi.store.hand(1);
+        }
+        let mut confirmed = Vec::new();
+        assert_eq!(nsapi.waiting_number(), 1);
+        assert_eq!(nsapi.confirm(255, |number| confirmed.push(number)), Ok(()));
+        assert_eq!(nsapi.confirm(254, |number| confirmed.push(number)), Ok(()));
+        assert_eq!(nsapi.confirm(254, |number| confirmed.push(number)), Err(Drop::SndcpUnexpected));
+        assert_eq!(nsapi.confirm(1, |number| confirmed.push(number)), Err(Drop::SndcpUnexpected));
+        assert_eq!((confirmed, nsapi.oldest()), (vec![254, 255], 0));
+    }
+
+    #[test]
+    fn the_peers_number_after_a_routing_area_update() {
+        let mut nsapi = Acknowledged { send: 254, suspended: true, ..Acknowledged::default() };
+        for n_pdu in [b"a", b"b", b"c"] {
+            nsapi.keep(&LIMITS, n_pdu).unwrap();
+            nsapi.store.hand(1);
+        }
+        let mut confirmed = Vec::new();
+        assert_eq!(nsapi.sequence(2, |number| confirmed.push(number)), Err(Drop::SndcpBadSequence));
+        assert_eq!((nsapi.suspended, nsapi.waiting_number(), nsapi.store.len()), (false, 254, 3));
+        assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
+        assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.len()), (vec![254, 255], 0, 1));
+    }
+
+    #[test]
+    fn repetitions_and_gaps_by_their_numbers() {
+        let mut nsapi = Acknowledged { receive: 255, ..Acknowledged::default() };
+        assert_eq!([255, 255, 0, 130, 128].map(|number| nsapi.order(number)), {
+            [Order::Next, Order::Repeated, Order::Next, Order::Repeated, Order::Gap]
+        });
+        assert_eq!(nsapi.receive_number(), 129);
+    }
+}

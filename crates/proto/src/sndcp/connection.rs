@@ -1,0 +1,583 @@
+//! SNDCP of one mobile that has acknowledged mode or compression (04.65 clauses 5.1.2, 6.2 and 6.9.1 [44.065]).
+//!
+//! [`Sndcp`] is what the primitives of the LL service access points act on: the links of the SAPIs, the NSAPIs that they
+//! carry, each in its mode, and the compression entities. It is plain data, N-PDUs that are not confirmed included. Mobiles
+//! with neither acknowledged mode nor compression have none.
+//!
+//! What the clauses leave open is settled so:
+//!
+//! * The mobile establishes the link when its first NSAPI in acknowledged mode is activated; the SGSN waits for it. A
+//!   link that was released under N-PDUs is established by whoever has the next one to send.
+//! * N-PDUs are numbered when they come and compressed when they go to LLC, which gets no more than
+//!   [`AcknowledgedLimits::segments_max`] SN-PDUs at a time.
+//! * What is received is told apart by its number whenever it comes: one that has come before is discarded, and where some
+//!   are missing, which the link does not lose, that is counted.
+//! * An N-PDU that cannot be restored, or finds no frame, has the link established anew, so that it comes again if the
+//!   peer still has it.
+
+mod unacknowledged;
+mod xid;
+
+use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
+use super::compression::{
+    Buffer, COMPRESSED_MAX, CompressionConfig, Compressions, Packed, Serving, Terms, Way,
+};
+use super::{N_PDU_MAX, NPdu};
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::llc::LlcRole;
+use crate::machine::{Batch, Context};
+use crate::trace::{Category, Level};
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
+use gannet_wire::sndcp::{Compression, Header, Pdu};
+use serde::{Deserialize, Serialize};
+
+/// What an operator may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SndcpConfig {
+    /// Which compression is proposed and agreed to.
+    pub compression: CompressionConfig,
+    /// What may wait for the peer's confirmation.
+    pub limits: AcknowledgedLimits,
+}
+
+/// What a call has to know beside the entity.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting<'a> {
+    /// What the operator has chosen.
+    pub config: &'a SndcpConfig,
+    /// Whose drops these are.
+    pub whose: Option<Imsi>,
+    /// N201-I of the SAPI, in octets.
+    pub n201_i: u16,
+}
+
+/// What SNDCP gives to LLC, to session management and to the layer above.
+#[derive(Debug)]
+pub enum SndcpOutput {
+    /// LL-ESTABLISH.request.
+    Establish {
+        /// Of which SAPI.
+        sapi: Sapi,
+        /// SNDCP's part of the XID parameters.
+        block: Option<Vec<u8>>,
+    },
+    /// LL-ESTABLISH.response.
+    EstablishResponse {
+        /// Of which SAPI.
+        sapi: Sapi,
+        /// SNDCP's part of the XID parameters.
+        block: Option<Vec<u8>>,
+    },
+    /// LL-RELEASE.request: no NSAPI needs the link any more.
+    Release {
+        /// Of which SAPI.
+        sapi: Sapi,
+    },
+    /// LL-DATA.request.
+    Data {
+        /// On which SAPI.
+        sapi: Sapi,
+        /// What LL-DATA.confirm is to say.
+        reference: u32,
+        /// The SN-PDU.
+        frame: Frame,
+    },
+    /// LL-XID.request.
+    Xid {
+        /// On which SAPI.
+        sapi: Sapi,
+        /// SNDCP's part of the XID parameters.
+        block: Vec<u8>,
+    },
+    /// SN-DATA.indication.
+    NPdu(NPdu),
+    /// The peer has an N-PDU of SN-DATA.request.
+    Confirmed {
+        /// Of which PDP context.
+        nsapi: Nsapi,
+        /// Its N-PDU number.
+        number: u8,
+    },
+    /// SNSM-STATUS.request: the link of an NSAPI in acknowledged mode is released or could not be established.
+    Status {
+        /// Which PDP context.
+        nsapi: Nsapi,
+    },
+}
+
+/// The acknowledged link of a SAPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum LinkState {
+    /// No NSAPI needs it.
+    Unused,
+    /// The mobile is to establish it.
+    Awaited,
+    /// LL-ESTABLISH.request is not answered.
+    Establishing,
+    /// SN-DATA PDUs go over it.
+    Established,
+    /// It was released, and is needed.
+    Released,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Sap {
+    sapi: Sapi,
+    link: LinkState,
+    compressions: Compressions,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Served {
+    nsapi: Nsapi,
+    sapi: Sapi,
+    acknowledged: Option<Box<Acknowledged>>,
+    /// In unacknowledged mode: the number of the N-PDU that is to come.
+    next: u16,
+}
+
+/// SNDCP of one mobile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sndcp {
+    is_sgsn: bool,
+    saps: Vec<Sap>,
+    served: Vec<Served>,
+}
+
+type Outputs = Batch<SndcpOutput>;
+
+const N_PDU_NUMBERS: u16 = gannet_wire::sndcp::UNITDATA_MODULUS;
+
+impl Sndcp {
+    /// Of a mobile without PDP context.
+    #[must_use]
+    pub const fn new(role: LlcRole) -> Self {
+        Self { is_sgsn: matches!(role, LlcRole::Sgsn), saps: Vec::new(), served: Vec::new() }
+    }
+
+    const fn role(&self) -> LlcRole {
+        if self.is_sgsn { LlcRole::Sgsn } else { LlcRole::Ms }
+    }
+
+    fn sap(&mut self, sapi: Sapi) -> Option<&mut Sap> {
+        self.saps.iter_mut().find(|sap| sap.sapi == sapi)
+    }
+
+    fn served(&mut self, nsapi: Nsapi) -> Option<&mut Served> {
+        self.served.iter_mut().find(|served| served.nsapi == nsapi)
+    }
+
+    fn acknowledged(&mut self, nsapi: Nsapi) -> Option<&mut Acknowledged> {
+        self.served(nsapi)?.acknowledged.as_deref_mut()
+    }
+
+    /// The NSAPIs of a SAPI by their mode.
+    fn serving(&self, sapi: Sapi) -> Serving {
+        let of = |acknowledged: bool| {
+            let of_it =
+                move |served: &&Served| served.sapi == sapi && served.acknowledged.is_some() == acknowledged;
+            self.served.iter().filter(of_it).map(|served| served.nsapi).collect()
+        };
+        Serving { acknowledged: of(true), unacknowledged: of(false) }
+    }
+
+    /// Is the acknowledged link of a SAPI established?
+    #[must_use]
+    pub fn is_established(&self, sapi: Sapi) -> bool {
+        self.saps.iter().any(|sap| sap.sapi == sapi && sap.link == LinkState::Established)
+    }
+
+    /// What has been agreed to about compression on a SAPI.
+    #[must_use]
+    pub fn compressions(&self, sapi: Sapi) -> Option<&Compressions> {
+        self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
+    }
+
+    /// N-PDUs that wait for the peer's confirmation.
+    #[must_use]
+    pub fn unconfirmed(&self) -> usize {
+        let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
+        stores.map(|acknowledged| acknowledged.store.len()).sum()
+    }
+
+    // --------------------------------------------------------------------------- session management
+
+    /// SNSM-ACTIVATE.indication: an NSAPI on a SAPI, in acknowledged mode or not. One that was there before ends.
+    pub fn activate(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (nsapi, sapi): (Nsapi, Sapi),
+        acknowledged: bool,
+        out: &mut Outputs,
+    ) {
+        self.deactivate(cx, setting, nsapi, out);
+        if self.sap(sapi).is_none() {
+            let compressions = Compressions::default();
+            self.saps.push(Sap { sapi, link: LinkState::Unused, compressions });
+        }
+        let acknowledged = acknowledged.then(Box::<Acknowledged>::default);
+        let is_acknowledged = acknowledged.is_some();
+        self.served.push(Served { nsapi, sapi, acknowledged, next: 0 });
+        match self.sap(sapi).map(|sap| sap.link) {
+            Some(LinkState::Unused) if is_acknowledged && self.is_sgsn => {
+                self.set_link(sapi, LinkState::Awaited);
+            }
+            Some(LinkState::Unused | LinkState::Released) if is_acknowledged => {
+                self.establish(setting, sapi, out);
+            }
+            Some(_) | None => self.propose(setting, sapi, out),
+        }
+    }
+
+    /// SNSM-DEACTIVATE.indication: what is not confirmed is dropped by name.
+    pub fn deactivate(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        nsapi: Nsapi,
+        out: &mut Outputs,
+    ) {
+        let Some(place) = self.served.iter().position(|served| served.nsapi == nsapi) else { return };
+        let Served { sapi, acknowledged, .. } = self.served.swap_remove(place);
+        let unconfirmed = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.len());
+        (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
+        let is_needed = !self.serving(sapi).acknowledged.is_empty();
+        let Some(sap) = self.sap(sapi) else { return };
+        sap.compressions.forget(nsapi);
+        if !is_needed && sap.link != LinkState::Unused {
+            sap.link = LinkState::Unused;
+            out.push(SndcpOutput::Release { sapi });
+        }
+        let saps_in_use: Vec<Sapi> = self.served.iter().map(|served| served.sapi).collect();
+        self.saps.retain(|sap| saps_in_use.contains(&sap.sapi));
+    }
+
+    /// SNSM-SEQUENCE.indication: the peer says with the routing area update which N-PDU it expects next, and sending goes on
+    /// with that.
+    pub fn sequence_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (nsapi, number): (Nsapi, u8),
+        out: &mut Outputs,
+    ) {
+        let Some(acknowledged) = self.acknowledged(nsapi) else {
+            cx.drop(Drop::SndcpUnexpected, setting.whose);
+            return;
+        };
+        let confirmed = |number| out.push(SndcpOutput::Confirmed { nsapi, number });
+        if let Err(drop) = acknowledged.sequence(number, confirmed) {
+            cx.drop(drop, setting.whose);
+        }
+        let Some(sapi) = self.served(nsapi).map(|served| served.sapi) else { return };
+        self.resume(cx, setting, sapi, out);
+    }
+
+    /// SNSM-SEQUENCE.response: the Receive N-PDU number of each NSAPI in acknowledged mode, for the routing area update (24.008
+    /// clause 10.5.5.11).
+    pub fn receive_numbers(&self) -> impl Iterator<Item = (Nsapi, u8)> + '_ {
+        self.served.iter().filter_map(|served| {
+            let acknowledged = served.acknowledged.as_ref()?;
+            Some((served.nsapi, acknowledged.receive_number()))
+        })
+    }
+
+    // ------------------------------------------------------------------------------------ links
+
+    fn set_link(&mut self, sapi: Sapi, link: LinkState) {
+        if let Some(sap) = self.sap(sapi) {
+            sap.link = link;
+        }
+    }
+
+    /// LL-ESTABLISH.request, for the first time or anew. What LLC has is lost with it.
+    fn establish(&mut self, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
+        self.link_is(sapi, LinkState::Establishing);
+        let (role, serving) = (self.role(), self.serving(sapi));
+        let block = self
+            .sap(sapi)
+            .and_then(|sap| sap.compressions.propose(role, &setting.config.compression, &serving));
+        out.push(SndcpOutput::Establish { sapi, block });
+    }
+
+    /// A link begins or ends: LLC has nothing any more, and no N-PDU is half received.
+    fn link_is(&mut self, sapi: Sapi, link: LinkState) {
+        for served in self.served.iter_mut().filter(|served| served.sapi == sapi) {
+            if let Some(acknowledged) = &mut served.acknowledged {
+                acknowledged.link_anew();
+            }
+        }
+        let serving = self.serving(sapi);
+        if let Some(sap) = self.sap(sapi) {
+            sap.link = link;
+            sap.compressions.link_anew(serving.acknowledged);
+            sap.compressions.withdraw();
+        }
+    }
+
+    /// LL-ESTABLISH.indication: the peer has established the link, for the first time or anew.
+    pub fn establish_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (sapi, block): (Sapi, Option<&[u8]>),
+        out: &mut Outputs,
+    ) {
+        if self.serving(sapi).acknowledged.is_empty() {
+            cx.drop(Drop::SndcpUnexpected, setting.whose);
+            out.push(SndcpOutput::Release { sapi });
+            return;
+        }
+        self.link_is(sapi, LinkState::Established);
+        let block = block.and_then(|block| self.xid_indication(cx, setting, sapi, block));
+        out.push(SndcpOutput::EstablishResponse { sapi, block });
+        self.propose(setting, sapi, out);
+        self.pump(cx, setting, sapi, out);
+    }
+
+    /// LL-ESTABLISH.confirm; without request where LLC has established the link anew by itself.
+    pub fn establish_confirm(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (sapi, block): (Sapi, Option<&[u8]>),
+        out: &mut Outputs,
+    ) {
+        match self.sap(sapi).map(|sap| sap.link) {
+            Some(LinkState::Establishing) => {
+                self.set_link(sapi, LinkState::Established);
+                self.xid_confirm(cx, setting, (sapi, block), out);
+            }
+            Some(LinkState::Awaited | LinkState::Established | LinkState::Released) => {
+                self.link_is(sapi, LinkState::Established);
+                self.propose(setting, sapi, out);
+            }
+            Some(LinkState::Unused) | None => {
+                cx.drop(Drop::SndcpUnexpected, setting.whose);
+                out.push(SndcpOutput::Release { sapi });
+                return;
+            }
+        }
+        self.pump(cx, setting, sapi, out);
+    }
+
+    /// LL-RELEASE.indication: the link is released, or could not be established. What is not confirmed stays.
+    pub fn release_indication(&mut self, sapi: Sapi, out: &mut Outputs) {
+        self.link_is(sapi, LinkState::Released);
+        for nsapi in self.serving(sapi).acknowledged.iter() {
+            out.push(SndcpOutput::Status { nsapi });
+        }
+    }
+
+    /// LL-RESET.indication (clause 5.1.2.1): no parameter is agreed to any more, and what is to be sent in acknowledged mode
+    /// waits for SNSM-SEQUENCE.indication.
+    pub fn reset_indication(&mut self) {
+        for served in &mut self.served {
+            served.next = 0;
+            if let Some(acknowledged) = &mut served.acknowledged {
+                acknowledged.link_anew();
+                acknowledged.suspended = true;
+            }
+        }
+        let after = if self.is_sgsn { LinkState::Awaited } else { LinkState::Released };
+        for sap in &mut self.saps {
+            sap.compressions.reset();
+            if sap.link != LinkState::Unused {
+                sap.link = after;
+            }
+        }
+    }
+
+    /// Sends what waits: on the link if there is one, after its establishment if it was released.
+    pub fn resume(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
+        match self.sap(sapi).map(|sap| sap.link) {
+            Some(LinkState::Established) => self.pump(cx, setting, sapi, out),
+            Some(LinkState::Released) => self.establish(setting, sapi, out),
+            Some(LinkState::Unused | LinkState::Awaited | LinkState::Establishing) | None => {}
+        }
+    }
+
+    // --------------------------------------------------------------------------------- sending
+
+    /// SN-DATA.request: gives the N-PDU number under which the N-PDU will be confirmed.
+    ///
+    /// # Errors
+    /// The name under which the caller drops it: not active in acknowledged mode, empty, too long, too many unconfirmed.
+    pub fn data_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (nsapi, n_pdu): (Nsapi, &[u8]),
+        out: &mut Outputs,
+    ) -> Result<u8, Drop> {
+        let served = self.served(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
+        let sapi = served.sapi;
+        let acknowledged = served.acknowledged.as_mut().ok_or(Drop::SndcpUnknownNsapi)?;
+        let number = acknowledged.keep(&setting.config.limits, n_pdu)?;
+        self.resume(cx, setting, sapi, out);
+        Ok(number)
+    }
+
+    /// LL-DATA.confirm: the peer's LLC has the SN-PDU of a [`SndcpOutput::Data`].
+    pub fn data_confirm(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        reference: u32,
+        out: &mut Outputs,
+    ) {
+        let (nsapi, number) = from_reference(reference);
+        let Some(served) = self.served(nsapi) else { return };
+        let sapi = served.sapi;
+        let Some(acknowledged) = &mut served.acknowledged else { return };
+        let confirmed = |number| out.push(SndcpOutput::Confirmed { nsapi, number });
+        if let Err(drop) = acknowledged.confirm(number, confirmed) {
+            cx.drop(drop, setting.whose);
+        }
+        self.pump(cx, setting, sapi, out);
+    }
+
+    /// Gives LLC what it has room for, one N-PDU of each NSAPI in turn.
+    fn pump(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
+        if !self.is_established(sapi) {
+            return;
+        }
+        loop {
+            let mut went = false;
+            for place in 0..self.served.len() {
+                went |= self.at_llc(sapi) < setting.config.limits.segments_max
+                    && self.hand(cx, setting, (sapi, place), out).is_some();
+            }
+            if !went {
+                return;
+            }
+        }
+    }
+
+    /// SN-PDUs that LLC has of a SAPI.
+    fn at_llc(&self, sapi: Sapi) -> u16 {
+        let of_it = self.served.iter().filter(|served| served.sapi == sapi);
+        of_it.filter_map(|served| served.acknowledged.as_ref()).map(|it| it.store.segments()).sum()
+    }
+
+    /// Compresses and cuts the first N-PDU that waits; `None` where there is none, or not enough frames.
+    fn hand(
+        &mut self,
+        cx: &Context<'_>,
+        setting: &Setting<'_>,
+        (sapi, place): (Sapi, usize),
+        out: &mut Outputs,
+    ) -> Option<()> {
+        let role = self.role();
+        let sap = self.saps.iter_mut().find(|sap| sap.sapi == sapi)?;
+        let served = self.served.get_mut(place).filter(|served| served.sapi == sapi)?;
+        let acknowledged = served.acknowledged.as_mut().filter(|acknowledged| !acknowledged.suspended)?;
+        let n201_i = setting.n201_i;
+        let n_pdu = acknowledged.store.waiting()?;
+        let is_plain = sap.compressions.is_empty();
+        // What was compressed must be sent: that there are frames enough is certain before.
+        let longest = if is_plain { N_PDU_MAX } else { COMPRESSED_MAX };
+        if cx.frames.free() <= usize::from(segments(longest, n201_i)?) {
+            return None;
+        }
+        let mut frame = cx.frames.alloc()?;
+        n_pdu.iter().all(|piece| frame.append(piece)).then_some(())?;
+        let nsapi = served.nsapi;
+        let number = acknowledged.waiting_number();
+        let mut give =
+            |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
+        let cutting = |compression| Cutting { nsapi, number, compression, n201_i };
+        let count = if is_plain {
+            cutting(Compression::NONE).cut(cx, &frame, &mut give)
+        } else {
+            let mut buffer = Buffer::new();
+            let way = Way { role, nsapi, acknowledged: true };
+            let Packed { compression, in_buffer } = sap.compressions.compress(way, &mut frame, &mut buffer);
+            let octets = in_buffer.map_or(&*frame, |len| buffer.octets(len));
+            cutting(compression).cut(cx, octets, &mut give)
+        };
+        acknowledged.store.hand(count.ok()?);
+        Some(())
+    }
+
+    // ------------------------------------------------------------------------------- receiving
+
+    /// LL-DATA.indication: an SN-PDU that came over the acknowledged link of a SAPI.
+    pub fn data_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        (sapi, frame): (Sapi, Frame),
+        out: &mut Outputs,
+    ) {
+        let (header, start) = match Header::parse(&frame) {
+            Ok(parsed) => parsed,
+            Err(error) => {
+                cx.log(Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
+                cx.drop(Drop::SndcpMalformed, setting.whose);
+                return;
+            }
+        };
+        if !self.is_established(sapi) {
+            cx.drop(Drop::SndcpNotEstablished, setting.whose);
+            return;
+        }
+        let Pdu::Data { first } = header.pdu else {
+            cx.drop(Drop::SndcpUnacknowledged, setting.whose);
+            return;
+        };
+        let served = self.served(header.nsapi).filter(|served| served.sapi == sapi);
+        let Some(acknowledged) = served.and_then(|served| served.acknowledged.as_mut()) else {
+            cx.drop(Drop::SndcpUnknownNsapi, setting.whose);
+            return;
+        };
+        let joined = acknowledged.join(first, header.more, frame.get(start..).unwrap_or_default());
+        drop(frame);
+        let whole = match joined {
+            Ok(None) => return,
+            Ok(Some(joined)) => self.whole(cx, (sapi, header.nsapi), &joined),
+            Err(drop) => Err(drop),
+        };
+        match whole {
+            Ok(Some(n_pdu)) => out.push(SndcpOutput::NPdu(n_pdu)),
+            Ok(None) => cx.drop(Drop::SndcpRepeated, setting.whose),
+            Err(drop) => {
+                cx.drop(drop, setting.whose);
+                self.establish(setting, sapi, out);
+            }
+        }
+    }
+
+    /// Restores a whole N-PDU; `None` where it has come before. That one is restored as well, since the peer has compressed it
+    /// as well.
+    fn whole(
+        &mut self,
+        cx: &mut Context<'_>,
+        (sapi, nsapi): (Sapi, Nsapi),
+        joined: &Joined,
+    ) -> Result<Option<NPdu>, Drop> {
+        let way = Way { role: self.role(), nsapi, acknowledged: true };
+        let mut frame = cx.frames.alloc().ok_or(Drop::NoFrame)?;
+        let compressions = self.sap(sapi).map(|sap| &mut sap.compressions).ok_or(Drop::SndcpUnknownNsapi)?;
+        compressions.restore(way, joined.compression, &joined.octets, &mut frame)?;
+        let acknowledged = self.acknowledged(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
+        match acknowledged.order(joined.number) {
+            Order::Repeated => return Ok(None),
+            Order::Gap => cx.drop(Drop::SndcpGap, None),
+            Order::Next => {}
+        }
+        Ok(Some(NPdu::plain(nsapi, frame)))
+    }
+}
+
+/// What LL-DATA.confirm says of an SN-PDU.
+const fn reference(nsapi: Nsapi, number: u8) -> u32 {
+    (nsapi.0 as u32) << 8 | number as u32
+}
+
+fn from_reference(reference: u32) -> (Nsapi, u8) {
+    let [.., nsapi, number] = reference.to_be_bytes();
+    (Nsapi(nsapi), number)
+}

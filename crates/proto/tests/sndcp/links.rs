@@ -1,0 +1,182 @@
+//! N-PDUs of acknowledged mode over links that break, are reset, and move.
+
+use crate::harness::{Badness, Pair, SAPI, SURE};
+use crate::tcp::segment;
+use gannet_proto::drops::Drop;
+use gannet_proto::llc::LlcContext;
+use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
+use gannet_proto::sndcp::{Sndcp, SndcpConfig};
+use gannet_proto::time::Duration;
+use gannet_wire::id::Nsapi;
+
+fn n_pdu(number: u16) -> Vec<u8> {
+    let len = 20 + usize::from(number) * 397 % 1400;
+    let payload: Vec<u8> = (0..=250_u8).cycle().skip(usize::from(number) % 251).take(len).collect();
+    segment(number, u32::from(number) * 1400, 1, &payload)
+}
+
+fn numbers(delivered: &[(Nsapi, Vec<u8>)]) -> Vec<u16> {
+    let number = |(nsapi, packet): &(Nsapi, Vec<u8>)| {
+        let number = u16::from_be_bytes([packet[4], packet[5]]);
+        assert_eq!((*nsapi, packet), (SURE, &n_pdu(number)), "as it was sent");
+        number
+    };
+    delivered.iter().map(number).collect()
+}
+
+fn compressing() -> SndcpConfig {
+    let compression =
+        CompressionConfig { rfc1144: Offer::Active(15), v42bis: Offer::Active(V42bisLimits::default()) };
+    SndcpConfig { compression, ..SndcpConfig::default() }
+}
+
+fn pair(seed: u64, compresses: bool) -> Pair {
+    let config = if compresses { compressing() } else { SndcpConfig::default() };
+    let mut pair = Pair::new(seed, [config; 2]);
+    pair.activate(true, false);
+    assert!(pair.ms.sndcp.is_established(SAPI) && pair.sgsn.sndcp.is_established(SAPI));
+    pair
+}
+
+/// Everything has arrived once and in its order, at both ends.
+fn assert_all(pair: &Pair, count: u16) {
+    for end in [&pair.ms, &pair.sgsn] {
+        assert_eq!(numbers(&end.delivered), (0..count).collect::<Vec<_>>());
+        let confirmed: Vec<u8> = (0..count).map(|number| number.to_be_bytes()[1]).collect();
+        assert_eq!(end.confirmed, confirmed);
+        assert_eq!((end.drops(Drop::SndcpGap), end.drops(Drop::SndcpUnexpected)), (0, 0));
+    }
+    pair.assert_at_rest();
+}
+
+#[test]
+fn a_bad_path_loses_and_doubles_nothing() {
+    let mut damaged = 0;
+    for seed in 0..12 {
+        let mut pair = pair(seed, seed % 2 == 1);
+        let most = 0.3 * f64::from(u32::try_from(seed % 6).unwrap()) / 5.0;
+        pair.badness = Badness { loss: most, duplication: most, damage: most / 2.0 };
+        for number in 0..150 {
+            pair.ms.waiting.push_back(n_pdu(number));
+            pair.sgsn.waiting.push_back(n_pdu(number));
+        }
+        pair.ms.send_sure();
+        pair.sgsn.send_sure();
+        pair.run();
+        assert_all(&pair, 150);
+        damaged += pair.ms.drops(Drop::LlcBadFcs) + pair.sgsn.drops(Drop::LlcBadFcs);
+    }
+    assert!(damaged > 0, "the path was not bad");
+}
+
+#[test]
+fn a_link_that_was_dead_goes_on() {
+    for compresses in [false, true] {
+        let mut pair = pair(3, compresses);
+        pair.sgsn.insists = false;
+        pair.ms.insists = false;
+        for number in 0..40 {
+            pair.sgsn.waiting.push_back(n_pdu(number));
+            pair.ms.waiting.push_back(n_pdu(number));
+        }
+        pair.sgsn.send_sure();
+        pair.ms.send_sure();
+        (0..2).for_each(|_| assert!(pair.step()));
+        pair.is_cut = true;
+        pair.run();
+        assert!(pair.sgsn.statuses > 0 && pair.ms.statuses > 0, "both ends have been told");
+        assert!(!pair.ms.sndcp.is_established(SAPI) && pair.sgsn.sndcp.unconfirmed() > 0);
+        pair.is_cut = false;
+        // The next N-PDU has the link established again.
+        pair.ms.waiting.push_back(n_pdu(40));
+        pair.ms.send_sure();
+        pair.sgsn.waiting.push_back(n_pdu(40));
+        pair.sgsn.send_sure();
+        pair.run();
+        assert_all(&pair, 41);
+    }
+}
+
+#[test]
+fn n_pdu_numbers_across_a_routing_area_update() {
+    let mut pair = pair(5, true);
+    for number in 0..60 {
+        pair.sgsn.waiting.push_back(n_pdu(number));
+        pair.ms.waiting.push_back(n_pdu(number));
+    }
+    pair.sgsn.send_sure();
+    pair.ms.send_sure();
+    (0..3).for_each(|_| assert!(pair.step()));
+    // LLGMM-RESET: what is on its way belongs to the former link.
+    pair.sgsn
+        .llc
+        .reset_request(&mut pair.sgsn.around.context(), &mut gannet_proto::machine::Batch::default());
+    pair.ms.llc.reset_request(&mut pair.ms.around.context(), &mut gannet_proto::machine::Batch::default());
+    pair.sgsn.sndcp.reset_indication();
+    pair.ms.sndcp.reset_indication();
+    pair.forget_path();
+    pair.run();
+    let before = (pair.ms.delivered.len(), pair.sgsn.delivered.len());
+    assert!(before.0 > 0 && before.0 < 60 && before.1 < 60, "nothing is sent before the numbers are known");
+    let numbers: Vec<(Nsapi, u8)> = pair.ms.sndcp.receive_numbers().collect();
+    assert_eq!(numbers, [(SURE, u8::try_from(before.0).unwrap())]);
+    for number in pair.sgsn.sndcp.receive_numbers().collect::<Vec<_>>() {
+        pair.ms.tell(|sndcp, cx, setting, out| sndcp.sequence_indication(cx, setting, number, out));
+    }
+    for number in numbers {
+        pair.sgsn.tell(|sndcp, cx, setting, out| sndcp.sequence_indication(cx, setting, number, out));
+    }
+    pair.ms.drain();
+    pair.sgsn.drain();
+    pair.run();
+    assert_all(&pair, 60);
+    assert_eq!((pair.ms.drops(Drop::SndcpRepeated), pair.sgsn.drops(Drop::SndcpRepeated)), (0, 0));
+    assert!(pair.ms.sndcp.is_established(SAPI));
+}
+
+#[test]
+fn a_mobile_moves_with_what_is_not_confirmed() {
+    let mut pair = pair(6, true);
+    for number in 0..60 {
+        pair.sgsn.waiting.push_back(n_pdu(number));
+        pair.ms.waiting.push_back(n_pdu(number));
+    }
+    pair.sgsn.send_sure();
+    pair.ms.send_sure();
+    let mut moved = 0;
+    while pair.step() {
+        let end = &mut pair.sgsn;
+        let octets = postcard::to_allocvec(&(&end.sndcp, &end.llc)).unwrap();
+        let (sndcp, llc): (Sndcp, LlcContext) = postcard::from_bytes(&octets).unwrap();
+        assert!(postcard::to_allocvec(&(&sndcp, &llc)).unwrap() == octets, "nothing is lost on the way");
+        (end.sndcp, end.llc) = (sndcp, llc);
+        end.drain();
+        moved += usize::from(end.sndcp.unconfirmed() > 0);
+    }
+    assert!(moved > 5, "{moved}");
+    assert_all(&pair, 60);
+}
+
+#[test]
+fn the_last_context_releases_the_link() {
+    let mut pair = pair(9, false);
+    pair.is_cut = true;
+    pair.sgsn.insists = false;
+    pair.sgsn.waiting.push_back(n_pdu(0));
+    pair.sgsn.send_sure();
+    pair.sgsn.tell(|sndcp, cx, setting, out| sndcp.deactivate(cx, setting, SURE, out));
+    pair.sgsn.drain();
+    assert_eq!((pair.sgsn.drops(Drop::SndcpUnconfirmed), pair.sgsn.sndcp.unconfirmed()), (1, 0));
+    pair.is_cut = false;
+    pair.ms.insists = false;
+    pair.run();
+    assert!(!pair.ms.sndcp.is_established(SAPI));
+    assert!(pair.sgsn.llc.abm(SAPI).is_none() && pair.ms.llc.abm(SAPI).is_none());
+    // Nobody here is in acknowledged mode: the peer's link is not wanted.
+    pair.ms.waiting.push_back(n_pdu(1));
+    pair.ms.send_sure();
+    let until = pair.now + Duration::from_secs(30);
+    while pair.now < until && pair.step() {}
+    assert_eq!(pair.sgsn.drops(Drop::SndcpUnexpected), 1);
+    assert!(!pair.ms.sndcp.is_established(SAPI));
+}

@@ -1,0 +1,120 @@
+//! A file of 200 kB through every combination of mode and compression, with and without loss.
+
+use crate::harness::{BARE, Badness, Pair, SAPI, SURE};
+use crate::tcp::File;
+use gannet_proto::drops::Drop;
+use gannet_proto::sndcp::SndcpConfig;
+use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
+
+const FILE: usize = 200_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Case {
+    acknowledged: bool,
+    v42bis: bool,
+    rfc1144: bool,
+}
+
+fn configs(case: Case) -> [SndcpConfig; 2] {
+    let limits = V42bisLimits { p1: 4096, ..V42bisLimits::default() };
+    let config = |active: bool| {
+        let rfc1144 = if active { Offer::Active(15) } else { Offer::Passive(7) };
+        let v42bis = if active { Offer::Active(limits) } else { Offer::Passive(V42bisLimits::default()) };
+        let compression = CompressionConfig {
+            rfc1144: if case.rfc1144 { rfc1144 } else { Offer::Refuse },
+            v42bis: if case.v42bis { v42bis } else { Offer::Refuse },
+        };
+        SndcpConfig { compression, ..SndcpConfig::default() }
+    };
+    [config(false), config(true)]
+}
+
+/// Octets on the path for the file, in LL-PDUs.
+fn transfer(case: Case, loss: f64) -> usize {
+    let mut pair = Pair::new(7, configs(case));
+    pair.activate(case.acknowledged, !case.acknowledged);
+    let agreed = pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count();
+    assert_eq!(agreed, usize::from(case.v42bis) + usize::from(case.rfc1144), "{case:?}");
+    pair.badness = Badness { loss, ..Badness::default() };
+    let before = pair.sgsn.octets;
+    let mut file = File::new(FILE);
+    let mut rounds = 0;
+    while !file.is_whole() {
+        rounds += 1;
+        assert!(rounds < 20, "{case:?}");
+        for n_pdu in file.missing() {
+            if case.acknowledged {
+                pair.sgsn.waiting.push_back(n_pdu);
+            } else {
+                pair.sgsn.send_bare(&n_pdu);
+            }
+        }
+        pair.sgsn.send_sure();
+        pair.run();
+        let nsapi = if case.acknowledged { SURE } else { BARE };
+        for (of, n_pdu) in pair.ms.delivered.drain(..) {
+            assert_eq!(of, nsapi);
+            file.arrive(&n_pdu);
+        }
+    }
+    if case.acknowledged {
+        assert_eq!((rounds, pair.sgsn.confirmed.len()), (1, FILE / 1000), "{case:?}");
+    } else {
+        assert_eq!(rounds > 1, loss > 0.0, "{case:?}");
+    }
+    for end in [&pair.ms, &pair.sgsn] {
+        for drop in [Drop::SndcpCompressed, Drop::SndcpGap, Drop::SndcpContradiction] {
+            assert_eq!(end.drops(drop), 0, "{case:?}: {drop:?}");
+        }
+    }
+    pair.assert_at_rest();
+    pair.sgsn.octets - before
+}
+
+#[test]
+fn every_combination_carries_a_file() {
+    for acknowledged in [true, false] {
+        for loss in [0.0, 0.05] {
+            let octets = |v42bis, rfc1144| transfer(Case { acknowledged, v42bis, rfc1144 }, loss);
+            let plain = octets(false, false);
+            let (headers, data) = (octets(false, true), octets(true, false));
+            let both = octets(true, true);
+            if loss > 0.0 {
+                assert!(plain > FILE * 21 / 20, "what is lost goes again");
+                continue;
+            }
+            assert!(plain - headers > 32 * FILE / 1000, "{plain} and {headers} octets");
+            // Text of few words: in acknowledged mode the dictionary goes on from N-PDU to N-PDU.
+            let most = if acknowledged { plain / 2 } else { plain * 4 / 5 };
+            assert!(
+                data < most && both < headers * data / plain + FILE / 50,
+                "{plain}, {data}, {both} octets"
+            );
+        }
+    }
+}
+
+#[test]
+fn both_modes_at_once() {
+    let case = Case { acknowledged: true, v42bis: true, rfc1144: true };
+    let mut pair = Pair::new(8, configs(case));
+    pair.activate(true, true);
+    assert_eq!(pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count(), 4, "entities of each mode");
+    pair.badness = Badness { loss: 0.02, ..Badness::default() };
+    let (mut sure, mut bare) = (File::new(50_000), File::new(50_000));
+    while !sure.is_whole() || !bare.is_whole() {
+        pair.sgsn.waiting.extend(sure.missing());
+        for n_pdu in bare.missing() {
+            pair.sgsn.send_bare(&n_pdu);
+            pair.sgsn.send_sure();
+            pair.step();
+        }
+        pair.run();
+        for (nsapi, n_pdu) in pair.ms.delivered.drain(..) {
+            if nsapi == SURE { sure.arrive(&n_pdu) } else { bare.arrive(&n_pdu) }
+        }
+        assert!(sure.is_whole(), "at once");
+    }
+    assert_eq!(pair.ms.drops(Drop::SndcpCompressed), 0);
+    pair.assert_at_rest();
+}
