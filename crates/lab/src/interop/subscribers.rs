@@ -2,7 +2,7 @@
 //! subscription, and an HLR that is lost in the middle of it.
 
 use super::bed::{At, Bed};
-use super::judge::{CORE, GB, Payload, count, frames, until_in, until_on_gb};
+use super::judge::{CORE, GB, Payload, count, frames, until_in};
 use super::neighbour::Neighbour;
 use super::network::{
     self, Card, GGSN, HLR, IMSI, SGSN, Setup, failed, ping_internet, until_active, until_mobile,
@@ -118,14 +118,18 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
     })?;
     until_active(bed)?;
     let pings = ping_internet(bed)?;
+    // By now it may have been told to attach anew, as whoever sends with a TLLI that nobody has.
+    let before = count(bed, GB, DETACH_REQUEST)?;
     neighbour.tells_sgsn(cancel(CancelType::Withdraw))?;
-    until_on_gb(bed, "DETACH REQUEST", DETACH_REQUEST)?;
+    bed.until("DETACH REQUEST", |bed| {
+        count(bed, GB, DETACH_REQUEST).is_ok_and(|requests| requests > before).then_some(())
+    })?;
     until_no_context(bed)?;
     bed.until("LocationCancelResult for both", |bed| {
         count(bed, CORE, CANCEL_RESULT).is_ok_and(|results| results >= 2).then_some(())
     })?;
     let rows = frames(bed, GB, DETACH_REQUEST, &["gsm_a.gm.gmm.type_of_detach", "gsm_a.gm.gmm.cause"])?;
-    let by_withdrawal = rows.get(told..).unwrap_or_default();
+    let by_withdrawal = rows.get(before..).unwrap_or_default();
     let last = by_withdrawal.last().map(|row| row.join(", cause ")).unwrap_or_default();
     let kind = by_withdrawal.last().and_then(|row| row.first()).map(String::as_str);
     let fact = format!(
