@@ -68,8 +68,9 @@ impl Strings {
         if self.current != 0 {
             self.learn(self.dictionary.child(self.current, first), first);
         }
-        (self.current, self.is_cut) = (codeword, true);
-        self.dictionary.len(codeword) != 0
+        let is_there = self.dictionary.len(codeword) != 0;
+        (self.current, self.is_cut) = if is_there { (codeword, true) } else { (0, false) };
+        is_there
     }
 
     /// Adds the string that ends with the octet behind it, where it is new and not too long.
