@@ -1,6 +1,7 @@
 //! LL-XID.request of layer 3's own parameters (04.64 clauses 7.2.2 and 8.5.3 [44.064]): blocks that wait for their turn, each
 //! of its SAPI, and are kept until they are answered, so that T200 can repeat them.
 
+use super::links::Links;
 use super::xid::Kind;
 use super::{LlcContext, LlcOutput, slot_of};
 use crate::machine::{Batch, Context};
@@ -32,18 +33,20 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) {
         let Some(slot) = slot_of(sapi).and_then(|slot| u8::try_from(slot).ok()) else { return };
-        self.blocks.retain(|block| block.slot != slot || block.is_sent || block.octets.is_none());
+        let blocks = &mut self.links.get_or_insert_default().blocks;
+        blocks.retain(|block| block.slot != slot || block.is_sent || block.octets.is_none());
         let (kind, octets) = (Kind::ParametersAndSndcp, Some(block.into()));
-        self.blocks.push(Block { slot, is_sent: false, n201: (0, 0), kind, octets });
+        blocks.push(Block { slot, is_sent: false, n201: (0, 0), kind, octets });
         self.begin_block(cx, out);
     }
 
     /// Puts LLC's own parameters behind the block that is under way; false where none is.
     pub(super) fn wait_for_block(&mut self, slot: usize, n201: (u16, u16), kind: Kind) -> bool {
         let Ok(slot) = u8::try_from(slot) else { return false };
-        let waits = self.blocks.iter().any(|block| block.is_sent);
-        if waits && !self.blocks.iter().any(|block| block.slot == slot && block.octets.is_none()) {
-            self.blocks.push(Block { slot, is_sent: false, n201, kind, octets: None });
+        let Some(Links { blocks, .. }) = self.links.as_deref_mut() else { return false };
+        let waits = blocks.iter().any(|block| block.is_sent);
+        if waits && !blocks.iter().any(|block| block.slot == slot && block.octets.is_none()) {
+            blocks.push(Block { slot, is_sent: false, n201, kind, octets: None });
         }
         waits
     }
@@ -53,7 +56,7 @@ impl LlcContext {
         if self.outstanding.kind() != Kind::Nothing {
             return;
         }
-        if let Some(block) = self.blocks.first_mut() {
+        if let Some(block) = self.links.as_deref_mut().and_then(|links| links.blocks.first_mut()) {
             block.is_sent = true;
             let (slot, kind, n201) = (usize::from(block.slot), block.kind, block.n201);
             self.outstanding.ask(n201);
@@ -63,13 +66,20 @@ impl LlcContext {
 
     /// The block that goes with the command of a slot.
     pub(super) fn block_sent(&self, slot: usize) -> Option<&[u8]> {
-        let sent = self.blocks.iter().find(|block| block.is_sent && usize::from(block.slot) == slot);
+        let sent = self
+            .links
+            .as_deref()?
+            .blocks
+            .iter()
+            .find(|block| block.is_sent && usize::from(block.slot) == slot);
         sent.and_then(|block| block.octets.as_deref())
     }
 
     /// The command of a slot is answered, or never will be.
     pub(super) fn block_done(&mut self, slot: usize) {
-        self.blocks.retain(|block| !block.is_sent || usize::from(block.slot) != slot);
+        if let Some(links) = &mut self.links {
+            links.blocks.retain(|block| !block.is_sent || usize::from(block.slot) != slot);
+        }
     }
 }
 
@@ -149,7 +159,7 @@ mod tests {
         ms.respond(Sapi::DATA5);
         assert_eq!(ms.sent(), [(Sapi::DATA3, vec![4])]);
         ms.respond(Sapi::DATA3);
-        assert_eq!((ms.sent(), ms.llc.blocks.len()), (vec![], 0));
+        assert_eq!((ms.sent(), ms.llc.links.as_ref().map_or(0, |links| links.blocks.len())), (vec![], 0));
     }
 
     #[test]
@@ -173,7 +183,7 @@ mod tests {
         let unanswered = ms.out.pop();
         let expected = LlcStatus::XidUnanswered;
         assert!(matches!(unanswered, Some(LlcOutput::Status { cause, .. }) if cause == expected));
-        assert_eq!((ms.sent(), ms.llc.blocks.len()), (vec![], 0));
+        assert_eq!((ms.sent(), ms.llc.links.as_ref().map_or(0, |links| links.blocks.len())), (vec![], 0));
         assert_eq!(ms.llc.n201_u(Sapi::DATA3), 1000);
     }
 

@@ -2,6 +2,7 @@
 
 use super::abm::{Abm, Link, Options, Received, Refused, State, Unnumbered, Windows};
 use super::cipher::Direction;
+use super::layer3::Block;
 use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::drops::Drop;
 use crate::frame::Frame;
@@ -38,6 +39,8 @@ pub struct Terms {
 pub(super) struct Links {
     lles: [Option<Box<Abm>>; ABM_SAPIS.len()],
     deadlines: Deadlines<{ ABM_SAPIS.len() }>,
+    /// What layer 3 has to say by XID, and until it is answered.
+    pub(super) blocks: Vec<Block>,
 }
 
 impl Links {
@@ -321,7 +324,7 @@ impl LlcContext {
             if let Some(lle) = links.lles.get_mut(place) {
                 *lle = None;
             }
-            if links.lles.iter().all(Option::is_none) {
+            if links.lles.iter().all(Option::is_none) && links.blocks.is_empty() {
                 self.links = None;
             }
         }

@@ -143,6 +143,5 @@ impl LlcContext {
         self.deadlines.clear(LlcTimer::T200 as usize);
         self.iov_ui = 0;
         self.links = None;
-        self.blocks.clear();
     }
 }

@@ -37,7 +37,6 @@ use crate::trace::{Category, Level};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
-use layer3::Block;
 use links::Links;
 use llme::Parameters;
 use serde::{Deserialize, Serialize};
@@ -161,7 +160,6 @@ pub struct LlcContext {
     counters: [Counters; SAPIS.len()],
     deadlines: Deadlines<1>,
     links: Option<Box<Links>>,
-    blocks: Vec<Block>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
@@ -194,7 +192,6 @@ impl LlcContext {
             outstanding: Outstanding::default(),
             end: End::new(role),
             links: None,
-            blocks: Vec::new(),
         }
     }
 
@@ -236,7 +233,6 @@ impl LlcContext {
         self.outstanding = Outstanding::default();
         self.deadlines.clear_all();
         self.links = None;
-        self.blocks.clear();
     }
 
     /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.

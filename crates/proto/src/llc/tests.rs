@@ -123,8 +123,8 @@ fn u_function(octets: &[u8]) -> (bool, UFunction) {
 }
 
 #[test]
-fn a_context_is_192_octets() {
-    assert!(size_of::<LlcContext>() <= 192, "{}", size_of::<LlcContext>());
+fn a_context_is_168_octets() {
+    assert!(size_of::<LlcContext>() <= 168, "{}", size_of::<LlcContext>());
 }
 
 #[test]
