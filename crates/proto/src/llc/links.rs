@@ -1,4 +1,5 @@
-//! The links of one context that are in acknowledged mode, and the primitives of layer 3 for them.
+//! The links of one context that are in acknowledged mode, beside which layer 3's blocks of XID wait, and the primitives of layer 3
+//! for acknowledged mode.
 
 use super::abm::{Abm, Link, Options, Received, Refused, State, Unnumbered, Windows};
 use super::cipher::Direction;
@@ -34,7 +35,7 @@ pub struct Terms {
     pub layer3: Option<Vec<u8>>,
 }
 
-/// Those of them that are not in ADM.
+/// Those of them that are not in ADM, and what else only few contexts have: for all the others this is no memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Links {
     lles: [Option<Box<Abm>>; ABM_SAPIS.len()],
