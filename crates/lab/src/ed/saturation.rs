@@ -57,9 +57,10 @@ impl Bench<'_> {
         make: &dyn Fn(&Self, f64) -> Offer,
     ) -> Result<Saturation, String> {
         // Of the others, and where a bound does not hang on it, nothing has to hold to a hair: medians will do.
-        let is_exact = self.holder() == Some(Candidate::Xdp) && bracket.is_fine();
-        let again = if is_exact { Again::Missed(WHOLE) } else { Again::Nothing };
-        let few = match (bracket.is_wide(), is_exact) {
+        let is_xdp = self.holder() == Some(Candidate::Xdp);
+        let is_exact = is_xdp && bracket.is_fine();
+        let again = if is_xdp { Again::Missed(WHOLE) } else { Again::Nothing };
+        let few = match (bracket.is_wide(), is_xdp) {
             (true, true) => SEARCH_QUICK,
             (true, false) => SEARCH_QUICK_OF_OTHERS,
             (false, true) => SEARCH_AGAIN,
