@@ -76,16 +76,10 @@ impl Devices {
     ) -> io::Result<()> {
         let Some((_, owner)) = self.devices.get_mut(mobile as usize) else { return Ok(()) };
         let Some(device) = outside.tun(TUN, Peer::Slot(mobile)) else { return Ok(()) };
-        let (address, ipv6) = match address {
-            PdpAddress::Ipv4(address) => (TunAddress::V4(address, 32), None),
-            PdpAddress::Ipv6(address) => (TunAddress::V6(address, 128), None),
-            PdpAddress::Ipv4v6(address, ipv6) => (TunAddress::V4(address, 32), Some(ipv6)),
-            PdpAddress::Ipv4Dynamic
-            | PdpAddress::Ipv6Dynamic
-            | PdpAddress::Ipv4v6Dynamic
-            | PdpAddress::Ppp
-            | PdpAddress::Empty
-            | PdpAddress::Other { .. } => return Ok(()),
+        let (address, ipv6) = match address.addresses() {
+            (Some(v4), ipv6) => (TunAddress::V4(v4, 32), ipv6),
+            (None, Some(v6)) => (TunAddress::V6(v6, 128), None),
+            (None, None) => return Ok(()),
         };
         if owner.is_some_and(|owner| owner != nsapi) {
             return Ok(());

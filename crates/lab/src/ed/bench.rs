@@ -21,8 +21,9 @@ const BUCKETS: f64 = 1.25;
 const BEGIN: f64 = 0.4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
-/// How often a step is made again in which a ring has lost too much.
+/// How often a step is made again in which a ring has lost too much, and who is late does.
 const LOST_MAX: u32 = 6;
+const LOST_MAX_LATE: u32 = 2;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
 const AT_ITS_END: f64 = 0.97;
@@ -291,8 +292,8 @@ impl<'a> Bench<'a> {
             offer.seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.steps);
             #[expect(clippy::cast_precision_loss, reason = "steps of an experiment")]
             let is_rare = (self.repeated as f64) < self.steps as f64 * REPEATED_MAX;
-            let has_time = is_rare && !self.is_late();
-            let may_repeat = (has_time || offer.is_patient) && disturbances < DISTURBED_MAX;
+            let is_late = self.is_late();
+            let may_repeat = ((is_rare && !is_late) || offer.is_patient) && disturbances < DISTURBED_MAX;
             offer.gives_up = may_repeat && again.gives_up();
             let mut step = chain.step(&offer)?;
             // What was to be offered, though no more was asked of the generator than it can do.
@@ -304,7 +305,8 @@ impl<'a> Bench<'a> {
             let fault = step.fault();
             let says_nothing = fault.is_none() && may_repeat && again.wants(&step);
             let lost = self.lost_too_much(&step).filter(|_| fault.is_none() && !says_nothing);
-            let repeats = says_nothing || (lost.is_some() && losses < LOST_MAX);
+            let losses_max = if is_late { LOST_MAX_LATE } else { LOST_MAX };
+            let repeats = says_nothing || (lost.is_some() && losses < losses_max);
             let own = [("step".to_owned(), step.json()), ("made_again".to_owned(), json!(repeats))];
             self.cells.push(Cell::new(axis.clone(), own));
             if says_nothing {

@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// Of the best possible saturation.
 pub(super) const OF_BEST: f64 = 0.97;
-/// How often a bound is tried before S0 is searched anew, since the machine has become another one.
+/// How often a bound is tried before S0 is searched anew, since the machine has become another one. Who is late tries once.
 const TRIES: u32 = 3;
 /// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
 pub(super) const FALL_WITH_WORK: f64 = 0.049;
@@ -111,6 +111,7 @@ impl AtBound {
     ) -> Result<Tried, String> {
         let mut left = TRIES;
         loop {
+            let is_late = bench.is_late();
             let s0 = found.pps.last();
             let mut load = OF_BEST * s_f(s0, drop_pps, self.f);
             if setup.work_ns != 0 && (self.f - 0.5).abs() < 1e-9 {
@@ -139,8 +140,8 @@ impl AtBound {
             }
             left -= 1;
             let check = one(bench, "S0 once more", if is_met { s0 * FINE } else { s0 * OF_BEST }, 0.0)?;
-            if is_whole(&check) != is_met {
-                // It cannot do more than S0 now, or can still do that.
+            if is_whole(&check) != is_met || is_late {
+                // It cannot do more than S0 now, or can still do that; or there is no time to find out.
                 return done(false);
             }
             if left == 0 {

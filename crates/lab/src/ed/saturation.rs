@@ -31,7 +31,7 @@ const SEARCH: u32 = 24;
 const SEARCH_QUICK: u32 = 8;
 /// The same of those of whom nothing has to hold.
 const SEARCH_QUICK_OF_OTHERS: u32 = 5;
-/// The same where it is known about.
+/// The same where it is known about, and where there is no time for more.
 const SEARCH_AGAIN: u32 = 3;
 const SEARCH_AGAIN_OF_OTHERS: u32 = 2;
 /// Of a multiple of saturation, what has to be offered indeed.
@@ -63,8 +63,8 @@ impl Bench<'_> {
         let few = match (bracket.is_wide(), is_xdp) {
             (true, true) => SEARCH_QUICK,
             (true, false) => SEARCH_QUICK_OF_OTHERS,
-            (false, true) => SEARCH_AGAIN,
-            (false, false) => SEARCH_AGAIN_OF_OTHERS,
+            (false, true) if !self.is_late() => SEARCH_AGAIN,
+            (false, _) => SEARCH_AGAIN_OF_OTHERS,
         };
         for count in 0..SEARCH {
             // A quick run takes what it has found after a while; but something has to be too much first.

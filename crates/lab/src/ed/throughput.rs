@@ -30,8 +30,9 @@ pub const KBPS: u32 = 448;
 /// With work.
 pub const KBPS_WITH_WORK: u32 = 184;
 
-/// What comes after all configurations takes as long as so many repetitions of one.
+/// What comes after all configurations takes as long as so many repetitions of one, and so does FLOW-CONTROL-BVC.
 const AFTER_ALL: u32 = 3;
+const BY_CELL: u32 = 2;
 
 /// One panel: what each candidate's saturation was at each fraction of exceeding traffic.
 struct Curves {
@@ -80,7 +81,9 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         Some(_) => (vec![(0, KBPS)], GUESS_CIPHERED_PPS),
     };
     // The bare loops are measured beside the first configuration, and other lengths and osmo-sgsn after all.
-    bench.pace.plan(bench.sizes.repetitions * (2 * u32::try_from(rows.len()).unwrap_or(1) + 1) + AFTER_ALL);
+    bench.pace.plan(
+        bench.sizes.repetitions * (2 * u32::try_from(rows.len()).unwrap_or(1) + 1) + AFTER_ALL + BY_CELL,
+    );
     for (work_ns, kbps) in rows {
         for policing in [true, false] {
             let mut setup = bench.setup(kbps);
@@ -182,6 +185,7 @@ fn configuration(
         good_packets(bench, &mut runners, &curves)?;
     } else if !curves.setup.policing {
         lowered_cells(bench, &mut runners, &curves)?;
+        bench.pace.done(BY_CELL);
     }
     Ok(curves)
 }

@@ -63,19 +63,6 @@ impl Soliciting {
     }
 }
 
-const fn ipv6(address: PdpAddress) -> Option<Ipv6Addr> {
-    match address {
-        PdpAddress::Ipv6(own) | PdpAddress::Ipv4v6(_, own) => Some(own),
-        PdpAddress::Ipv4(_)
-        | PdpAddress::Ipv4Dynamic
-        | PdpAddress::Ipv6Dynamic
-        | PdpAddress::Ipv4v6Dynamic
-        | PdpAddress::Ppp
-        | PdpAddress::Empty
-        | PdpAddress::Other { .. } => None,
-    }
-}
-
 /// The same interface behind another prefix.
 fn behind(prefix: u64, own: Ipv6Addr) -> Ipv6Addr {
     Ipv6Addr::from_bits(u128::from(prefix) << 64 | own.to_bits() & u128::from(u64::MAX))
@@ -86,22 +73,17 @@ fn prefix_of(address: Ipv6Addr) -> u64 {
 }
 
 fn with_prefix(address: PdpAddress, prefix: u64) -> PdpAddress {
-    match address {
-        PdpAddress::Ipv6(own) => PdpAddress::Ipv6(behind(prefix, own)),
-        PdpAddress::Ipv4v6(v4, own) => PdpAddress::Ipv4v6(v4, behind(prefix, own)),
-        PdpAddress::Ipv4(_)
-        | PdpAddress::Ipv4Dynamic
-        | PdpAddress::Ipv6Dynamic
-        | PdpAddress::Ipv4v6Dynamic
-        | PdpAddress::Ppp
-        | PdpAddress::Empty
-        | PdpAddress::Other { .. } => address,
+    match address.addresses() {
+        (Some(v4), Some(own)) => PdpAddress::Ipv4v6(v4, behind(prefix, own)),
+        (None, Some(own)) => PdpAddress::Ipv6(behind(prefix, own)),
+        (_, None) => address,
     }
 }
 
 /// The address that session management knows, behind the prefix that was advertised meanwhile.
 pub(super) fn kept(had: PdpAddress, told: PdpAddress) -> PdpAddress {
-    ipv6(had).map_or(told, |had| with_prefix(told, prefix_of(had)))
+    let (_, had) = had.addresses();
+    had.map_or(told, |had| with_prefix(told, prefix_of(had)))
 }
 
 /// Whether an address may be made of it (RFC 4862 clause 5.5.3).
@@ -127,7 +109,7 @@ impl Ms {
         address: PdpAddress,
         times: u8,
     ) {
-        let Some(own) = ipv6(address) else { return };
+        let (_, Some(own)) = address.addresses() else { return };
         self.soliciting.asked(cx, (index, nsapi.0), times);
         let asks = RouterSolicitation { source: behind(LINK_LOCAL, own), destination: ALL_ROUTERS };
         match cx.frames.copy_of(&asks.to_vec()) {

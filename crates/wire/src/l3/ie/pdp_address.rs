@@ -78,19 +78,24 @@ impl PdpAddress {
 
     /// Appends the address octets alone.
     pub fn emit_address(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Ipv4(address) => out.extend(address.octets()),
-            Self::Ipv6(address) => out.extend(address.octets()),
-            Self::Ipv4v6(v4, v6) => {
-                out.extend(v4.octets());
-                out.extend(v6.octets());
-            }
+        let (v4, v6) = self.addresses();
+        out.extend(v4.iter().flat_map(Ipv4Addr::octets));
+        out.extend(v6.iter().flat_map(Ipv6Addr::octets));
+    }
+
+    /// The addresses that stand in it.
+    #[must_use]
+    pub const fn addresses(&self) -> (Option<Ipv4Addr>, Option<Ipv6Addr>) {
+        match *self {
+            Self::Ipv4(v4) => (Some(v4), None),
+            Self::Ipv6(v6) => (None, Some(v6)),
+            Self::Ipv4v6(v4, v6) => (Some(v4), Some(v6)),
             Self::Ipv4Dynamic
             | Self::Ipv6Dynamic
             | Self::Ipv4v6Dynamic
             | Self::Ppp
             | Self::Empty
-            | Self::Other { .. } => {}
+            | Self::Other { .. } => (None, None),
         }
     }
 
