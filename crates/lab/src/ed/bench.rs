@@ -22,7 +22,7 @@ const BEGIN: f64 = 0.4;
 /// Repetitions of what a quick run only shows.
 pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much, and who is late does.
-const LOST_MAX: u32 = 6;
+const LOST_MAX: u32 = 12;
 const LOST_MAX_LATE: u32 = 2;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
@@ -402,9 +402,10 @@ impl<'a> Bench<'a> {
         self.verdicts.push(Verdict { name, paper, ours, goal, holds });
     }
 
-    /// A figure beside the numbers.
+    /// A figure beside the numbers; where all is ciphered it has a name of its own.
     pub fn figure(&mut self, name: &str, caption: &str, svg: String) {
-        self.figures.push(Figure { name: name.to_owned(), caption: caption.to_owned(), svg });
+        let name = self.gea.map_or_else(|| name.to_owned(), |gea| format!("{name}-gea{gea}"));
+        self.figures.push(Figure { name, caption: caption.to_owned(), svg });
     }
 
     /// A cell of medians beside those of the steps.

@@ -5,15 +5,19 @@
 
 use super::bench::{Again, Axis, Bench, Runner};
 use super::conditions::Conditions;
-use super::saturation::{FINE, Found, LONGER, Saturation, cap, is_whole, s_f};
+use super::saturation::{FINE, Found, LONGER, ROUGH, Saturation, cap, is_whole, s_f};
 use super::stats::Samples;
 use super::{Chain, Offer, Setup};
 use serde_json::json;
 
 /// Of the best possible saturation.
 pub(super) const OF_BEST: f64 = 0.97;
-/// How often a bound is tried before S0 is searched anew, since the machine has become another one. Who is late tries once.
-const TRIES: u32 = 3;
+/// How often a bound is tried before S0 is searched anew, since the machine has become another one; who is late does not
+/// search.
+const TRIES: u32 = 4;
+const TRIES_LATE: u32 = 2;
+/// What S0 becomes at least at once where the machine has become another one: a pause in a step is not a saturation.
+const LOWER: f64 = 0.9;
 /// By how much saturation may fall with work, from none exceeding to half of all; a hair less, for the arithmetic.
 pub(super) const FALL_WITH_WORK: f64 = 0.049;
 
@@ -99,8 +103,9 @@ struct Tried {
 
 impl AtBound {
     /// Offers it until it says something. Where it is missed, 0.97·S0 is offered at once without exceeding traffic: who does not
-    /// deliver that either is on another machine than S0 was found on. Where it is met under conditions that are better,
-    /// a little more than S0 is: it would be higher now, and the bound with it.
+    /// deliver that either is on another machine than S0 was found on, and has what he delivers of it as S0 from then on. Where it is
+    /// met by such an S0, or under conditions that are better, a little more than S0 is offered: it would be higher now, and the
+    /// bound with it.
     fn try_out(
         &self,
         bench: &mut Bench<'_>,
@@ -109,9 +114,9 @@ impl AtBound {
         found: &mut Found,
         prepare: &mut Prepare<'_>,
     ) -> Result<Tried, String> {
-        let mut left = TRIES;
+        let mut tries = 0;
+        let mut is_lowered = false;
         loop {
-            let is_late = bench.is_late();
             let s0 = found.pps.last();
             let mut load = OF_BEST * s_f(s0, drop_pps, self.f);
             if setup.work_ns != 0 && (self.f - 0.5).abs() < 1e-9 {
@@ -135,22 +140,24 @@ impl AtBound {
             let (is_met, share) = (is_whole(&step), step.least_share());
             let done = |is_open| Ok(Tried { share, load, s0, is_open });
             let is_better = found.conditions.is_some_and(|at| Conditions::of(&step).beside(&at).better);
-            if is_met && !is_better {
+            if is_met && !is_better && !is_lowered {
                 return done(false);
             }
-            left -= 1;
-            let check = one(bench, "S0 once more", if is_met { s0 * FINE } else { s0 * OF_BEST }, 0.0)?;
-            if is_whole(&check) != is_met || is_late {
-                // It cannot do more than S0 now, or can still do that; or there is no time to find out.
+            tries += 1;
+            let above = s0 * if is_lowered { ROUGH } else { FINE };
+            let check = one(bench, "S0 once more", if is_met { above } else { s0 * OF_BEST }, 0.0)?;
+            if is_whole(&check) != is_met {
+                // It cannot do more than S0 now, or can still do that.
                 return done(false);
             }
-            if left == 0 {
-                return done(true);
+            let is_late = bench.is_late();
+            if tries >= if is_late { TRIES_LATE } else { TRIES } {
+                // An S0 that is too low by now says nothing, however late it is.
+                return done(!is_late || (is_met && is_lowered));
             }
-            if is_met {
-                let conditions = Some(Conditions::of(&check));
-                found.add(&Saturation { pps: s0 * FINE, capped: false, conditions });
-            }
+            let pps = if is_met { above } else { check.delivered_pps().clamp(s0 * LOWER, s0 * OF_BEST) };
+            found.add(&Saturation { pps, capped: false, conditions: Some(Conditions::of(&check)) });
+            is_lowered |= !is_met;
         }
     }
 }

@@ -309,7 +309,7 @@ fn what_a_ring_lost_is_asked_about_again_and_a_fault_is_not() {
     };
     let good = step_of(1.0, 1000);
     assert_eq!(which(Again::Disturbed, vec![lossy(2, 998), good.clone()]), (1, true));
-    assert_eq!(which(Again::Disturbed, vec![lossy(2, 998); 9]), (6, false));
+    assert_eq!(which(Again::Disturbed, vec![lossy(2, 998); 15]), (12, false));
     // Of a loop that takes in order of arrival, and gets too much, the ring is where it loses.
     assert_eq!(which(Again::Disturbed, vec![lossy(100, 900)]), (0, true));
     let mut fault = good.clone();

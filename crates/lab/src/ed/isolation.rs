@@ -258,9 +258,11 @@ pub(super) fn note(shares: &mut Shares, step: &Step) {
     let (g, b) = (step.share(&good), step.share(&bad));
     shares.good.push(g);
     shares.bad.push(b);
-    // Where a group was offered no more than it got, nobody had to share.
+    // Where a group was offered no more than it got, nobody had to share. What each is entitled to is the same for both also where
+    // the generator was late, so that the good were offered less than that, and the bad still more.
     if step.shortfall().is_none() && step.least_share() < SHARED {
-        shares.apart.push((g - b) / f64::midpoint(g, b));
+        let [of_good, of_bad] = [&good, &bad].map(|group| group.delivered as f64 / group.due_pps);
+        shares.apart.push((of_good - of_bad) / f64::midpoint(of_good, of_bad));
     } else {
         shares.silent += 1;
     }

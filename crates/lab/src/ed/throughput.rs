@@ -330,7 +330,7 @@ fn judge_saturation(bench: &mut Bench<'_>, panels: &[Curves]) {
             let control = control.map_or_else(String::new, |(_, shares)| {
                 let (share, count) = (shares.median() * 100.0, shares.len());
                 format!(
-                    "; the bare loop {share:.2} %, whole in {} of {count}, by the same rule",
+                    "; the bare loop {share:.2} %, whole in {} of {count}, each tried once",
                     whole(shares)
                 )
             });
@@ -429,7 +429,7 @@ fn draw(bench: &mut Bench<'_>, panels: &[Curves]) -> Result<(), String> {
     }
     if bench.gea.is_some() {
         let caption = "Saturation with exceeding traffic where each packet is ciphered, beside figures 7.2 to 7.4 of the thesis";
-        bench.figure("ed-throughput-gea3", caption, figure::panels(&drawn)?);
+        bench.figure("ed-throughput", caption, figure::panels(&drawn)?);
         return Ok(());
     }
     let (left, right) = drawn.split_at(drawn.len().min(2));
