@@ -161,6 +161,12 @@ impl LogSink {
         TargetId(self.targets.len() - 1)
     }
 
+    /// The time of the node's present turn, in nanoseconds since 1970.
+    #[must_use]
+    pub const fn unix_ns(&self) -> u64 {
+        self.clock.unix_ns(self.now)
+    }
+
     /// Takes a target away.
     pub fn remove(&mut self, id: TargetId) {
         if let Some(target) = self.targets.get_mut(id.0) {
@@ -337,7 +343,8 @@ pub fn stderr_is_terminal() -> bool {
 }
 
 /// Nanoseconds since 1970 as `YYYYMMDDhhmmssmmm` in UTC.
-struct ExtendedTimestamp(u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExtendedTimestamp(pub u64);
 
 impl fmt::Display for ExtendedTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

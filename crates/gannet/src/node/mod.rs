@@ -104,6 +104,16 @@ pub trait Node: Sized + 'static {
         None
     }
 
+    /// What it says of itself on the control interface: variables with their values. What was given is gone.
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Is there something?
+    fn has_traps(&self) -> bool {
+        false
+    }
+
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
 

@@ -83,6 +83,10 @@ impl<N: Node> Control for Counted<'_, '_, '_, N> {
     fn rates(&self) -> &Rates {
         &self.running.counting.rates
     }
+
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        self.running.node.traps()
+    }
 }
 
 /// Whether somebody could ask for rates: they are not free.

@@ -174,6 +174,7 @@ impl Sgsn {
             self.claim_negotiated(cx, slot, nsapi);
             self.flow_changed(slot, nsapi);
         });
+        self.open_accounts(cx, slot);
         self.settle_contexts(cx, slot);
         self.send_queued(cx);
         Ok(slot)

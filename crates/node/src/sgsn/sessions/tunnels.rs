@@ -322,6 +322,8 @@ impl Sgsn {
                 bearer.tunnel = Some(tunnel);
                 bearer.allocation_retention = created.qos.allocation_retention;
                 self.contexts.set_version(bearer.teid, version);
+                let teid = bearer.teid;
+                self.note_charging_id(teid, created.charging_id);
             }
             None => {
                 self.gtp.close(tunnel);
