@@ -176,24 +176,8 @@ fn append(path: &Path, batch: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gannet_testkit::TempDir;
     use std::time::Instant;
-
-    struct Directory(PathBuf);
-
-    impl Directory {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("gannet-cdr-{name}-{}", std::process::id()));
-            let _ = std::fs::remove_dir_all(&path);
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
 
     fn until(what: impl Fn() -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
@@ -205,13 +189,13 @@ mod tests {
 
     #[test]
     fn records_are_appended_and_a_file_that_was_moved_away_begins_anew() {
-        let directory = Directory::new("append");
-        let path = directory.0.join("a.csv");
+        let directory = TempDir::new("gannet-cdr-append");
+        let path = directory.path().join("a.csv");
         let mut writer = Writer::start(&path).unwrap();
         writer.write("one".to_owned());
         until(|| writer.status().written == 1);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\none\n"));
-        std::fs::rename(&path, directory.0.join("b.csv")).unwrap();
+        std::fs::rename(&path, directory.path().join("b.csv")).unwrap();
         writer.write("two".to_owned());
         writer.write("three".to_owned());
         drop(writer);
@@ -224,8 +208,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_waits_within_bounds_and_is_written_later() {
-        let directory = Directory::new("again");
-        let place = directory.0.join("there");
+        let directory = TempDir::new("gannet-cdr-again");
+        let place = directory.path().join("there");
         std::fs::create_dir(&place).unwrap();
         let path = place.join("a.csv");
         let mut writer = Writer::with_room(&path, 4).unwrap();
@@ -245,8 +229,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_opened_is_named() {
-        let directory = Directory::new("none");
-        let error = Writer::start(&directory.0.join("no/where.csv")).unwrap_err();
+        let directory = TempDir::new("gannet-cdr-none");
+        let error = Writer::start(&directory.path().join("no/where.csv")).unwrap_err();
         assert!(error.to_string().contains("no/where.csv"), "{error}");
     }
 }
