@@ -308,7 +308,11 @@ impl TraceSink for LogSink {
             None => self.lines_left_out += 1,
             Some(0) => self.write(category, level, line),
             Some(left_out) => {
-                self.write(category, level, format_args!("{left_out} lines were left out, there were too many"));
+                self.write(
+                    category,
+                    level,
+                    format_args!("{left_out} lines were left out, there were too many"),
+                );
                 self.write(category, level, line);
             }
         }

@@ -44,7 +44,9 @@ impl Records {
         if self.file.as_ref().map(|(name, _)| name.as_str()) != wanted {
             let open = |name: &str| {
                 let writer = Writer::start(Path::new(name));
-                writer.map(|writer| (name.to_owned(), writer)).map_err(|error| format!("cdr filename: {error}"))
+                writer
+                    .map(|writer| (name.to_owned(), writer))
+                    .map_err(|error| format!("cdr filename: {error}"))
             };
             let next = wanted.map(open).transpose()?;
             if let Some((_, writer)) = core::mem::replace(&mut self.file, next) {
@@ -78,7 +80,11 @@ impl Records {
                 self.failing = true;
             }
             (None, true) => {
-                log.line(Category::Main, Level::Notice, format_args!("{name}: charging records are written again"));
+                log.line(
+                    Category::Main,
+                    Level::Notice,
+                    format_args!("{name}: charging records are written again"),
+                );
                 self.failing = false;
             }
             (Some(_), true) | (None, false) => {}

@@ -10,6 +10,7 @@ mod show;
 mod store;
 
 use crate::node::{self, Node, in_use, last_restart_counter, restart_counter};
+use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
@@ -20,7 +21,6 @@ use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
-use charging::Records;
 use paths::Paths;
 use std::path::Path;
 use std::rc::Rc;
@@ -135,7 +135,9 @@ impl Node for SgsnNode {
             out.push_str(" holds from the next start on.\n");
         });
         let mut records = self.records.borrow_mut();
-        records.set(&new.charging, new.common.ctrl.is_some()).map_err(|error| CommandError(format!("{error}.")))?;
+        records
+            .set(&new.charging, new.common.ctrl.is_some())
+            .map_err(|error| CommandError(format!("{error}.")))?;
         drop(records);
         let Some((sgsn, mut cx)) = access.machine_and_context(self.machine) else { return Ok(()) };
         if old.charging != new.charging {

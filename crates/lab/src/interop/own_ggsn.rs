@@ -96,7 +96,8 @@ fn without_notification(bed: &mut Bed) -> Result {
 }
 
 /// What both GGSNs serve by IPv6 as well.
-const IPV6: &str = "  type-support v4v6\n  ipv6 prefix dynamic 2001:db8:1::/48\n  ipv6 ifconfig 2001:db8:1::1/48\n";
+const IPV6: &str =
+    "  type-support v4v6\n  ipv6 prefix dynamic 2001:db8:1::/48\n  ipv6 ifconfig 2001:db8:1::1/48\n";
 const HOST: &str = "2001:db8:1::1";
 const ADVERTISEMENT: &str = "gtp && icmpv6.type == 134";
 /// What a router advertisement says, and whether both GGSNs have to say the same.
@@ -142,12 +143,11 @@ pub fn ipv6(bed: &mut Bed) -> Result {
         if *is_same {
             return Err(failed(field, format!("osmo-ggsn has '{theirs}', ours '{ours}'")));
         }
-        differing.push(format!("{} {theirs}/{ours}", field.rsplit_once('.').map_or(*field, |(_, name)| name)));
+        differing
+            .push(format!("{} {theirs}/{ours}", field.rsplit_once('.').map_or(*field, |(_, name)| name)));
     }
-    let fact = format!(
-        "5 of 5 pings by IPv6 with each; osmo-ggsn/gannet ggsn differ in: {}",
-        differing.join(", ")
-    );
+    let fact =
+        format!("5 of 5 pings by IPv6 with each; osmo-ggsn/gannet ggsn differ in: {}", differing.join(", "));
     Ok(Found::of(Payload::Clear, fact).but(differences::ROUTER_ADVERTISEMENT))
 }
 

@@ -157,7 +157,8 @@ impl Sgsn {
         }
         let mut accounts = Vec::new();
         accounts.resize_with(self.contexts.limit(), || None);
-        self.charging = Some(Box::new(Charging { interval, accounts, charging_id: None, due: VecDeque::new() }));
+        self.charging =
+            Some(Box::new(Charging { interval, accounts, charging_id: None, due: VecDeque::new() }));
         let slots: Vec<Slot> = self.mobiles().map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.open_accounts(cx, slot));
     }
@@ -238,7 +239,13 @@ impl Sgsn {
     }
 
     /// A context has ended: its last records, where it has an account.
-    pub(super) fn close_account(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, why: ChargedEvent) {
+    pub(super) fn close_account(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        why: ChargedEvent,
+    ) {
         if self.charging.is_none() {
             return;
         }

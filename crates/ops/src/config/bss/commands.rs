@@ -325,7 +325,8 @@ fn install_habits(grammar: &mut Grammar<Bss>) {
         edit.config.mobiles.combined = false;
         Ok(())
     });
-    let requested = "Mobiles activate a PDP context that the network requests; otherwise they reject with cause 40";
+    let requested =
+        "Mobiles activate a PDP context that the network requests; otherwise they reject with cause 40";
     set(grammar, "network-requested-activation", requested, |edit| {
         edit.config.mobiles.follows_requests = true;
         Ok(())

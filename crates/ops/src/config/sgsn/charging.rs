@@ -97,8 +97,7 @@ mod tests {
     fn records_are_on_where_somebody_takes_them() {
         assert_eq!((read(""), read("").is_on()), (Charging::default(), false));
         let all = read(" cdr filename /tmp/a.csv\n cdr trap\n cdr interval 30\n");
-        let wanted =
-            Charging { filename: Some("/tmp/a.csv".to_owned()), trap: true, interval_s: 30 };
+        let wanted = Charging { filename: Some("/tmp/a.csv".to_owned()), trap: true, interval_s: 30 };
         assert_eq!((&all, all.is_on()), (&wanted, true));
         assert!(read(" cdr trap\n").is_on());
         let none = read(" cdr filename a\n cdr trap\n no cdr filename\n no cdr trap\n cdr interval 600\n");

@@ -365,7 +365,8 @@ impl SmContexts {
 
     /// Is this a repetition of the request of the mobile that was taken last? Later it is one that is to be thought about anew.
     fn has_taken(&self, now: Instant, nsapi: Nsapi, request: u32) -> bool {
-        let is_it = |(of, number, until): &(Nsapi, u32, Instant)| (*of, *number) == (nsapi, request) && now < *until;
+        let is_it =
+            |(of, number, until): &(Nsapi, u32, Instant)| (*of, *number) == (nsapi, request) && now < *until;
         self.modifications.as_ref().is_some_and(|all| all.requests.iter().any(is_it))
     }
 

@@ -21,7 +21,9 @@ impl Step<'_, '_, '_> {
         let number = fingerprint(&octets);
         match self.state(nsapi) {
             // T3381 expired in the mobile (clause 6.1.3.3.3 a): the answer was lost, and what was asked for is done.
-            Some(SmState::Active) if self.contexts.has_taken(self.cx.now, nsapi, number) => self.accept_again(nsapi),
+            Some(SmState::Active) if self.contexts.has_taken(self.cx.now, nsapi, number) => {
+                self.accept_again(nsapi)
+            }
             // Clause 6.1.3.3.2. The answer waits for the GGSN (23.060 clause 9.2.3.3).
             Some(SmState::Active) => match self.examine_change(nsapi, &request) {
                 Ok((qos, has_tft)) => {

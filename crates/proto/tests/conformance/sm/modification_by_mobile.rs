@@ -74,20 +74,21 @@ fn network_takes_a_repeated_request_once() {
 #[test]
 fn network_answers_a_repeated_request_as_before() {
     let mut network = Network::active();
-    for (operation, has_tft) in [(change(TftOperation::Create(vec![filter(1, 1)])), true), (change(TftOperation::Delete), false)] {
+    for (operation, has_tft) in
+        [(change(TftOperation::Create(vec![filter(1, 1)])), true), (change(TftOperation::Delete), false)]
+    {
         network.done.clear();
         network.hears(0, of_template(operation.clone()));
         network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::BEST_EFFORT) });
-        let (accept, done) = (network.said(), network.done.len());
+        let accept = network.said();
         for _ in 0..4 {
             network.run(8);
             network.hears(0, of_template(operation.clone()));
             assert_eq!(network.said(), accept);
         }
-        let asked = network.done.iter().filter(|done| matches!(done, SmAction::UpdateTunnel { .. })).count();
+        let asked = network.done.iter().filter(|done| matches!(done, (_, SmAction::UpdateTunnel { .. }))).count();
         assert_eq!((asked, network.contexts.get(N5).unwrap().has_tft()), (1, has_tft));
         assert_eq!(network.state(N5), Some(SmState::Active));
-        assert!(network.done.len() >= done);
     }
     // Later it is a new one, and so it is after something else.
     network.run(60);

@@ -71,9 +71,8 @@ fn network_answers_the_mobile_before_it_asks() {
     };
     let mut network = updating();
     network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::BEST_EFFORT) });
-    let names = |network: &Network| -> Vec<_> {
-        network.sent().iter().map(|(.., message)| message.name()).collect()
-    };
+    let names =
+        |network: &Network| -> Vec<_> { network.sent().iter().map(|(.., message)| message.name()).collect() };
     assert_eq!(names(&network), ["ModifyAcceptMt"]);
     assert!(network.contexts.get(N5).unwrap().has_tft(), "on all three sides");
     // The answer is lost: the mobile repeats its request after T3381 and has it again.
