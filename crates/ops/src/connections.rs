@@ -31,6 +31,12 @@ pub trait Conversation {
 pub trait Answers<H>: Conversation {
     /// Does a bounded part of what there is to answer, and puts it behind `output`; true where there is more to do.
     fn proceed(&mut self, host: &mut H, output: &mut Vec<u8>) -> bool;
+
+    /// Whether [`Answers::news`] may have something.
+    const HEARS_NEWS: bool = false;
+
+    /// What the host has to say to all who are connected, unasked; it is told once.
+    fn news(_host: &mut H, _output: &mut Vec<u8>) {}
 }
 
 /// How much one listener may take.
@@ -69,6 +75,7 @@ pub struct Connections<C> {
     limits: Limits,
     peers: Vec<Option<Peer<C>>>,
     opened: Vec<(u32, RawFd)>,
+    news_lost: u64,
 }
 
 impl<C: Conversation> Connections<C> {
@@ -78,7 +85,7 @@ impl<C: Conversation> Connections<C> {
     /// What the operating system says, with `what` and the address.
     pub fn bind(what: &str, address: SocketAddr, limits: Limits) -> io::Result<Self> {
         let listener = socket::listen(what, address)?;
-        Ok(Self { listener, limits, peers: Vec::new(), opened: Vec::new() })
+        Ok(Self { listener, limits, peers: Vec::new(), opened: Vec::new(), news_lost: 0 })
     }
 
     /// Where it listens.
@@ -107,6 +114,12 @@ impl<C: Conversation> Connections<C> {
         self.peers.iter().flatten().count()
     }
 
+    /// How often somebody did not hear news, since too much waited for it already.
+    #[must_use]
+    pub const fn news_lost(&self) -> u64 {
+        self.news_lost
+    }
+
     /// When the first of them is cut unless something comes.
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
@@ -129,8 +142,11 @@ impl<C: Conversation> Connections<C> {
                 }
             }
         }
+        let mut news = Vec::new();
+        C::news(host, &mut news);
         for place in &mut self.peers {
             let Some(peer) = place else { continue };
+            self.news_lost += u64::from(!peer.hear(&news, &self.limits));
             again |= peer.poll(now, &self.limits, host);
             if peer.is_done() || now >= peer.deadline {
                 *place = None;
@@ -164,6 +180,16 @@ impl<C> Connections<C> {
 }
 
 impl<C: Conversation> Peer<C> {
+    /// Takes news, unless too much waits for the peer already: false then. An answer that is not whole has nothing in the
+    /// output yet, so that news stand between messages.
+    fn hear(&mut self, news: &[u8], limits: &Limits) -> bool {
+        let has_room = news.is_empty() || self.socket.waiting(&self.output) <= limits.output_octets;
+        if has_room {
+            self.output.extend_from_slice(news);
+        }
+        has_room
+    }
+
     /// One turn; true where there may be more to do.
     fn poll<H>(&mut self, now: Instant, limits: &Limits, host: &mut H) -> bool
     where

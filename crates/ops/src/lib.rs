@@ -51,6 +51,7 @@
 //! assert_eq!(out, "nothing yet\n");
 //! ```
 
+pub mod cdr;
 pub mod config;
 pub mod connections;
 pub mod ctrl;

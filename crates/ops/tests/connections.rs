@@ -16,6 +16,7 @@ const HELP: &str = "a help text that is long enough to fill the buffers of a soc
 struct Node {
     rates: Rates,
     parts: usize,
+    traps: Vec<(&'static str, String)>,
 }
 
 impl Source for Node {
@@ -38,6 +39,10 @@ impl Control for Node {
 
     fn rates(&self) -> &Rates {
         &self.rates
+    }
+
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        core::mem::take(&mut self.traps)
     }
 }
 
@@ -132,4 +137,51 @@ fn one_request_after_the_other() {
             assert_eq!(String::from_utf8(text).unwrap(), wanted);
         }
     }
+}
+
+fn next_text(peer: &mut TcpStream) -> String {
+    let mut header = [0; 4];
+    peer.read_exact(&mut header).unwrap();
+    let mut text = vec![0; usize::from(u16::from_be_bytes([header[0], header[1]])) - 1];
+    peer.read_exact(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn all_who_are_connected_hear_traps_once_and_between_answers() {
+    let (mut ctrl, mut node) = (bind::<Dialogue>(ctrl::LIMITS), Node { parts: 3, ..Node::default() });
+    let mut peers = [connect(&ctrl), connect(&ctrl)];
+    while ctrl.count() < peers.len() {
+        ctrl.poll(AT, &mut node);
+    }
+    let mut octets = Vec::new();
+    gannet_wire::ipa::put_extension(ctrl::EXTENSION, b"GET 7 name", &mut octets);
+    peers[1].write_all(&octets).unwrap();
+    node.traps = vec![("cdr-v1", "a,b".to_owned()), ("cdr-v1", "c".to_owned())];
+    while ctrl.poll(AT, &mut node) {}
+    for peer in &mut peers {
+        assert_eq!([next_text(peer), next_text(peer)], ["TRAP 0 cdr-v1 a,b", "TRAP 0 cdr-v1 c"]);
+    }
+    assert_eq!((next_text(&mut peers[1]), ctrl.news_lost()), ("GET_REPLY 7 name a node".to_owned(), 0));
+    node.traps = vec![("x", "y".to_owned())];
+    while ctrl.poll(AT, &mut node) {}
+    assert_eq!(next_text(&mut peers[0]), "TRAP 0 x y");
+}
+
+/// Who listens and does not read misses news, and is not fed without end.
+#[test]
+fn news_that_nobody_reads_are_lost_by_count() {
+    let (mut ctrl, mut node) = (bind::<Dialogue>(ctrl::LIMITS), Node::default());
+    let _silent = connect(&ctrl);
+    while ctrl.count() == 0 {
+        ctrl.poll(AT, &mut node);
+    }
+    let mut told = 0;
+    while ctrl.news_lost() == 0 {
+        assert!(told < 100_000, "a socket takes less than 6 GB");
+        node.traps = vec![("x", "y".repeat(60_000))];
+        ctrl.poll(AT, &mut node);
+        told += 1;
+    }
+    assert_eq!(ctrl.count(), 1);
 }

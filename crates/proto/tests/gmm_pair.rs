@@ -239,6 +239,7 @@ impl Pair {
                 | GmmAction::RadioAccessCapability(_)
                 | GmmAction::Authenticated
                 | GmmAction::Registered
+                | GmmAction::Updated
                 | GmmAction::CellChanged { .. }
                 | GmmAction::MmStateChanged(_)
                 | GmmAction::PagingFailed

@@ -2,6 +2,7 @@
 //! the last drops of each mobile.
 
 mod gsmtap;
+mod limit;
 
 use crate::history::DropHistory;
 use crate::system::Clock;
@@ -11,6 +12,7 @@ use gannet_proto::time::Instant;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_wire::id::Imsi;
 use gsmtap::GsmtapTarget;
+use limit::Limit;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -94,6 +96,9 @@ pub struct LogSink {
     drops: DropCounters,
     history: DropHistory,
     lines_lost: u64,
+    /// By category; of what is louder than [`Level::Info`].
+    limits: Vec<Limit>,
+    lines_left_out: u64,
 }
 
 /// Mobiles whose drops are remembered unless the caller says otherwise.
@@ -118,6 +123,8 @@ impl LogSink {
             drops: DropCounters::default(),
             history: DropHistory::new(mobiles),
             lines_lost: 0,
+            limits: vec![Limit::default(); Category::ALL.len()],
+            lines_left_out: 0,
         }
     }
 
@@ -159,6 +166,12 @@ impl LogSink {
         self.targets.push(Some(Target { writer, options }));
         self.update_wanted();
         TargetId(self.targets.len() - 1)
+    }
+
+    /// The time of the node's present turn, in nanoseconds since 1970.
+    #[must_use]
+    pub const fn unix_ns(&self) -> u64 {
+        self.clock.unix_ns(self.now)
     }
 
     /// Takes a target away.
@@ -240,6 +253,12 @@ impl LogSink {
         self.lines_lost
     }
 
+    /// Lines that were left out, since their category had too many of them.
+    #[must_use]
+    pub const fn lines_left_out(&self) -> u64 {
+        self.lines_left_out
+    }
+
     fn compose(
         &mut self,
         options: &TargetOptions,
@@ -282,6 +301,34 @@ impl TraceSink for LogSink {
     }
 
     fn line(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>) {
+        // Who has debug or info shown wants all of it; and the last word is always said.
+        let is_limited = matches!(level, Level::Notice | Level::Error) && self.enabled(category, level);
+        let limit = self.limits.get_mut(category as usize).filter(|_| is_limited);
+        match limit.map_or(Some(0), |limit| limit.admit(self.now)) {
+            None => self.lines_left_out += 1,
+            Some(0) => self.write(category, level, line),
+            Some(left_out) => {
+                self.write(
+                    category,
+                    level,
+                    format_args!("{left_out} lines were left out, there were too many"),
+                );
+                self.write(category, level, line);
+            }
+        }
+    }
+
+    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
+        self.drops.add(drop);
+        if let Some(imsi) = whose {
+            self.history.add(imsi, self.now, drop);
+        }
+    }
+}
+
+impl LogSink {
+    /// To all targets that want it.
+    fn write(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>) {
         let mut targets = core::mem::take(&mut self.targets);
         for target in targets.iter_mut().flatten() {
             if level < target.options.level(category) {
@@ -309,13 +356,6 @@ impl TraceSink for LogSink {
         }
         self.targets = targets;
     }
-
-    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
-        self.drops.add(drop);
-        if let Some(imsi) = whose {
-            self.history.add(imsi, self.now, drop);
-        }
-    }
 }
 
 impl fmt::Debug for LogSink {
@@ -337,7 +377,8 @@ pub fn stderr_is_terminal() -> bool {
 }
 
 /// Nanoseconds since 1970 as `YYYYMMDDhhmmssmmm` in UTC.
-struct ExtendedTimestamp(u64);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExtendedTimestamp(pub u64);
 
 impl fmt::Display for ExtendedTimestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -412,6 +453,29 @@ mod tests {
         sink.remove(id);
         assert!(!sink.enabled(Category::Ns, Level::Debug));
         assert!(sink.enabled(Category::Ns, Level::Error));
+    }
+
+    #[test]
+    fn a_category_writes_no_more_than_it_may() {
+        let mut sink = LogSink::new(Clock::start());
+        let kept = Kept::default();
+        let mut options = TargetOptions::default();
+        options.set_all_levels(Level::Info);
+        sink.add_writer(Box::new(kept.clone()), options);
+        let lines = || kept.0.borrow().iter().filter(|octet| **octet == b'\n').count();
+        (0..3000).for_each(|_| sink.line(Category::Gtp, Level::Notice, format_args!("nonsense")));
+        assert_eq!((lines(), sink.lines_left_out()), (1000, 2000));
+        // Others are not disturbed, nor is who wants more.
+        sink.line(Category::Mm, Level::Notice, format_args!("a"));
+        sink.line(Category::Gtp, Level::Info, format_args!("b"));
+        sink.line(Category::Gtp, Level::Fatal, format_args!("c"));
+        assert_eq!(lines(), 1003);
+        sink.set_now(Instant(1_000_000_000));
+        sink.line(Category::Gtp, Level::Error, format_args!("d"));
+        let text = String::from_utf8(kept.0.borrow().clone()).unwrap();
+        let end = "gtp ERROR 2000 lines were left out, there were too many\ngtp ERROR d\n";
+        assert!(text.ends_with(end), "{text}");
+        assert_eq!((sink.lines_left_out(), sink.lines_lost()), (2000, 0));
     }
 
     #[test]

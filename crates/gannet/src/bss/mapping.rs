@@ -110,6 +110,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
         ms.gmm.network_capability = ms.gmm.network_capability.with_geas(geas);
     }
     ms.gmm.combined = mobiles.combined;
+    ms.sm.follows_requests = mobiles.follows_requests;
     ms.pdp.apn = Some(apn);
     ms.pdp.address = match mobiles.pdp_type {
         PdpType::Ipv4 => PdpAddress::Ipv4Dynamic,
@@ -161,6 +162,9 @@ mod tests {
         assert_eq!(geas(&config), [2]);
         config.mobiles.combined = true;
         assert!(plan(&config).unwrap().ms.gmm.combined);
+        assert!(!plan(&config).unwrap().ms.sm.follows_requests);
+        config.mobiles.follows_requests = true;
+        assert!(plan(&config).unwrap().ms.sm.follows_requests);
         assert_eq!(plan(&config).unwrap().ms.cards, config.mobiles.cards);
     }
 

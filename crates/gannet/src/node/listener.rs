@@ -44,7 +44,8 @@ where
     fn round(&mut self, access: &mut Access<'_>) {
         let now = access.now();
         let late = self.connections.next_deadline().is_some_and(|deadline| deadline <= now);
-        if !self.due && !late {
+        let news = <C as Answers<Counted<'_, '_, '_, N>>>::HEARS_NEWS && self.node.borrow().node.has_traps();
+        if !self.due && !late && !news {
             return;
         }
         let mut running = self.node.borrow_mut();

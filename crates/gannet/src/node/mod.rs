@@ -104,6 +104,16 @@ pub trait Node: Sized + 'static {
         None
     }
 
+    /// What it says of itself on the control interface: variables with their values. What was given is gone.
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Is there something?
+    fn has_traps(&self) -> bool {
+        false
+    }
+
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
 
@@ -318,7 +328,9 @@ pub fn in_use(error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => "is another node running there?",
         io::ErrorKind::AddrNotAvailable => "this machine has no such address",
-        io::ErrorKind::PermissionDenied => "that needs root or CAP_NET_ADMIN",
+        io::ErrorKind::PermissionDenied => {
+            "that needs root, or CAP_NET_BIND_SERVICE for a port below 1024 and CAP_NET_ADMIN for a device"
+        }
         _ => return text,
     };
     let _ = write!(text, " ({hint})");

@@ -43,6 +43,11 @@ pub fn add_common(access: &mut Access<'_>, groups: &mut [Group]) {
         "lines that a target of the log did not take",
         log.lines_lost(),
     ));
+    node.add(Metric::counter(
+        "log_lines_left_out",
+        "lines of the log that were left out, since their category had more than 100 a second",
+        log.lines_left_out(),
+    ));
     node.add(Metric::counter("frames_exhausted", "how often no frame was free", exhausted));
     node.add(Metric::gauge("frames_free", "frames of the pool that are free", number(free)));
     node.add(Metric::gauge("frames_total", "frames of the pool", number(total)));
@@ -82,6 +87,10 @@ impl<N: Node> Control for Counted<'_, '_, '_, N> {
 
     fn rates(&self) -> &Rates {
         &self.running.counting.rates
+    }
+
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        self.running.node.traps()
     }
 }
 

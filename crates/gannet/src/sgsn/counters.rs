@@ -26,7 +26,9 @@ pub fn groups(
     let now = access.now();
     let Some(sgsn) = access.look_at(node.machine) else { return false };
     let Some(part) = part.checked_sub(1) else {
-        groups.push(node_group(sgsn));
+        let mut group = node_group(sgsn);
+        node.records.borrow().add_to(&mut group);
+        groups.push(group);
         paths::groups(access, groups);
         return true;
     };

@@ -73,6 +73,9 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         ..defaults
     };
     service::apply(config, &mut node, remarks);
+    if config.charging.trap && config.common.ctrl.is_none() {
+        remarks.push("cdr trap: nobody can listen; add 'ctrl' with 'bind A.B.C.D'".to_owned());
+    }
     let user = SocketAddr::new(gtp_address, gtp::PORT_USER);
     let contexts = node.contexts_limit();
     let contexts_v0 = if speaks_v0(config) { contexts } else { contexts.min(CONTEXTS_V0) };

@@ -1,5 +1,6 @@
 //! `gannet sgsn`: the SGSN in real time.
 
+mod charging;
 mod counters;
 mod mapping;
 mod operate;
@@ -9,6 +10,7 @@ mod show;
 mod store;
 
 use crate::node::{self, Node, in_use, last_restart_counter, restart_counter};
+use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
 use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
@@ -45,6 +47,7 @@ pub struct SgsnNode {
     restart_counter: u8,
     binds: Vec<(String, SocketAddr)>,
     store: Option<Rc<RefCell<Keeper>>>,
+    records: Rc<RefCell<Records>>,
 }
 
 /// The node's configuration, and the name of the socket of NS.
@@ -82,8 +85,16 @@ impl Node for SgsnNode {
         node_config.teid_generation = store.as_ref().map_or(0, Opened::teid_generation);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let seed = node_seed()?;
-        let machine =
-            node.add_machine(Sgsn::new(node_config, seed), |_, event, outside| tell(&event, outside));
+        let records = Rc::new(RefCell::new(Records::default()));
+        records.borrow_mut().set(&config.charging, config.common.ctrl.is_some())?;
+        let taken = Rc::clone(&records);
+        let machine = node.add_machine(Sgsn::new(node_config, seed), move |_, event, outside| match event {
+            SgsnEvent::Charged(record) => taken.borrow_mut().take(&record, outside.log()),
+            event => tell(&event, outside),
+        });
+        if let Some((sgsn, mut cx)) = node.access().machine_and_context(machine) {
+            sgsn.charge(&mut cx, charging::interval(&config.charging));
+        }
         // Before any packet comes: nobody is a stranger who was here.
         let store = store.map(|store| store.restore(restart_counter, machine, node)).transpose()?;
         let store = store.map(|keeper| Rc::new(RefCell::new(keeper)));
@@ -104,7 +115,7 @@ impl Node for SgsnNode {
             let service = StoreService(Rc::clone(keeper));
             node.add_service(Box::new(service)).map_err(|error| format!("store: {error}"))?;
         }
-        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)], store })
+        Ok(Self { machine, gtp_address, restart_counter, binds: vec![(bind, gb)], store, records })
     }
 
     fn reconfigure(
@@ -123,7 +134,15 @@ impl Node for SgsnNode {
             out.push_str(what);
             out.push_str(" holds from the next start on.\n");
         });
+        let mut records = self.records.borrow_mut();
+        records
+            .set(&new.charging, new.common.ctrl.is_some())
+            .map_err(|error| CommandError(format!("{error}.")))?;
+        drop(records);
         let Some((sgsn, mut cx)) = access.machine_and_context(self.machine) else { return Ok(()) };
+        if old.charging != new.charging {
+            sgsn.charge(&mut cx, charging::interval(&new.charging));
+        }
         sgsn.reconfigure(&mut cx, plan.config);
         sgsn.add_configured_nsvcs(&mut cx)
             .map_err(|(vc, error)| CommandError(format!("NSEI {} NSVCI {}: {error}.", vc.nsei, vc.nsvci)))
@@ -158,10 +177,21 @@ impl Node for SgsnNode {
         }
     }
 
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        self.records.borrow_mut().traps()
+    }
+
+    fn has_traps(&self) -> bool {
+        self.records.borrow().has_traps()
+    }
+
     fn shutdown(&mut self, _access: &mut Access<'_>) {}
 
     /// What waits for cells goes out, and what has changed is written, as far as it can in the time.
     fn stopped(&mut self, access: &mut Access<'_>) -> bool {
+        if !self.records.borrow().is_done() {
+            return false;
+        }
         let written = self.store.as_ref().is_none_or(|store| store.borrow_mut().is_done(access));
         access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0) && written
     }
@@ -197,8 +227,8 @@ fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
         SgsnEvent::StrangerAnswered { tlli } => {
             say(Category::Mm, Level::Info, format_args!("TLLI {tlli} is not known, told to attach"));
         }
-        // The node has said so itself.
-        SgsnEvent::GgsnRestarted { .. } => {}
+        // The node has said so itself; and what is charged for is no line of the log.
+        SgsnEvent::GgsnRestarted { .. } | SgsnEvent::Charged(_) => {}
     }
 }
 

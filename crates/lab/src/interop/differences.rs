@@ -20,6 +20,10 @@ pub const NO_DELETE_DATA: &str = "no-delete-data";
 pub const PURGE_LOST: &str = "purge-lost";
 /// osmo-sgsn does not know contexts beside a first one.
 pub const SECONDARY_STATUS: &str = "secondary-status";
+/// osmo-sgsn does not know PDU Notification.
+pub const NO_NOTIFICATION: &str = "no-notification";
+/// osmo-ggsn's router advertisements say other things than ours.
+pub const ROUTER_ADVERTISEMENT: &str = "router-advertisement";
 /// osmo-ggsn refuses contexts beside a first one.
 pub const NO_SECONDARY: &str = "no-secondary";
 
@@ -36,4 +40,6 @@ pub const ALL: &[&str] = &[
     PURGE_LOST,
     SECONDARY_STATUS,
     NO_SECONDARY,
+    NO_NOTIFICATION,
+    ROUTER_ADVERTISEMENT,
 ];

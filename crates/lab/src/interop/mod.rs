@@ -13,6 +13,7 @@ mod mobility;
 mod neighbour;
 mod network;
 mod osmo_pcu;
+mod own_ggsn;
 mod secrets;
 mod sessions;
 mod subscribers;
@@ -119,6 +120,8 @@ pub const ALL: &[Scenario] = &[
     mobile("detach", "by the mobile and by the network", attach::detach),
     mobile("ggsn-reject", "an access point that the GGSN does not have", sessions::ggsn_reject),
     mobile("ggsn-restart", "the GGSN is killed and comes back", sessions::ggsn_restart),
+    mobile("notification", "the network asks a mobile for a context", own_ggsn::notification),
+    mobile("ipv6", "router advertisements of osmo-ggsn and of ours", own_ggsn::ipv6),
     mobile("paging", "pings for a mobile in STANDBY", mobility::paging),
     Scenario {
         name: "osmo-pcu-ip-access",

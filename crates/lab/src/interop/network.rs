@@ -66,6 +66,12 @@ pub struct Setup {
     pub bss: &'static str,
     /// The access point that the mobile asks for.
     pub apn: &'static str,
+    /// Who is the GGSN at the start.
+    pub ggsn: Peer,
+    /// More lines of the first access point.
+    pub internet: &'static str,
+    /// Whether the SGSN asks the HLR: else it decides by itself, and accepts all.
+    pub asks_hlr: bool,
 }
 
 impl Default for Setup {
@@ -78,6 +84,9 @@ impl Default for Setup {
             sgsn: "",
             bss: "",
             apn: INTERNET.0,
+            ggsn: Peer::Osmocom,
+            internet: "",
+            asks_hlr: true,
         }
     }
 }
@@ -95,15 +104,15 @@ fn ends(address: &str) -> String {
 /// Where the GGSN keeps its restart counter: another place than the SGSN's.
 const GGSN_STATE: &str = "ggsn";
 
-fn ggsn() -> String {
-    let apn = |(name, host): (&str, &str), device: &str| {
+fn ggsn(internet: &str) -> String {
+    let apn = |(name, host): (&str, &str), device: &str, more: &str| {
         let net = host.trim_end_matches(|digit: char| digit.is_ascii_digit());
         format!(
             " apn {name}\n  gtpu-mode tun\n  tun-device {device}\n  type-support v4\n  ip prefix dynamic {net}0/24\n  \
-             ip ifconfig {host}/24\n  no shutdown\n"
+             ip ifconfig {host}/24\n{more}  no shutdown\n"
         )
     };
-    let apns = [apn(INTERNET, "apn0"), apn(CORPORATE, "apn1")].concat();
+    let apns = [apn(INTERNET, "apn0", internet), apn(CORPORATE, "apn1", "")].concat();
     format!(
         "ggsn ggsn0\n gtp state-dir {GGSN_STATE}\n gtp bind-ip 127.0.0.2\n{apns} no shutdown ggsn\n{}",
         ends("127.0.0.2")
@@ -113,10 +122,14 @@ fn ggsn() -> String {
 fn sgsn(setup: &Setup, whose: Peer) -> String {
     let Setup { geas, sgsn, .. } = setup;
     let log = log(whose);
+    let policy = if setup.asks_hlr {
+        " auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n gsup remote-port 4222\n"
+    } else {
+        " auth-policy accept-all\n authentication optional\n"
+    };
     format!(
-        "{log}sgsn\n gtp state-dir .\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n \
-         auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.3\n gsup remote-port 4222\n \
-         encryption gea {geas}\n{sgsn}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
+        "{log}sgsn\n gtp state-dir .\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n ggsn 0 gtp-version 1\n\
+         {policy} encryption gea {geas}\n{sgsn}ns\n bind udp local\n  listen 192.0.2.2 23000\n  accept-ipaccess\nbssgp\n{}",
         ends("127.0.0.1")
     )
 }
@@ -169,7 +182,7 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
     std::fs::create_dir(bed.directory().join(GGSN_STATE))?;
     for (name, text) in [
         ("hlr.cfg", format!("hlr\n database hlr.db\n gsup\n  bind ip 127.0.0.3\n{}", ends("127.0.0.3"))),
-        ("ggsn.cfg", ggsn()),
+        ("ggsn.cfg", ggsn(setup.internet)),
         ("sgsn.cfg", sgsn(setup, bed.sgsn)),
         ("bss.cfg", bss(setup)),
     ] {
@@ -177,13 +190,15 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
     }
     bed.capture(At::Core, "lo", CORE, "tcp port 4222 or udp port 2123 or udp port 2152")?;
     start_hlr(bed)?;
-    start_ggsn(bed, Peer::Osmocom)?;
+    start_ggsn(bed, setup.ggsn)?;
     match bed.sgsn {
         Peer::Gannet => bed.start(("sgsn", At::Core), "gannet", &["sgsn", "-c", "sgsn.cfg"])?,
         Peer::Osmocom => bed.start(("sgsn", At::Core), "osmo-sgsn", &["-c", "sgsn.cfg"])?,
     }
     bed.until("the VTY of the SGSN", |bed| bed.vty(At::Core, SGSN, "show ns"))?;
-    until_linked(bed)?;
+    if setup.asks_hlr {
+        until_linked(bed)?;
+    }
     bed.start(("bss", At::Radio), "gannet", &["bss", "-c", "bss.cfg", "--pcap", GB])?;
     bed.until("the VTY of the BSS", |bed| bed.vty(At::Radio, BSS, "show cells")).map(drop)
 }

@@ -1,6 +1,7 @@
 //! From Gn to Gb: G-PDU → context → SNDCP → LLC → flow control; and what is held while a mobile is paged.
 
 use super::Sgsn;
+use super::charging::Direction;
 use super::contexts::ContextRef;
 use super::flows::Ingress;
 use super::held::{HeldKind, HeldPdu};
@@ -116,8 +117,10 @@ impl Sgsn {
     pub(super) fn send_n_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
         let mut segments = core::mem::take(&mut self.scratch.segments);
         if let Some(mobile) = self.mobiles.get_mut(slot) {
+            let octets = frame.len();
             match segment(cx, mobile, nsapi, frame, &mut segments) {
                 Ok(sending) => {
+                    self.count_octets(slot, nsapi, Direction::Downlink, octets);
                     while let Some(frame) = segments.pop() {
                         self.send_data_segment(cx, slot, sending, frame);
                     }
@@ -186,9 +189,11 @@ impl Sgsn {
         let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
         let nsapi = n_pdu.nsapi;
         let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
+        let octets = n_pdu.frame.len();
         if let (Some(imsi), Some(tunnel)) = (whose, tunnel) {
             self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs);
         }
+        self.count_octets(slot, nsapi, Direction::Uplink, octets);
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;
     }

@@ -1,5 +1,6 @@
 //! Mobility management: what GMM asks of the node is done here.
 
+use super::charging::ChargedEvent;
 use super::directory::Directory;
 use super::mobile::RADIO_CAPABILITY_MAX;
 use super::{Sgsn, SgsnEvent, owner};
@@ -127,10 +128,12 @@ impl Sgsn {
             }
             GmmAction::Registered => {
                 self.stats.attached += 1;
+                self.charged(cx, slot, ChargedEvent::Attach, None);
                 if let Some(imsi) = self.imsi_of(slot) {
                     self.tell(SgsnEvent::Attached { imsi });
                 }
             }
+            GmmAction::Updated => self.charged(cx, slot, ChargedEvent::Update, None),
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
             GmmAction::MmStateChanged(MmState::Ready) => self.release_held(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
@@ -239,6 +242,7 @@ impl Sgsn {
         // Its last message, DETACH ACCEPT for one, may still be in the queue.
         self.send_queued(cx);
         self.forget_in_cells(cx, slot);
+        self.close_accounts(cx, slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
         self.changed(slot);
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
@@ -286,6 +290,7 @@ const fn is_durable(action: &GmmAction) -> bool {
         | GmmAction::IdentityIsKnown { .. }
         | GmmAction::RadioAccessCapability(_)
         | GmmAction::Registered
+        | GmmAction::Updated
         | GmmAction::CellChanged { .. }
         | GmmAction::DeletePdpContexts(_)
         | GmmAction::Released => true,

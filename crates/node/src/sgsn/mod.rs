@@ -20,6 +20,7 @@
 //! | [`operation`] | what an operator changes while it runs |
 //! | [`subscribers`] | who may be served, and what the HLR says of him |
 //! | [`relocation`] | a mobile leaves or arrives as octets |
+//! | [`charging`] | what each context has used, for who charges for it |
 //! | [`durable`] | which mobiles are to be kept for the time after a restart |
 //! | [`show`] | what an operator sees |
 //! | [`work`] | what the laboratory has each LL-PDU cost |
@@ -27,6 +28,7 @@
 //! The data path allocates nothing: frames come from the pool, batches are kept in `Scratch`. Signalling may.
 
 pub mod admission;
+pub mod charging;
 pub mod config;
 pub mod contexts;
 pub mod directory;
@@ -55,6 +57,7 @@ pub mod uplink_queues;
 use crate::slots::{Slot, Slots};
 use admission::Admission;
 use arriving::Arriving;
+use charging::{ChargedRecord, Charging};
 use contexts::Contexts;
 use core::net::IpAddr;
 use directory::Directory;
@@ -110,6 +113,7 @@ pub(crate) mod owner {
     pub const GSUP: u8 = 10;
     pub const CELL_CHANGE: u8 = 11;
     pub const NOTIFIED: u8 = 12;
+    pub const CHARGING: u8 = 13;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
@@ -192,6 +196,8 @@ pub enum SgsnEvent {
         /// Its address.
         peer: IpAddr,
     },
+    /// Something that may be charged for, where [`Sgsn::charge`] has asked for that.
+    Charged(Box<ChargedRecord>),
 }
 
 /// Counters of the data path and of procedures; drops are counted by name elsewhere.
@@ -243,6 +249,8 @@ pub struct Sgsn {
     pub(crate) admission: Admission,
     /// What is to be kept; nothing unless somebody keeps it.
     pub(crate) durable: Option<Durable>,
+    /// What contexts have used; nothing unless somebody asks.
+    charging: Option<Box<Charging>>,
     pub(crate) flows: Option<Flows>,
     pub(crate) uplink: Option<UplinkQueues>,
     /// What has come up and is being deciphered.
@@ -291,6 +299,7 @@ impl Sgsn {
             contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
             admission: Admission::new(config.cells_max),
             durable: None,
+            charging: None,
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             arriving: Arriving::new(),
@@ -340,6 +349,7 @@ impl Sgsn {
             owner::HELD => self.expire_held(cx),
             owner::CELL_CHANGE => self.expire_changes(cx),
             owner::GSUP => self.wake_hlr(cx, key),
+            owner::CHARGING => self.wake_charging(cx),
             _ => {}
         }
     }

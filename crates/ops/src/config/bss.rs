@@ -148,6 +148,8 @@ pub struct Mobiles {
     pub geas: Option<u8>,
     /// They ask for combined procedures (04.08 clause 4.7 [24.008]).
     pub combined: bool,
+    /// They activate what the network requests (04.08 clause 6.1.3.1.2 [24.008]).
+    pub follows_requests: bool,
     /// The access point that they ask for.
     pub apn: String,
     /// What type of address they ask for there.
@@ -252,6 +254,7 @@ impl Default for Mobiles {
             cards: Cards::None,
             geas: None,
             combined: false,
+            follows_requests: false,
             apn: "internet".to_owned(),
             pdp_type: PdpType::Ipv4,
             tun: None,

@@ -1,6 +1,7 @@
 //! The SGSN: its configuration in osmo-sgsn's words, and what an operator can ask of it.
 
 pub mod access;
+mod charging;
 mod commands;
 mod mobility;
 mod operations;
@@ -9,6 +10,7 @@ mod service;
 mod updates;
 
 pub use access::{Access, Policy};
+pub use charging::Charging;
 pub use mobility::Mobility;
 pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
@@ -46,6 +48,8 @@ pub struct SgsnConfig {
     pub access: Access,
     /// What mobility management does beside its timers.
     pub mobility: Mobility,
+    /// Where charging records go.
+    pub charging: Charging,
     /// Timers of mobility and session management.
     pub timers: GmmTimers,
     /// Sizes of tables.

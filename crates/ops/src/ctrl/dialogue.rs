@@ -45,6 +45,15 @@ impl Conversation for Dialogue {
 }
 
 impl<H: Control> Answers<H> for Dialogue {
+    const HEARS_NEWS: bool = true;
+
+    /// TRAPs.
+    fn news(host: &mut H, output: &mut Vec<u8>) {
+        for (variable, value) in host.traps() {
+            put(&Message::Trap { id: "0", variable, value: &value }, output);
+        }
+    }
+
     /// One request, or one part of a search.
     fn proceed(&mut self, host: &mut H, output: &mut Vec<u8>) -> bool {
         if let Some(search) = self.search.take() {

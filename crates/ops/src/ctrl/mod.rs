@@ -35,4 +35,9 @@ pub trait Control: Source {
 
     /// The rates of the node's counters.
     fn rates(&self) -> &Rates;
+
+    /// What the element says of itself, to all who are connected: variables with their values. What was given is gone.
+    fn traps(&mut self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 }

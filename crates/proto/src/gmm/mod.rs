@@ -104,7 +104,7 @@ const NSAPIS: u16 = 0xffe0;
 /// its information elements" (clauses 4.7.3.1.6 d, 4.7.5.1.6 d and e). The number stands in for the message, which
 /// would be too long to keep.
 #[must_use]
-fn fingerprint(octets: &[u8]) -> u32 {
+pub(crate) fn fingerprint(octets: &[u8]) -> u32 {
     octets.iter().fold(0x811c_9dc5, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193))
 }
 

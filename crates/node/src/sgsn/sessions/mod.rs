@@ -12,6 +12,7 @@ pub use requests::Requests;
 pub use selection::{AccessPoints, subscribed};
 pub use updates::Updates;
 
+use super::charging::ChargedEvent;
 use super::contexts::ContextRef;
 use super::held::HeldKind;
 use super::mobile::{Bearer, Mobile};
@@ -169,6 +170,7 @@ impl Sgsn {
                 self.send_signalling(cx, slot, tlli, frame);
             }
         }
+        self.open_account(cx, slot, nsapi);
         if let Some(imsi) = imsi {
             self.tell(SgsnEvent::Activated { imsi, nsapi });
         }
@@ -178,6 +180,7 @@ impl Sgsn {
     fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
         self.updates.wish(slot, nsapi, None);
+        self.close_account(cx, slot, nsapi, ChargedEvent::PdpDeactivated);
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
             let whose = self.imsi_of(slot);
             if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {
@@ -193,6 +196,7 @@ impl Sgsn {
     /// Contexts that end without a word to the mobile: it detached, or does not know them.
     pub(super) fn delete_contexts(&mut self, cx: &mut Context<'_>, slot: Slot, contexts: PdpContextStatus) {
         for nsapi in (5..=15).map(Nsapi).filter(|nsapi| contexts.0 >> nsapi.0 & 1 == 1) {
+            self.close_account(cx, slot, nsapi, ChargedEvent::PdpTerminated);
             self.sm(cx, slot, SmEvent::Forget { nsapi, cause: SmCause::RegularDeactivation });
         }
     }

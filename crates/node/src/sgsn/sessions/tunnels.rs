@@ -79,7 +79,8 @@ impl Sgsn {
                     match self.missing_at_ggsn(path, endpoint) {
                         Some((slot, nsapi)) if self.is_ggsn_of(slot, nsapi, peer) => {
                             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
-                            self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
+                            // 29.060 clause 7.3.7: the mobile may make it anew. Mostly the GGSN has restarted, and says so later.
+                            self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
                         }
                         Some((slot, _)) => cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot)),
                         None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
@@ -322,6 +323,8 @@ impl Sgsn {
                 bearer.tunnel = Some(tunnel);
                 bearer.allocation_retention = created.qos.allocation_retention;
                 self.contexts.set_version(bearer.teid, version);
+                let teid = bearer.teid;
+                self.note_charging_id(teid, created.charging_id);
             }
             None => {
                 self.gtp.close(tunnel);

@@ -13,7 +13,7 @@ fn by_ptmsi(bench: &Bench, phone: usize) -> AttachRequest {
     AttachRequest { old_ptmsi_signature: bench.phones[phone].signature, ..attach_request(identity) }
 }
 
-fn detach_request(power_off: bool) -> DetachRequestMo {
+pub(super) fn detach_request(power_off: bool) -> DetachRequestMo {
     let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off };
     DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None }
 }

@@ -4,6 +4,7 @@ mod arriving;
 mod attach;
 mod bench;
 mod cell_change;
+mod charging;
 mod downlink;
 mod durable;
 mod flows;

@@ -352,7 +352,12 @@ fn an_error_indication_ends_its_context_alone() {
         ErrorIndication { teid: Teid(GGSN_USER + 6), address: GGSN, private_extension: None }.into();
     assert!(emit_datagram(Teid(0), 1, &indication, &mut octets));
     bench.datagram(GTP_U, core::net::SocketAddr::new(GGSN, 2152), &octets);
-    let SmMessage::DeactivateRequest(_) = bench.hear_sm(0) else { panic!() };
+    let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!() };
+    assert_eq!(
+        request.cause,
+        SmCause::ReactivationRequired,
+        "a restarted GGSN says so with the next Echo Response"
+    );
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::SgsnTunnelLost, 1)]);
     assert!(bench.mobile(0).bearer(NSAPI).is_some());

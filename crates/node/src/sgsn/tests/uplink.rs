@@ -9,7 +9,7 @@ use gannet_wire::bssgp::signalling::{LlcDiscarded, MobileRef, RaCapabilityUpdate
 use gannet_wire::id::{Bvci, Nsei, Sapi, Teid};
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 
-fn sn_pdu(nsapi: Nsapi, segment: u8, more: bool, number: u16, octets: &[u8]) -> Vec<u8> {
+pub(super) fn sn_pdu(nsapi: Nsapi, segment: u8, more: bool, number: u16, octets: &[u8]) -> Vec<u8> {
     let first = (segment == 0).then_some(Compression::NONE);
     let header = Header { nsapi, more, pdu: Pdu::Unitdata { first, segment, number } };
     [&*header.emit(), octets].concat()

@@ -73,6 +73,9 @@ fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
     if mobiles.combined {
         text.line(format_args!("combined-procedures"));
     }
+    if config.mobiles.follows_requests {
+        text.line(format_args!("network-requested-activation"));
+    }
     text.line(format_args!("apn {}", mobiles.apn));
     let pdp_type = match mobiles.pdp_type {
         PdpType::Ipv4 => "ipv4",
@@ -320,6 +323,16 @@ fn install_habits(grammar: &mut Grammar<Bss>) {
     });
     set(grammar, "no combined-procedures", &format!("Take back\n{combined}"), |edit| {
         edit.config.mobiles.combined = false;
+        Ok(())
+    });
+    let requested =
+        "Mobiles activate a PDP context that the network requests; otherwise they reject with cause 40";
+    set(grammar, "network-requested-activation", requested, |edit| {
+        edit.config.mobiles.follows_requests = true;
+        Ok(())
+    });
+    set(grammar, "no network-requested-activation", &format!("Take back\n{requested}"), |edit| {
+        edit.config.mobiles.follows_requests = false;
         Ok(())
     });
     let help = "The QoS that mobiles ask for; 0 is the subscribed\nPrecedence\nClass\nDelay\nClass\nReliability\nClass\nPeak throughput\nClass\nMean throughput\nClass; 31 is best effort";

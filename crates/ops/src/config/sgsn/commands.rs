@@ -75,6 +75,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("store {path}"));
     }
     super::mobility::write(&config.mobility, text);
+    super::charging::write(&config.charging, text);
     super::service::write(&config.service, text);
 }
 
@@ -154,6 +155,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_apns(grammar);
     super::access::install(grammar);
     super::mobility::install(grammar);
+    super::charging::install(grammar);
     install_timers(grammar);
     install_limits(grammar);
     super::service::install(grammar);

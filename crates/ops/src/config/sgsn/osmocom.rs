@@ -20,16 +20,6 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     grammar.add(sgsn, "compression rfc1144 .HOW", help, Action::<Sgsn>::Refuse(compression));
     let help = "Compression: not here\nOf data\nHow";
     grammar.add(sgsn, "compression v42bis .HOW", help, Action::<Sgsn>::Refuse(compression));
-    let cdr = Action::<Sgsn>::Ignore("charging records are not written yet.");
-    grammar.add(sgsn, "cdr filename NAME", "Charging records: not here\nTheir file\nIts path", cdr);
-    grammar.add(sgsn, "cdr interval <1-2147483647>", "Charging records: not here\nHow often\nSeconds", cdr);
-    grammar.add(sgsn, "cdr trap", "Charging records: not here\nOn the control interface", cdr);
-    grammar.add(
-        sgsn,
-        "no cdr (filename|trap)",
-        "Take back\nCharging records\nTheir file\nOn the control interface",
-        nothing,
-    );
     let iu = Action::<Sgsn>::Ignore("there is no Iu interface here.");
     grammar.add(sgsn, "cs7-instance-iu <0-15>", "Iu: not here\nThe SS7 instance", iu);
     grammar.add(

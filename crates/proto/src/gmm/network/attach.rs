@@ -181,12 +181,16 @@ impl GmmContext {
     /// The mobile is attached, or still is: GMM-REGISTERED, and READY.
     pub(super) fn registered(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         let attach = self.procedure == Procedure::Attach || self.waiting == Waiting::NewPtmsi;
+        let update = self.procedure == Procedure::Update && !attach;
         self.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {
             self.inform_once_attached(cfg);
             out.push(GmmAction::Registered);
+        }
+        if update {
+            out.push(GmmAction::Updated);
         }
     }
 }

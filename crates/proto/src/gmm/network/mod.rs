@@ -239,6 +239,8 @@ pub enum GmmAction {
     RadioAccessCapability(MsRadioAccessCapability),
     /// The mobile is attached.
     Registered,
+    /// Its routing area update is accepted, and complete where it was given a new P-TMSI.
+    Updated,
     /// The mobile was heard in another cell: FLUSH-LL for the old one (08.18 clause 8.1).
     CellChanged {
         /// Where it was.

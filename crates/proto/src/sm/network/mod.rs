@@ -326,13 +326,18 @@ pub enum SmAction {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SmContexts {
     slots: ByNsapi<SmContext>,
-    /// What the mobile was asked to accept and has not accepted yet: hardly ever anything.
-    offers: Option<Box<Offers>>,
+    /// What is known of modifications: hardly ever anything.
+    modifications: Option<Box<Modifications>>,
 }
 
-/// Profiles by NSAPI.
+/// What is known of modifications, by NSAPI.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Offers(Vec<(Nsapi, PackedQos)>);
+struct Modifications {
+    /// What the mobile was asked to accept, or will be, and has not accepted yet.
+    offers: Vec<(Nsapi, PackedQos)>,
+    /// Which request of the mobile was taken last, as a number, and until when it may come again, should its answer be lost.
+    requests: Vec<(Nsapi, u32, Instant)>,
+}
 
 impl SmContexts {
     /// The context of an NSAPI.
@@ -347,15 +352,35 @@ impl SmContexts {
 
     /// What the mobile was asked to accept.
     fn offer(&self, nsapi: Nsapi) -> Option<QosProfile> {
-        let (_, qos) = self.offers.as_ref()?.0.iter().find(|(of, _)| *of == nsapi)?;
+        let (_, qos) = self.modifications.as_ref()?.offers.iter().find(|(of, _)| *of == nsapi)?;
         Some(qos.unpack())
     }
 
     fn set_offer(&mut self, nsapi: Nsapi, qos: Option<QosProfile>) {
-        let mut offers = self.offers.take().unwrap_or_default();
-        offers.0.retain(|(of, _)| *of != nsapi);
-        offers.0.extend(qos.map(|qos| (nsapi, qos.pack())));
-        self.offers = Some(offers).filter(|offers| !offers.0.is_empty());
+        self.change_modifications(|all| {
+            all.offers.retain(|(of, _)| *of != nsapi);
+            all.offers.extend(qos.map(|qos| (nsapi, qos.pack())));
+        });
+    }
+
+    /// Is this a repetition of the request of the mobile that was taken last? Later it is one that is to be thought about anew.
+    fn has_taken(&self, now: Instant, nsapi: Nsapi, request: u32) -> bool {
+        let is_it =
+            |(of, number, until): &(Nsapi, u32, Instant)| (*of, *number) == (nsapi, request) && now < *until;
+        self.modifications.as_ref().is_some_and(|all| all.requests.iter().any(is_it))
+    }
+
+    fn set_taken(&mut self, nsapi: Nsapi, request: Option<(u32, Instant)>) {
+        self.change_modifications(|all| {
+            all.requests.retain(|(of, ..)| *of != nsapi);
+            all.requests.extend(request.map(|(request, until)| (nsapi, request, until)));
+        });
+    }
+
+    fn change_modifications(&mut self, change: impl FnOnce(&mut Modifications)) {
+        let mut all = self.modifications.take().unwrap_or_default();
+        change(&mut all);
+        self.modifications = Some(all).filter(|all| !all.offers.is_empty() || !all.requests.is_empty());
     }
 
     fn put(&mut self, nsapi: Nsapi, context: SmContext) {
@@ -408,6 +433,8 @@ impl SmContexts {
         for context in self.slots.iter_mut() {
             context.retry.restart(now, cfg.t3395);
         }
+        // By the clock of before.
+        self.change_modifications(|all| all.requests.clear());
     }
 
     /// When [`SmEvent::Timer`] is due next. To be asked after every event.
@@ -479,6 +506,7 @@ impl Step<'_, '_, '_> {
     /// The context enters PDP-INACTIVE.
     fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
         self.contexts.set_offer(nsapi, None);
+        self.contexts.set_taken(nsapi, None);
         if self.contexts.slots.remove(nsapi).is_some() {
             self.out.push(SmAction::Released { nsapi, cause });
             self.log(format_args!("NSAPI {nsapi}: released, {cause}"));

@@ -3,17 +3,32 @@
 use super::context::Mark;
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
+use crate::gmm::fingerprint;
+use crate::time::Duration;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause, TftFault, TftOperation, TrafficFlowTemplate};
 use gannet_wire::l3::sm::{ModifyAcceptMt, ModifyReject, ModifyRequestMo};
 
+/// By then a mobile that has no answer has repeated its request: T3381, 8 s (clause 11.2.2), and the time for the way.
+const REPETITION: Duration = Duration::from_secs(10);
+/// For so long a request that looks the same is a repetition: T3381 five times (clause 6.1.3.3.3 a), and what the GGSN takes.
+const REPEATED_FOR: Duration = Duration::from_secs(60);
+
 impl Step<'_, '_, '_> {
     pub(super) fn modify_request(&mut self, nsapi: Nsapi, request: ModifyRequestMo) {
+        let mut octets = Vec::new();
+        request.emit(&mut octets);
+        let number = fingerprint(&octets);
         match self.state(nsapi) {
+            // T3381 expired in the mobile (clause 6.1.3.3.3 a): the answer was lost, and what was asked for is done.
+            Some(SmState::Active) if self.contexts.has_taken(self.cx.now, nsapi, number) => {
+                self.accept_again(nsapi)
+            }
             // Clause 6.1.3.3.2. The answer waits for the GGSN (23.060 clause 9.2.3.3).
             Some(SmState::Active) => match self.examine_change(nsapi, &request) {
                 Ok((qos, has_tft)) => {
                     self.set_state(nsapi, SmState::Updating);
+                    self.contexts.set_taken(nsapi, Some((number, self.cx.now + REPEATED_FOR)));
                     if let Some(context) = self.contexts.get_mut(nsapi) {
                         context.mark(Mark::NextTft, has_tft);
                     }
@@ -98,16 +113,38 @@ impl Step<'_, '_, '_> {
         context.qos = negotiated.pack();
         context.mark(Mark::Tft, context.has(Mark::NextTft));
         context.state = SmState::Active;
+        self.out.push(SmAction::Modified { nsapi, qos: negotiated });
+        self.send_accept(nsapi);
+        self.log(format_args!("NSAPI {nsapi}: modified, {negotiated}"));
+        self.wait_for_repetition(nsapi);
+    }
+
+    fn send_accept(&mut self, nsapi: Nsapi) {
+        let Some(context) = self.contexts.get(nsapi) else { return };
         let accept = ModifyAcceptMt {
-            qos: Some(negotiated),
+            qos: Some(context.qos()),
             sapi: None,
             radio_priority: Some(context.radio_priority()),
             packet_flow_identifier: None,
         };
-        self.out.push(SmAction::Modified { nsapi, qos: negotiated });
         self.send(nsapi, accept);
-        self.log(format_args!("NSAPI {nsapi}: modified, {negotiated}"));
-        self.modify_after_update(nsapi);
+    }
+
+    fn accept_again(&mut self, nsapi: Nsapi) {
+        self.drop(Drop::SmRepeated);
+        self.send_accept(nsapi);
+        self.wait_for_repetition(nsapi);
+    }
+
+    /// What the network wants waits until the mobile has its answer: were that lost, and our request were not, the mobile would
+    /// give up what the GGSN has made (clause 6.1.3.3.3 b). Who does not repeat its request has the answer.
+    fn wait_for_repetition(&mut self, nsapi: Nsapi) {
+        let now = self.cx.now;
+        if self.contexts.offer(nsapi).is_some()
+            && let Some(context) = self.contexts.get_mut(nsapi)
+        {
+            context.retry.start(now, REPETITION);
+        }
     }
 
     /// It has not: the context goes on as it was.
@@ -116,7 +153,9 @@ impl Step<'_, '_, '_> {
             return self.drop(Drop::SmUnexpected);
         }
         self.set_state(nsapi, SmState::Active);
+        self.contexts.set_taken(nsapi, None);
         self.reject_change(nsapi, cause);
+        // Should that be lost, the mobile gives up what it has not got: no harm is done.
         self.modify_after_update(nsapi);
     }
 }

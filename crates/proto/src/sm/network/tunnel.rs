@@ -107,12 +107,16 @@ impl Step<'_, '_, '_> {
         let (now, span) = (self.cx.now, self.network.cfg.t3386);
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
         match context.state {
+            // The mobile may not have the answer to its own modification yet.
+            SmState::Active if context.retry.is_running() => self.contexts.set_offer(nsapi, Some(qos)),
             // Clause 6.1.3.3.1. A newer profile takes the place of one that was not accepted yet.
             SmState::Active | SmState::ModifyPending => {
                 context.state = SmState::ModifyPending;
                 context.retry.start(now, span);
                 // Until the mobile has accepted, what it has holds.
                 self.contexts.set_offer(nsapi, Some(qos));
+                // From now on the mobile's former request is one of its own time.
+                self.contexts.set_taken(nsapi, None);
                 self.send_modify(nsapi);
             }
             // The GGSN has, or will have, what the mobile asked for. A mobile that met with our request now would give its
@@ -173,8 +177,13 @@ impl Step<'_, '_, '_> {
                 self.drop(Drop::SmNoAnswer);
                 self.deactivate(nsapi, SmCause::NetworkFailure, false);
             }
+            // The mobile has its answer: now it is asked.
+            (SmState::Active, _) => {
+                self.set_state(nsapi, SmState::Active);
+                self.modify_after_update(nsapi);
+            }
             // No timer runs in these states.
-            (SmState::ActivePending | SmState::Active | SmState::Updating | SmState::Releasing, _) => {}
+            (SmState::ActivePending | SmState::Updating | SmState::Releasing, _) => {}
         }
     }
 }

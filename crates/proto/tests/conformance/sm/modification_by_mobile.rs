@@ -70,6 +70,36 @@ fn network_takes_a_repeated_request_once() {
     assert_eq!((network.done.len(), network.drops(Drop::SmRepeated)), (1, 1));
 }
 
+/// Carried out twice, the deletion of a template makes no sense, and the mobile would think that it still has it.
+#[test]
+fn network_answers_a_repeated_request_as_before() {
+    let mut network = Network::active();
+    for (operation, has_tft) in
+        [(change(TftOperation::Create(vec![filter(1, 1)])), true), (change(TftOperation::Delete), false)]
+    {
+        network.done.clear();
+        network.hears(0, of_template(operation.clone()));
+        network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::BEST_EFFORT) });
+        let accept = network.said();
+        for _ in 0..4 {
+            network.run(8);
+            network.hears(0, of_template(operation.clone()));
+            assert_eq!(network.said(), accept);
+        }
+        let asked = network.done.iter().filter(|done| matches!(done, (_, SmAction::UpdateTunnel { .. }))).count();
+        assert_eq!((asked, network.contexts.get(N5).unwrap().has_tft()), (1, has_tft));
+        assert_eq!(network.state(N5), Some(SmState::Active));
+    }
+    // Later it is a new one, and so it is after something else.
+    network.run(60);
+    network.hears(0, of_template(change(TftOperation::Delete)));
+    assert_eq!(network.said(), (0, ModifyReject { cause: SmCause::TftSemanticError }.into()));
+    network.hears(0, wish(DelayClass::TWO, None));
+    network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::TWO) });
+    network.hears(0, of_template(change(TftOperation::Delete)));
+    assert_eq!(network.said(), (0, ModifyReject { cause: SmCause::TftSemanticError }.into()));
+}
+
 #[test]
 fn network_finds_semantic_errors_in_the_operation() {
     // No template to be changed or deleted.

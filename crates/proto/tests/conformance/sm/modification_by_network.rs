@@ -57,8 +57,8 @@ fn network_goes_first_in_a_collision_of_modifications() {
     assert_eq!((network.sent().len(), network.drops(Drop::SmIgnored)), (1, 1));
 }
 
-/// The mobile's request came first, and the GGSN has a template of it: were the mobile asked now, it would give up what the
-/// GGSN has taken.
+/// The mobile's request came first, and the GGSN has a template of it: were the mobile asked before it has its answer, it would
+/// give up what the GGSN has taken.
 #[test]
 fn network_answers_the_mobile_before_it_asks() {
     let updating = || {
@@ -71,12 +71,22 @@ fn network_answers_the_mobile_before_it_asks() {
     };
     let mut network = updating();
     network.event(SmEvent::Updated { nsapi: N5, qos: qos(DelayClass::BEST_EFFORT) });
-    let names: Vec<_> = network.sent().iter().map(|(.., message)| message.name()).collect();
-    assert_eq!(names, ["ModifyAcceptMt", "ModifyRequestMt"]);
+    let names =
+        |network: &Network| -> Vec<_> { network.sent().iter().map(|(.., message)| message.name()).collect() };
+    assert_eq!(names(&network), ["ModifyAcceptMt"]);
     assert!(network.contexts.get(N5).unwrap().has_tft(), "on all three sides");
+    // The answer is lost: the mobile repeats its request after T3381 and has it again.
+    network.run(8);
+    network.hears(0, ModifyRequestMo { sapi: None, qos: None, tft: Some(tft(1)) });
+    network.run(9);
+    assert_eq!(names(&network), ["ModifyAcceptMt"; 2], "the mobile may have missed that one, too");
+    network.event(SmEvent::Modify { nsapi: N5, qos: qos(DelayClass::TWO) });
+    assert_eq!(network.sent().len(), 2);
+    network.run(2);
+    assert_eq!(names(&network)[2..], ["ModifyRequestMt"]);
     assert_eq!((network.said(), network.state(N5)), ((0, order().into()), Some(SmState::ModifyPending)));
     network.run(9);
-    assert_eq!(network.sent().len(), 3, "T3386");
+    assert_eq!(network.sent().len(), 4, "T3386");
     network.hears(0, ModifyAcceptMo {});
     assert!(network.has_done(&SmAction::Modified { nsapi: N5, qos: qos(DelayClass::TWO) }));
     for failed in [

@@ -1,0 +1,253 @@
+//! Charging records: from the node into a file and to the control interface, as osmo-sgsn writes and tells them.
+
+use core::fmt::{self, Write as _};
+use core::net::IpAddr;
+use gannet_node::sgsn::charging::{ChargedEvent, ChargedRecord, ChargedSession};
+use gannet_ops::cdr::Writer;
+use gannet_ops::config::sgsn::Charging;
+use gannet_ops::metrics::{Group, Metric};
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level, TraceSink};
+use gannet_rt::log::{ExtendedTimestamp, LogSink};
+use gannet_wire::l3::ie::PdpAddress;
+use std::path::Path;
+
+/// The variable of their TRAP.
+const VARIABLE: &str = "cdr-v1";
+/// TRAPs that wait for a turn of the control interface.
+const TRAPS_MAX: usize = 4096;
+
+/// Where records go.
+#[derive(Debug, Default)]
+pub struct Records {
+    file: Option<(String, Writer)>,
+    traps: Option<Vec<(&'static str, String)>>,
+    /// Records that no TRAP told, since too many came in one turn.
+    untold: u64,
+    /// What earlier files have had and lost.
+    former: (u64, u64),
+    failing: bool,
+}
+
+/// Between two records of a context, where there are any.
+pub fn interval(config: &Charging) -> Option<Duration> {
+    config.is_on().then(|| Duration::from_secs(config.interval_s.into()))
+}
+
+impl Records {
+    /// Goes by what an operator has written; nothing changes where it cannot.
+    ///
+    /// # Errors
+    /// A sentence: the file that cannot be opened.
+    pub fn set(&mut self, config: &Charging, has_control: bool) -> Result<(), String> {
+        let wanted = config.filename.as_deref();
+        if self.file.as_ref().map(|(name, _)| name.as_str()) != wanted {
+            let open = |name: &str| {
+                let writer = Writer::start(Path::new(name));
+                writer
+                    .map(|writer| (name.to_owned(), writer))
+                    .map_err(|error| format!("cdr filename: {error}"))
+            };
+            let next = wanted.map(open).transpose()?;
+            if let Some((_, writer)) = core::mem::replace(&mut self.file, next) {
+                let status = writer.status();
+                self.former.0 += status.written + status.waiting;
+                self.former.1 += status.lost;
+            }
+        }
+        // Where nobody can listen nothing is kept for anybody.
+        let traps = self.traps.take().unwrap_or_default();
+        self.traps = (config.trap && has_control).then_some(traps);
+        Ok(())
+    }
+
+    /// Takes a record.
+    pub fn take(&mut self, record: &ChargedRecord, log: &mut LogSink) {
+        let line = Line(ExtendedTimestamp(log.unix_ns()), record).to_string();
+        if let Some(traps) = &mut self.traps {
+            if traps.len() < TRAPS_MAX {
+                traps.push((VARIABLE, line.clone()));
+            } else {
+                self.untold += 1;
+            }
+        }
+        let Some((name, writer)) = &mut self.file else { return };
+        writer.write(line);
+        match (writer.status().error, self.failing) {
+            (Some(error), false) => {
+                let text = format_args!("charging records are not written, and it is tried again: {error}");
+                log.line(Category::Main, Level::Error, text);
+                self.failing = true;
+            }
+            (None, true) => {
+                log.line(
+                    Category::Main,
+                    Level::Notice,
+                    format_args!("{name}: charging records are written again"),
+                );
+                self.failing = false;
+            }
+            (Some(_), true) | (None, false) => {}
+        }
+    }
+
+    /// What the control interface is to tell.
+    pub fn traps(&mut self) -> Vec<(&'static str, String)> {
+        self.traps.as_mut().map(core::mem::take).unwrap_or_default()
+    }
+
+    /// Is there something?
+    pub fn has_traps(&self) -> bool {
+        self.traps.as_ref().is_some_and(|traps| !traps.is_empty())
+    }
+
+    /// All records are in their file, or cannot be written.
+    pub fn is_done(&self) -> bool {
+        self.file.as_ref().is_none_or(|(_, writer)| {
+            let status = writer.status();
+            status.waiting == 0 || status.error.is_some()
+        })
+    }
+
+    /// What is counted of them.
+    pub fn add_to(&self, group: &mut Group) {
+        let status = self.file.as_ref().map(|(_, writer)| writer.status()).unwrap_or_default();
+        let (written, lost) = self.former;
+        for (name, help, value) in [
+            ("cdr_written", "charging records in their file", written + status.written),
+            ("cdr_lost", "charging records that found no room to wait for the disk", lost + status.lost),
+            ("cdr_untold", "charging records that no TRAP told, since too many came at once", self.untold),
+        ] {
+            group.add(Metric::counter(name, help, value));
+        }
+        group.add(Metric::gauge("cdr_waiting", "charging records on their way to the disk", status.waiting));
+    }
+}
+
+const fn event_name(event: ChargedEvent) -> &'static str {
+    match event {
+        ChargedEvent::Attach => "attach",
+        ChargedEvent::Update => "update",
+        ChargedEvent::Detach => "detach",
+        ChargedEvent::Free => "free",
+        ChargedEvent::PdpActive => "pdp-act",
+        ChargedEvent::PdpPeriodic => "pdp-periodic",
+        ChargedEvent::PdpDeactivated => "pdp-deact",
+        ChargedEvent::PdpTerminated => "pdp-terminate",
+        ChargedEvent::PdpFree => "pdp-free",
+    }
+}
+
+/// A record in the columns of [`gannet_ops::cdr::HEADER`].
+struct Line<'a>(ExtendedTimestamp, &'a ChargedRecord);
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(time, ChargedRecord { event, imsi, imei, msisdn, hlr, cell, lac, session }) = self;
+        let imei = imei.map(|imei| imei.to_string()).unwrap_or_default();
+        let (msisdn, hlr) = (msisdn.as_deref().unwrap_or_default(), hlr.as_deref().unwrap_or_default());
+        write!(f, "{time},{imsi},{imei},{msisdn},{cell},{lac},{hlr},{}", event_name(*event))?;
+        session.as_ref().map_or(Ok(()), |session| write_session(session, f))
+    }
+}
+
+fn write_session(session: &ChargedSession, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let ChargedSession { duration, ggsn, sgsn, apn, address, uplink_octets, downlink_octets, charging_id } =
+        session;
+    write!(f, ",{},{ggsn},{sgsn},", duration.0 / 1_000_000_000)?;
+    // The name is what a mobile has sent: it is not to end a column.
+    for letter in apn.as_str().chars() {
+        f.write_char(if letter == ',' || letter.is_control() || letter == '"' { '_' } else { letter })?;
+    }
+    match address {
+        PdpAddress::Ipv4(address) => write!(f, ",{}", IpAddr::V4(*address))?,
+        PdpAddress::Ipv6(address) => write!(f, ",{}", IpAddr::V6(*address))?,
+        PdpAddress::Ipv4v6(v4, v6) => write!(f, ",{v4} {v6}")?,
+        PdpAddress::Ipv4Dynamic
+        | PdpAddress::Ipv6Dynamic
+        | PdpAddress::Ipv4v6Dynamic
+        | PdpAddress::Ppp
+        | PdpAddress::Empty
+        | PdpAddress::Other { .. } => f.write_char(',')?,
+    }
+    write!(f, ",{uplink_octets},{downlink_octets},")?;
+    charging_id.map_or(Ok(()), |id| write!(f, "{id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::net::Ipv4Addr;
+
+    fn record(event: ChargedEvent, session: Option<ChargedSession>) -> ChargedRecord {
+        ChargedRecord {
+            event,
+            imsi: "001010000000001".parse().unwrap(),
+            imei: Some("350000000000010".parse().unwrap()),
+            msisdn: Some("1001".to_owned()),
+            hlr: None,
+            cell: 1,
+            lac: 1,
+            session,
+        }
+    }
+
+    fn session(apn: &str) -> ChargedSession {
+        ChargedSession {
+            duration: Duration::from_millis(9999),
+            ggsn: Ipv4Addr::new(127, 0, 0, 2).into(),
+            sgsn: Ipv4Addr::LOCALHOST.into(),
+            apn: apn.parse().unwrap(),
+            address: PdpAddress::Ipv4(Ipv4Addr::new(198, 51, 100, 2)),
+            uplink_octets: 420,
+            downlink_octets: 84,
+            charging_id: Some(1),
+        }
+    }
+
+    fn line(record: &ChargedRecord) -> String {
+        Line(ExtendedTimestamp(1_795_549_942_890_000_000), record).to_string()
+    }
+
+    /// The lines are those that osmo-sgsn 1.9.0 has written, but for the octets to the mobile and the IMEI, of which it leaves
+    /// the check digit out.
+    #[test]
+    fn records_look_as_those_of_osmo_sgsn() {
+        let head = "20261124195222890,001010000000001,350000000000010,1001,1,1,,";
+        assert_eq!(line(&record(ChargedEvent::Attach, None)), format!("{head}attach"));
+        let of_context = record(ChargedEvent::PdpDeactivated, Some(session("internet")));
+        let tail = "9,127.0.0.2,127.0.0.1,internet,198.51.100.2,420,84,1";
+        assert_eq!(line(&of_context), format!("{head}pdp-deact,{tail}"));
+        let columns = gannet_ops::cdr::HEADER.split(',').count();
+        assert_eq!(line(&of_context).split(',').count(), columns);
+        let nobody = ChargedRecord { imei: None, msisdn: None, ..record(ChargedEvent::Free, None) };
+        assert_eq!(line(&nobody), "20261124195222890,001010000000001,,,1,1,,free");
+    }
+
+    #[test]
+    fn a_name_ends_no_column() {
+        let mut session = session("internet");
+        session.apn = "a,b.\"c".parse().unwrap();
+        session.address = PdpAddress::Ipv4Dynamic;
+        session.charging_id = None;
+        let line = line(&record(ChargedEvent::PdpActive, Some(session)));
+        assert!(line.ends_with(",a_b._c,,420,84,"), "{line}");
+    }
+
+    #[test]
+    fn traps_wait_within_bounds_and_only_where_somebody_can_listen() {
+        let mut log = LogSink::new(gannet_rt::Clock::start());
+        let mut records = Records::default();
+        let attach = record(ChargedEvent::Attach, None);
+        let config = Charging { trap: true, ..Charging::default() };
+        records.set(&config, false).unwrap();
+        records.take(&attach, &mut log);
+        assert!(!records.has_traps());
+        records.set(&config, true).unwrap();
+        (0..TRAPS_MAX + 2).for_each(|_| records.take(&attach, &mut log));
+        assert_eq!((records.has_traps(), records.traps().len(), records.untold), (true, TRAPS_MAX, 2));
+        assert!(!records.has_traps() && records.is_done());
+        let nowhere = Charging { filename: Some("/no/where.csv".to_owned()), ..config };
+        assert!(records.set(&nowhere, true).unwrap_err().contains("/no/where.csv"));
+    }
+}
