@@ -14,7 +14,7 @@ use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::sndcp::Compression;
 
 const SAPI: Sapi = Sapi(3);
-const FRAMES: usize = 200;
+const FRAMES: usize = 40;
 const KEY: TimerKey = TimerKey { owner: 0, slot: 0, generation: 0 };
 
 /// LLC of one end, whose peer is the input.

@@ -47,7 +47,8 @@ fn tests_of(path: &Path) -> BTreeSet<String> {
         tests.extend(name.map(|(name, _)| name.to_owned()));
     }
     if text.contains("gannet_testkit::main(") {
-        let names = text.split("(\"").skip(1).filter_map(|after| after.split_once("\","));
+        let strings = text.split('(').filter_map(|after| after.trim_start().strip_prefix('"'));
+        let names = strings.filter_map(|after| after.split_once("\","));
         tests.extend(names.map(|(name, _)| name.to_owned()));
     }
     tests

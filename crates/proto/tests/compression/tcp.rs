@@ -1,7 +1,5 @@
 //! TCP segments over IPv4, made one from the other as connections make them, and as they should not.
 
-#![allow(dead_code, reason = "each test program uses its part")]
-
 use fastrand::Rng;
 
 pub const FIN: u8 = 0x01;
