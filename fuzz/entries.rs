@@ -14,11 +14,17 @@ use gannet_wire::gtp::{pco, v0, v1c, v1u};
 use gannet_wire::l3::{Direction, L3Message};
 use gannet_wire::{bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 
+#[path = "links.rs"]
+mod links;
+
+pub use links::{abm, sndcp_links};
+
 /// An entry by the name of its target.
 pub type Entry = (&'static str, fn(&[u8]));
 
 /// All of them.
 pub const ALL: &[Entry] = &[
+    ("abm", abm),
     ("bssgp", bssgp),
     ("ctrl", ctrl),
     ("gmm", gmm),
@@ -30,6 +36,7 @@ pub const ALL: &[Entry] = &[
     ("rfc1144", rfc1144),
     ("sm", sm),
     ("sndcp", sndcp),
+    ("sndcp_links", sndcp_links),
     ("sns", sns),
     ("v42bis", v42bis),
 ];

@@ -24,10 +24,33 @@ impl Helper {
     /// # Errors
     /// What the compiler said, or the system, where that fails.
     pub fn start(name: &str, source: &str, arguments: &[&str]) -> Result<Self, String> {
+        Self::start_with(name, source, &[], arguments)
+    }
+
+    /// The same, where `source` includes further files, by their names.
+    ///
+    /// # Errors
+    /// What the compiler said, or the system, where that fails.
+    pub fn start_with(
+        name: &str,
+        source: &str,
+        files: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Result<Self, String> {
         let directory = TempDir::new(name);
         let (file, program) = (directory.path().join("helper.c"), directory.path().join(name));
-        std::fs::write(&file, source).map_err(|error| error.to_string())?;
-        let compiler = Command::new("gcc").args(["-O1", "-o"]).arg(&program).arg(&file).arg("-ldl").output();
+        for (file, content) in files.iter().copied().chain([("helper.c", source)]) {
+            std::fs::write(directory.path().join(file), content).map_err(|error| error.to_string())?;
+        }
+        // The parameters of old functions stand outside their brackets, which later standards refuse.
+        let compiler = Command::new("gcc")
+            .args(["-std=gnu17", "-w", "-O1", "-I"])
+            .arg(directory.path())
+            .arg("-o")
+            .arg(&program)
+            .arg(&file)
+            .arg("-ldl")
+            .output();
         let compiler = compiler.map_err(|error| format!("gcc: {error}"))?;
         if !compiler.status.success() {
             return Err(String::from_utf8_lossy(&compiler.stderr).into_owned());

@@ -10,6 +10,7 @@
 pub mod helper;
 pub mod netns;
 pub mod osmogsm;
+pub mod slcompress;
 pub mod spandsp;
 pub mod tshark;
 

@@ -38,13 +38,18 @@ fn named() -> BTreeSet<(String, String)> {
     named
 }
 
-/// The tests of a file: each function that follows `#[test]`.
+/// The tests of a file: each function that follows `#[test]`, and the cases of a program without harness.
 fn tests_of(path: &Path) -> BTreeSet<String> {
     let Ok(text) = std::fs::read_to_string(path) else { return BTreeSet::new() };
     let mut tests = BTreeSet::new();
     for after in text.split("#[test]").skip(1) {
         let name = after.split_once("fn ").and_then(|(_, rest)| rest.split_once('('));
         tests.extend(name.map(|(name, _)| name.to_owned()));
+    }
+    if text.contains("gannet_testkit::main(") {
+        let strings = text.split('(').filter_map(|after| after.trim_start().strip_prefix('"'));
+        let names = strings.filter_map(|after| after.split_once("\","));
+        tests.extend(names.map(|(name, _)| name.to_owned()));
     }
     tests
 }

@@ -194,6 +194,12 @@ impl Sndcp {
         self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
     }
 
+    /// Octets of memory that hold what compression has learned, on all SAPIs.
+    #[must_use]
+    pub fn compression_octets(&self) -> usize {
+        self.saps.iter().map(|sap| sap.compressions.octets()).sum()
+    }
+
     /// N-PDUs that wait for the peer's confirmation.
     #[must_use]
     pub fn unconfirmed(&self) -> usize {

@@ -1,6 +1,7 @@
-//! V.42bis against Debian's libspandsp, both ways.
+//! V.42bis against Debian's libspandsp, both ways, and RFC 1144 against the reference code of its appendix (`headers`).
+//! V.42bis also goes against a slow model of the recommendation (`model`), which has no limits of its own.
 //!
-//! That library has room for 4096 codewords, whatever P1 is. In transparent mode it passes over the string that was added last even
+//! libspandsp has room for 4096 codewords, whatever P1 is. In transparent mode it passes over the string that was added last even
 //! where another string has ended since, by its length, which makes its dictionary another one than V.42bis clause 6.3 has;
 //! with strings of 20 octets and more that does not come about here.
 
@@ -11,12 +12,17 @@
     reason = "a test fails by panicking"
 )]
 
+mod headers;
+mod model;
+mod recommendation;
+#[allow(dead_code, reason = "each test program uses its part")]
+mod tcp;
 mod text;
 
 use fastrand::Rng;
 use gannet_proto::sndcp::{N_PDU_MAX, v42bis};
 use gannet_testkit::spandsp::{self, Mode, Spandsp};
-use gannet_testkit::{Case, Need};
+use gannet_testkit::{Case, Need, slcompress};
 use std::process::ExitCode;
 
 const MODES: [Mode; 3] = [Mode::AsItDecides, Mode::Compressed, Mode::Transparent];
@@ -69,9 +75,23 @@ fn data_to_spandsp() {
 
 fn main() -> ExitCode {
     const SPANDSP: &[Need] = &[Need::That(spandsp::missing)];
+    const REFERENCE: &[Need] = &[Need::That(slcompress::missing)];
     const CASES: &[Case] = &[
         ("data_of_libspandsp_is_restored", SPANDSP, data_from_spandsp),
         ("data_is_restored_by_libspandsp", SPANDSP, data_to_spandsp),
+        ("data_is_restored_by_the_model", &[], model::data_is_restored),
+        ("data_of_the_model_is_restored", &[], model::data_of_it_is_restored),
+        ("data_alone_is_restored_by_the_model", &[], model::data_alone_is_restored),
+        ("damage_is_noticed_as_by_the_model", &[], model::damage_is_noticed_alike),
+        (
+            "headers_are_compressed_as_the_reference_does",
+            REFERENCE,
+            headers::are_compressed_as_the_reference_does,
+        ),
+        ("headers_are_restored_by_the_reference", REFERENCE, headers::are_restored_by_the_reference),
+        ("headers_of_the_reference_are_restored", REFERENCE, headers::of_the_reference_are_restored),
+        ("headers_after_losses", REFERENCE, headers::are_restored_as_the_reference_does_after_losses),
+        ("headers_with_damage", REFERENCE, headers::with_damage_are_restored_as_the_reference_does),
     ];
     gannet_testkit::main(CASES)
 }

@@ -6,5 +6,6 @@
 mod harness;
 mod links;
 mod names;
+mod rules;
 mod tcp;
 mod transfers;

@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 /// A mobile whose link is established and whose peer nobody plays, with entities of both kinds.
-fn mobile() -> End {
+pub fn mobile() -> End {
     let compression =
         CompressionConfig { rfc1144: Offer::Passive(3), v42bis: Offer::Passive(V42bisLimits::default()) };
     let mut ms = End::new(LlcRole::Ms, SndcpConfig { compression, ..SndcpConfig::default() });
@@ -32,13 +32,13 @@ fn mobile() -> End {
     ms
 }
 
-fn give(ms: &mut End, pdu: &[u8]) -> Vec<SndcpOutput> {
+pub fn give(ms: &mut End, pdu: &[u8]) -> Vec<SndcpOutput> {
     let frame = ms.around.frames.copy_of(pdu).unwrap();
     ms.tell(|sndcp, cx, setting, out| sndcp.data_indication(cx, setting, (SAPI, frame), out));
     core::iter::from_fn(|| ms.out.pop()).collect()
 }
 
-fn drops(ms: &End) -> Vec<(Drop, u64)> {
+pub fn drops(ms: &End) -> Vec<(Drop, u64)> {
     ms.around.trace.drops.raised().collect()
 }
 

@@ -57,6 +57,22 @@ impl Coder {
     }
 }
 
+impl Coder {
+    fn octets(&self) -> usize {
+        let [sent, received] = match self {
+            Self::Rfc1144 { sent, received } => [
+                sent.as_ref().map(rfc1144::Compressor::octets),
+                received.as_ref().map(rfc1144::Decompressor::octets),
+            ],
+            Self::V42bis { sent, received } => [
+                sent.as_ref().map(v42bis::Compressor::octets),
+                received.as_ref().map(v42bis::Decompressor::octets),
+            ],
+        };
+        sent.unwrap_or(0) + received.unwrap_or(0)
+    }
+}
+
 impl Entity {
     const fn new(number: u8, agreed: Agreed, nsapis: NsapiSet) -> Self {
         Self { number, agreed, nsapis, coder: Coder::new(&agreed) }
@@ -110,6 +126,13 @@ impl Compressions {
     /// What has been agreed to, by kind and number: with the NSAPIs to which it applies.
     pub fn agreed(&self) -> impl Iterator<Item = (u8, Agreed, NsapiSet)> + '_ {
         self.entities.iter().map(|entity| (entity.number, entity.agreed, entity.nsapis))
+    }
+
+    /// Octets of memory that hold what the entities have learned. It is bounded by what [`CompressionConfig`] agrees to: in
+    /// each direction eight octets for each of P1 codewords, and at most some 250 for each of S0 slots, once for each NSAPI.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        self.entities.iter().map(|entity| entity.coder.octets()).sum()
     }
 
     /// The link of the SAPI is established, for the first time or anew: what was learned in acknowledged mode is forgotten.

@@ -14,6 +14,7 @@ use crate::drops::Drop;
 use crate::llc::LlcRole;
 use crate::machine::Context;
 use crate::trace::{Category, Level};
+use core::mem::discriminant;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi};
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis, data_algorithm, protocol_algorithm};
@@ -24,6 +25,9 @@ use serde::{Deserialize, Serialize};
 const SGSN_NUMBERS: u8 = 16;
 /// Entities of one SAPI that are agreed to at most.
 const ENTITIES_MAX: usize = 8;
+/// Octets that a parameter of a block may have, and the longest answer about an entity.
+const PARAMETER_MAX: usize = 255;
+const ANSWER_MAX: usize = 8;
 /// PCOMP values that this end proposes for RFC 1144.
 const PCOMPS: [u8; 2] = [1, 2];
 /// The DCOMP value that this end proposes for V.42bis.
@@ -59,7 +63,7 @@ impl Compressions {
             return None;
         }
         let rfc1144 = config.rfc1144.proposal().map(|s0_minus_1| self.rfc1144_like(s0_minus_1));
-        let v42bis = config.v42bis.proposal().map(|limits| Agreed::V42bis { dcomp: DCOMP, limits });
+        let v42bis = config.v42bis.proposal().map(|limits| self.v42bis_like(limits));
         let (mut data, mut protocol) = (Vec::new(), Vec::new());
         for nsapis in [serving.acknowledged, serving.unacknowledged] {
             protocol.extend(rfc1144.and_then(|agreed| self.propose_one(role, agreed, nsapis)));
@@ -81,6 +85,15 @@ impl Compressions {
             Agreed::V42bis { .. } => None,
         });
         Agreed::Rfc1144 { pcomps: pcomps.unwrap_or(PCOMPS), s0_minus_1 }
+    }
+
+    /// Nor have entities of one algorithm different DCOMP values (clause 6.6.1.1.4).
+    fn v42bis_like(&self, limits: V42bisLimits) -> Agreed {
+        let dcomp = self.entities.iter().find_map(|entity| match entity.agreed {
+            Agreed::V42bis { dcomp, .. } => Some(dcomp),
+            Agreed::Rfc1144 { .. } => None,
+        });
+        Agreed::V42bis { dcomp: dcomp.unwrap_or(DCOMP), limits }
     }
 
     /// Proposes an entity for those of `nsapis` that have none, all of one mode: one that serves others of them is
@@ -154,10 +167,15 @@ impl Compressions {
             cx.drop(Drop::SndcpXidCollision, whose);
         }
         let refuses = crossed && !yields;
-        let mut answer = Vec::new();
+        let mut answer: Vec<Parameter> = Vec::new();
         for parameter in parameters {
+            let is_same = |one: &Parameter| discriminant(one) == discriminant(&parameter);
+            if answer.iter().any(is_same) {
+                cx.drop(Drop::SndcpBadXid, whose);
+                continue;
+            }
             let mut of_kind = |cx: &mut Context<'_>, kind, entities: Vec<xid::Entity>| {
-                let each = entities.iter().map(|entity| {
+                let one = |cx: &mut Context<'_>, entity: &xid::Entity| {
                     let answered = if refuses {
                         Err(Drop::SndcpXidCollision)
                     } else {
@@ -167,8 +185,8 @@ impl Compressions {
                         cx.drop(drop, whose);
                         entity.refused()
                     })
-                });
-                each.collect()
+                };
+                answer_each(cx, whose, &entities, one)
             };
             match parameter {
                 Parameter::Version(_) => answer.push(Parameter::Version(0)),
@@ -282,6 +300,27 @@ impl Compressions {
         }
         Ok(())
     }
+}
+
+/// The answers about the entities of a parameter, as far as one parameter has room for them. What is beyond, which no peer needs
+/// for 32 entities, changes nothing and stays unanswered.
+fn answer_each(
+    cx: &mut Context<'_>,
+    whose: Option<Imsi>,
+    entities: &[xid::Entity],
+    mut answer: impl FnMut(&mut Context<'_>, &xid::Entity) -> xid::Entity,
+) -> Vec<xid::Entity> {
+    let (mut answers, mut len) = (Vec::new(), 0);
+    for entity in entities {
+        if len + ANSWER_MAX > PARAMETER_MAX {
+            cx.drop(Drop::SndcpEntityRefused, whose);
+            continue;
+        }
+        let answered = answer(cx, entity);
+        len += 2 + answered.fields.len();
+        answers.push(answered);
+    }
+    answers
 }
 
 /// Under what an end answers.

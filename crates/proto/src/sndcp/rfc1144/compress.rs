@@ -34,6 +34,12 @@ impl Compressor {
         self.recent.clear();
     }
 
+    /// Octets of memory that its slots take.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.slots.capacity() * size_of::<Headers>() + self.recent.capacity()
+    }
+
     /// Compresses the headers of the N-PDU in `frame`, which never becomes longer, and says as what it goes.
     pub fn compress(&mut self, frame: &mut Frame) -> PacketType {
         let Some(headers) = Headers::parse(frame).filter(|headers| headers.is_compressible(frame)) else {

@@ -37,6 +37,12 @@ impl Decompressor {
         self.implicit = None;
     }
 
+    /// Octets of memory that its slots take.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.slots.capacity() * size_of::<Option<Headers>>()
+    }
+
     /// Restores the N-PDU in `frame`, which came as `packet_type`.
     ///
     /// # Errors

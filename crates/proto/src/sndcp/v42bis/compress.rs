@@ -46,6 +46,12 @@ impl Compressor {
         self.gain_bits = 0;
     }
 
+    /// Octets of memory that its dictionary takes: at most eight for each of P1 codewords.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.strings.dictionary.octets()
+    }
+
     /// Compresses an N-PDU of acknowledged mode into `out` and gives the octets that it takes there, which may be somewhat
     /// more. What was compressed has to be sent: the decoder needs every N-PDU, in this order.
     ///

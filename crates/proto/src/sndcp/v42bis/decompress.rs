@@ -71,6 +71,12 @@ impl Decompressor {
         self.decompress(n_pdu, out)
     }
 
+    /// Octets of memory that its dictionary takes: at most eight for each of P1 codewords.
+    #[must_use]
+    pub const fn octets(&self) -> usize {
+        self.strings.dictionary.octets()
+    }
+
     fn transparent(&mut self, octet: u8, progress: &mut Progress<'_>) -> Result<(), Error> {
         if !progress.is_escaped {
             if octet == self.mode.escape {

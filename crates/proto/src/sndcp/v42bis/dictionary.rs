@@ -38,7 +38,8 @@ pub(super) fn of_octet(octet: u8) -> u16 {
 
 impl Dictionary {
     pub(super) fn new(parameters: Parameters) -> Self {
-        let mut nodes = vec![Node::default(); usize::from(FIRST_OCTET)];
+        let mut nodes = Vec::with_capacity(usize::from(FIRST_STRING) + 1);
+        nodes.resize(usize::from(FIRST_OCTET), Node::default());
         nodes.extend((0..=u8::MAX).map(|octet| Node { octet, len: 1, ..Node::default() }));
         nodes.push(Node::default());
         Self { nodes, free: FIRST_STRING, codewords: parameters.codewords() }
@@ -91,7 +92,7 @@ impl Dictionary {
                 self.free = FIRST_STRING;
             }
             if usize::from(self.free) >= self.nodes.len() {
-                self.nodes.push(Node::default());
+                self.grow();
                 break;
             }
             // At most P2 strings are each other's parents and there are more than that: there is always a leaf.
@@ -101,6 +102,20 @@ impl Dictionary {
             }
         }
         codeword
+    }
+
+    /// One node more. There is never room for more nodes than there are codewords.
+    fn grow(&mut self) {
+        let len = self.nodes.len();
+        if len == self.nodes.capacity() {
+            self.nodes.reserve_exact(len.min(usize::from(self.codewords).saturating_sub(len)));
+        }
+        self.nodes.push(Node::default());
+    }
+
+    /// Octets of memory that it takes: at most eight for each codeword.
+    pub(super) const fn octets(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
     }
 
     fn link(&mut self, codeword: u16, parent: u16, octet: u8) {
@@ -170,6 +185,7 @@ impl Dictionary {
             octet,
             ..Node::default()
         };
+        own.nodes.reserve_exact(strings.len());
         own.nodes.extend(strings.iter().map(node));
         own.free = free;
         let is_within = FIRST_STRING <= free

@@ -207,6 +207,54 @@ fn numbers_that_are_taken_and_too_many_entities() {
     assert_eq!(sgsn.agreed().len(), ENTITIES_MAX);
 }
 
+/// One algorithm has the same values of PCOMP or DCOMP for all its entities, whoever chose them.
+#[test]
+fn an_algorithm_keeps_the_values_that_it_has() {
+    let mut ms = End::new(LlcRole::Ms, ALL, serving(&[5], &[]));
+    let limits = V42bisLimits::default();
+    let proposals = [
+        Parameter::Data(vec![
+            Proposal { number: 16, agreed: Agreed::V42bis { dcomp: 9, limits }, nsapis: nsapis(&[5]) }.emit(),
+        ]),
+        Parameter::Protocol(vec![
+            Proposal {
+                number: 16,
+                agreed: Agreed::Rfc1144 { pcomps: [7, 4], s0_minus_1: 15 },
+                nsapis: nsapis(&[5]),
+            }
+            .emit(),
+        ]),
+    ];
+    assert_eq!(
+        ms.answer(&block_of(&proposals)),
+        [1, 8, 16, 6, 0, 0x20, 3, 8, 0, 20, 2, 5, 16, 3, 0, 0x20, 15]
+    );
+    ms.serving = serving(&[5], &[6]);
+    let proposed = ms.propose().unwrap();
+    assert_eq!(
+        proposed,
+        [
+            [0, 1, 0].as_slice(),
+            &[1, 10, 0x80, 0, 7, 0x90, 0, 0x40, 3, 8, 0, 20],
+            &[2, 7, 0x80, 0, 4, 0x74, 0, 0x40, 15],
+        ]
+        .concat()
+    );
+}
+
+/// A block may name more entities than there are; the answer stays one that can be read.
+#[test]
+fn an_answer_has_room_in_its_parameter() {
+    let mut sgsn = End::new(LlcRole::Sgsn, SOME, serving(&[5], &[]));
+    let absent: Vec<_> = (0..84).map(|at| xid::Entity::existing(at % 32, &[])).collect();
+    let block = [block_of(&[Parameter::Data(absent.clone())]), block_of(&[Parameter::Data(absent)])].concat();
+    let answer = sgsn.answer(&block);
+    let [Parameter::Data(entities)] = &xid::parse(&answer).unwrap()[..] else { panic!("{answer:02x?}") };
+    assert_eq!(entities.len(), 62);
+    assert!(entities.iter().all(|entity| entity.fields == [0, 0]));
+    assert_eq!(sgsn.drops(), [(Drop::SndcpBadXid, 1), (Drop::SndcpEntityRefused, 84)]);
+}
+
 #[test]
 fn where_proposals_cross_the_mobiles_holds() {
     let both = serving(&[5], &[]);
