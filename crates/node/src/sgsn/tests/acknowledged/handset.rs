@@ -2,7 +2,7 @@
 
 use super::super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole};
+use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole, ReleaseCause};
 use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp, SndcpNsapi};
 use gannet_proto::time::Duration;
@@ -111,7 +111,7 @@ impl Handset {
         act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut bench.air.context())
     }
 
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         while let Some(output) = self.with(|plane, cx| plane.poll(cx)) {
             match output {
                 Output::Llc(LlcOutput::Transmit { frame, .. }) => self.uplink.push(frame.to_vec()),
@@ -125,13 +125,17 @@ impl Handset {
                 }
                 Output::Llc(_) | Output::Confirmed { .. } => {}
                 Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
-                Output::Status { nsapi, .. } => {
+                Output::Status { nsapi, cause } => {
                     self.links_lost += 1;
-                    self.with(|plane, cx| plane.resume(cx, nsapi));
+                    if cause != ReleaseCause::Refused {
+                        self.with(|plane, cx| plane.resume(cx, nsapi));
+                    }
                 }
             }
         }
-        self.bench.phones[0].llc.arm(TimerKey { owner: 0, slot: 0, generation: 0 }, &mut self.bench.air.timers);
+        self.bench.phones[0]
+            .llc
+            .arm(TimerKey { owner: 0, slot: 0, generation: 0 }, &mut self.bench.air.timers);
     }
 
     /// Sends up what there is room for.
@@ -150,7 +154,7 @@ impl Handset {
     }
 
     fn send_up_bare(&mut self, nsapi: Nsapi, n_pdu: &[u8]) {
-        let Self { bench, sndcp, bearers, .. } = self;
+        let Self { bench, sndcp, bearers, uplink, .. } = self;
         let bearer = bearers.iter_mut().find(|bearer| bearer.nsapi == nsapi).unwrap();
         let frame = bench.air.frames.copy_of(n_pdu).unwrap();
         let mut segments = Batch::default();
@@ -159,7 +163,7 @@ impl Handset {
         while let Some(mut frame) = segments.pop() {
             let llc = &mut bench.phones[0].llc;
             llc.unitdata_request(bearer.sapi, true, true, &mut frame).unwrap();
-            self.uplink.push(frame.to_vec());
+            uplink.push(frame.to_vec());
         }
     }
 
@@ -213,7 +217,8 @@ impl Handset {
     fn feed(&mut self) {
         while let Some((nsapi, n_pdu)) = self.to_phone.pop_front() {
             let teid = self.bench.sgsn.teid(self.bench.slot(0), nsapi).unwrap();
-            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= QUEUED_MAX {
+            let most = if self.bench.mobile(0).is_out_of_reach() { 3 } else { QUEUED_MAX };
+            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= most {
                 self.to_phone.push_front((nsapi, n_pdu));
                 break;
             }
@@ -281,7 +286,8 @@ impl Handset {
     /// What has come of a context is `count` N-PDUs, each once and in their order, both ways.
     pub fn assert_all(&self, nsapi: Nsapi, count: u16) {
         let all: Vec<_> = (0..count).map(|number| n_pdu(nsapi, number)).collect();
-        let heard: Vec<_> = self.heard.iter().filter(|(of, _)| *of == nsapi).map(|(_, n_pdu)| n_pdu).collect();
+        let heard: Vec<_> =
+            self.heard.iter().filter(|(of, _)| *of == nsapi).map(|(_, n_pdu)| n_pdu).collect();
         assert_eq!(numbers(heard.iter().copied()), numbers(all.iter()), "down");
         assert!(heard.into_iter().eq(all.iter()));
         let up: Vec<_> = self.at_ggsn.iter().filter(|n_pdu| n_pdu[0] == nsapi.0).collect();
