@@ -14,7 +14,8 @@ use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::FlushAction;
 use gannet_wire::bssgp::signalling::FlushLlAck;
 use gannet_wire::gtp::Cause;
-use gannet_wire::id::Nsapi;
+use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::{Direction, L3Message};
 use gannet_wire::l3::ie::{PeakThroughput, QosProfile, ReliabilityClass};
 use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
 use std::collections::VecDeque;
@@ -41,6 +42,8 @@ pub struct Handset {
     /// Those that have come.
     pub heard: Vec<(Nsapi, Vec<u8>)>,
     pub at_ggsn: Vec<Vec<u8>>,
+    /// Messages of layer 3 that have come.
+    pub layer3: VecDeque<L3Message>,
     /// LL-PDUs on their way up.
     uplink: Vec<Vec<u8>>,
     /// What the phone says for itself when it is paged.
@@ -70,6 +73,7 @@ impl Handset {
             to_gn: VecDeque::new(),
             heard: Vec::new(),
             at_ggsn: Vec::new(),
+            layer3: VecDeque::new(),
             uplink: Vec::new(),
             answers_paging: true,
             pagings: 0,
@@ -115,6 +119,9 @@ impl Handset {
         while let Some(output) = self.with(|plane, cx| plane.poll(cx)) {
             match output {
                 Output::Llc(LlcOutput::Transmit { frame, .. }) => self.uplink.push(frame.to_vec()),
+                Output::Llc(LlcOutput::Unitdata { sapi: Sapi::GMM, frame, .. }) => {
+                    self.layer3.push_back(L3Message::parse(Direction::Downlink, &frame).unwrap());
+                }
                 Output::Llc(LlcOutput::Unitdata { frame, .. }) => {
                     let receiver = Receiver { slot: 0, whose: None, compresses: false };
                     let Self { bench, sndcp, reassembler, .. } = self;

@@ -2,7 +2,12 @@
 
 use super::*;
 use crate::sgsn::durable::Change;
+use crate::sgsn::tests::places::{accept_of, move_to_other_area};
 use gannet_proto::time::Duration;
+use gannet_wire::bssgp::Message;
+use gannet_wire::l3::L3Message;
+use gannet_wire::l3::gmm::RauComplete;
+use gannet_wire::l3::ie::UpdateKind;
 
 #[test]
 fn a_cell_change_in_the_middle_loses_nothing() {
@@ -88,4 +93,46 @@ fn in_standby_the_link_stands_still_and_the_mobile_is_paged() {
     assert!(handset.pagings > 0 && handset.downs > before);
     assert_eq!(handset.heard.len(), 3);
     assert_eq!(handset.bench.sgsn.stats().links_lost, 0);
+}
+
+#[test]
+fn a_routing_area_update_in_the_middle_loses_nothing() {
+    let mut handset = handset(24);
+    handset.give(NSAPI, 0..80);
+    handset.turns(8);
+    assert!(handset.heard.len() < 80);
+    move_to_other_area(&mut handset.bench, UpdateKind::Ra);
+    handset.turns(2);
+    let Some(L3Message::Gmm(message)) = handset.layer3.pop_front() else { panic!("no answer") };
+    let accept = accept_of(message);
+    handset.bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    handset.bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    handset.run();
+    handset.assert_all(NSAPI, 80);
+    assert_eq!(handset.bench.mobile(0).gmm.cell(), cell(3));
+    assert_eq!((handset.bench.sgsn.stats().links_lost, handset.links_lost), (0, 0), "the link goes on");
+}
+
+#[test]
+fn while_the_mobile_is_suspended_its_link_stands_still() {
+    let mut handset = handset(25);
+    handset.give(NSAPI, 0..40);
+    handset.turns(4);
+    let (tlli, rai) = (handset.bench.phones[0].tlli, rai(1));
+    handset.bench.signal(&Message::Suspend { tlli, rai });
+    let reference = handset.bench.sent.iter().find_map(|sent| match sent {
+        Sent::Bssgp(_, _, Message::SuspendAck { reference, .. }) => Some(*reference),
+        _ => None,
+    });
+    handset.is_cut = true;
+    handset.turns(2);
+    let before = handset.downs;
+    // Longer than it takes to find a link dead.
+    handset.bench.pass(Duration::from_secs(30));
+    handset.turns(1);
+    assert_eq!((handset.downs, handset.bench.sgsn.stats().links_lost), (before, 0));
+    handset.is_cut = false;
+    handset.bench.signal(&Message::Resume { tlli, rai, reference: reference.unwrap() });
+    handset.run();
+    handset.assert_all(NSAPI, 40);
 }
