@@ -15,9 +15,9 @@ use gannet_wire::bssgp::ie::FlushAction;
 use gannet_wire::bssgp::signalling::FlushLlAck;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::{Direction, L3Message};
 use gannet_wire::l3::ie::{PeakThroughput, QosProfile, ReliabilityClass};
 use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
+use gannet_wire::l3::{Direction, L3Message};
 use std::collections::VecDeque;
 
 /// From one look at the air to the next; a frame arrives with the next one.
