@@ -56,8 +56,16 @@ impl Sgsn {
         if let Some(decided) = selection.decided {
             self.quality_decided(cx, slot, &decided);
         }
+        // SNDCP speaks with the mobile when that knows of its context.
+        let mut activated = Vec::new();
         while let Some(action) = actions.pop() {
+            if let SmAction::Active { nsapi, sapi, qos, .. } = &action {
+                activated.push(((*nsapi, *sapi), qos.reliability));
+            }
             self.sm_action(cx, slot, action);
+        }
+        for (of, reliability) in activated {
+            self.bearer_activated(cx, slot, of, reliability);
         }
         if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm.deadline(cx.now)) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
@@ -122,6 +130,7 @@ impl Sgsn {
                 if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
                     bearer.set_qos(&qos);
                 }
+                self.bearer_modified(cx, slot, nsapi, qos.reliability);
                 self.claim(cx, slot, nsapi, &qos);
                 self.flow_changed(slot, nsapi);
                 self.updated(cx, slot, nsapi, &qos);
@@ -181,6 +190,7 @@ impl Sgsn {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
         self.updates.wish(slot, nsapi, None);
         self.close_account(cx, slot, nsapi, ChargedEvent::PdpDeactivated);
+        self.bearer_deactivated(cx, slot, nsapi);
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
             let whose = self.imsi_of(slot);
             if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {

@@ -26,7 +26,7 @@ fn update_request(bench: &Bench, phone: usize, kind: UpdateKind) -> RauRequest {
     }
 }
 
-fn accept_of(message: GmmMessage) -> RauAccept {
+pub fn accept_of(message: GmmMessage) -> RauAccept {
     match message {
         GmmMessage::RauAccept(accept) => accept,
         other => panic!("{other:?}"),
@@ -34,7 +34,7 @@ fn accept_of(message: GmmMessage) -> RauAccept {
 }
 
 /// The phone moves to cell 3, which is of another routing area, and says so.
-fn move_to_other_area(bench: &mut Bench, kind: UpdateKind) {
+pub fn move_to_other_area(bench: &mut Bench, kind: UpdateKind) {
     bench.phones[0].cell = 3;
     let ptmsi = bench.phones[0].ptmsi.unwrap();
     bench.phones[0].uses(Tlli::foreign(ptmsi));
