@@ -107,9 +107,12 @@ impl Node for BssNode {
         self.arrivals.borrow_mut().set_rate(mobiles.1);
         let habits =
             |mobiles: &ops::Mobiles| ops::Mobiles { attach_per_s: None, activate: false, ..mobiles.clone() };
-        if !mapping::same_cells(old, new) || old.qos != new.qos || habits(mobiles.0) != habits(mobiles.1) {
+        let same_mobiles = old.qos == new.qos
+            && old.compression == new.compression
+            && habits(mobiles.0) == habits(mobiles.1);
+        if !mapping::same_cells(old, new) || !same_mobiles {
             out.push_str(
-                "What changes in addresses, cells, mobiles and their QoS holds from the next start on.\n",
+                "What changes in addresses, cells, mobiles, their QoS and compression holds from the next start on.\n",
             );
         }
         Ok(())

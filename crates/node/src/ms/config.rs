@@ -3,6 +3,7 @@
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
+use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::time::Duration;
 use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};
@@ -62,6 +63,8 @@ pub struct MsConfig {
     /// N201-U that a mobile proposes when a context becomes active, 140 to 1520 octets; `None` leaves it to the
     /// network to propose another than the default of 500 octets.
     pub n201_u: Option<u16>,
+    /// Compression, and what may wait for the network's confirmation in acknowledged mode.
+    pub sndcp: SndcpConfig,
     /// Where downlink N-PDUs go.
     pub delivery: NPduDelivery,
     /// Downlink N-PDUs that wait for more segments, of all mobiles.
@@ -87,6 +90,7 @@ impl MsConfig {
             sm: SmMsConfig::default(),
             pdp: PdpRequest::default(),
             n201_u: None,
+            sndcp: SndcpConfig::default(),
             delivery: NPduDelivery::Tun,
             reassembly_max: 1024,
             reassembly_timeout: Duration::from_secs(10),

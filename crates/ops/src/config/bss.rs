@@ -11,10 +11,12 @@
 mod cards;
 mod commands;
 
+use super::compression::HasCompression;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::sndcp::compression::CompressionConfig;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
 use gannet_wire::l3::ie::{Apn, Component};
@@ -48,6 +50,14 @@ pub struct BssConfig {
     pub mobiles: Mobiles,
     /// The QoS that mobiles ask for.
     pub qos: QosRequest,
+    /// The compression that they ask for and take.
+    pub compression: CompressionConfig,
+}
+
+impl HasCompression for BssConfig {
+    fn compression_mut(&mut self) -> &mut CompressionConfig {
+        &mut self.compression
+    }
 }
 
 /// How NS-VCs come to be.
@@ -198,6 +208,7 @@ impl Default for BssConfig {
             radio: Radio::default(),
             mobiles: Mobiles::default(),
             qos: QosRequest::default(),
+            compression: CompressionConfig::default(),
         }
     }
 }

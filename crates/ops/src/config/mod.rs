@@ -8,6 +8,7 @@
 
 pub mod bss;
 pub mod common;
+mod compression;
 mod cursor;
 pub mod ggsn;
 pub mod ns;

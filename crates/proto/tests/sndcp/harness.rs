@@ -106,7 +106,7 @@ impl End {
         let cx = &mut self.around.context();
         self.bare.compressed_request(cx, n201_u, compression, frame, &mut segments).unwrap();
         while let Some(mut frame) = segments.pop() {
-            self.llc.unitdata_request(SAPI, true, false, &mut frame).unwrap();
+            self.llc.unitdata_request(SAPI, true, true, &mut frame).unwrap();
             self.transmit(&frame);
         }
     }
@@ -300,6 +300,13 @@ impl Pair {
             down: Direction::default(),
             rng: Rng::seeded(seed),
             now: Instant::ZERO,
+        }
+    }
+
+    /// Both ends cipher from now on.
+    pub fn cipher(&mut self, ciphering: Ciphering) {
+        for end in [&mut self.ms, &mut self.sgsn] {
+            end.llc.assign(end.llc.tlli(), None, ciphering);
         }
     }
 
