@@ -117,7 +117,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
         PdpType::Ipv4v6 => PdpAddress::Ipv4v6Dynamic,
     };
     ms.pdp.qos = qos(&config.qos);
-    ms.sndcp.compression = config.compression;
+    ms.user_plane.sndcp.compression = config.compression;
     Ok(ms)
 }
 

@@ -197,7 +197,11 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         MsEvent::Rejected { mobile, procedure, cause } => {
             say(*mobile, Category::Mm, Level::Notice, format_args!("{procedure:?} failed: {cause:?}"));
         }
-        MsEvent::NPdu { .. } => {}
+        MsEvent::LinkEnded { mobile, nsapi, cause } => {
+            let text = format_args!("acknowledged mode of NSAPI {nsapi} has ended: {cause:?}");
+            say(*mobile, Category::Llc, Level::Notice, text);
+        }
+        MsEvent::NPdu { .. } | MsEvent::HeldBack { .. } => {}
     }
 }
 

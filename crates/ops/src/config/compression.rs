@@ -94,15 +94,6 @@ pub(crate) fn write(compression: &CompressionConfig, text: &mut ConfigText) {
     match compression.v42bis {
         Offer::Refuse => text.line(format_args!("no compression v42bis")),
         Offer::Passive(_) => text.line(format_args!("compression v42bis passive")),
-        Offer::Active(V42bisLimits { p0, p1, p2 }) => {
-            let direction = match p0 {
-                V42bis::P0_MS => "ms",
-                V42bis::P0_SGSN => "sgsn",
-                _ => "both",
-            };
-            text.line(format_args!(
-                "compression v42bis active direction {direction} codewords {p1} strlen {p2}"
-            ));
-        }
+        Offer::Active(limits) => text.line(format_args!("compression v42bis active {limits}")),
     }
 }

@@ -1,6 +1,7 @@
 //! What an end wants of compression, and what it takes from its peer.
 
 use crate::drops::Drop;
+use core::fmt;
 use gannet_wire::sndcp::algorithms::{NsapiSet, Rfc1144, V42bis};
 use serde::{Deserialize, Serialize};
 
@@ -167,6 +168,27 @@ impl Agreed {
                 false
             }
         }
+    }
+}
+
+impl fmt::Display for Agreed {
+    /// In the words of the configuration.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Rfc1144 { s0_minus_1, .. } => write!(f, "rfc1144 slots {}", u16::from(s0_minus_1) + 1),
+            Self::V42bis { limits, .. } => write!(f, "v42bis {limits}"),
+        }
+    }
+}
+
+impl fmt::Display for V42bisLimits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = match self.p0 {
+            V42bis::P0_MS => "ms",
+            V42bis::P0_SGSN => "sgsn",
+            _ => "both",
+        };
+        write!(f, "direction {direction} codewords {} strlen {}", self.p1, self.p2)
     }
 }
 
