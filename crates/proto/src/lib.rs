@@ -32,3 +32,4 @@ pub mod time;
 pub mod timers;
 pub mod trace;
 pub mod um;
+pub mod user_plane;

@@ -17,6 +17,13 @@ use serde::{Deserialize, Serialize};
 /// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
 pub const WINDOW: u8 = 127;
 
+/// N-PDU numbers that are passed over after a restart: more than may have been used since they were kept
+/// ([`KEPT_EVERY_N_PDUS`]), and few enough that the peer takes what has the next one for new.
+const LEAD: u8 = 100;
+
+/// Whoever keeps a mobile for the time after a restart keeps it whenever so many N-PDUs have been sent on an NSAPI.
+pub const KEPT_EVERY_N_PDUS: u8 = 32;
+
 /// What may wait for the peer's confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AcknowledgedLimits {
@@ -95,15 +102,19 @@ impl Acknowledged {
         if n_pdu.len() > N_PDU_MAX {
             return Err(Drop::SndcpTooLong);
         }
-        let is_full = self.store.len() >= usize::from(limits.n_pdus_max.min(WINDOW))
-            || self.store.octets() + n_pdu.len() > limits.octets_max;
-        if is_full {
+        if !self.has_room(limits, n_pdu.len()) {
             return Err(Drop::SndcpUnconfirmedFull);
         }
         let number = self.send;
         self.store.push(n_pdu);
         self.send = self.send.wrapping_add(1);
         Ok(number)
+    }
+
+    /// Is there room for one more of so many octets?
+    pub(super) fn has_room(&self, limits: &AcknowledgedLimits, octets: usize) -> bool {
+        self.store.len() < usize::from(limits.n_pdus_max.min(WINDOW))
+            && self.store.octets() + octets <= limits.octets_max
     }
 
     /// The number of the first N-PDU that LLC does not have.
@@ -150,6 +161,14 @@ impl Acknowledged {
     pub(super) fn link_anew(&mut self) {
         self.store.take_back();
         self.partial = Partial::default();
+    }
+
+    /// Goes on after a restart: gives how many N-PDUs were not confirmed, and are gone.
+    pub(super) fn restore(&mut self) -> usize {
+        self.link_anew();
+        let gone = core::mem::take(&mut self.store).len();
+        self.send = self.send.wrapping_add(LEAD);
+        gone
     }
 
     /// An SN-DATA PDU without its header; gives the N-PDU with its last segment. An error means that the link has to be
@@ -340,6 +359,18 @@ mod tests {
         assert_eq!((nsapi.suspended, nsapi.waiting_number(), nsapi.store.len()), (false, 254, 3));
         assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
         assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.len()), (vec![254, 255], 0, 1));
+    }
+
+    #[test]
+    fn after_a_restart_no_number_comes_a_second_time() {
+        let mut kept = Acknowledged { send: 200, suspended: false, ..Acknowledged::default() };
+        for n_pdu in [b"a", b"b"] {
+            kept.keep(&LIMITS, n_pdu).unwrap();
+        }
+        // The peer has those two, and as many more as were sent before the next time of keeping.
+        let mut peer = Acknowledged { receive: 202 + KEPT_EVERY_N_PDUS, ..Acknowledged::default() };
+        assert_eq!((kept.restore(), kept.store.len(), kept.store.octets()), (2, 0, 0));
+        assert_eq!(kept.keep(&LIMITS, b"c").map(|number| peer.order(number)), Ok(Order::Gap));
     }
 
     #[test]

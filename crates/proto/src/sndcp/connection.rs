@@ -15,8 +15,12 @@
 //! * An N-PDU that cannot be restored, or finds no frame, has the link established anew, so that it comes again if the
 //!   peer still has it.
 
+mod counted;
 mod unacknowledged;
+mod view;
 mod xid;
+
+pub use counted::Counted;
 
 use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
 use super::compression::{
@@ -143,6 +147,7 @@ pub struct Sndcp {
     is_sgsn: bool,
     saps: Vec<Sap>,
     served: Vec<Served>,
+    counted: Counted,
 }
 
 type Outputs = Batch<SndcpOutput>;
@@ -153,7 +158,9 @@ impl Sndcp {
     /// Of a mobile without PDP context.
     #[must_use]
     pub const fn new(role: LlcRole) -> Self {
-        Self { is_sgsn: matches!(role, LlcRole::Sgsn), saps: Vec::new(), served: Vec::new() }
+        let is_sgsn = matches!(role, LlcRole::Sgsn);
+        let counted = Counted { sent: 0, sent_compressed: 0, received: 0, received_compressed: 0 };
+        Self { is_sgsn, saps: Vec::new(), served: Vec::new(), counted }
     }
 
     const fn role(&self) -> LlcRole {
@@ -180,25 +187,6 @@ impl Sndcp {
             self.served.iter().filter(of_it).map(|served| served.nsapi).collect()
         };
         Serving { acknowledged: of(true), unacknowledged: of(false) }
-    }
-
-    /// Is the acknowledged link of a SAPI established?
-    #[must_use]
-    pub fn is_established(&self, sapi: Sapi) -> bool {
-        self.saps.iter().any(|sap| sap.sapi == sapi && sap.link == LinkState::Established)
-    }
-
-    /// What has been agreed to about compression on a SAPI.
-    #[must_use]
-    pub fn compressions(&self, sapi: Sapi) -> Option<&Compressions> {
-        self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
-    }
-
-    /// N-PDUs that wait for the peer's confirmation.
-    #[must_use]
-    pub fn unconfirmed(&self) -> usize {
-        let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
-        stores.map(|acknowledged| acknowledged.store.len()).sum()
     }
 
     // --------------------------------------------------------------------------- session management
@@ -275,15 +263,6 @@ impl Sndcp {
         self.resume(cx, setting, sapi, out);
     }
 
-    /// SNSM-SEQUENCE.response: the Receive N-PDU number of each NSAPI in acknowledged mode, for the routing area update (24.008
-    /// clause 10.5.5.11).
-    pub fn receive_numbers(&self) -> impl Iterator<Item = (Nsapi, u8)> + '_ {
-        self.served.iter().filter_map(|served| {
-            let acknowledged = served.acknowledged.as_ref()?;
-            Some((served.nsapi, acknowledged.receive_number()))
-        })
-    }
-
     // ------------------------------------------------------------------------------------ links
 
     fn set_link(&mut self, sapi: Sapi, link: LinkState) {
@@ -300,6 +279,13 @@ impl Sndcp {
             .sap(sapi)
             .and_then(|sap| sap.compressions.propose(role, &setting.config.compression, &serving));
         out.push(SndcpOutput::Establish { sapi, block });
+    }
+
+    /// LLC could not take an SN-PDU of an established link: what has gone out already comes again on a new one.
+    pub fn establish_anew(&mut self, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
+        if self.is_established(sapi) {
+            self.establish(setting, sapi, out);
+        }
     }
 
     /// A link begins or ends: LLC has nothing any more, and no N-PDU is half received.
@@ -368,6 +354,15 @@ impl Sndcp {
         self.link_is(sapi, LinkState::Released);
         for nsapi in self.serving(sapi).acknowledged.iter() {
             out.push(SndcpOutput::Status { nsapi });
+        }
+    }
+
+    /// Goes on after a restart of this end, from what was kept last. N-PDUs that are not confirmed are dropped by name, as nobody
+    /// knows which of them the peer has. Numbers that may have been used since are passed over, so that the peer takes nothing
+    /// for a repetition; it counts a gap. LLC establishes the links anew.
+    pub fn restore(&mut self, cx: &mut Context<'_>, whose: Option<Imsi>) {
+        for acknowledged in self.served.iter_mut().filter_map(|served| served.acknowledged.as_mut()) {
+            (0..acknowledged.restore()).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, whose));
         }
     }
 
@@ -486,19 +481,21 @@ impl Sndcp {
         n_pdu.iter().all(|piece| frame.append(piece)).then_some(())?;
         let nsapi = served.nsapi;
         let number = acknowledged.waiting_number();
+        let plain = frame.len();
         let mut give =
             |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
         let cutting = |compression| Cutting { nsapi, number, compression, n201_i };
-        let count = if is_plain {
-            cutting(Compression::NONE).cut(cx, &frame, &mut give)
+        let (count, compressed) = if is_plain {
+            (cutting(Compression::NONE).cut(cx, &frame, &mut give), plain)
         } else {
             let mut buffer = Buffer::new();
             let way = Way { role, nsapi, acknowledged: true };
             let Packed { compression, in_buffer } = sap.compressions.compress(way, &mut frame, &mut buffer);
             let octets = in_buffer.map_or(&*frame, |len| buffer.octets(len));
-            cutting(compression).cut(cx, octets, &mut give)
+            (cutting(compression).cut(cx, octets, &mut give), octets.len())
         };
         acknowledged.store.hand(count.ok()?);
+        self.counted.sent(plain, compressed);
         Some(())
     }
 
@@ -562,6 +559,7 @@ impl Sndcp {
         let mut frame = cx.frames.alloc().ok_or(Drop::NoFrame)?;
         let compressions = self.sap(sapi).map(|sap| &mut sap.compressions).ok_or(Drop::SndcpUnknownNsapi)?;
         compressions.restore(way, joined.compression, &joined.octets, &mut frame)?;
+        self.counted.received(frame.len(), joined.octets.len());
         let acknowledged = self.acknowledged(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
         match acknowledged.order(joined.number) {
             Order::Repeated => return Ok(None),

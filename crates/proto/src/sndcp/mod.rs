@@ -4,7 +4,7 @@
 //! [`receive`] takes one off and gives the N-PDU when it is whole. What one NSAPI must remember is [`SndcpNsapi`];
 //! segments that wait for others are held in one [`Reassembler`] of the node.
 //!
-//! A mobile with acknowledged mode or compression has an [`Sndcp`] besides.
+//! A mobile with acknowledged mode or compression has an [`Sndcp`] besides; [`crate::user_plane`] joins that with LLC.
 
 mod acknowledged;
 pub mod compression;
@@ -16,8 +16,8 @@ mod segment;
 mod store;
 pub mod v42bis;
 
-pub use acknowledged::{AcknowledgedLimits, WINDOW};
-pub use connection::{Setting, Sndcp, SndcpConfig, SndcpOutput};
+pub use acknowledged::{AcknowledgedLimits, KEPT_EVERY_N_PDUS, WINDOW};
+pub use connection::{Counted, Setting, Sndcp, SndcpConfig, SndcpOutput};
 pub use entity::{NPdu, Receiver, SndcpNsapi, answer_xid, receive};
 pub use reassembly::{Reassembler, ReassemblyKey};
 

@@ -1,18 +1,16 @@
 //! Two ends with SNDCP over LLC, and a path between them.
 
 use gannet_proto::drops::Drop;
-use gannet_proto::llc::abm::Options;
-use gannet_proto::llc::{
-    Ciphering, EstablishIndication, LlcContext, LlcOutput, LlcRole, LlcStatus, Terms, XidRequest,
-};
+use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, XidRequest};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::rng::Rng;
-use gannet_proto::sndcp::{
-    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
-};
+use gannet_proto::sndcp::{Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::Quiet;
+use gannet_proto::user_plane::{
+    Output, Outputs, UserPlane, UserPlaneConfig, unitdata_indication, unitdata_request,
+};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use std::collections::VecDeque;
 
@@ -29,12 +27,10 @@ pub struct End {
     pub around: Surroundings<Quiet>,
     pub llc: LlcContext,
     pub sndcp: Sndcp,
-    pub config: SndcpConfig,
+    pub config: UserPlaneConfig,
     pub bare: SndcpNsapi,
     pub reassembler: Reassembler,
-    llc_out: Batch<LlcOutput>,
-    pub out: Batch<SndcpOutput>,
-    indication: Option<EstablishIndication>,
+    pub out: Outputs,
     /// LL-PDUs for the other end, and how many octets there were in all.
     pub sent: Vec<Vec<u8>>,
     pub octets: usize,
@@ -51,17 +47,14 @@ impl End {
     pub fn new(role: LlcRole, config: SndcpConfig) -> Self {
         let mut llc = LlcContext::new(role);
         llc.assign(Some(Tlli(0xc000_0001)), None, Ciphering::NONE);
-        llc.offer_abm(true);
         Self {
             around: Surroundings::new(1, FRAMES, Quiet::default()),
             llc,
             sndcp: Sndcp::new(role),
-            config,
+            config: UserPlaneConfig { sndcp: config, ..UserPlaneConfig::default() },
             bare: SndcpNsapi::new(BARE, SAPI),
             reassembler: Reassembler::new(8, Duration::from_secs(10)),
-            llc_out: Batch::default(),
-            out: Batch::default(),
-            indication: None,
+            out: Outputs::default(),
             sent: Vec::new(),
             octets: 0,
             waiting: VecDeque::new(),
@@ -70,6 +63,15 @@ impl End {
             statuses: 0,
             insists: true,
         }
+    }
+
+    /// Something that both layers are told.
+    fn with<T>(
+        &mut self,
+        act: impl FnOnce(&mut UserPlane<'_>, &mut gannet_proto::machine::Context<'_>) -> T,
+    ) -> T {
+        let Self { llc, sndcp, config, out, around, .. } = self;
+        act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut around.context())
     }
 
     /// Something that SNDCP is told.
@@ -82,29 +84,26 @@ impl End {
             &mut Batch<SndcpOutput>,
         ) -> T,
     ) -> T {
-        let setting = Setting { config: &self.config, whose: None, n201_i: self.llc.n201_i(SAPI) };
-        act(&mut self.sndcp, &mut self.around.context(), &setting, &mut self.out)
+        self.with(|both, cx| both.tell(cx, SAPI, act))
     }
 
     pub fn activate(&mut self, nsapi: Nsapi, acknowledged: bool) {
-        self.tell(|sndcp, cx, setting, out| sndcp.activate(cx, setting, (nsapi, SAPI), acknowledged, out));
+        self.with(|both, cx| both.activate(cx, (nsapi, SAPI), acknowledged));
         self.drain();
     }
 
     pub fn ask_for_n201(&mut self, octets: u16) {
         let request = XidRequest { n201_u: Some(octets), n201_i: Some(octets), ..XidRequest::default() };
-        self.llc.xid_request(&mut self.around.context(), SAPI, request, &mut self.llc_out);
+        self.llc.xid_request(&mut self.around.context(), SAPI, request, &mut self.out.llc);
         self.drain();
     }
 
     /// SN-UNITDATA.request.
     pub fn send_bare(&mut self, n_pdu: &[u8]) {
-        let mut frame = self.around.frames.copy_of(n_pdu).unwrap();
-        let compression = self.sndcp.compress_unitdata(BARE, &mut frame);
+        let frame = self.around.frames.copy_of(n_pdu).unwrap();
         let mut segments = Batch::default();
-        let n201_u = self.llc.n201_u(SAPI);
-        let cx = &mut self.around.context();
-        self.bare.compressed_request(cx, n201_u, compression, frame, &mut segments).unwrap();
+        let layers = (&self.llc, Some(&mut self.sndcp));
+        unitdata_request(&mut self.around.context(), layers, &mut self.bare, frame, &mut segments).unwrap();
         while let Some(mut frame) = segments.pop() {
             self.llc.unitdata_request(SAPI, true, true, &mut frame).unwrap();
             self.transmit(&frame);
@@ -114,8 +113,7 @@ impl End {
     /// SN-DATA.request of what waits, as far as there is room.
     pub fn send_sure(&mut self) {
         while let Some(n_pdu) = self.waiting.pop_front() {
-            let of = (SURE, n_pdu.as_slice());
-            match self.tell(|sndcp, cx, setting, out| sndcp.data_request(cx, setting, of, out)) {
+            match self.with(|both, cx| both.data_request(cx, SURE, &n_pdu)) {
                 Ok(_) => {}
                 Err(Drop::SndcpUnconfirmedFull) => {
                     self.waiting.push_front(n_pdu);
@@ -134,7 +132,7 @@ impl End {
 
     pub fn receive(&mut self, octets: &[u8]) {
         let frame = self.around.frames.copy_of(octets).unwrap();
-        self.llc.receive(&mut self.around.context(), None, frame, &mut self.llc_out);
+        self.llc.receive(&mut self.around.context(), None, frame, &mut self.out.llc);
         self.drain();
     }
 
@@ -144,7 +142,7 @@ impl End {
             turns += 1;
             assert!(turns < 1000, "a wake-up is asked for again and again");
             match key {
-                LLC => self.llc.wake(&mut self.around.context(), None, &mut self.llc_out),
+                LLC => self.llc.wake(&mut self.around.context(), None, &mut self.out.llc),
                 _ => self.reassembler.wake(&mut self.around.context()),
             }
             self.drain();
@@ -152,109 +150,43 @@ impl End {
     }
 
     pub fn drain(&mut self) {
-        for turn in 0.. {
-            assert!(turn < 100_000, "outputs without end");
-            if let Some(output) = self.out.pop() {
-                self.down(output);
-            } else if let Some(output) = self.llc_out.pop() {
-                self.up(output);
-            } else {
-                break;
-            }
+        let mut turns = 0;
+        while let Some(output) = self.with(|both, cx| both.poll(cx)) {
+            turns += 1;
+            assert!(turns < 100_000, "outputs without end");
+            self.take(output);
         }
         self.llc.arm(LLC, &mut self.around.timers);
         self.reassembler.arm(SNDCP, &mut self.around.timers);
     }
 
-    fn terms(layer3: Option<Vec<u8>>) -> Terms {
-        Terms { options: Options { queue_max: 128, ..Options::default() }, windows: None, layer3 }
-    }
-
-    /// What SNDCP says.
-    fn down(&mut self, output: SndcpOutput) {
-        let cx = &mut self.around.context();
-        let out = &mut self.llc_out;
+    fn take(&mut self, output: Output) {
         match output {
-            SndcpOutput::Establish { sapi, block } => {
-                self.llc.establish_request(cx, sapi, Self::terms(block), out);
+            Output::Llc(LlcOutput::Transmit { frame, .. }) => self.transmit(&frame),
+            Output::Llc(LlcOutput::Unitdata { frame, .. }) => {
+                let receiver = Receiver { slot: 1, whose: None, compresses: false };
+                let Self { around, reassembler, sndcp, .. } = self;
+                let receiver = (receiver, Some(sndcp));
+                let cx = &mut around.context();
+                let n_pdu = unitdata_indication(cx, reassembler, receiver, |nsapi| nsapi == BARE, frame);
+                self.delivered.extend(n_pdu.map(|n_pdu| (n_pdu.nsapi, n_pdu.frame.to_vec())));
             }
-            SndcpOutput::EstablishResponse { sapi, block } => {
-                let indication = self.indication.take().filter(|indication| indication.sapi == sapi).unwrap();
-                self.llc.establish_response(cx, indication, Self::terms(block), out);
-            }
-            SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),
-            // What LLC refuses it has lost, as all that it had, since it establishes the link anew.
-            SndcpOutput::Data { sapi, reference, frame } => {
-                let refused = self.llc.data_request(cx, sapi, reference, frame, out).err();
-                if let Some(refused) = refused {
-                    assert_eq!(refused.drop, Drop::LlcNotEstablished);
-                }
-            }
-            SndcpOutput::Xid { sapi, block } => self.llc.layer3_xid_request(cx, sapi, block, out),
-            SndcpOutput::NPdu(n_pdu) => self.delivered.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
-            SndcpOutput::Confirmed { nsapi, number } => {
+            Output::Llc(LlcOutput::Reset) => self.bare.reset(),
+            Output::Llc(LlcOutput::Status { .. }) => {}
+            Output::Llc(other) => panic!("{other:?} is a matter of the two layers"),
+            Output::NPdu(n_pdu) => self.delivered.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
+            Output::Confirmed { nsapi, number } => {
                 assert_eq!(nsapi, SURE);
                 self.confirmed.push(number);
             }
-            SndcpOutput::Status { nsapi } => {
+            Output::Status { nsapi, .. } => {
                 assert_eq!(nsapi, SURE);
                 self.statuses += 1;
                 if self.insists {
-                    self.tell(|sndcp, cx, setting, out| sndcp.resume(cx, setting, SAPI, out));
+                    self.with(|both, cx| both.resume(cx, nsapi));
                 }
             }
         }
-    }
-
-    /// What LLC says.
-    fn up(&mut self, output: LlcOutput) {
-        match output {
-            LlcOutput::Transmit { frame, .. } => self.transmit(&frame),
-            LlcOutput::Unitdata { frame, .. } => {
-                let receiver = Receiver { slot: 1, whose: None, compresses: true };
-                let cx = &mut self.around.context();
-                let n_pdu = receive(cx, &mut self.reassembler, receiver, |nsapi| nsapi == BARE, frame);
-                let restored = n_pdu.and_then(|n_pdu: NPdu| self.sndcp.restore_unitdata(cx, None, n_pdu));
-                self.delivered.extend(restored.map(|n_pdu| (n_pdu.nsapi, n_pdu.frame.to_vec())));
-            }
-            LlcOutput::XidIndication(indication) => {
-                let answer = self.tell(|sndcp, cx, setting, _| {
-                    sndcp.xid_indication(cx, setting, indication.sapi, &indication.layer3)
-                });
-                self.llc.xid_response(&mut self.around.context(), indication, answer, &mut self.llc_out);
-            }
-            LlcOutput::XidConfirm { sapi, layer3 } => self.xid_confirm(sapi, layer3),
-            LlcOutput::Status { sapi, cause: LlcStatus::XidUnanswered } => self.xid_confirm(sapi, None),
-            LlcOutput::Status { .. } | LlcOutput::ReleaseConfirm { .. } => {}
-            LlcOutput::Reset => {
-                self.bare.reset();
-                self.sndcp.reset_indication();
-            }
-            LlcOutput::EstablishIndication(indication) => {
-                let sapi = indication.sapi;
-                let block = indication.layer3.clone();
-                self.indication = Some(indication);
-                self.tell(|sndcp, cx, setting, out| {
-                    sndcp.establish_indication(cx, setting, (sapi, block.as_deref()), out);
-                });
-            }
-            LlcOutput::EstablishConfirm { sapi, layer3, .. } => self.tell(|sndcp, cx, setting, out| {
-                sndcp.establish_confirm(cx, setting, (sapi, layer3.as_deref()), out);
-            }),
-            LlcOutput::ReleaseIndication { sapi, .. } => self.sndcp.release_indication(sapi, &mut self.out),
-            LlcOutput::Data { sapi, frame } => self.tell(|sndcp, cx, setting, out| {
-                sndcp.data_indication(cx, setting, (sapi, frame), out);
-            }),
-            LlcOutput::DataConfirm { reference, .. } => self.tell(|sndcp, cx, setting, out| {
-                sndcp.data_confirm(cx, setting, reference, out);
-            }),
-        }
-    }
-
-    fn xid_confirm(&mut self, sapi: Sapi, block: Option<Vec<u8>>) {
-        self.tell(|sndcp, cx, setting, out| {
-            sndcp.xid_confirm(cx, setting, (sapi, block.as_deref()), out);
-        });
     }
 
     pub fn drops(&self, drop: Drop) -> u64 {

@@ -64,6 +64,8 @@ fn a_bad_path_loses_and_doubles_nothing() {
         pair.sgsn.send_sure();
         pair.run();
         assert_all(&pair, 150);
+        let repeated = |end: &crate::harness::End| end.llc.abm(SAPI).unwrap().retransmissions();
+        assert_eq!([&pair.ms, &pair.sgsn].map(repeated) == [0, 0], most == 0.0, "seed {seed}");
         damaged += pair.ms.drops(Drop::LlcBadFcs) + pair.sgsn.drops(Drop::LlcBadFcs);
     }
     assert!(damaged > 0, "the path was not bad");

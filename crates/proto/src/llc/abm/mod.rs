@@ -384,6 +384,12 @@ impl Abm {
         self.units.len()
     }
 
+    /// I frames that were sent again since the link was established, modulo 2^32.
+    #[must_use]
+    pub fn retransmissions(&self) -> u32 {
+        self.order.wrapping_sub(self.acknowledged.wrapping_add(self.sent.into()))
+    }
+
     /// Units that it would take now.
     #[must_use]
     pub fn room(&self) -> usize {

@@ -15,6 +15,7 @@ impl Sndcp {
         let sapi = self.served(nsapi).map(|served| served.sapi);
         let sap = sapi.and_then(|sapi| self.sap(sapi)).filter(|sap| !sap.compressions.is_empty());
         let Some(sap) = sap else { return Compression::NONE };
+        let plain = frame.len();
         let mut buffer = Buffer::new();
         let Packed { compression, in_buffer } = sap.compressions.compress(way, frame, &mut buffer);
         if let Some(len) = in_buffer {
@@ -22,6 +23,7 @@ impl Sndcp {
             frame.truncate(0);
             let _ = frame.append(buffer.octets(len));
         }
+        self.counted.sent(plain, frame.len());
         compression
     }
 
@@ -34,7 +36,14 @@ impl Sndcp {
     ) -> Option<NPdu> {
         let nsapi = n_pdu.nsapi;
         let role = self.role();
-        let served = self.served(nsapi)?;
+        let Some(served) = self.served(nsapi) else {
+            cx.drop(Drop::SndcpUnknownNsapi, whose);
+            return None;
+        };
+        if served.acknowledged.is_some() {
+            cx.drop(Drop::SndcpUnacknowledged, whose);
+            return None;
+        }
         let (sapi, expected) = (served.sapi, served.next);
         served.next = (n_pdu.number + 1) % N_PDU_NUMBERS;
         let sap = self.sap(sapi)?;
@@ -49,7 +58,10 @@ impl Sndcp {
             sap.compressions.restore(way, n_pdu.compression, &n_pdu.frame, &mut frame).map(|()| frame)
         });
         match restored {
-            Ok(frame) => Some(NPdu { frame, compression: Compression::NONE, ..n_pdu }),
+            Ok(frame) => {
+                self.counted.received(frame.len(), n_pdu.frame.len());
+                Some(NPdu { frame, compression: Compression::NONE, ..n_pdu })
+            }
             Err(drop) => {
                 cx.drop(drop, whose);
                 None

@@ -1,0 +1,311 @@
+//! LLC and SNDCP of one mobile, joined for acknowledged mode and compression (04.64 clause 7.2.2 [44.064], 04.65 clauses 5.1.2
+//! and 6.2 [44.065]): the same code for the mobile and for the SGSN.
+//!
+//! A mobile has an [`Sndcp`] where a PDP context of it is in acknowledged mode ([`needs_acknowledged_mode`]) or compression may
+//! be agreed to; all its contexts are activated there then. A [`UserPlane`] borrows it with the mobile's LLC for one call. A node
+//! gives [`Outputs`] to LLC as the place where its primitives go, tells SNDCP what happens above, and then takes what is left for
+//! itself from [`UserPlane::poll`] until there is nothing: primitives between the two layers do not leave here.
+//!
+//! In unacknowledged mode [`unitdata_request`] and [`unitdata_indication`] are the ways of an N-PDU, with an `Sndcp` and without.
+
+use crate::drops::Drop;
+use crate::frame::Frame;
+use crate::llc::abm::Options;
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcStatus, ReleaseCause, Terms};
+use crate::machine::{Batch, Context};
+use crate::sndcp::{
+    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
+};
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
+use gannet_wire::l3::ie::ReliabilityClass;
+use gannet_wire::sndcp::Compression;
+
+/// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
+const SEGMENTS_OF_ONE: u16 = 34;
+
+/// What an operator may choose of acknowledged mode and compression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UserPlaneConfig {
+    /// Compression, and what may wait for the peer's confirmation.
+    pub sndcp: SndcpConfig,
+    /// What LLC does not negotiate. Its queue always takes what SNDCP may give.
+    pub options: Options,
+}
+
+impl UserPlaneConfig {
+    /// May compression be agreed to?
+    #[must_use]
+    pub const fn compresses(&self) -> bool {
+        let compression = &self.sndcp.compression;
+        compression.rfc1144.limit().is_some() || compression.v42bis.limit().is_some()
+    }
+
+    fn terms(&self, layer3: Option<Vec<u8>>) -> Terms {
+        let least = self.sndcp.limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
+        let options = Options { queue_max: self.options.queue_max.max(least), ..self.options };
+        Terms { options, windows: None, layer3 }
+    }
+}
+
+/// Does a reliability class ask for acknowledged mode of LLC, and so for SN-DATA (03.60 clause 15.2.3 [23.107 clause 9.1.2.3],
+/// 04.65 clause 6.2.1)?
+#[must_use]
+pub const fn needs_acknowledged_mode(class: ReliabilityClass) -> bool {
+    matches!(class.0, 1 | 2)
+}
+
+/// Batches that keep their memory between two calls.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// Primitives of LLC that nobody has looked at.
+    pub llc: Batch<LlcOutput>,
+    /// The same of SNDCP.
+    pub sndcp: Batch<SndcpOutput>,
+    /// LL-ESTABLISH.indication, until SNDCP has answered: before anything else of LLC is looked at.
+    indication: Option<EstablishIndication>,
+    /// Why the link ended of which SNDCP tells.
+    released: Option<ReleaseCause>,
+}
+
+/// What is left for the node.
+#[derive(Debug)]
+pub enum Output {
+    /// What LLC says to the layers below, to GMM and in unacknowledged mode: [`LlcOutput::Transmit`],
+    /// [`Unitdata`](LlcOutput::Unitdata), [`Status`](LlcOutput::Status), and [`Reset`](LlcOutput::Reset), which SNDCP knows by
+    /// now, and which counts for [`SndcpNsapi::reset`] as well.
+    Llc(LlcOutput),
+    /// SN-DATA.indication.
+    NPdu(NPdu),
+    /// The peer has an N-PDU of [`UserPlane::data_request`].
+    Confirmed {
+        /// Of which PDP context.
+        nsapi: Nsapi,
+        /// Its N-PDU number.
+        number: u8,
+    },
+    /// SNSM-STATUS.request: the link of a PDP context in acknowledged mode has ended or could not be established. It is
+    /// established again with [`UserPlane::resume`], or with the next N-PDU.
+    Status {
+        /// Which PDP context.
+        nsapi: Nsapi,
+        /// Why.
+        cause: ReleaseCause,
+    },
+}
+
+/// LLC and SNDCP of one mobile during one call.
+#[derive(Debug)]
+pub struct UserPlane<'a> {
+    /// Its logical links.
+    pub llc: &'a mut LlcContext,
+    /// Its SNDCP.
+    pub sndcp: &'a mut Sndcp,
+    /// What the operator has chosen.
+    pub config: &'a UserPlaneConfig,
+    /// Whose drops these are.
+    pub whose: Option<Imsi>,
+    /// What the two have said.
+    pub out: &'a mut Outputs,
+}
+
+impl UserPlane<'_> {
+    /// Something that SNDCP is told of a SAPI.
+    pub fn tell<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        act: impl FnOnce(&mut Sndcp, &mut Context<'_>, &Setting<'_>, &mut Batch<SndcpOutput>) -> T,
+    ) -> T {
+        let n201_i = self.llc.n201_i(sapi);
+        let setting = Setting { config: &self.config.sndcp, whose: self.whose, n201_i };
+        act(self.sndcp, cx, &setting, &mut self.out.sndcp)
+    }
+
+    /// SNSM-ACTIVATE.indication, and the same where a context goes over to the other mode: what is not confirmed is dropped by
+    /// name then. SABM is taken from now on where any context is in acknowledged mode.
+    pub fn activate(&mut self, cx: &mut Context<'_>, (nsapi, sapi): (Nsapi, Sapi), acknowledged: bool) {
+        self.tell(cx, sapi, |sndcp, cx, setting, out| {
+            sndcp.activate(cx, setting, (nsapi, sapi), acknowledged, out);
+        });
+        self.offer();
+    }
+
+    /// SNSM-DEACTIVATE.indication.
+    pub fn deactivate(&mut self, cx: &mut Context<'_>, nsapi: Nsapi) {
+        let Some(sapi) = self.sndcp.sapi_of(nsapi) else { return };
+        self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.deactivate(cx, setting, nsapi, out));
+        self.offer();
+    }
+
+    /// Where no context is in acknowledged mode, SABM is refused at once.
+    fn offer(&mut self) {
+        self.llc.offer_abm(self.sndcp.receive_numbers().next().is_some());
+    }
+
+    /// SN-DATA.request: gives the N-PDU number under which the N-PDU will be confirmed.
+    ///
+    /// # Errors
+    /// The name under which the caller drops it. There is none where [`Sndcp::has_room`] has said so before.
+    pub fn data_request(&mut self, cx: &mut Context<'_>, nsapi: Nsapi, n_pdu: &[u8]) -> Result<u8, Drop> {
+        let sapi = self.sndcp.sapi_of(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
+        self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.data_request(cx, setting, (nsapi, n_pdu), out))
+    }
+
+    /// SNSM-SEQUENCE.indication: the N-PDU that the peer expects next of a context, and sending goes on with that.
+    pub fn sequence_indication(&mut self, cx: &mut Context<'_>, nsapi: Nsapi, number: u8) {
+        let Some(sapi) = self.sndcp.sapi_of(nsapi) else {
+            cx.drop(Drop::SndcpUnexpected, self.whose);
+            return;
+        };
+        let of = (nsapi, number);
+        self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.sequence_indication(cx, setting, of, out));
+    }
+
+    /// Sends what waits of a context: at once where its link is established, after its establishment where it was released.
+    pub fn resume(&mut self, cx: &mut Context<'_>, nsapi: Nsapi) {
+        let Some(sapi) = self.sndcp.sapi_of(nsapi) else { return };
+        self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.resume(cx, setting, sapi, out));
+    }
+
+    /// What is left for the node of all that the two have said; `None` where nothing is left of anything.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Output> {
+        loop {
+            let output = if let Some(output) = self.out.sndcp.pop() {
+                self.of_sndcp(cx, output)
+            } else {
+                let output = self.out.llc.pop()?;
+                self.of_llc(cx, output)
+            };
+            if output.is_some() {
+                return output;
+            }
+        }
+    }
+
+    /// A primitive of SNDCP: to LLC, or to the node.
+    fn of_sndcp(&mut self, cx: &mut Context<'_>, output: SndcpOutput) -> Option<Output> {
+        let out = &mut self.out.llc;
+        match output {
+            SndcpOutput::Establish { sapi, block } => {
+                self.llc.establish_request(cx, sapi, self.config.terms(block), out);
+            }
+            SndcpOutput::EstablishResponse { sapi, block } => {
+                let asked = self.out.indication.take().filter(|indication| indication.sapi == sapi);
+                if let Some(indication) = asked {
+                    self.llc.establish_response(cx, indication, self.config.terms(block), out);
+                }
+            }
+            SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),
+            SndcpOutput::Data { sapi, reference, frame } => {
+                let refused = self.llc.data_request(cx, sapi, reference, frame, out).err();
+                if let Some(refused) = refused {
+                    self.refused(cx, sapi, refused.drop);
+                }
+            }
+            SndcpOutput::Xid { sapi, block } => self.llc.layer3_xid_request(cx, sapi, block, out),
+            SndcpOutput::NPdu(n_pdu) => return Some(Output::NPdu(n_pdu)),
+            SndcpOutput::Confirmed { nsapi, number } => return Some(Output::Confirmed { nsapi, number }),
+            SndcpOutput::Status { nsapi } => {
+                let cause = self.out.released.unwrap_or(ReleaseCause::Unanswered);
+                return Some(Output::Status { nsapi, cause });
+            }
+        }
+        None
+    }
+
+    /// LLC has not taken an SN-PDU. Where it establishes the link anew it has lost all others as well, and SNDCP will know; in any
+    /// other case SNDCP has it established anew, so that nothing is missing in the middle.
+    fn refused(&mut self, cx: &mut Context<'_>, sapi: Sapi, why: Drop) {
+        if why != Drop::LlcNotEstablished {
+            cx.drop(why, self.whose);
+            self.tell(cx, sapi, |sndcp, _, setting, out| sndcp.establish_anew(setting, sapi, out));
+        }
+    }
+
+    /// A primitive of LLC: to SNDCP, or to the node.
+    fn of_llc(&mut self, cx: &mut Context<'_>, output: LlcOutput) -> Option<Output> {
+        match output {
+            LlcOutput::Transmit { .. } | LlcOutput::Unitdata { .. } => return Some(Output::Llc(output)),
+            LlcOutput::XidIndication(indication) => {
+                let sapi = indication.sapi;
+                let answer = self.tell(cx, sapi, |sndcp, cx, setting, _| {
+                    sndcp.xid_indication(cx, setting, sapi, &indication.layer3)
+                });
+                self.llc.xid_response(cx, indication, answer, &mut self.out.llc);
+            }
+            LlcOutput::XidConfirm { sapi, layer3 } => self.xid_confirm(cx, sapi, layer3.as_deref()),
+            LlcOutput::Status { sapi, cause } => {
+                if cause == LlcStatus::XidUnanswered {
+                    self.xid_confirm(cx, sapi, None);
+                }
+                return Some(Output::Llc(LlcOutput::Status { sapi, cause }));
+            }
+            LlcOutput::Reset => {
+                self.sndcp.reset_indication();
+                return Some(Output::Llc(LlcOutput::Reset));
+            }
+            LlcOutput::EstablishIndication(indication) => {
+                let (sapi, block) = (indication.sapi, indication.layer3.clone());
+                self.out.indication = Some(indication);
+                self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                    sndcp.establish_indication(cx, setting, (sapi, block.as_deref()), out);
+                });
+            }
+            LlcOutput::EstablishConfirm { sapi, layer3, .. } => {
+                self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                    sndcp.establish_confirm(cx, setting, (sapi, layer3.as_deref()), out);
+                });
+            }
+            LlcOutput::ReleaseIndication { sapi, cause } => {
+                self.out.released = Some(cause);
+                self.sndcp.release_indication(sapi, &mut self.out.sndcp);
+            }
+            LlcOutput::ReleaseConfirm { .. } => {}
+            LlcOutput::Data { sapi, frame } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                sndcp.data_indication(cx, setting, (sapi, frame), out);
+            }),
+            LlcOutput::DataConfirm { sapi, reference } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                sndcp.data_confirm(cx, setting, reference, out);
+            }),
+        }
+        None
+    }
+
+    fn xid_confirm(&mut self, cx: &mut Context<'_>, sapi: Sapi, block: Option<&[u8]>) {
+        self.tell(cx, sapi, |sndcp, cx, setting, out| {
+            sndcp.xid_confirm(cx, setting, (sapi, block), out);
+        });
+    }
+}
+
+/// SN-UNITDATA.request: an N-PDU as SN-UNITDATA PDUs for LL-UNITDATA.request, compressed where that is agreed to.
+///
+/// # Errors
+/// The name under which the caller drops it; the frames of `segments` are as they were.
+pub fn unitdata_request(
+    cx: &mut Context<'_>,
+    (llc, sndcp): (&LlcContext, Option<&mut Sndcp>),
+    bearer: &mut SndcpNsapi,
+    mut frame: Frame,
+    segments: &mut Batch<Frame>,
+) -> Result<(), Drop> {
+    let compress = |sndcp: &mut Sndcp| sndcp.compress_unitdata(bearer.nsapi, &mut frame);
+    let compression = sndcp.map_or(Compression::NONE, compress);
+    bearer.compressed_request(cx, llc.n201_u(bearer.sapi), compression, frame, segments)
+}
+
+/// LL-UNITDATA.indication on a SAPI of user data: the N-PDU when it is whole, restored where it was compressed.
+pub fn unitdata_indication(
+    cx: &mut Context<'_>,
+    reassembler: &mut Reassembler,
+    (mut receiver, sndcp): (Receiver, Option<&mut Sndcp>),
+    is_active: impl FnOnce(Nsapi) -> bool,
+    frame: Frame,
+) -> Option<NPdu> {
+    receiver.compresses = sndcp.is_some();
+    let n_pdu = receive(cx, reassembler, receiver, is_active, frame)?;
+    match sndcp {
+        Some(sndcp) => sndcp.restore_unitdata(cx, receiver.whose, n_pdu),
+        None => Some(n_pdu),
+    }
+}
