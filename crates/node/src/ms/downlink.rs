@@ -70,13 +70,7 @@ impl Ms {
     }
 
     /// Does what LLC and SNDCP say. `tlli` is that of the LL-PDU which led to it.
-    pub(super) fn layers_outputs(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u32,
-        tlli: Tlli,
-        out: &mut Outputs,
-    ) {
+    pub(super) fn layers_outputs(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, out: &mut Outputs) {
         while let Some(output) = self.poll_layers(cx, index, out) {
             match output {
                 user_plane::Output::Llc(output) => self.llc_output(cx, index, (tlli, output), out),

@@ -192,12 +192,7 @@ impl Ms {
 
     /// User data of LLC's own that goes out while GMM does not let it (04.08 clause 4.7.5.1 [24.008]) is lost as on the radio,
     /// and comes again.
-    pub(super) fn llc_transmits(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u32,
-        (sapi, frame): (Sapi, Frame),
-    ) {
+    pub(super) fn llc_transmits(&mut self, cx: &mut Context<'_>, index: u32, (sapi, frame): (Sapi, Frame)) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
         if sapi != Sapi::GMM && mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
             cx.drop(Drop::MsUpdating, Some(mobile.imsi()));
