@@ -12,6 +12,7 @@ use gannet_proto::gtp::{PLACES, Version};
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
+use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::IpElement;
 
@@ -83,6 +84,8 @@ pub struct SgsnConfig {
     pub flow: flow_control::Config,
     /// N201-U that is proposed to a mobile for user data; `None` leaves the default of 500 octets.
     pub n201_u: Option<u16>,
+    /// Acknowledged mode and compression.
+    pub user_plane: UserPlaneConfig,
     /// Lifetime of an LL-PDU in the downlink queue and at the BSS.
     pub pdu_lifetime: PduLifetimes,
     /// Which rates may be guaranteed.
@@ -283,6 +286,7 @@ impl Default for SgsnConfig {
             subscribers: SubscriberConfig::default(),
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
+            user_plane: UserPlaneConfig::default(),
             pdu_lifetime: PduLifetimes::default(),
             admission: AdmissionConfig::default(),
             cell_change: CellChange::default(),

@@ -12,8 +12,9 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
 use gannet_proto::gtp::{Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
 use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::sndcp;
+use gannet_proto::sndcp::{NPdu, Receiver};
 use gannet_proto::time::Duration;
+use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Teid, Tid};
 
 impl Sgsn {
@@ -116,6 +117,11 @@ impl Sgsn {
     pub(super) fn send_n_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, frame: Frame) {
         let mut segments = core::mem::take(&mut self.scratch.segments);
         if let Some(mobile) = self.mobiles.get_mut(slot) {
+            if mobile.is_acknowledged(nsapi) {
+                self.scratch.segments = segments;
+                self.send_acknowledged(cx, slot, nsapi, &frame);
+                return;
+            }
             match segment(cx, mobile, nsapi, frame, &mut segments) {
                 Ok(sending) => {
                     while let Some(frame) = segments.pop() {
@@ -174,14 +180,18 @@ impl Sgsn {
     /// An SN-PDU of a mobile; the N-PDU goes to the GGSN when it is whole.
     pub(super) fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let whose = mobile.imsi();
-        let receiver = sndcp::Receiver { slot: slot.index, whose, compresses: false };
-        let is_active = |nsapi| {
-            mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
-        };
-        let n_pdu = sndcp::receive(cx, &mut self.reassembler, receiver, is_active, frame);
+        let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
+        let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
         self.reassembler.arm(super::owner::reassembly_key(), cx.timers);
-        let Some(n_pdu) = n_pdu else { return };
+        if let Some(n_pdu) = n_pdu {
+            self.n_pdu_uplink(cx, slot, n_pdu);
+        }
+    }
+
+    /// An N-PDU of a mobile goes to its GGSN.
+    pub(super) fn n_pdu_uplink(&mut self, cx: &mut Context<'_>, slot: Slot, n_pdu: NPdu) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let whose = mobile.imsi();
         self.stats.n_pdu_uplink += 1;
         let mut outputs: Batch<GtpOutput> = core::mem::take(&mut self.scratch.gtp);
         let nsapi = n_pdu.nsapi;
@@ -209,10 +219,7 @@ fn segment(
     frame: Frame,
     segments: &mut Batch<Frame>,
 ) -> Result<Sending, Drop> {
-    let bearer = mobile.bearer(nsapi).ok_or(Drop::SgsnNoContext)?;
-    let (sapi, protected) = (bearer.sndcp.sapi, bearer.protected);
-    let n201_u = mobile.llc.n201_u(sapi);
-    let bearer = mobile.bearer_mut(nsapi).ok_or(Drop::SgsnNoContext)?;
-    bearer.sndcp.unitdata_request(cx, n201_u, frame, segments)?;
-    Ok(Sending { nsapi, sapi, protected })
+    let (llc, sndcp, bearer) = mobile.unacknowledged(nsapi).ok_or(Drop::SgsnNoContext)?;
+    unitdata_request(cx, (llc, sndcp), &mut bearer.sndcp, frame, segments)?;
+    Ok(Sending { nsapi, sapi: bearer.sndcp.sapi, protected: bearer.protected })
 }

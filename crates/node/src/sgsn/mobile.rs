@@ -10,14 +10,18 @@ use super::subscribers::Subscriber;
 use core::mem::offset_of;
 use core::ops::Range;
 use gannet_proto::by_nsapi::ByNsapi;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
+use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmConfig, SmContexts};
-use gannet_proto::sndcp::SndcpNsapi;
+use gannet_proto::sndcp::{NPdu, Reassembler, Receiver, Sndcp, SndcpNsapi};
 use gannet_proto::time::Instant;
+use gannet_proto::user_plane::{Outputs, UserPlane, UserPlaneConfig, unitdata_indication};
 use gannet_wire::bssgp::ie as bssgp;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie as l3;
@@ -97,6 +101,8 @@ pub struct Mobile {
     bearers: ByNsapi<Bearer>,
     /// MS radio access capability, empty where it has not said any: each LL-PDU for it goes with that.
     pub radio_capability: l3::Octets<RADIO_CAPABILITY_MAX>,
+    /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
+    pub(super) sndcp: Option<Box<Sndcp>>,
     /// Logical links.
     pub llc: LlcContext,
     /// Mobility management: identities, place, states and their timers.
@@ -126,6 +132,7 @@ impl Mobile {
             sm: SmContexts::default(),
             bearers: ByNsapi::default(),
             radio_capability: l3::Octets::default(),
+            sndcp: None,
             foreign: None,
             subscriber: None,
         }
@@ -179,6 +186,65 @@ impl Mobile {
     /// The same, to change it.
     pub fn bearer_mut(&mut self, nsapi: Nsapi) -> Option<&mut Bearer> {
         self.bearers.get_mut(nsapi)
+    }
+
+    /// SNDCP, where it is more than the counters of the bearers.
+    #[must_use]
+    pub fn sndcp(&self) -> Option<&Sndcp> {
+        self.sndcp.as_deref()
+    }
+
+    /// LLC and SNDCP together; `None` without the latter.
+    pub(super) fn user_plane<'a>(
+        &'a mut self,
+        config: &'a UserPlaneConfig,
+        out: &'a mut Outputs,
+    ) -> Option<UserPlane<'a>> {
+        let (sndcp, whose) = (self.sndcp.as_deref_mut()?, self.gmm.imsi());
+        Some(UserPlane { llc: &mut self.llc, sndcp, config, whose, out })
+    }
+
+    /// What an N-PDU of unacknowledged mode takes on its way down.
+    pub(super) fn unacknowledged(
+        &mut self,
+        nsapi: Nsapi,
+    ) -> Option<(&LlcContext, Option<&mut Sndcp>, &mut Bearer)> {
+        Some((&self.llc, self.sndcp.as_deref_mut(), self.bearers.get_mut(nsapi)?))
+    }
+
+    /// LL-UNITDATA.indication of an SN-PDU: the N-PDU when it is whole.
+    pub(super) fn unitdata_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        reassembler: &mut Reassembler,
+        receiver: Receiver,
+        sapi: Sapi,
+        frame: Frame,
+    ) -> Option<NPdu> {
+        let Self { sndcp, bearers, .. } = self;
+        let is_active = |nsapi| {
+            bearers.get(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
+        };
+        unitdata_indication(cx, reassembler, (receiver, sndcp.as_deref_mut()), is_active, frame)
+    }
+
+    /// Is a context in acknowledged mode?
+    #[must_use]
+    pub fn is_acknowledged(&self, nsapi: Nsapi) -> bool {
+        self.sndcp.as_ref().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi))
+    }
+
+    /// Nothing but paging reaches it: it is not READY, or suspended.
+    #[must_use]
+    pub const fn is_out_of_reach(&self) -> bool {
+        !matches!(self.gmm.mm_state(), MmState::Ready) || self.gmm.is_suspended()
+    }
+
+    /// Its logical links have begun anew at both ends.
+    pub(super) fn links_began_anew(&mut self) {
+        if let Some(sndcp) = &mut self.sndcp {
+            sndcp.reset_indication();
+        }
     }
 
     /// A new bearer in the place of an NSAPI; `None` outside 5 to 15.

@@ -10,6 +10,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::{GmmAction, GmmEvent, Uplink};
 use gannet_proto::gmm::{MmState, TemporaryIdentity, goes_ciphered};
 use gannet_proto::machine::{Batch, Context};
+use gannet_proto::sndcp::Sndcp;
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{PTmsi, Sapi, Tlli, TlliKind};
@@ -47,8 +48,8 @@ impl Sgsn {
     fn resumed(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get(slot).filter(|mobile| !mobile.gmm.is_suspended()) else { return };
         match mobile.gmm.mm_state() {
-            MmState::Ready => self.release_held(cx, slot),
-            MmState::Standby if self.held.count(slot) > 0 || self.has_queued(slot) => {
+            MmState::Ready => self.within_reach(cx, slot),
+            MmState::Standby if self.has_waiting(slot) => {
                 self.gmm(cx, slot, GmmEvent::DownlinkData)
             }
             MmState::Standby | MmState::Idle => {}
@@ -132,7 +133,7 @@ impl Sgsn {
                 }
             }
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
-            GmmAction::MmStateChanged(MmState::Ready) => self.release_held(cx, slot),
+            GmmAction::MmStateChanged(MmState::Ready) => self.within_reach(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
             GmmAction::Page { imsi, ptmsi, rai, drx } => self.page(cx, imsi, ptmsi, rai, drx),
             GmmAction::PagingFailed => {
@@ -248,6 +249,8 @@ impl Sgsn {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.reassembler.forget_mobile(cx, slot.index);
+        let unconfirmed = mobile.sndcp().map_or(0, Sndcp::unconfirmed);
+        (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, mobile.imsi()));
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
             self.requests.abandon(slot, nsapi);

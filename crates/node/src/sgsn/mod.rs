@@ -11,6 +11,7 @@
 //! | `arriving` | LL-PDUs of many mobiles are deciphered side by side |
 //! | `uplink` | LL-PDU → layer 3 or N-PDU |
 //! | `downlink` | G-PDU → LL-PDU, and what is held while paging ([`held`]) |
+//! | `user_plane` | acknowledged mode and compression |
 //! | `mobility` | what GMM asks of the node |
 //! | `sessions` | what SM and GTP ask of the node |
 //! | [`flows`] | the queue of each PDP context, and who is served next |
@@ -51,6 +52,7 @@ mod strangers;
 mod tests;
 mod uplink;
 pub mod uplink_queues;
+mod user_plane;
 
 use crate::slots::{Slot, Slots};
 use admission::Admission;
@@ -71,6 +73,7 @@ use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
+use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
 use gb::Gb;
 use held::Held;
@@ -219,6 +222,10 @@ pub struct Stats {
     pub octets_deleted: u64,
     /// OVERLOAD sent.
     pub overloads: u64,
+    /// N-PDUs that mobiles have confirmed in acknowledged mode.
+    pub n_pdu_confirmed: u64,
+    /// Links of acknowledged mode that have ended, or could not be established.
+    pub links_lost: u64,
 }
 
 /// Batches that keep their memory between two packets.
@@ -228,6 +235,7 @@ pub(crate) struct Scratch {
     llc: Batch<LlcOutput>,
     gtp: Batch<GtpOutput>,
     segments: Batch<Frame>,
+    user_plane: Outputs,
 }
 
 /// The SGSN.

@@ -40,6 +40,8 @@ pub struct Ceilings {
     pub real_time: bool,
     /// The best precedence class that is granted.
     pub precedence: PrecedenceClass,
+    /// The best reliability class that is granted; nothing better than 2, since GTP is not acknowledged.
+    pub reliability: ReliabilityClass,
 }
 
 impl Default for Ceilings {
@@ -50,21 +52,23 @@ impl Default for Ceilings {
             mbr_up_kbps: None,
             real_time: true,
             precedence: PrecedenceClass::HIGH,
+            reliability: ReliabilityClass::TWO,
         }
     }
 }
 
 impl Ceilings {
     /// What the GGSN is asked for: the mobile's wish within the ceilings, and best effort where it leaves the choice to
-    /// its subscription. What this SGSN cannot keep it does not promise: without acknowledged mode of LLC the best
-    /// reliability class is 3. What the GGSN answers is final.
+    /// its subscription. What this SGSN cannot keep it does not promise: GTP is not acknowledged, so that the best
+    /// reliability class is 2 (24.008 clause 10.5.6.5 takes 1 for it). What the GGSN answers is final.
     #[must_use]
     pub fn grant(&self, wish: &QosProfile) -> QosProfile {
         let best = QosProfile::BEST_EFFORT;
         let or = |wished: u8, otherwise: u8| if wished == 0 { otherwise } else { wished };
         let mut qos = *wish;
         qos.delay = DelayClass(or(qos.delay.0, best.delay.0));
-        qos.reliability = qos.reliability.max(ReliabilityClass::THREE);
+        let reliability = ReliabilityClass(or(qos.reliability.0, best.reliability.0));
+        qos.reliability = reliability.max(ReliabilityClass::TWO).max(self.reliability);
         qos.peak = PeakThroughput(or(qos.peak.0, best.peak.0)).min(self.peak);
         qos.precedence = PrecedenceClass(or(qos.precedence.0, best.precedence.0)).max(self.precedence);
         qos.mean.0 = or(qos.mean.0, best.mean.0);
@@ -364,7 +368,7 @@ mod tests {
             .map(|class| QosProfile { reliability: ReliabilityClass(class), ..QosProfile::BEST_EFFORT })
             .map(|wish| Ceilings::default().grant(&wish).reliability.0)
             .collect();
-        assert_eq!(classes, [3, 3, 3, 3, 4, 5], "acknowledged mode is not promised");
+        assert_eq!(classes, [3, 2, 2, 3, 4, 5], "GTP that acknowledges is not promised");
         let wish = QosProfile { r99: Some(R99), ..r97(1, 7, 1) };
         assert_eq!(Ceilings::default().grant(&wish), wish, "nothing is taken away");
     }
@@ -377,6 +381,7 @@ mod tests {
             mbr_up_kbps: Some(50),
             real_time: false,
             precedence: PrecedenceClass::NORMAL,
+            reliability: ReliabilityClass::THREE,
         };
         let wish = |traffic_class| {
             let r99 = QosR99 { traffic_class, ..R99 };
@@ -392,6 +397,6 @@ mod tests {
         let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();
         assert_eq!((granted.traffic_class, granted.gbr_down.kbps()), (TrafficClass::BACKGROUND, Some(96)));
         let low = ceilings.grant(&r97(4, 3, 3));
-        assert_eq!((low.peak.0, low.precedence.0), (3, 3), "less than the ceiling is what was asked for");
+        assert_eq!((low.peak.0, low.precedence.0, low.reliability.0), (3, 3, 3), "less than the ceiling is what was asked for");
     }
 }

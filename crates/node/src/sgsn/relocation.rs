@@ -30,7 +30,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 10;
+pub const LAYOUT: u8 = 11;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]
@@ -85,6 +85,10 @@ impl Sgsn {
     pub fn export(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Option<Vec<u8>> {
         let slot = self.directory.by_imsi(imsi)?;
         let octets = self.copy_out(slot)?;
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            // What is not confirmed goes on where it arrives.
+            mobile.sndcp = None;
+        }
         self.forget_mobile(cx, slot);
         Some(octets)
     }
@@ -140,6 +144,9 @@ impl Sgsn {
         }
         mobile.gmm.restore(cx, &self.config.gmm);
         mobile.restore(cx.now, &self.config.sm);
+        if let Some(sndcp) = &mut mobile.sndcp {
+            sndcp.restore(cx, Some(imsi));
+        }
         let slot = self.take_in(cx, travelling)?;
         self.restored(slot, imsi);
         Ok(slot)

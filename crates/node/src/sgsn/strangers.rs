@@ -73,6 +73,7 @@ impl Sgsn {
                     // It was switched off and on: its logical links start again (04.64 clause 8.3).
                     if let Some(mobile) = self.mobiles.get_mut(slot) {
                         mobile.llc = llc;
+                        mobile.links_began_anew();
                     }
                     Some(slot)
                 }

@@ -67,6 +67,7 @@ impl Sgsn {
             }
             if mobile.llc.is_repetition(&frame) {
                 mobile.llc.peer_began_anew();
+                mobile.links_began_anew();
             }
         }
         let mut outputs = core::mem::take(&mut self.scratch.llc);
@@ -96,25 +97,29 @@ impl Sgsn {
         if intact && !is_gmm {
             self.gmm_heard(cx, slot, from);
         }
+        if self.has_user_plane(slot) {
+            self.llc_outputs(cx, slot, from, outputs);
+            return;
+        }
         while let Some(output) = outputs.pop() {
             self.llc_output(cx, slot, from, output);
         }
     }
 
-    fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
-        if !matches!(output, LlcOutput::Unitdata { .. }) {
+    pub(super) fn llc_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: LlcOutput) {
+        if !matches!(output, LlcOutput::Unitdata { .. }) && !self.has_user_plane(slot) {
             // Parameters may have been negotiated.
             self.changed(slot);
         }
         match output {
-            LlcOutput::Transmit { sapi: _, frame } => self.send_signalling(cx, slot, from.tlli, frame),
+            LlcOutput::Transmit { sapi, frame } => self.send_of_llc(cx, slot, (from.tlli, sapi), frame),
             LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
                 self.layer3(cx, slot, from, &frame, ciphered);
             }
             LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
             LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
             LlcOutput::XidConfirm { .. } | LlcOutput::Reset | LlcOutput::Status { .. } => {}
-            // Acknowledged mode is neither offered to LLC's peer nor asked for.
+            // Acknowledged mode is neither offered to LLC's peer nor asked for, where the mobile has no SNDCP for it.
             LlcOutput::EstablishIndication(_)
             | LlcOutput::EstablishConfirm { .. }
             | LlcOutput::ReleaseIndication { .. }
@@ -138,6 +143,10 @@ impl Sgsn {
 
     /// T200 of a mobile's LLC may be due.
     pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        if self.has_user_plane(slot) {
+            self.wake_links(cx, slot);
+            return;
+        }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = Batch::default();
         mobile.llc.wake(cx, mobile.gmm.imsi(), &mut outputs);

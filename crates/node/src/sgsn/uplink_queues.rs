@@ -18,6 +18,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
+use gannet_proto::llc::is_of_acknowledged_mode;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -117,12 +118,12 @@ impl UplinkQueues {
     }
 }
 
-/// Is this user data, which may wait? Frames that cannot be read are not: LLC drops them at once.
+/// Is this user data, which may wait, or what goes with it in acknowledged mode and keeps its order? Frames that cannot be read are not: LLC drops them at once.
 pub(super) fn is_user_data(ll_pdu: &[u8]) -> bool {
     llc::Header::parse(ll_pdu).is_ok_and(|layout| {
         let is_data = matches!(layout.header.sapi, Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
         is_data && matches!(layout.header.control, llc::Control::Ui { .. })
-    })
+    }) || is_of_acknowledged_mode(ll_pdu)
 }
 
 impl Sgsn {

@@ -170,6 +170,22 @@ pub fn peek(ll_pdu: &[u8]) -> Result<Header, DecodeError> {
     Header::parse(ll_pdu).map(|layout| layout.header)
 }
 
+/// Does an LL-PDU belong to the acknowledged mode of user data: I, S, SABM, UA, DISC, DM or FRMR on one of its SAPIs? Those of one
+/// SAPI are not to overtake each other. Octets that cannot be read do not.
+#[must_use]
+pub fn is_of_acknowledged_mode(ll_pdu: &[u8]) -> bool {
+    peek(ll_pdu).is_ok_and(|header| {
+        abm::Windows::defaults(header.sapi).is_some()
+            && match header.control {
+                Control::I { .. } | Control::S { .. } => true,
+                Control::U { function, .. } => {
+                    !matches!(function, UFunction::Xid | UFunction::Null | UFunction::Other(_))
+                }
+                Control::Ui { .. } => false,
+            }
+    })
+}
+
 fn slot_of(sapi: Sapi) -> Option<usize> {
     SAPIS.iter().position(|known| *known == sapi)
 }

@@ -4,14 +4,15 @@
 //! What comes for a mobile whose output queue is full, or whose bucket, waits in its queue. But where the driver is short of time
 //! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
 //! what is in the mobile's bucket to send meanwhile.
+//!
+//! In acknowledged mode a context's N-PDUs wait, too, while as many as may be are not confirmed.
 
 use super::{Flows, flow_of, key_of};
 use crate::sgsn::mobile::{Bearer, Mobile};
-use crate::sgsn::{Sgsn, owner};
+use crate::sgsn::{Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Feedback, Whose};
 use gannet_proto::drops::Drop;
-use gannet_proto::gmm::MmState;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::CellClass;
@@ -57,26 +58,32 @@ const fn dropped_mark(class: CellClass) -> u8 {
     }
 }
 
+/// Has SNDCP as many N-PDUs of a context in acknowledged mode as may wait for the mobile's confirmation?
+fn waits_for_confirmation(config: &SgsnConfig, mobile: &Mobile, nsapi: Nsapi) -> bool {
+    let limits = &config.user_plane.sndcp.limits;
+    mobile.sndcp().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi) && !sndcp.has_room(limits, nsapi))
+}
+
 impl Sgsn {
     /// Brings a context's flow in line with its mobile's marks.
-    pub(super) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
+    pub(in crate::sgsn) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         if let Some(bearer) = mobile.bearer(nsapi) {
-            flows.set_blocked(slot, bearer);
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, mobile, nsapi));
         }
     }
 
     fn set_all_blocked(&mut self, slot: Slot) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
-        for (_, bearer) in mobile.bearers() {
-            flows.set_blocked(slot, bearer);
+        for (nsapi, bearer) in mobile.bearers() {
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, mobile, nsapi));
         }
     }
 
     /// Asked after everything that GMM has done to a mobile: are its flows to be served?
     pub(in crate::sgsn) fn flows_follow(&mut self, slot: Slot) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
-        let unreachable = mobile.gmm.mm_state() != MmState::Ready || mobile.gmm.is_suspended();
+        let unreachable = mobile.is_out_of_reach();
         if (flows.mark(slot) & UNREACHABLE != 0) == unreachable {
             return;
         }
@@ -265,10 +272,10 @@ impl Sgsn {
 }
 
 impl Flows {
-    /// Brings the flow of a bearer in line with its mobile's marks.
-    fn set_blocked(&mut self, slot: Slot, bearer: &Bearer) {
+    /// Brings the flow of a bearer in line with its mobile's marks, and with the window of acknowledged mode.
+    fn set_blocked(&mut self, slot: Slot, bearer: &Bearer, is_full: bool) {
         let flow = flow_of(bearer.teid);
-        if self.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
+        if is_full || self.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
             self.queues.block(flow);
         } else {
             self.queues.unblock(flow);

@@ -266,7 +266,7 @@ impl Sgsn {
         self.follow_changes(cx, slot);
         let waiting =
             self.gb.flow.ms_view(cx.now, slot.index).is_some_and(|view| view.total_queued().pdus > 0);
-        if waiting || self.held.count(slot) > 0 || self.has_queued(slot) {
+        if waiting || self.has_waiting(slot) {
             self.gmm(cx, slot, GmmEvent::DownlinkData);
         }
     }

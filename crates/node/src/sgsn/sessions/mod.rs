@@ -121,6 +121,7 @@ impl Sgsn {
                 if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi)) {
                     bearer.set_qos(&qos);
                 }
+                self.bearer_modified(cx, slot, nsapi, qos.reliability);
                 self.claim(cx, slot, nsapi, &qos);
                 self.flow_changed(slot, nsapi);
                 self.updated(cx, slot, nsapi, &qos);
@@ -169,6 +170,7 @@ impl Sgsn {
                 self.send_signalling(cx, slot, tlli, frame);
             }
         }
+        self.bearer_activated(cx, slot, (nsapi, sapi), qos.reliability);
         if let Some(imsi) = imsi {
             self.tell(SgsnEvent::Activated { imsi, nsapi });
         }
@@ -178,6 +180,7 @@ impl Sgsn {
     fn released(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.reassembler.forget(cx, ReassemblyKey { slot: slot.index, nsapi });
         self.updates.wish(slot, nsapi, None);
+        self.bearer_deactivated(cx, slot, nsapi);
         if let Some(bearer) = self.mobiles.get_mut(slot).and_then(|mobile| mobile.take_bearer(nsapi)) {
             let whose = self.imsi_of(slot);
             if let Some(subscriber) = self.mobiles.get_mut(slot).and_then(Mobile::known_subscriber_mut) {

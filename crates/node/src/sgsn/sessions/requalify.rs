@@ -24,8 +24,7 @@ impl Sgsn {
     pub(super) fn quality_decided(&mut self, cx: &mut Context<'_>, slot: Slot, decided: &Decided) {
         let Decided { nsapi, wish, granted, admitted } = decided;
         self.note_admission(*admitted);
-        if (1..ReliabilityClass::THREE.0).contains(&wish.reliability.0) {
-            // Its acknowledged mode of LLC is not there.
+        if wish.reliability != ReliabilityClass(0) && wish.reliability < granted.reliability {
             let line = format_args!(
                 "NSAPI {nsapi}: reliability class {} is granted as {}",
                 wish.reliability.0, granted.reliability.0

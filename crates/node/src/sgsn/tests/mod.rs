@@ -1,5 +1,6 @@
 //! The SGSN against a BSS, mobiles and GGSNs that say what a test lets them say.
 
+mod acknowledged;
 mod arriving;
 mod attach;
 mod bench;

@@ -136,14 +136,13 @@ fn what_lives_longer_than_its_class_is_dropped_in_the_queue() {
 }
 
 #[test]
-fn a_reliability_that_llc_does_not_have_is_granted_as_the_next() {
-    let mut bench = Bench::attached(false);
-    let (asked, told) = bench.activate_for(
-        0,
-        NSAPI,
-        QosProfile { reliability: ReliabilityClass(2), ..QosProfile::BEST_EFFORT },
-    );
-    assert_eq!((asked.reliability, told.reliability), (ReliabilityClass::THREE, ReliabilityClass::THREE));
+fn a_reliability_that_gtp_does_not_have_is_granted_as_the_next() {
+    for (wish, granted) in [(1, 2), (2, 2), (3, 3)] {
+        let mut bench = Bench::attached(false);
+        let wish = QosProfile { reliability: ReliabilityClass(wish), ..QosProfile::BEST_EFFORT };
+        let (asked, told) = bench.activate_for(0, NSAPI, wish);
+        assert_eq!([asked.reliability, told.reliability], [ReliabilityClass(granted); 2]);
+    }
 }
 
 #[test]

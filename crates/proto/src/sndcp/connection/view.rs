@@ -26,6 +26,12 @@ impl Sndcp {
         self.served.iter().find(|served| served.nsapi == nsapi)?.acknowledged.as_deref()
     }
 
+    /// Has it no NSAPI at all?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.served.is_empty()
+    }
+
     /// Is an NSAPI in acknowledged mode?
     #[must_use]
     pub fn is_acknowledged(&self, nsapi: Nsapi) -> bool {

@@ -1,0 +1,303 @@
+//! Phone 0 of a [`Bench`] with an SNDCP, and the air between it and the SGSN, which loses.
+
+use super::super::bench::*;
+use crate::sgsn::*;
+use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole};
+use gannet_proto::rng::Rng;
+use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp, SndcpNsapi};
+use gannet_proto::time::Duration;
+use gannet_proto::user_plane::{
+    Output, Outputs, UserPlane, UserPlaneConfig, needs_acknowledged_mode, unitdata_indication,
+    unitdata_request,
+};
+use gannet_wire::bssgp::Message;
+use gannet_wire::bssgp::ie::FlushAction;
+use gannet_wire::bssgp::signalling::FlushLlAck;
+use gannet_wire::gtp::Cause;
+use gannet_wire::id::Nsapi;
+use gannet_wire::l3::ie::{PeakThroughput, QosProfile, ReliabilityClass};
+use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
+use std::collections::VecDeque;
+
+/// From one look at the air to the next; a frame arrives with the next one.
+const TURN: Duration = Duration::from_millis(20);
+
+/// N-PDUs that wait for the SGSN at most.
+const QUEUED_MAX: u32 = 12;
+
+pub struct Handset {
+    pub bench: Bench,
+    pub sndcp: Sndcp,
+    pub config: UserPlaneConfig,
+    pub out: Outputs,
+    pub bearers: Vec<SndcpNsapi>,
+    reassembler: Reassembler,
+    rng: Rng,
+    pub loss: f64,
+    pub is_cut: bool,
+    /// N-PDUs that are still to go, each way.
+    pub to_phone: VecDeque<(Nsapi, Vec<u8>)>,
+    pub to_gn: VecDeque<(Nsapi, Vec<u8>)>,
+    /// Those that have come.
+    pub heard: Vec<(Nsapi, Vec<u8>)>,
+    pub at_ggsn: Vec<Vec<u8>>,
+    /// LL-PDUs on their way up.
+    uplink: Vec<Vec<u8>>,
+    /// What the phone says for itself when it is paged.
+    pub answers_paging: bool,
+    pub pagings: u32,
+    /// LL-PDUs for the phone that were sent.
+    pub downs: u32,
+    pub links_lost: u32,
+}
+
+impl Handset {
+    pub fn new(seed: u64, config: UserPlaneConfig, change: impl FnOnce(&mut SgsnConfig)) -> Self {
+        let mut bench = Bench::new(change);
+        bench.attach(0);
+        bench.events.clear();
+        Self {
+            bench,
+            sndcp: Sndcp::new(LlcRole::Ms),
+            config,
+            out: Outputs::default(),
+            bearers: Vec::new(),
+            reassembler: Reassembler::new(8, Duration::from_secs(10)),
+            rng: Rng::seeded(seed),
+            loss: 0.0,
+            is_cut: false,
+            to_phone: VecDeque::new(),
+            to_gn: VecDeque::new(),
+            heard: Vec::new(),
+            at_ggsn: Vec::new(),
+            uplink: Vec::new(),
+            answers_paging: true,
+            pagings: 0,
+            downs: 0,
+            links_lost: 0,
+        }
+    }
+
+    /// Both ends cipher from now on.
+    pub fn cipher(&mut self, ciphering: Ciphering) {
+        let slot = self.bench.slot(0);
+        self.bench.sgsn.mobiles.get_mut(slot).unwrap().llc.set_ciphering(ciphering);
+        self.bench.phones[0].llc.set_ciphering(ciphering);
+    }
+
+    /// A context in the mode of its reliability class, and all that follows; gives what was granted.
+    pub fn activate(&mut self, nsapi: Nsapi, reliability: u8) -> ReliabilityClass {
+        let wish = QosProfile {
+            reliability: ReliabilityClass(reliability),
+            peak: PeakThroughput::MAX,
+            ..QosProfile::BEST_EFFORT
+        };
+        self.bench.sm(0, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
+        let (from, sequence, request) = self.bench.next_create();
+        self.bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
+        let message = self.bench.hear_sm(0);
+        let SmMessage::ActivateAccept(accept) = message else { panic!("{message:?}") };
+        self.bearers.push(SndcpNsapi::new(nsapi, accept.sapi));
+        let acknowledged = needs_acknowledged_mode(accept.qos.reliability);
+        self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
+        self.drain();
+        self.turns(20);
+        accept.qos.reliability
+    }
+
+    pub fn with<T>(&mut self, act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T) -> T {
+        let Self { bench, sndcp, config, out, .. } = self;
+        let llc = &mut bench.phones[0].llc;
+        act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut bench.air.context())
+    }
+
+    fn drain(&mut self) {
+        while let Some(output) = self.with(|plane, cx| plane.poll(cx)) {
+            match output {
+                Output::Llc(LlcOutput::Transmit { frame, .. }) => self.uplink.push(frame.to_vec()),
+                Output::Llc(LlcOutput::Unitdata { frame, .. }) => {
+                    let receiver = Receiver { slot: 0, whose: None, compresses: false };
+                    let Self { bench, sndcp, reassembler, .. } = self;
+                    let cx = &mut bench.air.context();
+                    let n_pdu =
+                        unitdata_indication(cx, reassembler, (receiver, Some(sndcp)), |_| true, frame);
+                    self.heard.extend(n_pdu.map(|n_pdu| (n_pdu.nsapi, n_pdu.frame.to_vec())));
+                }
+                Output::Llc(_) | Output::Confirmed { .. } => {}
+                Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
+                Output::Status { nsapi, .. } => {
+                    self.links_lost += 1;
+                    self.with(|plane, cx| plane.resume(cx, nsapi));
+                }
+            }
+        }
+        self.bench.phones[0].llc.arm(TimerKey { owner: 0, slot: 0, generation: 0 }, &mut self.bench.air.timers);
+    }
+
+    /// Sends up what there is room for.
+    fn send_up(&mut self) {
+        while let Some((nsapi, n_pdu)) = self.to_gn.pop_front() {
+            if !self.sndcp.is_acknowledged(nsapi) {
+                self.send_up_bare(nsapi, &n_pdu);
+            } else if self.sndcp.has_room(&self.config.sndcp.limits, nsapi) {
+                self.with(|plane, cx| plane.data_request(cx, nsapi, &n_pdu)).unwrap();
+            } else {
+                self.to_gn.push_front((nsapi, n_pdu));
+                break;
+            }
+            self.drain();
+        }
+    }
+
+    fn send_up_bare(&mut self, nsapi: Nsapi, n_pdu: &[u8]) {
+        let Self { bench, sndcp, bearers, .. } = self;
+        let bearer = bearers.iter_mut().find(|bearer| bearer.nsapi == nsapi).unwrap();
+        let frame = bench.air.frames.copy_of(n_pdu).unwrap();
+        let mut segments = Batch::default();
+        let layers = (&bench.phones[0].llc, Some(sndcp));
+        unitdata_request(&mut bench.air.context(), layers, bearer, frame, &mut segments).unwrap();
+        while let Some(mut frame) = segments.pop() {
+            let llc = &mut bench.phones[0].llc;
+            llc.unitdata_request(bearer.sapi, true, true, &mut frame).unwrap();
+            self.uplink.push(frame.to_vec());
+        }
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.is_cut || self.rng.chance(self.loss)
+    }
+
+    fn hear(&mut self, ll_pdu: &[u8]) {
+        self.downs += 1;
+        if self.is_lost() {
+            return;
+        }
+        let air = &mut self.bench.air;
+        let frame = air.frames.copy_of(ll_pdu).unwrap();
+        self.bench.phones[0].llc.receive(&mut air.context(), None, frame, &mut self.out.llc);
+        self.drain();
+    }
+
+    fn paged(&mut self) {
+        self.pagings += 1;
+        if self.answers_paging && !self.is_cut {
+            self.bench.beacon(0);
+        }
+    }
+
+    /// The BSS had this many octets of the phone in its former cell, and has deleted them.
+    fn flushed(&mut self) {
+        let tlli = self.bench.phones[0].tlli;
+        let ack =
+            FlushLlAck { tlli, action: FlushAction::Deleted, new_bvci: None, octets: 0, new_nsei: None };
+        self.bench.signal(&Message::FlushLlAck(ack));
+    }
+
+    /// What the SGSN has sent arrives.
+    fn arrive(&mut self) {
+        for sent in core::mem::take(&mut self.bench.sent) {
+            let here = cell(self.bench.phones[0].cell);
+            match sent {
+                // In another cell nobody hears it.
+                Sent::Down(down) if down.cell != (here.nsei, here.bvci) => self.downs += 1,
+                Sent::Down(down) => self.hear(&down.ll_pdu),
+                Sent::User(_, _, t_pdu) => self.at_ggsn.push(t_pdu),
+                Sent::Bssgp(_, _, Message::PagingPs(_)) => self.paged(),
+                Sent::Bssgp(_, _, Message::FlushLl { .. }) => self.flushed(),
+                Sent::Bssgp(..) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    fn feed(&mut self) {
+        while let Some((nsapi, n_pdu)) = self.to_phone.pop_front() {
+            let teid = self.bench.sgsn.teid(self.bench.slot(0), nsapi).unwrap();
+            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= QUEUED_MAX {
+                self.to_phone.push_front((nsapi, n_pdu));
+                break;
+            }
+            self.bench.downlink(0, nsapi, &n_pdu);
+        }
+    }
+
+    pub fn turn(&mut self) {
+        self.feed();
+        self.send_up();
+        for ll_pdu in core::mem::take(&mut self.uplink) {
+            if !self.is_lost() {
+                self.bench.up(0, &ll_pdu);
+            }
+        }
+        self.bench.pass(TURN);
+        self.bench.air.now = self.bench.around.now;
+        self.arrive();
+        while self.bench.air.timers.pop_due(self.bench.air.now).is_some() {
+            let Self { bench, out, .. } = self;
+            bench.phones[0].llc.wake(&mut bench.air.context(), None, &mut out.llc);
+            self.drain();
+        }
+    }
+
+    pub fn turns(&mut self, count: usize) {
+        (0..count).for_each(|_| self.turn());
+    }
+
+    fn is_idle(&self) -> bool {
+        let at_sgsn = self.bench.mobile(0).sndcp().map_or(0, Sndcp::unconfirmed);
+        let queued = self.bench.sgsn.flows().map_or(0, |flows| flows.queues().queued().pdus);
+        self.to_phone.is_empty()
+            && self.to_gn.is_empty()
+            && (at_sgsn, self.sndcp.unconfirmed(), queued) == (0, 0, 0)
+    }
+
+    /// Until everything has arrived and is confirmed; gives how many turns that took.
+    pub fn run(&mut self) -> usize {
+        for turn in 0..20_000 {
+            if self.is_idle() {
+                self.turns(10);
+                return turn;
+            }
+            self.turn();
+        }
+        panic!(
+            "it goes on for ever: {} and {} left, {} heard, {} at the GGSN, {:?}",
+            self.to_phone.len(),
+            self.to_gn.len(),
+            self.heard.len(),
+            self.at_ggsn.len(),
+            self.bench.drops()
+        );
+    }
+
+    /// N-PDUs both ways.
+    pub fn give(&mut self, nsapi: Nsapi, numbers: core::ops::Range<u16>) {
+        for number in numbers {
+            self.to_phone.push_back((nsapi, n_pdu(nsapi, number)));
+            self.to_gn.push_back((nsapi, n_pdu(nsapi, number)));
+        }
+    }
+
+    /// What has come of a context is `count` N-PDUs, each once and in their order, both ways.
+    pub fn assert_all(&self, nsapi: Nsapi, count: u16) {
+        let all: Vec<_> = (0..count).map(|number| n_pdu(nsapi, number)).collect();
+        let heard: Vec<_> = self.heard.iter().filter(|(of, _)| *of == nsapi).map(|(_, n_pdu)| n_pdu).collect();
+        assert_eq!(numbers(heard.iter().copied()), numbers(all.iter()), "down");
+        assert!(heard.into_iter().eq(all.iter()));
+        let up: Vec<_> = self.at_ggsn.iter().filter(|n_pdu| n_pdu[0] == nsapi.0).collect();
+        assert_eq!(numbers(up.iter().copied()), numbers(all.iter()), "up");
+        assert!(up.into_iter().eq(all.iter()));
+    }
+}
+
+fn numbers<'a>(n_pdus: impl Iterator<Item = &'a Vec<u8>>) -> Vec<u16> {
+    n_pdus.map(|n_pdu| u16::from_be_bytes([n_pdu[1], n_pdu[2]])).collect()
+}
+
+/// Of any length, and of text that can be compressed.
+fn n_pdu(nsapi: Nsapi, number: u16) -> Vec<u8> {
+    let [high, low] = number.to_be_bytes();
+    let text = b"the quick brown fox jumps over the lazy dog; ".iter().cycle();
+    let len = 20 + usize::from(number) * 397 % 1400;
+    [nsapi.0, high, low].into_iter().chain(text.copied()).take(len).collect()
+}

@@ -1,0 +1,271 @@
+//! Mobiles that have an SNDCP: acknowledged mode, and compression (04.65 clauses 5.1.2 and 6.2 [44.065], 04.64 clause 8.5
+//! [44.064]).
+//!
+//! Most mobiles have none, and take the ways of [`uplink`](super::uplink) and [`downlink`](super::downlink) alone. One has it from
+//! the first PDP context of reliability class 2, or of any class where compression may be agreed to, to its last one. What
+//! LLC and SNDCP say to each other stays in [`gannet_proto::user_plane`]; what is left for the node is done here.
+//!
+//! * LL-PDUs of acknowledged mode go the way of the user data of their SAPI, so that none overtakes another.
+//! * A context's N-PDUs wait in its queue while as many as may be are not confirmed.
+//! * The links of a mobile that is out of reach (STANDBY, suspended) stand still: their timers wait until it is heard, and it is
+//!   paged where something is not confirmed. A cell change, a routing area update and a new P-TMSI change nothing about them.
+//! * A link that was dead is established again while the mobile is READY and something waits; where the mobile refuses, its
+//!   contexts in acknowledged mode are deactivated (04.08 clause 6.1.3.4 [24.008], cause "LLC or SNDCP failure").
+
+use super::Sgsn;
+use super::mobility::mobile_key;
+use super::owner;
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::MmState;
+use gannet_proto::gmm::network::{GmmEvent, Uplink};
+use gannet_proto::llc::{LlcOutput, LlcRole, ReleaseCause, is_of_acknowledged_mode};
+use gannet_proto::machine::{Batch, Context};
+use gannet_proto::sm::network::SmEvent;
+use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, Sndcp};
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
+use gannet_wire::id::{Nsapi, Sapi, Tlli};
+use gannet_wire::l3::ie::{ReliabilityClass, SmCause};
+
+impl Sgsn {
+    /// Has a mobile an SNDCP?
+    pub(super) fn has_user_plane(&self, slot: Slot) -> bool {
+        self.mobiles.get(slot).is_some_and(|mobile| mobile.sndcp.is_some())
+    }
+
+    /// N-PDUs in acknowledged mode are not confirmed.
+    fn has_unconfirmed(&self, slot: Slot) -> bool {
+        let sndcp = self.mobiles.get(slot).and_then(|mobile| mobile.sndcp());
+        sndcp.is_some_and(|sndcp| sndcp.unconfirmed() > 0)
+    }
+
+    /// Something waits for a mobile that is to be paged.
+    pub(super) fn has_waiting(&self, slot: Slot) -> bool {
+        self.held.count(slot) > 0 || self.has_queued(slot) || self.has_unconfirmed(slot)
+    }
+
+    /// Tells LLC and SNDCP of a mobile something, and does what follows. `None` where it has no SNDCP.
+    fn with_user_plane<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        let mobile = self.mobiles.get_mut(slot)?;
+        let from = Uplink { tlli: mobile.gmm.tlli(), cell: mobile.gmm.cell() };
+        let mut out = core::mem::take(&mut self.scratch.user_plane);
+        let result = mobile.user_plane(&self.config.user_plane, &mut out).map(|mut plane| act(&mut plane, cx));
+        self.settle(cx, slot, from, &mut out);
+        self.scratch.user_plane = out;
+        result
+    }
+
+    /// What LLC has said of an LL-PDU from there.
+    pub(super) fn llc_outputs(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        from: Uplink,
+        outputs: &mut Batch<LlcOutput>,
+    ) {
+        let mut out = core::mem::take(&mut self.scratch.user_plane);
+        out.llc.append(outputs);
+        self.settle(cx, slot, from, &mut out);
+        self.scratch.user_plane = out;
+    }
+
+    fn settle(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, out: &mut Outputs) {
+        loop {
+            let mobile = self.mobiles.get_mut(slot);
+            let plane = mobile.and_then(|mobile| mobile.user_plane(&self.config.user_plane, out));
+            let Some(output) = plane.and_then(|mut plane| plane.poll(cx)) else { break };
+            self.user_plane_output(cx, slot, from, output);
+        }
+        // Where SNDCP has gone meanwhile, nobody is left to be told.
+        while out.sndcp.pop().is_some() {}
+        while let Some(output) = out.llc.pop() {
+            self.llc_output(cx, slot, from, output);
+        }
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        }
+    }
+
+    fn user_plane_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: Output) {
+        match output {
+            Output::Llc(output) => self.llc_output(cx, slot, from, output),
+            Output::NPdu(n_pdu) => self.n_pdu_uplink(cx, slot, n_pdu),
+            Output::Confirmed { nsapi, number } => {
+                self.stats.n_pdu_confirmed += 1;
+                if number % KEPT_EVERY_N_PDUS == 0 {
+                    self.changed(slot);
+                }
+                self.set_blocked(slot, nsapi);
+            }
+            Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
+        }
+    }
+
+    /// SNSM-STATUS.request: the link of a context has ended, or could not be established.
+    fn link_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, cause: ReleaseCause) {
+        self.stats.links_lost += 1;
+        self.changed(slot);
+        let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+        let line = format_args!("{whose}NSAPI {nsapi}: the link of acknowledged mode has ended: {cause:?}");
+        cx.log(Category::Llc, Level::Notice, line);
+        match cause {
+            ReleaseCause::Refused => {
+                let cause = SmCause::LlcOrSndcpFailure;
+                self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: false });
+            }
+            ReleaseCause::Unanswered if self.has_unconfirmed(slot) => self.go_on(cx, slot, nsapi),
+            // The mobile establishes it when it wants to, and this end with the next N-PDU.
+            ReleaseCause::Unanswered | ReleaseCause::Peer => {}
+        }
+    }
+
+    /// Establishes a link again, or has the mobile paged before that.
+    fn go_on(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        if !mobile.is_out_of_reach() {
+            self.with_user_plane(cx, slot, |plane, cx| plane.resume(cx, nsapi));
+        } else if mobile.gmm.mm_state() == MmState::Standby {
+            self.gmm(cx, slot, GmmEvent::DownlinkData);
+        }
+    }
+
+    // ----------------------------------------------------------------------------------------------- contexts
+
+    /// SNSM-ACTIVATE.indication. The mobile establishes the link where it is the first context in acknowledged mode (04.65
+    /// clause 6.2.1), and both propose what compression they want (clause 6.8).
+    pub(super) fn bearer_activated(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        of: (Nsapi, Sapi),
+        reliability: ReliabilityClass,
+    ) {
+        let acknowledged = needs_acknowledged_mode(reliability);
+        if !self.has_user_plane(slot) {
+            if !acknowledged && !self.config.user_plane.compresses() {
+                return;
+            }
+            self.begin_user_plane(cx, slot, of.0);
+        }
+        self.with_user_plane(cx, slot, |plane, cx| plane.activate(cx, of, acknowledged));
+    }
+
+    /// A mobile has an SNDCP from now on, which knows all its other contexts, too.
+    fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        mobile.sndcp = Some(Box::new(Sndcp::new(LlcRole::Sgsn)));
+        let others: Vec<(Nsapi, Sapi)> = mobile
+            .bearers()
+            .filter(|(nsapi, _)| *nsapi != but && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active()))
+            .map(|(nsapi, bearer)| (nsapi, bearer.sndcp.sapi))
+            .collect();
+        self.with_user_plane(cx, slot, |plane, cx| {
+            others.into_iter().for_each(|of| plane.activate(cx, of, false));
+        });
+    }
+
+    /// The reliability class of an active context may be another one now.
+    pub(super) fn bearer_modified(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        reliability: ReliabilityClass,
+    ) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let Some(sapi) = mobile.bearer(nsapi).map(|bearer| bearer.sndcp.sapi) else { return };
+        if mobile.is_acknowledged(nsapi) != needs_acknowledged_mode(reliability) {
+            self.bearer_activated(cx, slot, (nsapi, sapi), reliability);
+        }
+    }
+
+    /// SNSM-DEACTIVATE.indication. SNDCP goes with the last context.
+    pub(super) fn bearer_deactivated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        self.with_user_plane(cx, slot, |plane, cx| plane.deactivate(cx, nsapi));
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            mobile.sndcp.take_if(|sndcp| sndcp.is_empty());
+        }
+    }
+
+    // ------------------------------------------------------------------------------------------------- sending
+
+    /// SN-DATA.request.
+    pub(super) fn send_acknowledged(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        n_pdu: &Frame,
+    ) {
+        let sent = self.with_user_plane(cx, slot, |plane, cx| plane.data_request(cx, nsapi, n_pdu));
+        if let Err(drop) = sent.unwrap_or(Err(Drop::SgsnNoContext)) {
+            cx.drop(drop, self.imsi_of(slot));
+        }
+        self.set_blocked(slot, nsapi);
+    }
+
+    /// An LL-PDU of LLC itself: of acknowledged mode with the user data of its SAPI, any other as signalling.
+    pub(super) fn send_of_llc(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        (tlli, sapi): (Tlli, Sapi),
+        frame: Frame,
+    ) {
+        let carried = self.mobiles.get(slot).and_then(|mobile| {
+            let sndcp = mobile.sndcp().filter(|_| is_of_acknowledged_mode(&frame))?;
+            let is_carried = |nsapi: &Nsapi| sndcp.sapi_of(*nsapi) == Some(sapi);
+            sndcp.receive_numbers().map(|(nsapi, _)| nsapi).filter(is_carried).min()
+        });
+        let Some(nsapi) = carried else {
+            self.send_signalling(cx, slot, tlli, frame);
+            return;
+        };
+        if let Some(work) = self.config.work {
+            work.spend(&frame);
+        }
+        self.send_data(cx, (slot, nsapi), None, frame);
+    }
+
+    // ------------------------------------------------------------------------------------------ timers, reach
+
+    /// T200 or T201 may be due. That of a mobile out of reach waits.
+    pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        if !mobile.is_out_of_reach() {
+            let whose = mobile.imsi();
+            self.with_user_plane(cx, slot, |plane, cx| plane.llc.wake(cx, whose, &mut plane.out.llc));
+        } else if mobile.gmm.mm_state() == MmState::Standby && self.has_unconfirmed(slot) {
+            self.gmm(cx, slot, GmmEvent::DownlinkData);
+        }
+    }
+
+    /// A mobile can be reached again: what was held goes out, and its links go on.
+    pub(super) fn within_reach(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        self.release_held(cx, slot);
+        if !self.has_user_plane(slot) {
+            return;
+        }
+        self.wake_links(cx, slot);
+        let acknowledged: Vec<Nsapi> = self
+            .mobiles
+            .get(slot)
+            .and_then(|mobile| mobile.sndcp())
+            .into_iter()
+            .flat_map(Sndcp::receive_numbers)
+            .map(|(nsapi, _)| nsapi)
+            .collect();
+        for nsapi in acknowledged {
+            if self.has_unconfirmed(slot) {
+                self.go_on(cx, slot, nsapi);
+            }
+        }
+    }
+}
