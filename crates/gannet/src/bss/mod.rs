@@ -100,8 +100,11 @@ impl Node for BssNode {
                 let order = Command::SetRadio { cell, downlink: config.downlink, flow: config.flow };
                 access.command(self.bss, order);
             }
-            if old.radio.uplink_octets_per_s != new.radio.uplink_octets_per_s {
-                out.push_str("The rate from the mobiles holds from the next start on.\n");
+            let at_start = |radio: &ops::Radio| (radio.uplink_octets_per_s, radio.loss_percent);
+            if at_start(&old.radio) != at_start(&new.radio) {
+                out.push_str(
+                    "The rate from the mobiles and what the radio loses hold from the next start on.\n",
+                );
             }
         }
         self.arrivals.borrow_mut().set_rate(mobiles.1);

@@ -51,7 +51,7 @@ pub fn details(view: &MobileView) -> String {
         let address = or_dash(context.address.map(|address| address.to_string()));
         let mode = if context.acknowledged { ", acknowledged" } else { "" };
         text += &format!(
-            "       NSAPI {} SAPI {sapi}: {}, address {address}{mode}\n",
+            "       NSAPI {} SAPI {sapi}: {}{mode}, address {address}\n",
             context.nsapi, context.state
         );
         for filter in &context.filters {

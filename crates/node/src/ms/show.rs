@@ -268,10 +268,8 @@ impl fmt::Display for MobileView {
         }
         for context in &self.contexts {
             write!(f, "\n  nsapi {} sapi {}", context.nsapi, or_dash(context.sapi))?;
-            write!(f, ": {}, address {}", context.state, or_dash(context.address))?;
-            if context.acknowledged {
-                f.write_str(", acknowledged")?;
-            }
+            let mode = if context.acknowledged { ", acknowledged" } else { "" };
+            write!(f, ": {}{mode}, address {}", context.state, or_dash(context.address))?;
             context.filters.iter().try_for_each(|filter| write!(f, "\n    TFT {filter}"))?;
         }
         self.layers().try_for_each(|line| write!(f, "\n  {line}"))

@@ -49,9 +49,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot).filter(|mobile| !mobile.gmm.is_suspended()) else { return };
         match mobile.gmm.mm_state() {
             MmState::Ready => self.within_reach(cx, slot),
-            MmState::Standby if self.has_waiting(slot) => {
-                self.gmm(cx, slot, GmmEvent::DownlinkData)
-            }
+            MmState::Standby if self.has_waiting(slot) => self.gmm(cx, slot, GmmEvent::DownlinkData),
             MmState::Standby | MmState::Idle => {}
         }
     }

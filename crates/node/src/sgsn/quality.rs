@@ -397,6 +397,10 @@ mod tests {
         let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();
         assert_eq!((granted.traffic_class, granted.gbr_down.kbps()), (TrafficClass::BACKGROUND, Some(96)));
         let low = ceilings.grant(&r97(4, 3, 3));
-        assert_eq!((low.peak.0, low.precedence.0, low.reliability.0), (3, 3, 3), "less than the ceiling is what was asked for");
+        assert_eq!(
+            (low.peak.0, low.precedence.0, low.reliability.0),
+            (3, 3, 3),
+            "less than the ceiling is what was asked for"
+        );
     }
 }

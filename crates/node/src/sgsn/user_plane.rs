@@ -56,7 +56,8 @@ impl Sgsn {
         let mobile = self.mobiles.get_mut(slot)?;
         let from = Uplink { tlli: mobile.gmm.tlli(), cell: mobile.gmm.cell() };
         let mut out = core::mem::take(&mut self.scratch.user_plane);
-        let result = mobile.user_plane(&self.config.user_plane, &mut out).map(|mut plane| act(&mut plane, cx));
+        let result =
+            mobile.user_plane(&self.config.user_plane, &mut out).map(|mut plane| act(&mut plane, cx));
         self.settle(cx, slot, from, &mut out);
         self.scratch.user_plane = out;
         result
@@ -163,7 +164,9 @@ impl Sgsn {
         mobile.sndcp = Some(Box::new(Sndcp::new(LlcRole::Sgsn)));
         let others: Vec<(Nsapi, Sapi)> = mobile
             .bearers()
-            .filter(|(nsapi, _)| *nsapi != but && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active()))
+            .filter(|(nsapi, _)| {
+                *nsapi != but && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
+            })
             .map(|(nsapi, bearer)| (nsapi, bearer.sndcp.sapi))
             .collect();
         self.with_user_plane(cx, slot, |plane, cx| {

@@ -133,6 +133,8 @@ pub struct Radio {
     pub uplink_octets_per_s: u32,
     /// One way, in ms.
     pub delay_ms: u16,
+    /// LL-PDUs that are lost, of a hundred.
+    pub loss_percent: u8,
     /// Bmax of the cell in FLOW-CONTROL-BVC, in octets.
     pub cell_bmax_octets: u32,
     /// Bmax of a mobile, in octets.
@@ -246,6 +248,7 @@ impl Default for Radio {
             downlink_octets_per_s: 100_000,
             uplink_octets_per_s: 100_000,
             delay_ms: 20,
+            loss_percent: 0,
             cell_bmax_octets: 50_000,
             ms_bmax_octets: 20_000,
             ms_rate_octets_per_s: 50_000,

@@ -57,6 +57,7 @@ fn write_cells(config: &BssConfig, text: &mut ConfigText) {
         radio.downlink_octets_per_s, radio.uplink_octets_per_s
     ));
     text.line(format_args!("radio delay {}", radio.delay_ms));
+    text.line(format_args!("radio loss {}", radio.loss_percent));
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
         "flow-control ms bmax {} rate {}",
@@ -223,6 +224,10 @@ fn install_radio(grammar: &mut Grammar<Bss>) {
     });
     set(grammar, "radio delay <0-10000>", &format!("{radio}\nOne way\nMilliseconds"), |edit| {
         edit.config.radio.delay_ms = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "radio loss <0-90>", &format!("{radio}\nLL-PDUs that it loses\nOf a hundred"), |edit| {
+        edit.config.radio.loss_percent = edit.args.value(0)?;
         Ok(())
     });
     let flow = "What the BSS tells the SGSN";

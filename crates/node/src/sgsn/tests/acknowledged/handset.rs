@@ -131,7 +131,9 @@ impl Handset {
                 }
             }
         }
-        self.bench.phones[0].llc.arm(TimerKey { owner: 0, slot: 0, generation: 0 }, &mut self.bench.air.timers);
+        self.bench.phones[0]
+            .llc
+            .arm(TimerKey { owner: 0, slot: 0, generation: 0 }, &mut self.bench.air.timers);
     }
 
     /// Sends up what there is room for.
@@ -281,7 +283,8 @@ impl Handset {
     /// What has come of a context is `count` N-PDUs, each once and in their order, both ways.
     pub fn assert_all(&self, nsapi: Nsapi, count: u16) {
         let all: Vec<_> = (0..count).map(|number| n_pdu(nsapi, number)).collect();
-        let heard: Vec<_> = self.heard.iter().filter(|(of, _)| *of == nsapi).map(|(_, n_pdu)| n_pdu).collect();
+        let heard: Vec<_> =
+            self.heard.iter().filter(|(of, _)| *of == nsapi).map(|(_, n_pdu)| n_pdu).collect();
         assert_eq!(numbers(heard.iter().copied()), numbers(all.iter()), "down");
         assert!(heard.into_iter().eq(all.iter()));
         let up: Vec<_> = self.at_ggsn.iter().filter(|n_pdu| n_pdu[0] == nsapi.0).collect();

@@ -32,8 +32,7 @@ fn handset(seed: u64) -> Handset {
 
 fn is_established(handset: &Handset) -> bool {
     let sndcp = handset.bench.mobile(0).sndcp();
-    handset.sndcp.is_established(Sapi::DATA3)
-        && sndcp.is_some_and(|sndcp| sndcp.is_established(Sapi::DATA3))
+    handset.sndcp.is_established(Sapi::DATA3) && sndcp.is_some_and(|sndcp| sndcp.is_established(Sapi::DATA3))
 }
 
 #[test]
@@ -189,7 +188,9 @@ fn a_hostile_xid_changes_nothing() {
         );
         handset.turns(40);
     }
-    assert!(handset.bench.mobile(0).sndcp().unwrap().compressions(Sapi::DATA3).unwrap().agreed().count() <= 8);
+    assert!(
+        handset.bench.mobile(0).sndcp().unwrap().compressions(Sapi::DATA3).unwrap().agreed().count() <= 8
+    );
     handset.sndcp = handset.sndcp.clone();
     handset.give(NSAPI, 0..20);
     handset.run();
