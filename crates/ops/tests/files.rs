@@ -364,8 +364,8 @@ fn errors_name_file_line_and_the_nearest_command() {
         ("sgsn\n imsi-acl add 12x\n", "x.cfg:2: 'imsi-acl add 12x': an IMSI has 6 to 15 digits."),
         ("sgsn\n gsup oap-id 7\n", "x.cfg:2: 'gsup oap-id 7': osmo-hlr knows no OAP"),
         (
-            "sgsn\n compression rfc1144 passive\n",
-            "x.cfg:2: 'compression rfc1144 passive': compression is not implemented yet",
+            "sgsn\n compression rfc1144 active slots 257\n",
+            "x.cfg:2: unknown command 'compression rfc1144 active slots 257' in node config-sgsn",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n",

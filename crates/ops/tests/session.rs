@@ -120,12 +120,12 @@ fn configuring_changes_the_node_or_says_why_not() {
     assert!(refused.contains("% The address of GTP cannot change while the node runs.\n"));
     assert_eq!(terminal.node.config.gtp_local_ip, None);
     assert!(terminal.types("do exit\r\n").contains("% It would leave this node.\n"));
-    assert!(
-        terminal.types("compression rfc1144 passive\r\n").contains("% compression is not implemented yet")
-    );
+    assert!(terminal.types("mme X\r\n").contains("% there is no S3"));
+    terminal.types("compression rfc1144 passive\r\n");
     let shown = terminal.types("show running-config\r\n");
     assert!(shown.contains("\nCurrent configuration:\n!\n"));
     assert!(shown.contains("\n timer T3350 7\n"));
+    assert!(shown.contains("\n compression rfc1144 passive\n no compression v42bis\n"), "{shown}");
     assert!(shown.contains("\nend\nGannet(config-sgsn)# "));
     let shown = terminal.types("write file /tmp/x.cfg\r\n");
     assert!(shown.contains("Configuration saved to /tmp/x.cfg\n% It will not load: the SGSN has no address"));

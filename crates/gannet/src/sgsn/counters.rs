@@ -5,11 +5,13 @@ use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
 use gannet_node::sgsn::Sgsn;
+use gannet_node::sgsn::mobile::Mobile;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
 use gannet_proto::qos::flow_queues::Turn;
+use gannet_proto::sndcp::Sndcp;
 use gannet_proto::time::Instant;
 use gannet_rt::Access;
 
@@ -64,6 +66,16 @@ impl Peer<'_> {
     }
 }
 
+/// Links in acknowledged mode.
+fn links(sgsn: &Sgsn) -> u64 {
+    let of = |mobile: &Mobile| mobile.sndcp().map_or(0, |sndcp| sndcp.established().count());
+    number(sgsn.mobiles().map(|(_, mobile)| of(mobile)).sum::<usize>())
+}
+
+fn unconfirmed(sgsn: &Sgsn) -> u64 {
+    number(sgsn.mobiles().filter_map(|(_, mobile)| mobile.sndcp()).map(Sndcp::unconfirmed).sum::<usize>())
+}
+
 /// What the SGSN counts as a whole. Names stay as they are.
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
@@ -84,6 +96,12 @@ fn node_group(sgsn: &Sgsn) -> Group {
         counter("flushes", "FLUSH-LL sent", stats.flushes),
         counter("octets_moved", "octets that BSSs moved to another cell", stats.octets_moved),
         counter("octets_deleted", "octets that BSSs deleted at a cell change", stats.octets_deleted),
+        counter(
+            "n_pdu_confirmed",
+            "N-PDUs that mobiles confirmed in acknowledged mode",
+            stats.n_pdu_confirmed,
+        ),
+        counter("links_lost", "links of acknowledged mode that ended unasked, by context", stats.links_lost),
         counter("overloads", "OVERLOAD sent", stats.overloads),
     ] {
         group.add(metric);
@@ -96,6 +114,8 @@ fn node_group(sgsn: &Sgsn) -> Group {
         ("pdp_contexts", "PDP contexts", number(sgsn.contexts().len())),
         ("ns_vcs", "NS-VCs", number(gb.ns.vcs().count())),
         ("ns_vcs_unblocked", "NS-VCs that are unblocked", number(unblocked)),
+        ("links", "links in acknowledged mode", links(sgsn)),
+        ("n_pdus_unconfirmed", "N-PDUs that wait for a mobile's confirmation", unconfirmed(sgsn)),
         ("cells", "BVCs of cells", number(gb.bvcs.bvcs().count())),
         ("queued_ll_pdus", "LL-PDUs that wait for flow control", gb.flow.queued_pdus().into()),
     ] {

@@ -17,7 +17,9 @@ use gannet_proto::bssgp::flow_control::{
 use gannet_proto::gmm::network::{GmmConfig, NetworkNames};
 use gannet_proto::gtp::Version;
 use gannet_proto::sm::network::SmConfig;
+use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::time::Duration;
+use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp;
 use gannet_wire::l3::ie::GprsTimer;
 use gannet_wire::ns::IpElement;
@@ -60,6 +62,10 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         subscribers: subscribers(config)?,
         flow: flow(config),
         n201_u: Some(config.llc.n201_u),
+        user_plane: UserPlaneConfig {
+            sndcp: SndcpConfig { compression: config.compression, ..SndcpConfig::default() },
+            ..UserPlaneConfig::default()
+        },
         pdu_lifetime: pdu_lifetimes(&config.bssgp),
         cell_change: CellChange {
             moves: config.bssgp.cell_change.moves,

@@ -8,7 +8,7 @@ use gannet_node::sgsn::{Policing, SgsnConfig};
 use gannet_ops::config::sgsn as ops;
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::Duration;
-use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass};
+use gannet_wire::l3::ie::{PeakThroughput, PrecedenceClass, ReliabilityClass};
 use gannet_wire::sndcp::SEGMENTS_MAX;
 
 /// Frames at the input for each PDP context, as long as there are not too many of them.
@@ -42,6 +42,7 @@ pub fn apply(config: &ops::SgsnConfig, node: &mut SgsnConfig, remarks: &mut Vec<
         mbr_up_kbps,
         real_time: service.ceilings.real_time,
         precedence: PrecedenceClass(service.ceilings.precedence),
+        reliability: ReliabilityClass(service.ceilings.reliability),
     };
     let ops::Admission { cell_percent, node_kbit, rejects } = service.admission;
     node.admission = AdmissionConfig {

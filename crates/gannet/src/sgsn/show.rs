@@ -15,11 +15,14 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmState;
 use gannet_proto::gtp::{Version, flow_label};
 use gannet_proto::llc::SAPIS;
+use gannet_proto::llc::abm::State;
 use gannet_proto::ns::{NsVc, VcOrigin};
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmContext, SmState};
+use gannet_proto::sndcp::compression::Compressions;
+use gannet_proto::sndcp::{Counted, Sndcp};
 use gannet_proto::time::Instant;
-use gannet_wire::id::{Bvci, Nsapi, Nsei, Teid};
+use gannet_wire::id::{Bvci, Nsapi, Nsei, Sapi, Teid};
 use gannet_wire::l3::ie::{PdpAddress, QosProfile};
 
 const fn gmm_name(mobile: &Mobile) -> &'static str {
@@ -194,16 +197,53 @@ pub fn llc(mobile: &Mobile) -> view::Llc {
         tlli_old: llc.tlli_old(),
         cipher: llc.ciphering().algorithm.to_string(),
         n201_u: SAPIS.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
+        links: SAPIS.into_iter().filter_map(|sapi| link(mobile, sapi)).collect(),
     }
+}
+
+/// The acknowledged mode of one of its SAPIs.
+fn link(mobile: &Mobile, sapi: Sapi) -> Option<view::Link> {
+    let abm = mobile.llc.abm(sapi)?;
+    Some(view::Link {
+        sapi,
+        state: match abm.state() {
+            State::Adm => "ADM",
+            State::LocalEstablishment => "LOCAL-ESTABLISHMENT",
+            State::RemoteEstablishment => "REMOTE-ESTABLISHMENT",
+            State::Abm => "ABM",
+            State::LocalRelease => "LOCAL-RELEASE",
+        },
+        n201_i: mobile.llc.n201_i(sapi),
+        windows: (abm.windows().k_sent, abm.windows().k_received),
+        variables: abm.variables(),
+        unacknowledged: abm.unacknowledged(),
+        retransmissions: abm.retransmissions(),
+    })
 }
 
 /// `show sndcp`: one mobile.
 pub fn sndcp(mobile: &Mobile) -> impl Iterator<Item = view::Sndcp> {
-    mobile.bearers().map(|(nsapi, bearer)| view::Sndcp {
+    let all = mobile.sndcp();
+    mobile.bearers().map(move |(nsapi, bearer)| view::Sndcp {
         imsi: mobile.imsi(),
         nsapi,
         sapi: bearer.sndcp.sapi,
         next_n_pdu: bearer.sndcp.next_number(),
+        acknowledged: all.and_then(|sndcp| {
+            let (_, next) = sndcp.receive_numbers().find(|(of, _)| *of == nsapi)?;
+            Some((sndcp.unconfirmed_of(nsapi), next))
+        }),
+        compression: all
+            .and_then(|sndcp| sndcp.compressions(bearer.sndcp.sapi))
+            .into_iter()
+            .flat_map(Compressions::agreed)
+            .filter(|(_, _, nsapis)| nsapis.has(nsapi))
+            .map(|(_, agreed, _)| agreed.to_string())
+            .collect(),
+        octets: all.map(Sndcp::counted).map(|counted| {
+            let Counted { sent, sent_compressed, received, received_compressed } = *counted;
+            [(sent, sent_compressed), (received, received_compressed)]
+        }),
     })
 }
 

@@ -101,8 +101,8 @@ pub struct Mobile {
     bearers: ByNsapi<Bearer>,
     /// MS radio access capability, empty where it has not said any: each LL-PDU for it goes with that.
     pub radio_capability: l3::Octets<RADIO_CAPABILITY_MAX>,
-    /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
-    pub(super) sndcp: Option<Box<Sndcp>>,
+    /// There is an SNDCP in [`Mobile::rest`]: what most mobiles have not, and an N-PDU need not look for.
+    has_sndcp: bool,
     /// Logical links.
     pub llc: LlcContext,
     /// Mobility management: identities, place, states and their timers.
@@ -111,8 +111,22 @@ pub struct Mobile {
     pub sm: SmContexts,
     /// The foreign or random TLLI by which it is found, and the cell in which that holds.
     pub foreign: Option<(BvcAddress, Tlli)>,
+    /// What only some mobiles have.
+    rest: Option<Box<Rest>>,
+}
+
+/// What only some mobiles have.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+struct Rest {
     /// What the HLR has said, where one was asked.
-    subscriber: Option<Box<Subscriber>>,
+    subscriber: Option<Subscriber>,
+    /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
+    sndcp: Option<Box<Sndcp>>,
+}
+
+/// The SNDCP, looked for only where there is one.
+fn sndcp_of(has_sndcp: bool, rest: &mut Option<Box<Rest>>) -> Option<&mut Sndcp> {
+    if has_sndcp { rest.as_mut()?.sndcp.as_deref_mut() } else { None }
 }
 
 impl Mobile {
@@ -132,9 +146,9 @@ impl Mobile {
             sm: SmContexts::default(),
             bearers: ByNsapi::default(),
             radio_capability: l3::Octets::default(),
-            sndcp: None,
+            has_sndcp: false,
             foreign: None,
-            subscriber: None,
+            rest: None,
         }
     }
 
@@ -147,27 +161,31 @@ impl Mobile {
     /// What the HLR has said, where one was asked.
     #[must_use]
     pub fn subscriber(&self) -> Option<&Subscriber> {
-        self.subscriber.as_deref()
+        self.rest.as_ref()?.subscriber.as_ref()
     }
 
     /// The same, to change it.
     pub fn known_subscriber_mut(&mut self) -> Option<&mut Subscriber> {
-        self.subscriber.as_deref_mut()
+        self.rest.as_mut()?.subscriber.as_mut()
     }
 
     /// The same, of which nothing may be known yet.
     pub fn subscriber_mut(&mut self) -> &mut Subscriber {
-        self.subscriber.get_or_insert_default()
+        self.rest.get_or_insert_default().subscriber.get_or_insert_default()
     }
 
     /// Nothing is known of the subscriber any more.
     pub fn forget_subscriber(&mut self) {
-        self.subscriber = None;
+        if let Some(rest) = &mut self.rest {
+            rest.subscriber = None;
+        }
+        self.tidy();
     }
 
     /// Session management, and what the subscription says to it.
     pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>) {
-        (&mut self.sm, self.subscriber.as_deref().map(Subscriber::data))
+        let subscriber = self.rest.as_ref().and_then(|rest| rest.subscriber.as_ref());
+        (&mut self.sm, subscriber.map(Subscriber::data))
     }
 
     /// Where it was heard last.
@@ -191,7 +209,32 @@ impl Mobile {
     /// SNDCP, where it is more than the counters of the bearers.
     #[must_use]
     pub fn sndcp(&self) -> Option<&Sndcp> {
-        self.sndcp.as_deref()
+        if self.has_sndcp { self.rest.as_ref()?.sndcp.as_deref() } else { None }
+    }
+
+    /// The same, to change it.
+    pub(super) fn sndcp_mut(&mut self) -> Option<&mut Sndcp> {
+        sndcp_of(self.has_sndcp, &mut self.rest)
+    }
+
+    /// It has an SNDCP from now on, without any context.
+    pub(super) fn make_sndcp(&mut self) {
+        self.rest.get_or_insert_default().sndcp = Some(Box::new(Sndcp::new(LlcRole::Sgsn)));
+        self.has_sndcp = true;
+    }
+
+    /// It has none any more.
+    pub(super) fn forget_sndcp(&mut self) {
+        if let Some(rest) = &mut self.rest {
+            rest.sndcp = None;
+        }
+        self.has_sndcp = false;
+        self.tidy();
+    }
+
+    /// What holds nothing has no memory.
+    fn tidy(&mut self) {
+        self.rest.take_if(|rest| rest.subscriber.is_none() && rest.sndcp.is_none());
     }
 
     /// LLC and SNDCP together; `None` without the latter.
@@ -200,7 +243,7 @@ impl Mobile {
         config: &'a UserPlaneConfig,
         out: &'a mut Outputs,
     ) -> Option<UserPlane<'a>> {
-        let (sndcp, whose) = (self.sndcp.as_deref_mut()?, self.gmm.imsi());
+        let (sndcp, whose) = (sndcp_of(self.has_sndcp, &mut self.rest)?, self.gmm.imsi());
         Some(UserPlane { llc: &mut self.llc, sndcp, config, whose, out })
     }
 
@@ -209,7 +252,8 @@ impl Mobile {
         &mut self,
         nsapi: Nsapi,
     ) -> Option<(&LlcContext, Option<&mut Sndcp>, &mut Bearer)> {
-        Some((&self.llc, self.sndcp.as_deref_mut(), self.bearers.get_mut(nsapi)?))
+        let sndcp = sndcp_of(self.has_sndcp, &mut self.rest);
+        Some((&self.llc, sndcp, self.bearers.get_mut(nsapi)?))
     }
 
     /// LL-UNITDATA.indication of an SN-PDU: the N-PDU when it is whole.
@@ -221,17 +265,18 @@ impl Mobile {
         sapi: Sapi,
         frame: Frame,
     ) -> Option<NPdu> {
-        let Self { sndcp, bearers, .. } = self;
+        let sndcp = sndcp_of(self.has_sndcp, &mut self.rest);
+        let bearers = &self.bearers;
         let is_active = |nsapi| {
             bearers.get(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
         };
-        unitdata_indication(cx, reassembler, (receiver, sndcp.as_deref_mut()), is_active, frame)
+        unitdata_indication(cx, reassembler, (receiver, sndcp), is_active, frame)
     }
 
     /// Is a context in acknowledged mode?
     #[must_use]
     pub fn is_acknowledged(&self, nsapi: Nsapi) -> bool {
-        self.sndcp.as_ref().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi))
+        self.sndcp().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi))
     }
 
     /// Nothing but paging reaches it: it is not READY, or suspended.
@@ -242,7 +287,7 @@ impl Mobile {
 
     /// Its logical links have begun anew at both ends.
     pub(super) fn links_began_anew(&mut self) {
-        if let Some(sndcp) = &mut self.sndcp {
+        if let Some(sndcp) = self.sndcp_mut() {
             sndcp.reset_indication();
         }
     }

@@ -158,7 +158,8 @@ impl Sgsn {
         self.ns_outputs(cx, &mut outputs);
     }
 
-    /// Takes over what can change at any time: timers, routes of access points, N201-U, the lifetime of LL-PDUs. Sizes
+    /// Takes over what can change at any time: timers, routes of access points, N201-U, what compression new
+    /// contexts get, the lifetime of LL-PDUs. Sizes
     /// of tables, addresses and what holds for new cells stay as they were made.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
@@ -170,6 +171,7 @@ impl Sgsn {
             ggsns,
             apns,
             n201_u,
+            user_plane,
             pdu_lifetime,
             cell_change,
             held_lifetime,
@@ -191,6 +193,7 @@ impl Sgsn {
             ggsns,
             apns,
             n201_u,
+            user_plane,
             pdu_lifetime,
             cell_change,
             held_lifetime,

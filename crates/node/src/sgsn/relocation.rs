@@ -87,7 +87,7 @@ impl Sgsn {
         let octets = self.copy_out(slot)?;
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             // What is not confirmed goes on where it arrives.
-            mobile.sndcp = None;
+            mobile.forget_sndcp();
         }
         self.forget_mobile(cx, slot);
         Some(octets)
@@ -144,7 +144,7 @@ impl Sgsn {
         }
         mobile.gmm.restore(cx, &self.config.gmm);
         mobile.restore(cx.now, &self.config.sm);
-        if let Some(sndcp) = &mut mobile.sndcp {
+        if let Some(sndcp) = mobile.sndcp_mut() {
             sndcp.restore(cx, Some(imsi));
         }
         let slot = self.take_in(cx, travelling)?;

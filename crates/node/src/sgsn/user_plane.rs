@@ -20,7 +20,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::llc::{LlcOutput, LlcRole, ReleaseCause, is_of_acknowledged_mode};
+use gannet_proto::llc::{LlcOutput, ReleaseCause, is_of_acknowledged_mode};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, Sndcp};
@@ -29,10 +29,21 @@ use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mo
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{ReliabilityClass, SmCause};
 
+/// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
+const fn is_durable(output: &LlcOutput) -> bool {
+    !matches!(
+        output,
+        LlcOutput::Transmit { .. }
+            | LlcOutput::Unitdata { .. }
+            | LlcOutput::Data { .. }
+            | LlcOutput::DataConfirm { .. }
+    )
+}
+
 impl Sgsn {
     /// Has a mobile an SNDCP?
     pub(super) fn has_user_plane(&self, slot: Slot) -> bool {
-        self.mobiles.get(slot).is_some_and(|mobile| mobile.sndcp.is_some())
+        self.mobiles.get(slot).is_some_and(|mobile| mobile.sndcp().is_some())
     }
 
     /// N-PDUs in acknowledged mode are not confirmed.
@@ -71,6 +82,9 @@ impl Sgsn {
         from: Uplink,
         outputs: &mut Batch<LlcOutput>,
     ) {
+        if outputs.iter().any(is_durable) {
+            self.changed(slot);
+        }
         let mut out = core::mem::take(&mut self.scratch.user_plane);
         out.llc.append(outputs);
         self.settle(cx, slot, from, &mut out);
@@ -97,15 +111,26 @@ impl Sgsn {
     fn user_plane_output(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, output: Output) {
         match output {
             Output::Llc(output) => self.llc_output(cx, slot, from, output),
-            Output::NPdu(n_pdu) => self.n_pdu_uplink(cx, slot, n_pdu),
-            Output::Confirmed { nsapi, number } => {
+            Output::NPdu(n_pdu) => {
+                let sndcp = self.mobiles.get(slot).and_then(|mobile| mobile.sndcp());
+                let next = sndcp.and_then(|sndcp| {
+                    sndcp.receive_numbers().find(|(nsapi, _)| *nsapi == n_pdu.nsapi).map(|(_, next)| next)
+                });
+                self.numbered(slot, next);
+                self.n_pdu_uplink(cx, slot, n_pdu);
+            }
+            Output::Confirmed { nsapi, number: _ } => {
                 self.stats.n_pdu_confirmed += 1;
-                if number % KEPT_EVERY_N_PDUS == 0 {
-                    self.changed(slot);
-                }
                 self.set_blocked(slot, nsapi);
             }
             Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
+        }
+    }
+
+    /// A number was given to an N-PDU, or came with one: now and then that is to outlive a restart.
+    fn numbered(&mut self, slot: Slot, number: Option<u8>) {
+        if number.is_some_and(|number| number.is_multiple_of(KEPT_EVERY_N_PDUS)) {
+            self.changed(slot);
         }
     }
 
@@ -149,6 +174,9 @@ impl Sgsn {
         reliability: ReliabilityClass,
     ) {
         let acknowledged = needs_acknowledged_mode(reliability);
+        if self.mobiles.get(slot).is_none_or(|mobile| mobile.bearer(of.0).is_none()) {
+            return;
+        }
         if !self.has_user_plane(slot) {
             if !acknowledged && !self.config.user_plane.compresses() {
                 return;
@@ -161,7 +189,7 @@ impl Sgsn {
     /// A mobile has an SNDCP from now on, which knows all its other contexts, too.
     fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        mobile.sndcp = Some(Box::new(Sndcp::new(LlcRole::Sgsn)));
+        mobile.make_sndcp();
         let others: Vec<(Nsapi, Sapi)> = mobile
             .bearers()
             .filter(|(nsapi, _)| {
@@ -192,8 +220,10 @@ impl Sgsn {
     /// SNSM-DEACTIVATE.indication. SNDCP goes with the last context.
     pub(super) fn bearer_deactivated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.with_user_plane(cx, slot, |plane, cx| plane.deactivate(cx, nsapi));
-        if let Some(mobile) = self.mobiles.get_mut(slot) {
-            mobile.sndcp.take_if(|sndcp| sndcp.is_empty());
+        if let Some(mobile) = self.mobiles.get_mut(slot)
+            && mobile.sndcp().is_some_and(Sndcp::is_empty)
+        {
+            mobile.forget_sndcp();
         }
     }
 
@@ -208,8 +238,9 @@ impl Sgsn {
         n_pdu: &Frame,
     ) {
         let sent = self.with_user_plane(cx, slot, |plane, cx| plane.data_request(cx, nsapi, n_pdu));
-        if let Err(drop) = sent.unwrap_or(Err(Drop::SgsnNoContext)) {
-            cx.drop(drop, self.imsi_of(slot));
+        match sent.unwrap_or(Err(Drop::SgsnNoContext)) {
+            Ok(number) => self.numbered(slot, Some(number)),
+            Err(drop) => cx.drop(drop, self.imsi_of(slot)),
         }
         self.set_blocked(slot, nsapi);
     }

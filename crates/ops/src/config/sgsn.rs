@@ -14,11 +14,13 @@ pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use updates::{LocationAnswer, Update};
 
+use super::compression::HasCompression;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::fmt;
 use core::net::Ipv4Addr;
+use gannet_proto::sndcp::compression::CompressionConfig;
 use std::collections::BTreeMap;
 
 /// The SGSN, as an element of the VTY.
@@ -54,10 +56,18 @@ pub struct SgsnConfig {
     pub service: Service,
     /// LLC and SNDCP.
     pub llc: LlcConfig,
+    /// Compression by SNDCP.
+    pub compression: CompressionConfig,
     /// The network service.
     pub ns: NsConfig,
     /// Flow control and queues.
     pub bssgp: BssgpConfig,
+}
+
+impl HasCompression for SgsnConfig {
+    fn compression_mut(&mut self) -> &mut CompressionConfig {
+        &mut self.compression
+    }
 }
 
 /// One GGSN.

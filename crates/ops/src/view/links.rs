@@ -17,13 +17,47 @@ pub struct Llc {
     pub cipher: String,
     /// N201-U of each SAPI, in octets.
     pub n201_u: Vec<(Sapi, u16)>,
+    /// Those of them that are in acknowledged mode.
+    pub links: Vec<Link>,
+}
+
+/// A logical link in acknowledged mode, or on its way to it or from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Its SAPI.
+    pub sapi: Sapi,
+    /// `ABM` and its like (04.64 annex C).
+    pub state: &'static str,
+    /// N201-I, in octets.
+    pub n201_i: u16,
+    /// k of what is sent, and of what is received.
+    pub windows: (u8, u8),
+    /// V(S), V(A) and V(R).
+    pub variables: (u16, u16, u16),
+    /// SN-PDUs that the peer has not acknowledged.
+    pub unacknowledged: usize,
+    /// I frames that were sent again since the link was established.
+    pub retransmissions: u32,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sapi, state, n201_i, windows, variables, unacknowledged, retransmissions } = self;
+        let ((sent, received), (vs, va, vr)) = (windows, variables);
+        writeln!(
+            f,
+            "  LLE SAPI {sapi}: {state}, N201-I {n201_i}, window {sent} sent {received} received, V(S) {vs} V(A) {va} V(R) {vr}, \
+             {unacknowledged} SN-PDUs not acknowledged, {retransmissions} I frames sent again"
+        )
+    }
 }
 
 impl fmt::Display for Llc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { imsi, tlli, tlli_old, cipher, n201_u } = self;
+        let Self { imsi, tlli, tlli_old, cipher, n201_u, links } = self;
         writeln!(f, "LLME of IMSI {}: TLLI {} (old {}) {cipher}", Or(imsi), Or(tlli), Or(tlli_old))?;
-        n201_u.iter().try_for_each(|(sapi, octets)| writeln!(f, "  LLE SAPI {sapi}: N201-U {octets}"))
+        n201_u.iter().try_for_each(|(sapi, octets)| writeln!(f, "  LLE SAPI {sapi}: N201-U {octets}"))?;
+        links.iter().try_for_each(|link| link.fmt(f))
     }
 }
 
@@ -38,12 +72,42 @@ pub struct Sndcp {
     pub sapi: Sapi,
     /// The number of the next N-PDU (04.65 clause 6.9.2).
     pub next_n_pdu: u16,
+    /// In acknowledged mode: N-PDUs that the mobile has not confirmed, and the number of the next one of it.
+    pub acknowledged: Option<(usize, u8)>,
+    /// What compression was agreed to.
+    pub compression: Vec<String>,
+    /// Octets of the mobile's N-PDUs, and what they were compressed to: those sent, and those received.
+    pub octets: Option<[(u32, u32); 2]>,
+}
+
+/// How many times smaller something has become.
+fn ratio((octets, compressed): (u32, u32)) -> String {
+    let hundredths = u64::from(octets) * 100 / u64::from(compressed.max(1));
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 impl fmt::Display for Sndcp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { imsi, nsapi, sapi, next_n_pdu } = self;
-        writeln!(f, "SNDCP of IMSI {} NSAPI {nsapi}: SAPI {sapi}, next N-PDU {next_n_pdu}", Or(imsi))
+        let Self { imsi, nsapi, sapi, next_n_pdu, acknowledged, compression, octets } = self;
+        write!(f, "SNDCP of IMSI {} NSAPI {nsapi}: SAPI {sapi}, ", Or(imsi))?;
+        match acknowledged {
+            Some((unconfirmed, next)) => {
+                write!(
+                    f,
+                    "acknowledged, {unconfirmed} N-PDUs not confirmed, next N-PDU of the mobile {next}"
+                )?;
+            }
+            None => write!(f, "next N-PDU {next_n_pdu}")?,
+        }
+        writeln!(f)?;
+        if compression.is_empty() {
+            return Ok(());
+        }
+        write!(f, "  compression {}", compression.join(", "))?;
+        if let Some([sent, received]) = octets {
+            write!(f, "; of all contexts {}:1 sent, {}:1 received", ratio(*sent), ratio(*received))?;
+        }
+        writeln!(f)
     }
 }
 
@@ -51,17 +115,50 @@ impl fmt::Display for Sndcp {
 mod tests {
     use super::*;
 
+    const LINK: Link = Link {
+        sapi: Sapi::DATA3,
+        state: "ABM",
+        n201_i: 1503,
+        windows: (16, 8),
+        variables: (7, 5, 9),
+        unacknowledged: 2,
+        retransmissions: 1,
+    };
+
     #[test]
     fn each_line_says_whose_it_is() {
         let imsi = "001010000000001".parse().ok();
         let tlli = Some(Tlli(0xc000_0001));
         let n201_u = vec![(Sapi::GMM, 400), (Sapi::DATA3, 500)];
-        let llc = Llc { imsi, tlli, tlli_old: None, cipher: "GEA3".to_owned(), n201_u };
+        let llc = Llc { imsi, tlli, tlli_old: None, cipher: "GEA3".to_owned(), n201_u, links: vec![LINK] };
         assert_eq!(
             llc.to_string(),
-            "LLME of IMSI 001010000000001: TLLI c0000001 (old -) GEA3\n  LLE SAPI 1: N201-U 400\n  LLE SAPI 3: N201-U 500\n"
+            "LLME of IMSI 001010000000001: TLLI c0000001 (old -) GEA3\n  LLE SAPI 1: N201-U 400\n  LLE SAPI 3: N201-U 500\n  LLE SAPI 3: ABM, \
+             N201-I 1503, window 16 sent 8 received, V(S) 7 V(A) 5 V(R) 9, 2 SN-PDUs not acknowledged, 1 I frames sent again\n"
         );
-        let sndcp = Sndcp { imsi, nsapi: Nsapi(5), sapi: Sapi::DATA3, next_n_pdu: 7 };
-        assert_eq!(sndcp.to_string(), "SNDCP of IMSI 001010000000001 NSAPI 5: SAPI 3, next N-PDU 7\n");
+        let bare = Sndcp {
+            imsi,
+            nsapi: Nsapi(5),
+            sapi: Sapi::DATA3,
+            next_n_pdu: 7,
+            acknowledged: None,
+            compression: Vec::new(),
+            octets: None,
+        };
+        let whose = "SNDCP of IMSI 001010000000001 NSAPI 5: SAPI 3, ";
+        assert_eq!(bare.to_string(), format!("{whose}next N-PDU 7\n"));
+        let sure = Sndcp {
+            acknowledged: Some((3, 9)),
+            compression: vec!["rfc1144 slots 16".to_owned()],
+            octets: Some([(2150, 1000), (0, 0)]),
+            ..bare
+        };
+        assert_eq!(
+            sure.to_string(),
+            format!(
+                "{whose}acknowledged, 3 N-PDUs not confirmed, next N-PDU of the mobile 9\n  compression rfc1144 slots 16; \
+                 of all contexts 2.15:1 sent, 0.00:1 received\n"
+            )
+        );
     }
 }

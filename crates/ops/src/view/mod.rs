@@ -24,7 +24,7 @@ mod node;
 
 pub use counters::{DropCount, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
-pub use links::{Llc, Sndcp};
+pub use links::{Link, Llc, Sndcp};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment, Volumes};
 pub use node::{GgsnApn, GgsnPeer, GgsnSummary, SgsnSummary, Store, Table};
 

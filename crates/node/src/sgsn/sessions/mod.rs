@@ -55,8 +55,16 @@ impl Sgsn {
         if let Some(decided) = selection.decided {
             self.quality_decided(cx, slot, &decided);
         }
+        // SNDCP speaks with the mobile when that knows of its context.
+        let mut activated = Vec::new();
         while let Some(action) = actions.pop() {
+            if let SmAction::Active { nsapi, sapi, qos, .. } = &action {
+                activated.push(((*nsapi, *sapi), qos.reliability));
+            }
             self.sm_action(cx, slot, action);
+        }
+        for (of, reliability) in activated {
+            self.bearer_activated(cx, slot, of, reliability);
         }
         if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm.deadline(cx.now)) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
@@ -170,7 +178,6 @@ impl Sgsn {
                 self.send_signalling(cx, slot, tlli, frame);
             }
         }
-        self.bearer_activated(cx, slot, (nsapi, sapi), qos.reliability);
         if let Some(imsi) = imsi {
             self.tell(SgsnEvent::Activated { imsi, nsapi });
         }

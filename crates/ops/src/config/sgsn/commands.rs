@@ -5,7 +5,7 @@ use super::{
     Watermark,
 };
 use crate::Sgsn;
-use crate::config::ConfigText;
+use crate::config::{ConfigText, compression};
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
@@ -35,6 +35,9 @@ pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
             if seconds != timer.default_s() {
                 text.line(format_args!("timer {timer} {seconds}"));
             }
+        }
+        if config.compression != SgsnConfig::default().compression {
+            compression::write(&config.compression, text);
         }
         write_own(config, text);
     });
@@ -157,6 +160,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_timers(grammar);
     install_limits(grammar);
     super::service::install(grammar);
+    compression::install(grammar, Node::Sgsn);
     super::osmocom::install(grammar);
     install_bssgp(grammar);
 }

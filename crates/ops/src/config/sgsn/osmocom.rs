@@ -8,18 +8,6 @@ use crate::vty::{Action, Grammar, Node};
 pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
     let nothing = Action::<Sgsn>::Set(|_| Ok(()));
-    let compression =
-        "compression is not implemented yet; say 'no compression rfc1144' and 'no compression v42bis'.";
-    grammar.add(
-        sgsn,
-        "no compression (rfc1144|v42bis)",
-        "Take back\nCompression\nOf TCP/IP headers\nOf data",
-        nothing,
-    );
-    let help = "Compression: not here\nOf TCP/IP headers\nHow";
-    grammar.add(sgsn, "compression rfc1144 .HOW", help, Action::<Sgsn>::Refuse(compression));
-    let help = "Compression: not here\nOf data\nHow";
-    grammar.add(sgsn, "compression v42bis .HOW", help, Action::<Sgsn>::Refuse(compression));
     let cdr = Action::<Sgsn>::Ignore("charging records are not written yet.");
     grammar.add(sgsn, "cdr filename NAME", "Charging records: not here\nTheir file\nIts path", cdr);
     grammar.add(sgsn, "cdr interval <1-2147483647>", "Charging records: not here\nHow often\nSeconds", cdr);

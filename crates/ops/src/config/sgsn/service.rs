@@ -128,11 +128,13 @@ pub struct Ceilings {
     pub real_time: bool,
     /// Precedence class.
     pub precedence: u8,
+    /// Reliability class; 2 is acknowledged mode of LLC.
+    pub reliability: u8,
 }
 
 impl Default for Ceilings {
     fn default() -> Self {
-        Self { peak: 9, mbr_kbps: [None; 2], real_time: true, precedence: 1 }
+        Self { peak: 9, mbr_kbps: [None; 2], real_time: true, precedence: 1, reliability: 2 }
     }
 }
 
@@ -186,6 +188,7 @@ pub(super) fn write(service: &Service, text: &mut ConfigText) {
     let (own, default) = (service.ceilings, default.ceilings);
     word("qos max-peak", own.peak != default.peak, &own.peak);
     word("qos max-precedence", own.precedence != default.precedence, &own.precedence);
+    word("qos max-reliability", own.reliability != default.reliability, &own.reliability);
     word("qos real-time", own.real_time != default.real_time, &"refused");
     for (direction, kbps) in DIRECTIONS.iter().zip(own.mbr_kbps) {
         word(&format!("qos max-mbr {direction}"), kbps.is_some(), &number(kbps));
@@ -300,6 +303,12 @@ fn install_ceilings(grammar: &mut Grammar<Sgsn>) {
     let help = "Quality of service that is granted at most\nPrecedence class\nThe class; 1 is dropped last";
     add(grammar, "qos max-precedence <1-3>", help, |edit| {
         edit.config.service.ceilings.precedence = edit.args.value(0)?;
+        Ok(())
+    });
+    let help = "Quality of service that is granted at most\nReliability class\n\
+                The class; 2 is acknowledged mode of LLC, 3 is without";
+    add(grammar, "qos max-reliability <2-3>", help, |edit| {
+        edit.config.service.ceilings.reliability = edit.args.value(0)?;
         Ok(())
     });
     let help = "Quality of service that is granted at most\nDelay class 1, conversational and streaming\n\

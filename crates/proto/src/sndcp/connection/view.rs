@@ -10,6 +10,11 @@ impl Sndcp {
         self.saps.iter().any(|sap| sap.sapi == sapi && sap.link == LinkState::Established)
     }
 
+    /// SAPIs whose acknowledged link is established.
+    pub fn established(&self) -> impl Iterator<Item = Sapi> + '_ {
+        self.saps.iter().filter(|sap| sap.link == LinkState::Established).map(|sap| sap.sapi)
+    }
+
     /// What has been agreed to about compression on a SAPI.
     #[must_use]
     pub fn compressions(&self, sapi: Sapi) -> Option<&Compressions> {

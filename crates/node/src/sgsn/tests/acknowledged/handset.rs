@@ -2,7 +2,7 @@
 
 use super::super::bench::*;
 use crate::sgsn::*;
-use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole};
+use gannet_proto::llc::{Ciphering, LlcOutput, LlcRole, ReleaseCause};
 use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp, SndcpNsapi};
 use gannet_proto::time::Duration;
@@ -111,7 +111,7 @@ impl Handset {
         act(&mut UserPlane { llc, sndcp, config, whose: None, out }, &mut bench.air.context())
     }
 
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         while let Some(output) = self.with(|plane, cx| plane.poll(cx)) {
             match output {
                 Output::Llc(LlcOutput::Transmit { frame, .. }) => self.uplink.push(frame.to_vec()),
@@ -125,9 +125,11 @@ impl Handset {
                 }
                 Output::Llc(_) | Output::Confirmed { .. } => {}
                 Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
-                Output::Status { nsapi, .. } => {
+                Output::Status { nsapi, cause } => {
                     self.links_lost += 1;
-                    self.with(|plane, cx| plane.resume(cx, nsapi));
+                    if cause != ReleaseCause::Refused {
+                        self.with(|plane, cx| plane.resume(cx, nsapi));
+                    }
                 }
             }
         }
@@ -152,7 +154,7 @@ impl Handset {
     }
 
     fn send_up_bare(&mut self, nsapi: Nsapi, n_pdu: &[u8]) {
-        let Self { bench, sndcp, bearers, .. } = self;
+        let Self { bench, sndcp, bearers, uplink, .. } = self;
         let bearer = bearers.iter_mut().find(|bearer| bearer.nsapi == nsapi).unwrap();
         let frame = bench.air.frames.copy_of(n_pdu).unwrap();
         let mut segments = Batch::default();
@@ -161,7 +163,7 @@ impl Handset {
         while let Some(mut frame) = segments.pop() {
             let llc = &mut bench.phones[0].llc;
             llc.unitdata_request(bearer.sapi, true, true, &mut frame).unwrap();
-            self.uplink.push(frame.to_vec());
+            uplink.push(frame.to_vec());
         }
     }
 
@@ -215,7 +217,8 @@ impl Handset {
     fn feed(&mut self) {
         while let Some((nsapi, n_pdu)) = self.to_phone.pop_front() {
             let teid = self.bench.sgsn.teid(self.bench.slot(0), nsapi).unwrap();
-            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= QUEUED_MAX {
+            let most = if self.bench.mobile(0).is_out_of_reach() { 3 } else { QUEUED_MAX };
+            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= most {
                 self.to_phone.push_front((nsapi, n_pdu));
                 break;
             }

@@ -22,6 +22,13 @@ fn compressing() -> UserPlaneConfig {
     UserPlaneConfig { sndcp: SndcpConfig { compression, ..SndcpConfig::default() }, ..Default::default() }
 }
 
+/// Takes what the other end proposes.
+fn taking() -> UserPlaneConfig {
+    let compression =
+        CompressionConfig { rfc1144: Offer::Passive(15), v42bis: Offer::Passive(V42bisLimits::default()) };
+    UserPlaneConfig { sndcp: SndcpConfig { compression, ..SndcpConfig::default() }, ..Default::default() }
+}
+
 /// A phone with one context in acknowledged mode, whose link is established.
 fn handset(seed: u64) -> Handset {
     let mut handset = Handset::new(seed, UserPlaneConfig::default(), |_| ());
@@ -51,7 +58,7 @@ fn nothing_is_lost_up_or_down() {
         let unexpected = [Drop::LlcBadFcs, Drop::SndcpGap, Drop::SndcpUnconfirmed, Drop::FlowQueueFull];
         assert_eq!(unexpected.map(|drop| handset.bench.dropped(drop)), [0; 4], "{loss}");
         let repeated = handset.bench.mobile(0).llc.abm(Sapi::DATA3).unwrap().retransmissions();
-        assert_eq!(repeated > 0, loss > 0.0);
+        assert!(repeated > 0 || loss == 0.0, "a queue may make T201 run out as well");
     }
 }
 
@@ -71,7 +78,7 @@ fn reliability_class_1_is_granted_as_2_and_3_has_no_link() {
 
 #[test]
 fn both_modes_at_once_with_compression() {
-    let mut handset = Handset::new(4, compressing(), |config| config.user_plane = compressing());
+    let mut handset = Handset::new(4, taking(), |config| config.user_plane = compressing());
     handset.activate(SIX, 3);
     handset.activate(NSAPI, 2);
     assert!(is_established(&handset));
@@ -147,52 +154,53 @@ fn the_last_context_takes_the_link_with_it() {
 
 #[test]
 fn sabm_where_no_context_wants_it() {
-    let mut handset = Handset::new(8, UserPlaneConfig::default(), |_| ());
-    handset.activate(NSAPI, 3);
-    handset.with(|plane, cx| plane.activate(cx, (NSAPI, Sapi::DATA3), true));
-    handset.turns(10);
-    assert_eq!(handset.bench.drops(), []);
-    handset.give(NSAPI, 0..1);
-    handset.turns(3);
-    assert!(handset.links_lost > 0, "DM");
-    assert!(handset.bench.dropped(Drop::LlcAbmRefused) > 0);
-    assert_eq!(handset.bench.mobile(0).sndcp(), None);
-    // Of a mobile that has SNDCP for something else.
-    let mut handset = Handset::new(8, compressing(), |config| config.user_plane = compressing());
-    handset.activate(NSAPI, 3);
-    handset.with(|plane, cx| plane.activate(cx, (SIX, Sapi::DATA3), true));
-    handset.turns(10);
-    handset.with(|plane, cx| plane.data_request(cx, SIX, &[6, 0, 0])).unwrap();
-    handset.turns(3);
-    assert!(handset.links_lost > 0 && handset.bench.dropped(Drop::LlcAbmRefused) > 0);
-    assert!(handset.bench.mobile(0).llc.abm(Sapi::DATA3).is_none());
+    let configs = [(UserPlaneConfig::default(), false), (compressing(), true)];
+    for (config, has_sndcp) in configs {
+        let mut handset = Handset::new(8, taking(), |sgsn| sgsn.user_plane = config);
+        handset.activate(NSAPI, 3);
+        assert_eq!(handset.bench.mobile(0).sndcp().is_some(), has_sndcp);
+        handset.with(|plane, cx| plane.activate(cx, (SIX, Sapi::DATA3), true));
+        handset.drain();
+        handset.turns(10);
+        assert_eq!(handset.links_lost, 1, "DM");
+        assert_eq!(handset.bench.drops(), [(Drop::LlcAbmRefused, 1)]);
+        assert!(handset.bench.mobile(0).llc.abm(Sapi::DATA3).is_none());
+    }
 }
 
 #[test]
 fn a_hostile_xid_changes_nothing() {
-    let mut handset = Handset::new(9, compressing(), |config| config.user_plane = compressing());
-    handset.activate(NSAPI, 2);
     let hostile: [&[u8]; 4] = [
         &[],
         &[0, 1, 0, 1, 255],
-        // Entities without end, and one of all NSAPIs with a dictionary of 65535 codewords.
-        &[1, 6, 0x81, 0x1f, 3, 0x10, 0xff, 0xe0, 1, 6, 0x82, 0x1f, 3, 0x10, 0xff, 0xe0],
-        &[2, 9, 0x83, 0x1f, 6, 0x12, 0xff, 0xe0, 3, 0xff, 0xff, 250],
+        // An entity of all NSAPIs with 256 slots, and one with a dictionary of 65535 codewords.
+        &[1, 6, 0x9f, 0x1f, 3, 0x10, 0xff, 0xff],
+        &[2, 9, 0x9e, 0x1f, 6, 0x12, 0xff, 0xff, 3, 0xff, 0xff, 250],
     ];
-    for block in hostile {
-        handset.bench.phones[0].llc.layer3_xid_request(
-            &mut handset.bench.air.context(),
-            Sapi::DATA3,
-            block.to_vec(),
-            &mut handset.out.llc,
-        );
-        handset.turns(40);
+    for (config, is_refused) in [(UserPlaneConfig::default(), true), (compressing(), false)] {
+        let mut handset = Handset::new(9, taking(), |sgsn| sgsn.user_plane = config);
+        handset.activate(NSAPI, 2);
+        assert!(is_established(&handset));
+        for block in hostile {
+            let air = &mut handset.bench.air;
+            handset.bench.phones[0].llc.layer3_xid_request(
+                &mut air.context(),
+                Sapi::DATA3,
+                block.to_vec(),
+                &mut handset.out.llc,
+            );
+            handset.drain();
+            handset.turns(20);
+        }
+        let slot = handset.bench.slot(0);
+        assert!(handset.bench.sgsn.copy_out(slot).unwrap().len() < 2048, "it takes no memory");
+        assert!(is_established(&handset));
+        if is_refused {
+            assert!(handset.bench.dropped(Drop::SndcpBadXid) > 0);
+            assert!(handset.bench.dropped(Drop::SndcpAlgorithmRefused) > 0);
+            handset.give(NSAPI, 0..20);
+            handset.run();
+            handset.assert_all(NSAPI, 20);
+        }
     }
-    assert!(
-        handset.bench.mobile(0).sndcp().unwrap().compressions(Sapi::DATA3).unwrap().agreed().count() <= 8
-    );
-    handset.sndcp = handset.sndcp.clone();
-    handset.give(NSAPI, 0..20);
-    handset.run();
-    handset.assert_all(NSAPI, 20);
 }
