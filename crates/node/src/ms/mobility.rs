@@ -70,8 +70,8 @@ impl Ms {
             self.rename(index);
             // Contexts that wait for the end of a procedure (04.08 clause 4.7.1).
             self.activate_ordered(cx, index);
-            self.tell_room(index);
         }
+        self.tell_room(index);
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
             mobile.gmm.deadlines.arm(owner::key(owner::GMM, index), cx.timers);
         }
