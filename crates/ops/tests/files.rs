@@ -6,6 +6,7 @@ use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
 use gannet_ops::vty::Element;
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 
 const OSMO_GGSN: &str = "ggsn ggsn0
  gtp state-dir /tmp/run
@@ -211,6 +212,42 @@ fn cards_are_written_back_and_a_wrong_key_is_not_repeated() {
     ] {
         let problem = problem::<Bss>(&format!("bss\n{wrong}\n"));
         assert!(problem.contains("(hidden)") && !problem.contains("0102"), "{problem}");
+    }
+}
+
+#[test]
+fn compression_of_mobiles_is_written_back() {
+    for (said, rfc1144, v42bis) in [
+        ("", Offer::Refuse, Offer::Refuse),
+        (" compression rfc1144 passive\n compression v42bis passive\n", Offer::Passive(15), {
+            Offer::Passive(V42bisLimits::default())
+        }),
+        (
+            " compression rfc1144 active slots 256\n compression v42bis active direction sgsn codewords 512 strlen 250\n",
+            Offer::Active(255),
+            Offer::Active(V42bisLimits { p0: 2, p1: 512, p2: 250 }),
+        ),
+        (
+            " compression rfc1144 active slots 1\n compression v42bis active direction both codewords 65535 strlen 6\n",
+            Offer::Active(0),
+            Offer::Active(V42bisLimits { p0: 3, p1: 65_535, p2: 6 }),
+        ),
+        (" compression v42bis active direction ms codewords 2048 strlen 20\n", Offer::Refuse, {
+            Offer::Active(V42bisLimits { p0: 1, p1: 2048, p2: 20 })
+        }),
+    ] {
+        let config = round_trip::<Bss>(&format!("bss\n{said}"));
+        assert_eq!(config.compression, CompressionConfig { rfc1144, v42bis });
+        assert!(config::write::<Bss>(&config).contains(said));
+        let taken_back =
+            round_trip::<Bss>(&format!("bss\n{said} no compression rfc1144\n no compression v42bis\n"));
+        assert_eq!(taken_back.compression, CompressionConfig::default());
+    }
+    for (wrong, what) in
+        [("rfc1144 active slots 257", "256"), ("v42bis active direction ms codewords 511 strlen 6", "512")]
+    {
+        let problem = problem::<Bss>(&format!("bss\n compression {wrong}\n"));
+        assert!(problem.starts_with("x.cfg:2: ") && problem.contains(what), "{problem}");
     }
 }
 

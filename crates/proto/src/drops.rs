@@ -270,6 +270,7 @@ drops! {
     BssUnknownMobile: "bss_unknown_mobile", "08.18 clause 6.1", "an LL-PDU came for a TLLI that no mobile in the cell uses";
     BssOverrun: "bss_overrun", "08.18 clause 8.2", "the radio queue of the cell was full";
     BssLifetime: "bss_lifetime", "08.18 clause 11.3.25", "the lifetime of the LL-PDU ran out in the BSS";
+    BssRadioLoss: "bss_radio_loss", "configuration", "the emulated radio lost the LL-PDU, as it was told to";
     BssContactLost: "bss_contact_lost", "08.18 clause 8.3", "the mobile had left the cell when its LL-PDU was sent there";
     BssPagedNowhere: "bss_paged_nowhere", "08.18 clause 7.1", "a mobile was to be paged in an area that has no cell in service";
     BssOverload: "bss_overload", "48.018 clause 10.4", "a mobile that is not attached sent while the SGSN was overloaded";

@@ -133,6 +133,7 @@ impl Pair {
                 }
                 GmmMsAction::Registered
                 | GmmMsAction::Updated
+                | GmmMsAction::NPduNumbers(_)
                 | GmmMsAction::Deregistered { .. }
                 | GmmMsAction::MmStateChanged(_)
                 | GmmMsAction::NonGprs { .. }

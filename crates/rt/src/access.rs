@@ -93,6 +93,13 @@ impl<'a> Outside<'a> {
         self.io.tun(self.machine, port, peer)
     }
 
+    /// Leaves what comes to the device at a port and slot in the kernel, which drops what is too much for its queue as it
+    /// does for any slow device; with `false` it is received again. At most one batch that was received before comes after
+    /// this.
+    pub fn hold(&mut self, port: Port, peer: Peer, on: bool) {
+        self.io.hold(self.machine, port, peer, on);
+    }
+
     /// Removes the socket or the device at a port; with `Peer::Slot` only that slot's.
     pub fn detach(&mut self, port: Port, peer: Peer) {
         self.io.detach(self.machine, port, peer);

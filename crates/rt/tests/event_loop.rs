@@ -240,6 +240,38 @@ fn devices_given_by_descriptor_serve_their_slots() {
     assert!(ends[1].send(&[0]).is_ok());
 }
 
+#[test]
+fn a_device_that_is_held_is_left_alone_and_loses_nothing() {
+    let mut node = quiet_loop(8);
+    let (machine, heard) = add(&mut node, Relay::new(false, true));
+    let mut ends = Vec::new();
+    for slot in 0..2 {
+        let (device, end) = UnixDatagram::pair().unwrap();
+        let tun = Tun::from_fd(device.into(), "mobile").unwrap();
+        node.attach_tun(machine, Port(4), Peer::Slot(slot), tun, None).unwrap();
+        ends.push(end);
+    }
+    let seen = |node: &mut EventLoop| node.access().machine(machine).unwrap().seen;
+    for round in 1..4 {
+        node.access().outside(machine).hold(Port(4), Peer::Slot(0), true);
+        ends[0].send(&[0; 10]).unwrap();
+        ends[1].send(&[1; 10]).unwrap();
+        until(&mut node, |node| seen(node) == 2 * round - 1);
+        node.turn(Some(Duration::ZERO)).unwrap();
+        ends[1].send(&[1; 10]).unwrap();
+        until(&mut node, |node| seen(node) == 2 * round);
+        let last = Told::Got(Port(4), Peer::Slot(1), vec![1; 10]);
+        assert_eq!(heard.borrow().last(), Some(&last), "the other device is received from");
+        // Twice is as good as once, and there is no third device.
+        for slot in [0, 0, 7] {
+            node.access().outside(machine).hold(Port(4), Peer::Slot(slot), false);
+        }
+        until(&mut node, |node| seen(node) == 2 * round + 1);
+        assert_eq!(heard.borrow().last(), Some(&Told::Got(Port(4), Peer::Slot(0), vec![0; 10])));
+        node.access().machine(machine).unwrap().seen = 2 * round;
+    }
+}
+
 /// A line-by-line server: `seen` prints the machine's counter, `send` gives it a command.
 struct Console {
     listener: mio::net::TcpListener,

@@ -48,6 +48,11 @@ impl Devices {
     /// Follows what happens to a mobile's contexts: the device has the address of the first one.
     pub fn follow(&mut self, ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         let (mobile, result) = match *event {
+            // What a mobile has no room for waits in its device.
+            MsEvent::HeldBack { mobile, on } => {
+                outside.hold(TUN, Peer::Slot(mobile), on);
+                return;
+            }
             MsEvent::Activated { mobile, nsapi, address, .. }
             | MsEvent::Readdressed { mobile, nsapi, address } => {
                 (mobile, self.activated(mobile, nsapi, address, outside))

@@ -38,6 +38,7 @@ pub fn plan(config: &BssConfig) -> Result<Plan, String> {
     };
     let mut bss = bss::Config::new(vcs, cells);
     bss.ip_sns = ip_sns;
+    bss.loss_percent = config.radio.loss_percent;
     bss.mobiles_max = config.mobiles.count.max(1);
     bss.flow_control_interval = Duration::from_secs(config.radio.flow_control_interval_s.into());
     bss::Bss::new(bss.clone()).map_err(|error| error.to_string())?;
@@ -118,6 +119,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
         PdpType::Ipv4v6 => PdpAddress::Ipv4v6Dynamic,
     };
     ms.pdp.qos = qos(&config.qos);
+    ms.user_plane.sndcp.compression = config.compression;
     Ok(ms)
 }
 

@@ -100,16 +100,22 @@ impl Node for BssNode {
                 let order = Command::SetRadio { cell, downlink: config.downlink, flow: config.flow };
                 access.command(self.bss, order);
             }
-            if old.radio.uplink_octets_per_s != new.radio.uplink_octets_per_s {
-                out.push_str("The rate from the mobiles holds from the next start on.\n");
+            let at_start = |radio: &ops::Radio| (radio.uplink_octets_per_s, radio.loss_percent);
+            if at_start(&old.radio) != at_start(&new.radio) {
+                out.push_str(
+                    "The rate from the mobiles and what the radio loses hold from the next start on.\n",
+                );
             }
         }
         self.arrivals.borrow_mut().set_rate(mobiles.1);
         let habits =
             |mobiles: &ops::Mobiles| ops::Mobiles { attach_per_s: None, activate: false, ..mobiles.clone() };
-        if !mapping::same_cells(old, new) || old.qos != new.qos || habits(mobiles.0) != habits(mobiles.1) {
+        let same_mobiles = old.qos == new.qos
+            && old.compression == new.compression
+            && habits(mobiles.0) == habits(mobiles.1);
+        if !mapping::same_cells(old, new) || !same_mobiles {
             out.push_str(
-                "What changes in addresses, cells, mobiles and their QoS holds from the next start on.\n",
+                "What changes in addresses, cells, mobiles, their QoS and compression holds from the next start on.\n",
             );
         }
         Ok(())
@@ -194,7 +200,11 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         MsEvent::Rejected { mobile, procedure, cause } => {
             say(*mobile, Category::Mm, Level::Notice, format_args!("{procedure:?} failed: {cause:?}"));
         }
-        MsEvent::NPdu { .. } => {}
+        MsEvent::LinkEnded { mobile, nsapi, cause } => {
+            let text = format_args!("acknowledged mode of NSAPI {nsapi} has ended: {cause:?}");
+            say(*mobile, Category::Llc, Level::Notice, text);
+        }
+        MsEvent::NPdu { .. } | MsEvent::HeldBack { .. } => {}
     }
 }
 

@@ -49,11 +49,17 @@ pub fn details(view: &MobileView) -> String {
     for context in &view.contexts {
         let sapi = or_dash(context.sapi.map(|sapi| sapi.to_string()));
         let address = or_dash(context.address.map(|address| address.to_string()));
-        text +=
-            &format!("       NSAPI {} SAPI {sapi}: {}, address {address}\n", context.nsapi, context.state);
+        let mode = if context.acknowledged { ", acknowledged" } else { "" };
+        text += &format!(
+            "       NSAPI {} SAPI {sapi}: {}{mode}, address {address}\n",
+            context.nsapi, context.state
+        );
         for filter in &context.filters {
             text += &format!("         TFT {filter}\n");
         }
+    }
+    for line in view.layers() {
+        text += &format!("       {line}\n");
     }
     text
 }
@@ -167,6 +173,8 @@ fn node_group(mobiles: usize, stats: &Stats, bss: &Bss) -> Group {
         ("attached", "attach procedures that ended well", stats.attached),
         ("activated", "PDP context activations that ended well", stats.activated),
         ("pagings", "pagings that mobiles heard", stats.pagings),
+        ("n_pdu_confirmed", "N-PDUs of mobiles that were confirmed in acknowledged mode", stats.confirmed),
+        ("links_ended", "ends of acknowledged mode that no mobile had asked for", stats.links_ended),
     ] {
         group.add(Metric::counter(name, help, value));
     }

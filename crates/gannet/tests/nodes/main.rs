@@ -12,6 +12,7 @@ mod laboratory;
 mod load;
 mod operation;
 mod statistics;
+mod transfers;
 mod uplink;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
                 laboratory::CASES,
                 load::CASES,
                 statistics::CASES,
+                transfers::CASES,
                 uplink::CASES,
             ]
             .concat(),

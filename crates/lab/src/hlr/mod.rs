@@ -18,7 +18,7 @@ use gannet_wire::gsup::{
 };
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::ipa::{self, Ccm, IdTag, Splitter};
-use gannet_wire::l3::ie::{GmmCause, PdpAddress, PrecedenceClass};
+use gannet_wire::l3::ie::{GmmCause, PdpAddress, PrecedenceClass, QosProfile, ReliabilityClass};
 use std::collections::HashSet;
 
 /// Vectors of one answer, as many as osmo-hlr sends.
@@ -137,11 +137,12 @@ const fn refusal(cause: GmmCause) -> Refusal {
 /// What everybody has subscribed to.
 fn subscription() -> Subscription {
     let all = Profile::real_time(OCTETS_PER_S).precedence(PrecedenceClass::HIGH);
+    let all = QosProfile { reliability: ReliabilityClass::TWO, ..all.0 };
     let info = PdpInfo {
         context_id: 1,
         address: Some(PdpAddress::Ipv4Dynamic),
         apn: Some(SubscribedApn::Any),
-        qos: Some(Qos::new(1, &all.0)),
+        qos: Some(Qos::new(1, &all)),
         charging: None,
     };
     Subscription {

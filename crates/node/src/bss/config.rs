@@ -96,6 +96,8 @@ pub struct Config {
     pub mobiles_max: u32,
     /// LL-PDUs in all queues of one direction.
     pub pdus_max: u32,
+    /// Of a hundred LL-PDUs, how many the radio loses in each direction.
+    pub loss_percent: u8,
 }
 
 impl Config {
@@ -116,6 +118,7 @@ impl Config {
             overload_hold: Duration::from_secs(10),
             mobiles_max: 1024,
             pdus_max: 4096,
+            loss_percent: 0,
         }
     }
 }

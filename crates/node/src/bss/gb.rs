@@ -170,12 +170,24 @@ impl Bss {
         let now = cx.now;
         let mut expired = Vec::new();
         while let Some(pdu) = self.downlink.pop_arrived(now, cell, |pdu| expired.push(pdu)) {
-            self.deliver(cx, cell, pdu);
+            if !self.radio_loses(cx) {
+                self.deliver(cx, cell, pdu);
+            }
         }
         for pdu in expired {
             cx.drop(Drop::BssLifetime, None);
             self.discarded(cx, cell, pdu.tlli, pdu.frame.len() as u64);
         }
+    }
+
+    /// An LL-PDU that was on the air does not arrive.
+    pub(super) fn radio_loses(&self, cx: &mut Context<'_>) -> bool {
+        let loss = self.config.loss_percent;
+        let is_lost = loss > 0 && cx.rng.below(100) < loss.into();
+        if is_lost {
+            cx.drop(Drop::BssRadioLoss, None);
+        }
+        is_lost
     }
 
     fn deliver(&mut self, cx: &mut Context<'_>, cell: u32, pdu: Pending) {

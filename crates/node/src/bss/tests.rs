@@ -17,6 +17,8 @@ use gannet_wire::bssgp::signalling::{FlushLlAck, LlcDiscarded, MobileRef, Paging
 use gannet_wire::bssgp::{DlUnitdata, Message, PduType, QosProfile, UlUnitdata};
 use gannet_wire::id::{Bvci, CellId, Nsei, Nsvci, PTmsi, Rai, Tlli};
 
+mod loss;
+
 const NSE: Nsei = Nsei(101);
 const BSS_ADDRESS: &str = "192.0.2.1:22000";
 const SGSN_ADDRESS: &str = "192.0.2.2:23000";

@@ -83,6 +83,9 @@ impl Bss {
         let now = cx.now;
         // Uplink lifetimes never end.
         while let Some(pdu) = self.uplink.pop_arrived(now, cell, |_| {}) {
+            if self.radio_loses(cx) {
+                continue;
+            }
             let Some(state) = self.cells.get_mut(cell as usize) else { return };
             let Pending { tlli, mut frame, .. } = pdu;
             let octets = frame.len();

@@ -3,7 +3,9 @@
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::gmm::ms::GmmMsConfig;
 use gannet_proto::sm::ms::SmMsConfig;
+use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::time::Duration;
+use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::gtp::pco::{PcoOption, emit as emit_pco, identifier};
 use gannet_wire::id::{CellId, Imei, Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::{
@@ -62,6 +64,8 @@ pub struct MsConfig {
     /// N201-U that a mobile proposes when a context becomes active, 140 to 1520 octets; `None` leaves it to the
     /// network to propose another than the default of 500 octets.
     pub n201_u: Option<u16>,
+    /// Compression, and what may wait for the network's confirmation in acknowledged mode.
+    pub user_plane: UserPlaneConfig,
     /// Where downlink N-PDUs go.
     pub delivery: NPduDelivery,
     /// Downlink N-PDUs that wait for more segments, of all mobiles.
@@ -87,6 +91,10 @@ impl MsConfig {
             sm: SmMsConfig::default(),
             pdp: PdpRequest::default(),
             n201_u: None,
+            user_plane: UserPlaneConfig {
+                sndcp: SndcpConfig { limits: super::links::LIMITS, ..SndcpConfig::default() },
+                ..UserPlaneConfig::default()
+            },
             delivery: NPduDelivery::Tun,
             reassembly_max: 1024,
             reassembly_timeout: Duration::from_secs(10),

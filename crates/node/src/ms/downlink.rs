@@ -8,9 +8,10 @@ use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::ms::GmmMsEvent;
 use gannet_proto::llc::{LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::sndcp::{Receiver, answer_xid, receive};
+use gannet_proto::sndcp::{Receiver, answer_xid};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
+use gannet_proto::user_plane::{self, Outputs, unitdata_indication};
 use gannet_wire::Reader;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message};
@@ -61,54 +62,61 @@ impl Ms {
             return;
         }
         self.stats.ll_pdu_downlink += 1;
-        let mut outputs = core::mem::take(&mut self.llc_outputs);
-        mobile.llc.receive(cx, Some(mobile.gmm.imsi()), frame, &mut outputs);
-        self.llc_outputs(cx, index, header.tlli, &mut outputs);
-        self.llc_outputs = outputs;
+        let mut out = core::mem::take(&mut self.layers_out);
+        mobile.llc.receive(cx, Some(mobile.gmm.imsi()), frame, &mut out.llc);
+        self.layers_outputs(cx, index, header.tlli, &mut out);
+        self.layers_out = out;
         self.arm_llc(cx, index);
     }
 
-    /// Does what LLC says. `tlli` is that of the LL-PDU which led to it.
-    pub(super) fn llc_outputs(
+    /// Does what LLC and SNDCP say. `tlli` is that of the LL-PDU which led to it.
+    pub(super) fn layers_outputs(&mut self, cx: &mut Context<'_>, index: u32, tlli: Tlli, out: &mut Outputs) {
+        while let Some(output) = self.poll_layers(cx, index, out) {
+            match output {
+                user_plane::Output::Llc(output) => self.llc_output(cx, index, (tlli, output), out),
+                user_plane::Output::NPdu(n_pdu) => self.deliver(index, n_pdu.nsapi, n_pdu.frame),
+                user_plane::Output::Confirmed { .. } => self.stats.confirmed += 1,
+                user_plane::Output::Status { nsapi, cause } => self.link_ended(cx, index, nsapi, cause),
+            }
+        }
+        self.tell_room(index);
+    }
+
+    fn llc_output(
         &mut self,
         cx: &mut Context<'_>,
         index: u32,
-        tlli: Tlli,
-        outputs: &mut Batch<LlcOutput>,
+        (tlli, output): (Tlli, LlcOutput),
+        out: &mut Outputs,
     ) {
-        while let Some(output) = outputs.pop() {
-            match output {
-                LlcOutput::Transmit { sapi: _, frame } => {
-                    let own = self.tlli_of(index);
-                    self.send_ll_pdu(cx, index, own, frame);
-                    self.frame_sent(cx, index);
-                }
-                LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
-                    self.layer3(cx, index, tlli, &frame, ciphered);
-                }
-                LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, index, sapi, frame),
-                LlcOutput::XidIndication(indication) => {
-                    self.xid_indication(cx, index, indication, outputs);
-                }
-                // 04.65 clause 5.1.2.1: N-PDU numbers start again.
-                LlcOutput::Reset => {
-                    if let Some(mobile) = self.mobiles.get_mut(index as usize) {
-                        mobile.bearers.iter_mut().flatten().for_each(|bearer| bearer.sndcp.reset());
-                    }
-                }
-                // Counted by LLC; a mobile goes on with what it has.
-                LlcOutput::XidConfirm { .. } | LlcOutput::Status { .. } => {}
-                // Acknowledged mode is neither offered to LLC's peer nor asked for.
-                LlcOutput::EstablishIndication(_)
-                | LlcOutput::EstablishConfirm { .. }
-                | LlcOutput::ReleaseIndication { .. }
-                | LlcOutput::ReleaseConfirm { .. }
-                | LlcOutput::Data { .. }
-                | LlcOutput::DataConfirm { .. } => {}
+        match output {
+            LlcOutput::Transmit { sapi, frame } => self.llc_transmits(cx, index, (sapi, frame)),
+            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+                self.layer3(cx, index, tlli, &frame, ciphered);
             }
+            LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, index, sapi, frame),
+            LlcOutput::XidIndication(indication) => {
+                self.xid_indication(cx, index, indication, &mut out.llc);
+            }
+            // 04.65 clause 5.1.2.1: N-PDU numbers start again.
+            LlcOutput::Reset => {
+                if let Some(mobile) = self.mobiles.get_mut(index as usize) {
+                    mobile.bearers.iter_mut().flatten().for_each(|bearer| bearer.sndcp.reset());
+                }
+            }
+            // Counted by LLC; a mobile goes on with what it has.
+            LlcOutput::XidConfirm { .. } | LlcOutput::Status { .. } => {}
+            // The rest of a link of which SNDCP's state is gone: with it went the N-PDUs.
+            LlcOutput::EstablishIndication(_)
+            | LlcOutput::EstablishConfirm { .. }
+            | LlcOutput::ReleaseIndication { .. }
+            | LlcOutput::ReleaseConfirm { .. }
+            | LlcOutput::Data { .. }
+            | LlcOutput::DataConfirm { .. } => {}
         }
     }
 
+    /// The answer of a mobile without compression.
     fn xid_indication(
         &mut self,
         cx: &mut Context<'_>,
@@ -146,10 +154,13 @@ impl Ms {
 
     /// An SN-PDU on one of the SAPIs for user data.
     fn sn_pdu(&mut self, cx: &mut Context<'_>, index: u32, sapi: Sapi, frame: Frame) {
-        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let receiver = Receiver { slot: index, whose: Some(mobile.imsi()), compresses: false };
-        let is_active = |nsapi| mobile.bearer(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi);
-        let n_pdu = receive(cx, &mut self.reassembler, receiver, is_active, frame);
+        let bearers = &mobile.bearers;
+        let is_active =
+            |nsapi| bearers.iter().flatten().any(|of| of.sndcp.nsapi == nsapi && of.sndcp.sapi == sapi);
+        let to = (receiver, mobile.sndcp.as_deref_mut());
+        let n_pdu = unitdata_indication(cx, &mut self.reassembler, to, is_active, frame);
         self.reassembler.arm(owner::key(owner::REASSEMBLY, 0), cx.timers);
         if let Some(n_pdu) = n_pdu {
             self.deliver(index, n_pdu.nsapi, n_pdu.frame);

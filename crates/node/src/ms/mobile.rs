@@ -8,7 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::GmmMsContext;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
-use gannet_proto::sndcp::SndcpNsapi;
+use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::timers::Deadlines;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{PacketFields, PdpAddress};
@@ -25,6 +25,8 @@ pub struct Bearer {
     pub address: PdpAddress,
     /// LL-PDUs are protected in all their octets.
     pub protected: bool,
+    /// N-PDUs go in acknowledged mode.
+    pub acknowledged: bool,
 }
 
 /// A context that someone ordered.
@@ -57,6 +59,12 @@ pub struct Mobile {
     pub security: Security,
     /// Logical links.
     pub llc: LlcContext,
+    /// Acknowledged mode and compression, where a context needs either.
+    pub sndcp: Option<Box<Sndcp>>,
+    /// When links that have ended under N-PDUs are tried again.
+    pub again: Deadlines<1>,
+    /// Nothing more is to be given to it for the time being.
+    pub is_held_back: bool,
     /// Session management.
     pub sm: SmMsContexts,
     /// Active contexts by NSAPI, the first is NSAPI 5.
@@ -86,6 +94,9 @@ impl Mobile {
             gmm: GmmMsContext::new(imsi, imei),
             security: Security::new(card),
             llc: LlcContext::new(LlcRole::Ms),
+            sndcp: None,
+            again: Deadlines::default(),
+            is_held_back: false,
             sm: SmMsContexts::default(),
             bearers: [None; NSAPIS],
             orders: [const { None }; NSAPIS],
@@ -247,6 +258,7 @@ mod tests {
                 sndcp: SndcpNsapi::new(Nsapi(*nsapi), Sapi(3)),
                 address: *address,
                 protected: true,
+                acknowledged: false,
             });
         }
         mobile

@@ -10,6 +10,7 @@ use gannet_proto::llc::Ciphering;
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{PagedIdentity, UmKind};
+use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::GmmMessage;
@@ -70,6 +71,7 @@ impl Ms {
             // Contexts that wait for the end of a procedure (04.08 clause 4.7.1).
             self.activate_ordered(cx, index);
         }
+        self.tell_room(index);
         if let Some(mobile) = self.mobiles.get_mut(index as usize) {
             mobile.gmm.deadlines.arm(owner::key(owner::GMM, index), cx.timers);
         }
@@ -83,7 +85,10 @@ impl Ms {
         actions: &mut Batch<GmmMsAction>,
     ) {
         match action {
-            GmmMsAction::Send { message, tlli } => {
+            GmmMsAction::Send { mut message, tlli } => {
+                if let GmmMessage::RauComplete(complete) = &mut message {
+                    complete.receive_npdu_numbers = self.receive_numbers(index);
+                }
                 self.send_l3(cx, index, tlli, &L3Message::Gmm(message));
             }
             GmmMsAction::AssignTlli { new, old } => {
@@ -112,7 +117,9 @@ impl Ms {
                 if let Some(rai) = rai {
                     self.tell(MsEvent::Updated { mobile: index, rai });
                 }
+                self.try_links(cx, index);
             }
+            GmmMsAction::NPduNumbers(numbers) => self.n_pdu_numbers(cx, index, &numbers),
             GmmMsAction::NonGprs { standing, cause } => {
                 self.tell(MsEvent::NonGprs { mobile: index, standing, cause });
             }
@@ -156,9 +163,9 @@ impl Ms {
     /// An LLC frame without content, which tells the network where the mobile is.
     fn cell_update(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get(index as usize) else { return };
-        let mut outputs = Batch::default();
-        mobile.llc.trigger_request(cx, &mut outputs);
-        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
+        let mut out = Outputs::default();
+        mobile.llc.trigger_request(cx, &mut out.llc);
+        self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
     }
 
     /// Keeps the directory up to date with a mobile's names.
@@ -229,6 +236,7 @@ impl Ms {
         if mobile.suspension == Suspension::None {
             mobile.suspension = Suspension::Asked;
             self.send_um_octets(cx, index, UmKind::Suspend, tlli, &rai.to_octets());
+            self.tell_room(index);
         }
     }
 
@@ -259,6 +267,7 @@ impl Ms {
             (Suspension::Acknowledged(_) | Suspension::Asked, _, Some(_)) => self.cell_update(cx, index),
             (Suspension::None, _, _) | (_, _, None) => cx.drop(Drop::MsBadOrder, self.imsi_of(index)),
         }
+        self.try_links(cx, index);
     }
 }
 

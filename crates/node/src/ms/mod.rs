@@ -10,6 +10,7 @@
 //! | [`directory`] | a mobile by each of its names |
 //! | `uplink` | N-PDU and layer 3 → LL-PDU → Um |
 //! | `downlink` | Um → LL-PDU → layer 3 or N-PDU, and paging |
+//! | `links` | acknowledged mode and compression, and links that end |
 //! | `mobility` | what GMM asks of the mobile; cells, suspension |
 //! | [`security`] | its card, its keys, and the cipher of its links |
 //! | `sessions` | what SM asks of the mobile; ordered contexts |
@@ -25,6 +26,7 @@ pub mod security;
 pub mod show;
 
 mod downlink;
+mod links;
 mod mobility;
 mod prefix;
 mod sessions;
@@ -38,11 +40,12 @@ use directory::{Directory, imei_of, imsi_of};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, NonGprs};
-use gannet_proto::llc::LlcOutput;
+use gannet_proto::llc::ReleaseCause;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::sm::ms::{Change, WantedSecondary};
 use gannet_proto::sndcp::Reassembler;
 use gannet_proto::timers::TimerKey;
+use gannet_proto::user_plane::Outputs;
 use gannet_wire::gtp::pco;
 use gannet_wire::id::{Nsapi, PTmsi, Rai};
 use gannet_wire::l3::ie::{Apn, GmmCause, PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
@@ -62,6 +65,7 @@ mod owner {
     pub const SM: u8 = 3;
     pub const REASSEMBLY: u8 = 4;
     pub const ROUTERS: u8 = 5;
+    pub const LINKS: u8 = 6;
 
     pub const fn key(owner: u8, index: u32) -> TimerKey {
         TimerKey { owner, slot: index, generation: 0 }
@@ -267,6 +271,24 @@ pub enum MsEvent {
         /// Why.
         cause: Failure,
     },
+    /// As much of a mobile waits for the network's confirmation as may, or it must not send: nothing more is to be given to it
+    /// until that is over. What comes nevertheless is dropped by name where there is no room for it.
+    HeldBack {
+        /// Which mobile.
+        mobile: u32,
+        /// It has begun, or with `false` is over.
+        on: bool,
+    },
+    /// Acknowledged mode of a context has ended, or could not be established. N-PDUs that are not confirmed stay, and are sent
+    /// again over the next link.
+    LinkEnded {
+        /// Which mobile.
+        mobile: u32,
+        /// Which context.
+        nsapi: Nsapi,
+        /// Why.
+        cause: ReleaseCause,
+    },
     /// An N-PDU came, with [`NPduDelivery::Event`].
     NPdu {
         /// For which mobile.
@@ -332,6 +354,10 @@ pub struct Stats {
     pub activated: u64,
     /// Pagings that a mobile took for its own.
     pub pagings: u64,
+    /// N-PDUs that the network has confirmed in acknowledged mode.
+    pub confirmed: u64,
+    /// Ends of acknowledged mode that no mobile has asked for.
+    pub links_ended: u64,
 }
 
 /// The fleet.
@@ -343,7 +369,7 @@ pub struct Ms {
     reassembler: Reassembler,
     soliciting: prefix::Soliciting,
     stats: Stats,
-    llc_outputs: Batch<LlcOutput>,
+    layers_out: Outputs,
     gmm_scratch: Batch<GmmMsAction>,
     segments: Batch<Frame>,
     out: Batch<Output<MsEvent>>,
@@ -365,7 +391,7 @@ impl Ms {
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),
             soliciting: prefix::Soliciting::default(),
             stats: Stats::default(),
-            llc_outputs: Batch::with_capacity(16),
+            layers_out: Outputs::default(),
             gmm_scratch: Batch::with_capacity(16),
             segments: Batch::with_capacity(16),
             out: Batch::with_capacity(config.outputs_max),
@@ -433,6 +459,7 @@ impl Ms {
                 self.reassembler.arm(key, cx.timers);
             }
             owner::ROUTERS => self.wake_soliciting(cx),
+            owner::LINKS => self.wake_links(cx, key.slot),
             _ => {}
         }
     }

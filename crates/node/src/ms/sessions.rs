@@ -1,5 +1,6 @@
 //! Session management: what SM asks of the mobile is done here, and what a user ordered is kept.
 
+use super::links::Ending;
 use super::mobile::{Bearer, Mobile, Ordered};
 use super::prefix;
 use super::{Failure, Ms, MsConfig, MsEvent, Procedure, owner};
@@ -9,6 +10,7 @@ use gannet_proto::llc::{Layer3Offer, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
+use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{Apn, PdpAddress, PdpContextStatus, QosProfile, SmCause};
@@ -231,13 +233,13 @@ impl Ms {
                 }
             }
             SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco } => {
-                self.put_bearer(index, nsapi, sapi, address, &qos);
+                self.put_bearer(cx, index, (nsapi, sapi), address, &qos);
                 self.stats.activated += 1;
                 self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });
                 self.negotiate(cx, index, sapi);
                 self.solicit(cx, index, nsapi, address);
             }
-            SmMsAction::Modified { nsapi, qos, sapi } => self.modify_bearer(index, nsapi, sapi, &qos),
+            SmMsAction::Modified { nsapi, qos, sapi } => self.modify_bearer(cx, index, (nsapi, sapi), &qos),
             SmMsAction::Failed { nsapi, cause } => {
                 if order == Order::Ends {
                     self.end_order(index, nsapi);
@@ -250,7 +252,11 @@ impl Ms {
                 if order == Order::Ends && cause != SmCause::ReactivationRequired {
                     self.end_order(index, nsapi);
                 }
-                self.remove_bearer(cx, index, nsapi);
+                let ending = match order {
+                    Order::Ends => Ending::Told,
+                    Order::Stands => Ending::Untold,
+                };
+                self.remove_bearer(cx, index, nsapi, ending);
                 self.tell(MsEvent::Deactivated { mobile: index, nsapi, cause: Some(cause) });
             }
         }
@@ -262,30 +268,52 @@ impl Ms {
         }
     }
 
-    fn put_bearer(&mut self, index: u32, nsapi: Nsapi, sapi: Sapi, address: PdpAddress, qos: &QosProfile) {
+    fn put_bearer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        (nsapi, sapi): (Nsapi, Sapi),
+        address: PdpAddress,
+        qos: &QosProfile,
+    ) {
         let mobile = self.mobiles.get_mut(index as usize);
         if let Some(place) = mobile.and_then(|mobile| mobile.bearer_place_mut(nsapi)) {
             let protected = MsConfig::protects(qos);
-            *place = Some(Bearer { sndcp: SndcpNsapi::new(nsapi, sapi), address, protected });
+            let acknowledged = needs_acknowledged_mode(qos.reliability);
+            *place = Some(Bearer { sndcp: SndcpNsapi::new(nsapi, sapi), address, protected, acknowledged });
+            self.serve(cx, index, nsapi);
         }
     }
 
-    fn modify_bearer(&mut self, index: u32, nsapi: Nsapi, sapi: Sapi, qos: &QosProfile) {
+    fn modify_bearer(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        (nsapi, sapi): (Nsapi, Sapi),
+        qos: &QosProfile,
+    ) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let address = mobile.sm.get(nsapi).map(|context| context.address());
         if let Some(bearer) = mobile.bearer_mut(nsapi) {
-            bearer.sndcp.sapi = sapi;
+            let former = core::mem::replace(&mut bearer.sndcp.sapi, sapi);
             bearer.protected = MsConfig::protects(qos);
             bearer.address = address.map_or(bearer.address, |address| prefix::kept(bearer.address, address));
+            let acknowledged = needs_acknowledged_mode(qos.reliability);
+            let is_other = (former, bearer.acknowledged) != (sapi, acknowledged);
+            bearer.acknowledged = acknowledged;
+            if is_other {
+                self.serve(cx, index, nsapi);
+            }
         }
     }
 
-    fn remove_bearer(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi) {
+    fn remove_bearer(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, ending: Ending) {
         if let Some(place) =
             self.mobiles.get_mut(index as usize).and_then(|mobile| mobile.bearer_place_mut(nsapi))
         {
             *place = None;
         }
+        self.end_service(cx, index, nsapi, ending);
         self.soliciting.end(index, nsapi);
         self.reassembler.forget(cx, ReassemblyKey { slot: index, nsapi });
     }
@@ -297,9 +325,9 @@ impl Ms {
             return;
         };
         let request = XidRequest { n201_u: Some(n201_u), n201_i: None, layer3: Layer3Offer::Nothing };
-        let mut outputs = Batch::default();
-        mobile.llc.xid_request(cx, sapi, request, &mut outputs);
-        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
+        let mut out = Outputs::default();
+        mobile.llc.xid_request(cx, sapi, request, &mut out.llc);
+        self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
         self.arm_llc(cx, index);
     }
 }

@@ -5,8 +5,11 @@ use super::mobile::{Mobile, Suspension};
 use core::fmt;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsState, NonGprs, Service};
-use gannet_proto::llc::Algorithm;
+use gannet_proto::llc::abm::State;
+use gannet_proto::llc::{Algorithm, SAPIS};
 use gannet_proto::sm::ms::SmMsState;
+use gannet_proto::sndcp::Counted;
+use gannet_proto::sndcp::compression::Agreed;
 use gannet_wire::id::{CellId, Imsi, Nsapi, PTmsi, Sapi, Tlli};
 use gannet_wire::l3::ie::{PacketFilter, PdpAddress};
 
@@ -21,8 +24,36 @@ pub struct ContextView {
     pub state: &'static str,
     /// The mobile's address, once it is active.
     pub address: Option<PdpAddress>,
+    /// Its N-PDUs go in acknowledged mode.
+    pub acknowledged: bool,
     /// The filters of its traffic flow template, those first that are tried first.
     pub filters: Vec<PacketFilter>,
+}
+
+/// Acknowledged mode and compression on one SAPI.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SapiView {
+    /// Which.
+    pub sapi: Sapi,
+    /// Its link in acknowledged mode; `None` in ADM.
+    pub link: Option<LinkView>,
+    /// What was agreed to.
+    pub compression: Vec<Agreed>,
+}
+
+/// One link in acknowledged mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkView {
+    /// The state's name, in the words of 04.64 clause 8.5 [44.064].
+    pub state: &'static str,
+    /// k: I frames that may be unacknowledged.
+    pub window: u8,
+    /// V(S), V(A) and V(R).
+    pub variables: (u16, u16, u16),
+    /// SN-PDUs that are not acknowledged.
+    pub unacknowledged: usize,
+    /// I frames that were sent again.
+    pub retransmissions: u32,
 }
 
 /// One mobile.
@@ -52,6 +83,12 @@ pub struct MobileView {
     pub suspended: bool,
     /// Its contexts, by NSAPI.
     pub contexts: Vec<ContextView>,
+    /// SAPIs with acknowledged mode or compression.
+    pub sapis: Vec<SapiView>,
+    /// N-PDUs that wait for the network's confirmation.
+    pub unconfirmed: usize,
+    /// What compression has saved.
+    pub counted: Counted,
 }
 
 const fn gmm_name(state: GmmMsState) -> &'static str {
@@ -94,6 +131,16 @@ const fn mm_name(state: MmState) -> &'static str {
     }
 }
 
+const fn link_name(state: State) -> &'static str {
+    match state {
+        State::Adm => "adm",
+        State::LocalEstablishment => "local-establishment",
+        State::RemoteEstablishment => "remote-establishment",
+        State::Abm => "abm",
+        State::LocalRelease => "local-release",
+    }
+}
+
 const fn sm_name(state: SmMsState) -> &'static str {
     match state {
         SmMsState::ActivePending => "pdp-activation-pending",
@@ -122,6 +169,9 @@ impl Ms {
             non_gprs: self.config.gmm.combined.then(|| non_gprs_name(mobile.gmm.non_gprs())),
             suspended: mobile.suspension != Suspension::None,
             contexts: contexts(mobile),
+            sapis: sapis(mobile),
+            unconfirmed: mobile.sndcp.as_ref().map_or(0, |sndcp| sndcp.unconfirmed()),
+            counted: mobile.sndcp.as_ref().map(|sndcp| *sndcp.counted()).unwrap_or_default(),
         })
     }
 
@@ -140,15 +190,62 @@ fn contexts(mobile: &Mobile) -> Vec<ContextView> {
             sapi: bearer.map(|bearer| bearer.sndcp.sapi),
             state: sm_name(state),
             address: bearer.map(|bearer| bearer.address),
+            acknowledged: bearer.is_some_and(|bearer| bearer.acknowledged),
             filters: tft.map(|tft| tft.filters().to_vec()).unwrap_or_default(),
         }
     };
     mobile.sm.iter().map(|(nsapi, context)| (nsapi, context.state())).map(view).collect()
 }
 
+fn sapis(mobile: &Mobile) -> Vec<SapiView> {
+    let view = |sapi| {
+        let link = mobile.llc.abm(sapi).map(|abm| LinkView {
+            state: link_name(abm.state()),
+            window: abm.windows().k_sent,
+            variables: abm.variables(),
+            unacknowledged: abm.unacknowledged(),
+            retransmissions: abm.retransmissions(),
+        });
+        let compressions = mobile.sndcp.as_ref().and_then(|sndcp| sndcp.compressions(sapi));
+        let agreed = compressions.into_iter().flat_map(|all| all.agreed());
+        let compression: Vec<_> = agreed.map(|(_, agreed, _)| agreed).collect();
+        (link.is_some() || !compression.is_empty()).then_some(SapiView { sapi, link, compression })
+    };
+    SAPIS.into_iter().filter_map(view).collect()
+}
+
 /// `-` where there is nothing.
 fn or_dash<T: fmt::Display>(value: Option<T>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| value.to_string())
+}
+
+impl fmt::Display for SapiView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SAPI {}: ", self.sapi)?;
+        match self.link {
+            Some(LinkView { state, window, variables: (vs, va, vr), unacknowledged, retransmissions }) => {
+                write!(f, "{state}, window {window}, V(S) {vs}, V(A) {va}, V(R) {vr}, ")?;
+                write!(f, "{unacknowledged} SN-PDUs unacknowledged, {retransmissions} I frames sent again")?;
+            }
+            None => f.write_str("adm")?,
+        }
+        self.compression.iter().try_for_each(|agreed| write!(f, ", {agreed}"))
+    }
+}
+
+impl MobileView {
+    /// What the SAPIs with acknowledged mode or compression do, in lines.
+    pub fn layers(&self) -> impl Iterator<Item = String> + '_ {
+        let Counted { sent, sent_compressed, received, received_compressed } = self.counted;
+        let counted = (sent > 0 || received > 0).then(|| {
+            format!(
+                "{} N-PDUs unconfirmed; sent {sent} octets as {sent_compressed}, received {received} as \
+                 {received_compressed}",
+                self.unconfirmed
+            )
+        });
+        self.sapis.iter().map(SapiView::to_string).chain(counted)
+    }
 }
 
 impl fmt::Display for MobileView {
@@ -171,9 +268,10 @@ impl fmt::Display for MobileView {
         }
         for context in &self.contexts {
             write!(f, "\n  nsapi {} sapi {}", context.nsapi, or_dash(context.sapi))?;
-            write!(f, ": {}, address {}", context.state, or_dash(context.address))?;
+            let mode = if context.acknowledged { ", acknowledged" } else { "" };
+            write!(f, ": {}{mode}, address {}", context.state, or_dash(context.address))?;
             context.filters.iter().try_for_each(|filter| write!(f, "\n    TFT {filter}"))?;
         }
-        Ok(())
+        self.layers().try_for_each(|line| write!(f, "\n  {line}"))
     }
 }

@@ -9,6 +9,7 @@ use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::machine::{Context, Peer};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{UmHeader, UmKind};
+use gannet_proto::user_plane::unitdata_request;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::L3Message;
 
@@ -41,10 +42,15 @@ impl Ms {
         if mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
             return Err(Drop::MsUpdating);
         }
-        let n201_u = mobile.llc.n201_u(bearer.sndcp.sapi);
+        if bearer.acknowledged {
+            self.acknowledged_n_pdu(cx, index, nsapi, &frame)?;
+            self.stats.n_pdu_uplink += 1;
+            return Ok(());
+        }
         let mut sndcp = bearer.sndcp;
         let mut segments = core::mem::take(&mut self.segments);
-        let cut = sndcp.unitdata_request(cx, n201_u, frame, &mut segments);
+        let layers = (&mobile.llc, mobile.sndcp.as_deref_mut());
+        let cut = unitdata_request(cx, layers, &mut sndcp, frame, &mut segments);
         if let Some(bearer) = mobile.bearer_mut(nsapi) {
             bearer.sndcp = sndcp;
         }
@@ -141,13 +147,13 @@ impl Ms {
         }
     }
 
-    /// T200 of a mobile's LLC may be due.
+    /// T200 or T201 of a mobile's LLC may be due.
     pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        let mut outputs = core::mem::take(&mut self.llc_outputs);
-        mobile.llc.wake(cx, Some(mobile.gmm.imsi()), &mut outputs);
-        self.llc_outputs(cx, index, Tlli::UNASSIGNED, &mut outputs);
-        self.llc_outputs = outputs;
+        let mut out = core::mem::take(&mut self.layers_out);
+        mobile.llc.wake(cx, Some(mobile.gmm.imsi()), &mut out.llc);
+        self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
+        self.layers_out = out;
         self.arm_llc(cx, index);
     }
 

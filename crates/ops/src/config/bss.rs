@@ -11,10 +11,12 @@
 mod cards;
 mod commands;
 
+use super::compression::HasCompression;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::sndcp::compression::CompressionConfig;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
 use gannet_wire::l3::ie::{Apn, Component};
@@ -48,6 +50,14 @@ pub struct BssConfig {
     pub mobiles: Mobiles,
     /// The QoS that mobiles ask for.
     pub qos: QosRequest,
+    /// The compression that they ask for and take.
+    pub compression: CompressionConfig,
+}
+
+impl HasCompression for BssConfig {
+    fn compression_mut(&mut self) -> &mut CompressionConfig {
+        &mut self.compression
+    }
 }
 
 /// How NS-VCs come to be.
@@ -123,6 +133,8 @@ pub struct Radio {
     pub uplink_octets_per_s: u32,
     /// One way, in ms.
     pub delay_ms: u16,
+    /// LL-PDUs that are lost, of a hundred.
+    pub loss_percent: u8,
     /// Bmax of the cell in FLOW-CONTROL-BVC, in octets.
     pub cell_bmax_octets: u32,
     /// Bmax of a mobile, in octets.
@@ -200,6 +212,7 @@ impl Default for BssConfig {
             radio: Radio::default(),
             mobiles: Mobiles::default(),
             qos: QosRequest::default(),
+            compression: CompressionConfig::default(),
         }
     }
 }
@@ -237,6 +250,7 @@ impl Default for Radio {
             downlink_octets_per_s: 100_000,
             uplink_octets_per_s: 100_000,
             delay_ms: 20,
+            loss_percent: 0,
             cell_bmax_octets: 50_000,
             ms_bmax_octets: 20_000,
             ms_rate_octets_per_s: 50_000,

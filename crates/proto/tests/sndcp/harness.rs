@@ -105,7 +105,7 @@ impl End {
         let layers = (&self.llc, Some(&mut self.sndcp));
         unitdata_request(&mut self.around.context(), layers, &mut self.bare, frame, &mut segments).unwrap();
         while let Some(mut frame) = segments.pop() {
-            self.llc.unitdata_request(SAPI, true, false, &mut frame).unwrap();
+            self.llc.unitdata_request(SAPI, true, true, &mut frame).unwrap();
             self.transmit(&frame);
         }
     }
@@ -232,6 +232,13 @@ impl Pair {
             down: Direction::default(),
             rng: Rng::seeded(seed),
             now: Instant::ZERO,
+        }
+    }
+
+    /// Both ends cipher from now on.
+    pub fn cipher(&mut self, ciphering: Ciphering) {
+        for end in [&mut self.ms, &mut self.sgsn] {
+            end.llc.assign(end.llc.tlli(), None, ciphering);
         }
     }
 

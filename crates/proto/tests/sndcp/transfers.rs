@@ -1,8 +1,9 @@
-//! A file of 200 kB through every combination of mode and compression, with and without loss.
+//! A file of 200 kB through every combination of mode, cipher and compression, with and without loss.
 
 use crate::harness::{BARE, Badness, Pair, SAPI, SURE};
 use crate::tcp::File;
 use gannet_proto::drops::Drop;
+use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::sndcp::SndcpConfig;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 
@@ -11,6 +12,7 @@ const FILE: usize = 200_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Case {
     acknowledged: bool,
+    cipher: Algorithm,
     v42bis: bool,
     rfc1144: bool,
 }
@@ -29,9 +31,21 @@ fn configs(case: Case) -> [SndcpConfig; 2] {
     [config(false), config(true)]
 }
 
+fn ciphering(algorithm: Algorithm) -> Ciphering {
+    let kc = [0x5a, 1, 2, 3, 4, 5, 6, 7];
+    Ciphering::with_kc(algorithm, kc)
+        .or_else(|| Ciphering::with_kc128(algorithm, [0xa5; 16]))
+        .unwrap_or_else(|| panic!("no key of {algorithm}"))
+}
+
+fn holds(ll_pdu: &[u8], word: &[u8]) -> bool {
+    ll_pdu.windows(word.len()).any(|octets| octets == word)
+}
+
 /// Octets on the path for the file, in LL-PDUs.
 fn transfer(case: Case, loss: f64) -> usize {
     let mut pair = Pair::new(7, configs(case));
+    pair.cipher(ciphering(case.cipher));
     pair.activate(case.acknowledged, !case.acknowledged);
     let agreed = pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count();
     assert_eq!(agreed, usize::from(case.v42bis) + usize::from(case.rfc1144), "{case:?}");
@@ -50,6 +64,10 @@ fn transfer(case: Case, loss: f64) -> usize {
             }
         }
         pair.sgsn.send_sure();
+        if !case.v42bis {
+            let is_legible = pair.sgsn.sent.iter().any(|ll_pdu| holds(ll_pdu, b" acknowledged "));
+            assert_eq!(is_legible, case.cipher == Algorithm::Gea0, "{case:?}");
+        }
         pair.run();
         let nsapi = if case.acknowledged { SURE } else { BARE };
         for (of, n_pdu) in pair.ms.delivered.drain(..) {
@@ -71,11 +89,11 @@ fn transfer(case: Case, loss: f64) -> usize {
     pair.sgsn.octets - before
 }
 
-#[test]
-fn every_combination_carries_a_file() {
+/// Of one cipher: both modes, every compression, with and without loss.
+fn every_combination_carries_a_file(cipher: Algorithm) {
     for acknowledged in [true, false] {
         for loss in [0.0, 0.05] {
-            let octets = |v42bis, rfc1144| transfer(Case { acknowledged, v42bis, rfc1144 }, loss);
+            let octets = |v42bis, rfc1144| transfer(Case { acknowledged, cipher, v42bis, rfc1144 }, loss);
             let plain = octets(false, false);
             let (headers, data) = (octets(false, true), octets(true, false));
             let both = octets(true, true);
@@ -95,9 +113,35 @@ fn every_combination_carries_a_file() {
 }
 
 #[test]
+fn every_combination_carries_a_file_in_the_clear() {
+    every_combination_carries_a_file(Algorithm::Gea0);
+}
+
+#[test]
+fn every_combination_carries_a_file_with_gea1() {
+    every_combination_carries_a_file(Algorithm::Gea1);
+}
+
+#[test]
+fn every_combination_carries_a_file_with_gea2() {
+    every_combination_carries_a_file(Algorithm::Gea2);
+}
+
+#[test]
+fn every_combination_carries_a_file_with_gea3() {
+    every_combination_carries_a_file(Algorithm::Gea3);
+}
+
+#[test]
+fn every_combination_carries_a_file_with_gea4() {
+    every_combination_carries_a_file(Algorithm::Gea4);
+}
+
+#[test]
 fn both_modes_at_once() {
-    let case = Case { acknowledged: true, v42bis: true, rfc1144: true };
+    let case = Case { acknowledged: true, cipher: Algorithm::Gea3, v42bis: true, rfc1144: true };
     let mut pair = Pair::new(8, configs(case));
+    pair.cipher(ciphering(case.cipher));
     pair.activate(true, true);
     assert_eq!(pair.ms.sndcp.compressions(SAPI).unwrap().agreed().count(), 4, "entities of each mode");
     pair.badness = Badness { loss: 0.02, ..Badness::default() };

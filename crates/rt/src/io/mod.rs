@@ -60,6 +60,8 @@ pub(crate) struct Endpoint {
     pub(crate) kind: Kind,
     /// The kernel may have something for us. Readiness is told once (edge-triggered), so it is remembered here.
     readable: bool,
+    /// What the kernel has stays there for the time being.
+    held: bool,
 }
 
 #[allow(clippy::large_enum_variant, reason = "a few dozen endpoints, nearly all of them UDP sockets")]
@@ -316,13 +318,26 @@ impl Io {
         }
     }
 
+    /// What comes to a port, or to a slot of it, stays in the kernel, or with `false` is received again.
+    pub(crate) fn hold(&mut self, machine: usize, port: Port, peer: Peer, on: bool) {
+        let Some(index) = self.endpoint_of(machine, port, peer) else { return };
+        let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { return };
+        if endpoint.held == on {
+            return;
+        }
+        (endpoint.held, endpoint.readable) = (on, false);
+        self.readable.retain(|other| *other != index);
+        // Readiness was told while nobody listened.
+        self.ready(index, true, false);
+    }
+
     pub(crate) fn interface(&mut self, name: Option<&str>) -> Option<InterfaceId> {
         Some(self.recorder.as_mut()?.interface(name?))
     }
 
     fn insert(&mut self, owner: Owner, kind: Kind) -> io::Result<usize> {
         let index = self.endpoints.iter().position(Option::is_none).unwrap_or(self.endpoints.len());
-        let endpoint = Endpoint { owner, kind, readable: false };
+        let endpoint = Endpoint { owner, kind, readable: false, held: false };
         let token = Token(ENDPOINT_TOKENS + index);
         if let Some(fd) = endpoint.fd() {
             self.registry.register(&mut SourceFd(&fd), token, Interest::READABLE)?;

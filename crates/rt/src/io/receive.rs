@@ -26,7 +26,7 @@ impl Io {
     /// The poll said that endpoint `index` may be read or written.
     pub(crate) fn ready(&mut self, index: usize, readable: bool, writable: bool) {
         let Some(Some(endpoint)) = self.endpoints.get_mut(index) else { return };
-        if readable && !endpoint.readable {
+        if readable && !endpoint.readable && !endpoint.held {
             endpoint.readable = true;
             self.readable.push_back(index);
         }

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use gannet_proto::gmm::message_goes_ciphered;
-use gannet_proto::llc::{Ciphering, LlcContext, LlcRole};
+use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, peek};
 use gannet_proto::machine::Surroundings;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
@@ -42,6 +42,8 @@ pub struct Bench {
     pub up: VecDeque<(u32, Up)>,
     pub events: VecDeque<MsEvent>,
     pub tun: Vec<(u32, Vec<u8>)>,
+    /// LL-PDUs with user data of mobile 0, where the test is the network's LLC itself.
+    pub user_data: Option<VecDeque<Vec<u8>>>,
     outputs: Batch<LlcOutput>,
 }
 
@@ -68,6 +70,7 @@ impl Bench {
             up: VecDeque::new(),
             events: VecDeque::new(),
             tun: Vec::new(),
+            user_data: None,
             outputs: Batch::default(),
         }
     }
@@ -82,7 +85,7 @@ impl Bench {
         bench
     }
 
-    fn input(&mut self, input: Input<MsCommand>) {
+    pub fn input(&mut self, input: Input<MsCommand>) {
         let mut inputs = Batch::default();
         inputs.push(input);
         self.ms.handle_input(&mut self.around.context(), &mut inputs);
@@ -113,6 +116,12 @@ impl Bench {
             return;
         }
         let octets = frame.to_vec();
+        if let Some(user_data) = &mut self.user_data
+            && peek(&octets).unwrap().sapi != Sapi::GMM
+        {
+            user_data.push_back(octets);
+            return;
+        }
         let llc = &mut self.network[index as usize];
         // N(U) 0: the mobile's logical links have begun anew, and so the network's do.
         if let [1, 0xc0, 1, ..] = octets[..] {

@@ -4,7 +4,7 @@ use super::{
     BssConfig, BssOperation, EndpointChange, FilterOrder, GbDialect, PdpType, QosRequest, TunDevices, cards,
 };
 use crate::Bss;
-use crate::config::ConfigText;
+use crate::config::{ConfigText, compression};
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
@@ -33,6 +33,7 @@ pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
         text.line(format_args!(
             "qos precedence {precedence} delay {delay} reliability {reliability} peak {peak} mean {mean}"
         ));
+        compression::write(&config.compression, text);
     });
 }
 
@@ -56,6 +57,7 @@ fn write_cells(config: &BssConfig, text: &mut ConfigText) {
         radio.downlink_octets_per_s, radio.uplink_octets_per_s
     ));
     text.line(format_args!("radio delay {}", radio.delay_ms));
+    text.line(format_args!("radio loss {}", radio.loss_percent));
     text.line(format_args!("flow-control cell bmax {}", radio.cell_bmax_octets));
     text.line(format_args!(
         "flow-control ms bmax {} rate {}",
@@ -103,6 +105,7 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     install_radio(grammar);
     install_mobiles(grammar);
     cards::install(grammar);
+    compression::install(grammar, Node::Bss);
     install_show(grammar);
     install_operate(grammar);
 }
@@ -224,6 +227,10 @@ fn install_radio(grammar: &mut Grammar<Bss>) {
     });
     set(grammar, "radio delay <0-10000>", &format!("{radio}\nOne way\nMilliseconds"), |edit| {
         edit.config.radio.delay_ms = edit.args.value(0)?;
+        Ok(())
+    });
+    set(grammar, "radio loss <0-90>", &format!("{radio}\nLL-PDUs that it loses\nOf a hundred"), |edit| {
+        edit.config.radio.loss_percent = edit.args.value(0)?;
         Ok(())
     });
     let flow = "What the BSS tells the SGSN";

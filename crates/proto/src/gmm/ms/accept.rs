@@ -102,8 +102,12 @@ impl GmmMsContext {
         }
         self.enter_ready(cx, out);
         let both = accept.result == UpdateResult::Combined;
-        if completes.is_some() | self.takes_tmsi(both, accept.ms_identity.as_ref()) {
+        let numbers = accept.receive_npdu_numbers.as_ref();
+        if completes.is_some() | numbers.is_some() | self.takes_tmsi(both, accept.ms_identity.as_ref()) {
             self.send(cx, RauComplete { receive_npdu_numbers: None }.into(), out);
+        }
+        if let Some(numbers) = numbers {
+            out.push(GmmMsAction::NPduNumbers(numbers.clone()));
         }
         self.obey_standby(cx, accept.force_to_standby, out);
         out.push(GmmMsAction::Updated);

@@ -35,6 +35,7 @@ use gannet_wire::id::{CellId, Tlli};
 use gannet_wire::l3::gmm::{self, GmmMessage};
 use gannet_wire::l3::ie::{
     DrxParameter, GmmCause, GprsTimer, MsNetworkCapability, MsRadioAccessCapability, PdpContextStatus,
+    ReceiveNpduNumbers,
 };
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +150,7 @@ pub enum GmmMsEvent {
 pub enum GmmMsAction {
     /// Send this message on SAPI 1 with this TLLI.
     Send {
-        /// The message.
+        /// The message. SNDCP's numbers in a ROUTING AREA UPDATE COMPLETE are for the node to fill in (clause 9.4.16).
         message: GmmMessage,
         /// The TLLI.
         tlli: Tlli,
@@ -193,6 +194,8 @@ pub enum GmmMsAction {
     },
     /// The routing area update has succeeded.
     Updated,
+    /// SNSM-SEQUENCE.indication: the N-PDUs that the network expects next of contexts in acknowledged mode (clause 4.7.5.1.3).
+    NPduNumbers(ReceiveNpduNumbers),
     /// A combined procedure, or an IMSI detach, has ended, or the mobile is not attached any more: its non-GPRS services.
     NonGprs {
         /// How it stands with them now.

@@ -34,6 +34,16 @@ fn a_new_routing_area_is_told_with_a_foreign_tlli() {
 }
 
 #[test]
+fn n_pdu_numbers_are_told_and_answered_even_without_a_new_name() {
+    let mut bench = updating();
+    let numbers = ReceiveNpduNumbers(vec![(Nsapi(5), 200)]);
+    let accept = update_accept(cell(7, 2, 3).rai, None);
+    bench.message(RauAccept { receive_npdu_numbers: Some(numbers.clone()), ..accept });
+    assert_eq!(named(&bench), [("RauComplete", Tlli::local(P1))]);
+    assert!(bench.has(&GmmMsAction::NPduNumbers(numbers)));
+}
+
+#[test]
 fn a_cell_update_is_made_in_ready_only() {
     let mut bench = Mobile::attached();
     bench.event(GmmMsEvent::CellSelected(cell(7, 1, 2)));

@@ -1,0 +1,173 @@
+//! Files between TUN devices with the kernel's TCP, down and up, in acknowledged mode and without, ciphered, compressed, and
+//! over a radio that loses: what arrives is what was sent.
+
+use crate::common::{GANNET, Node, file, said, wait_for};
+use gannet_lab::hlr::Hlr;
+use gannet_lab::hlr::server::Server;
+use gannet_proto::rng::Rng;
+use gannet_rt::NetworkNamespace;
+use gannet_testkit::netns::Netns;
+use gannet_testkit::{Case, Need, TempDir};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+const NEEDS: &[Need] = &[Need::NetAdmin];
+
+/// All of them.
+pub const CASES: &[Case] = &[
+    ("a_file_in_acknowledged_mode_over_a_radio_that_loses", NEEDS, || {
+        transfer(&Combination { class: 2, gea: 0, compression: &[], loss: 5 });
+    }),
+    ("a_file_in_acknowledged_mode_with_gea3_and_v42bis", NEEDS, || {
+        transfer(&Combination { class: 2, gea: 3, compression: &[V42BIS], loss: 0 });
+    }),
+    ("a_file_in_acknowledged_mode_with_gea1_and_rfc1144_over_a_radio_that_loses", NEEDS, || {
+        transfer(&Combination { class: 1, gea: 1, compression: &[RFC1144], loss: 5 });
+    }),
+    ("a_file_in_acknowledged_mode_with_gea2_and_all_compression_over_a_radio_that_loses", NEEDS, || {
+        transfer(&Combination { class: 2, gea: 2, compression: &[RFC1144, V42BIS], loss: 5 });
+    }),
+    ("a_file_in_unacknowledged_mode_with_gea3_and_all_compression", NEEDS, || {
+        transfer(&Combination { class: 3, gea: 3, compression: &[RFC1144, V42BIS], loss: 0 });
+    }),
+    ("a_file_in_unacknowledged_mode_in_the_clear", NEEDS, || {
+        transfer(&Combination { class: 3, gea: 0, compression: &[], loss: 0 });
+    }),
+];
+
+const OCTETS: usize = 200_000;
+const BSS_VTY: &str = "127.0.0.1:4290";
+/// The GGSN's end of its device.
+const HOST: &str = "198.51.100.1";
+/// Nothing takes longer without a word.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Ki of the first mobile, as the laboratory's HLR has it.
+const KI: &str = "47616e6e65742773206c6f6164000001";
+
+/// What the mobile proposes; the SGSN takes it.
+const RFC1144: (&str, &str) = ("rfc1144", "slots 16");
+const V42BIS: (&str, &str) = ("v42bis", "direction both codewords 2048 strlen 20");
+
+struct Combination {
+    class: u8,
+    gea: u8,
+    compression: &'static [(&'static str, &'static str)],
+    loss: u8,
+}
+
+/// Half text, half what cannot be compressed.
+fn content() -> Vec<u8> {
+    let mut octets: Vec<u8> = b"what is sent over a radio and lost is sent again, ".repeat(OCTETS / 100);
+    let mut dice = Rng::seeded(5);
+    octets.extend((0..OCTETS - octets.len()).map(|_| dice.u64().to_be_bytes()[0]));
+    octets
+}
+
+fn ends(address: &str) -> String {
+    format!("line vty\n no login\n bind {address}\nctrl\n bind {address}\n")
+}
+
+/// Does something in a namespace, on a thread of its own.
+fn within<T: Send + 'static>(
+    netns: &Netns,
+    act: impl FnOnce() -> T + Send + 'static,
+) -> std::thread::JoinHandle<T> {
+    let name = netns.name().to_owned();
+    std::thread::spawn(move || {
+        NetworkNamespace::named(&name).unwrap().enter().unwrap();
+        act()
+    })
+}
+
+impl Combination {
+    fn lines(&self, how: impl Fn(&(&str, &str)) -> String) -> String {
+        self.compression.iter().map(how).collect()
+    }
+
+    fn configs(&self, state: &str) -> [(&'static str, String); 3] {
+        let ggsn = format!(
+            "ggsn ggsn0\n gtp state-dir {state}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  \
+             tun-device apn0\n  type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  \
+             ip ifconfig {HOST}/24\n  no shutdown\n default-apn internet\n no shutdown ggsn\n{}",
+            ends("127.0.0.2")
+        );
+        let passive = self.lines(|(name, _)| format!(" compression {name} passive\n"));
+        let sgsn = format!(
+            "sgsn\n gtp state-dir {state}\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n \
+             ggsn 0 gtp-version 1\n auth-policy remote\n authentication required\n gsup remote-ip 127.0.0.4\n \
+             gsup remote-port 4222\n encryption gea {}\n{passive}ns\n bind udp local\n  listen 192.0.2.2 23000\n  \
+             accept-ipaccess\nbssgp\n{}",
+            self.gea,
+            ends("127.0.0.3")
+        );
+        let active = self.lines(|(name, how)| format!(" compression {name} active {how}\n"));
+        let Self { class, loss, .. } = self;
+        let bss = format!(
+            "bss\n remote-ip 192.0.2.2\n local-ip 192.0.2.1\n apn internet\n tun ms count 1\n sim comp128v1 ki {KI}\n \
+             radio delay 10\n radio loss {loss}\n \
+             qos precedence 0 delay 0 reliability {class} peak 0 mean 0\n{active}{}",
+            ends("127.0.0.1")
+        );
+        [("ggsn", ggsn), ("sgsn", sgsn), ("bss", bss)]
+    }
+}
+
+/// The other end: what it gets is what it has, and it sends it too.
+fn serve(listener: &TcpListener) {
+    let (mut stream, _) = listener.accept().unwrap();
+    exchange(&mut stream, true);
+}
+
+/// A file one way and the same file back.
+fn exchange(stream: &mut TcpStream, first: bool) {
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    for turn in [first, !first] {
+        if turn {
+            stream.write_all(&content()).unwrap();
+        } else {
+            let mut octets = vec![0; OCTETS];
+            stream.read_exact(&mut octets).unwrap();
+            assert!(octets == content(), "the file is another one");
+        }
+    }
+}
+
+fn transfer(combination: &Combination) {
+    let directory = TempDir::new("gannet-transfers");
+    let (radio, core) = (Netns::new("transfers-radio"), Netns::new("transfers-core"));
+    radio.join(("gb0", "192.0.2.1/30"), &core, ("gb1", "192.0.2.2/30"));
+    let hlr = within(&core, || Server::start("127.0.0.4:4222".parse().unwrap(), Hlr::new(10, 1)).unwrap());
+    let _hlr = hlr.join().unwrap();
+    let mut nodes = Vec::new();
+    for (name, text) in combination.configs(&directory.path().display().to_string()) {
+        let config = file(&directory, &format!("{name}.cfg"), &text);
+        let netns = if name == "bss" { &radio } else { &core };
+        let mut command = netns.command(GANNET);
+        command.args([name, "-c", &config]).current_dir(directory.path());
+        nodes.push((name, Node::spawn(&directory, "", command, name)));
+    }
+    let vty = |command: &str| {
+        let output = radio.command(GANNET).args(["vty", BSS_VTY, command]).output().unwrap();
+        output.status.success().then(|| said(&output))
+    };
+    let is_active = || vty("show mobile 1").filter(|text| text.contains("pdp-active"));
+    wait_for("the context", is_active);
+    radio.ip(&["route", "replace", &format!("{HOST}/32"), "dev", "ms0"]);
+    let listener = within(&core, || TcpListener::bind((HOST, 4711)).unwrap()).join().unwrap();
+    let server = within(&core, move || serve(&listener));
+    let client = within(&radio, || exchange(&mut TcpStream::connect((HOST, 4711)).unwrap(), false));
+    let logs =
+        || -> String { nodes.iter().map(|(name, node)| format!("== {name}\n{}", node.log())).collect() };
+    let (client, server) = (client.join(), server.join());
+    let shown = vty("show mobile 1").unwrap_or_default();
+    assert!(client.is_ok() && server.is_ok(), "{shown}{}{}", vty("show drops").unwrap_or_default(), logs());
+    assert_eq!(shown.contains(", acknowledged"), combination.class < 3, "{shown}");
+    assert!(shown.contains(&format!("GEA{}", combination.gea)), "{shown}");
+    for (name, how) in combination.compression {
+        assert!(shown.contains(&format!("{name} {how}")), "{shown}{}", logs());
+    }
+    let drops = vty("show drops").unwrap_or_default();
+    assert_eq!(drops.contains("bss_radio_loss"), combination.loss > 0, "{drops}");
+}

@@ -1,0 +1,230 @@
+//! Acknowledged mode and compression of a mobile: which of its contexts need them, and what becomes of links that end.
+//!
+//! A mobile has SNDCP's state for both from its first context that asks for either. As much as may wait for the network's
+//! confirmation is held there; whoever gives N-PDUs is told ([`MsEvent::HeldBack`]) before there is no more room.
+
+use super::mobile::{Mobile, NSAPIS, Suspension};
+use super::{Ms, MsEvent, owner};
+use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
+use gannet_proto::gmm::ms::GmmMsState;
+use gannet_proto::llc::{LlcRole, ReleaseCause};
+use gannet_proto::machine::Context;
+use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp, WINDOW};
+use gannet_proto::time::Duration;
+use gannet_proto::trace::{Category, Level};
+use gannet_proto::user_plane::{Output, Outputs, UserPlane};
+use gannet_wire::id::{Nsapi, Sapi, Tlli};
+use gannet_wire::l3::ie::ReceiveNpduNumbers;
+
+/// N-PDUs of a mobile that wait for confirmation when nothing more is to come, and when it may come again.
+const MANY: usize = 32;
+const FEW: usize = 16;
+/// What may wait of one context: beside [`MANY`] two batches of what was on its way already.
+pub(super) const LIMITS: AcknowledgedLimits =
+    AcknowledgedLimits { n_pdus_max: WINDOW, octets_max: WINDOW as usize * N_PDU_MAX, segments_max: 64 };
+/// From the end of a link under N-PDUs to the next try to establish it: T200 of SAPI 3 (04.64 clause 8.9, table 9).
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// How a context begins or ends with a link under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The network knows of it: the link is released with DISC where nothing else needs it.
+    Told,
+    /// The network has no context, or no mobile, any more.
+    Untold,
+}
+
+impl Ms {
+    /// Acts on a mobile's LLC and SNDCP, and does what follows.
+    fn with_layers(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>),
+    ) {
+        let mut out = core::mem::take(&mut self.layers_out);
+        let mobile = self.mobiles.get_mut(index as usize);
+        if let Some(mut layers) = mobile.and_then(|mobile| layers(mobile, &self.config, &mut out)) {
+            act(&mut layers, cx);
+        }
+        self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
+        self.layers_out = out;
+        self.arm_llc(cx, index);
+    }
+
+    /// What LLC and SNDCP have said and is for the node; of LLC alone where there is no more.
+    pub(super) fn poll_layers(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        out: &mut Outputs,
+    ) -> Option<Output> {
+        let mobile = self.mobiles.get_mut(index as usize)?;
+        if mobile.sndcp.is_none() {
+            return out.llc.pop().map(Output::Llc);
+        }
+        layers(mobile, &self.config, out)?.poll(cx)
+    }
+
+    /// SNSM-ACTIVATE.indication, and the same where a context has changed its SAPI or its mode. The first that needs SNDCP's
+    /// state brings those beside it along.
+    pub(super) fn serve(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi) {
+        let compresses = self.config.user_plane.compresses();
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let Some(bearer) = mobile.bearer(nsapi) else { return };
+        let is_first = mobile.sndcp.is_none();
+        if is_first && !bearer.acknowledged && !compresses {
+            return;
+        }
+        mobile.sndcp.get_or_insert_with(|| Box::new(Sndcp::new(LlcRole::Ms)));
+        let meant = mobile.bearers.iter().flatten().filter(|bearer| is_first || bearer.sndcp.nsapi == nsapi);
+        let mut served = [None; NSAPIS];
+        for (place, bearer) in served.iter_mut().zip(meant) {
+            *place = Some((bearer.sndcp.nsapi, bearer.sndcp.sapi, bearer.acknowledged));
+        }
+        for (nsapi, sapi, acknowledged) in served.into_iter().flatten() {
+            self.with_layers(cx, index, |layers, cx| layers.activate(cx, (nsapi, sapi), acknowledged));
+        }
+    }
+
+    /// SNSM-DEACTIVATE.indication. A link that the network knows nothing of any more ends without a word.
+    pub(super) fn end_service(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, ending: Ending) {
+        let mobile = self.mobiles.get(index as usize);
+        let Some(sndcp) = mobile.and_then(|mobile| mobile.sndcp.as_deref()) else { return };
+        let Some(sapi) = sndcp.sapi_of(nsapi) else { return };
+        let is_last = ending == Ending::Untold && is_last_of(sndcp, nsapi, sapi);
+        self.with_layers(cx, index, |layers, cx| {
+            if is_last {
+                layers.llc.release_request(cx, sapi, true, &mut layers.out.llc);
+            }
+            layers.deactivate(cx, nsapi);
+        });
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        if mobile.bearers.iter().all(Option::is_none) {
+            mobile.sndcp = None;
+            mobile.again.clear(0);
+        }
+        self.tell_room(index);
+    }
+
+    /// SN-DATA.request.
+    pub(super) fn acknowledged_n_pdu(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: u32,
+        nsapi: Nsapi,
+        n_pdu: &[u8],
+    ) -> Result<(), Drop> {
+        let mut result = Err(Drop::MsNoContext);
+        self.with_layers(cx, index, |layers, cx| result = layers.data_request(cx, nsapi, n_pdu).map(|_| ()));
+        result
+    }
+
+    /// Tells where a mobile has as much to send as may wait, or must not send, and where that is over.
+    pub(super) fn tell_room(&mut self, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        let waiting = mobile.sndcp.as_ref().map_or(0, |sndcp| sndcp.unconfirmed());
+        let most = if mobile.is_held_back { FEW } else { MANY };
+        let on = waiting >= most || !may_send(mobile) && has_acknowledged(mobile);
+        if core::mem::replace(&mut mobile.is_held_back, on) != on {
+            self.tell(MsEvent::HeldBack { mobile: index, on });
+        }
+    }
+
+    /// SNSM-STATUS.request: acknowledged mode of a context has ended. It is tried again where N-PDUs wait.
+    pub(super) fn link_ended(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, cause: ReleaseCause) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        cx.log(
+            Category::Llc,
+            Level::Notice,
+            format_args!("{}: acknowledged mode of NSAPI {nsapi} has ended: {cause:?}", mobile.imsi()),
+        );
+        mobile.again.set(0, cx.now + AGAIN);
+        mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+        self.stats.links_ended += 1;
+        self.tell(MsEvent::LinkEnded { mobile: index, nsapi, cause });
+    }
+
+    /// A link may be due to be tried again.
+    pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        mobile.again.woken(cx.now);
+        if mobile.again.pop_due(cx.now).is_some() {
+            self.try_links(cx, index);
+        } else {
+            mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+        }
+    }
+
+    /// Has what waits sent, over links that are established for it where they have ended; not before the mobile may send, at
+    /// which this is called again.
+    pub(super) fn try_links(&mut self, cx: &mut Context<'_>, index: u32) {
+        for place in 0..NSAPIS {
+            let nsapi = Mobile::nsapi_at(place);
+            let Some(mobile) = self.mobiles.get(index as usize) else { return };
+            let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
+            if waits && may_send(mobile) {
+                self.with_layers(cx, index, |layers, cx| layers.resume(cx, nsapi));
+            }
+        }
+        self.tell_room(index);
+    }
+
+    /// SNSM-SEQUENCE.indication: how far the network has received, as the routing area update says.
+    pub(super) fn n_pdu_numbers(&mut self, cx: &mut Context<'_>, index: u32, numbers: &ReceiveNpduNumbers) {
+        for (nsapi, number) in &numbers.0 {
+            let mobile = self.mobiles.get(index as usize);
+            if mobile.is_some_and(|mobile| mobile.sndcp.is_some()) {
+                self.with_layers(cx, index, |layers, cx| layers.sequence_indication(cx, *nsapi, *number));
+            } else {
+                cx.drop(Drop::SndcpUnexpected, self.imsi_of(index));
+            }
+        }
+    }
+
+    /// SNSM-SEQUENCE.response: how far contexts in acknowledged mode have received; `None` without any.
+    pub(super) fn receive_numbers(&self, index: u32) -> Option<ReceiveNpduNumbers> {
+        let sndcp = self.mobiles.get(index as usize)?.sndcp.as_ref()?;
+        let numbers: Vec<_> = sndcp.receive_numbers().collect();
+        (!numbers.is_empty()).then_some(ReceiveNpduNumbers(numbers))
+    }
+
+    /// User data of LLC's own that goes out while GMM does not let it (04.08 clause 4.7.5.1 [24.008]) is lost as on the radio,
+    /// and comes again.
+    pub(super) fn llc_transmits(&mut self, cx: &mut Context<'_>, index: u32, (sapi, frame): (Sapi, Frame)) {
+        let Some(mobile) = self.mobiles.get(index as usize) else { return };
+        if sapi != Sapi::GMM && mobile.gmm.state() == GmmMsState::RoutingAreaUpdatingInitiated {
+            cx.drop(Drop::MsUpdating, Some(mobile.imsi()));
+            return;
+        }
+        let own = self.tlli_of(index);
+        self.send_ll_pdu(cx, index, own, frame);
+        self.frame_sent(cx, index);
+    }
+}
+
+/// Both layers of a mobile that has SNDCP's state.
+fn layers<'a>(
+    mobile: &'a mut Mobile,
+    config: &'a super::MsConfig,
+    out: &'a mut Outputs,
+) -> Option<UserPlane<'a>> {
+    let whose = Some(mobile.gmm.imsi());
+    let sndcp = mobile.sndcp.as_deref_mut()?;
+    Some(UserPlane { llc: &mut mobile.llc, sndcp, config: &config.user_plane, whose, out })
+}
+
+/// No other context in acknowledged mode is on this SAPI.
+fn is_last_of(sndcp: &Sndcp, nsapi: Nsapi, sapi: Sapi) -> bool {
+    sndcp.receive_numbers().all(|(other, _)| other == nsapi || sndcp.sapi_of(other) != Some(sapi))
+}
+
+fn has_acknowledged(mobile: &Mobile) -> bool {
+    mobile.bearers.iter().flatten().any(|bearer| bearer.acknowledged)
+}
+
+/// Neither suspended nor updating its routing area.
+fn may_send(mobile: &Mobile) -> bool {
+    mobile.suspension == Suspension::None && mobile.gmm.state() != GmmMsState::RoutingAreaUpdatingInitiated
+}
