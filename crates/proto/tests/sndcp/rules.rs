@@ -71,7 +71,7 @@ fn an_establishment_forgets_what_acknowledged_mode_has_learned() {
     assert!(bare(&mut ms, 0, headers(&mut peer_bare, 0)));
     let agreed: Vec<_> = ms.sndcp.compressions(SAPI).unwrap().agreed().collect();
     ms.tell(|sndcp, cx, setting, out| sndcp.establish_indication(cx, setting, (SAPI, None), out));
-    while ms.out.pop().is_some() {}
+    while ms.out.sndcp.pop().is_some() {}
     assert!(bare(&mut ms, 1, headers(&mut peer_bare, 1)), "unacknowledged mode goes on");
     assert_eq!(ms.sndcp.compressions(SAPI).unwrap().agreed().collect::<Vec<_>>(), agreed);
     assert!(matches!(*sure(&mut ms, 1, headers(&mut peer, 1)), [SndcpOutput::Establish { .. }]));
@@ -112,7 +112,7 @@ fn nsapis_share_what_their_entity_has_learned() {
         sndcp.activate(cx, setting, (Nsapi(7), SAPI), true, out);
         sndcp.xid_indication(cx, setting, SAPI, &[1, 4, 0, 2, 0, 0xa0]).unwrap();
     });
-    while ms.out.pop().is_some() {}
+    while ms.out.sndcp.pop().is_some() {}
     let mut peer = v42bis::Compressor::new(v42bis::Parameters::DEFAULT);
     for number in 0..6 {
         for nsapi in [SURE, Nsapi(7)] {

@@ -69,10 +69,9 @@ impl Sgsn {
         self.sm(cx, slot, SmEvent::Modify { nsapi, qos: qos.profile() });
     }
 
-    /// The mobile has accepted, or has got what it asked for itself; then it is only being asked now what the GGSN wants.
+    /// The mobile has accepted, or has got what it asked for itself; then it is still to be asked what the GGSN wants.
     pub(super) fn updated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, qos: &QosProfile) {
-        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi));
-        if context.map(SmContext::state) == Some(SmState::ModifyPending) {
+        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm.has_offer(nsapi)) {
             return;
         }
         if let Some((transaction, allocation_retention)) = self.updates.asked.remove(&(slot, nsapi)) {

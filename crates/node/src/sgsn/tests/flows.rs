@@ -470,6 +470,8 @@ fn a_ggsn_changes_what_the_mobile_is_changing() {
     let accepted = UpdateResponse { qos, ..UpdateResponse::refused(GtpCause::RequestAccepted) };
     bench.answer(to, teid, header.sequence.unwrap(), accepted);
     assert!(matches!(bench.hear_sm(0), SmMessage::ModifyAcceptMt(_)));
+    assert!(bench.is_silent(), "the mobile may not have its answer");
+    bench.pass_secs(11);
     assert!(matches!(bench.hear_sm(0), SmMessage::ModifyRequestMt(_)));
     assert!(bench.is_silent(), "the mobile has not accepted yet");
     bench.sm(0, 0, ModifyAcceptMo {});

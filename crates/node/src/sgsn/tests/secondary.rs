@@ -114,12 +114,13 @@ fn the_mobile_modifies_a_context() {
     assert_eq!(bench.mobile(0).bearer(SECOND).unwrap().allocation_retention, 2);
     assert_eq!(bench.drops(), []);
     // The GGSN refuses; and it has lost the context.
-    bench.sm(0, 1, modify(Some(tft())));
+    let other = TrafficFlowTemplate(vec![0x21, 0, 1, 2, 0x30, 6]);
+    bench.sm(0, 1, modify(Some(other.clone())));
     let (sequence, _) = next_update(&mut bench);
     bench.answer(GGSN, teid, sequence, UpdateResponse::refused(Cause::SyntacticErrorInPacketFilter));
     let reject = |cause| SmMessage::from(ModifyReject { cause });
     assert_eq!(bench.hear_sm(0), reject(SmCause::FilterSyntaxError));
-    bench.sm(0, 1, modify(Some(tft())));
+    bench.sm(0, 1, modify(Some(other.clone())));
     let (sequence, _) = next_update(&mut bench);
     bench.answer(GGSN, teid, sequence, UpdateResponse::refused(Cause::NonExistent));
     assert_eq!(bench.hear_sm(0), reject(SmCause::ProtocolError));

@@ -356,6 +356,12 @@ impl SmContexts {
         Some(qos.unpack())
     }
 
+    /// True where the network wants something of the mobile that it has not accepted yet.
+    #[must_use]
+    pub fn has_offer(&self, nsapi: Nsapi) -> bool {
+        self.offer(nsapi).is_some()
+    }
+
     fn set_offer(&mut self, nsapi: Nsapi, qos: Option<QosProfile>) {
         self.change_modifications(|all| {
             all.offers.retain(|(of, _)| *of != nsapi);

@@ -35,7 +35,8 @@ fn a_normal_update_of_clause_4_7_5_1() {
     assert_eq!(bench.context.gmm_state(), GmmState::CommonProcedureInitiated);
     let foreign = bench.tlli;
     bench.confirm(RauComplete { receive_npdu_numbers: None });
-    assert_eq!(bench.actions, [GmmAction::UnassignTlli { old: foreign }, GmmAction::FreePtmsi(old)]);
+    let done = [GmmAction::UnassignTlli { old: foreign }, GmmAction::FreePtmsi(old), GmmAction::Updated];
+    assert_eq!(bench.actions, done);
     assert_eq!((bench.context.routing_area(), bench.context.ptmsi()), (cell(2, 4).id.rai, Some(new)));
     assert_eq!(bench.around.trace.drops.total(), 0);
 }
