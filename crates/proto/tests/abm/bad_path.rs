@@ -89,31 +89,47 @@ fn units_arrive_once_whole_and_in_order() {
     assert!(is_few || (anew > 0 && repeated > 0), "the paths were bad enough: {anew}, {repeated}");
 }
 
-/// Seconds that 3 MB take down a path of 20,000 octets/s with this loss in both directions.
-fn seconds(latency: Duration, loss: f64, options: Options) -> f64 {
+/// Goodput: what a path of 20,000 octets/s carries of units of 500 octets, in units/s: from when the link is established to the
+/// confirmation of the last of 6000, and between those of the 1000th and the 5000th.
+fn goodput(seed: u64, latency: Duration, loss: f64) -> (f64, f64) {
     let badness = Badness { loss, ..Badness::default() };
-    let terms = terms(options, windows(255, 0));
-    let mut pair = Pair::new(5, latency, badness, Ciphering::NONE, &terms);
+    let terms = terms(Options::default(), windows(255, 0));
+    let mut pair = Pair::new(seed, latency, badness, Ciphering::NONE, &terms);
     pair.down.octets_per_s = Some(20_000);
     (pair.ms.insists, pair.sgsn.insists) = (true, true);
     pair.sgsn.length = |_| 500;
     pair.sgsn.offered = 6000;
     pair.sgsn.establish();
+    let (mut begun, mut passed) = (None, [None; 2]);
     while !pair.is_done() {
         assert!(pair.step());
+        begun = begun.or(pair.sgsn.is_established().then_some(pair.now));
+        for (passed, units) in passed.iter_mut().zip([1000, 5000]) {
+            if passed.is_none() && pair.sgsn.confirmed >= units {
+                *passed = Some((pair.now, pair.sgsn.confirmed));
+            }
+        }
     }
     assert_eq!(pair.sgsn.establishments, 1, "the link holds");
-    pair.now.since(Instant::ZERO).as_secs_f64()
+    let [Some((from, first)), Some((to, last))] = passed else { panic!("so many were confirmed") };
+    let whole = 6000.0 / pair.now.since(begun.unwrap()).as_secs_f64();
+    (whole, f64::from(last - first) / to.since(from).as_secs_f64())
 }
 
 #[test]
 fn a_loss_of_five_percent_costs_little_goodput() {
-    // At 700 ms it is 0.891: there a frame that is lost twice with nothing sent behind it waits for T201.
-    for (round_trip_ms, least) in [(1, 0.9), (10, 0.9), (100, 0.9), (700, 0.88)] {
+    for round_trip_ms in [1, 10, 100, 700] {
         let latency = Duration::from_micros(round_trip_ms * 500);
-        let free = seconds(latency, 0.0, Options::default());
-        let lossy = seconds(latency, 0.05, Options::default());
-        let kept = free / lossy;
-        assert!(kept >= least, "{kept:.3} at {round_trip_ms} ms");
+        let free = goodput(0, latency, 0.0);
+        let mut of_all = Vec::new();
+        for seed in 1..=5 {
+            let lossy = goodput(seed, latency, 0.05);
+            let kept = (lossy.0 / free.0, lossy.1 / free.1);
+            assert!(kept.1 >= 0.9, "{kept:.3?} at {round_trip_ms} ms, seed {seed}");
+            of_all.push(kept.0);
+        }
+        // Where the last frame is lost twice T201 has to find it out, and a short file has no more behind it.
+        of_all.sort_by(f64::total_cmp);
+        assert!(of_all[2] >= 0.9 && of_all[0] >= 0.85, "{of_all:.3?} at {round_trip_ms} ms");
     }
 }
