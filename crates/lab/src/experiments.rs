@@ -31,6 +31,11 @@ pub const ALL: &[Experiment] = &[
         run: crate::qos_cell::run,
     },
     Experiment {
+        name: "abm",
+        description: "acknowledged mode at 0 and 5 % loss and round trips of 1 to 700 ms, with SACK and go-back-N",
+        run: crate::abm::run,
+    },
+    Experiment {
         name: "ed-overhead",
         description: "what early demultiplexing costs a packet when nothing else happens",
         run: |options| run("ed-overhead", options, ed::overhead::experiment),

@@ -4,6 +4,7 @@
 //! [`report::Report`], which is written as JSON, as one SVG a figure and as `index.html`. A simulated experiment gives
 //! the same octets for the same seed; a real-time one states the machine.
 
+pub mod abm;
 pub mod demo;
 pub mod ed;
 pub mod experiments;

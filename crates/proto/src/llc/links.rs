@@ -234,7 +234,7 @@ impl LlcContext {
             }
         }
         let mut answer = Vec::new();
-        if self.abm(u.sapi).is_some_and(|abm| abm.takes_parameters(u.function)) {
+        if self.abm(u.sapi).is_some_and(|abm| abm.takes_parameters(u.function, u.info)) {
             for parameter in &parameters {
                 answer.extend(self.negotiate(u.slot, parameter));
             }

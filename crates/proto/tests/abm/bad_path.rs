@@ -5,14 +5,20 @@ use gannet_proto::llc::abm::{FRAME_MAX, Options, Retransmission, Timing};
 use gannet_proto::llc::{Algorithm, Ciphering};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::{Duration, Instant};
+use std::ops::Range;
 
-/// Runs of an ordinary test; `GANNET_ABM_SEEDS` says how many otherwise.
-const SEEDS: u64 = 300;
+/// Seeds of an ordinary test. `GANNET_ABM_SEEDS` names others: `COUNT`, or `FROM..TO` without TO.
+const SEEDS: Range<u64> = 0..300;
 /// Frames of both directions that a unit may cost, at up to 30 % of everything that is bad.
 const FRAMES_PER_UNIT: u64 = 60;
 
-fn seeds() -> u64 {
-    std::env::var("GANNET_ABM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(SEEDS)
+fn seeds() -> Range<u64> {
+    let Ok(named) = std::env::var("GANNET_ABM_SEEDS") else { return SEEDS };
+    let (from, to) = named.split_once("..").unwrap_or(("0", &named));
+    match (from.parse(), to.parse()) {
+        (Ok(from), Ok(to)) => from..to,
+        _ => panic!("GANNET_ABM_SEEDS is {named}, neither COUNT nor FROM..TO"),
+    }
 }
 
 fn one_of<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
@@ -48,58 +54,82 @@ fn any_pair(seed: u64) -> Pair {
     pair
 }
 
-#[test]
-fn units_arrive_once_whole_and_in_order() {
-    let (mut anew, mut repeated) = (0, 0);
-    for seed in 0..seeds() {
-        let mut pair = any_pair(seed);
-        (pair.ms.insists, pair.sgsn.insists) = (true, true);
-        let caller = if seed % 2 == 0 { &mut pair.ms } else { &mut pair.sgsn };
-        caller.establish();
-        let units = u64::from(pair.ms.offered + pair.sgsn.offered);
-        while !pair.is_done() {
-            assert!(pair.step(), "seed {seed}: nothing happens any more");
-            assert!(pair.now < Instant::ZERO + Duration::from_secs(200_000), "seed {seed}");
-            // No frame causes others without end, whatever is doubled or late; the first are for the establishment.
-            let carried = pair.up.carried + pair.down.carried;
-            assert!(
-                carried < 60 + FRAMES_PER_UNIT * units,
-                "seed {seed}: {carried} frames for {units} units"
-            );
-        }
-        assert_eq!(pair.sgsn.arrived, pair.ms.offered, "seed {seed}");
-        assert_eq!(pair.ms.arrived, pair.sgsn.offered, "seed {seed}");
-        anew += pair.ms.establishments - 1;
-        repeated += pair.ms.repeated + pair.sgsn.repeated;
+/// Runs a pair until everything has arrived: how often the link was established anew, and how many units came again then.
+fn run(seed: u64) -> (u32, u32) {
+    let mut pair = any_pair(seed);
+    (pair.ms.insists, pair.sgsn.insists) = (true, true);
+    let caller = if seed.is_multiple_of(2) { &mut pair.ms } else { &mut pair.sgsn };
+    caller.establish();
+    let units = u64::from(pair.ms.offered + pair.sgsn.offered);
+    while !pair.is_done() {
+        assert!(pair.step(), "nothing happens any more");
+        assert!(pair.now < Instant::ZERO + Duration::from_secs(200_000), "it takes too long");
+        // No frame causes others without end, whatever is doubled or late; the first are for the establishment.
+        let carried = pair.up.carried + pair.down.carried;
+        assert!(carried < 60 + FRAMES_PER_UNIT * units, "{carried} frames for {units} units");
     }
-    assert!(anew > 0 && repeated > 0, "the paths were bad enough for that: {anew}, {repeated}");
+    assert_eq!((pair.sgsn.arrived, pair.ms.arrived), (pair.ms.offered, pair.sgsn.offered));
+    (pair.ms.establishments - 1, pair.ms.repeated + pair.sgsn.repeated)
 }
 
-/// Seconds that 3 MB take down a path of 20,000 octets/s with this loss in both directions.
-fn seconds(latency: Duration, loss: f64, options: Options) -> f64 {
+#[test]
+fn units_arrive_once_whole_and_in_order() {
+    let (mut anew, mut repeated, mut failed) = (0, 0, Vec::new());
+    let seeds = seeds();
+    for seed in seeds.clone() {
+        // What the assertions say stands above, once for each seed.
+        match std::panic::catch_unwind(|| run(seed)) {
+            Ok(of_seed) => (anew, repeated) = (anew + of_seed.0, repeated + of_seed.1),
+            Err(_) => failed.push(seed),
+        }
+    }
+    assert!(failed.is_empty(), "of seeds {seeds:?} these fail: {failed:?}");
+    println!("seeds {seeds:?}: established anew {anew} times, {repeated} units came again");
+    let is_few = seeds.end - seeds.start < 100;
+    assert!(is_few || (anew > 0 && repeated > 0), "the paths were bad enough: {anew}, {repeated}");
+}
+
+/// Goodput: what a path of 20,000 octets/s carries of units of 500 octets, in units/s: from when the link is established to the
+/// confirmation of the last of 6000, and between those of the 1000th and the 5000th.
+fn goodput(seed: u64, latency: Duration, loss: f64) -> (f64, f64) {
     let badness = Badness { loss, ..Badness::default() };
-    let terms = terms(options, windows(255, 0));
-    let mut pair = Pair::new(5, latency, badness, Ciphering::NONE, &terms);
+    let terms = terms(Options::default(), windows(255, 0));
+    let mut pair = Pair::new(seed, latency, badness, Ciphering::NONE, &terms);
     pair.down.octets_per_s = Some(20_000);
     (pair.ms.insists, pair.sgsn.insists) = (true, true);
     pair.sgsn.length = |_| 500;
     pair.sgsn.offered = 6000;
     pair.sgsn.establish();
+    let (mut begun, mut passed) = (None, [None; 2]);
     while !pair.is_done() {
         assert!(pair.step());
+        begun = begun.or(pair.sgsn.is_established().then_some(pair.now));
+        for (passed, units) in passed.iter_mut().zip([1000, 5000]) {
+            if passed.is_none() && pair.sgsn.confirmed >= units {
+                *passed = Some((pair.now, pair.sgsn.confirmed));
+            }
+        }
     }
     assert_eq!(pair.sgsn.establishments, 1, "the link holds");
-    pair.now.since(Instant::ZERO).as_secs_f64()
+    let [Some((from, first)), Some((to, last))] = passed else { panic!("so many were confirmed") };
+    let whole = 6000.0 / pair.now.since(begun.unwrap()).as_secs_f64();
+    (whole, f64::from(last - first) / to.since(from).as_secs_f64())
 }
 
 #[test]
 fn a_loss_of_five_percent_costs_little_goodput() {
-    // At 700 ms it is 0.891: there a frame that is lost twice with nothing sent behind it waits for T201.
-    for (round_trip_ms, least) in [(1, 0.9), (10, 0.9), (100, 0.9), (700, 0.88)] {
+    for round_trip_ms in [1, 10, 100, 700] {
         let latency = Duration::from_micros(round_trip_ms * 500);
-        let free = seconds(latency, 0.0, Options::default());
-        let lossy = seconds(latency, 0.05, Options::default());
-        let kept = free / lossy;
-        assert!(kept >= least, "{kept:.3} at {round_trip_ms} ms");
+        let free = goodput(0, latency, 0.0);
+        let mut of_all = Vec::new();
+        for seed in 1..=5 {
+            let lossy = goodput(seed, latency, 0.05);
+            let kept = (lossy.0 / free.0, lossy.1 / free.1);
+            assert!(kept.1 >= 0.9, "{kept:.3?} at {round_trip_ms} ms, seed {seed}");
+            of_all.push(kept.0);
+        }
+        // Where the last frame is lost twice T201 has to find it out, and a short file has no more behind it.
+        of_all.sort_by(f64::total_cmp);
+        assert!(of_all[2] >= 0.9 && of_all[0] >= 0.85, "{of_all:.3?} at {round_trip_ms} ms");
     }
 }

@@ -160,7 +160,10 @@ impl Model {
                 seen.push(Seen::Indication);
             }
             (Sabm, RemoteEstablishment) => self.poll = bit,
-            (Sabm, LocalEstablishment) => seen.push(Seen::U(Ua, bit)),
+            (Sabm, LocalEstablishment) => {
+                self.has_answered = true;
+                seen.push(Seen::U(Ua, bit));
+            }
             (Sabm, LocalRelease) => self.end(&[Seen::U(Dm, bit), Seen::ReleaseConfirm], seen),
             (Disc, Adm) => seen.push(Seen::U(Dm, bit)),
             (Disc, LocalEstablishment) => self.end(&[Seen::U(Dm, bit), Seen::Released], seen),
@@ -171,7 +174,6 @@ impl Model {
                 seen.push(Seen::Confirm { again: !self.asked_for });
             }
             (Ua | Dm, LocalRelease) if bit => self.end(&[Seen::ReleaseConfirm], seen),
-            (Ua, State::Abm) if bit && !self.untouched() => self.reestablish(seen),
             (Dm, LocalEstablishment) if bit => self.end(&[Seen::Released], seen),
             (Dm, State::Abm) if !bit => self.reestablish(seen),
             (Frmr, State::Abm) => self.reestablish(seen),

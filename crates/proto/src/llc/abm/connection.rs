@@ -99,15 +99,22 @@ impl Abm {
         transmit_u(cx, (link.role, link.sapi), false, (is_final, UFunction::Dm), &[], out);
     }
 
-    /// True where the parameters of a UA are to be taken over: it answers a SABM, or is the answer to one that was
-    /// repeated, whose IOV-I is the one that holds.
+    /// True where the parameters of a SABM or UA are to be taken over at once: both ends have sent SABM, or the UA answers
+    /// ours. Where that was repeated the answers are more than one, and the IOV-I of the last is the one that holds, whatever
+    /// has come in between.
     #[must_use]
-    pub fn takes_parameters(&self, function: UFunction) -> bool {
+    pub fn takes_parameters(&self, function: UFunction, info: &[u8]) -> bool {
         match self.state {
             State::LocalEstablishment => true,
-            State::Abm => function == UFunction::Ua && self.answered.is_none() && self.is_untouched(),
+            State::Abm if function == UFunction::Ua => self.answered.is_none(),
+            State::Abm => function == UFunction::Sabm && self.is_repetition(info),
             State::Adm | State::RemoteEstablishment | State::LocalRelease => false,
         }
+    }
+
+    /// A SABM with this information is the one that established the link, once more.
+    fn is_repetition(&self, info: &[u8]) -> bool {
+        self.is_untouched() && self.answered == Some(fcs24(info))
     }
 
     /// LL-ESTABLISH.response (clause 8.5.1.2), with XID parameters as octets; nothing happens where no SABM waits for it.
@@ -261,14 +268,17 @@ impl Abm {
     ) {
         match self.state {
             State::Adm | State::Abm | State::RemoteEstablishment => {
-                let fcs = Some(fcs24(u.info));
-                if self.state == State::Abm && self.is_untouched() && self.answered == fcs {
+                if self.state == State::Abm && self.is_repetition(u.info) {
+                    // Where both have sent SABM the parameters of ours are not what answers the peer's.
+                    if self.information.is_empty() {
+                        self.information = u.answer.into();
+                    }
                     self.send_ua(cx, link, u.poll_final, out);
                     return;
                 }
                 let is_known = self.state == State::RemoteEstablishment;
                 self.clear(State::RemoteEstablishment);
-                (self.poll, self.answered) = (u.poll_final, fcs);
+                (self.poll, self.answered) = (u.poll_final, Some(fcs24(u.info)));
                 if !is_known {
                     let Unnumbered { layer3, parameters, .. } = u;
                     let indication = EstablishIndication { sapi: link.sapi, layer3, parameters };
@@ -277,6 +287,7 @@ impl Abm {
             }
             // Clause 8.5.5.1: both want the same; the mode is entered with the UA.
             State::LocalEstablishment => {
+                self.answered = Some(fcs24(u.info));
                 let ua = (u.poll_final, UFunction::Ua);
                 self.transmit_with_offset(cx, link, false, ua, &u.answer, out);
             }
@@ -331,11 +342,8 @@ impl Abm {
                 self.released(link, out);
                 Ok(())
             }
-            // The answer to a SABM that was repeated in time. Where something has come in between, the peer has forgotten it.
-            (State::Abm, true) if !self.is_untouched() => {
-                self.reestablish(cx, link, LlcStatus::PeerReset, out);
-                Err(Drop::LlcUnexpected)
-            }
+            // In ABM the answer to a SABM that was repeated, by the radio path or by us. The peer knows the repetition, so that its
+            // numbers go on; to establish the link anew would take one more such answer for that to the new SABM.
             (State::Adm | State::RemoteEstablishment | State::Abm, true)
             | (
                 State::Adm

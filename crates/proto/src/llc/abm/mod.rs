@@ -16,6 +16,8 @@
 //!   I frame if one can go at once.
 //! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
 //!   were sent twice are not measured.
+//! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
+//!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
 //! * **N200**: a link on which V(A) stands still for (N200 + 1) · T200 is established anew (clause 8.7). That is one
 //!   transmission and N200 repetitions where T201 is T200; of a shorter T201 there may be more.
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
@@ -25,6 +27,7 @@
 //! is a matter of the layers below.
 
 mod connection;
+mod flight;
 mod receive;
 mod round_trip;
 mod transmit;
@@ -38,6 +41,7 @@ use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
+use flight::Flight;
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::Parameter;
@@ -75,7 +79,8 @@ pub enum Retransmission {
 pub enum Timing {
     /// As long as T200 (clause 8.9).
     Fixed,
-    /// As the measured round trips suggest, twice as long with each expiry, and never longer than T200.
+    /// As the measured round trips suggest, twice as long with each expiry, and never longer than T200. They also say how much
+    /// of the window is used where frames are lost.
     Adaptive,
 }
 
@@ -288,6 +293,8 @@ pub struct Abm {
     sent: u16,
     /// How many of these are lost.
     lost: u16,
+    /// How many have arrived beyond V(A).
+    arrived: u16,
     /// From V(A) on: those that are sent, then those that wait.
     units: VecDeque<Unit>,
     /// From V(R) + 1 on: what has arrived out of order.
@@ -316,6 +323,7 @@ pub struct Abm {
     /// FCS of the information of the SABM with which the peer has established the link.
     answered: Option<[u8; FCS_LEN]>,
     round_trip: RoundTrip,
+    flight: Flight,
     /// When T200 or T201 runs out.
     expires: Instant,
     /// Since when V(A) stands.
@@ -337,6 +345,7 @@ impl Abm {
             outstanding: 0,
             sent: 0,
             lost: 0,
+            arrived: 0,
             units: VecDeque::new(),
             held: VecDeque::new(),
             held_octets: 0,
@@ -353,6 +362,7 @@ impl Abm {
             tries: 0,
             answered: None,
             round_trip: RoundTrip::default(),
+            flight: Flight::default(),
             expires: NEVER,
             standing_since: Instant::ZERO,
             information: Box::default(),

@@ -36,6 +36,12 @@ impl RoundTrip {
         (self.shortest_us != 0).then(|| Duration::from_micros(self.shortest_us.into()))
     }
 
+    /// The path is another one than it was when the shortest was found.
+    pub(super) fn set_shortest(&mut self, took: Duration) {
+        let Duration(ns) = took;
+        self.shortest_us = u32::try_from((ns / 1000).max(1)).unwrap_or(u32::MAX);
+    }
+
     /// How long an acknowledgement is waited for, at most `longest`, which is also waited as long as nothing was
     /// measured.
     pub(super) fn timeout(self, longest: Duration) -> Duration {

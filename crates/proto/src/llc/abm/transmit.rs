@@ -53,7 +53,7 @@ impl Shown {
 }
 
 /// True where `order` comes after `other`; both count without end, modulo 2^32.
-const fn is_after(order: u32, other: u32) -> bool {
+pub(super) const fn is_after(order: u32, other: u32) -> bool {
     order != other && order.wrapping_sub(other) < 1 << 31
 }
 
@@ -87,7 +87,8 @@ impl Abm {
         let goes_now = self.units.len() == usize::from(self.sent)
             && self.lost == 0
             && !self.peer_is_busy
-            && self.window_is_open(frame.len());
+            && self.window_is_open(frame.len())
+            && !self.is_path_full();
         let octets = Box::from(&*frame);
         self.units.push_back(Unit {
             octets,
@@ -116,6 +117,17 @@ impl Abm {
         self.sent < self.windows.k_sent.into() && is_within_m
     }
 
+    /// As much is on its way as the path is found to hold.
+    fn is_path_full(&self) -> bool {
+        let under_way = self.sent.saturating_sub(self.lost).saturating_sub(self.arrived);
+        self.measures() && under_way >= self.flight.most().into()
+    }
+
+    /// What the round trips say counts.
+    fn measures(&self) -> bool {
+        self.options.timing == Timing::Adaptive && self.options.retransmission == Retransmission::Selective
+    }
+
     /// Counts the unit at V(S) as sent.
     fn send_next(&mut self, now: Instant) {
         if self.sent == 0 {
@@ -142,6 +154,7 @@ impl Abm {
         }
         while let Some(unit) = self.units.get(self.sent.into())
             && self.window_is_open(unit.octets.len())
+            && !self.is_path_full()
         {
             let index = usize::from(self.sent);
             self.send_next(cx.now);
@@ -346,8 +359,11 @@ impl Abm {
         let mut shown = Shown { now: cx.now, shortest, newest: None, timed: None };
         let is_taken_off = self.take_off(link, ahead, &mut shown, out);
         let is_answered = self.note_arrived(supervisory, &mut shown) || is_taken_off;
-        if let Some((_, sent_at)) = shown.timed {
-            self.round_trip.measured(cx.now.since(sent_at));
+        if let Some((order, sent_at)) = shown.timed {
+            let took = cx.now.since(sent_at);
+            self.round_trip.measured(took);
+            let (places, k) = ((order, self.order), self.windows.k_sent);
+            self.flight.measured(places, took, k, &mut self.round_trip);
         }
         if is_answered && self.is_requested {
             self.is_requested = false;
@@ -371,6 +387,7 @@ impl Abm {
             let Some(unit) = self.units.pop_front() else { break };
             shown.saw(&unit);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
+            self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
             self.outstanding = self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
             out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
         }
@@ -404,6 +421,7 @@ impl Abm {
         for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
             is_answered |= n == asked;
             if !core::mem::replace(&mut unit.has_arrived, true) {
+                self.arrived += 1;
                 shown.saw(unit);
             }
             if is_selective {
@@ -422,6 +440,7 @@ impl Abm {
                     if is_overtaken(unit) {
                         (unit.is_lost, unit.is_guess) = (true, false);
                         self.lost += 1;
+                        self.flight.lost();
                     }
                 }
             }
@@ -463,6 +482,7 @@ impl Abm {
             Retransmission::Selective => {
                 // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
                 if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
+                    self.arrived -= u16::from(oldest.has_arrived).min(self.arrived);
                     (oldest.is_lost, oldest.is_guess, oldest.has_arrived) = (true, true, false);
                     self.lost += 1;
                 }

@@ -1,0 +1,341 @@
+//! Experiment `abm`: what acknowledged mode of LLC carries at round trips of 1 to 700 ms, without loss and with 5 % of it.
+//!
+//! In virtual time: the same seed gives the same octets. A file goes from the SGSN's LLC to a mobile's in units of 500 octets,
+//! over a path of 20,000 octets/s that loses frames of both directions at random. The goodput is its octets by the time from when
+//! the link is established to the confirmation of the last unit, so that beginning and end count. Selective and go-back-N
+//! retransmission stand side by side, each with T201 from the measured round trips and with T201 as long as T200. Go-back-N
+//! has a window that is as long as the path: with a longer one what is sent again at each loss takes longer than T200, and no link holds.
+
+mod path;
+
+use crate::ed::stats::Samples;
+use crate::figure::{self, Curve, Panel, Point, Scale, Style};
+use crate::report::{Cell, Figure, Options, Report, Size, Verdict};
+use gannet_proto::llc::abm::{Options as AbmOptions, Retransmission, Timing};
+use gannet_proto::time::Duration;
+use path::{Conditions, OCTETS_PER_S, Outcome, UNIT_OCTETS, transfer};
+use serde_json::json;
+use std::fmt::Write as _;
+
+const ROUND_TRIPS_MS: [u64; 4] = [1, 10, 100, 700];
+const LOSSES: [f64; 2] = [0.0, 0.05];
+/// Of the goodput without loss, what 5 % of it must leave.
+const LEAST_KEPT: f64 = 0.9;
+/// T200 and N200 of SAPI 3 (04.64 clause 8.9, table 9).
+const T200_S: f64 = 5.0;
+const N200: f64 = 3.0;
+
+/// k with selective retransmission, and with go-back-N.
+const K_SELECTIVE: u8 = 255;
+const K_GO_BACK: u8 = 32;
+
+/// How frames are sent again, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Mode {
+    name: &'static str,
+    retransmission: Retransmission,
+    timing: Timing,
+}
+
+/// The one that is the default, and the others.
+const MODES: [Mode; 4] = [
+    Mode { name: "SACK, adaptive T201", retransmission: Retransmission::Selective, timing: Timing::Adaptive },
+    Mode { name: "SACK, fixed T201", retransmission: Retransmission::Selective, timing: Timing::Fixed },
+    Mode {
+        name: "go-back-N, adaptive T201",
+        retransmission: Retransmission::GoBackN,
+        timing: Timing::Adaptive,
+    },
+    Mode { name: "go-back-N, fixed T201", retransmission: Retransmission::GoBackN, timing: Timing::Fixed },
+];
+
+/// Units of a transfer, and how many seeds.
+const fn plan(size: Size) -> (u32, u64) {
+    match size {
+        Size::Quick => (6000, 3),
+        Size::Normal => (6000, 15),
+        Size::Full => (20_000, 30),
+    }
+}
+
+/// What was measured of one mode at one round trip and one loss.
+#[derive(Debug)]
+struct Measured {
+    mode: Mode,
+    round_trip_ms: u64,
+    loss: f64,
+    /// Octets/s.
+    goodput: Samples,
+    /// I frames that were sent more than once, as a part of the units.
+    again: Samples,
+    /// S frames of the mobile for each unit.
+    acknowledgements: Samples,
+    longest_stall_s: Samples,
+    /// Establishments after the first, and how often the link was given up.
+    anew: u32,
+    given_up: u32,
+}
+
+fn measure(
+    mode: Mode,
+    round_trip_ms: u64,
+    loss: f64,
+    (units, seeds): (u32, u64),
+    seed: u64,
+) -> Result<Measured, String> {
+    let options =
+        AbmOptions { retransmission: mode.retransmission, timing: mode.timing, ..AbmOptions::default() };
+    let k = match mode.retransmission {
+        Retransmission::Selective => K_SELECTIVE,
+        Retransmission::GoBackN => K_GO_BACK,
+    };
+    let mut measured = Measured {
+        mode,
+        round_trip_ms,
+        loss,
+        goodput: Samples::NONE,
+        again: Samples::NONE,
+        acknowledgements: Samples::NONE,
+        longest_stall_s: Samples::NONE,
+        anew: 0,
+        given_up: 0,
+    };
+    for seed in (0..seeds).map(|repetition| seed.wrapping_mul(1_000_003).wrapping_add(repetition)) {
+        let round_trip = Duration::from_millis(round_trip_ms);
+        let conditions = Conditions { options, k, round_trip, loss, units, seed };
+        let outcome = transfer(&conditions);
+        measured.add(
+            units,
+            &outcome.map_err(|e| format!("{}, {round_trip_ms} ms, seed {seed}: {e}", mode.name))?,
+        );
+    }
+    Ok(measured)
+}
+
+impl Measured {
+    fn add(&mut self, units: u32, outcome: &Outcome) {
+        let count = f64::from(units);
+        self.goodput.push(count * as_f64(UNIT_OCTETS as u64) / outcome.took.as_secs_f64());
+        self.again.push(as_f64(outcome.i_frames) / count - 1.0);
+        self.acknowledgements.push(as_f64(outcome.acknowledgements) / count);
+        self.longest_stall_s.push(outcome.longest_stall.as_secs_f64());
+        self.anew += outcome.establishments - 1;
+        self.given_up += outcome.given_up;
+    }
+
+    fn cell(&self) -> Cell {
+        Cell::new(
+            [
+                ("mode", json!(self.mode.name)),
+                ("round_trip_ms", json!(self.round_trip_ms)),
+                ("loss", json!(self.loss)),
+            ],
+            [
+                ("goodput_octets_per_s".to_owned(), self.goodput.json()),
+                ("sent_again_per_unit".to_owned(), self.again.json()),
+                ("s_frames_back_per_unit".to_owned(), self.acknowledgements.json()),
+                ("longest_stall_s".to_owned(), self.longest_stall_s.json()),
+                ("established_anew".to_owned(), json!(self.anew)),
+                ("given_up".to_owned(), json!(self.given_up)),
+            ],
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "octets and frames of one file")]
+const fn as_f64(value: u64) -> f64 {
+    value as f64
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// Where a unit was lost, doubled or out of order.
+pub fn run(options: &Options) -> Result<Report, String> {
+    let started = std::time::Instant::now();
+    let mut all = Vec::new();
+    for mode in MODES {
+        if options.progress {
+            eprintln!("{}", mode.name);
+        }
+        for round_trip_ms in ROUND_TRIPS_MS {
+            for loss in LOSSES {
+                all.push(measure(mode, round_trip_ms, loss, plan(options.size), options.seed)?);
+            }
+        }
+    }
+    Ok(Report {
+        experiment: "abm".to_owned(),
+        seed: options.seed,
+        machine: None,
+        cells: all.iter().map(Measured::cell).collect(),
+        verdicts: verdicts(&all),
+        figures: vec![drawing(&all)?],
+        remarks: vec![table(&all), format!("{:.1} s of wall-clock time", started.elapsed().as_secs_f64())],
+    })
+}
+
+/// Those of one mode with and without loss, by round trip.
+fn pairs(all: &[Measured], mode: Mode) -> impl Iterator<Item = (&Measured, &Measured)> {
+    let of =
+        move |loss: f64| all.iter().filter(move |of| of.mode == mode && of.loss.to_bits() == loss.to_bits());
+    let [free, lossy] = LOSSES;
+    of(free).zip(of(lossy))
+}
+
+/// What loss leaves of the goodput.
+fn kept(free: &Measured, lossy: &Measured) -> Samples {
+    lossy.goodput.over(free.goodput.median())
+}
+
+/// For a person, and for `docs/acknowledged.md`.
+fn table(all: &[Measured]) -> String {
+    let mut text = "| mode | round trip | goodput, octets/s | at 5 % loss | of it kept [least..most] | sent again | S frames back | longest stall |\n|---|---|---|---|---|---|---|---|\n".to_owned();
+    for mode in MODES {
+        for (free, lossy) in pairs(all, mode) {
+            let kept = kept(free, lossy);
+            let _ = writeln!(
+                text,
+                "| {} | {} ms | {:.0} | {:.0} | {:.3} [{:.3}..{:.3}] | {:.1} % | {:.2} | {:.1} s |",
+                mode.name,
+                free.round_trip_ms,
+                free.goodput.median(),
+                lossy.goodput.median(),
+                kept.median(),
+                kept.min(),
+                kept.max(),
+                lossy.again.median() * 100.0,
+                lossy.acknowledgements.median(),
+                lossy.longest_stall_s.max(),
+            );
+        }
+    }
+    text
+}
+
+fn verdicts(all: &[Measured]) -> Vec<Verdict> {
+    let verdict = |name: String, ours: String, goal: &str, holds: bool| Verdict {
+        name,
+        paper: None,
+        ours,
+        goal: goal.to_owned(),
+        holds,
+    };
+    let [ours, others @ ..] = MODES;
+    let mut verdicts = Vec::new();
+    for (free, lossy) in pairs(all, ours) {
+        let kept = kept(free, lossy);
+        let text = format!("{:.3} [{:.3}..{:.3}]", kept.median(), kept.min(), kept.max());
+        verdicts.push(verdict(
+            format!("{}: goodput kept at 5 % loss, {} ms", ours.name, free.round_trip_ms),
+            text,
+            ">= 0.9",
+            kept.median() >= LEAST_KEPT,
+        ));
+    }
+    for (loss, is_lossy) in ["without loss", "at 5 % loss"].into_iter().zip([false, true]) {
+        let medians = |mode| {
+            pairs(all, mode).map(move |(free, lossy)| if is_lossy { lossy } else { free }.goodput.median())
+        };
+        let ratios = others.iter().flat_map(|other| medians(ours).zip(medians(*other)));
+        let least = ratios.map(|(ours, theirs)| ours / theirs).fold(f64::INFINITY, f64::min);
+        let name = format!("{}: to the best of the others, {loss}", ours.name);
+        verdicts.push(verdict(name, format!("{least:.3}"), ">= 0.98", least >= 0.98));
+    }
+    let stalled = all.iter().map(|of| of.longest_stall_s.max()).fold(0.0, f64::max);
+    let most = T200_S * N200;
+    verdicts.push(verdict(
+        "longest time that V(A) stood, all modes".to_owned(),
+        format!("{stalled:.1} s"),
+        "<= N200 x T200, 15 s",
+        stalled <= most,
+    ));
+    let anew: u32 = all.iter().map(|of| of.anew + of.given_up).sum();
+    verdicts.push(verdict("links that were established anew".to_owned(), anew.to_string(), "0", anew == 0));
+    verdicts
+}
+
+fn drawing(all: &[Measured]) -> Result<Figure, String> {
+    let mut goodput = Vec::new();
+    let mut again = Vec::new();
+    for (mode, colour) in MODES.into_iter().zip(0..) {
+        let curve = |name: String, style, points| Curve { name, style, colour, points };
+        let points = |of: &dyn Fn((&Measured, &Measured)) -> Point| pairs(all, mode).map(of).collect();
+        let x = |of: &Measured| as_f64(of.round_trip_ms);
+        goodput.push(curve(
+            format!("{}, 5 % loss", mode.name),
+            Style::Measured,
+            points(&|(_, lossy)| lossy.goodput.over(1000.0).point(x(lossy))),
+        ));
+        goodput.push(curve(
+            format!("{}, no loss", mode.name),
+            Style::Reference,
+            points(&|(free, _)| free.goodput.over(1000.0).point(x(free))),
+        ));
+        again.push(curve(
+            mode.name.to_owned(),
+            Style::Measured,
+            points(&|(_, lossy)| lossy.again.point(x(lossy))),
+        ));
+    }
+    let panel = |title: &str, y: &str, y_scale, curves| Panel {
+        title: title.to_owned(),
+        x: "round trip, in ms".to_owned(),
+        y: y.to_owned(),
+        x_scale: Scale::Logarithmic,
+        y_scale,
+        curves,
+    };
+    let panels = [
+        panel("What arrives", "goodput, in 1000 octets/s", Scale::Linear, goodput),
+        panel("What it costs at 5 % loss", "I frames sent again, for each unit", Scale::Logarithmic, again),
+    ];
+    Ok(Figure {
+        name: "abm".to_owned(),
+        caption: format!(
+            "Acknowledged mode over a path of {OCTETS_PER_S} octets/s with a window of {K_SELECTIVE} frames \
+             ({K_GO_BACK} with go-back-N): goodput and retransmissions by round trip"
+        ),
+        svg: figure::panels(&panels)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of each mode a file, short enough for an ordinary test.
+    fn few(seed: u64) -> Vec<Measured> {
+        let at = |mode| LOSSES.map(|loss| measure(mode, 100, loss, (1500, 1), seed).unwrap());
+        MODES.into_iter().flat_map(at).collect()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_numbers() {
+        let json = |seed| {
+            let cells: Vec<Cell> = few(seed).iter().map(Measured::cell).collect();
+            serde_json::to_string(&cells).unwrap()
+        };
+        assert_eq!(json(7), json(7));
+        assert_ne!(json(7), json(8));
+    }
+
+    #[test]
+    fn what_is_lost_is_sent_again_and_little_else_where_it_is_selected() {
+        let all = few(1);
+        for mode in MODES {
+            let (free, lossy) = pairs(&all, mode).next().unwrap();
+            // T201 is too short for the first window until a queue of it has been measured.
+            assert!(free.again.max() < 0.005 && free.given_up == 0, "{} {:?}", mode.name, free.again);
+            let again = lossy.again.median();
+            match mode.retransmission {
+                Retransmission::Selective => assert!((0.03..0.09).contains(&again), "{} {again}", mode.name),
+                Retransmission::GoBackN => assert!(again > 0.2, "{} {again}", mode.name),
+            }
+        }
+        let text = table(&all);
+        assert_eq!(text.lines().count(), 2 + MODES.len(), "{text}");
+        assert!(drawing(&all).unwrap().svg.contains("go-back-N, fixed T201"));
+        assert!(verdicts(&all).len() > 3);
+    }
+}
