@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -109,7 +109,7 @@ fn open(path: &Path) -> io::Result<File> {
     file.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-fn run(path: &PathBuf, records: &Receiver<String>, shared: &Shared) {
+fn run(path: &Path, records: &Receiver<String>, shared: &Shared) {
     let (mut batch, mut count) = (String::new(), 0);
     let mut is_over = false;
     while !is_over || count > 0 {

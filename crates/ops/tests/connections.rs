@@ -141,10 +141,10 @@ fn one_request_after_the_other() {
 
 fn next_text(peer: &mut TcpStream) -> String {
     let mut header = [0; 4];
-    peer.read_exact(&mut header).unwrap();
+    peer.read_exact(&mut header).expect("a header");
     let mut text = vec![0; usize::from(u16::from_be_bytes([header[0], header[1]])) - 1];
-    peer.read_exact(&mut text).unwrap();
-    String::from_utf8(text).unwrap()
+    peer.read_exact(&mut text).expect("the rest");
+    String::from_utf8(text).expect("text")
 }
 
 #[test]

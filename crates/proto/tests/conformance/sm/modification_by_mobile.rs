@@ -86,7 +86,8 @@ fn network_answers_a_repeated_request_as_before() {
             network.hears(0, of_template(operation.clone()));
             assert_eq!(network.said(), accept);
         }
-        let asked = network.done.iter().filter(|done| matches!(done, (_, SmAction::UpdateTunnel { .. }))).count();
+        let asked =
+            network.done.iter().filter(|done| matches!(done, (_, SmAction::UpdateTunnel { .. }))).count();
         assert_eq!((asked, network.contexts.get(N5).unwrap().has_tft()), (1, has_tft));
         assert_eq!(network.state(N5), Some(SmState::Active));
     }
