@@ -2,16 +2,19 @@
 //!
 //! A thread writes, so that nothing waits for a disk. The file is opened for each batch, so that it can be moved away at any
 //! time, and an empty one begins with [`HEADER`]. What cannot be written is tried again each second; what waits meanwhile is
-//! bounded, and what is lost beyond that is counted.
+//! bounded, and what is lost beyond that is counted. A disk that never answers holds the thread, and nobody else: whoever
+//! gives a file up does not wait for it.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::Thread;
+use std::time::Instant;
 
 /// The first line of a file: what stands in the columns. Those from the duration on are there for PDP contexts only.
 pub const HEADER: &str = "timestamp,imsi,imei,msisdn,cell_id,lac,hlr,event,pdp_duration,ggsn_addr,sgsn_addr,apni,\
@@ -31,7 +34,7 @@ pub struct Status {
     pub written: u64,
     /// Records that are on their way to it.
     pub waiting: u64,
-    /// Records that found no room to wait.
+    /// Records that found no room to wait, or that still waited when the file was given up and could not be written.
     pub lost: u64,
     /// Why the last attempt failed, where it did.
     pub error: Option<String>,
@@ -41,23 +44,27 @@ pub struct Status {
 struct Shared {
     written: AtomicU64,
     taken: AtomicU64,
+    /// Nobody gives records any more.
+    is_closed: AtomicBool,
     error: Mutex<Option<String>>,
 }
 
-/// What the loop has of the thread. Where it goes, what waits is still written, once.
+/// What the loop has of the thread. Where it goes it is closed, and the thread goes on by itself.
 #[derive(Debug)]
 pub struct Writer {
     to: Option<SyncSender<String>>,
     shared: Arc<Shared>,
     lost: u64,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
+    /// The thread has the other end as long as it runs.
+    ended: Receiver<Infallible>,
 }
 
 impl Writer {
     /// A thread that appends to a file.
     ///
     /// # Errors
-    /// Where the file cannot be opened, with its name; nothing was started then.
+    /// Where the file cannot be opened or is none, with its name; nothing was started then.
     pub fn start(path: &Path) -> io::Result<Self> {
         Self::with_room(path, WAITING_MAX)
     }
@@ -67,52 +74,75 @@ impl Writer {
         let (to, records) = sync_channel(room);
         let shared = Arc::new(Shared::default());
         let (told, path) = (Arc::clone(&shared), path.to_owned());
-        let thread = std::thread::Builder::new()
-            .name("gannet-cdr".to_owned())
-            .spawn(move || run(&path, &records, &told))?;
-        Ok(Self { to: Some(to), shared, lost: 0, thread: Some(thread) })
+        let (running, ended) = sync_channel(0);
+        let thread = std::thread::Builder::new().name("gannet-cdr".to_owned()).spawn(move || {
+            let _running: SyncSender<Infallible> = running;
+            run(&path, &records, &told);
+        })?;
+        Ok(Self { to: Some(to), shared, lost: 0, thread: thread.thread().clone(), ended })
     }
 
     /// Gives a record to the thread, without the end of its line.
     pub fn write(&mut self, record: String) {
-        let Some(to) = &self.to else { return };
-        if to.try_send(record).is_ok() {
+        if self.to.as_ref().is_some_and(|to| to.try_send(record).is_ok()) {
             self.shared.taken.fetch_add(1, Ordering::Relaxed);
         } else {
             self.lost += 1;
         }
     }
 
+    /// No more records come: what waits is written once, as far as that goes, and the thread ends. Does not wait for it.
+    pub fn close(&mut self) {
+        self.to = None;
+        self.shared.is_closed.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+
+    /// The thread has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ended.try_recv() == Err(TryRecvError::Disconnected)
+    }
+
+    /// Waits for the end of the thread of a writer that is closed, and no longer than this; true where it has ended.
+    #[must_use]
+    pub fn wait(&self, patience: Duration) -> bool {
+        self.ended.recv_timeout(patience) == Err(RecvTimeoutError::Disconnected)
+    }
+
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> Status {
+        // Asked first: what the thread has written it has written before it ended.
+        let is_over = self.is_over();
         let written = self.shared.written.load(Ordering::Relaxed);
         let taken = self.shared.taken.load(Ordering::Relaxed);
         // What is inside is a sentence, whoever has panicked over it.
         let error = self.shared.error.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Status { written, waiting: taken.saturating_sub(written), lost: self.lost, error }
+        let left = taken.saturating_sub(written);
+        let (waiting, given_up) = if is_over { (0, left) } else { (left, 0) };
+        Status { written, waiting, lost: self.lost + given_up, error }
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.to = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.close();
     }
 }
 
-/// Opens the file at its end.
+/// Opens the file at its end. What is there and is no file is left alone: the opening of a pipe waits for who reads it.
 fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    file.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
+    OpenOptions::new().append(true).create(true).open(path).map_err(named)
 }
 
 fn run(path: &Path, records: &Receiver<String>, shared: &Shared) {
     let (mut batch, mut count) = (String::new(), 0);
-    let mut is_over = false;
-    while !is_over || count > 0 {
+    loop {
         // Whoever had an error before does not ask for more at once.
         if count == 0 {
             match records.recv() {
@@ -124,6 +154,8 @@ fn run(path: &Path, records: &Receiver<String>, shared: &Shared) {
             let Ok(record) = records.try_recv() else { break };
             put(&record, &mut batch, &mut count);
         }
+        // Asked before the attempt: there is one after the end.
+        let is_last = shared.is_closed.load(Ordering::Acquire);
         let result = append(path, &batch);
         *shared.error.lock().unwrap_or_else(PoisonError::into_inner) =
             result.as_ref().err().map(ToString::to_string);
@@ -133,8 +165,8 @@ fn run(path: &Path, records: &Receiver<String>, shared: &Shared) {
                 batch.clear();
                 count = 0;
             }
-            Err(_) if is_over => break,
-            Err(_) => is_over = wait(records, &mut batch, &mut count),
+            Err(_) if is_last => break,
+            Err(_) => wait(shared),
         }
     }
 }
@@ -145,20 +177,15 @@ fn put(record: &str, batch: &mut String, count: &mut u64) {
     *count += 1;
 }
 
-/// Waits until it is worth another attempt; true where nobody is left who would give records.
-fn wait(records: &Receiver<String>, batch: &mut String, count: &mut u64) -> bool {
-    if batch.len() >= BATCH_OCTETS {
-        std::thread::sleep(AGAIN);
-        return false;
-    }
-    match records.recv_timeout(AGAIN) {
-        Ok(record) => {
-            put(&record, batch, count);
-            std::thread::sleep(AGAIN);
-            false
+/// Waits until it is worth another attempt: for a while, or until there will be no other.
+fn wait(shared: &Shared) {
+    let until = Instant::now() + AGAIN;
+    while !shared.is_closed.load(Ordering::Acquire) {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
         }
-        Err(RecvTimeoutError::Timeout) => false,
-        Err(RecvTimeoutError::Disconnected) => true,
+        std::thread::park_timeout(left);
     }
 }
 
@@ -177,10 +204,17 @@ fn append(path: &Path, batch: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use gannet_testkit::TempDir;
-    use std::time::Instant;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    fn end(mut writer: Writer) -> Status {
+        writer.close();
+        assert!(writer.wait(PATIENCE), "it does not end");
+        writer.status()
+    }
 
     fn until(what: impl Fn() -> bool) {
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + PATIENCE;
         while !what() {
             assert!(Instant::now() < end, "it takes too long");
             std::thread::sleep(Duration::from_millis(5));
@@ -198,11 +232,11 @@ mod tests {
         std::fs::rename(&path, directory.path().join("b.csv")).unwrap();
         writer.write("two".to_owned());
         writer.write("three".to_owned());
-        drop(writer);
+        end(writer);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\ntwo\nthree\n"));
         let mut writer = Writer::start(&path).unwrap();
         writer.write("four".to_owned());
-        drop(writer);
+        end(writer);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{HEADER}\ntwo\nthree\nfour\n"));
     }
 
@@ -225,6 +259,47 @@ mod tests {
         let written = std::fs::read_to_string(&path).unwrap();
         assert!(written.starts_with(&format!("{HEADER}\n0\n1\n")), "{written}");
         assert_eq!(written.lines().count() as u64, 1 + status.written);
+    }
+
+    /// More than one batch waits, so that the thread asks for none of it while it cannot write.
+    fn many_that_wait(directory: &TempDir) -> (Writer, std::path::PathBuf) {
+        let place = directory.path().join("there");
+        std::fs::create_dir(&place).unwrap();
+        let mut writer = Writer::start(&place.join("a.csv")).unwrap();
+        std::fs::remove_dir_all(&place).unwrap();
+        (0..2000).for_each(|_| writer.write("0".repeat(127)));
+        until(|| writer.status().error.is_some());
+        (writer, place)
+    }
+
+    #[test]
+    fn a_writer_that_is_given_up_while_nothing_can_be_written_ends_and_counts_what_is_lost() {
+        let directory = TempDir::new("gannet-cdr-given-up");
+        let (writer, _) = many_that_wait(&directory);
+        assert!(!writer.is_over() && writer.status().waiting == 2000);
+        let status = end(writer);
+        assert_eq!((status.written, status.waiting, status.lost), (0, 0, 2000));
+        assert!(status.error.is_some());
+    }
+
+    #[test]
+    fn a_writer_that_is_given_up_writes_all_that_waits_where_it_can() {
+        let directory = TempDir::new("gannet-cdr-given-up-in-time");
+        let (writer, place) = many_that_wait(&directory);
+        std::fs::create_dir(&place).unwrap();
+        assert_eq!(end(writer), Status { written: 2000, ..Status::default() });
+        assert_eq!(std::fs::read_to_string(place.join("a.csv")).unwrap().lines().count(), 2001);
+    }
+
+    #[test]
+    fn what_is_no_file_is_not_opened() {
+        let directory = TempDir::new("gannet-cdr-pipe");
+        let pipe = directory.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [pipe.as_path(), Path::new("/dev/null")] {
+            let error = Writer::start(path).unwrap_err().to_string();
+            assert_eq!(error, format!("{}: not a regular file", path.display()));
+        }
     }
 
     #[test]

@@ -17,10 +17,15 @@ const VARIABLE: &str = "cdr-v1";
 /// TRAPs that wait for a turn of the control interface.
 const TRAPS_MAX: usize = 4096;
 
+/// How long the end of the node waits for the disk.
+const PATIENCE: core::time::Duration = core::time::Duration::from_secs(2);
+
 /// Where records go.
 #[derive(Debug, Default)]
 pub struct Records {
     file: Option<(String, Writer)>,
+    /// Earlier files, whose last records are on their way.
+    leaving: Vec<(String, Writer)>,
     traps: Option<Vec<(&'static str, String)>>,
     /// Records that no TRAP told, since too many came in one turn.
     untold: u64,
@@ -49,10 +54,9 @@ impl Records {
                     .map_err(|error| format!("cdr filename: {error}"))
             };
             let next = wanted.map(open).transpose()?;
-            if let Some((_, writer)) = core::mem::replace(&mut self.file, next) {
-                let status = writer.status();
-                self.former.0 += status.written + status.waiting;
-                self.former.1 += status.lost;
+            if let Some((name, mut writer)) = core::mem::replace(&mut self.file, next) {
+                writer.close();
+                self.leaving.push((name, writer));
             }
         }
         // Where nobody can listen nothing is kept for anybody.
@@ -61,8 +65,22 @@ impl Records {
         Ok(())
     }
 
+    /// Looks whether earlier files have all that they get.
+    fn settle(&mut self, log: &mut LogSink) {
+        for (name, writer) in self.leaving.extract_if(.., |(_, writer)| writer.is_over()) {
+            let status = writer.status();
+            self.former.0 += status.written;
+            self.former.1 += status.lost;
+            if let Some(error) = status.error {
+                let text = format_args!("{name}: its last charging records are lost: {error}");
+                log.line(Category::Main, Level::Error, text);
+            }
+        }
+    }
+
     /// Takes a record.
     pub fn take(&mut self, record: &ChargedRecord, log: &mut LogSink) {
+        self.settle(log);
         let line = Line(ExtendedTimestamp(log.unix_ns()), record).to_string();
         if let Some(traps) = &mut self.traps {
             if traps.len() < TRAPS_MAX {
@@ -103,7 +121,7 @@ impl Records {
 
     /// All records are in their file, or cannot be written.
     pub fn is_done(&self) -> bool {
-        self.file.as_ref().is_none_or(|(_, writer)| {
+        self.file.iter().chain(&self.leaving).all(|(_, writer)| {
             let status = writer.status();
             status.waiting == 0 || status.error.is_some()
         })
@@ -111,16 +129,36 @@ impl Records {
 
     /// What is counted of them.
     pub fn add_to(&self, group: &mut Group) {
-        let status = self.file.as_ref().map(|(_, writer)| writer.status()).unwrap_or_default();
-        let (written, lost) = self.former;
+        let (mut written, mut lost) = self.former;
+        let mut waiting = 0;
+        for (_, writer) in self.file.iter().chain(&self.leaving) {
+            let status = writer.status();
+            written += status.written;
+            lost += status.lost;
+            waiting += status.waiting;
+        }
         for (name, help, value) in [
-            ("cdr_written", "charging records in their file", written + status.written),
-            ("cdr_lost", "charging records that found no room to wait for the disk", lost + status.lost),
+            ("cdr_written", "charging records in their file", written),
+            ("cdr_lost", "charging records that found no room to wait for the disk", lost),
             ("cdr_untold", "charging records that no TRAP told, since too many came at once", self.untold),
         ] {
             group.add(Metric::counter(name, help, value));
         }
-        group.add(Metric::gauge("cdr_waiting", "charging records on their way to the disk", status.waiting));
+        group.add(Metric::gauge("cdr_waiting", "charging records on their way to the disk", waiting));
+    }
+}
+
+impl Drop for Records {
+    /// What waits is written, unless the disk takes too long.
+    fn drop(&mut self) {
+        let end = std::time::Instant::now() + PATIENCE;
+        if let Some((_, writer)) = &mut self.file {
+            writer.close();
+        }
+        for (_, writer) in self.file.iter().chain(&self.leaving) {
+            // Nobody is left to whom it could be said.
+            let _ = writer.wait(end.saturating_duration_since(std::time::Instant::now()));
+        }
     }
 }
 
@@ -230,6 +268,32 @@ mod tests {
         session.charging_id = None;
         let line = line(&record(ChargedEvent::PdpActive, Some(session)));
         assert!(line.ends_with(",a.b-c,,420,84,"), "{line}");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_gives_way_and_its_records_are_counted_as_lost() {
+        let directory = gannet_testkit::TempDir::new("gannet-records-give-way");
+        let place = directory.path().join("there");
+        std::fs::create_dir(&place).unwrap();
+        let at = |path: std::path::PathBuf| Charging {
+            filename: Some(path.to_str().unwrap().to_owned()),
+            ..Charging::default()
+        };
+        let (mut log, mut records) = (LogSink::new(gannet_rt::Clock::start()), Records::default());
+        let attach = record(ChargedEvent::Attach, None);
+        records.set(&at(place.join("a.csv")), false).unwrap();
+        std::fs::remove_dir_all(&place).unwrap();
+        (0..3000).for_each(|_| records.take(&attach, &mut log));
+        records.set(&at(directory.path().join("b.csv")), false).unwrap();
+        records.take(&attach, &mut log);
+        for (_, writer) in &records.leaving {
+            assert!(writer.wait(core::time::Duration::from_secs(60)));
+        }
+        records.settle(&mut log);
+        assert!(records.leaving.is_empty());
+        assert_eq!(records.former, (0, 3000));
+        drop(records);
+        assert_eq!(std::fs::read_to_string(directory.path().join("b.csv")).unwrap().lines().count(), 2);
     }
 
     #[test]

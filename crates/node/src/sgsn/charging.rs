@@ -2,9 +2,12 @@
 //!
 //! Nothing is counted unless somebody takes records ([`Sgsn::charge`]). Then each active context has an account at its place
 //! in the table of contexts: octets of N-PDUs in both directions, headers of SNDCP and LLC not among them, and since when. A
-//! downlink N-PDU counts when it is sent to the mobile, so that what a queue has dropped is not charged for; an uplink one when
-//! it goes to the GGSN. An account does not travel with its mobile, and does not outlive a restart: a context that comes in
-//! again begins anew, and the records before that stand.
+//! downlink N-PDU counts once, when the queue of its cell has taken all its LL-PDUs, or in acknowledged mode when SNDCP has: what
+//! was dropped before is not charged for, what expires there afterwards is. An uplink one counts when it goes to the GGSN. An
+//! account does not travel with its mobile, and does not outlive a restart: a context that comes in again begins anew, without
+//! the GGSN's charging identification, and the records before that stand.
+//!
+//! Where many contexts begin or are due at once, as after a restart, their records come a few at a time.
 
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
@@ -15,7 +18,12 @@ use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::TimerKey;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Teid};
 use gannet_wire::l3::ie::{Apn, PdpAddress};
-use std::collections::VecDeque;
+use std::collections::BTreeSet;
+
+/// Records that are told in one turn, of contexts whose turn has come by itself.
+const RECORDS_AT_ONCE: u32 = 256;
+/// When those that are left go on.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +95,10 @@ pub struct ChargedSession {
 struct Account {
     teid: Teid,
     since: Instant,
+    /// When its next record is due, as in [`Charging::due`].
+    due: Instant,
+    /// It was told that it is active.
+    is_told: bool,
     ggsn: IpAddr,
     apn: Apn,
     address: PdpAddress,
@@ -118,8 +130,12 @@ pub(super) struct Charging {
     charging_id: Option<(Teid, u32)>,
     /// By the place of the context.
     accounts: Vec<Option<Box<Account>>>,
-    /// When the next record of a context is due, in order.
-    due: VecDeque<(Instant, Teid)>,
+    /// When the next record of each account is due.
+    due: BTreeSet<(Instant, Teid)>,
+    /// For when it is to be woken.
+    wake_at: Option<Instant>,
+    /// Records of one turn.
+    told: (Instant, u32),
 }
 
 impl Charging {
@@ -127,6 +143,49 @@ impl Charging {
         let place = self.accounts.get_mut(TeidParts::of(teid).place as usize)?;
         place.as_deref_mut().filter(|account| account.teid == teid)
     }
+
+    /// Puts an account at its place, or takes away what is there.
+    fn put(&mut self, teid: Teid, account: Option<Box<Account>>) {
+        let Some(place) = self.accounts.get_mut(TeidParts::of(teid).place as usize) else { return };
+        if let Some(old) = place.take() {
+            self.due.remove(&(old.due, old.teid));
+        }
+        if let Some(account) = &account {
+            self.due.insert((account.due, account.teid));
+        }
+        *place = account;
+    }
+
+    /// The next record of an account is due at another time.
+    fn postpone(&mut self, teid: Teid, at: impl FnOnce(&Account) -> Instant) {
+        let Some(account) = self.account(teid) else { return };
+        let (former, due) = (account.due, at(account));
+        account.due = due;
+        self.due.remove(&(former, teid));
+        self.due.insert((due, teid));
+    }
+
+    fn wake(&mut self, cx: &mut Context<'_>, at: Instant) {
+        if self.wake_at.is_none_or(|other| at < other) {
+            self.wake_at = Some(at);
+            cx.timers.wake(key(), at);
+        }
+    }
+
+    /// May one more record be told in this turn?
+    fn permit(&mut self, now: Instant) -> bool {
+        if self.told.0 != now {
+            self.told = (now, 0);
+        }
+        self.told.1 += 1;
+        self.told.1 <= RECORDS_AT_ONCE
+    }
+}
+
+/// The first time after `now` that is a whole number of intervals after the activation.
+fn next_after(since: Instant, interval: Duration, now: Instant) -> Instant {
+    let interval = interval.max(PAUSE);
+    since + interval * ((now - since).0 / interval.0 + 1)
 }
 
 const fn key() -> TimerKey {
@@ -148,17 +207,28 @@ impl Sgsn {
             self.charging = None;
             return;
         };
-        if let Some(charging) = &mut self.charging {
-            charging.interval = interval;
-            let teids: Vec<Teid> = charging.accounts.iter().flatten().map(|account| account.teid).collect();
-            charging.due = teids.into_iter().map(|teid| (cx.now + interval, teid)).collect();
-            cx.timers.wake(key(), cx.now + interval);
+        if let Some(charging) = self.charging.as_deref_mut() {
+            if charging.interval != interval {
+                charging.interval = interval;
+                let told = charging.accounts.iter().flatten().filter(|account| account.is_told);
+                let teids: Vec<Teid> = told.map(|account| account.teid).collect();
+                for teid in teids {
+                    charging.postpone(teid, |account| next_after(account.since, interval, cx.now));
+                }
+                self.tell_due(cx);
+            }
             return;
         }
         let mut accounts = Vec::new();
         accounts.resize_with(self.contexts.limit(), || None);
-        self.charging =
-            Some(Box::new(Charging { interval, accounts, charging_id: None, due: VecDeque::new() }));
+        self.charging = Some(Box::new(Charging {
+            interval,
+            accounts,
+            charging_id: None,
+            due: BTreeSet::new(),
+            wake_at: None,
+            told: (cx.now, 0),
+        }));
         let slots: Vec<Slot> = self.mobiles().map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.open_accounts(cx, slot));
     }
@@ -173,55 +243,83 @@ impl Sgsn {
     /// A mobile is here, with contexts that are active already.
     pub(super) fn open_accounts(&mut self, cx: &mut Context<'_>, slot: Slot) {
         if self.charging.is_some() {
-            (5..=15).map(Nsapi).for_each(|nsapi| self.open_account(cx, slot, nsapi));
+            for nsapi in (5..=15).map(Nsapi) {
+                self.make_account(cx, slot, nsapi, cx.now);
+            }
+            self.tell_due(cx);
         }
     }
 
     /// A context is active from now on.
     pub(super) fn open_account(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        let Some(charging) = self.charging.as_deref_mut() else { return };
-        let Some(mobile) = self.mobiles.get(slot) else { return };
-        let Some((bearer, context)) = mobile.bearer(nsapi).zip(mobile.sm.get(nsapi)) else { return };
-        let path = bearer.tunnel.and_then(|tunnel| self.gtp.paths().get(tunnel.control_path));
-        let apn = self.access_points.get(context.apn()).filter(|_| context.is_active());
-        let Some((path, (apn, _))) = path.zip(apn) else { return };
+        let Some(interval) = self.charging.as_deref().map(|charging| charging.interval) else { return };
+        let due = next_after(cx.now, interval, cx.now);
+        if let Some(teid) = self.make_account(cx, slot, nsapi, due) {
+            self.tell_active(cx, slot, teid);
+            self.tell_due(cx);
+        }
+    }
+
+    fn make_account(&mut self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi, due: Instant) -> Option<Teid> {
+        let charging = self.charging.as_deref_mut()?;
+        let mobile = self.mobiles.get(slot)?;
+        let (bearer, context) = mobile.bearer(nsapi).zip(mobile.sm.get(nsapi))?;
+        let path = bearer.tunnel.and_then(|tunnel| self.gtp.paths().get(tunnel.control_path))?;
+        let (apn, _) = self.access_points.get(context.apn()).filter(|_| context.is_active())?;
         let teid = bearer.teid;
         let charging_id = charging.charging_id.take_if(|(of, _)| *of == teid).map(|(_, id)| id);
-        let Some(place) = charging.accounts.get_mut(TeidParts::of(teid).place as usize) else { return };
-        *place = Some(Box::new(Account {
+        let account = Account {
             teid,
             since: cx.now,
+            due,
+            is_told: false,
             ggsn: path.address,
             apn: apn.clone(),
             address: context.address(),
             uplink_octets: 0,
             downlink_octets: 0,
             charging_id,
-        }));
-        let at = cx.now + charging.interval;
-        if charging.due.is_empty() {
-            cx.timers.wake(key(), at);
-        }
-        charging.due.push_back((at, teid));
-        self.charged(cx, slot, ChargedEvent::PdpActive, Some(teid));
+        };
+        charging.put(teid, Some(Box::new(account)));
+        Some(teid)
     }
 
-    /// The records of what is due.
+    /// The first record of an account, where it has not been told.
+    fn tell_active(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid) {
+        let account = self.charging.as_deref_mut().and_then(|charging| charging.account(teid));
+        if account.is_some_and(|account| !core::mem::replace(&mut account.is_told, true)) {
+            self.charged(cx, slot, ChargedEvent::PdpActive, Some(teid));
+        }
+    }
+
     pub(super) fn wake_charging(&mut self, cx: &mut Context<'_>) {
+        if let Some(charging) = self.charging.as_deref_mut() {
+            charging.wake_at = charging.wake_at.filter(|at| *at > cx.now);
+        }
+        self.tell_due(cx);
+    }
+
+    /// The records of what is due, as many as one turn may have.
+    fn tell_due(&mut self, cx: &mut Context<'_>) {
         while let Some(charging) = self.charging.as_deref_mut() {
-            let Some((at, teid)) = charging.due.front().copied() else { break };
+            let Some((at, teid)) = charging.due.first().copied() else { break };
             if at > cx.now {
-                cx.timers.wake(key(), at);
+                charging.wake(cx, at);
                 break;
             }
-            charging.due.pop_front();
-            let next = cx.now + charging.interval;
-            if charging.account(teid).is_none() {
-                continue;
+            if !charging.permit(cx.now) {
+                charging.wake(cx, cx.now + PAUSE);
+                break;
             }
-            charging.due.push_back((next, teid));
-            if let Some(context) = self.contexts.find(teid) {
-                self.charged(cx, context.mobile, ChargedEvent::PdpPeriodic, Some(teid));
+            let interval = charging.interval;
+            charging.postpone(teid, |account| next_after(account.since, interval, cx.now));
+            let is_told = charging.account(teid).is_some_and(|account| account.is_told);
+            match self.contexts.find(teid) {
+                Some(context) if is_told => {
+                    self.charged(cx, context.mobile, ChargedEvent::PdpPeriodic, Some(teid));
+                }
+                Some(context) => self.tell_active(cx, context.mobile, teid),
+                None => charging.put(teid, None),
             }
         }
     }
@@ -254,12 +352,11 @@ impl Sgsn {
         if self.charging.as_deref_mut().and_then(|charging| charging.account(teid)).is_none() {
             return;
         }
+        self.tell_active(cx, slot, teid);
         self.charged(cx, slot, why, Some(teid));
         self.charged(cx, slot, ChargedEvent::PdpFree, Some(teid));
-        if let Some(charging) = self.charging.as_deref_mut()
-            && let Some(place) = charging.accounts.get_mut(TeidParts::of(teid).place as usize)
-        {
-            *place = None;
+        if let Some(charging) = self.charging.as_deref_mut() {
+            charging.put(teid, None);
         }
     }
 

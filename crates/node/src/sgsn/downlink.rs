@@ -121,15 +121,19 @@ impl Sgsn {
             let octets = frame.len();
             if mobile.is_acknowledged(nsapi) {
                 self.scratch.segments = segments;
-                self.count_octets(slot, nsapi, Direction::Downlink, octets);
-                self.send_acknowledged(cx, slot, nsapi, &frame);
+                if self.send_acknowledged(cx, slot, nsapi, &frame) {
+                    self.count_octets(slot, nsapi, Direction::Downlink, octets);
+                }
                 return;
             }
             match segment(cx, mobile, nsapi, frame, &mut segments) {
                 Ok(sending) => {
-                    self.count_octets(slot, nsapi, Direction::Downlink, octets);
+                    let mut is_whole = true;
                     while let Some(frame) = segments.pop() {
-                        self.send_data_segment(cx, slot, sending, frame);
+                        is_whole &= self.send_data_segment(cx, slot, sending, frame);
+                    }
+                    if is_whole {
+                        self.count_octets(slot, nsapi, Direction::Downlink, octets);
                     }
                 }
                 Err(drop) => cx.drop(drop, mobile.imsi()),
@@ -138,21 +142,28 @@ impl Sgsn {
         self.scratch.segments = segments;
     }
 
-    fn send_data_segment(&mut self, cx: &mut Context<'_>, slot: Slot, sending: Sending, mut frame: Frame) {
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+    /// True where flow control has taken it.
+    fn send_data_segment(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        sending: Sending,
+        mut frame: Frame,
+    ) -> bool {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return false };
         let Sending { nsapi, sapi, protected } = sending;
         let cipher = match mobile.llc.unitdata_request_deferred(sapi, protected, true, &mut frame) {
             Ok(cipher) => cipher,
             Err(drop) => {
                 cx.drop(drop, mobile.imsi());
-                return;
+                return false;
             }
         };
         self.counted(slot);
         if let Some(work) = self.config.work {
             work.spend(&frame);
         }
-        self.send_data(cx, (slot, nsapi), cipher, frame);
+        self.send_data(cx, (slot, nsapi), cipher, frame)
     }
 
     // ------------------------------------------------------------------------------------------------- held
@@ -201,10 +212,11 @@ impl Sgsn {
         let nsapi = n_pdu.nsapi;
         let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
         let octets = n_pdu.frame.len();
-        if let (Some(imsi), Some(tunnel)) = (whose, tunnel) {
-            self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs);
+        if let (Some(imsi), Some(tunnel)) = (whose, tunnel)
+            && self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs)
+        {
+            self.count_octets(slot, nsapi, Direction::Uplink, octets);
         }
-        self.count_octets(slot, nsapi, Direction::Uplink, octets);
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;
     }

@@ -275,6 +275,8 @@ pub struct Sgsn {
     pub(crate) apn_sweep_due: Instant,
     /// Contexts by what an Error Indication of GTPv1 names: the path to the GGSN and the GGSN's endpoint.
     pub(crate) by_peer_endpoint: HashMap<(u16, Teid), (Slot, Nsapi), SeedableRandomState>,
+    /// Contexts that are not to be activated anew again and again.
+    pub(crate) asked_anew: sessions::AskedAnew,
     pub(crate) stranger_limiter: AnswerLimiter,
     /// Where the search for a mobile that only attaches goes on, when the table is full.
     pub(crate) eviction_hand: u32,
@@ -320,6 +322,7 @@ impl Sgsn {
             access_points: sessions::AccessPoints::new(&config),
             apn_sweep_due: Instant::ZERO,
             by_peer_endpoint: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
+            asked_anew: sessions::AskedAnew::with_limit(config.contexts_limit()),
             eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
             stats: Stats::default(),

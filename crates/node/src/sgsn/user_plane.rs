@@ -229,20 +229,22 @@ impl Sgsn {
 
     // ------------------------------------------------------------------------------------------------- sending
 
-    /// SN-DATA.request.
+    /// SN-DATA.request; true where SNDCP has taken the N-PDU.
     pub(super) fn send_acknowledged(
         &mut self,
         cx: &mut Context<'_>,
         slot: Slot,
         nsapi: Nsapi,
         n_pdu: &Frame,
-    ) {
+    ) -> bool {
         let sent = self.with_user_plane(cx, slot, |plane, cx| plane.data_request(cx, nsapi, n_pdu));
-        match sent.unwrap_or(Err(Drop::SgsnNoContext)) {
+        let sent = sent.unwrap_or(Err(Drop::SgsnNoContext));
+        match sent {
             Ok(number) => self.numbered(slot, Some(number)),
             Err(drop) => cx.drop(drop, self.imsi_of(slot)),
         }
         self.set_blocked(slot, nsapi);
+        sent.is_ok()
     }
 
     /// An LL-PDU of LLC itself: of acknowledged mode with the user data of its SAPI, any other as signalling.

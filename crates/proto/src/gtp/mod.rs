@@ -249,10 +249,10 @@ impl GtpEntity {
         tunnel: &mut GtpTunnel,
         mut frame: Frame,
         out: &mut Batch<GtpOutput>,
-    ) {
+    ) -> bool {
         let Some(path) = self.paths.get(tunnel.user_path) else {
             cx.drop(Drop::GtpNoPath, None);
-            return;
+            return false;
         };
         let t_pdu_len = frame.len();
         let written = match tunnel.version {
@@ -268,12 +268,13 @@ impl GtpEntity {
         };
         if !written {
             cx.drop(Drop::GtpNoHeadroom, None);
-            return;
+            return false;
         }
         tunnel.next_sequence = tunnel.next_sequence.wrapping_add(1);
         let channel = Channel::of(tunnel.version, Plane::User);
         let peer = Peer::Udp(SocketAddr::new(path.address, channel.number()));
         out.push(GtpOutput::Transmit { port: self.port(channel), peer, frame });
+        true
     }
 
     /// Tells the sender of a G-PDU that its endpoint does not exist, unless too many were told lately

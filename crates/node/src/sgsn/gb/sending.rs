@@ -80,9 +80,9 @@ impl Sgsn {
         (slot, nsapi): (Slot, Nsapi),
         cipher: Option<Deferred>,
         frame: Frame,
-    ) {
+    ) -> bool {
         let Some((mobile, bearer)) = self.mobiles.get(slot).and_then(|m| Some((m, m.bearer(nsapi)?))) else {
-            return;
+            return false;
         };
         let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
         let (class, precedence) = (bearer.class, bearer.precedence);
@@ -93,10 +93,13 @@ impl Sgsn {
             qos: QosProfile::from_octets(bearer.radio_qos),
             cipher,
         };
-        let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return };
-        if let Offered::Passes(pdu) = self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
-            self.leave(cx, cell, pdu);
+        let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return false };
+        match self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
+            Offered::Passes(pdu) => self.leave(cx, cell, pdu),
+            Offered::Queued => {}
+            Offered::Dropped => return false,
         }
+        true
     }
 
     /// Signalling goes when all that its procedure does has been done.

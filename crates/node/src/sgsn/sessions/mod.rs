@@ -1,5 +1,6 @@
 //! Sessions: what SM asks of the node, and what the GGSNs answer.
 
+mod asked_anew;
 mod notified;
 mod requalify;
 mod requests;
@@ -7,6 +8,7 @@ mod selection;
 mod tunnels;
 mod updates;
 
+pub use asked_anew::AskedAnew;
 pub use notified::Notifications;
 pub use requests::Requests;
 pub use selection::{AccessPoints, subscribed};

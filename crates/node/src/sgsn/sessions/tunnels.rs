@@ -80,7 +80,8 @@ impl Sgsn {
                         Some((slot, nsapi)) if self.is_ggsn_of(slot, nsapi, peer) => {
                             cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
                             // 29.060 clause 7.3.7: the mobile may make it anew. Mostly the GGSN has restarted, and says so later.
-                            self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
+                            let cause = self.asked_anew.cause(cx.now, slot, nsapi);
+                            self.tunnel_lost(cx, slot, nsapi, cause);
                         }
                         Some((slot, _)) => cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot)),
                         None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),

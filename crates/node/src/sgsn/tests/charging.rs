@@ -2,12 +2,17 @@
 
 use super::attach::detach_request;
 use super::bench::*;
+use super::places::{accept_of, move_to_other_area};
 use super::uplink::sn_pdu;
 use crate::sgsn::charging::{ChargedEvent, ChargedRecord, ChargedSession};
 use crate::sgsn::*;
+use gannet_proto::drops::Drop;
+use gannet_proto::sndcp::NPdu;
 use gannet_proto::time::Duration;
-use gannet_wire::id::Sapi;
-use gannet_wire::l3::ie::{PdpAddress, SmCause};
+use gannet_wire::bssgp::Message;
+use gannet_wire::id::{Bvci, Sapi};
+use gannet_wire::l3::gmm::RauComplete;
+use gannet_wire::l3::ie::{PdpAddress, SmCause, UpdateKind};
 use gannet_wire::l3::sm::DeactivateRequest;
 
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -85,10 +90,92 @@ fn a_context_that_is_activated_has_the_id_of_its_ggsn_and_ends_with_two_records(
     let ended = records(&mut bench);
     assert_eq!(events(&ended), [ChargedEvent::PdpDeactivated, ChargedEvent::PdpFree]);
     assert!(ended.iter().all(|record| session(record).charging_id == Some(6)));
-    // The other one goes on by itself, and its successor in that place begins anew.
-    bench.pass(INTERVAL);
+    // The other one goes on by itself, and the successor in that place begins anew.
+    bench.pass_secs(4);
+    bench.sent.clear();
+    bench.activate(0, Nsapi(6));
+    let [active] = &records(&mut bench)[..] else { panic!() };
+    assert_eq!((active.event, session(active).charging_id), (ChargedEvent::PdpActive, Some(6)));
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(Nsapi(6), 0, false, 0, &[1; 30]));
+    bench.pass_secs(6);
     let left = records(&mut bench);
     assert_eq!((events(&left), session(&left[0]).charging_id), (vec![ChargedEvent::PdpPeriodic], None));
+    assert_eq!(session(&left[0]).uplink_octets, 0);
+    bench.pass_secs(4);
+    let left = records(&mut bench);
+    assert_eq!((events(&left), session(&left[0]).charging_id), (vec![ChargedEvent::PdpPeriodic], Some(6)));
+    assert_eq!((session(&left[0]).uplink_octets, session(&left[0]).duration), (30, INTERVAL));
+}
+
+#[test]
+fn what_is_dropped_is_not_charged_for() {
+    let mut bench = Bench::new(|config| config.flow.data.ms.pdus = 3);
+    bench.attach(0);
+    bench.activate(0, NSAPI);
+    charge(&mut bench, Some(INTERVAL));
+    records(&mut bench);
+    bench.signal(&Message::BvcBlock { bvci: Bvci(2), cause: gannet_wire::bssgp::ie::Cause::OamIntervention });
+    // Of the third N-PDU one segment finds room, and of the fourth none.
+    for octets in [&[1; 40][..], &[2; 50], &[3; 700], &[4; 60]] {
+        bench.downlink(0, NSAPI, octets);
+    }
+    assert_eq!(bench.drops(), [(Drop::FlowMsQueueFull, 2)]);
+    // A context that its GGSN has lost sends to nobody.
+    let slot = bench.slot(0);
+    let tunnel = bench.sgsn.mobiles.get_mut(slot).unwrap().bearer_mut(NSAPI).unwrap().tunnel.take();
+    let frame = bench.around.frames.copy_of(&[1; 30]).unwrap();
+    bench.sgsn.n_pdu_uplink(&mut bench.around.context(), slot, NPdu::plain(NSAPI, frame));
+    bench.sgsn.mobiles.get_mut(slot).unwrap().bearer_mut(NSAPI).unwrap().tunnel = tunnel;
+    bench.pass(INTERVAL);
+    let [periodic] = &records(&mut bench)[..] else { panic!() };
+    assert_eq!((session(periodic).uplink_octets, session(periodic).downlink_octets), (0, 90));
+}
+
+#[test]
+fn an_attach_and_an_update_are_told() {
+    let mut bench = Bench::new(|_| ());
+    charge(&mut bench, Some(INTERVAL));
+    bench.attach(0);
+    assert_eq!(events(&records(&mut bench)), [ChargedEvent::Attach]);
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    assert!(matches!(bench.next_bssgp(), Message::FlushLl { .. }));
+    let accept = accept_of(bench.hear_gmm(0));
+    bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    let [update] = &records(&mut bench)[..] else { panic!() };
+    assert_eq!((update.event, update.imsi, update.cell), (ChargedEvent::Update, imsi(0), cell(3).id.ci));
+    assert_eq!(update.session, None);
+}
+
+/// As after a restart, and whenever somebody begins to take records.
+#[test]
+fn many_that_are_due_at_once_are_told_a_few_at_a_time() {
+    let mut bench = Bench::new(|config| {
+        config.mobiles_max = 64;
+        config.flow.active_ms_max = 64;
+        config.flow.pdus_max = 1024;
+        config.contexts_max = Some(400);
+    });
+    bench.phones = (0..40).map(Phone::new).collect();
+    for phone in 0..40 {
+        bench.attach(phone);
+        (5..12).for_each(|nsapi| bench.activate(phone, Nsapi(nsapi)));
+    }
+    bench.events.clear();
+    charge(&mut bench, Some(INTERVAL));
+    assert_eq!(events(&records(&mut bench)), [ChargedEvent::PdpActive; 256]);
+    // Who ends before its turn was active nevertheless.
+    bench.gmm(39, detach_request(true));
+    let of_context = [ChargedEvent::PdpActive, ChargedEvent::PdpTerminated, ChargedEvent::PdpFree];
+    let mut wanted = of_context.repeat(7);
+    wanted.extend([ChargedEvent::Detach, ChargedEvent::Free]);
+    assert_eq!(events(&records(&mut bench)), wanted);
+    bench.pass(INTERVAL);
+    let all = records(&mut bench);
+    let count = |event| all.iter().filter(|record| record.event == event).count();
+    assert_eq!((count(ChargedEvent::PdpActive), count(ChargedEvent::PdpPeriodic)), (17, 256));
+    bench.pass_secs(1);
+    assert_eq!(events(&records(&mut bench)), [ChargedEvent::PdpPeriodic; 17]);
 }
 
 #[test]

@@ -364,6 +364,33 @@ fn an_error_indication_ends_its_context_alone() {
 }
 
 #[test]
+fn a_ggsn_that_makes_what_it_does_not_know_is_not_tried_for_ever() {
+    let mut bench = Bench::attached(true);
+    let six = Nsapi(6);
+    let ends = |bench: &mut Bench| {
+        bench.activate(0, six);
+        let indication =
+            ErrorIndication { teid: Teid(GGSN_USER + 6), address: GGSN, private_extension: None }.into();
+        let mut octets = Vec::new();
+        assert!(emit_datagram(Teid(0), 1, &indication, &mut octets));
+        bench.datagram(GTP_U, core::net::SocketAddr::new(GGSN, 2152), &octets);
+        let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!() };
+        bench.sm(0, 1, DeactivateAccept {});
+        assert!(bench.is_silent() && bench.mobile(0).bearer(six).is_none());
+        request.cause
+    };
+    assert_eq!(ends(&mut bench), SmCause::ReactivationRequired);
+    for _ in 0..5 {
+        assert_eq!(ends(&mut bench), SmCause::RegularDeactivation);
+    }
+    bench.pass_secs(60);
+    bench.sent.clear();
+    bench.beacon(0);
+    bench.sent.clear();
+    assert_eq!(ends(&mut bench), SmCause::ReactivationRequired, "a GGSN may restart more than once");
+}
+
+#[test]
 fn an_operator_may_ask_for_longer_frames() {
     let mut bench = Bench::new(|config| config.n201_u = Some(1520));
     bench.attach(0);

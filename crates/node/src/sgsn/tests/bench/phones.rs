@@ -11,7 +11,7 @@ use gannet_wire::l3::sm::SmMessage;
 use gannet_wire::l3::{Direction, L3Message};
 
 pub fn imsi(phone: usize) -> Imsi {
-    format!("00101000000000{}", phone + 1).parse().unwrap()
+    format!("001010000{:06}", phone + 1).parse().unwrap()
 }
 
 pub struct Phone {
