@@ -11,7 +11,7 @@
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::llc::abm::Options;
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcStatus, ReleaseCause, Terms};
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
@@ -225,7 +225,9 @@ impl UserPlane<'_> {
     /// A primitive of LLC: to SNDCP, or to the node.
     fn of_llc(&mut self, cx: &mut Context<'_>, output: LlcOutput) -> Option<Output> {
         match output {
-            LlcOutput::Transmit { .. } | LlcOutput::Unitdata { .. } => return Some(Output::Llc(output)),
+            LlcOutput::Transmit { .. } | LlcOutput::Unitdata { .. } | LlcOutput::Status { .. } => {
+                return Some(Output::Llc(output));
+            }
             LlcOutput::XidIndication(indication) => {
                 let sapi = indication.sapi;
                 let answer = self.tell(cx, sapi, |sndcp, cx, setting, _| {
@@ -233,12 +235,10 @@ impl UserPlane<'_> {
                 });
                 self.llc.xid_response(cx, indication, answer, &mut self.out.llc);
             }
-            LlcOutput::XidConfirm { sapi, layer3 } => self.xid_confirm(cx, sapi, layer3.as_deref()),
-            LlcOutput::Status { sapi, cause } => {
-                if cause == LlcStatus::XidUnanswered {
-                    self.xid_confirm(cx, sapi, None);
-                }
-                return Some(Output::Llc(LlcOutput::Status { sapi, cause }));
+            LlcOutput::Layer3XidConfirm { sapi, block } => {
+                self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                    sndcp.xid_confirm(cx, setting, (sapi, block.as_deref()), out);
+                });
             }
             LlcOutput::Reset => {
                 self.sndcp.reset_indication();
@@ -260,7 +260,7 @@ impl UserPlane<'_> {
                 self.out.released = Some(cause);
                 self.sndcp.release_indication(sapi, &mut self.out.sndcp);
             }
-            LlcOutput::ReleaseConfirm { .. } => {}
+            LlcOutput::ReleaseConfirm { .. } | LlcOutput::XidConfirm { .. } => {}
             LlcOutput::Data { sapi, frame } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
                 sndcp.data_indication(cx, setting, (sapi, frame), out);
             }),
@@ -269,12 +269,6 @@ impl UserPlane<'_> {
             }),
         }
         None
-    }
-
-    fn xid_confirm(&mut self, cx: &mut Context<'_>, sapi: Sapi, block: Option<&[u8]>) {
-        self.tell(cx, sapi, |sndcp, cx, setting, out| {
-            sndcp.xid_confirm(cx, setting, (sapi, block), out);
-        });
     }
 }
 

@@ -56,7 +56,12 @@ pub struct Handset {
 
 impl Handset {
     pub fn new(seed: u64, config: UserPlaneConfig, change: impl FnOnce(&mut SgsnConfig)) -> Self {
-        let mut bench = Bench::new(change);
+        // As an SGSN has it by itself.
+        let n201_u = SgsnConfig::default().n201_u;
+        let mut bench = Bench::new(|config| {
+            config.n201_u = n201_u;
+            change(config);
+        });
         bench.attach(0);
         bench.events.clear();
         Self {
@@ -99,8 +104,11 @@ impl Handset {
         self.bench.sm(0, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
         let (from, sequence, request) = self.bench.next_create();
         self.bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
-        let message = self.bench.hear_sm(0);
-        let SmMessage::ActivateAccept(accept) = message else { panic!("{message:?}") };
+        self.arrive();
+        let message = self.layer3.pop_front();
+        let Some(L3Message::Sm { message: SmMessage::ActivateAccept(accept), .. }) = message else {
+            panic!("{message:?}")
+        };
         self.bearers.push(SndcpNsapi::new(nsapi, accept.sapi));
         let acknowledged = needs_acknowledged_mode(accept.qos.reliability);
         self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
