@@ -36,6 +36,8 @@ pub struct Handset {
     rng: Rng,
     pub loss: f64,
     pub is_cut: bool,
+    /// Has a link that has ended established again by itself.
+    pub insists: bool,
     /// N-PDUs that are still to go, each way.
     pub to_phone: VecDeque<(Nsapi, Vec<u8>)>,
     pub to_gn: VecDeque<(Nsapi, Vec<u8>)>,
@@ -74,6 +76,7 @@ impl Handset {
             rng: Rng::seeded(seed),
             loss: 0.0,
             is_cut: false,
+            insists: true,
             to_phone: VecDeque::new(),
             to_gn: VecDeque::new(),
             heard: Vec::new(),
@@ -96,6 +99,13 @@ impl Handset {
 
     /// A context in the mode of its reliability class, and all that follows; gives what was granted.
     pub fn activate(&mut self, nsapi: Nsapi, reliability: u8) -> ReliabilityClass {
+        let granted = self.begin(nsapi, reliability);
+        self.turns(20);
+        granted
+    }
+
+    /// The same, up to what the phone sends when it has the context.
+    pub fn begin(&mut self, nsapi: Nsapi, reliability: u8) -> ReliabilityClass {
         let wish = QosProfile {
             reliability: ReliabilityClass(reliability),
             peak: PeakThroughput::MAX,
@@ -113,7 +123,6 @@ impl Handset {
         let acknowledged = needs_acknowledged_mode(accept.qos.reliability);
         self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
         self.drain();
-        self.turns(20);
         accept.qos.reliability
     }
 
@@ -142,7 +151,7 @@ impl Handset {
                 Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
                 Output::Status { nsapi, cause } => {
                     self.links_lost += 1;
-                    if cause != ReleaseCause::Refused {
+                    if self.insists && cause != ReleaseCause::Refused {
                         self.with(|plane, cx| plane.resume(cx, nsapi));
                     }
                 }
