@@ -220,7 +220,8 @@ impl Sndcp {
         }
     }
 
-    /// SNSM-DEACTIVATE.indication: what is not confirmed is dropped by name.
+    /// SNSM-DEACTIVATE.indication: what is not confirmed is dropped by name. What LLC has of it is not to come to a later context of
+    /// the same NSAPI: a link that others keep is established anew.
     pub fn deactivate(
         &mut self,
         cx: &mut Context<'_>,
@@ -231,6 +232,7 @@ impl Sndcp {
         let Some(place) = self.served.iter().position(|served| served.nsapi == nsapi) else { return };
         let Served { sapi, acknowledged, .. } = self.served.swap_remove(place);
         let unconfirmed = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.len());
+        let at_llc = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.segments());
         (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
         let is_needed = !self.serving(sapi).acknowledged.is_empty();
         let Some(sap) = self.sap(sapi) else { return };
@@ -238,6 +240,8 @@ impl Sndcp {
         if !is_needed && sap.link != LinkState::Unused {
             sap.link = LinkState::Unused;
             out.push(SndcpOutput::Release { sapi });
+        } else if at_llc > 0 {
+            self.establish_anew(setting, sapi, out);
         }
         let saps_in_use: Vec<Sapi> = self.served.iter().map(|served| served.sapi).collect();
         self.saps.retain(|sap| saps_in_use.contains(&sap.sapi));
