@@ -203,6 +203,8 @@ impl Sgsn {
         let octets = n_pdu.frame.len();
         if let (Some(imsi), Some(tunnel)) = (whose, tunnel) {
             self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs);
+        } else {
+            cx.drop(Drop::SgsnNoContext, whose);
         }
         self.count_octets(slot, nsapi, Direction::Uplink, octets);
         self.gtp_outputs(cx, &mut outputs);

@@ -3,6 +3,7 @@
 use super::super::bench::*;
 use super::handset::Handset;
 use super::{handset, is_established};
+use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::id::Sapi;
@@ -53,4 +54,17 @@ fn an_n_pdu_that_finds_no_frames_is_tried_again() {
     drop(hoard);
     handset.turns(A_WHILE);
     assert_eq!(handset.heard, [(NSAPI, vec![5, 0, 0, 9])]);
+}
+
+#[test]
+fn an_n_pdu_of_a_context_without_tunnel_is_dropped_by_name() {
+    let mut handset = handset(34);
+    let slot = handset.bench.slot(0);
+    let n_pdu = gannet_proto::sndcp::NPdu::plain(NSAPI, handset.bench.around.frames.copy_of(&[1]).unwrap());
+    let sgsn = &mut handset.bench.sgsn;
+    let tunnel = sgsn.mobiles.get_mut(slot).unwrap().bearer_mut(NSAPI).unwrap().tunnel.take();
+    sgsn.n_pdu_uplink(&mut handset.bench.around.context(), slot, n_pdu);
+    assert_eq!(handset.bench.dropped(Drop::SgsnNoContext), 1);
+    let sgsn = &mut handset.bench.sgsn;
+    sgsn.mobiles.get_mut(slot).unwrap().bearer_mut(NSAPI).unwrap().tunnel = tunnel;
 }
