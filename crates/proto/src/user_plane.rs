@@ -18,6 +18,7 @@ use crate::sndcp::{
 };
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::ReliabilityClass;
+use gannet_wire::llc::{Control, Header};
 use gannet_wire::sndcp::Compression;
 
 /// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
@@ -187,6 +188,7 @@ impl UserPlane<'_> {
         let out = &mut self.out.llc;
         match output {
             SndcpOutput::Establish { sapi, block } => {
+                out.retain(|output| !is_of_former_link(output, sapi));
                 self.llc.establish_request(cx, sapi, self.config.terms(block), out);
             }
             SndcpOutput::EstablishResponse { sapi, block } => {
@@ -270,6 +272,14 @@ impl UserPlane<'_> {
         }
         None
     }
+}
+
+/// An I or S frame that has not gone out before a link is established anew. It may acknowledge an SN-PDU that SNDCP could not use,
+/// and is why it establishes the link: the peer would not send that again.
+fn is_of_former_link(output: &LlcOutput, of: Sapi) -> bool {
+    let LlcOutput::Transmit { sapi, frame } = output else { return false };
+    let control = Header::parse(frame).map(|layout| layout.header.control);
+    *sapi == of && matches!(control, Ok(Control::I { .. } | Control::S { .. }))
 }
 
 /// SN-UNITDATA.request: an N-PDU as SN-UNITDATA PDUs for LL-UNITDATA.request, compressed where that is agreed to.

@@ -160,6 +160,23 @@ fn a_mobile_moves_with_what_is_not_confirmed() {
 }
 
 #[test]
+fn an_n_pdu_that_cannot_be_restored_is_not_acknowledged_and_comes_again() {
+    let mut pair = pair(11, true);
+    // The mobile's entities are lost, and the SGSN does not know.
+    for number in 0..32 {
+        let block = [1, 4, number, 2, 0, 0, 2, 4, number, 2, 0, 0];
+        pair.ms.tell(|sndcp, cx, setting, _| sndcp.xid_indication(cx, setting, SAPI, &block));
+    }
+    assert!(pair.ms.sndcp.compressions(SAPI).unwrap().is_empty());
+    pair.sgsn.waiting.push_back(n_pdu(0));
+    pair.sgsn.send_sure();
+    pair.run();
+    assert_eq!(pair.ms.drops(Drop::SndcpCompressed), 1);
+    assert_eq!(numbers(&pair.ms.delivered), [0]);
+    assert_eq!(pair.sgsn.confirmed, [0]);
+}
+
+#[test]
 fn a_new_context_gets_nothing_of_the_former_one_of_its_nsapi() {
     const OTHER: Nsapi = Nsapi(7);
     let mut pair = pair(10, false);
