@@ -126,6 +126,10 @@ impl<T> Batch<T> {
             self.0.append(&mut other.0);
         }
     }
+    /// Takes out all that are not to be kept.
+    pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
+        self.0.retain(keep);
+    }
     /// How many are there.
     #[must_use]
     pub fn len(&self) -> usize {

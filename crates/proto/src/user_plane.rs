@@ -11,13 +11,14 @@
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::llc::abm::Options;
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcStatus, ReleaseCause, Terms};
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
 };
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::ReliabilityClass;
+use gannet_wire::llc::{Control, Header};
 use gannet_wire::sndcp::Compression;
 
 /// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
@@ -187,6 +188,7 @@ impl UserPlane<'_> {
         let out = &mut self.out.llc;
         match output {
             SndcpOutput::Establish { sapi, block } => {
+                out.retain(|output| !is_of_former_link(output, sapi));
                 self.llc.establish_request(cx, sapi, self.config.terms(block), out);
             }
             SndcpOutput::EstablishResponse { sapi, block } => {
@@ -225,7 +227,9 @@ impl UserPlane<'_> {
     /// A primitive of LLC: to SNDCP, or to the node.
     fn of_llc(&mut self, cx: &mut Context<'_>, output: LlcOutput) -> Option<Output> {
         match output {
-            LlcOutput::Transmit { .. } | LlcOutput::Unitdata { .. } => return Some(Output::Llc(output)),
+            LlcOutput::Transmit { .. } | LlcOutput::Unitdata { .. } | LlcOutput::Status { .. } => {
+                return Some(Output::Llc(output));
+            }
             LlcOutput::XidIndication(indication) => {
                 let sapi = indication.sapi;
                 let answer = self.tell(cx, sapi, |sndcp, cx, setting, _| {
@@ -233,12 +237,10 @@ impl UserPlane<'_> {
                 });
                 self.llc.xid_response(cx, indication, answer, &mut self.out.llc);
             }
-            LlcOutput::XidConfirm { sapi, layer3 } => self.xid_confirm(cx, sapi, layer3.as_deref()),
-            LlcOutput::Status { sapi, cause } => {
-                if cause == LlcStatus::XidUnanswered {
-                    self.xid_confirm(cx, sapi, None);
-                }
-                return Some(Output::Llc(LlcOutput::Status { sapi, cause }));
+            LlcOutput::Layer3XidConfirm { sapi, block } => {
+                self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                    sndcp.xid_confirm(cx, setting, (sapi, block.as_deref()), out);
+                });
             }
             LlcOutput::Reset => {
                 self.sndcp.reset_indication();
@@ -260,7 +262,7 @@ impl UserPlane<'_> {
                 self.out.released = Some(cause);
                 self.sndcp.release_indication(sapi, &mut self.out.sndcp);
             }
-            LlcOutput::ReleaseConfirm { .. } => {}
+            LlcOutput::ReleaseConfirm { .. } | LlcOutput::XidConfirm { .. } => {}
             LlcOutput::Data { sapi, frame } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
                 sndcp.data_indication(cx, setting, (sapi, frame), out);
             }),
@@ -270,12 +272,14 @@ impl UserPlane<'_> {
         }
         None
     }
+}
 
-    fn xid_confirm(&mut self, cx: &mut Context<'_>, sapi: Sapi, block: Option<&[u8]>) {
-        self.tell(cx, sapi, |sndcp, cx, setting, out| {
-            sndcp.xid_confirm(cx, setting, (sapi, block), out);
-        });
-    }
+/// An I or S frame that has not gone out before a link is established anew. It may acknowledge an SN-PDU that SNDCP could not use,
+/// and is why it establishes the link: the peer would not send that again.
+fn is_of_former_link(output: &LlcOutput, of: Sapi) -> bool {
+    let LlcOutput::Transmit { sapi, frame } = output else { return false };
+    let control = Header::parse(frame).map(|layout| layout.header.control);
+    *sapi == of && matches!(control, Ok(Control::I { .. } | Control::S { .. }))
 }
 
 /// SN-UNITDATA.request: an N-PDU as SN-UNITDATA PDUs for LL-UNITDATA.request, compressed where that is agreed to.

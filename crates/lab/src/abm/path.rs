@@ -237,6 +237,7 @@ impl Path {
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
             | LlcOutput::XidConfirm { .. }
+            | LlcOutput::Layer3XidConfirm { .. }
             | LlcOutput::Reset
             | LlcOutput::EstablishIndication(_)
             | LlcOutput::ReleaseConfirm { .. }
@@ -268,6 +269,7 @@ impl Path {
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
             | LlcOutput::XidConfirm { .. }
+            | LlcOutput::Layer3XidConfirm { .. }
             | LlcOutput::Reset
             | LlcOutput::EstablishConfirm { .. }
             | LlcOutput::ReleaseIndication { .. }

@@ -105,7 +105,7 @@ impl Ms {
                 }
             }
             // Counted by LLC; a mobile goes on with what it has.
-            LlcOutput::XidConfirm { .. } | LlcOutput::Status { .. } => {}
+            LlcOutput::XidConfirm { .. } | LlcOutput::Layer3XidConfirm { .. } | LlcOutput::Status { .. } => {}
             // The rest of a link of which SNDCP's state is gone: with it went the N-PDUs.
             LlcOutput::EstablishIndication(_)
             | LlcOutput::EstablishConfirm { .. }

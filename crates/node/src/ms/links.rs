@@ -51,6 +51,18 @@ impl Ms {
         self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
         self.layers_out = out;
         self.arm_llc(cx, index);
+        let mobile = self.mobiles.get(index as usize);
+        let sndcp = mobile.filter(|mobile| !mobile.again.is_set(0)).and_then(|mobile| mobile.sndcp.as_ref());
+        if sndcp.is_some_and(|sndcp| sndcp.stalled().next().is_some()) {
+            self.again_later(cx, index);
+        }
+    }
+
+    /// Links are tried again after a while.
+    fn again_later(&mut self, cx: &mut Context<'_>, index: u32) {
+        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
+        mobile.again.set(0, cx.now + AGAIN);
+        mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
     }
 
     /// What LLC and SNDCP have said and is for the node; of LLC alone where there is no more.
@@ -132,7 +144,8 @@ impl Ms {
         }
     }
 
-    /// SNSM-STATUS.request: acknowledged mode of a context has ended. It is tried again where N-PDUs wait.
+    /// SNSM-STATUS.request: acknowledged mode of a context has ended. It is tried again as long as the context is there, since
+    /// the network waits for that (04.65 clause 6.2.1 [44.065]); where the network has refused it, as long as N-PDUs wait.
     pub(super) fn link_ended(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, cause: ReleaseCause) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         cx.log(
@@ -140,8 +153,10 @@ impl Ms {
             Level::Notice,
             format_args!("{}: acknowledged mode of NSAPI {nsapi} has ended: {cause:?}", mobile.imsi()),
         );
-        mobile.again.set(0, cx.now + AGAIN);
-        mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+        let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
+        if waits || cause != ReleaseCause::Refused {
+            self.again_later(cx, index);
+        }
         self.stats.links_ended += 1;
         self.tell(MsEvent::LinkEnded { mobile: index, nsapi, cause });
     }
@@ -157,14 +172,14 @@ impl Ms {
         }
     }
 
-    /// Has what waits sent, over links that are established for it where they have ended; not before the mobile may send, at
-    /// which this is called again.
+    /// Has links established where they have ended, and what waits sent over them; not before the mobile may send, at which
+    /// this is called again.
     pub(super) fn try_links(&mut self, cx: &mut Context<'_>, index: u32) {
         for place in 0..NSAPIS {
             let nsapi = Mobile::nsapi_at(place);
             let Some(mobile) = self.mobiles.get(index as usize) else { return };
-            let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
-            if waits && may_send(mobile) {
+            let wants = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi));
+            if wants && may_send(mobile) {
                 self.with_layers(cx, index, |layers, cx| layers.resume(cx, nsapi));
             }
         }

@@ -61,7 +61,7 @@ pub struct Mobile {
     pub llc: LlcContext,
     /// Acknowledged mode and compression, where a context needs either.
     pub sndcp: Option<Box<Sndcp>>,
-    /// When links that have ended under N-PDUs are tried again.
+    /// When links that have ended are tried again, and N-PDUs that nothing else sends.
     pub again: Deadlines<1>,
     /// Nothing more is to be given to it for the time being.
     pub is_held_back: bool,

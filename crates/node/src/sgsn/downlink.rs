@@ -212,10 +212,13 @@ impl Sgsn {
         let nsapi = n_pdu.nsapi;
         let tunnel = mobile.bearer_mut(nsapi).and_then(|bearer| bearer.tunnel.as_mut());
         let octets = n_pdu.frame.len();
-        if let (Some(imsi), Some(tunnel)) = (whose, tunnel)
-            && self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs)
-        {
-            self.count_octets(slot, nsapi, Direction::Uplink, octets);
+        match (whose, tunnel) {
+            (Some(imsi), Some(tunnel)) => {
+                if self.gtp.send_user(cx, Tid { imsi, nsapi }, tunnel, n_pdu.frame, &mut outputs) {
+                    self.count_octets(slot, nsapi, Direction::Uplink, octets);
+                }
+            }
+            (None, _) | (_, None) => cx.drop(Drop::SgsnNoContext, whose),
         }
         self.gtp_outputs(cx, &mut outputs);
         self.scratch.gtp = outputs;

@@ -117,6 +117,7 @@ pub(crate) mod owner {
     pub const CELL_CHANGE: u8 = 11;
     pub const NOTIFIED: u8 = 12;
     pub const CHARGING: u8 = 13;
+    pub const LINKS: u8 = 14;
 
     pub const fn reassembly_key() -> TimerKey {
         TimerKey { owner: REASSEMBLY, slot: 0, generation: 0 }
@@ -349,6 +350,7 @@ impl Sgsn {
         match key.owner {
             owner::GMM => self.wake_gmm(cx, slot),
             owner::LLC => self.wake_llc(cx, slot),
+            owner::LINKS => self.wake_stalled(cx, slot),
             owner::SM => self.wake_sm(cx, slot),
             owner::NOTIFIED => self.wake_notified(cx, slot),
             owner::NS | owner::BVC | owner::FLOW => self.wake_gb(cx, key),

@@ -251,6 +251,7 @@ impl Sgsn {
         }
         mobile.gmm.deadlines.arm(mobile_key(owner::GMM, slot), cx.timers);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+        mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
         if let Some(at) = mobile.sm.deadline(cx.now) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }

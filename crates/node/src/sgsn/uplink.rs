@@ -118,7 +118,10 @@ impl Sgsn {
             }
             LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
             LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
-            LlcOutput::XidConfirm { .. } | LlcOutput::Reset | LlcOutput::Status { .. } => {}
+            LlcOutput::XidConfirm { .. }
+            | LlcOutput::Layer3XidConfirm { .. }
+            | LlcOutput::Reset
+            | LlcOutput::Status { .. } => {}
             // Acknowledged mode is neither offered to LLC's peer nor asked for, where the mobile has no SNDCP for it.
             LlcOutput::EstablishIndication(_)
             | LlcOutput::EstablishConfirm { .. }

@@ -9,7 +9,8 @@
 //! * A context's N-PDUs wait in its queue while as many as may be are not confirmed.
 //! * The links of a mobile that is out of reach (STANDBY, suspended) stand still: their timers wait until it is heard, and it is
 //!   paged where something is not confirmed. A cell change, a routing area update and a new P-TMSI change nothing about them.
-//! * A link that was dead is established again while the mobile is READY and something waits; where the mobile refuses, its
+//! * A link that was dead is established again while the mobile is READY and something waits; so is one that the mobile has
+//!   released, or not established, a while later, and N-PDUs for which there were no frames are tried again. Where the mobile refuses, its
 //!   contexts in acknowledged mode are deactivated (04.08 clause 6.1.3.4 [24.008], cause "LLC or SNDCP failure").
 
 use super::Sgsn;
@@ -105,6 +106,17 @@ impl Sgsn {
         }
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+            mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+        }
+    }
+
+    /// N-PDUs may be due to be tried again.
+    pub(super) fn wake_stalled(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let due = mobile.links_due(cx.now);
+        mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
+        for nsapi in due {
+            self.go_on(cx, slot, nsapi);
         }
     }
 
@@ -147,7 +159,7 @@ impl Sgsn {
                 self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: false });
             }
             ReleaseCause::Unanswered if self.has_unconfirmed(slot) => self.go_on(cx, slot, nsapi),
-            // The mobile establishes it when it wants to, and this end with the next N-PDU.
+            // The mobile establishes it when it wants to, and this end with the next N-PDU, or after some time where one waits.
             ReleaseCause::Unanswered | ReleaseCause::Peer => {}
         }
     }

@@ -22,8 +22,8 @@ pub(super) struct Block {
 }
 
 impl LlcContext {
-    /// LL-XID.request with layer 3's own parameters alone. [`LlcOutput::XidConfirm`] follows, or
-    /// [`super::LlcStatus::XidUnanswered`]. A second request of a SAPI takes the place of one that has not gone out; one that
+    /// LL-XID.request with layer 3's own parameters alone. [`LlcOutput::Layer3XidConfirm`] follows for each
+    /// that has gone out. A second request of a SAPI takes the place of one that has not gone out; one that
     /// has is answered first.
     pub fn layer3_xid_request(
         &mut self,
@@ -131,7 +131,8 @@ mod tests {
             sent
         }
 
-        fn respond(&mut self, sapi: Sapi) {
+        /// What is told of the answer: whether it answers layer 3.
+        fn respond(&mut self, sapi: Sapi) -> bool {
             let control = Control::U { poll_final: true, function: UFunction::Xid };
             let mut pdu = Header { cr: false, sapi, control }.emit().to_vec();
             xid::emit(&[Parameter::Version(0), Parameter::Layer3(vec![9])], &mut pdu);
@@ -139,10 +140,13 @@ mod tests {
             let frame = self.around.frames.copy_of(&pdu).unwrap();
             self.llc.receive(&mut self.around.context(), None, frame, &mut self.out);
             let confirmed = self.out.pop();
-            assert!(
-                matches!(&confirmed, Some(LlcOutput::XidConfirm { sapi: of, layer3: Some(octets) }) if *of == sapi && *octets == [9]),
-                "{confirmed:?}"
-            );
+            let (of, octets, is_of_layer3) = match confirmed {
+                Some(LlcOutput::XidConfirm { sapi, layer3 }) => (sapi, layer3, false),
+                Some(LlcOutput::Layer3XidConfirm { sapi, block }) => (sapi, block, true),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!((of, octets), (sapi, Some(vec![9])));
+            is_of_layer3
         }
     }
 
@@ -154,11 +158,11 @@ mod tests {
         ms.ask(Sapi::DATA5, &[3]);
         ms.ask(Sapi::DATA3, &[4]);
         assert_eq!(ms.sent(), [(Sapi::DATA3, vec![1])]);
-        ms.respond(Sapi::DATA3);
+        assert!(ms.respond(Sapi::DATA3));
         assert_eq!(ms.sent(), [(Sapi::DATA5, vec![3])]);
-        ms.respond(Sapi::DATA5);
+        assert!(ms.respond(Sapi::DATA5));
         assert_eq!(ms.sent(), [(Sapi::DATA3, vec![4])]);
-        ms.respond(Sapi::DATA3);
+        assert!(ms.respond(Sapi::DATA3));
         assert_eq!((ms.sent(), ms.llc.links.as_ref().map_or(0, |links| links.blocks.len())), (vec![], 0));
     }
 
@@ -169,7 +173,7 @@ mod tests {
         ms.llc.xid_request(&mut ms.around.context(), Sapi::DATA3, request, &mut ms.out);
         ms.ask(Sapi::DATA3, &[1]);
         assert_eq!(ms.sent(), [(Sapi::DATA3, vec![])]);
-        ms.respond(Sapi::DATA3);
+        assert!(!ms.respond(Sapi::DATA3));
         let mut sent = ms.sent();
         for second in (5..=20).step_by(5) {
             ms.llc.arm(KEY, &mut ms.around.timers);
@@ -183,6 +187,8 @@ mod tests {
         let unanswered = ms.out.pop();
         let expected = LlcStatus::XidUnanswered;
         assert!(matches!(unanswered, Some(LlcOutput::Status { cause, .. }) if cause == expected));
+        let told = ms.out.pop();
+        assert!(matches!(told, Some(LlcOutput::Layer3XidConfirm { sapi: Sapi::DATA3, block: None })), "{told:?}");
         assert_eq!((ms.sent(), ms.llc.links.as_ref().map_or(0, |links| links.blocks.len())), (vec![], 0));
         assert_eq!(ms.llc.n201_u(Sapi::DATA3), 1000);
     }
@@ -196,13 +202,11 @@ mod tests {
             ms.llc.xid_request(&mut ms.around.context(), sapi, request, &mut ms.out);
         }
         assert_eq!(ms.sent(), [(Sapi::DATA3, vec![1])]);
-        for sapi in [Sapi::DATA3, Sapi::DATA5] {
-            ms.respond(Sapi::DATA3);
-            assert_eq!(ms.sent(), [(sapi, vec![])]);
-            if sapi == Sapi::DATA5 {
-                ms.respond(sapi);
-            }
-        }
+        assert!(ms.respond(Sapi::DATA3));
+        assert_eq!(ms.sent(), [(Sapi::DATA3, vec![])]);
+        assert!(!ms.respond(Sapi::DATA3));
+        assert_eq!(ms.sent(), [(Sapi::DATA5, vec![])]);
+        assert!(!ms.respond(Sapi::DATA5));
         assert_eq!([3, 5, 9].map(|sapi| ms.llc.n201_u(Sapi(sapi))), [1000, 1000, 500]);
     }
 }

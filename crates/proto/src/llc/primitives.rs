@@ -39,6 +39,14 @@ pub enum LlcOutput {
         /// Layer 3's own part of the response.
         layer3: Option<Vec<u8>>,
     },
+    /// What became of layer 3's own block ([`LlcContext::layer3_xid_request`]), instead of LL-XID.confirm. What LLC
+    /// negotiates for itself is never told in this way.
+    Layer3XidConfirm {
+        /// Whose block.
+        sapi: Sapi,
+        /// Layer 3's part of the response; `None` where it has none, or never came.
+        block: Option<Vec<u8>>,
+    },
     /// LLGMM-RESET.confirm in the SGSN, LL-RESET.indication in the mobile: counters and parameters of all LLEs are
     /// those of the beginning.
     Reset,

@@ -242,9 +242,13 @@ impl LlcContext {
             return;
         }
         cx.drop(Drop::LlcXidUnanswered, whose);
+        let has_block = self.block_sent(slot).is_some();
         if let Some(sapi) = SAPIS.get(slot) {
             cx.log(Category::Llc, Level::Notice, format_args!("SAPI {sapi}: no response to XID"));
             out.push(LlcOutput::Status { sapi: *sapi, cause: LlcStatus::XidUnanswered });
+            if has_block {
+                out.push(LlcOutput::Layer3XidConfirm { sapi: *sapi, block: None });
+            }
         }
         self.finish(cx, out);
     }
@@ -414,6 +418,8 @@ impl LlcContext {
                 counters.forget_received();
             }
             out.push(LlcOutput::Reset);
+        } else if self.block_sent(u.slot).is_some() {
+            out.push(LlcOutput::Layer3XidConfirm { sapi: u.sapi, block: layer3 });
         } else {
             out.push(LlcOutput::XidConfirm { sapi: u.sapi, layer3 });
         }

@@ -17,11 +17,8 @@ use serde::{Deserialize, Serialize};
 /// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
 pub const WINDOW: u8 = 127;
 
-/// N-PDU numbers that are passed over after a restart: more than may have been used since they were kept
-/// ([`KEPT_EVERY_N_PDUS`]), and few enough that the peer takes what has the next one for new.
-const LEAD: u8 = 100;
-
-/// Whoever keeps a mobile for the time after a restart keeps it whenever so many N-PDUs have been sent on an NSAPI.
+/// Whoever keeps a mobile for the time after a restart keeps it whenever so many N-PDUs have been sent on an NSAPI. With those
+/// that were not confirmed then they are to be no more than [`WINDOW`].
 pub const KEPT_EVERY_N_PDUS: u8 = 32;
 
 /// What may wait for the peer's confirmation.
@@ -163,12 +160,12 @@ impl Acknowledged {
         self.partial = Partial::default();
     }
 
-    /// Goes on after a restart: gives how many N-PDUs were not confirmed, and are gone.
+    /// Goes on after a restart: gives how many N-PDUs were not confirmed, and are gone. The peer may have none of these, or all and
+    /// those sent since: the farthest number that it takes for new in the first case is beyond what it has in the second.
     pub(super) fn restore(&mut self) -> usize {
         self.link_anew();
-        let gone = core::mem::take(&mut self.store).len();
-        self.send = self.send.wrapping_add(LEAD);
-        gone
+        self.send = self.oldest().wrapping_add(WINDOW);
+        core::mem::take(&mut self.store).len()
     }
 
     /// An SN-DATA PDU without its header; gives the N-PDU with its last segment. An error means that the link has to be
@@ -371,6 +368,24 @@ mod tests {
         let mut peer = Acknowledged { receive: 202 + KEPT_EVERY_N_PDUS, ..Acknowledged::default() };
         assert_eq!((kept.restore(), kept.store.len(), kept.store.octets()), (2, 0, 0));
         assert_eq!(kept.keep(&LIMITS, b"c").map(|number| peer.order(number)), Ok(Order::Gap));
+    }
+
+    #[test]
+    fn after_a_restart_a_peer_that_has_nothing_of_what_was_sent_takes_the_next_one_for_new() {
+        for unconfirmed in [0, 1, 64, WINDOW - KEPT_EVERY_N_PDUS] {
+            let fresh = || {
+                let mut kept = Acknowledged { send: 230, ..Acknowledged::default() };
+                (0..unconfirmed).for_each(|_| assert!(kept.keep(&LIMITS, b"a").is_ok()));
+                assert_eq!(kept.restore(), usize::from(unconfirmed));
+                kept.keep(&LIMITS, b"b").unwrap()
+            };
+            // None of them, or all and as many as were sent before the next time of keeping.
+            for has in [0, unconfirmed + KEPT_EVERY_N_PDUS] {
+                let mut peer = Acknowledged { receive: 230_u8.wrapping_add(has), ..Acknowledged::default() };
+                let order = peer.order(fresh());
+                assert!(matches!(order, Order::Next | Order::Gap), "{unconfirmed}, {has}: {order:?}");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! What the clauses leave open is settled so:
 //!
 //! * The mobile establishes the link when its first NSAPI in acknowledged mode is activated; the SGSN waits for it. A
-//!   link that was released under N-PDUs is established by whoever has the next one to send.
+//!   link that was released under N-PDUs is established by whoever has the next one to send. Where nobody comes to do any of
+//!   this while N-PDUs wait ([`Sndcp::stalled`]), the node tries again ([`Sndcp::resume`]).
 //! * N-PDUs are numbered when they come and compressed when they go to LLC, which gets no more than
 //!   [`AcknowledgedLimits::segments_max`] SN-PDUs at a time.
 //! * What is received is told apart by its number whenever it comes: one that has come before is discarded, and where some
@@ -219,7 +220,8 @@ impl Sndcp {
         }
     }
 
-    /// SNSM-DEACTIVATE.indication: what is not confirmed is dropped by name.
+    /// SNSM-DEACTIVATE.indication: what is not confirmed is dropped by name. What LLC has of it is not to come to a later context of
+    /// the same NSAPI: a link that others keep is established anew.
     pub fn deactivate(
         &mut self,
         cx: &mut Context<'_>,
@@ -230,6 +232,7 @@ impl Sndcp {
         let Some(place) = self.served.iter().position(|served| served.nsapi == nsapi) else { return };
         let Served { sapi, acknowledged, .. } = self.served.swap_remove(place);
         let unconfirmed = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.len());
+        let at_llc = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.segments());
         (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
         let is_needed = !self.serving(sapi).acknowledged.is_empty();
         let Some(sap) = self.sap(sapi) else { return };
@@ -237,6 +240,8 @@ impl Sndcp {
         if !is_needed && sap.link != LinkState::Unused {
             sap.link = LinkState::Unused;
             out.push(SndcpOutput::Release { sapi });
+        } else if at_llc > 0 {
+            self.establish_anew(setting, sapi, out);
         }
         let saps_in_use: Vec<Sapi> = self.served.iter().map(|served| served.sapi).collect();
         self.saps.retain(|sap| saps_in_use.contains(&sap.sapi));
@@ -260,7 +265,7 @@ impl Sndcp {
             cx.drop(drop, setting.whose);
         }
         let Some(sapi) = self.served(nsapi).map(|served| served.sapi) else { return };
-        self.resume(cx, setting, sapi, out);
+        self.go_on(cx, setting, sapi, out);
     }
 
     // ------------------------------------------------------------------------------------ links
@@ -385,8 +390,19 @@ impl Sndcp {
         }
     }
 
-    /// Sends what waits: on the link if there is one, after its establishment if it was released.
+    /// Sends what waits: on the link if there is one, after its establishment if it was released. Where something waits,
+    /// a mobile that has not established it is waited for no longer.
     pub fn resume(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
+        let is_awaited = self.sap(sapi).is_some_and(|sap| sap.link == LinkState::Awaited);
+        if is_awaited && self.is_stalled(sapi) {
+            self.establish(setting, sapi, out);
+        } else {
+            self.go_on(cx, setting, sapi, out);
+        }
+    }
+
+    /// The same, but that the mobile is waited for.
+    fn go_on(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
         match self.sap(sapi).map(|sap| sap.link) {
             Some(LinkState::Established) => self.pump(cx, setting, sapi, out),
             Some(LinkState::Released) => self.establish(setting, sapi, out),
@@ -411,7 +427,7 @@ impl Sndcp {
         let sapi = served.sapi;
         let acknowledged = served.acknowledged.as_mut().ok_or(Drop::SndcpUnknownNsapi)?;
         let number = acknowledged.keep(&setting.config.limits, n_pdu)?;
-        self.resume(cx, setting, sapi, out);
+        self.go_on(cx, setting, sapi, out);
         Ok(number)
     }
 

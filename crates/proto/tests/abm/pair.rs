@@ -154,9 +154,10 @@ impl End {
             }
             LlcOutput::Status { .. } => self.statuses += 1,
             LlcOutput::ReleaseConfirm { .. } | LlcOutput::XidConfirm { .. } => {}
-            other @ (LlcOutput::Unitdata { .. } | LlcOutput::XidIndication(_) | LlcOutput::Reset) => {
-                panic!("{other:?}")
-            }
+            other @ (LlcOutput::Unitdata { .. }
+            | LlcOutput::XidIndication(_)
+            | LlcOutput::Layer3XidConfirm { .. }
+            | LlcOutput::Reset) => panic!("{other:?}"),
         }
     }
 

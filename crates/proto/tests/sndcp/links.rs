@@ -160,6 +160,49 @@ fn a_mobile_moves_with_what_is_not_confirmed() {
 }
 
 #[test]
+fn an_n_pdu_that_cannot_be_restored_is_not_acknowledged_and_comes_again() {
+    let mut pair = pair(11, true);
+    // The mobile's entities are lost, and the SGSN does not know.
+    for number in 0..32 {
+        let block = [1, 4, number, 2, 0, 0, 2, 4, number, 2, 0, 0];
+        pair.ms.tell(|sndcp, cx, setting, _| sndcp.xid_indication(cx, setting, SAPI, &block));
+    }
+    assert!(pair.ms.sndcp.compressions(SAPI).unwrap().is_empty());
+    pair.sgsn.waiting.push_back(n_pdu(0));
+    pair.sgsn.send_sure();
+    pair.run();
+    assert_eq!(pair.ms.drops(Drop::SndcpCompressed), 1);
+    assert_eq!(numbers(&pair.ms.delivered), [0]);
+    assert_eq!(pair.sgsn.confirmed, [0]);
+}
+
+#[test]
+fn a_new_context_gets_nothing_of_the_former_one_of_its_nsapi() {
+    const OTHER: Nsapi = Nsapi(7);
+    let mut pair = pair(10, false);
+    pair.sgsn.activate(OTHER, true);
+    pair.ms.activate(OTHER, true);
+    pair.run();
+    pair.is_cut = true;
+    pair.sgsn.waiting.extend((100..108).map(n_pdu));
+    pair.sgsn.send_sure();
+    assert!(pair.step());
+    for end in [&mut pair.sgsn, &mut pair.ms] {
+        end.tell(|sndcp, cx, setting, out| sndcp.deactivate(cx, setting, SURE, out));
+        end.drain();
+        end.activate(SURE, true);
+    }
+    assert_eq!(pair.sgsn.drops(Drop::SndcpUnconfirmed), 8);
+    pair.is_cut = false;
+    pair.sgsn.waiting.extend((0..5).map(n_pdu));
+    pair.sgsn.send_sure();
+    pair.run();
+    assert_eq!(numbers(&pair.ms.delivered), [0, 1, 2, 3, 4]);
+    assert_eq!((&pair.sgsn.confirmed[..], pair.ms.drops(Drop::SndcpRepeated)), (&[0, 1, 2, 3, 4][..], 0));
+    pair.assert_at_rest();
+}
+
+#[test]
 fn the_last_context_releases_the_link() {
     let mut pair = pair(9, false);
     pair.is_cut = true;

@@ -64,6 +64,13 @@ fn numbers<'a>(packets: impl Iterator<Item = &'a Vec<u8>>) -> Vec<u16> {
 impl Net {
     /// Mobile 0 attached, with a context of this reliability class.
     fn new(class: u8, compression: CompressionConfig) -> Self {
+        let mut net = Self::begun(class, compression);
+        net.run(Duration::from_secs(3));
+        net
+    }
+
+    /// The same, before anything that the mobile has to say of it has gone out.
+    fn begun(class: u8, compression: CompressionConfig) -> Self {
         let bench = Bench::new(|config| config.user_plane.sndcp.compression = compression);
         let mut net = Self {
             bench,
@@ -88,7 +95,6 @@ impl Net {
         net.layers(|layers, cx| layers.activate(cx, (NSAPI, Sapi::DATA3), is_acknowledged));
         net.bench.sm(0, 0, accept(class));
         assert!(matches!(net.bench.events.pop_front(), Some(MsEvent::Activated { .. })));
-        net.run(Duration::from_secs(3));
         net
     }
 
@@ -301,6 +307,34 @@ fn a_dead_link_is_told_and_established_again_under_the_same_numbers() {
     net.run(Duration::from_secs(60));
     assert_eq!(numbers(net.received.iter()), (0..30).collect::<Vec<_>>());
     assert!(net.bench.ms.view(0).unwrap().to_string().contains("SAPI 3: abm, window 16"));
+    net.assert_at_rest();
+}
+
+#[test]
+fn a_link_that_was_never_established_is_tried_again_though_nothing_waits() {
+    let mut net = Net::begun(2, CompressionConfig::default());
+    net.is_cut = true;
+    net.run(Duration::from_secs(28));
+    assert!(net.bench.ms.stats().links_ended > 0, "its SABMs are lost");
+    assert!(!net.sndcp.is_established(Sapi::DATA3));
+    net.download(0);
+    net.is_cut = false;
+    net.run(Duration::from_secs(30));
+    assert!(net.sndcp.is_established(Sapi::DATA3));
+    assert_eq!(net.downloaded(), [0]);
+    net.assert_at_rest();
+}
+
+#[test]
+fn n_pdus_that_find_no_frames_are_tried_again() {
+    let mut net = Net::new(2, CompressionConfig::default());
+    let frames = &net.bench.around.frames;
+    let hoard: Vec<Frame> = (3..frames.free()).map(|_| frames.alloc().unwrap()).collect();
+    net.bench.packet(0, &packet(0));
+    assert_eq!(net.bench.ms.view(0).unwrap().unconfirmed, 1);
+    drop(hoard);
+    net.run(Duration::from_secs(10));
+    assert_eq!(numbers(net.received.iter()), [0]);
     net.assert_at_rest();
 }
 

@@ -1,6 +1,6 @@
 //! What others may see of SNDCP.
 
-use super::{Acknowledged, AcknowledgedLimits, Compressions, Counted, LinkState, N_PDU_MAX, Sndcp};
+use super::{Acknowledged, AcknowledgedLimits, Compressions, Counted, LinkState, N_PDU_MAX, Served, Sndcp};
 use gannet_wire::id::{Nsapi, Sapi};
 
 impl Sndcp {
@@ -13,6 +13,29 @@ impl Sndcp {
     /// SAPIs whose acknowledged link is established.
     pub fn established(&self) -> impl Iterator<Item = Sapi> + '_ {
         self.saps.iter().filter(|sap| sap.link == LinkState::Established).map(|sap| sap.sapi)
+    }
+
+    /// N-PDUs of a SAPI wait, LLC has none whose confirmation would send them, and no establishment is under way: the mobile
+    /// has not established the link, it has ended, or there were too few frames.
+    pub(super) fn is_stalled(&self, sapi: Sapi) -> bool {
+        let link = self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| sap.link);
+        let stands = match link {
+            Some(LinkState::Awaited | LinkState::Released) => true,
+            Some(LinkState::Established) => self.at_llc(sapi) == 0,
+            Some(LinkState::Unused | LinkState::Establishing) | None => false,
+        };
+        let of_it = |served: &&Served| served.sapi == sapi;
+        let waits = |it: &Acknowledged| !it.suspended && it.store.waiting().is_some();
+        stands && self.served.iter().filter(of_it).any(|it| it.acknowledged.as_deref().is_some_and(waits))
+    }
+
+    /// NSAPIs in acknowledged mode of SAPIs on which nothing goes on by itself any more, while N-PDUs wait: [`Sndcp::resume`]
+    /// is to be called after some time.
+    pub fn stalled(&self) -> impl Iterator<Item = Nsapi> + '_ {
+        self.served
+            .iter()
+            .filter(|served| served.acknowledged.is_some() && self.is_stalled(served.sapi))
+            .map(|served| served.nsapi)
     }
 
     /// What has been agreed to about compression on a SAPI.

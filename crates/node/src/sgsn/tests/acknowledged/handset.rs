@@ -36,6 +36,8 @@ pub struct Handset {
     rng: Rng,
     pub loss: f64,
     pub is_cut: bool,
+    /// Has a link that has ended established again by itself.
+    pub insists: bool,
     /// N-PDUs that are still to go, each way.
     pub to_phone: VecDeque<(Nsapi, Vec<u8>)>,
     pub to_gn: VecDeque<(Nsapi, Vec<u8>)>,
@@ -56,7 +58,12 @@ pub struct Handset {
 
 impl Handset {
     pub fn new(seed: u64, config: UserPlaneConfig, change: impl FnOnce(&mut SgsnConfig)) -> Self {
-        let mut bench = Bench::new(change);
+        // As an SGSN has it by itself.
+        let n201_u = SgsnConfig::default().n201_u;
+        let mut bench = Bench::new(|config| {
+            config.n201_u = n201_u;
+            change(config);
+        });
         bench.attach(0);
         bench.events.clear();
         Self {
@@ -69,6 +76,7 @@ impl Handset {
             rng: Rng::seeded(seed),
             loss: 0.0,
             is_cut: false,
+            insists: true,
             to_phone: VecDeque::new(),
             to_gn: VecDeque::new(),
             heard: Vec::new(),
@@ -91,6 +99,13 @@ impl Handset {
 
     /// A context in the mode of its reliability class, and all that follows; gives what was granted.
     pub fn activate(&mut self, nsapi: Nsapi, reliability: u8) -> ReliabilityClass {
+        let granted = self.begin(nsapi, reliability);
+        self.turns(20);
+        granted
+    }
+
+    /// The same, up to what the phone sends when it has the context.
+    pub fn begin(&mut self, nsapi: Nsapi, reliability: u8) -> ReliabilityClass {
         let wish = QosProfile {
             reliability: ReliabilityClass(reliability),
             peak: PeakThroughput::MAX,
@@ -99,13 +114,15 @@ impl Handset {
         self.bench.sm(0, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
         let (from, sequence, request) = self.bench.next_create();
         self.bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
-        let message = self.bench.hear_sm(0);
-        let SmMessage::ActivateAccept(accept) = message else { panic!("{message:?}") };
+        self.arrive();
+        let message = self.layer3.pop_front();
+        let Some(L3Message::Sm { message: SmMessage::ActivateAccept(accept), .. }) = message else {
+            panic!("{message:?}")
+        };
         self.bearers.push(SndcpNsapi::new(nsapi, accept.sapi));
         let acknowledged = needs_acknowledged_mode(accept.qos.reliability);
         self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
         self.drain();
-        self.turns(20);
         accept.qos.reliability
     }
 
@@ -134,7 +151,7 @@ impl Handset {
                 Output::NPdu(n_pdu) => self.heard.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
                 Output::Status { nsapi, cause } => {
                     self.links_lost += 1;
-                    if cause != ReleaseCause::Refused {
+                    if self.insists && cause != ReleaseCause::Refused {
                         self.with(|plane, cx| plane.resume(cx, nsapi));
                     }
                 }

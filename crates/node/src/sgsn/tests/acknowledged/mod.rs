@@ -1,6 +1,7 @@
 //! Acknowledged mode and compression, with a phone that has both.
 
 mod handset;
+mod links;
 mod places;
 
 use super::bench::*;
