@@ -45,6 +45,19 @@ fn sure(ms: &mut End, number: u8, (pcomp, octets): (u8, Vec<u8>)) -> Vec<SndcpOu
 }
 
 #[test]
+fn after_a_restart_what_is_sent_builds_on_nothing() {
+    let mut ms = mobile();
+    let pcomp = |ms: &mut End, number: u16| {
+        let packet = segment(number, u32::from(number) * 10, 1, &[7; 10]);
+        let mut frame = ms.around.frames.copy_of(&packet).unwrap();
+        ms.sndcp.compress_unitdata(BARE, &mut frame).pcomp
+    };
+    assert_eq!([0, 1, 2].map(|number| pcomp(&mut ms, number)), [1, 2, 2]);
+    ms.sndcp.restore(&mut ms.around.context(), None);
+    assert_eq!([3, 4].map(|number| pcomp(&mut ms, number)), [1, 2], "the whole header first");
+}
+
+#[test]
 fn a_lost_n_pdu_is_told_to_the_decompressor_of_headers() {
     let (mut ms, mut peer) = (mobile(), rfc1144::Compressor::new(3));
     let sent: Vec<_> = (0..6).map(|number| headers(&mut peer, number)).collect();

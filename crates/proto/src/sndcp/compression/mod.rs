@@ -141,6 +141,17 @@ impl Compressions {
         self.entities.iter_mut().filter(of_it).for_each(Entity::forget);
     }
 
+    /// Goes on after a restart: the peer knows what was sent since this was kept, and this end does not. What it sends begins anew;
+    /// what it receives is told apart by its numbers.
+    pub(super) fn restore(&mut self) {
+        for entity in &mut self.entities {
+            match &mut entity.coder {
+                Coder::Rfc1144 { sent, .. } => *sent = None,
+                Coder::V42bis { sent, .. } => *sent = None,
+            }
+        }
+    }
+
     /// LL-RESET.indication: all parameters are those of the beginning, which is no entity (clause 5.1.2.1).
     pub fn reset(&mut self) {
         *self = Self::default();
