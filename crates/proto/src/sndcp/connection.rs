@@ -369,7 +369,7 @@ impl Sndcp {
         for acknowledged in self.served.iter_mut().filter_map(|served| served.acknowledged.as_mut()) {
             (0..acknowledged.restore()).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, whose));
         }
-        self.saps.iter_mut().for_each(|sap| sap.compressions.restore());
+        self.saps.iter_mut().for_each(|sap| sap.compressions.forget_sent());
     }
 
     /// LL-RESET.indication (clause 5.1.2.1): no parameter is agreed to any more, and what is to be sent in acknowledged mode

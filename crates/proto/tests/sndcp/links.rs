@@ -187,6 +187,7 @@ fn a_new_context_gets_nothing_of_the_former_one_of_its_nsapi() {
     pair.sgsn.waiting.extend((100..108).map(n_pdu));
     pair.sgsn.send_sure();
     assert!(pair.step());
+    pair.forget_path();
     for end in [&mut pair.sgsn, &mut pair.ms] {
         end.tell(|sndcp, cx, setting, out| sndcp.deactivate(cx, setting, SURE, out));
         end.drain();

@@ -143,7 +143,7 @@ impl Compressions {
 
     /// Goes on after a restart: the peer knows what was sent since this was kept, and this end does not. What it sends begins anew;
     /// what it receives is told apart by its numbers.
-    pub(super) fn restore(&mut self) {
+    pub(super) fn forget_sent(&mut self) {
         for entity in &mut self.entities {
             match &mut entity.coder {
                 Coder::Rfc1144 { sent, .. } => *sent = None,
