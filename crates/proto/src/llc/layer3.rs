@@ -188,7 +188,10 @@ mod tests {
         let expected = LlcStatus::XidUnanswered;
         assert!(matches!(unanswered, Some(LlcOutput::Status { cause, .. }) if cause == expected));
         let told = ms.out.pop();
-        assert!(matches!(told, Some(LlcOutput::Layer3XidConfirm { sapi: Sapi::DATA3, block: None })), "{told:?}");
+        assert!(
+            matches!(told, Some(LlcOutput::Layer3XidConfirm { sapi: Sapi::DATA3, block: None })),
+            "{told:?}"
+        );
         assert_eq!((ms.sent(), ms.llc.links.as_ref().map_or(0, |links| links.blocks.len())), (vec![], 0));
         assert_eq!(ms.llc.n201_u(Sapi::DATA3), 1000);
     }
