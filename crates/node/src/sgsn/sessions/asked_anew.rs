@@ -28,8 +28,9 @@ impl AskedAnew {
 
     /// With which cause a context ends that its GGSN does not know (29.060 clause 7.3.7).
     pub fn cause(&mut self, now: Instant, slot: Slot, nsapi: Nsapi) -> SmCause {
-        while let Some((_, of)) = self.order.pop_front_if(|(until, _)| *until <= now) {
-            self.known.remove(&of);
+        while let Some((_, of)) = self.order.front().filter(|(until, _)| *until <= now) {
+            self.known.remove(of);
+            self.order.pop_front();
         }
         if self.order.len() >= self.limit || !self.known.insert((slot, nsapi)) {
             return SmCause::RegularDeactivation;
