@@ -146,6 +146,10 @@ pub fn ipv6(bed: &mut Bed) -> Result {
         differing
             .push(format!("{} {theirs}/{ours}", field.rsplit_once('.').map_or(*field, |(_, name)| name)));
     }
+    if differing.is_empty() {
+        let fact = "5 of 5 pings by IPv6 with each; osmo-ggsn and gannet ggsn advertise the same".to_owned();
+        return Ok(Found::of(Payload::Clear, fact));
+    }
     let fact =
         format!("5 of 5 pings by IPv6 with each; osmo-ggsn/gannet ggsn differ in: {}", differing.join(", "));
     Ok(Found::of(Payload::Clear, fact).but(differences::ROUTER_ADVERTISEMENT))
