@@ -24,12 +24,23 @@ pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much, and who is late does.
 const LOST_MAX: u32 = 12;
 const LOST_MAX_LATE: u32 = 2;
+/// The same of a probe: at too high a rate a ring loses each time.
+const LOST_MAX_PROBE: u32 = 2;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
 /// ring of 256 places loses.
 const AT_ITS_END: f64 = 0.97;
 /// How often one is made again in which the machine was busy with something else, and how many of all.
 const DISTURBED_MAX: u32 = 2;
 const REPEATED_MAX: f64 = 0.35;
+
+/// How often a step is made again in which a ring has lost too much.
+const fn losses_max(is_probe: bool, is_late: bool) -> u32 {
+    match (is_probe, is_late) {
+        (true, _) => LOST_MAX_PROBE,
+        (false, true) => LOST_MAX_LATE,
+        (false, false) => LOST_MAX,
+    }
+}
 
 /// How much of everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -144,6 +155,8 @@ pub struct Bench<'a> {
     /// Of these, in how many a ring had lost too much, and in how many of those the generator had come to its end.
     overrun: usize,
     overrun_at_end: usize,
+    /// Probes of a search that rings have answered with no.
+    ended: u64,
     seed: u64,
     steps: u64,
     /// Steps that were made again since the machine was busy or since a ring had lost too much, and such that count although
@@ -179,6 +192,7 @@ impl<'a> Bench<'a> {
             unsound,
             overrun: 0,
             overrun_at_end: 0,
+            ended: 0,
             seed,
             steps: 0,
             repeated: 0,
@@ -260,6 +274,11 @@ impl<'a> Bench<'a> {
         result.map_err(|error| format!("{}: {error}", runner.candidate))
     }
 
+    #[cfg(test)]
+    pub(super) const fn take_turn(&mut self, turn: Option<Candidate>) {
+        self.turn = turn;
+    }
+
     /// Who has the core, where it is not a bare loop.
     #[must_use]
     pub const fn holder(&self) -> Option<Candidate> {
@@ -305,8 +324,7 @@ impl<'a> Bench<'a> {
             let fault = step.fault();
             let says_nothing = fault.is_none() && may_repeat && again.wants(&step);
             let lost = self.lost_too_much(&step).filter(|_| fault.is_none() && !says_nothing);
-            let losses_max = if is_late { LOST_MAX_LATE } else { LOST_MAX };
-            let repeats = says_nothing || (lost.is_some() && losses < losses_max);
+            let repeats = says_nothing || (lost.is_some() && losses < losses_max(offer.is_probe, is_late));
             let own = [("step".to_owned(), step.json()), ("made_again".to_owned(), json!(repeats))];
             self.cells.push(Cell::new(axis.clone(), own));
             if says_nothing {
@@ -325,7 +343,10 @@ impl<'a> Bench<'a> {
                 continue;
             }
             self.disturbed += u64::from(step.disturbed().is_some());
-            if fault.is_none() && lost.is_some() {
+            // The answer of a probe is no result.
+            self.ended += u64::from(offer.is_probe && lost.is_some());
+            let lost = lost.filter(|_| !offer.is_probe);
+            if lost.is_some() {
                 self.overrun += 1;
                 self.overrun_at_end += usize::from(step.shortfall().is_some());
             }
@@ -337,9 +358,20 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Whether the rings lost more than they may. Who has nothing at the driver that drops what is too much loses it there.
+    /// Was a probe delivered whole, with no more lost in rings than may be?
+    #[must_use]
+    pub fn is_carried(&self, step: &Step) -> bool {
+        is_whole(step) && self.lost_too_much(step).is_none()
+    }
+
+    /// Whether the rings lost more than they may. Who has nothing at the driver that drops what is too much loses it there, and of
+    /// a bare loop that is a part of what it does not deliver.
     fn lost_too_much(&self, step: &Step) -> Option<String> {
-        let overruns = self.turn != Some(Candidate::Xdp) && !is_whole(step);
+        let overruns = match self.turn {
+            Some(Candidate::Xdp) => false,
+            Some(_) => !is_whole(step),
+            None => true,
+        };
         step.unsound().filter(|_| !overruns)
     }
 
@@ -356,6 +388,7 @@ impl<'a> Bench<'a> {
             burst_ms: 0,
             gives_up: false,
             is_patient: false,
+            is_probe: false,
             seed: 0,
         }
     }
@@ -435,9 +468,10 @@ impl<'a> Bench<'a> {
         );
         self.remarks.push(format!(
             "{} of {steps} steps were made again since the machine was busy with something else or unlike what they are compared \
-             with, {} since a ring had lost more than 0.01 %; {} count although the machine took a core away for more than 2 % \
+             with, {} since a ring had lost more than 0.01 %; {} probes of searches lost more each time, and so say that their \
+             load is above saturation; {} count although the machine took a core away for more than 2 % \
              of the step, moved the two farther from each other than usual, or ran the SGSN's at less than {:.0} % of its usual speed",
-            self.repeated, self.lost, self.disturbed, SLOW * 100.0
+            self.repeated, self.lost, self.ended, self.disturbed, SLOW * 100.0
         ));
         self.remarks.extend(self.unsound.iter().take(20).map(|why| format!("not sound: {why}")));
         let mut report = Report {

@@ -125,7 +125,7 @@ impl AtBound {
             }
             let load = load.min(cap(drop_pps, self.f));
             let mut one = |bench: &mut Bench<'_>, what: &'static str, load: f64, f: f64| {
-                let mut offer = bench.mix(setup, load, f);
+                let mut offer = Offer { is_probe: f <= 0.0, ..bench.mix(setup, load, f) };
                 // A pause of a millisecond is made up for slowly so near to saturation.
                 offer.window_s *= LONGER;
                 let axis = axis(runner.candidate.name(), what, f, (setup, repetition));
@@ -133,10 +133,11 @@ impl AtBound {
                     if f > 0.0 {
                         prepare(chain, &offer)?;
                     }
-                    bench.step_again(chain, &axis, &offer, Again::Nothing)
+                    let step = bench.step_again(chain, &axis, &offer, Again::Nothing)?;
+                    Ok((bench.is_carried(&step), step))
                 })
             };
-            let step = one(bench, AT_BOUND, load, self.f)?;
+            let (_, step) = one(bench, AT_BOUND, load, self.f)?;
             let (is_met, share) = (is_whole(&step), step.least_share());
             let done = |is_open| Ok(Tried { share, load, s0, is_open });
             let is_better = found.conditions.is_some_and(|at| Conditions::of(&step).beside(&at).better);
@@ -145,8 +146,9 @@ impl AtBound {
             }
             tries += 1;
             let above = s0 * if is_lowered { ROUGH } else { FINE };
-            let check = one(bench, "S0 once more", if is_met { above } else { s0 * OF_BEST }, 0.0)?;
-            if is_whole(&check) != is_met {
+            let (is_carried, check) =
+                one(bench, "S0 once more", if is_met { above } else { s0 * OF_BEST }, 0.0)?;
+            if is_carried != is_met {
                 // It cannot do more than S0 now, or can still do that.
                 return done(false);
             }

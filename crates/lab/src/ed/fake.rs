@@ -272,14 +272,25 @@ fn step_of(speed: f64, delivered: u64) -> Step {
 }
 
 /// Which of these steps counts, and whether the run is sound.
-fn which(again: Again<'_>, mut steps: Vec<Step>) -> (usize, bool) {
+fn which(again: Again<'_>, steps: Vec<Step>) -> (usize, bool) {
+    which_of(Some(Candidate::Xdp), false, again, steps)
+}
+
+/// The same of who has the core, and of a search's probe.
+fn which_of(
+    turn: Option<Candidate>,
+    is_probe: bool,
+    again: Again<'_>,
+    mut steps: Vec<Step>,
+) -> (usize, bool) {
     let count = steps.len();
     let mut lab = FakeLab { is_broken: false, leaks: false };
     let mut bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
-    let offer = Offer { is_patient: true, ..bench.offer(&bench.setup(448), Vec::new()) };
+    let offer = Offer { is_patient: true, is_probe, ..bench.offer(&bench.setup(448), Vec::new()) };
     // Whatever comes after them is not asked for.
     steps.push(step_of(1.0, 0));
     let mut script = Script(steps);
+    bench.take_turn(turn);
     bench.step_again(&mut script, &Vec::new(), &offer, again).unwrap();
     let options = Options { size: Size::Quick, seed: 1, out: "unused".into(), progress: false };
     (count - script.0.len(), bench.report("x", &options).holds())
@@ -311,7 +322,15 @@ fn what_a_ring_lost_is_asked_about_again_and_a_fault_is_not() {
     assert_eq!(which(Again::Disturbed, vec![lossy(2, 998), good.clone()]), (1, true));
     assert_eq!(which(Again::Disturbed, vec![lossy(2, 998); 15]), (12, false));
     // Of a loop that takes in order of arrival, and gets too much, the ring is where it loses.
-    assert_eq!(which(Again::Disturbed, vec![lossy(100, 900)]), (0, true));
+    let fifo = Some(Candidate::Fifo);
+    assert_eq!(which_of(fifo, false, Again::Disturbed, vec![lossy(100, 900)]), (0, true));
+    assert_eq!(which_of(fifo, false, Again::Disturbed, vec![lossy(2, 998); 15]), (12, false));
+    // A bare loop has it in what it does not deliver.
+    assert_eq!(which_of(None, false, Again::Disturbed, vec![lossy(2, 998)]), (0, true));
+    // To a probe it is an answer.
+    let xdp = Some(Candidate::Xdp);
+    assert_eq!(which_of(xdp, true, Again::Disturbed, vec![lossy(2, 998), good.clone()]), (1, true));
+    assert_eq!(which_of(xdp, true, Again::Disturbed, vec![lossy(2, 998); 15]), (2, true));
     let mut fault = good.clone();
     fault.wrong = 1;
     assert_eq!(which(Again::Disturbed, vec![fault, good]), (0, false));

@@ -290,6 +290,8 @@ pub struct Offer {
     pub gives_up: bool,
     /// It waits longer for a machine that is fast.
     pub is_patient: bool,
+    /// A search asks with it whether so much is delivered whole: where rings lose more than they may the answer is no.
+    pub is_probe: bool,
     /// Of the dice.
     pub seed: u64,
 }

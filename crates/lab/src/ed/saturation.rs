@@ -70,10 +70,11 @@ impl Bench<'_> {
             // A quick run takes what it has found after a while; but something has to be too much first.
             let enough = self.sizes.quick && count >= few && bracket.is_closed();
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
-            let offer = make(self, load);
+            let offer = Offer { is_probe: true, ..make(self, load) };
             let step = self.step_again(chain, axis, &offer, again)?;
+            let is_carried = self.is_carried(&step);
             let offered = load * (1.0 - step.shortfall().unwrap_or(0.0));
-            bracket.tell_of(offered, is_whole(&step), step.delivered_pps());
+            bracket.tell_of(offered, is_carried, step.delivered_pps());
         }
         // The highest of many is a lucky one: it counts when it is delivered once more, for as long as what it is compared with.
         let mut found = Saturation {
@@ -87,11 +88,11 @@ impl Bench<'_> {
             if found.pps == 0.0 {
                 break;
             }
-            let mut offer = make(self, found.pps);
+            let mut offer = Offer { is_probe: true, ..make(self, found.pps) };
             offer.window_s *= LONGER;
             let step = self.step_again(chain, axis, &offer, again)?;
             found.conditions = Some(Conditions::of(&step));
-            if is_whole(&step) {
+            if self.is_carried(&step) {
                 break;
             }
             found.pps /= FINE;

@@ -109,6 +109,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
     Offer {
         gives_up: false,
         is_patient: false,
+        is_probe: false,
         groups: vec![super::Group {
             name: "all",
             members,
