@@ -108,6 +108,8 @@ pub struct Mobile {
     pub radio_capability: l3::Octets<RADIO_CAPABILITY_MAX>,
     /// There is an SNDCP in [`Mobile::rest`]: what most mobiles have not, and an N-PDU need not look for.
     has_sndcp: bool,
+    /// What only some mobiles have. It stands here since a compiler may look at it before it knows whether it need.
+    rest: Option<Box<Rest>>,
     /// Logical links.
     pub llc: LlcContext,
     /// Mobility management: identities, place, states and their timers.
@@ -116,8 +118,6 @@ pub struct Mobile {
     pub sm: SmContexts,
     /// The foreign or random TLLI by which it is found, and the cell in which that holds.
     pub foreign: Option<(BvcAddress, Tlli)>,
-    /// What only some mobiles have.
-    rest: Option<Box<Rest>>,
 }
 
 /// What only some mobiles have.
