@@ -36,7 +36,33 @@ pub trait Answers<H>: Conversation {
     const HEARS_NEWS: bool = false;
 
     /// What the host has to say to all who are connected, unasked; it is told once.
-    fn news(_host: &mut H, _output: &mut Vec<u8>) {}
+    fn news(_host: &mut H, _news: &mut News) {}
+}
+
+/// Messages for all who are connected, in the order in which they go out.
+#[derive(Debug, Default)]
+pub struct News {
+    octets: Vec<u8>,
+    /// Where each message ends.
+    ends: Vec<usize>,
+}
+
+impl News {
+    /// Adds the message that `put` writes, if it writes one.
+    pub fn add(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        let before = self.octets.len();
+        put(&mut self.octets);
+        if self.octets.len() > before {
+            self.ends.push(self.octets.len());
+        }
+    }
+
+    /// The octets of the first messages, as many as fit, and the number of the others.
+    fn that_fit(&self, room: usize) -> (&[u8], usize) {
+        let heard = self.ends.partition_point(|end| *end <= room);
+        let end = heard.checked_sub(1).and_then(|last| self.ends.get(last)).copied().unwrap_or_default();
+        (self.octets.get(..end).unwrap_or_default(), self.ends.len() - heard)
+    }
 }
 
 /// How much one listener may take.
@@ -50,6 +76,8 @@ pub struct Limits {
     pub renewed: bool,
     /// Octets that may wait for the peer before more of it is read.
     pub output_octets: usize,
+    /// Octets that may wait for the peer when news come, with these; news that find no room are lost.
+    pub news_octets: usize,
 }
 
 /// Octets that are sent to one connection in one turn.
@@ -114,7 +142,7 @@ impl<C: Conversation> Connections<C> {
         self.peers.iter().flatten().count()
     }
 
-    /// How often somebody did not hear news, since too much waited for it already.
+    /// Messages of news that somebody did not hear, since too much waited for it already; one for each who missed it.
     #[must_use]
     pub const fn news_lost(&self) -> u64 {
         self.news_lost
@@ -142,11 +170,11 @@ impl<C: Conversation> Connections<C> {
                 }
             }
         }
-        let mut news = Vec::new();
+        let mut news = News::default();
         C::news(host, &mut news);
         for place in &mut self.peers {
             let Some(peer) = place else { continue };
-            self.news_lost += u64::from(!peer.hear(&news, &self.limits));
+            self.news_lost += peer.hear(&news, &self.limits);
             again |= peer.poll(now, &self.limits, host);
             if peer.is_done() || now >= peer.deadline {
                 *place = None;
@@ -180,14 +208,13 @@ impl<C> Connections<C> {
 }
 
 impl<C: Conversation> Peer<C> {
-    /// Takes news, unless too much waits for the peer already: false then. An answer that is not whole has nothing in the
+    /// Takes the news that there is room for; how many there is none for. An answer that is not whole has nothing in the
     /// output yet, so that news stand between messages.
-    fn hear(&mut self, news: &[u8], limits: &Limits) -> bool {
-        let has_room = news.is_empty() || self.socket.waiting(&self.output) <= limits.output_octets;
-        if has_room {
-            self.output.extend_from_slice(news);
-        }
-        has_room
+    fn hear(&mut self, news: &News, limits: &Limits) -> u64 {
+        let room = limits.news_octets.saturating_sub(self.socket.waiting(&self.output));
+        let (heard, missed) = news.that_fit(room);
+        self.output.extend_from_slice(heard);
+        u64::try_from(missed).unwrap_or(u64::MAX)
     }
 
     /// One turn; true where there may be more to do.

@@ -168,6 +168,35 @@ fn all_who_are_connected_hear_traps_once_and_between_answers() {
     assert_eq!(next_text(&mut peers[0]), "TRAP 0 x y");
 }
 
+/// A burst that is larger than what may wait: its beginning goes out, the rest is counted, and what comes later is heard.
+#[test]
+fn of_a_burst_of_news_what_has_room_goes_out() {
+    let (mut ctrl, mut node) = (bind::<Dialogue>(ctrl::LIMITS), Node::default());
+    let mut peer = connect(&ctrl);
+    while ctrl.count() == 0 {
+        ctrl.poll(AT, &mut node);
+    }
+    let value = |number: usize| format!("{number:0996}");
+    let octets_each = 4 + "TRAP 0 x ".len() + 996;
+    let have_room = ctrl::LIMITS.news_octets / octets_each;
+    node.traps = (0..have_room + 7).map(|number| ("x", value(number))).collect();
+    ctrl.poll(AT, &mut node);
+    assert_eq!(ctrl.news_lost(), 7);
+    let heard = std::thread::spawn(move || {
+        for number in 0..have_room {
+            assert_eq!(next_text(&mut peer), format!("TRAP 0 x {}", value(number)));
+        }
+        peer
+    });
+    while !heard.is_finished() {
+        ctrl.poll(AT, &mut node);
+    }
+    let mut peer = heard.join().expect("all that had room");
+    node.traps = vec![("x", "later".to_owned())];
+    while ctrl.poll(AT, &mut node) {}
+    assert_eq!((next_text(&mut peer).as_str(), ctrl.news_lost()), ("TRAP 0 x later", 7));
+}
+
 /// Who listens and does not read misses news, and is not fed without end.
 #[test]
 fn news_that_nobody_reads_are_lost_by_count() {

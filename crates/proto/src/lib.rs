@@ -12,6 +12,7 @@
 #[cfg(test)]
 extern crate self as gannet_proto;
 
+mod allowance;
 pub mod auth;
 pub mod bssgp;
 pub mod by_nsapi;

@@ -12,7 +12,7 @@ use gannet_proto::time::Instant;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_wire::id::Imsi;
 use gsmtap::GsmtapTarget;
-use limit::Limit;
+use limit::Limits;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::net::SocketAddr;
@@ -96,8 +96,8 @@ pub struct LogSink {
     drops: DropCounters,
     history: DropHistory,
     lines_lost: u64,
-    /// By category; of what is louder than [`Level::Info`].
-    limits: Vec<Limit>,
+    /// By category.
+    limits: Vec<Limits>,
     lines_left_out: u64,
 }
 
@@ -123,7 +123,7 @@ impl LogSink {
             drops: DropCounters::default(),
             history: DropHistory::new(mobiles),
             lines_lost: 0,
-            limits: vec![Limit::default(); Category::ALL.len()],
+            limits: vec![Limits::default(); Category::ALL.len()],
             lines_left_out: 0,
         }
     }
@@ -253,7 +253,7 @@ impl LogSink {
         self.lines_lost
     }
 
-    /// Lines that were left out, since their category had too many of them.
+    /// Lines that were left out, since their category had too many of their level.
     #[must_use]
     pub const fn lines_left_out(&self) -> u64 {
         self.lines_left_out
@@ -301,10 +301,9 @@ impl TraceSink for LogSink {
     }
 
     fn line(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>) {
-        // Who has debug or info shown wants all of it; and the last word is always said.
-        let is_limited = matches!(level, Level::Notice | Level::Error) && self.enabled(category, level);
-        let limit = self.limits.get_mut(category as usize).filter(|_| is_limited);
-        match limit.map_or(Some(0), |limit| limit.admit(self.now)) {
+        let is_enabled = self.enabled(category, level);
+        let limits = self.limits.get_mut(category as usize).filter(|_| is_enabled);
+        match limits.and_then(|limits| limits.of(level)).map_or(Some(0), |limit| limit.admit(self.now)) {
             None => self.lines_left_out += 1,
             Some(0) => self.write(category, level, line),
             Some(left_out) => {
@@ -471,11 +470,34 @@ mod tests {
         sink.line(Category::Gtp, Level::Fatal, format_args!("c"));
         assert_eq!(lines(), 1003);
         sink.set_now(Instant(1_000_000_000));
-        sink.line(Category::Gtp, Level::Error, format_args!("d"));
+        sink.line(Category::Gtp, Level::Notice, format_args!("d"));
         let text = String::from_utf8(kept.0.borrow().clone()).unwrap();
-        let end = "gtp ERROR 2000 lines were left out, there were too many\ngtp ERROR d\n";
+        let end = "gtp NOTICE 2000 lines were left out, there were too many\ngtp NOTICE d\n";
         assert!(text.ends_with(end), "{text}");
         assert_eq!((sink.lines_left_out(), sink.lines_lost()), (2000, 0));
+    }
+
+    #[test]
+    fn no_flood_of_notices_hides_an_error() {
+        let mut sink = LogSink::new(Clock::start());
+        let kept = Kept::default();
+        sink.add_writer(Box::new(kept.clone()), TargetOptions::default());
+        (0..5000).for_each(|_| sink.line(Category::Gtp, Level::Notice, format_args!("nonsense")));
+        (0..2).for_each(|_| sink.line(Category::Gtp, Level::Error, format_args!("the path is lost")));
+        let text = String::from_utf8(kept.0.borrow().clone()).unwrap();
+        let (flood, errors) = text.split_once("gtp ERROR ").unwrap();
+        assert_eq!(flood, "gtp NOTICE nonsense\n".repeat(1000));
+        // Nothing of the errors was left out, so nothing is said of it before them.
+        assert_eq!(errors, "the path is lost\ngtp ERROR the path is lost\n");
+        // Errors have a limit as well, and leave the notices theirs.
+        (0..5000).for_each(|_| sink.line(Category::Gtp, Level::Error, format_args!("again")));
+        assert_eq!(sink.lines_left_out(), 4000 + 5002 - 1000);
+        sink.set_now(Instant(1_000_000_000));
+        kept.0.borrow_mut().clear();
+        (0..101).for_each(|_| sink.line(Category::Gtp, Level::Notice, format_args!("still")));
+        let text = String::from_utf8(kept.0.borrow().clone()).unwrap();
+        assert!(text.starts_with("gtp NOTICE 4000 lines were left out"), "{text}");
+        assert_eq!(text.lines().count(), 101);
     }
 
     #[test]

@@ -44,13 +44,17 @@ where
     fn round(&mut self, access: &mut Access<'_>) {
         let now = access.now();
         let late = self.connections.next_deadline().is_some_and(|deadline| deadline <= now);
-        let news = <C as Answers<Counted<'_, '_, '_, N>>>::HEARS_NEWS && self.node.borrow().node.has_traps();
+        let hears_news = <C as Answers<Counted<'_, '_, '_, N>>>::HEARS_NEWS;
+        let news = hears_news && self.node.borrow().node.has_traps();
         if !self.due && !late && !news {
             return;
         }
         let mut running = self.node.borrow_mut();
         let mut counted = Counted { running: &mut running, access: &mut *access };
         self.due = self.connections.poll(now, &mut counted);
+        if hears_news {
+            running.node.traps_unheard(self.connections.news_lost());
+        }
         for (number, fd) in self.connections.opened() {
             let both = Interest::READABLE | Interest::WRITABLE;
             // One that cannot be polled is cut when its time is over.

@@ -114,6 +114,9 @@ pub trait Node: Sized + 'static {
         false
     }
 
+    /// How many of them were not heard so far, each by one who was connected and had no room for it.
+    fn traps_unheard(&mut self, _total: u64) {}
+
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
 

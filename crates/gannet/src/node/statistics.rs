@@ -45,7 +45,7 @@ pub fn add_common(access: &mut Access<'_>, groups: &mut [Group]) {
     ));
     node.add(Metric::counter(
         "log_lines_left_out",
-        "lines of the log that were left out, since their category had more than 100 a second",
+        "lines of the log that were left out, since their category had more than 100 a second of their level",
         log.lines_left_out(),
     ));
     node.add(Metric::counter("frames_exhausted", "how often no frame was free", exhausted));

@@ -29,6 +29,8 @@ pub struct Records {
     traps: Option<Vec<(&'static str, String)>>,
     /// Records that no TRAP told, since too many came in one turn.
     untold: u64,
+    /// TRAPs that somebody who is connected had no room for.
+    unheard: u64,
     /// What earlier files have had and lost.
     former: (u64, u64),
     failing: bool,
@@ -119,6 +121,11 @@ impl Records {
         self.traps.as_ref().is_some_and(|traps| !traps.is_empty())
     }
 
+    /// How many of the TRAPs were not heard so far.
+    pub const fn traps_unheard(&mut self, total: u64) {
+        self.unheard = total;
+    }
+
     /// All records are in their file, or cannot be written.
     pub fn is_done(&self) -> bool {
         self.file.iter().chain(&self.leaving).all(|(_, writer)| {
@@ -141,6 +148,11 @@ impl Records {
             ("cdr_written", "charging records in their file", written),
             ("cdr_lost", "charging records that found no room to wait for the disk", lost),
             ("cdr_untold", "charging records that no TRAP told, since too many came at once", self.untold),
+            (
+                "cdr_unheard",
+                "TRAPs that a connection did not hear, since too much waited for it",
+                self.unheard,
+            ),
         ] {
             group.add(Metric::counter(name, help, value));
         }
@@ -212,6 +224,7 @@ fn write_session(session: &ChargedSession, f: &mut fmt::Formatter<'_>) -> fmt::R
 mod tests {
     use super::*;
     use core::net::Ipv4Addr;
+    use gannet_ops::metrics::{Class, Level as MetricLevel};
     use gannet_wire::l3::ie::Apn;
 
     fn record(event: ChargedEvent, session: Option<ChargedSession>) -> ChargedRecord {
@@ -296,6 +309,17 @@ mod tests {
         assert_eq!(std::fs::read_to_string(directory.path().join("b.csv")).unwrap().lines().count(), 2);
     }
 
+    /// As `show counters` has it, without the gauge.
+    fn counted(records: &Records) -> Vec<String> {
+        const CLASS: Class =
+            Class { name: "", osmocom: "", title: "", level: MetricLevel::Global, lines: Some("") };
+        let mut group = Group::single(&CLASS);
+        records.add_to(&mut group);
+        let mut text = String::new();
+        gannet_ops::metrics::text::counters(&[group], &mut text);
+        text.lines().filter(|line| !line.starts_with("cdr_waiting")).map(str::to_owned).collect()
+    }
+
     #[test]
     fn traps_wait_within_bounds_and_only_where_somebody_can_listen() {
         let mut log = LogSink::new(gannet_rt::Clock::start());
@@ -309,6 +333,8 @@ mod tests {
         (0..TRAPS_MAX + 2).for_each(|_| records.take(&attach, &mut log));
         assert_eq!((records.has_traps(), records.traps().len(), records.untold), (true, TRAPS_MAX, 2));
         assert!(!records.has_traps() && records.is_done());
+        records.traps_unheard(3);
+        assert_eq!(counted(&records), ["cdr_written 0", "cdr_lost 0", "cdr_untold 2", "cdr_unheard 3"]);
         let nowhere = Charging { filename: Some("/no/where.csv".to_owned()), ..config };
         assert!(records.set(&nowhere, true).unwrap_err().contains("/no/where.csv"));
     }

@@ -185,6 +185,10 @@ impl Node for SgsnNode {
         self.records.borrow().has_traps()
     }
 
+    fn traps_unheard(&mut self, total: u64) {
+        self.records.borrow_mut().traps_unheard(total);
+    }
+
     fn shutdown(&mut self, _access: &mut Access<'_>) {}
 
     /// What waits for cells goes out, and what has changed is written, as far as it can in the time.

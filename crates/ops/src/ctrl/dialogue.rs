@@ -3,13 +3,18 @@
 use super::message::MALFORMED;
 use super::variables::{Query, refuse_to_set};
 use super::{Control, EXTENSION, Message, UNKNOWN};
-use crate::connections::{Answers, Conversation, Limits};
+use crate::connections::{Answers, Conversation, Limits, News};
 use gannet_proto::time::Duration;
 use gannet_wire::ipa::{self, Ccm, Splitter};
 
 /// How much the control interface may take.
-pub const LIMITS: Limits =
-    Limits { connections: 16, patience: Duration::from_secs(3600), renewed: true, output_octets: 1 << 16 };
+pub const LIMITS: Limits = Limits {
+    connections: 16,
+    patience: Duration::from_secs(3600),
+    renewed: true,
+    output_octets: 1 << 16,
+    news_octets: 1 << 20,
+};
 
 /// Octets of a request at most.
 const REQUEST_MAX: usize = 4096;
@@ -48,9 +53,9 @@ impl<H: Control> Answers<H> for Dialogue {
     const HEARS_NEWS: bool = true;
 
     /// TRAPs.
-    fn news(host: &mut H, output: &mut Vec<u8>) {
+    fn news(host: &mut H, news: &mut News) {
         for (variable, value) in host.traps() {
-            put(&Message::Trap { id: "0", variable, value: &value }, output);
+            news.add(|output| put(&Message::Trap { id: "0", variable, value: &value }, output));
         }
     }
 

@@ -9,8 +9,13 @@ use crate::connections::{Answers, Conversation, Limits};
 use gannet_proto::time::Duration;
 
 /// How much the page may take.
-pub const LIMITS: Limits =
-    Limits { connections: 8, patience: Duration::from_secs(10), renewed: false, output_octets: 0 };
+pub const LIMITS: Limits = Limits {
+    connections: 8,
+    patience: Duration::from_secs(10),
+    renewed: false,
+    output_octets: 0,
+    news_octets: 0,
+};
 
 /// Octets of a request's head at most.
 const HEAD_MAX: usize = 8192;

@@ -22,10 +22,11 @@ mod vc;
 pub use table::Nse;
 pub use vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 
+use crate::allowance::Allowance;
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context, Port};
-use crate::time::{Duration, Instant};
+use crate::time::Duration;
 use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
 use core::fmt;
@@ -184,26 +185,6 @@ pub enum NsOutput {
         /// What happened.
         status: NsStatus,
     },
-}
-
-/// So many a second.
-#[derive(Debug, Default)]
-struct Allowance {
-    second: u64,
-    used: u32,
-}
-
-impl Allowance {
-    /// True for the first `per_s` times in a second.
-    const fn take(&mut self, now: Instant, per_s: u32) -> bool {
-        let second = now.0 / 1_000_000_000;
-        if self.second != second {
-            self.second = second;
-            self.used = 0;
-        }
-        self.used = self.used.saturating_add(1);
-        self.used <= per_s
-    }
 }
 
 /// The network service of a node.

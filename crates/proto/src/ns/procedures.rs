@@ -2,9 +2,8 @@
 
 use super::sns;
 use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
-use super::{
-    Allowance, DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets,
-};
+use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets};
+use crate::allowance::Allowance;
 use crate::drops::Drop;
 use crate::machine::{Batch, Context, Port};
 use crate::time::Duration;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::drops::Drop as Name;
 use crate::machine::Surroundings;
+use crate::time::Instant;
 use crate::trace::Quiet;
 use gannet_wire::ns::{Pdu, Status};
 use std::collections::VecDeque;

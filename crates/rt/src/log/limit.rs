@@ -1,13 +1,14 @@
-//! How many lines a category may write: a peer that says nonsense, each piece of which is worth a line, is not to fill a disk.
+//! How many lines a category may write of one level: a peer that says nonsense, each piece of which is worth a line, is not to fill a disk.
 
 use gannet_proto::time::{Duration, Instant};
+use gannet_proto::trace::Level;
 
 /// Between two lines in the long run.
 const EACH: Duration = Duration::from_millis(10);
 /// What may come at once, as the time that it takes in the long run: 1000 lines.
 const AT_ONCE: Duration = Duration::from_secs(10);
 
-/// The limit of one category.
+/// The limit of one category at one level.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Limit {
     /// When all that was written would have been written at an even pace.
@@ -25,6 +26,24 @@ impl Limit {
         }
         self.even = even + EACH;
         Some(core::mem::take(&mut self.left_out))
+    }
+}
+
+/// The limits of one category: what is an error is not hidden by any number of notices.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Limits {
+    notices: Limit,
+    errors: Limit,
+}
+
+impl Limits {
+    /// The one that holds for a level. Who has debug or info shown wants all of it; and the last word is always said.
+    pub const fn of(&mut self, level: Level) -> Option<&mut Limit> {
+        match level {
+            Level::Notice => Some(&mut self.notices),
+            Level::Error => Some(&mut self.errors),
+            Level::Debug | Level::Info | Level::Fatal => None,
+        }
     }
 }
 

@@ -20,14 +20,14 @@ fn stranger(port: u16) -> Peer {
     Peer::Udp(SocketAddr::new(IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7)), port))
 }
 
-fn random_octets(dice: &mut Rng) -> Vec<u8> {
+pub fn random_octets(dice: &mut Rng) -> Vec<u8> {
     let length = usize::try_from(dice.below(1600)).unwrap();
     let length = if dice.chance(0.5) { length % 32 } else { length };
     (0..length).map(|_| dice.u32().to_be_bytes()[0]).collect()
 }
 
 /// One to three octets changed, cut short or made longer.
-fn mutated(dice: &mut Rng, octets: &[u8]) -> Vec<u8> {
+pub fn mutated(dice: &mut Rng, octets: &[u8]) -> Vec<u8> {
     let mut octets = octets.to_vec();
     let at = |dice: &mut Rng, length: usize| usize::try_from(dice.below(length as u64 + 1)).unwrap();
     for _ in 0..=dice.below(3) {

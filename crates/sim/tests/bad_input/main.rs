@@ -6,6 +6,7 @@
 mod bench;
 mod garbage;
 mod ggsn;
+mod known_bss;
 mod limits;
 mod links;
 mod mobiles;

@@ -221,6 +221,11 @@ fn an_order_resets_the_network_service() {
 #[test]
 fn more_cells_and_network_service_entities_than_there_is_room_for() {
     let mut bench = Bench::new(|config| config.cells_max = 4);
+    let parameters = BvcParameters { bvc: bucket(5000, 80_000), default_ms: bucket(1000, 8000) };
+    for cell in (0..4).map(cell) {
+        bench.bssgp(cell.nsei, cell.bvci, &Message::FlowControlBvc(parameters.to_message(77)));
+        assert_eq!(bench.next_bssgp(), Message::FlowControlBvcAck { tag: 77 });
+    }
     let mut id = cell(0).id;
     id.ci = 99;
     let reset =

@@ -7,10 +7,11 @@
 //! * The *BSS* resets its signalling BVC when its NSE can be used, then each PTP BVC; it alone blocks and unblocks.
 //! * The *SGSN* answers, keeps what it is told, and may reset the signalling BVC.
 //! * A reset of the signalling BVC ends all PTP BVCs of the NSE, until each is reset again.
-//! * A PDU for a BVC that is unknown or blocked is answered with STATUS. A BSS that hears so resets that BVC: the
-//!   SGSN has forgotten it.
+//! * A PDU for a BVC that is unknown or blocked is answered with STATUS. A BSS that hears so resets that BVC, which the
+//!   SGSN has forgotten, or unblocks it. An NSE gets [`STATUS_ANSWERS_PER_S`] at most.
 //!
-//! Tables have limits. In a full one, at the SGSN, what is down gives its place to what is new.
+//! Tables have limits. In a full one, at the SGSN, what is down gives its place to what is new, and after that a BVC on which
+//! nothing has come since its reset: the first thing that comes from a cell is its FLOW-CONTROL-BVC (clause 8.2).
 //!
 //! BVC-RESET, BLOCK, UNBLOCK and STATUS travel on the signalling BVC.
 
@@ -19,6 +20,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::allowance::Allowance;
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::qos::deadline_heap::DeadlineHeap;
@@ -37,6 +39,9 @@ pub const FEATURE_CBL: u8 = 0x02;
 
 /// "Inter-NSE re-routing": FLUSH-LL may name a cell of another NSE (48.018 clauses 8.1 and 11.3.45).
 pub const FEATURE_INR: u8 = 0x04;
+
+/// STATUS PDUs per second to one NSE.
+pub const STATUS_ANSWERS_PER_S: u32 = 100;
 
 /// Which end of Gb this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +137,8 @@ pub struct Bvc {
     cause: Cause,
     /// How often the PDU that waits for its answer was repeated.
     tries: u8,
+    /// Something has come on it since its reset.
+    is_heard: bool,
 }
 
 /// An NSE, that is, its signalling BVC.
@@ -144,6 +151,7 @@ pub struct Nse {
     /// Features that both ends have.
     pub features: u8,
     tries: u8,
+    statuses: Allowance,
 }
 
 /// What the entity wants or tells.
@@ -201,6 +209,8 @@ pub struct Bvcs {
     /// T1 and T2: BVCs by index, then NSEs.
     waiting: DeadlineHeap,
     deadlines: Deadlines<1>,
+    /// STATUS PDUs to NSEs that are not in the table.
+    to_strangers: Allowance,
 }
 
 impl Bvcs {
@@ -273,7 +283,10 @@ impl Bvcs {
         let bvc = self.find(nsei, bvci);
         let state = bvc.and_then(|bvc| self.get(bvc)).map_or(BvcState::Down, |bvc| bvc.state);
         let (drop, cause) = match state {
-            BvcState::Unblocked => return bvc,
+            BvcState::Unblocked => {
+                bvc.into_iter().for_each(|bvc| self.heard(bvc, true));
+                return bvc;
+            }
             // What was on its way when the block or reset began is no error of the peer.
             BvcState::Blocking | BvcState::Unblocking | BvcState::Resetting => {
                 cx.drop(Drop::BssgpBlockedBvc, None);
@@ -284,8 +297,7 @@ impl Bvcs {
         };
         cx.drop(drop, None);
         if PduType::of(pdu) != Some(PduType::Status) {
-            let message = Message::Status(Status::about_pdu(cause, Some(bvci), pdu));
-            out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message });
+            self.send_status(cx, nsei, Status::about_pdu(cause, Some(bvci), pdu), out);
         }
         None
     }
@@ -293,7 +305,7 @@ impl Bvcs {
     /// A PDU that could not be read: dropped by name and answered with the STATUS of its error, unless it is a STATUS
     /// itself (clause 8.5).
     pub fn malformed(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         nsei: Nsei,
         error: &DecodeError,
@@ -303,14 +315,13 @@ impl Bvcs {
         cx.drop(Drop::BssgpMalformed, None);
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {error}"));
         if !pdu.is_empty() && PduType::of(pdu) != Some(PduType::Status) {
-            let message = Message::Status(Status::about_pdu(bssgp::cause(error), None, pdu));
-            out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message });
+            self.send_status(cx, nsei, Status::about_pdu(bssgp::cause(error), None, pdu), out);
         }
     }
 
     /// A PDU that has no place in the state of its receiver, or never goes this way (clause 8.5).
     pub fn unexpected(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         nsei: Nsei,
         message: &Message,
@@ -321,6 +332,15 @@ impl Bvcs {
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: unexpected {name}"));
         if message.pdu_type() != PduType::Status {
             let status = Status::about_pdu(Cause::PduNotCompatible, None, &message.to_vec());
+            self.send_status(cx, nsei, status, out);
+        }
+    }
+
+    /// Sends a STATUS, if the NSE did not get too many already: who sends nothing but nonsense is not told of each piece.
+    fn send_status(&mut self, cx: &Context<'_>, nsei: Nsei, status: Status, out: &mut Batch<BvcOutput>) {
+        let nse = self.by_nsei.get(&nsei).and_then(|nse| self.nses.get_mut(*nse as usize));
+        let allowance = nse.map_or(&mut self.to_strangers, |nse| &mut nse.statuses);
+        if allowance.take(cx.now, STATUS_ANSWERS_PER_S) {
             out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message: Message::Status(status) });
         }
     }

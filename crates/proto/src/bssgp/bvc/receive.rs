@@ -148,6 +148,7 @@ impl Bvcs {
                 let known = self.find_or_add_nse(cx, nsei).is_some();
                 if let Some(bvc) = known.then(|| self.learn(nsei, bvci, cell, out)).flatten() {
                     self.set(bvc, BvcState::Unblocked);
+                    self.heard(bvc, false);
                     let answer = Message::BvcResetAck { bvci, cell: None, features: None };
                     out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message: answer });
                     out.push(BvcOutput::Reset { bvc });
@@ -261,7 +262,8 @@ impl Bvcs {
         }
     }
 
-    /// Clause 8.5: told to people; a BSS whose BVC the SGSN has forgotten resets it.
+    /// Clause 8.5: told to people; a BSS whose BVC the SGSN has forgotten resets it, and unblocks one that the SGSN takes for
+    /// blocked.
     fn status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: &Status, out: &mut Batch<BvcOutput>) {
         cx.drop(Drop::BssgpStatusReceived, None);
         cx.log(
@@ -270,14 +272,20 @@ impl Bvcs {
             format_args!("NSE {nsei}: STATUS, {}, BVC {:?}", status.cause, status.bvci),
         );
         let bvc = status.bvci.and_then(|bvci| self.find(nsei, bvci));
-        let forgotten = self.config.role == Role::Bss && status.cause == Cause::BvciUnknown;
-        if let Some(bvc) = bvc.filter(|bvc| forgotten && self.is_unblocked(*bvc)) {
-            self.reset(cx, bvc, Cause::EquipmentFailure, out);
+        let Some(bvc) = bvc.filter(|_| self.config.role == Role::Bss) else { return };
+        match (status.cause, self.get(bvc).map(|bvc| bvc.state)) {
+            (Cause::BvciUnknown, Some(BvcState::Unblocked | BvcState::Unblocking)) => {
+                self.reset(cx, bvc, Cause::EquipmentFailure, out);
+            }
+            (Cause::BvciBlocked, Some(BvcState::Unblocked)) => {
+                self.begin(cx, bvc, BvcState::Unblocking, out);
+            }
+            _ => {}
         }
     }
 
     fn refuse(
-        &self,
+        &mut self,
         cx: &mut Context<'_>,
         nsei: Nsei,
         bvci: Bvci,
@@ -292,6 +300,6 @@ impl Bvcs {
         }
         let bvci = (cause == Cause::BvciUnknown).then_some(bvci);
         let status = Status::about_pdu(cause, bvci, &message.to_vec());
-        out.push(BvcOutput::Send { nsei, bvci: Bvci::SIGNALLING, message: Message::Status(status) });
+        self.send_status(cx, nsei, status, out);
     }
 }

@@ -1,14 +1,20 @@
 //! Who is there, and the procedures that this end begins.
 
 use super::{Bvc, BvcOutput, BvcState, Bvcs, Config, Nse, Role};
+use crate::allowance::Allowance;
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::qos::deadline_heap::DeadlineHeap;
+use crate::time::Duration;
 use crate::timers::Deadlines;
 use foldhash::fast::FixedState;
 use gannet_wire::bssgp::{Cause, Message};
 use gannet_wire::id::{Bvci, CellId, Nsei};
 use std::collections::HashMap;
+
+/// From the last BVC-RESET of a BSS that stays without answer to the next. Where O&M does nothing a cell would be out of service for
+/// ever, though the SGSN may have been out of reach for a while only.
+const RESET_AGAIN: Duration = Duration::from_secs(60);
 
 impl Bvcs {
     /// Nothing there yet.
@@ -25,6 +31,7 @@ impl Bvcs {
             by_nsei: HashMap::with_hasher(hasher()),
             waiting: DeadlineHeap::new(members),
             deadlines: Deadlines::default(),
+            to_strangers: Allowance::default(),
         }
     }
 
@@ -37,7 +44,7 @@ impl Bvcs {
         let room = u32::try_from(self.bvcs.len()).ok().filter(|index| *index < self.config.bvcs_max);
         let index = room.or_else(|| self.down_bvc())?;
         let (state, cause) = (BvcState::Down, Cause::OamIntervention);
-        let bvc = Bvc { nsei, bvci, cell, state, cause, tries: 0 };
+        let bvc = Bvc { nsei, bvci, cell, state, cause, tries: 0, is_heard: false };
         match self.bvcs.get_mut(index as usize) {
             Some(place) => {
                 let former = core::mem::replace(place, bvc);
@@ -110,7 +117,13 @@ impl Bvcs {
             self.set(former, BvcState::Down);
             out.push(BvcOutput::Down { bvc: former });
         }
-        let Some(index) = self.find(nsei, bvci) else { return self.add(nsei, bvci, cell) };
+        let Some(index) = self.find(nsei, bvci) else {
+            if let Some(bvc) = self.unheard_bvc() {
+                self.set(bvc, BvcState::Down);
+                out.push(BvcOutput::Down { bvc });
+            }
+            return self.add(nsei, bvci, cell);
+        };
         if let Some(bvc) = self.bvcs.get_mut(index as usize) {
             let former = core::mem::replace(&mut bvc.cell, cell);
             if former != cell && self.by_cell.get(&former) == Some(&index) {
@@ -130,7 +143,7 @@ impl Bvcs {
             cx.drop(Drop::BssgpTableFull, None);
             return None;
         };
-        let nse = Nse { nsei, state: BvcState::Down, features: 0, tries: 0 };
+        let nse = Nse { nsei, state: BvcState::Down, features: 0, tries: 0, statuses: Allowance::default() };
         match self.nses.get_mut(index as usize) {
             Some(place) => {
                 let former = core::mem::replace(place, nse);
@@ -146,6 +159,18 @@ impl Bvcs {
     fn down_bvc(&self) -> Option<u32> {
         let is_down = |(_, bvc): &(u32, &Bvc)| bvc.state == BvcState::Down;
         (self.config.role == Role::Sgsn).then(|| self.bvcs().find(is_down)).flatten().map(|(index, _)| index)
+    }
+
+    /// In a table where nobody has such a place: a BVC on which nothing has come. Somebody may have invented its cell.
+    fn unheard_bvc(&self) -> Option<u32> {
+        let is_full = self.bvcs.len() >= self.config.bvcs_max as usize && self.down_bvc().is_none();
+        is_full.then(|| self.bvcs().find(|(_, bvc)| !bvc.is_heard)).flatten().map(|(index, _)| index)
+    }
+
+    pub(super) fn heard(&mut self, bvc: u32, is_heard: bool) {
+        if let Some(bvc) = self.bvcs.get_mut(bvc as usize) {
+            bvc.is_heard = is_heard;
+        }
     }
 
     /// The same of an NSE: one that is down with all its BVCs.
@@ -221,13 +246,18 @@ impl Bvcs {
         let retries = self.config.reset_retries;
         let Some(state) = self.nse_mut(nse) else { return };
         let nsei = state.nsei;
-        if state.tries < retries {
+        if state.state == BvcState::Down {
+            self.begin_signalling_reset(cx, nse, out);
+        } else if state.tries < retries {
             state.tries += 1;
             self.send_signalling_reset(cx, nse, out);
         } else {
             self.set_nse(nse, BvcState::Down);
             cx.drop(Drop::BssgpUnanswered, None);
             out.push(BvcOutput::Unanswered { nsei, bvci: Bvci::SIGNALLING });
+            if self.config.role == Role::Bss {
+                self.waiting.set(self.config.bvcs_max + nse, cx.now + RESET_AGAIN);
+            }
         }
     }
 
@@ -267,7 +297,8 @@ impl Bvcs {
             // The BVC stays as it is without the peer's consent, and O&M is told.
             BvcState::Resetting => (reset, BvcState::Down),
             BvcState::Blocking | BvcState::Unblocking => (block, BvcState::Blocked),
-            BvcState::Down | BvcState::Unblocked | BvcState::Blocked => return,
+            BvcState::Down => return self.begin_again(cx, index, out),
+            BvcState::Unblocked | BvcState::Blocked => return,
         };
         if bvc.tries < retries {
             bvc.tries += 1;
@@ -277,6 +308,19 @@ impl Bvcs {
             self.set(index, then);
             cx.drop(Drop::BssgpUnanswered, None);
             out.push(BvcOutput::Unanswered { nsei, bvci });
+            if then == BvcState::Down {
+                self.waiting.set(index, cx.now + RESET_AGAIN);
+            }
+        }
+    }
+
+    /// A BSS resets what stayed without answer.
+    fn begin_again(&mut self, cx: &mut Context<'_>, index: u32, out: &mut Batch<BvcOutput>) {
+        let nse = self.get(index).and_then(|bvc| self.by_nsei.get(&bvc.nsei).copied());
+        let state = nse.and_then(|nse| self.nse_mut(nse)).map(|nse| nse.state);
+        // Otherwise the reset of the signalling BVC brings it back.
+        if state == Some(BvcState::Unblocked) {
+            self.begin(cx, index, BvcState::Resetting, out);
         }
     }
 }

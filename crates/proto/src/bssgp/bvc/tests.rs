@@ -69,6 +69,12 @@ impl Pair {
         pair.talk();
         pair
     }
+    /// The cells are there, as their FLOW-CONTROL-BVC shows.
+    fn use_cells(&mut self) {
+        for bvci in [Bvci(2), Bvci(3)] {
+            assert!(self.sgsn.act(|bvcs, cx, out| bvcs.accept(cx, NSE, bvci, &[0x26], out)).is_some());
+        }
+    }
     fn talk(&mut self) {
         loop {
             let (up, down) = (self.bss.sent(), self.sgsn.sent());
@@ -131,6 +137,22 @@ fn without_answer_it_is_repeated_and_given_up() {
     assert_eq!(pair.bss.state(1), BvcState::Down);
     (0..4).for_each(|_| pair.bss.sleep());
     assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (4, 2));
+    assert_eq!(pair.bss.told.last(), Some(&BvcOutput::Unanswered { nsei: NSE, bvci: Bvci::SIGNALLING }));
+    // After a while it is tried again, and what is lost then of a cell's reset as well.
+    pair.bss.sleep();
+    let signalling = pair.bss.sent();
+    assert!(matches!(signalling.as_slice(), [Message::BvcReset { bvci: Bvci::SIGNALLING, .. }]));
+    signalling.iter().for_each(|message| pair.sgsn.give(message));
+    pair.sgsn.sent().iter().for_each(|message| pair.bss.give(message));
+    assert_eq!(pair.bss.sent().len(), 2, "and those of the cells are lost");
+    (0..4).for_each(|_| pair.bss.sleep());
+    assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (6, 4));
+    assert_eq!((pair.bss.state(0), pair.bss.state(1)), (BvcState::Down, BvcState::Down));
+    pair.bss.sleep();
+    pair.talk();
+    assert!(
+        [&pair.bss, &pair.sgsn].iter().all(|side| side.bvcs.is_unblocked(0) && side.bvcs.is_unblocked(1))
+    );
     assert!(pair.bss.bvcs.waiting.is_empty());
 }
 
@@ -162,6 +184,24 @@ fn an_sgsn_that_forgot_a_bvc_gets_it_again() {
     assert_eq!(pair.sgsn.act(|bvcs, cx, out| bvcs.accept(cx, NSE, Bvci(2), &[1], out)), Some(0));
 }
 
+/// Somebody has said in its name that it blocks the BVC.
+#[test]
+fn a_bss_unblocks_what_it_has_not_blocked() {
+    let mut pair = Pair::up();
+    pair.sgsn.give(&Message::BvcBlock { bvci: Bvci(2), cause: Cause::OamIntervention });
+    pair.talk();
+    assert_eq!((pair.sgsn.state(0), pair.bss.state(0)), (BvcState::Blocked, BvcState::Unblocked));
+    assert_eq!(pair.sgsn.act(|bvcs, cx, out| bvcs.accept(cx, NSE, Bvci(2), &[1], out)), None);
+    pair.talk();
+    assert_eq!((pair.sgsn.state(0), pair.bss.state(0)), (BvcState::Unblocked, BvcState::Unblocked));
+    // One that it has blocked itself stays so.
+    pair.bss.act(|bvcs, cx, out| bvcs.block(cx, 0, Cause::OamIntervention, out));
+    pair.talk();
+    assert_eq!(pair.sgsn.act(|bvcs, cx, out| bvcs.accept(cx, NSE, Bvci(2), &[1], out)), None);
+    pair.talk();
+    assert_eq!((pair.sgsn.state(0), pair.bss.state(0)), (BvcState::Blocked, BvcState::Blocked));
+}
+
 #[test]
 fn blocked_and_malformed_are_answered_with_status() {
     let mut pair = Pair::up();
@@ -184,9 +224,32 @@ fn blocked_and_malformed_are_answered_with_status() {
 }
 
 #[test]
+fn an_nse_gets_only_so_many_statuses() {
+    let mut pair = Pair::up();
+    let flood = |pair: &mut Pair, nsei| {
+        for pdu in [[0x22], [0x7f]].iter().cycle().take(1000) {
+            let error = Message::parse(&[0x22]).unwrap_err();
+            pair.sgsn.act(|bvcs, cx, out| bvcs.malformed(cx, nsei, &error, pdu, out));
+            assert_eq!(pair.sgsn.act(|bvcs, cx, out| bvcs.accept(cx, nsei, Bvci(9), &[1], out)), None);
+        }
+        let own = pair.sgsn.sent().len();
+        own + core::mem::take(&mut pair.sgsn.told).len()
+    };
+    pair.sgsn.told.clear();
+    let most = STATUS_ANSWERS_PER_S as usize;
+    assert_eq!(flood(&mut pair, NSE), most);
+    // Who sends nothing wrong is told of his first mistake all the same.
+    assert_eq!(flood(&mut pair, Nsei(NSE.0 + 1)), most);
+    assert_eq!(pair.sgsn.drops(Drop::BssgpMalformed), 2000, "each is counted");
+    pair.sgsn.around.now = Instant(1_000_000_000);
+    assert_eq!(flood(&mut pair, NSE), most);
+}
+
+#[test]
 fn a_reset_without_cell_or_room_is_refused() {
     let mut pair = Pair::up();
     let reset = |bvci, cell| Message::BvcReset { bvci, cause: Cause::OamIntervention, cell, features: None };
+    pair.use_cells();
     let cases = [
         (reset(Bvci(4), None), Cause::MissingConditionalIe, None),
         (reset(Bvci(4), Some(cell(11))), Cause::SgsnCongestion, None),
@@ -198,6 +261,14 @@ fn a_reset_without_cell_or_room_is_refused() {
         assert_eq!(pair.sgsn.sent(), [Message::Status(Status::about_pdu(cause, bvci, &message.to_vec()))]);
     }
     assert_eq!(pair.sgsn.drops(Drop::BssgpTableFull), 1);
+    // One that was reset and says nothing gives way, and is the first to do so when it comes again.
+    pair.sgsn.give(&reset(Bvci(2), Some(cell(9))));
+    pair.sgsn.sent();
+    pair.sgsn.told.clear();
+    pair.sgsn.give(&reset(Bvci(4), Some(cell(11))));
+    assert_eq!(pair.sgsn.sent(), [Message::BvcResetAck { bvci: Bvci(4), cell: None, features: None }]);
+    assert_eq!(pair.sgsn.told, [BvcOutput::Down { bvc: 0 }, BvcOutput::Reset { bvc: 0 }]);
+    assert_eq!((pair.sgsn.bvcs.find(NSE, Bvci(2)), pair.sgsn.bvcs.find(NSE, Bvci(3))), (None, Some(1)));
 }
 
 #[test]
@@ -224,6 +295,7 @@ fn an_nse_that_fails_takes_its_bvcs_along() {
 #[test]
 fn what_is_down_gives_its_place_to_a_new_one_in_a_full_table() {
     let mut pair = Pair::up();
+    pair.use_cells();
     pair.sgsn.told.clear();
     let other = Nsei(8);
     let reset = |bvci: u16, ci| Message::BvcReset {

@@ -133,11 +133,12 @@ impl Step<'_, '_, '_> {
     fn accept_again(&mut self, nsapi: Nsapi) {
         self.drop(Drop::SmRepeated);
         self.send_accept(nsapi);
-        self.wait_for_repetition(nsapi);
     }
 
     /// What the network wants waits until the mobile has its answer: were that lost, and our request were not, the mobile would
-    /// give up what the GGSN has made (clause 6.1.3.3.3 b). Who does not repeat its request has the answer.
+    /// give up what the GGSN has made (clause 6.1.3.3.3 b). Who does not repeat its request has the answer. Who does is answered
+    /// again, and that is not waited for: the GGSN that wants something gives up before another wait is over (T3-RESPONSE and
+    /// N3-REQUESTS, 29.060 clause 7.6).
     fn wait_for_repetition(&mut self, nsapi: Nsapi) {
         let now = self.cx.now;
         if self.contexts.offer(nsapi).is_some()
