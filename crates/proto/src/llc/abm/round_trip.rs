@@ -96,5 +96,21 @@ mod tests {
         trip.measured(Duration(u64::MAX));
         assert_eq!(trip.timeout(LONGEST), LONGEST);
         assert_eq!(trip.timeout(Duration::from_millis(100)), Duration::from_millis(100));
+        for _ in 0..300 {
+            trip.expired();
+        }
+        assert_eq!(trip.timeout(LONGEST), LONGEST);
+    }
+
+    #[test]
+    fn what_has_run_out_stays_twice_as_long_until_the_next_measurement() {
+        let mut trip = RoundTrip::default();
+        trip.measured(Duration::from_millis(100));
+        for by in [1, 2, 4, 8] {
+            assert_eq!(trip.timeout(LONGEST), Duration::from_millis(300) * by);
+            trip.expired();
+        }
+        trip.measured(Duration::from_millis(100));
+        assert_eq!(trip.timeout(LONGEST), Duration::from_millis(250));
     }
 }
