@@ -4,6 +4,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
 mod bad_path;
+mod goodput;
 mod model;
 mod pair;
 mod procedures;

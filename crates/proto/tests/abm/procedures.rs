@@ -2,7 +2,7 @@
 
 use crate::pair::{Badness, End, Pair, SAPI, terms, unit, windows};
 use gannet_proto::drops::Drop;
-use gannet_proto::llc::abm::{Abm, Options, Windows};
+use gannet_proto::llc::abm::{Abm, Options, Retransmission, Windows};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::time::{Duration, Instant};
@@ -150,6 +150,51 @@ fn a_dead_link_is_reported_in_time_and_comes_back() {
         assert!(pair.step());
     }
     assert_eq!((pair.ms.arrived, pair.ms.repeated, pair.sgsn.confirmed), (5, 0, 5));
+}
+
+#[test]
+fn t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measured() {
+    for retransmission in [Retransmission::Selective, Retransmission::GoBackN] {
+        let mut pair = good_pair();
+        let options = Options { retransmission, ..Options::default() };
+        (pair.ms.terms, pair.sgsn.terms) = (terms(options, windows(16, 0)), terms(options, windows(16, 0)));
+        pair.sgsn.establish();
+        while !pair.sgsn.is_established() {
+            assert!(pair.step());
+        }
+        let (ms, sgsn) = (&mut pair.ms, &mut pair.sgsn);
+        let t201 = |end: &End| end.around.timers.next().unwrap().since(end.around.now);
+        sgsn.offered = 8;
+        sgsn.drain();
+        let at_first = t201(sgsn);
+        assert_eq!(at_first, Duration::from_millis(300), "SABM took 100 ms");
+        let first = std::mem::take(&mut sgsn.sent);
+        for by in [2, 4] {
+            sgsn.around.now = sgsn.around.timers.next().unwrap();
+            sgsn.wake();
+            assert_eq!(t201(sgsn), at_first * by);
+            let asked = headers(sgsn);
+            assert!(matches!(
+                asked[..],
+                [Header { control: Control::I { ack_request: true, ns: 0, .. }, .. }]
+            ));
+        }
+        // All of them were late: the first, that was sent again, says nothing of how long they take.
+        ms.receive(&first[0]);
+        sgsn.receive(&ms.sent.remove(0));
+        assert_eq!((sgsn.confirmed, t201(sgsn)), (1, at_first * 4));
+        headers(sgsn);
+        first[1..].iter().for_each(|pdu| ms.receive(pdu));
+        sgsn.offered = 9;
+        sgsn.drain();
+        sgsn.around.now += Duration::from_millis(100);
+        std::mem::take(&mut sgsn.sent).iter().for_each(|pdu| ms.receive(pdu));
+        ms.sent.drain(..).for_each(|pdu| sgsn.receive(&pdu));
+        assert_eq!(sgsn.confirmed, 9);
+        sgsn.offered = 10;
+        sgsn.drain();
+        assert!(t201(sgsn) < at_first * 2, "{:?}", t201(sgsn));
+    }
 }
 
 #[test]

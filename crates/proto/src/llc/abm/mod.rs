@@ -9,13 +9,14 @@
 //! * **Loss** is seen by order: what was sent before a frame that has arrived, and has not arrived itself, is lost
 //!   and sent again (or, with [`Retransmission::GoBackN`], all from V(A) on). A frame that is sent again and lost again is
 //!   seen in the same way, once a round trip has gone by since it was sent again, so that each
-//!   acknowledgement has a frame sent once more at most. Where nothing arrives T201 asks, with the oldest frame.
+//!   acknowledgement has a frame sent once more at most. Where nothing arrives T201 asks, with the oldest frame alone, in
+//!   go-back-N as well: T201 may be shorter than the queue in which the rest still waits.
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
 //!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
 //!   I frame if one can go at once.
 //! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
-//!   were sent twice are not measured.
+//!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is.
 //! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
 //!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
 //! * **N200**: a link on which V(A) stands still for (N200 + 1) · T200 is established anew (clause 8.7). That is one
@@ -79,8 +80,8 @@ pub enum Retransmission {
 pub enum Timing {
     /// As long as T200 (clause 8.9).
     Fixed,
-    /// As the measured round trips suggest, twice as long with each expiry, and never longer than T200. They also say how much
-    /// of the window is used where frames are lost.
+    /// As the measured round trips suggest, twice as long with each expiry until the next measurement, and never longer than
+    /// T200. They also say how much of the window is used where frames are lost.
     Adaptive,
 }
 

@@ -6,12 +6,17 @@ use serde::{Deserialize, Serialize};
 /// T201 is never shorter: acknowledgements are sent by machines that do other things too.
 const SHORTEST: Duration = Duration::from_millis(10);
 
+/// How often T201 is doubled at most.
+const DOUBLED_MOST: u8 = 12;
+
 /// Mean, mean deviation and the shortest, in microseconds; 0 before the first measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct RoundTrip {
     mean_us: u32,
     deviation_us: u32,
     shortest_us: u32,
+    /// How often T201 has run out since the last measurement.
+    doubled: u8,
 }
 
 impl RoundTrip {
@@ -21,8 +26,9 @@ impl RoundTrip {
         let Duration(ns) = took;
         // An hour is more than any T200.
         let us = u32::try_from((ns / 1000).clamp(1, 3_600_000_000)).unwrap_or(u32::MAX);
+        self.doubled = 0;
         if self.mean_us == 0 {
-            *self = Self { mean_us: us, deviation_us: us / 2, shortest_us: us };
+            *self = Self { mean_us: us, deviation_us: us / 2, shortest_us: us, doubled: 0 };
             return;
         }
         self.shortest_us = self.shortest_us.min(us);
@@ -42,6 +48,12 @@ impl RoundTrip {
         self.shortest_us = u32::try_from((ns / 1000).max(1)).unwrap_or(u32::MAX);
     }
 
+    /// T201 has run out. It stays twice as long until the next measurement (RFC 6298, section 5), and not only until
+    /// something is acknowledged: where T201 is shorter than the round trip every frame is sent twice, and none is measured.
+    pub(super) fn expired(&mut self) {
+        self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
+    }
+
     /// How long an acknowledgement is waited for, at most `longest`, which is also waited as long as nothing was
     /// measured.
     pub(super) fn timeout(self, longest: Duration) -> Duration {
@@ -49,7 +61,8 @@ impl RoundTrip {
             return longest;
         }
         let us = u64::from(self.mean_us) + u64::from(self.deviation_us) * 4;
-        Duration::from_micros(us).max(SHORTEST).min(longest)
+        let Duration(once) = Duration::from_micros(us).max(SHORTEST);
+        Duration(once << self.doubled).min(longest)
     }
 }
 
@@ -83,5 +96,21 @@ mod tests {
         trip.measured(Duration(u64::MAX));
         assert_eq!(trip.timeout(LONGEST), LONGEST);
         assert_eq!(trip.timeout(Duration::from_millis(100)), Duration::from_millis(100));
+        for _ in 0..300 {
+            trip.expired();
+        }
+        assert_eq!(trip.timeout(LONGEST), LONGEST);
+    }
+
+    #[test]
+    fn what_has_run_out_stays_twice_as_long_until_the_next_measurement() {
+        let mut trip = RoundTrip::default();
+        trip.measured(Duration::from_millis(100));
+        for by in [1, 2, 4, 8] {
+            assert_eq!(trip.timeout(LONGEST), Duration::from_millis(300) * by);
+            trip.expired();
+        }
+        trip.measured(Duration::from_millis(100));
+        assert_eq!(trip.timeout(LONGEST), Duration::from_millis(250));
     }
 }

@@ -241,10 +241,7 @@ impl Abm {
     fn start_t201(&mut self, now: Instant, link: &Link) {
         let t201 = match self.options.timing {
             Timing::Fixed => link.t200,
-            Timing::Adaptive => {
-                let Duration(once) = self.round_trip.timeout(link.t200);
-                Duration(once.saturating_mul(1 << self.tries.min(12))).min(link.t200)
-            }
+            Timing::Adaptive => self.round_trip.timeout(link.t200),
         };
         self.expires = (now + t201).min(self.standing_since + link.patience());
     }
@@ -472,21 +469,17 @@ impl Abm {
             return;
         }
         self.tries = self.tries.saturating_add(1);
+        self.round_trip.expired();
         self.is_requested = false;
         if self.peer_is_busy {
             self.ask(cx, link, out);
             return;
         }
-        match self.options.retransmission {
-            Retransmission::GoBackN => self.lose_all(),
-            Retransmission::Selective => {
-                // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
-                if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
-                    self.arrived -= u16::from(oldest.has_arrived).min(self.arrived);
-                    (oldest.is_lost, oldest.is_guess, oldest.has_arrived) = (true, true, false);
-                    self.lost += 1;
-                }
-            }
+        // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
+        if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
+            self.arrived -= u16::from(oldest.has_arrived).min(self.arrived);
+            (oldest.is_lost, oldest.is_guess, oldest.has_arrived) = (true, true, false);
+            self.lost += 1;
         }
         self.pump(cx, link, out);
         if !self.is_requested {
