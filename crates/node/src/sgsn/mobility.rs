@@ -133,6 +133,7 @@ impl Sgsn {
                 }
             }
             GmmAction::Updated => self.charged(cx, slot, ChargedEvent::Update, None),
+            GmmAction::NPduNumbers(numbers) => self.n_pdu_numbers(cx, slot, &numbers),
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
             GmmAction::MmStateChanged(MmState::Ready) => self.within_reach(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
@@ -292,6 +293,7 @@ const fn is_durable(action: &GmmAction) -> bool {
         | GmmAction::RadioAccessCapability(_)
         | GmmAction::Registered
         | GmmAction::Updated
+        | GmmAction::NPduNumbers(_)
         | GmmAction::CellChanged { .. }
         | GmmAction::DeletePdpContexts(_)
         | GmmAction::Released => true,

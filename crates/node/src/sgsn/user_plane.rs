@@ -28,7 +28,7 @@ use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, Sndcp};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
-use gannet_wire::l3::ie::{ReliabilityClass, SmCause};
+use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
 
 /// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
 const fn is_durable(output: &LlcOutput) -> bool {
@@ -257,6 +257,18 @@ impl Sgsn {
         }
         self.set_blocked(slot, nsapi);
         sent.is_ok()
+    }
+
+    /// SNSM-SEQUENCE.indication: how far the mobile has received, as the routing area update says. What it has is not sent again.
+    pub(super) fn n_pdu_numbers(&mut self, cx: &mut Context<'_>, slot: Slot, numbers: &ReceiveNpduNumbers) {
+        for (nsapi, number) in &numbers.0 {
+            let told = self
+                .with_user_plane(cx, slot, |plane, cx| plane.sequence_indication(cx, *nsapi, *number))
+                .is_some();
+            if !told {
+                cx.drop(Drop::SndcpUnexpected, self.imsi_of(slot));
+            }
+        }
     }
 
     /// An LL-PDU of LLC itself: of acknowledged mode with the user data of its SAPI, any other as signalling.

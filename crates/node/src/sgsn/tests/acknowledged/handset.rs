@@ -36,6 +36,8 @@ pub struct Handset {
     rng: Rng,
     pub loss: f64,
     pub is_cut: bool,
+    /// Nothing that the phone sends arrives, but what a test gives to the bench itself.
+    pub is_unheard: bool,
     /// Has a link that has ended established again by itself.
     pub insists: bool,
     /// N-PDUs that are still to go, each way.
@@ -76,6 +78,7 @@ impl Handset {
             rng: Rng::seeded(seed),
             loss: 0.0,
             is_cut: false,
+            is_unheard: false,
             insists: true,
             to_phone: VecDeque::new(),
             to_gn: VecDeque::new(),
@@ -254,7 +257,7 @@ impl Handset {
         self.feed();
         self.send_up();
         for ll_pdu in core::mem::take(&mut self.uplink) {
-            if !self.is_lost() {
+            if !self.is_lost() && !self.is_unheard {
                 self.bench.up(0, &ll_pdu);
             }
         }
