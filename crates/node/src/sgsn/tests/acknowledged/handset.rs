@@ -16,7 +16,7 @@ use gannet_wire::bssgp::signalling::FlushLlAck;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PeakThroughput, QosProfile, ReliabilityClass};
-use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
+use gannet_wire::l3::sm::{ActivateRequest, DeactivateAccept, SmMessage};
 use gannet_wire::l3::{Direction, L3Message};
 use std::collections::VecDeque;
 
@@ -127,6 +127,28 @@ impl Handset {
         self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
         self.drain();
         accept.qos.reliability
+    }
+
+    /// The operator ends a context, and both ends know.
+    pub fn deactivate(&mut self, nsapi: Nsapi) {
+        self.arrive();
+        self.bench.order(SgsnCommand::Deactivate { imsi: imsi(0), nsapi });
+        let is_control = |sent: &Sent| matches!(sent, Sent::Control(..));
+        let place = self.bench.sent.iter().position(is_control).expect("the GGSN is told");
+        let request = self.bench.sent.remove(place).unwrap();
+        self.bench.sent.push_front(request);
+        self.bench.delete_answer(nsapi);
+        self.arrive();
+        let message = self.layer3.pop_front();
+        assert!(
+            matches!(message, Some(L3Message::Sm { message: SmMessage::DeactivateRequest(_), .. })),
+            "{message:?}"
+        );
+        self.bench.sm(0, nsapi.0 - 5, DeactivateAccept {});
+        self.with(|plane, cx| plane.deactivate(cx, nsapi));
+        self.drain();
+        self.bearers.retain(|bearer| bearer.nsapi != nsapi);
+        self.turns(20);
     }
 
     pub fn with<T>(&mut self, act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T) -> T {
