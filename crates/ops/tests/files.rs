@@ -280,6 +280,7 @@ sgsn
  llc n201-u 1520
  max-mobiles 100000
  max-cells 400
+ max-unconfirmed-octets 4294967295
 ns
  timer tns-alive-retries 3
  timer tsns-prov 5
@@ -315,7 +316,9 @@ ctrl
     );
     assert_eq!(config.common.hostname.as_deref(), Some("Kiel"));
     assert_eq!(config.common.logs.len(), 2);
-    assert_eq!(config.bssgp.pdu_lifetime_cs, None);
+    assert_eq!((config.bssgp.pdu_lifetime_cs, config.limits.unconfirmed_octets), (None, u32::MAX));
+    let problem = problem::<Sgsn>("sgsn\n max-unconfirmed-octets 65535\n");
+    assert!(problem.starts_with("x.cfg:2: ") && problem.contains("<65536-4294967295>"), "{problem}");
     let [seven, eight, nse] = &config.ns.nses[..] else { panic!("{:?}", config.ns.nses) };
     assert_eq!((seven.ip_sns_binds.len(), eight.ip_sns_role_sgsn, nse.nsvcs.len()), (1, true, 3));
     assert_eq!((config.ns.binds[0].ip_sns_weights, config.ns.timers.sns_procedures_retries), ((3, 4), 8));

@@ -24,6 +24,10 @@ use gannet_wire::sndcp::Compression;
 /// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
 const SEGMENTS_OF_ONE: u16 = 34;
 
+/// Octets of N-PDUs of all mobiles that may wait for confirmation at an SGSN, unless its operator says otherwise: some 13 kB for
+/// each of 10,000 mobiles, a second and more of what any of them gets.
+pub const UNCONFIRMED_OCTETS_MAX: u32 = 128 << 20;
+
 /// What an operator may choose of acknowledged mode and compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserPlaneConfig {

@@ -66,6 +66,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
             sndcp: SndcpConfig { compression: config.compression, ..SndcpConfig::default() },
             ..UserPlaneConfig::default()
         },
+        unconfirmed_octets_max: config.limits.unconfirmed_octets as usize,
         pdu_lifetime: pdu_lifetimes(&config.bssgp),
         cell_change: CellChange {
             moves: config.bssgp.cell_change.moves,

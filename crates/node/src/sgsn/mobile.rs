@@ -127,6 +127,9 @@ struct Rest {
     subscriber: Option<Subscriber>,
     /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
     sndcp: Option<Box<Sndcp>>,
+    /// Octets of its N-PDUs that wait for confirmation, as the node has counted them last.
+    #[serde(skip)]
+    unconfirmed_octets: usize,
     /// When N-PDUs in acknowledged mode that nothing else sends are tried again; where it arrives that is found anew.
     #[serde(skip)]
     again: Deadlines<1>,
@@ -251,13 +254,24 @@ impl Mobile {
         rest.sndcp.iter().filter(|_| is_due).flat_map(|sndcp| sndcp.stalled()).collect()
     }
 
-    /// It has none any more.
-    pub(super) fn forget_sndcp(&mut self) {
-        if let Some(rest) = &mut self.rest {
+    /// Counts the octets of N-PDUs that wait for confirmation: what was counted last, and what it is now.
+    pub(super) fn count_unconfirmed(&mut self) -> (usize, usize) {
+        let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) else { return (0, 0) };
+        let octets = rest.sndcp.as_deref().map_or(0, Sndcp::unconfirmed_octets);
+        (core::mem::replace(&mut rest.unconfirmed_octets, octets), octets)
+    }
+
+    /// It has none any more; gives the octets that were counted last.
+    #[must_use]
+    pub(super) fn forget_sndcp(&mut self) -> usize {
+        let rest = self.rest.as_deref_mut();
+        let counted = rest.map_or(0, |rest| {
             rest.sndcp = None;
-        }
+            core::mem::take(&mut rest.unconfirmed_octets)
+        });
         self.has_sndcp = false;
         self.tidy();
+        counted
     }
 
     /// What holds nothing has no memory.

@@ -30,6 +30,10 @@ use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mo
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
 
+/// A context's N-PDUs may wait for confirmation with as many octets as are left for all, divided by this: who comes later finds
+/// room, whoever has confirmed nothing before.
+const SHARE_PART: usize = 16;
+
 /// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
 const fn is_durable(output: &LlcOutput) -> bool {
     !matches!(
@@ -108,6 +112,27 @@ impl Sgsn {
             mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
             mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
         }
+        self.count_unconfirmed(slot);
+    }
+
+    /// To be called after all that may have changed what waits for a mobile's confirmation.
+    pub(super) fn count_unconfirmed(&mut self, slot: Slot) {
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            let (before, now) = mobile.count_unconfirmed();
+            self.unconfirmed_octets = self.unconfirmed_octets + now - before;
+        }
+    }
+
+    /// A mobile has no SNDCP any more.
+    pub(super) fn forget_sndcp(&mut self, slot: Slot) {
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            self.unconfirmed_octets -= mobile.forget_sndcp();
+        }
+    }
+
+    /// Octets of a context's N-PDUs that may wait for its mobile's confirmation, as far as the node has room.
+    pub(super) const fn unconfirmed_share(&self) -> usize {
+        self.config.unconfirmed_octets_max.saturating_sub(self.unconfirmed_octets) / SHARE_PART
     }
 
     /// N-PDUs may be due to be tried again.
@@ -232,10 +257,8 @@ impl Sgsn {
     /// SNSM-DEACTIVATE.indication. SNDCP goes with the last context.
     pub(super) fn bearer_deactivated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.with_user_plane(cx, slot, |plane, cx| plane.deactivate(cx, nsapi));
-        if let Some(mobile) = self.mobiles.get_mut(slot)
-            && mobile.sndcp().is_some_and(Sndcp::is_empty)
-        {
-            mobile.forget_sndcp();
+        if self.mobiles.get(slot).and_then(|mobile| mobile.sndcp()).is_some_and(Sndcp::is_empty) {
+            self.forget_sndcp(slot);
         }
     }
 
@@ -249,8 +272,14 @@ impl Sgsn {
         nsapi: Nsapi,
         n_pdu: &Frame,
     ) -> bool {
-        let sent = self.with_user_plane(cx, slot, |plane, cx| plane.data_request(cx, nsapi, n_pdu));
-        let sent = sent.unwrap_or(Err(Drop::SgsnNoContext));
+        let share = self.unconfirmed_share();
+        let request = |plane: &mut UserPlane<'_>, cx: &mut Context<'_>| {
+            if plane.sndcp.unconfirmed_octets_of(nsapi) + n_pdu.len() > share {
+                return Err(Drop::SgsnUnconfirmedFull);
+            }
+            plane.data_request(cx, nsapi, n_pdu)
+        };
+        let sent = self.with_user_plane(cx, slot, request).unwrap_or(Err(Drop::SgsnNoContext));
         match sent {
             Ok(number) => self.numbered(slot, Some(number)),
             Err(drop) => cx.drop(drop, self.imsi_of(slot)),

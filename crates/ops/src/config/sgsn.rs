@@ -23,6 +23,7 @@ use crate::vty::{CommandError, Element, Grammar};
 use core::fmt;
 use core::net::Ipv4Addr;
 use gannet_proto::sndcp::compression::CompressionConfig;
+use gannet_proto::user_plane::UNCONFIRMED_OCTETS_MAX;
 use std::collections::BTreeMap;
 
 /// The SGSN, as an element of the VTY.
@@ -140,11 +141,14 @@ pub struct Limits {
     pub contexts: Option<u32>,
     /// N-PDUs that are held for one mobile while it is paged or suspended.
     pub held_n_pdus: u16,
+    /// Octets of N-PDUs of all mobiles that wait for their confirmation in acknowledged mode.
+    pub unconfirmed_octets: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { mobiles: 1 << 16, cells: 1 << 12, contexts: None, held_n_pdus: 32 }
+        let unconfirmed_octets = UNCONFIRMED_OCTETS_MAX;
+        Self { mobiles: 1 << 16, cells: 1 << 12, contexts: None, held_n_pdus: 32, unconfirmed_octets }
     }
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Store {
     segments: u16,
     /// SN-PDUs that LLC has of N-PDUs which are gone from here, since the peer has said that it has them.
     outlived: u16,
+    /// Octets of these N-PDUs, until LLC has confirmed all of them.
+    outlived_octets: u32,
 }
 
 /// One N-PDU.
@@ -38,6 +40,11 @@ impl Store {
     /// Octets in it.
     pub(super) fn octets(&self) -> usize {
         self.octets.len()
+    }
+
+    /// The same, and octets of N-PDUs that LLC alone has.
+    pub(super) fn octets_with_llc(&self) -> usize {
+        self.octets.len() + self.outlived_octets as usize
     }
 
     /// SN-PDUs that LLC has and has not confirmed.
@@ -83,6 +90,9 @@ impl Store {
         if place >= self.handed {
             let is_outlived = place > WINDOW && self.outlived > 0;
             self.outlived -= u16::from(is_outlived);
+            if self.outlived == 0 {
+                self.outlived_octets = 0;
+            }
             return is_outlived;
         }
         match self.n_pdus.get_mut(usize::from(place)) {
@@ -108,15 +118,18 @@ impl Store {
     /// LLC has lost all that it had: everything waits again.
     pub(super) fn take_back(&mut self) {
         self.n_pdus.iter_mut().take(usize::from(self.handed)).for_each(|kept| kept.segments = 0);
-        (self.handed, self.segments, self.outlived) = (0, 0, 0);
+        (self.handed, self.segments) = (0, 0);
+        (self.outlived, self.outlived_octets) = (0, 0);
     }
 
     /// Takes the oldest out, since the peer has said that it has it. LLC goes on with what it has of it.
     pub(super) fn pop_received(&mut self) {
-        let handed = self.n_pdus.front().filter(|_| self.handed > 0);
-        let outlived = self.outlived + handed.map_or(0, |kept| u16::from(kept.segments));
+        let of_llc = self.n_pdus.front().filter(|kept| self.handed > 0 && kept.segments > 0).copied();
         self.pop();
-        self.outlived = outlived;
+        if let Some(Kept { len, segments }) = of_llc {
+            self.outlived += u16::from(segments);
+            self.outlived_octets += u32::from(len);
+        }
     }
 
     fn pop(&mut self) {
@@ -127,7 +140,8 @@ impl Store {
             self.segments -= u16::from(kept.segments);
         }
         if self.n_pdus.is_empty() && self.octets.capacity() > KEPT_EMPTY {
-            *self = Self { outlived: self.outlived, ..Self::default() };
+            let Self { outlived, outlived_octets, .. } = *self;
+            *self = Self { outlived, outlived_octets, ..Self::default() };
         }
     }
 }
@@ -186,16 +200,18 @@ mod tests {
         (0..2).for_each(|_| store.pop_received());
         assert_eq!((waiting(&store), store.len(), store.handed()), (b"3".to_vec(), 1, 0));
         assert_eq!(store.segments(), 3, "LLC has no more room than before");
+        assert_eq!((store.octets(), store.octets_with_llc()), (1, 10), "and no less memory");
         store.hand(1);
         assert!(!store.confirm(1) && store.confirm(255) && store.confirm(254) && store.confirm(254));
         assert!(!store.confirm(255), "there were three");
+        assert_eq!(store.octets_with_llc(), 1);
         assert!(store.confirm(0) && store.pop_confirmed() && store.segments() == 0);
         store.push(b"4");
         store.hand(3);
         store.pop_received();
         assert_eq!(store.segments(), 3);
         store.take_back();
-        assert_eq!(store.segments(), 0, "LLC has lost that, too");
+        assert_eq!((store.segments(), store.octets_with_llc()), (0, 0), "LLC has lost that, too");
     }
 
     #[test]

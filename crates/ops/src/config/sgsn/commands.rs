@@ -71,6 +71,9 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("max-cells {}", config.limits.cells));
         text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
     }
+    if config.limits.unconfirmed_octets != default.limits.unconfirmed_octets {
+        text.line(format_args!("max-unconfirmed-octets {}", config.limits.unconfirmed_octets));
+    }
     if let Some(contexts) = config.limits.contexts {
         text.line(format_args!("max-pdp-contexts {contexts}"));
     }
@@ -381,6 +384,15 @@ fn install_limits(grammar: &mut Grammar<Sgsn>) {
         "N-PDUs held for one mobile that is paged or suspended\nHow many at most",
         Action::<Sgsn>::Set(|edit| {
             edit.config.limits.held_n_pdus = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "max-unconfirmed-octets <65536-4294967295>",
+        "N-PDUs of all mobiles that wait for their confirmation in acknowledged mode\nOctets at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.unconfirmed_octets = edit.args.value(0)?;
             Ok(())
         }),
     );

@@ -255,7 +255,11 @@ fn a_hostile_xid_gets_no_more_of_compression_than_the_operator_agrees_to() {
     handset.activate(NSAPI, 2);
     let most = after_hostile_xids(&mut handset);
     let (data, headers) = agreed(&handset);
-    assert_eq!((data, headers), (vec![(2048, 20)], vec![15]), "one for the NSAPI, and not as the mobile wants it");
+    assert_eq!(
+        (data, headers),
+        (vec![(2048, 20)], vec![15]),
+        "one for the NSAPI, and not as the mobile wants it"
+    );
     // Each direction: eight octets a codeword, some 250 a slot (docs/conformance-sndcp.md).
     let limit = 2 * (8 * 2048 + 250 * 16);
     assert!((1..=limit).contains(&most), "{most} of {limit}");
