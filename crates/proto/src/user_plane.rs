@@ -11,11 +11,13 @@
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::llc::abm::Options;
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms};
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms, XidIndication};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
 };
+use crate::time::{Duration, Instant};
+use crate::timers::{Deadlines, TimerKey, Timers};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::ReliabilityClass;
 use gannet_wire::llc::{Control, Header};
@@ -96,6 +98,94 @@ pub enum Output {
         /// Why.
         cause: ReleaseCause,
     },
+}
+
+/// What LLC says that a node has to do something about.
+#[derive(Debug)]
+pub enum Said {
+    /// [`LlcOutput::Transmit`].
+    Transmit {
+        /// Its SAPI.
+        sapi: Sapi,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// [`LlcOutput::Unitdata`].
+    Unitdata {
+        /// Who is meant.
+        sapi: Sapi,
+        /// The information alone.
+        frame: Frame,
+        /// It came ciphered.
+        ciphered: bool,
+    },
+    /// [`LlcOutput::XidIndication`], of a mobile without SNDCP alone.
+    XidIndication(XidIndication),
+    /// [`LlcOutput::Reset`].
+    Reset,
+}
+
+impl Said {
+    /// `None` for what LLC has counted itself, with which mobile and SGSN go on as they are, and for the primitives of acknowledged
+    /// mode: where they come here the mobile has no SNDCP, and with it went the N-PDUs and the links.
+    #[must_use]
+    pub fn of(output: LlcOutput) -> Option<Self> {
+        match output {
+            LlcOutput::Transmit { sapi, frame } => Some(Self::Transmit { sapi, frame }),
+            LlcOutput::Unitdata { sapi, frame, ciphered } => Some(Self::Unitdata { sapi, frame, ciphered }),
+            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(indication)),
+            LlcOutput::Reset => Some(Self::Reset),
+            LlcOutput::XidConfirm { .. }
+            | LlcOutput::Layer3XidConfirm { .. }
+            | LlcOutput::Status { .. }
+            | LlcOutput::EstablishIndication(_)
+            | LlcOutput::EstablishConfirm { .. }
+            | LlcOutput::ReleaseIndication { .. }
+            | LlcOutput::ReleaseConfirm { .. }
+            | LlcOutput::Data { .. }
+            | LlcOutput::DataConfirm { .. } => None,
+        }
+    }
+}
+
+/// From the moment when nothing sends N-PDUs in acknowledged mode any more, or a link has ended under them, to the next try: T200 of
+/// SAPI 3 (04.64 clause 8.9, table 9 [44.064]).
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// When what stands still in acknowledged mode ([`Sndcp::stalled`]) is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Again(Deadlines<1>);
+
+impl Again {
+    /// After some time from now.
+    pub fn later(&mut self, now: Instant) {
+        self.0.set(0, now + AGAIN);
+    }
+
+    /// The same where something stands still and is not waited for already; says if something does.
+    pub fn follow(&mut self, sndcp: &Sndcp, now: Instant) -> bool {
+        let is_stalled = sndcp.stalled().next().is_some();
+        if is_stalled && !self.0.is_set(0) {
+            self.later(now);
+        }
+        is_stalled
+    }
+
+    /// There is nothing to try.
+    pub fn clear(&mut self) {
+        self.0.clear(0);
+    }
+
+    /// Asks to be woken with this key.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        self.0.arm(key, timers);
+    }
+
+    /// The node was woken: is it time?
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        self.0.woken(now);
+        self.0.pop_due(now).is_some()
+    }
 }
 
 /// LLC and SNDCP of one mobile during one call.

@@ -57,6 +57,12 @@ impl Sgsn {
         sndcp.is_some_and(|sndcp| sndcp.unconfirmed() > 0)
     }
 
+    /// The same of one context.
+    fn has_unconfirmed_of(&self, slot: Slot, nsapi: Nsapi) -> bool {
+        let sndcp = self.mobiles.get(slot).and_then(|mobile| mobile.sndcp());
+        sndcp.is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0)
+    }
+
     /// Something waits for a mobile that is to be paged.
     pub(super) fn has_waiting(&self, slot: Slot) -> bool {
         self.held.count(slot) > 0 || self.has_queued(slot) || self.has_unconfirmed(slot)
@@ -183,7 +189,7 @@ impl Sgsn {
                 let cause = SmCause::LlcOrSndcpFailure;
                 self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: false });
             }
-            ReleaseCause::Unanswered if self.has_unconfirmed(slot) => self.go_on(cx, slot, nsapi),
+            ReleaseCause::Unanswered if self.has_unconfirmed_of(slot, nsapi) => self.go_on(cx, slot, nsapi),
             // The mobile establishes it when it wants to, and this end with the next N-PDU, or after some time where one waits.
             ReleaseCause::Unanswered | ReleaseCause::Peer => {}
         }
@@ -352,7 +358,7 @@ impl Sgsn {
             .map(|(nsapi, _)| nsapi)
             .collect();
         for nsapi in acknowledged {
-            if self.has_unconfirmed(slot) {
+            if self.has_unconfirmed_of(slot, nsapi) {
                 self.go_on(cx, slot, nsapi);
             }
         }

@@ -32,6 +32,8 @@ pub struct Handset {
     pub config: UserPlaneConfig,
     pub out: Outputs,
     pub bearers: Vec<SndcpNsapi>,
+    /// Asked for with each context.
+    pub sapi: Sapi,
     reassembler: Reassembler,
     rng: Rng,
     pub loss: f64,
@@ -74,6 +76,7 @@ impl Handset {
             config,
             out: Outputs::default(),
             bearers: Vec::new(),
+            sapi: Sapi::DATA3,
             reassembler: Reassembler::new(8, Duration::from_secs(10)),
             rng: Rng::seeded(seed),
             loss: 0.0,
@@ -114,7 +117,11 @@ impl Handset {
             peak: PeakThroughput::MAX,
             ..QosProfile::BEST_EFFORT
         };
-        self.bench.sm(0, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
+        self.bench.sm(
+            0,
+            nsapi.0 - 5,
+            ActivateRequest { qos: wish, sapi: self.sapi, ..activate_request(nsapi) },
+        );
         let (from, sequence, request) = self.bench.next_create();
         self.bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
         self.arrive();

@@ -104,6 +104,44 @@ fn a_mobile_that_is_forgotten_gives_its_octets_back() {
 }
 
 #[test]
+fn a_link_without_n_pdus_stays_released_when_others_of_its_mobile_go_on() {
+    let mut handset = handset(37);
+    handset.insists = false;
+    handset.sapi = Sapi::DATA9;
+    handset.activate(SIX, 2);
+    let is_there = |handset: &Handset| handset.bench.mobile(0).llc.abm(Sapi::DATA9).is_some();
+    assert!(is_there(&handset));
+    handset.with(|plane, cx| plane.llc.release_request(cx, Sapi::DATA9, false, &mut plane.out.llc));
+    handset.drain();
+    handset.turns(5);
+    assert!(!is_there(&handset));
+    // The other link is lost, and goes on when the mobile is READY again.
+    handset.is_cut = true;
+    handset.to_phone.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 9])));
+    handset.turns(60 * 50);
+    assert!(handset.bench.sgsn.stats().links_lost > 1 && !is_there(&handset));
+    handset.is_cut = false;
+    handset.bench.beacon(0);
+    handset.run();
+    assert!(handset.heard.len() == 3 && !is_there(&handset));
+    handset.to_phone.push_back((SIX, vec![6]));
+    handset.run();
+    assert!(handset.heard.len() == 4 && is_there(&handset), "the next N-PDU has it established");
+}
+
+#[test]
+fn a_gap_is_told_with_its_mobile() {
+    let mut handset = handset(38);
+    // The phone was restarted, and passes over numbers.
+    handset.with(|plane, cx| plane.sndcp.restore(cx, None));
+    handset.to_gn.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 9])));
+    handset.run();
+    let told = &handset.bench.around.trace;
+    assert_eq!((told.drops.get(Drop::SndcpGap), told.nameless.get(Drop::SndcpGap)), (1, 0));
+    assert_eq!(handset.at_ggsn.len(), 3);
+}
+
+#[test]
 fn an_n_pdu_of_a_context_without_tunnel_is_dropped_by_name() {
     let mut handset = handset(34);
     let slot = handset.bench.slot(0);
