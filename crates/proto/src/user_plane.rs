@@ -10,8 +10,8 @@
 
 use crate::drops::Drop;
 use crate::frame::Frame;
-use crate::llc::abm::Options;
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms, XidIndication};
+use crate::llc::abm::{LinksConfig, Options};
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcRole, ReleaseCause, Terms, XidIndication};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
@@ -37,6 +37,8 @@ pub struct UserPlaneConfig {
     pub sndcp: SndcpConfig,
     /// What LLC does not negotiate. Its queue always takes what SNDCP may give.
     pub options: Options,
+    /// What is proposed and agreed to of the links' parameters.
+    pub links: LinksConfig,
 }
 
 impl UserPlaneConfig {
@@ -47,10 +49,11 @@ impl UserPlaneConfig {
         compression.rfc1144.limit().is_some() || compression.v42bis.limit().is_some()
     }
 
-    fn terms(&self, layer3: Option<Vec<u8>>) -> Terms {
+    fn terms(&self, role: LlcRole, sapi: Sapi, layer3: Option<Vec<u8>>) -> Terms {
         let least = self.sndcp.limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
         let options = Options { queue_max: self.options.queue_max.max(least), ..self.options };
-        Terms { options, windows: None, layer3 }
+        let link = self.links.of(sapi);
+        Terms { options, windows: link.windows(role, sapi), shared: link.shared, layer3 }
     }
 }
 
@@ -282,13 +285,15 @@ impl UserPlane<'_> {
         let out = &mut self.out.llc;
         match output {
             SndcpOutput::Establish { sapi, block } => {
+                let terms = self.config.terms(self.llc.role(), sapi, block);
                 out.retain(|output| !is_of_former_link(output, sapi));
-                self.llc.establish_request(cx, sapi, self.config.terms(block), out);
+                self.llc.establish_request(cx, sapi, terms, out);
             }
             SndcpOutput::EstablishResponse { sapi, block } => {
                 let asked = self.out.indication.take().filter(|indication| indication.sapi == sapi);
                 if let Some(indication) = asked {
-                    self.llc.establish_response(cx, indication, self.config.terms(block), out);
+                    let terms = self.config.terms(self.llc.role(), sapi, block);
+                    self.llc.establish_response(cx, indication, terms, out);
                 }
             }
             SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),

@@ -120,6 +120,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     };
     ms.pdp.qos = qos(&config.qos);
     ms.user_plane.sndcp.compression = config.compression;
+    ms.user_plane.links = config.links;
     Ok(ms)
 }
 

@@ -64,6 +64,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         n201_u: Some(config.llc.n201_u),
         user_plane: UserPlaneConfig {
             sndcp: SndcpConfig { compression: config.compression, ..SndcpConfig::default() },
+            links: config.links,
             ..UserPlaneConfig::default()
         },
         unconfirmed_octets_max: config.limits.unconfirmed_octets as usize,

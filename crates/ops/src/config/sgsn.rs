@@ -17,11 +17,13 @@ pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
+use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::fmt;
 use core::net::Ipv4Addr;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
 use gannet_proto::user_plane::UNCONFIRMED_OCTETS_MAX;
 use std::collections::BTreeMap;
@@ -63,10 +65,18 @@ pub struct SgsnConfig {
     pub llc: LlcConfig,
     /// Compression by SNDCP.
     pub compression: CompressionConfig,
+    /// What is proposed of the links of acknowledged mode, and agreed to.
+    pub links: LinksConfig,
     /// The network service.
     pub ns: NsConfig,
     /// Flow control and queues.
     pub bssgp: BssgpConfig,
+}
+
+impl HasLinks for SgsnConfig {
+    fn links_mut(&mut self) -> &mut LinksConfig {
+        &mut self.links
+    }
 }
 
 impl HasCompression for SgsnConfig {

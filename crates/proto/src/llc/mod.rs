@@ -230,7 +230,8 @@ impl LlcContext {
         was_due
     }
 
-    const fn role(&self) -> LlcRole {
+    /// Which end this is.
+    pub(crate) const fn role(&self) -> LlcRole {
         self.end.role()
     }
 

@@ -5,7 +5,7 @@ use super::{
     Watermark,
 };
 use crate::Sgsn;
-use crate::config::{ConfigText, compression};
+use crate::config::{ConfigText, compression, links};
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
@@ -66,6 +66,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("llc n201-u {}", config.llc.n201_u));
         text.line(format_args!("sndcp reassembly-time {}", config.llc.reassembly_s));
     }
+    links::write(&config.links, text);
     if config.limits != default.limits {
         text.line(format_args!("max-mobiles {}", config.limits.mobiles));
         text.line(format_args!("max-cells {}", config.limits.cells));
@@ -166,6 +167,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_limits(grammar);
     super::service::install(grammar);
     compression::install(grammar, Node::Sgsn);
+    links::install(grammar, Node::Sgsn);
     super::osmocom::install(grammar);
     install_bssgp(grammar);
 }

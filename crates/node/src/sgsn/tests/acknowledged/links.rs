@@ -5,6 +5,7 @@ use super::handset::Handset;
 use super::{SIX, handset, is_established};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::llc::abm::{LinkConfig, Shared, Windows};
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::id::{Nsapi, Sapi};
 
@@ -139,6 +140,36 @@ fn a_gap_is_told_with_its_mobile() {
     let told = &handset.bench.around.trace;
     assert_eq!((told.drops.get(Drop::SndcpGap), told.nameless.get(Drop::SndcpGap)), (1, 0));
     assert_eq!(handset.at_ggsn.len(), 3);
+}
+
+#[test]
+fn a_link_has_what_the_operators_of_both_ends_agree_to() {
+    let chosen = |k, m, shared| {
+        let mut config = UserPlaneConfig::default();
+        *config.links.of_mut(Sapi::DATA9).unwrap() = LinkConfig { k, m, shared };
+        config
+    };
+    let shared = Shared { n201_i: Some(1000), t200_tenths: Some(300), n200: Some(5) };
+    let of_phone = chosen(Some((40, 30)), None, shared);
+    let shared = Shared { n201_i: Some(600), ..Shared::default() };
+    let of_sgsn = chosen(Some((20, 50)), Some((0, 100)), shared);
+    let mut handset = Handset::new(39, of_phone, |config| config.user_plane = of_sgsn);
+    handset.sapi = Sapi::DATA9;
+    handset.activate(SIX, 2);
+    // k 20 down and 30 up; of m, which the phone has not chosen, 380 units are the default.
+    let llc = &handset.bench.mobile(0).llc;
+    let at_sgsn = Windows { iov_i: 0, m_sent: 380, m_received: 100, k_sent: 20, k_received: 30 };
+    assert_eq!(*llc.abm(Sapi::DATA9).unwrap().windows(), at_sgsn);
+    let at_phone = Windows { iov_i: 0, m_sent: 100, m_received: 380, k_sent: 30, k_received: 20 };
+    assert_eq!(*handset.bench.phones[0].llc.abm(Sapi::DATA9).unwrap().windows(), at_phone);
+    for llc in [llc, &handset.bench.phones[0].llc] {
+        assert_eq!((llc.n201_i(Sapi::DATA9), llc.t200_n200(Sapi::DATA9)), (600, (300, 5)));
+        assert_eq!((llc.n201_i(Sapi::DATA3), llc.t200_n200(Sapi::DATA3)), (1503, (50, 3)), "another SAPI");
+    }
+    handset.loss = 0.05;
+    handset.give(SIX, 0..60);
+    handset.run();
+    handset.assert_all(SIX, 60);
 }
 
 #[test]
