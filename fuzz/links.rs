@@ -1,7 +1,6 @@
 //! Entries with a state: a link in acknowledged mode, and SNDCP with its compression entities.
 
 use super::n_pdus;
-use gannet_proto::llc::abm::Options;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};

@@ -459,9 +459,10 @@ fn what_is_chosen_of_links_is_written_back() {
             ("7 n200 3", "(3|5|9|11)"),
         ] {
             let problem = problem::<E>(&format!("{node}\n llc sapi {wrong}\n"));
-            assert!(problem.starts_with("x.cfg:2: ") && problem.contains(what), "{problem}");
+            let line = format!("x.cfg:{}: ", node.lines().count() + 1);
+            assert!(problem.starts_with(&line) && problem.contains(what), "{problem}");
         }
     }
-    check::<Sgsn>("sgsn", |config| config.links);
+    check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
     check::<Bss>("bss", |config| config.links);
 }

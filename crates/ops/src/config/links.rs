@@ -47,6 +47,15 @@ where
             Ok(())
         }),
     );
+    // Before T200, which is a letter away and takes larger values: a wrong N200 is told as one.
+    add(
+        "llc sapi (3|5|9|11) n200 <1-15>",
+        &format!("{sapi}\nN200: repetitions, after which a link is dead\nHow many"),
+        Action::Set(|edit| {
+            link(edit)?.shared.n200 = Some(edit.args.value(1)?);
+            Ok(())
+        }),
+    );
     add(
         "llc sapi (3|5|9|11) t200 <1-4095>",
         &format!(
@@ -54,14 +63,6 @@ where
         ),
         Action::Set(|edit| {
             link(edit)?.shared.t200_tenths = Some(edit.args.value(1)?);
-            Ok(())
-        }),
-    );
-    add(
-        "llc sapi (3|5|9|11) n200 <1-15>",
-        &format!("{sapi}\nN200: repetitions, after which a link is dead\nHow many"),
-        Action::Set(|edit| {
-            link(edit)?.shared.n200 = Some(edit.args.value(1)?);
             Ok(())
         }),
     );
