@@ -30,8 +30,8 @@ use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mo
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
 
-/// A context's N-PDUs may wait for confirmation with as many octets as are left for all, divided by this: who comes later finds
-/// room, whoever has confirmed nothing before.
+/// A context's N-PDUs may wait for confirmation with as many octets as are left for all, divided by this, so that a few contexts
+/// do not take all.
 const SHARE_PART: usize = 16;
 
 /// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
