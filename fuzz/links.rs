@@ -1,7 +1,6 @@
 //! Entries with a state: a link in acknowledged mode, and SNDCP with its compression entities.
 
 use super::n_pdus;
-use gannet_proto::llc::abm::Options;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
@@ -34,7 +33,7 @@ impl Link {
 
     fn act(&mut self, kind: u8, octets: &[u8]) {
         let mut cx = self.around.context();
-        let terms = || Terms { options: Options::default(), windows: None, layer3: Some(octets.to_vec()) };
+        let terms = || Terms { layer3: Some(octets.to_vec()), ..Terms::default() };
         match kind {
             // Frames come more often than anything else.
             0..8 => {
@@ -73,7 +72,7 @@ impl Link {
             let mut cx = self.around.context();
             match output {
                 LlcOutput::EstablishIndication(indication) => {
-                    let terms = Terms { options: Options::default(), windows: None, layer3: None };
+                    let terms = Terms::default();
                     self.llc.establish_response(&mut cx, indication, terms, &mut self.out);
                 }
                 LlcOutput::XidIndication(indication) => {

@@ -32,7 +32,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
         | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcNotEstablished | D::LlcQueueFull
         | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty | D::SndcpTooLong | D::SndcpNoRoom
-        | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnNoCell | D::SgsnNoHeadroom
+        | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnUnconfirmedFull | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
         | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext

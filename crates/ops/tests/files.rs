@@ -6,7 +6,9 @@ use gannet_ops::config::sgsn::{GmmTimer, SgsnConfig};
 use gannet_ops::vty::Element;
 use gannet_ops::{Bss, Ggsn, Sgsn, config};
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::llc::abm::{LinkConfig, LinksConfig, Shared};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
+use gannet_wire::id::Sapi;
 
 const OSMO_GGSN: &str = "ggsn ggsn0
  gtp state-dir /tmp/run
@@ -280,6 +282,7 @@ sgsn
  llc n201-u 1520
  max-mobiles 100000
  max-cells 400
+ max-unconfirmed-octets 4294967295
 ns
  timer tns-alive-retries 3
  timer tsns-prov 5
@@ -315,7 +318,9 @@ ctrl
     );
     assert_eq!(config.common.hostname.as_deref(), Some("Kiel"));
     assert_eq!(config.common.logs.len(), 2);
-    assert_eq!(config.bssgp.pdu_lifetime_cs, None);
+    assert_eq!((config.bssgp.pdu_lifetime_cs, config.limits.unconfirmed_octets), (None, u32::MAX));
+    let problem = problem::<Sgsn>("sgsn\n max-unconfirmed-octets 65535\n");
+    assert!(problem.starts_with("x.cfg:2: ") && problem.contains("<65536-4294967295>"), "{problem}");
     let [seven, eight, nse] = &config.ns.nses[..] else { panic!("{:?}", config.ns.nses) };
     assert_eq!((seven.ip_sns_binds.len(), eight.ip_sns_role_sgsn, nse.nsvcs.len()), (1, true, 3));
     assert_eq!((config.ns.binds[0].ip_sns_weights, config.ns.timers.sns_procedures_retries), ((3, 4), 8));
@@ -428,4 +433,36 @@ fn saving_replaces_the_file_as_a_whole() {
     assert!(config::save(&directory.path().join("no/such"), "").is_err());
     let missing = config::load::<Sgsn>(&directory.path().join("none.cfg")).unwrap_err();
     assert!(missing.to_string().contains("none.cfg"));
+}
+
+#[test]
+fn what_is_chosen_of_links_is_written_back() {
+    fn check<E: Element>(node: &str, links: impl Fn(&E::Config) -> LinksConfig) {
+        assert_eq!(links(&round_trip::<E>(node)), LinksConfig::default());
+        let said = " llc sapi 3 window downlink 255 uplink 1\n llc sapi 3 buffer downlink 24320 uplink 9\n llc sapi 3 n201-i 140\n \
+                    llc sapi 3 t200 1\n llc sapi 3 n200 15\n llc sapi 11 buffer downlink 0 uplink 0\n llc sapi 11 t200 4095\n";
+        let config = round_trip::<E>(&format!("{node}\n{said}"));
+        assert!(config::write::<E>(&config).contains(said));
+        let shared = Shared { n201_i: Some(140), t200_tenths: Some(1), n200: Some(15) };
+        let three = LinkConfig { k: Some((255, 1)), m: Some((24_320, 9)), shared };
+        let shared = Shared { t200_tenths: Some(4095), ..Shared::default() };
+        let eleven = LinkConfig { k: None, m: Some((0, 0)), shared };
+        assert_eq!([3, 11].map(|sapi| links(&config).of(Sapi(sapi))), [three, eleven]);
+        let config = round_trip::<E>(&format!("{node}\n{said} no llc sapi 3\n no llc sapi 11\n"));
+        assert_eq!(links(&config), LinksConfig::default());
+        for (wrong, what) in [
+            ("3 window downlink 0 uplink 1", "<1-255>"),
+            ("3 buffer downlink 8 uplink 9", "9 to 24320 units of 16 octets, not 8."),
+            ("3 n201-i 139", "<140-1520>"),
+            ("3 t200 4096", "<1-4095>"),
+            ("3 n200 16", "<1-15>"),
+            ("7 n200 3", "(3|5|9|11)"),
+        ] {
+            let problem = problem::<E>(&format!("{node}\n llc sapi {wrong}\n"));
+            let line = format!("x.cfg:{}: ", node.lines().count() + 1);
+            assert!(problem.starts_with(&line) && problem.contains(what), "{problem}");
+        }
+    }
+    check::<Sgsn>("sgsn\n gtp local-ip 10.0.0.1", |config| config.links);
+    check::<Bss>("bss", |config| config.links);
 }

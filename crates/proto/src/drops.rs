@@ -248,6 +248,7 @@ drops! {
     SgsnNoPTmsi: "sgsn_no_ptmsi", "04.08 clause 4.7.1.4", "no free P-TMSI was found";
     SgsnSmUnattached: "sgsn_sm_unattached", "04.08 clause 4.7.1.3", "a mobile that is not attached sent a session message";
     SgsnNoContext: "sgsn_no_context", "03.60 clause 9.2", "an N-PDU was for a PDP context that is not active";
+    SgsnUnconfirmedFull: "sgsn_unconfirmed_full", "configuration", "as many octets as may wait at this node for mobiles' confirmation, or a context's share of them";
     SgsnNoCell: "sgsn_no_cell", "08.18 clause 5.4", "an LL-PDU was for a cell that is not known";
     SgsnNoHeadroom: "sgsn_no_headroom", "frame pool", "an LL-PDU had no room in front for its header";
     SgsnGgsnRefused: "sgsn_ggsn_refused", "29.060 clause 7.3.2", "a GGSN refused a PDP context";

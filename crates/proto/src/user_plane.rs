@@ -10,12 +10,14 @@
 
 use crate::drops::Drop;
 use crate::frame::Frame;
-use crate::llc::abm::Options;
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, ReleaseCause, Terms};
+use crate::llc::abm::{LinksConfig, Options};
+use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcRole, ReleaseCause, Terms, XidIndication};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
     NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
 };
+use crate::time::{Duration, Instant};
+use crate::timers::{Deadlines, TimerKey, Timers};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::ie::ReliabilityClass;
 use gannet_wire::llc::{Control, Header};
@@ -24,6 +26,10 @@ use gannet_wire::sndcp::Compression;
 /// SN-PDUs of one N-PDU at most, which LLC may get beside those that are the most for it.
 const SEGMENTS_OF_ONE: u16 = 34;
 
+/// Octets of N-PDUs of all mobiles that may wait for confirmation at an SGSN, unless its operator says otherwise: some 13 kB for
+/// each of 10,000 mobiles, a second and more of what any of them gets.
+pub const UNCONFIRMED_OCTETS_MAX: u32 = 128 << 20;
+
 /// What an operator may choose of acknowledged mode and compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UserPlaneConfig {
@@ -31,6 +37,8 @@ pub struct UserPlaneConfig {
     pub sndcp: SndcpConfig,
     /// What LLC does not negotiate. Its queue always takes what SNDCP may give.
     pub options: Options,
+    /// What is proposed and agreed to of the links' parameters.
+    pub links: LinksConfig,
 }
 
 impl UserPlaneConfig {
@@ -41,10 +49,11 @@ impl UserPlaneConfig {
         compression.rfc1144.limit().is_some() || compression.v42bis.limit().is_some()
     }
 
-    fn terms(&self, layer3: Option<Vec<u8>>) -> Terms {
+    fn terms(&self, role: LlcRole, sapi: Sapi, layer3: Option<Vec<u8>>) -> Terms {
         let least = self.sndcp.limits.segments_max.saturating_add(SEGMENTS_OF_ONE);
         let options = Options { queue_max: self.options.queue_max.max(least), ..self.options };
-        Terms { options, windows: None, layer3 }
+        let link = self.links.of(sapi);
+        Terms { options, windows: link.windows(role, sapi), shared: link.shared, layer3 }
     }
 }
 
@@ -92,6 +101,94 @@ pub enum Output {
         /// Why.
         cause: ReleaseCause,
     },
+}
+
+/// What LLC says that a node has to do something about.
+#[derive(Debug)]
+pub enum Said {
+    /// [`LlcOutput::Transmit`].
+    Transmit {
+        /// Its SAPI.
+        sapi: Sapi,
+        /// Its octets.
+        frame: Frame,
+    },
+    /// [`LlcOutput::Unitdata`].
+    Unitdata {
+        /// Who is meant.
+        sapi: Sapi,
+        /// The information alone.
+        frame: Frame,
+        /// It came ciphered.
+        ciphered: bool,
+    },
+    /// [`LlcOutput::XidIndication`], of a mobile without SNDCP alone.
+    XidIndication(XidIndication),
+    /// [`LlcOutput::Reset`].
+    Reset,
+}
+
+impl Said {
+    /// `None` for what LLC has counted itself, with which mobile and SGSN go on as they are, and for the primitives of acknowledged
+    /// mode: where they come here the mobile has no SNDCP, and with it went the N-PDUs and the links.
+    #[must_use]
+    pub fn of(output: LlcOutput) -> Option<Self> {
+        match output {
+            LlcOutput::Transmit { sapi, frame } => Some(Self::Transmit { sapi, frame }),
+            LlcOutput::Unitdata { sapi, frame, ciphered } => Some(Self::Unitdata { sapi, frame, ciphered }),
+            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(indication)),
+            LlcOutput::Reset => Some(Self::Reset),
+            LlcOutput::XidConfirm { .. }
+            | LlcOutput::Layer3XidConfirm { .. }
+            | LlcOutput::Status { .. }
+            | LlcOutput::EstablishIndication(_)
+            | LlcOutput::EstablishConfirm { .. }
+            | LlcOutput::ReleaseIndication { .. }
+            | LlcOutput::ReleaseConfirm { .. }
+            | LlcOutput::Data { .. }
+            | LlcOutput::DataConfirm { .. } => None,
+        }
+    }
+}
+
+/// From the moment when nothing sends N-PDUs in acknowledged mode any more, or a link has ended under them, to the next try: T200 of
+/// SAPI 3 (04.64 clause 8.9, table 9 [44.064]).
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// When what stands still in acknowledged mode ([`Sndcp::stalled`]) is tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Again(Deadlines<1>);
+
+impl Again {
+    /// After some time from now.
+    pub fn later(&mut self, now: Instant) {
+        self.0.set(0, now + AGAIN);
+    }
+
+    /// The same where something stands still and is not waited for already; says if something does.
+    pub fn follow(&mut self, sndcp: &Sndcp, now: Instant) -> bool {
+        let is_stalled = sndcp.stalled().next().is_some();
+        if is_stalled && !self.0.is_set(0) {
+            self.later(now);
+        }
+        is_stalled
+    }
+
+    /// There is nothing to try.
+    pub fn clear(&mut self) {
+        self.0.clear(0);
+    }
+
+    /// Asks to be woken with this key.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        self.0.arm(key, timers);
+    }
+
+    /// The node was woken: is it time?
+    pub fn is_due(&mut self, now: Instant) -> bool {
+        self.0.woken(now);
+        self.0.pop_due(now).is_some()
+    }
 }
 
 /// LLC and SNDCP of one mobile during one call.
@@ -188,13 +285,15 @@ impl UserPlane<'_> {
         let out = &mut self.out.llc;
         match output {
             SndcpOutput::Establish { sapi, block } => {
+                let terms = self.config.terms(self.llc.role(), sapi, block);
                 out.retain(|output| !is_of_former_link(output, sapi));
-                self.llc.establish_request(cx, sapi, self.config.terms(block), out);
+                self.llc.establish_request(cx, sapi, terms, out);
             }
             SndcpOutput::EstablishResponse { sapi, block } => {
                 let asked = self.out.indication.take().filter(|indication| indication.sapi == sapi);
                 if let Some(indication) = asked {
-                    self.llc.establish_response(cx, indication, self.config.terms(block), out);
+                    let terms = self.config.terms(self.llc.role(), sapi, block);
+                    self.llc.establish_response(cx, indication, terms, out);
                 }
             }
             SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),

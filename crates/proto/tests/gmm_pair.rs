@@ -241,6 +241,7 @@ impl Pair {
                 | GmmAction::Authenticated
                 | GmmAction::Registered
                 | GmmAction::Updated
+                | GmmAction::NPduNumbers(_)
                 | GmmAction::CellChanged { .. }
                 | GmmAction::MmStateChanged(_)
                 | GmmAction::PagingFailed

@@ -120,6 +120,7 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     };
     ms.pdp.qos = qos(&config.qos);
     ms.user_plane.sndcp.compression = config.compression;
+    ms.user_plane.links = config.links;
     Ok(ms)
 }
 
@@ -148,6 +149,7 @@ mod tests {
     use super::*;
     use gannet_proto::auth::cards::{Cards, Variant};
     use gannet_proto::auth::key::Key128;
+    use gannet_wire::id::Sapi;
 
     #[test]
     fn mobiles_have_the_ciphers_of_their_cards_or_those_that_are_said() {
@@ -168,6 +170,8 @@ mod tests {
         config.mobiles.follows_requests = true;
         assert!(plan(&config).unwrap().ms.sm.follows_requests);
         assert_eq!(plan(&config).unwrap().ms.cards, config.mobiles.cards);
+        config.links.of_mut(Sapi::DATA3).unwrap().shared.n200 = Some(7);
+        assert_eq!(plan(&config).unwrap().ms.user_plane.links, config.links);
     }
 
     #[test]

@@ -118,6 +118,7 @@ fn node_group(sgsn: &Sgsn) -> Group {
         ("ns_vcs_unblocked", "NS-VCs that are unblocked", number(unblocked)),
         ("links", "links in acknowledged mode", links(sgsn)),
         ("n_pdus_unconfirmed", "N-PDUs that wait for a mobile's confirmation", unconfirmed(sgsn)),
+        ("n_pdu_octets_unconfirmed", "octets of these", number(sgsn.unconfirmed_octets())),
         ("cells", "BVCs of cells", number(gb.bvcs.bvcs().count())),
         ("queued_ll_pdus", "LL-PDUs that wait for flow control", gb.flow.queued_pdus().into()),
     ] {
@@ -224,6 +225,8 @@ pub fn scheduler(sgsn: &Sgsn, out: &mut String) {
             sgsn.mobiles().filter(|(slot, _)| uplink.is_blocked(*slot)).count()
         );
     }
+    let (unconfirmed, most) = (sgsn.unconfirmed_octets(), config.unconfirmed_octets_max);
+    let _ = writeln!(out, "  {unconfirmed} octets of N-PDUs of {most} wait for mobiles' confirmation");
     let cost = flows.pace().cost();
     let _ = writeln!(
         out,

@@ -64,8 +64,10 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         n201_u: Some(config.llc.n201_u),
         user_plane: UserPlaneConfig {
             sndcp: SndcpConfig { compression: config.compression, ..SndcpConfig::default() },
+            links: config.links,
             ..UserPlaneConfig::default()
         },
+        unconfirmed_octets_max: config.limits.unconfirmed_octets as usize,
         pdu_lifetime: pdu_lifetimes(&config.bssgp),
         cell_change: CellChange {
             moves: config.bssgp.cell_change.moves,
@@ -394,6 +396,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
 mod tests {
     use super::*;
     use gannet_ops::{Sgsn, config};
+    use gannet_wire::id::Sapi;
 
     fn plan_of(lines: &str) -> (Result<Plan, String>, Vec<String>) {
         let text = format!(
@@ -418,6 +421,19 @@ mod tests {
         assert_eq!(config.feedback, Some(Watermarks::default()), "what nobody has written");
         assert_eq!((config.real_time, config.wait_quantum), (defaults.real_time, defaults.wait_quantum));
         assert_eq!(config.rest_quantum, defaults.rest_quantum);
+    }
+
+    #[test]
+    fn acknowledged_mode_is_as_configured() {
+        let lines = " llc sapi 5 window downlink 40 uplink 20\n max-unconfirmed-octets 70000\n";
+        let config = plan_of(&format!("{lines}{NS}")).0.unwrap().config;
+        assert_eq!(config.user_plane.links.of(Sapi::DATA5).k, Some((40, 20)));
+        assert_eq!(config.unconfirmed_octets_max, 70_000);
+        let config = plan_of(NS).0.unwrap().config;
+        let defaults = SgsnConfig::default();
+        assert_eq!((config.user_plane, config.unconfirmed_octets_max), {
+            (defaults.user_plane, defaults.unconfirmed_octets_max)
+        });
     }
 
     #[test]

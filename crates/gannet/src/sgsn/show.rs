@@ -214,6 +214,7 @@ fn link(mobile: &Mobile, sapi: Sapi) -> Option<view::Link> {
             State::LocalRelease => "LOCAL-RELEASE",
         },
         n201_i: mobile.llc.n201_i(sapi),
+        t200_n200: mobile.llc.t200_n200(sapi),
         windows: (abm.windows().k_sent, abm.windows().k_received),
         variables: abm.variables(),
         unacknowledged: abm.unacknowledged(),

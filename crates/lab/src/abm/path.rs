@@ -126,7 +126,7 @@ impl Path {
         let windows = Windows { iov_i: 0, m_sent: 0, m_received: 0, k_sent: k, k_received: k };
         let profile = LinkProfile { delay: Duration(round_trip / 2), loss, ..LinkProfile::default() };
         Self {
-            terms: Terms { options, windows: Some(windows), layer3: None },
+            terms: Terms { options, windows: Some(windows), ..Terms::default() },
             units,
             sgsn: End::new(LlcRole::Sgsn, seed),
             ms: End::new(LlcRole::Ms, seed),

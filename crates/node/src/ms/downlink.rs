@@ -11,7 +11,7 @@ use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp::{Receiver, answer_xid};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
-use gannet_proto::user_plane::{self, Outputs, unitdata_indication};
+use gannet_proto::user_plane::{self, Outputs, Said, unitdata_indication};
 use gannet_wire::Reader;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message};
@@ -89,30 +89,22 @@ impl Ms {
         (tlli, output): (Tlli, LlcOutput),
         out: &mut Outputs,
     ) {
-        match output {
-            LlcOutput::Transmit { sapi, frame } => self.llc_transmits(cx, index, (sapi, frame)),
-            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+        match Said::of(output) {
+            Some(Said::Transmit { sapi, frame }) => self.llc_transmits(cx, index, (sapi, frame)),
+            Some(Said::Unitdata { sapi: Sapi::GMM, frame, ciphered }) => {
                 self.layer3(cx, index, tlli, &frame, ciphered);
             }
-            LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, index, sapi, frame),
-            LlcOutput::XidIndication(indication) => {
+            Some(Said::Unitdata { sapi, frame, ciphered: _ }) => self.sn_pdu(cx, index, sapi, frame),
+            Some(Said::XidIndication(indication)) => {
                 self.xid_indication(cx, index, indication, &mut out.llc);
             }
             // 04.65 clause 5.1.2.1: N-PDU numbers start again.
-            LlcOutput::Reset => {
+            Some(Said::Reset) => {
                 if let Some(mobile) = self.mobiles.get_mut(index as usize) {
                     mobile.bearers.iter_mut().flatten().for_each(|bearer| bearer.sndcp.reset());
                 }
             }
-            // Counted by LLC; a mobile goes on with what it has.
-            LlcOutput::XidConfirm { .. } | LlcOutput::Layer3XidConfirm { .. } | LlcOutput::Status { .. } => {}
-            // The rest of a link of which SNDCP's state is gone: with it went the N-PDUs.
-            LlcOutput::EstablishIndication(_)
-            | LlcOutput::EstablishConfirm { .. }
-            | LlcOutput::ReleaseIndication { .. }
-            | LlcOutput::ReleaseConfirm { .. }
-            | LlcOutput::Data { .. }
-            | LlcOutput::DataConfirm { .. } => {}
+            None => {}
         }
     }
 

@@ -11,7 +11,6 @@ use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{LlcRole, ReleaseCause};
 use gannet_proto::machine::Context;
 use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp, WINDOW};
-use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -23,8 +22,6 @@ const FEW: usize = 16;
 /// What may wait of one context: beside [`MANY`] two batches of what was on its way already.
 pub(super) const LIMITS: AcknowledgedLimits =
     AcknowledgedLimits { n_pdus_max: WINDOW, octets_max: WINDOW as usize * N_PDU_MAX, segments_max: 64 };
-/// From the end of a link under N-PDUs to the next try to establish it: T200 of SAPI 3 (04.64 clause 8.9, table 9).
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// How a context begins or ends with a link under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,18 +48,11 @@ impl Ms {
         self.layers_outputs(cx, index, Tlli::UNASSIGNED, &mut out);
         self.layers_out = out;
         self.arm_llc(cx, index);
-        let mobile = self.mobiles.get(index as usize);
-        let sndcp = mobile.filter(|mobile| !mobile.again.is_set(0)).and_then(|mobile| mobile.sndcp.as_ref());
-        if sndcp.is_some_and(|sndcp| sndcp.stalled().next().is_some()) {
-            self.again_later(cx, index);
-        }
-    }
-
-    /// Links are tried again after a while.
-    fn again_later(&mut self, cx: &mut Context<'_>, index: u32) {
-        let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        mobile.again.set(0, cx.now + AGAIN);
-        mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
+        let Some(Mobile { again, sndcp: Some(sndcp), .. }) = self.mobiles.get_mut(index as usize) else {
+            return;
+        };
+        again.follow(sndcp, cx.now);
+        again.arm(owner::key(owner::LINKS, index), cx.timers);
     }
 
     /// What LLC and SNDCP have said and is for the node; of LLC alone where there is no more.
@@ -115,7 +105,7 @@ impl Ms {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         if mobile.bearers.iter().all(Option::is_none) {
             mobile.sndcp = None;
-            mobile.again.clear(0);
+            mobile.again.clear();
         }
         self.tell_room(index);
     }
@@ -155,7 +145,8 @@ impl Ms {
         );
         let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
         if waits || cause != ReleaseCause::Refused {
-            self.again_later(cx, index);
+            mobile.again.later(cx.now);
+            mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);
         }
         self.stats.links_ended += 1;
         self.tell(MsEvent::LinkEnded { mobile: index, nsapi, cause });
@@ -164,8 +155,7 @@ impl Ms {
     /// A link may be due to be tried again.
     pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        mobile.again.woken(cx.now);
-        if mobile.again.pop_due(cx.now).is_some() {
+        if mobile.again.is_due(cx.now) {
             self.try_links(cx, index);
         } else {
             mobile.again.arm(owner::key(owner::LINKS, index), cx.timers);

@@ -10,6 +10,7 @@ use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::sm::ms::{SmMsContexts, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{Sndcp, SndcpNsapi};
 use gannet_proto::timers::Deadlines;
+use gannet_proto::user_plane::Again;
 use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{PacketFields, PdpAddress};
 
@@ -62,7 +63,7 @@ pub struct Mobile {
     /// Acknowledged mode and compression, where a context needs either.
     pub sndcp: Option<Box<Sndcp>>,
     /// When links that have ended are tried again, and N-PDUs that nothing else sends.
-    pub again: Deadlines<1>,
+    pub again: Again,
     /// Nothing more is to be given to it for the time being.
     pub is_held_back: bool,
     /// Session management.
@@ -95,7 +96,7 @@ impl Mobile {
             security: Security::new(card),
             llc: LlcContext::new(LlcRole::Ms),
             sndcp: None,
-            again: Deadlines::default(),
+            again: Again::default(),
             is_held_back: false,
             sm: SmMsContexts::default(),
             bearers: [None; NSAPIS],

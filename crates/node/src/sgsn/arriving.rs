@@ -8,11 +8,10 @@
 use super::Sgsn;
 use super::gb::{TOGETHER, side_by_side};
 use super::mobile::Mobile;
-use super::uplink_queues::is_user_data;
 use crate::slots::Slot;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::Deferred;
+use gannet_proto::llc::{Deferred, is_user_data};
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::CellClass;
 

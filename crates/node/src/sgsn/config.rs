@@ -12,7 +12,7 @@ use gannet_proto::gtp::{PLACES, Version};
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
-use gannet_proto::user_plane::UserPlaneConfig;
+use gannet_proto::user_plane::{UNCONFIRMED_OCTETS_MAX, UserPlaneConfig};
 use gannet_wire::id::{Nsei, Nsvci};
 use gannet_wire::ns::IpElement;
 
@@ -86,6 +86,9 @@ pub struct SgsnConfig {
     pub n201_u: Option<u16>,
     /// Acknowledged mode and compression.
     pub user_plane: UserPlaneConfig,
+    /// Octets of N-PDUs of all mobiles that may wait for their confirmation in acknowledged mode. LLC has a second copy of what
+    /// is on its way.
+    pub unconfirmed_octets_max: usize,
     /// Lifetime of an LL-PDU in the downlink queue and at the BSS.
     pub pdu_lifetime: PduLifetimes,
     /// Which rates may be guaranteed.
@@ -287,6 +290,7 @@ impl Default for SgsnConfig {
             flow: flow_control::Config::default(),
             n201_u: Some(1520),
             user_plane: UserPlaneConfig::default(),
+            unconfirmed_octets_max: UNCONFIRMED_OCTETS_MAX as usize,
             pdu_lifetime: PduLifetimes::default(),
             admission: AdmissionConfig::default(),
             cell_change: CellChange::default(),

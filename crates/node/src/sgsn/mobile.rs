@@ -20,9 +20,9 @@ use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmConfig, SmContexts};
 use gannet_proto::sndcp::{NPdu, Reassembler, Receiver, Sndcp, SndcpNsapi};
-use gannet_proto::time::{Duration, Instant};
-use gannet_proto::timers::{Deadlines, TimerKey};
-use gannet_proto::user_plane::{Outputs, UserPlane, UserPlaneConfig, unitdata_indication};
+use gannet_proto::time::Instant;
+use gannet_proto::timers::TimerKey;
+use gannet_proto::user_plane::{Again, Outputs, UserPlane, UserPlaneConfig, unitdata_indication};
 use gannet_wire::bssgp::ie as bssgp;
 use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
 use gannet_wire::l3::ie as l3;
@@ -31,10 +31,6 @@ use serde::{Deserialize, Serialize};
 /// Octets of the longest MS radio access capability that is kept (04.08 clause 10.5.5.12a [24.008]): more would leave no
 /// room for what it goes with.
 pub const RADIO_CAPABILITY_MAX: usize = 50;
-
-/// From the moment when nothing sends N-PDUs in acknowledged mode to the next try: T200 of SAPI 3 (04.64 clause 8.9, table 9
-/// [44.064]).
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// What carries the user data of one PDP context: the tunnel to the GGSN, SNDCP's counters, and how the BSS is to treat
 /// its LL-PDUs. Session management keeps its own part in [`Mobile::sm`].
@@ -127,9 +123,12 @@ struct Rest {
     subscriber: Option<Subscriber>,
     /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
     sndcp: Option<Box<Sndcp>>,
+    /// Octets of its N-PDUs that wait for confirmation, as the node has counted them last.
+    #[serde(skip)]
+    unconfirmed_octets: usize,
     /// When N-PDUs in acknowledged mode that nothing else sends are tried again; where it arrives that is found anew.
     #[serde(skip)]
-    again: Deadlines<1>,
+    again: Again,
 }
 
 /// The SNDCP, looked for only where there is one.
@@ -234,30 +233,38 @@ impl Mobile {
     /// N-PDUs in acknowledged mode that nothing else sends are tried again after some time.
     pub(super) fn arm_links(&mut self, key: TimerKey, cx: &mut Context<'_>) {
         let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) else { return };
-        let is_stalled = rest.sndcp.as_deref().is_some_and(|sndcp| sndcp.stalled().next().is_some());
-        if !is_stalled {
-            rest.again.clear(0);
-        } else if !rest.again.is_set(0) {
-            rest.again.set(0, cx.now + AGAIN);
+        let Rest { again, sndcp, .. } = rest;
+        if !sndcp.as_deref().is_some_and(|sndcp| again.follow(sndcp, cx.now)) {
+            again.clear();
         }
-        rest.again.arm(key, cx.timers);
+        again.arm(key, cx.timers);
     }
 
     /// The NSAPIs of which N-PDUs are to be tried again now.
     pub(super) fn links_due(&mut self, now: Instant) -> Vec<Nsapi> {
         let Some(rest) = self.rest.as_deref_mut() else { return Vec::new() };
-        rest.again.woken(now);
-        let is_due = rest.again.pop_due(now).is_some();
+        let is_due = rest.again.is_due(now);
         rest.sndcp.iter().filter(|_| is_due).flat_map(|sndcp| sndcp.stalled()).collect()
     }
 
-    /// It has none any more.
-    pub(super) fn forget_sndcp(&mut self) {
-        if let Some(rest) = &mut self.rest {
+    /// Counts the octets of N-PDUs that wait for confirmation: what was counted last, and what it is now.
+    pub(super) fn count_unconfirmed(&mut self) -> (usize, usize) {
+        let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) else { return (0, 0) };
+        let octets = rest.sndcp.as_deref().map_or(0, Sndcp::unconfirmed_octets);
+        (core::mem::replace(&mut rest.unconfirmed_octets, octets), octets)
+    }
+
+    /// It has none any more; gives the octets that were counted last.
+    #[must_use]
+    pub(super) fn forget_sndcp(&mut self) -> usize {
+        let rest = self.rest.as_deref_mut();
+        let counted = rest.map_or(0, |rest| {
             rest.sndcp = None;
-        }
+            core::mem::take(&mut rest.unconfirmed_octets)
+        });
         self.has_sndcp = false;
         self.tidy();
+        counted
     }
 
     /// What holds nothing has no memory.

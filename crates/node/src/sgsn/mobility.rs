@@ -133,6 +133,7 @@ impl Sgsn {
                 }
             }
             GmmAction::Updated => self.charged(cx, slot, ChargedEvent::Update, None),
+            GmmAction::NPduNumbers(numbers) => self.n_pdu_numbers(cx, slot, &numbers),
             GmmAction::CellChanged { old, new } => self.cell_changed(cx, slot, old, new),
             GmmAction::MmStateChanged(MmState::Ready) => self.within_reach(cx, slot),
             GmmAction::MmStateChanged(MmState::Standby | MmState::Idle) => {}
@@ -242,6 +243,9 @@ impl Sgsn {
         self.send_queued(cx);
         self.forget_in_cells(cx, slot);
         self.close_accounts(cx, slot);
+        let unconfirmed =
+            self.mobiles.get(slot).and_then(|mobile| mobile.sndcp()).map_or(0, Sndcp::unconfirmed);
+        self.forget_sndcp(slot);
         let Some(mobile) = self.mobiles.remove(slot) else { return };
         self.changed(slot);
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
@@ -251,7 +255,6 @@ impl Sgsn {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.reassembler.forget_mobile(cx, slot.index);
-        let unconfirmed = mobile.sndcp().map_or(0, Sndcp::unconfirmed);
         (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, mobile.imsi()));
         for (nsapi, bearer) in mobile.bearers() {
             // A tunnel that is still being made is taken down as soon as the GGSN says that it is there.
@@ -292,6 +295,7 @@ const fn is_durable(action: &GmmAction) -> bool {
         | GmmAction::RadioAccessCapability(_)
         | GmmAction::Registered
         | GmmAction::Updated
+        | GmmAction::NPduNumbers(_)
         | GmmAction::CellChanged { .. }
         | GmmAction::DeletePdpContexts(_)
         | GmmAction::Released => true,

@@ -265,6 +265,8 @@ pub struct Sgsn {
     /// What has come up and is being deciphered.
     arriving: Arriving,
     pub(crate) held: Held,
+    /// Octets of N-PDUs of all mobiles that wait for their confirmation.
+    unconfirmed_octets: usize,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
     pub(crate) reassembler: Reassembler,
@@ -314,6 +316,7 @@ impl Sgsn {
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             arriving: Arriving::new(),
+            unconfirmed_octets: 0,
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),

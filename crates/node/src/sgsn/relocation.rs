@@ -85,10 +85,8 @@ impl Sgsn {
     pub fn export(&mut self, cx: &mut Context<'_>, imsi: Imsi) -> Option<Vec<u8>> {
         let slot = self.directory.by_imsi(imsi)?;
         let octets = self.copy_out(slot)?;
-        if let Some(mobile) = self.mobiles.get_mut(slot) {
-            // What is not confirmed goes on where it arrives.
-            mobile.forget_sndcp();
-        }
+        // What is not confirmed goes on where it arrives.
+        self.forget_sndcp(slot);
         self.forget_mobile(cx, slot);
         Some(octets)
     }
@@ -176,6 +174,7 @@ impl Sgsn {
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
         self.name(cx, slot, imsi);
+        self.count_unconfirmed(slot);
         self.flows_follow(slot);
         (5..=15).map(Nsapi).for_each(|nsapi| {
             self.claim_negotiated(cx, slot, nsapi);

@@ -94,6 +94,12 @@ impl Sgsn {
         self.flows.as_ref()
     }
 
+    /// Octets of N-PDUs of all mobiles that wait for their confirmation in acknowledged mode.
+    #[must_use]
+    pub const fn unconfirmed_octets(&self) -> usize {
+        self.unconfirmed_octets
+    }
+
     /// The queue of one of our endpoints.
     #[must_use]
     pub fn flow_of(&self, teid: Teid) -> Option<FlowView> {
@@ -146,6 +152,7 @@ impl Sgsn {
             ("names of mobiles", self.directory.len()),
             ("PDP contexts", self.contexts.len()),
             ("N-PDUs held", self.held.len()),
+            ("octets that wait for confirmation", self.unconfirmed_octets),
             ("N-PDUs queued", self.flows.as_ref().map_or(0, |flows| flows.queues().queued().pdus as usize)),
             (
                 "LL-PDUs of user data queued",

@@ -14,6 +14,7 @@ use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
+use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{Sapi, Tlli, TlliKind};
 use gannet_wire::l3::gmm::{AttachRequest, GmmMessage};
@@ -111,24 +112,15 @@ impl Sgsn {
             // Parameters may have been negotiated.
             self.changed(slot);
         }
-        match output {
-            LlcOutput::Transmit { sapi, frame } => self.send_of_llc(cx, slot, (from.tlli, sapi), frame),
-            LlcOutput::Unitdata { sapi: Sapi::GMM, frame, ciphered } => {
+        match Said::of(output) {
+            Some(Said::Transmit { sapi, frame }) => self.send_of_llc(cx, slot, (from.tlli, sapi), frame),
+            Some(Said::Unitdata { sapi: Sapi::GMM, frame, ciphered }) => {
                 self.layer3(cx, slot, from, &frame, ciphered);
             }
-            LlcOutput::Unitdata { sapi, frame, ciphered: _ } => self.sn_pdu(cx, slot, sapi, frame),
-            LlcOutput::XidIndication(indication) => self.xid_indication(cx, slot, from.tlli, indication),
-            LlcOutput::XidConfirm { .. }
-            | LlcOutput::Layer3XidConfirm { .. }
-            | LlcOutput::Reset
-            | LlcOutput::Status { .. } => {}
-            // Acknowledged mode is neither offered to LLC's peer nor asked for, where the mobile has no SNDCP for it.
-            LlcOutput::EstablishIndication(_)
-            | LlcOutput::EstablishConfirm { .. }
-            | LlcOutput::ReleaseIndication { .. }
-            | LlcOutput::ReleaseConfirm { .. }
-            | LlcOutput::Data { .. }
-            | LlcOutput::DataConfirm { .. } => {}
+            Some(Said::Unitdata { sapi, frame, ciphered: _ }) => self.sn_pdu(cx, slot, sapi, frame),
+            Some(Said::XidIndication(indication)) => self.xid_indication(cx, slot, from.tlli, indication),
+            // The links of a mobile that is known are never reset from here.
+            Some(Said::Reset) | None => {}
         }
     }
 

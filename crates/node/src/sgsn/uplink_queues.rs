@@ -18,14 +18,13 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::is_of_acknowledged_mode;
+use gannet_proto::llc::is_user_data;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Dropped, FlowQueues, FlowView, Limit};
 use gannet_proto::time::Duration;
-use gannet_wire::id::{Imsi, Nsei, Sapi};
-use gannet_wire::llc;
+use gannet_wire::id::{Imsi, Nsei};
 use std::collections::BTreeMap;
 
 /// LL-PDUs of one batch.
@@ -116,14 +115,6 @@ impl UplinkQueues {
     fn has_room_again(&self, slot: Slot) -> bool {
         self.view(slot).is_none_or(|view| !view.above)
     }
-}
-
-/// Is this user data, which may wait, or what goes with it in acknowledged mode and keeps its order? Frames that cannot be read are not: LLC drops them at once.
-pub(super) fn is_user_data(ll_pdu: &[u8]) -> bool {
-    llc::Header::parse(ll_pdu).is_ok_and(|layout| {
-        let is_data = matches!(layout.header.sapi, Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
-        is_data && matches!(layout.header.control, llc::Control::Ui { .. })
-    }) || is_of_acknowledged_mode(ll_pdu)
 }
 
 impl Sgsn {

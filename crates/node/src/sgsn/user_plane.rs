@@ -28,7 +28,11 @@ use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, Sndcp};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
-use gannet_wire::l3::ie::{ReliabilityClass, SmCause};
+use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
+
+/// A context's N-PDUs may wait for confirmation with as many octets as are left for all, divided by this, so that a few contexts
+/// do not take all.
+const SHARE_PART: usize = 16;
 
 /// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
 const fn is_durable(output: &LlcOutput) -> bool {
@@ -51,6 +55,12 @@ impl Sgsn {
     fn has_unconfirmed(&self, slot: Slot) -> bool {
         let sndcp = self.mobiles.get(slot).and_then(|mobile| mobile.sndcp());
         sndcp.is_some_and(|sndcp| sndcp.unconfirmed() > 0)
+    }
+
+    /// The same of one context.
+    fn has_unconfirmed_of(&self, slot: Slot, nsapi: Nsapi) -> bool {
+        let sndcp = self.mobiles.get(slot).and_then(|mobile| mobile.sndcp());
+        sndcp.is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0)
     }
 
     /// Something waits for a mobile that is to be paged.
@@ -108,6 +118,27 @@ impl Sgsn {
             mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
             mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
         }
+        self.count_unconfirmed(slot);
+    }
+
+    /// To be called after all that may have changed what waits for a mobile's confirmation.
+    pub(super) fn count_unconfirmed(&mut self, slot: Slot) {
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            let (before, now) = mobile.count_unconfirmed();
+            self.unconfirmed_octets = self.unconfirmed_octets + now - before;
+        }
+    }
+
+    /// A mobile has no SNDCP any more.
+    pub(super) fn forget_sndcp(&mut self, slot: Slot) {
+        if let Some(mobile) = self.mobiles.get_mut(slot) {
+            self.unconfirmed_octets -= mobile.forget_sndcp();
+        }
+    }
+
+    /// Octets of a context's N-PDUs that may wait for its mobile's confirmation, as far as the node has room.
+    pub(super) const fn unconfirmed_share(&self) -> usize {
+        self.config.unconfirmed_octets_max.saturating_sub(self.unconfirmed_octets) / SHARE_PART
     }
 
     /// N-PDUs may be due to be tried again.
@@ -158,7 +189,7 @@ impl Sgsn {
                 let cause = SmCause::LlcOrSndcpFailure;
                 self.sm(cx, slot, SmEvent::Deactivate { nsapi, cause, tunnel_gone: false });
             }
-            ReleaseCause::Unanswered if self.has_unconfirmed(slot) => self.go_on(cx, slot, nsapi),
+            ReleaseCause::Unanswered if self.has_unconfirmed_of(slot, nsapi) => self.go_on(cx, slot, nsapi),
             // The mobile establishes it when it wants to, and this end with the next N-PDU, or after some time where one waits.
             ReleaseCause::Unanswered | ReleaseCause::Peer => {}
         }
@@ -232,10 +263,8 @@ impl Sgsn {
     /// SNSM-DEACTIVATE.indication. SNDCP goes with the last context.
     pub(super) fn bearer_deactivated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         self.with_user_plane(cx, slot, |plane, cx| plane.deactivate(cx, nsapi));
-        if let Some(mobile) = self.mobiles.get_mut(slot)
-            && mobile.sndcp().is_some_and(Sndcp::is_empty)
-        {
-            mobile.forget_sndcp();
+        if self.mobiles.get(slot).and_then(|mobile| mobile.sndcp()).is_some_and(Sndcp::is_empty) {
+            self.forget_sndcp(slot);
         }
     }
 
@@ -249,14 +278,32 @@ impl Sgsn {
         nsapi: Nsapi,
         n_pdu: &Frame,
     ) -> bool {
-        let sent = self.with_user_plane(cx, slot, |plane, cx| plane.data_request(cx, nsapi, n_pdu));
-        let sent = sent.unwrap_or(Err(Drop::SgsnNoContext));
+        let share = self.unconfirmed_share();
+        let request = |plane: &mut UserPlane<'_>, cx: &mut Context<'_>| {
+            if plane.sndcp.unconfirmed_octets_of(nsapi) + n_pdu.len() > share {
+                return Err(Drop::SgsnUnconfirmedFull);
+            }
+            plane.data_request(cx, nsapi, n_pdu)
+        };
+        let sent = self.with_user_plane(cx, slot, request).unwrap_or(Err(Drop::SgsnNoContext));
         match sent {
             Ok(number) => self.numbered(slot, Some(number)),
             Err(drop) => cx.drop(drop, self.imsi_of(slot)),
         }
         self.set_blocked(slot, nsapi);
         sent.is_ok()
+    }
+
+    /// SNSM-SEQUENCE.indication: how far the mobile has received, as the routing area update says. What it has is not sent again.
+    pub(super) fn n_pdu_numbers(&mut self, cx: &mut Context<'_>, slot: Slot, numbers: &ReceiveNpduNumbers) {
+        for (nsapi, number) in &numbers.0 {
+            let told = self
+                .with_user_plane(cx, slot, |plane, cx| plane.sequence_indication(cx, *nsapi, *number))
+                .is_some();
+            if !told {
+                cx.drop(Drop::SndcpUnexpected, self.imsi_of(slot));
+            }
+        }
     }
 
     /// An LL-PDU of LLC itself: of acknowledged mode with the user data of its SAPI, any other as signalling.
@@ -311,7 +358,7 @@ impl Sgsn {
             .map(|(nsapi, _)| nsapi)
             .collect();
         for nsapi in acknowledged {
-            if self.has_unconfirmed(slot) {
+            if self.has_unconfirmed_of(slot, nsapi) {
                 self.go_on(cx, slot, nsapi);
             }
         }

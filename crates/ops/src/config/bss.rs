@@ -12,10 +12,12 @@ mod cards;
 mod commands;
 
 use super::compression::HasCompression;
+use super::links::HasLinks;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
 use gannet_wire::bssgp::ie::RadioCause;
 use gannet_wire::id::{Imei, Imsi, Nsapi, Nsei, Plmn};
@@ -52,6 +54,14 @@ pub struct BssConfig {
     pub qos: QosRequest,
     /// The compression that they ask for and take.
     pub compression: CompressionConfig,
+    /// What is proposed of the links of acknowledged mode, and agreed to.
+    pub links: LinksConfig,
+}
+
+impl HasLinks for BssConfig {
+    fn links_mut(&mut self) -> &mut LinksConfig {
+        &mut self.links
+    }
 }
 
 impl HasCompression for BssConfig {
@@ -213,6 +223,7 @@ impl Default for BssConfig {
             mobiles: Mobiles::default(),
             qos: QosRequest::default(),
             compression: CompressionConfig::default(),
+            links: LinksConfig::default(),
         }
     }
 }

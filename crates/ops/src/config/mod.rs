@@ -11,6 +11,7 @@ pub mod common;
 mod compression;
 mod cursor;
 pub mod ggsn;
+mod links;
 pub mod ns;
 pub mod sgsn;
 pub mod stats;

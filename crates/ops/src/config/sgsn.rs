@@ -17,12 +17,15 @@ pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
+use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Element, Grammar};
 use core::fmt;
 use core::net::Ipv4Addr;
+use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
+use gannet_proto::user_plane::UNCONFIRMED_OCTETS_MAX;
 use std::collections::BTreeMap;
 
 /// The SGSN, as an element of the VTY.
@@ -62,10 +65,18 @@ pub struct SgsnConfig {
     pub llc: LlcConfig,
     /// Compression by SNDCP.
     pub compression: CompressionConfig,
+    /// What is proposed of the links of acknowledged mode, and agreed to.
+    pub links: LinksConfig,
     /// The network service.
     pub ns: NsConfig,
     /// Flow control and queues.
     pub bssgp: BssgpConfig,
+}
+
+impl HasLinks for SgsnConfig {
+    fn links_mut(&mut self) -> &mut LinksConfig {
+        &mut self.links
+    }
 }
 
 impl HasCompression for SgsnConfig {
@@ -140,11 +151,14 @@ pub struct Limits {
     pub contexts: Option<u32>,
     /// N-PDUs that are held for one mobile while it is paged or suspended.
     pub held_n_pdus: u16,
+    /// Octets of N-PDUs of all mobiles that wait for their confirmation in acknowledged mode.
+    pub unconfirmed_octets: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { mobiles: 1 << 16, cells: 1 << 12, contexts: None, held_n_pdus: 32 }
+        let unconfirmed_octets = UNCONFIRMED_OCTETS_MAX;
+        Self { mobiles: 1 << 16, cells: 1 << 12, contexts: None, held_n_pdus: 32, unconfirmed_octets }
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Link {
     pub state: &'static str,
     /// N201-I, in octets.
     pub n201_i: u16,
+    /// T200 in tenths of a second, and N200.
+    pub t200_n200: (u16, u8),
     /// k of what is sent, and of what is received.
     pub windows: (u8, u8),
     /// V(S), V(A) and V(R).
@@ -42,12 +44,15 @@ pub struct Link {
 
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sapi, state, n201_i, windows, variables, unacknowledged, retransmissions } = self;
-        let ((sent, received), (vs, va, vr)) = (windows, variables);
+        let Self { sapi, state, n201_i, t200_n200, windows, variables, unacknowledged, retransmissions } =
+            self;
+        let ((sent, received), (vs, va, vr), (tenths, n200)) = (windows, variables, t200_n200);
         writeln!(
             f,
-            "  LLE SAPI {sapi}: {state}, N201-I {n201_i}, window {sent} sent {received} received, V(S) {vs} V(A) {va} V(R) {vr}, \
-             {unacknowledged} SN-PDUs not acknowledged, {retransmissions} I frames sent again"
+            "  LLE SAPI {sapi}: {state}, N201-I {n201_i}, T200 {}.{} s, N200 {n200}, window {sent} sent {received} received, V(S) {vs} V(A) {va} V(R) {vr}, \
+             {unacknowledged} SN-PDUs not acknowledged, {retransmissions} I frames sent again",
+            tenths / 10,
+            tenths % 10
         )
     }
 }
@@ -119,6 +124,7 @@ mod tests {
         sapi: Sapi::DATA3,
         state: "ABM",
         n201_i: 1503,
+        t200_n200: (50, 3),
         windows: (16, 8),
         variables: (7, 5, 9),
         unacknowledged: 2,
@@ -134,7 +140,7 @@ mod tests {
         assert_eq!(
             llc.to_string(),
             "LLME of IMSI 001010000000001: TLLI c0000001 (old -) GEA3\n  LLE SAPI 1: N201-U 400\n  LLE SAPI 3: N201-U 500\n  LLE SAPI 3: ABM, \
-             N201-I 1503, window 16 sent 8 received, V(S) 7 V(A) 5 V(R) 9, 2 SN-PDUs not acknowledged, 1 I frames sent again\n"
+             N201-I 1503, T200 5.0 s, N200 3, window 16 sent 8 received, V(S) 7 V(A) 5 V(R) 9, 2 SN-PDUs not acknowledged, 1 I frames sent again\n"
         );
         let bare = Sndcp {
             imsi,

@@ -1,7 +1,9 @@
 //! The links of one context that are in acknowledged mode, beside which layer 3's blocks of XID wait, and the primitives of layer 3
 //! for acknowledged mode.
 
-use super::abm::{Abm, Link, Options, Received, Refused, State, Unnumbered, Windows};
+use super::abm::{
+    ABM_SAPIS, Abm, Link, Options, Received, Refused, Shared, State, Unnumbered, Windows, place_of,
+};
 use super::cipher::Direction;
 use super::layer3::Block;
 use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
@@ -16,13 +18,6 @@ use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Control, Layout, UFunction};
 use serde::{Deserialize, Serialize};
 
-/// SAPIs that may be in acknowledged mode, in the order of their places (04.64 clause 8.9, table 9).
-const ABM_SAPIS: [Sapi; 4] = [Sapi::DATA3, Sapi::DATA5, Sapi::DATA9, Sapi::DATA11];
-
-fn place_of(sapi: Sapi) -> Option<usize> {
-    ABM_SAPIS.iter().position(|known| *known == sapi)
-}
-
 /// On what terms acknowledged mode is asked for, or agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Terms {
@@ -31,6 +26,8 @@ pub struct Terms {
     /// What is asked for, or the limits of what is agreed to; `None` for what was agreed before, at the beginning the
     /// default values.
     pub windows: Option<Windows>,
+    /// The same of what unacknowledged mode has as well.
+    pub shared: Shared,
     /// Layer 3's own part.
     pub layer3: Option<Vec<u8>>,
 }
@@ -85,8 +82,11 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) {
         let role = self.role();
-        let Terms { options, windows, layer3 } = terms;
-        let parameters = windows.iter().flat_map(|windows| windows.proposal(role));
+        let Terms { options, windows, shared, layer3 } = terms;
+        if let Some(own) = slot_of(sapi).and_then(|slot| self.parameters.get_mut(slot)) {
+            own.choose(shared);
+        }
+        let parameters = shared.proposal().chain(windows.iter().flat_map(|windows| windows.proposal(role)));
         let parameters = octets_of(parameters.chain(layer3.map(Parameter::Layer3)));
         self.with_new(sapi, |abm, link| {
             abm.set_options(options);
@@ -97,7 +97,8 @@ impl LlcContext {
         });
     }
 
-    /// LL-ESTABLISH.response: agrees to acknowledged mode.
+    /// LL-ESTABLISH.response: agrees to acknowledged mode. Of a parameter that the peer has not proposed its present value counts as
+    /// proposed, and the answer has it where that is not what holds then (clause 8.5.3.1).
     pub fn establish_response(
         &mut self,
         cx: &mut Context<'_>,
@@ -106,17 +107,23 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) {
         let EstablishIndication { sapi, parameters, layer3: _ } = indication;
-        let Terms { options, windows, layer3 } = terms;
+        let Terms { options, windows, shared, layer3 } = terms;
         let (Some(slot), role) = (slot_of(sapi), self.role()) else { return };
         let mut answer = Vec::new();
-        for parameter in parameters {
+        let present = self.present(sapi, slot);
+        let is_proposed = |of: &Parameter| parameters.iter().any(|it| it.kind() == of.kind());
+        let unsaid: Vec<Parameter> = present.into_iter().filter(|of| !is_proposed(of)).collect();
+        for parameter in parameters.iter().chain(&unsaid) {
             let limits = windows.or_else(|| self.abm(sapi).map(|abm| *abm.windows()));
             let agreed = limits.and_then(|limits| {
                 let mut agreed = None;
-                self.with(sapi, |abm, _| agreed = abm.windows_mut().negotiate(role, &limits, &parameter));
+                self.with(sapi, |abm, _| agreed = abm.windows_mut().negotiate(role, &limits, parameter));
                 agreed
             });
-            answer.extend(agreed.or_else(|| self.negotiate(slot, &parameter)));
+            let agreed = agreed
+                .or_else(|| self.parameters.get_mut(slot)?.respond(shared, parameter))
+                .or_else(|| self.negotiate(slot, parameter));
+            answer.extend(agreed.filter(|agreed| is_proposed(agreed) || agreed != parameter));
         }
         answer.extend(layer3.map(Parameter::Layer3));
         let answer = octets_of(answer.into_iter());
@@ -124,6 +131,13 @@ impl LlcContext {
             abm.set_options(options);
             abm.establish_response(cx, link, &answer, out);
         });
+    }
+
+    /// What holds of a SAPI in acknowledged mode.
+    fn present(&self, sapi: Sapi, slot: usize) -> Vec<Parameter> {
+        let shared = self.parameters.get(slot).map(|own| own.shared());
+        let windows = self.abm(sapi).map(|abm| abm.windows().proposal(self.role()));
+        shared.into_iter().flat_map(Shared::proposal).chain(windows.into_iter().flatten()).collect()
     }
 
     /// The other answer to LL-ESTABLISH.indication: DM.
@@ -235,8 +249,14 @@ impl LlcContext {
         }
         let mut answer = Vec::new();
         if self.abm(u.sapi).is_some_and(|abm| abm.takes_parameters(u.function, u.info)) {
+            let n201_i = self.n201_i(u.sapi);
             for parameter in &parameters {
-                answer.extend(self.negotiate(u.slot, parameter));
+                // Nobody goes beyond what this end has proposed itself.
+                let parameter = match *parameter {
+                    Parameter::N201I(octets) if parameter.is_valid() => Parameter::N201I(octets.min(n201_i)),
+                    _ => parameter.clone(),
+                };
+                answer.extend(self.negotiate(u.slot, &parameter));
             }
         }
         let unnumbered = Unnumbered {

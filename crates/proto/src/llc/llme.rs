@@ -1,9 +1,11 @@
 //! Logical link management: the assignment of TLLIs, and the parameters of each SAPI.
 
-use super::{Ciphering, Counters, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS};
+use super::abm::Shared;
+use super::{Ciphering, Counters, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS, slot_of};
 use crate::machine::{Batch, Context};
 use crate::time::Duration;
 use gannet_wire::id::{Sapi, Tlli};
+use gannet_wire::llc::xid::Parameter;
 use gannet_wire::llc::{N201_MAX, UFunction};
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +78,35 @@ impl Parameters {
         u8::try_from(self.t200_n200 & 0xf).unwrap_or(0)
     }
 
+    /// What holds of it for acknowledged mode.
+    pub(super) fn shared(self) -> Shared {
+        let Self { n201_i, .. } = self;
+        Shared { n201_i: Some(n201_i), t200_tenths: Some(self.t200_tenths()), n200: Some(self.n200()) }
+    }
+
+    /// This end proposes these, and has them itself from now on.
+    pub(super) fn choose(&mut self, chosen: Shared) {
+        let Shared { n201_i, t200_tenths, n200 } = chosen;
+        self.n201_i = n201_i.unwrap_or(self.n201_i);
+        self.set_t200_tenths(t200_tenths.unwrap_or(self.t200_tenths()));
+        self.set_n200(n200.unwrap_or(self.n200()));
+    }
+
+    /// Answers a parameter of the peer's SABM within what is chosen here: N201-I down, T200 and N200 up (table 6). `None` for any
+    /// other parameter, and for a value that is out of its range.
+    pub(super) fn respond(&mut self, chosen: Shared, parameter: &Parameter) -> Option<Parameter> {
+        match *parameter {
+            _ if !parameter.is_valid() => return None,
+            Parameter::N201I(octets) => self.n201_i = octets.min(chosen.n201_i.unwrap_or(N201_MAX)),
+            Parameter::T200(tenths) => {
+                self.set_t200_tenths(tenths.max(chosen.t200_tenths.unwrap_or(self.t200_tenths())));
+            }
+            Parameter::N200(count) => self.set_n200(count.max(chosen.n200.unwrap_or(self.n200()))),
+            _ => return None,
+        }
+        self.shared().proposal().find(|own| own.kind() == parameter.kind())
+    }
+
     pub(super) fn set_n200(&mut self, n200: u8) {
         self.t200_n200 = (self.t200_n200 & 0xfff0) | u16::from(n200 & 0xf);
     }
@@ -133,6 +164,13 @@ impl LlcContext {
     #[must_use]
     pub fn accepts(&self, tlli: Tlli) -> bool {
         tlli != Tlli::UNASSIGNED && (tlli == self.tlli || tlli == self.tlli_old)
+    }
+
+    /// T200 of a SAPI in tenths of a second, and N200; 0 for an unknown SAPI.
+    #[must_use]
+    pub fn t200_n200(&self, sapi: Sapi) -> (u16, u8) {
+        let own = slot_of(sapi).and_then(|slot| self.parameters.get(slot));
+        own.map_or((0, 0), |own| (own.t200_tenths(), own.n200()))
     }
 
     /// Counters and parameters of all LLEs as at the beginning (clause 8.5.3.1). The TLLI and the cipher stay.

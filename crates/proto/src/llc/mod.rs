@@ -174,6 +174,17 @@ pub fn peek(ll_pdu: &[u8]) -> Result<Header, DecodeError> {
 /// SAPI are not to overtake each other. Octets that cannot be read do not.
 #[must_use]
 pub fn is_of_acknowledged_mode(ll_pdu: &[u8]) -> bool {
+    is_of_data(ll_pdu, false)
+}
+
+/// Is an LL-PDU user data, in either mode, or what belongs to acknowledged mode and keeps its place among it? Octets that cannot
+/// be read are not.
+#[must_use]
+pub fn is_user_data(ll_pdu: &[u8]) -> bool {
+    is_of_data(ll_pdu, true)
+}
+
+fn is_of_data(ll_pdu: &[u8], with_ui: bool) -> bool {
     peek(ll_pdu).is_ok_and(|header| {
         abm::Windows::defaults(header.sapi).is_some()
             && match header.control {
@@ -181,7 +192,7 @@ pub fn is_of_acknowledged_mode(ll_pdu: &[u8]) -> bool {
                 Control::U { function, .. } => {
                     !matches!(function, UFunction::Xid | UFunction::Null | UFunction::Other(_))
                 }
-                Control::Ui { .. } => false,
+                Control::Ui { .. } => with_ui,
             }
     })
 }
@@ -219,7 +230,8 @@ impl LlcContext {
         was_due
     }
 
-    const fn role(&self) -> LlcRole {
+    /// Which end this is.
+    pub(crate) const fn role(&self) -> LlcRole {
         self.end.role()
     }
 

@@ -138,18 +138,17 @@ impl Acknowledged {
         }
     }
 
-    /// SNSM-SEQUENCE.indication: the peer has all N-PDUs before `number`, so that sending goes on with that one. A number
-    /// of an N-PDU that was never sent changes nothing, and all that is unconfirmed goes out again.
+    /// SNSM-SEQUENCE.indication: the peer has all N-PDUs before `number`, so that sending goes on with that one. A link that has
+    /// outlived the update goes on with what it has. A number of an N-PDU that is not among those kept confirms nothing.
     pub(super) fn sequence(&mut self, number: u8, mut confirmed: impl FnMut(u8)) -> Result<(), Drop> {
         self.suspended = false;
-        self.store.take_back();
         let count = number.wrapping_sub(self.oldest());
         if usize::from(count) > self.store.len() {
             return Err(Drop::SndcpBadSequence);
         }
         for _ in 0..count {
             confirmed(self.oldest());
-            self.store.pop();
+            self.store.pop_received();
         }
         Ok(())
     }
@@ -351,11 +350,31 @@ mod tests {
             nsapi.keep(&LIMITS, n_pdu).unwrap();
             nsapi.store.hand(1);
         }
+        nsapi.link_anew();
         let mut confirmed = Vec::new();
-        assert_eq!(nsapi.sequence(2, |number| confirmed.push(number)), Err(Drop::SndcpBadSequence));
-        assert_eq!((nsapi.suspended, nsapi.waiting_number(), nsapi.store.len()), (false, 254, 3));
+        for number in [2, 253] {
+            assert_eq!(nsapi.sequence(number, |number| confirmed.push(number)), Err(Drop::SndcpBadSequence));
+            assert_eq!((nsapi.suspended, nsapi.waiting_number(), nsapi.store.len()), (false, 254, 3));
+        }
         assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
         assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.len()), (vec![254, 255], 0, 1));
+    }
+
+    #[test]
+    fn the_peers_number_while_the_link_goes_on() {
+        let mut nsapi = Acknowledged { send: 254, ..Acknowledged::default() };
+        for n_pdu in [b"a", b"b", b"c", b"d"] {
+            nsapi.keep(&LIMITS, n_pdu).unwrap();
+        }
+        (0..3).for_each(|_| nsapi.store.hand(1));
+        let mut confirmed = Vec::new();
+        assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
+        assert_eq!((nsapi.waiting_number(), nsapi.store.len()), (1, 2), "LLC has the third of them still");
+        for number in [254, 255, 0, 254] {
+            let expected = if confirmed.len() < 3 { Ok(()) } else { Err(Drop::SndcpUnexpected) };
+            assert_eq!(nsapi.confirm(number, |number| confirmed.push(number)), expected, "{number}");
+        }
+        assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.segments()), (vec![254, 255, 0], 1, 0));
     }
 
     #[test]

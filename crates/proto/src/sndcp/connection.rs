@@ -551,7 +551,7 @@ impl Sndcp {
         drop(frame);
         let whole = match joined {
             Ok(None) => return,
-            Ok(Some(joined)) => self.whole(cx, (sapi, header.nsapi), &joined),
+            Ok(Some(joined)) => self.whole(cx, setting.whose, (sapi, header.nsapi), &joined),
             Err(drop) => Err(drop),
         };
         match whole {
@@ -569,6 +569,7 @@ impl Sndcp {
     fn whole(
         &mut self,
         cx: &mut Context<'_>,
+        whose: Option<Imsi>,
         (sapi, nsapi): (Sapi, Nsapi),
         joined: &Joined,
     ) -> Result<Option<NPdu>, Drop> {
@@ -580,7 +581,7 @@ impl Sndcp {
         let acknowledged = self.acknowledged(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
         match acknowledged.order(joined.number) {
             Order::Repeated => return Ok(None),
-            Order::Gap => cx.drop(Drop::SndcpGap, None),
+            Order::Gap => cx.drop(Drop::SndcpGap, whose),
             Order::Next => {}
         }
         Ok(Some(NPdu::plain(nsapi, frame)))

@@ -1,6 +1,7 @@
 //! The N-PDUs of one NSAPI that the peer has not confirmed (04.65 clause 6.3 [44.065]), as they came, so that they can be
 //! compressed anew when they go out a second time. Plain octets: they travel with their mobile.
 
+use super::acknowledged::WINDOW;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -16,6 +17,10 @@ pub(super) struct Store {
     handed: u8,
     /// SN-PDUs of these that are not confirmed.
     segments: u16,
+    /// SN-PDUs that LLC has of N-PDUs which are gone from here, since the peer has said that it has them.
+    outlived: u16,
+    /// Octets of these N-PDUs, until LLC has confirmed all of them.
+    outlived_octets: u32,
 }
 
 /// One N-PDU.
@@ -37,9 +42,14 @@ impl Store {
         self.octets.len()
     }
 
+    /// The same, and octets of N-PDUs that LLC alone has.
+    pub(super) fn octets_with_llc(&self) -> usize {
+        self.octets.len() + self.outlived_octets as usize
+    }
+
     /// SN-PDUs that LLC has and has not confirmed.
     pub(super) const fn segments(&self) -> u16 {
-        self.segments
+        self.segments.saturating_add(self.outlived)
     }
 
     /// How many N-PDUs LLC has.
@@ -75,10 +85,15 @@ impl Store {
         }
     }
 
-    /// LLC has confirmed an SN-PDU of the N-PDU at `place`. False where it has none of it.
+    /// LLC has confirmed an SN-PDU of the N-PDU at `place`, that before the oldest being 255. False where it has none of it.
     pub(super) fn confirm(&mut self, place: u8) -> bool {
         if place >= self.handed {
-            return false;
+            let is_outlived = place > WINDOW && self.outlived > 0;
+            self.outlived -= u16::from(is_outlived);
+            if self.outlived == 0 {
+                self.outlived_octets = 0;
+            }
+            return is_outlived;
         }
         match self.n_pdus.get_mut(usize::from(place)) {
             Some(kept) if kept.segments > 0 => {
@@ -104,10 +119,20 @@ impl Store {
     pub(super) fn take_back(&mut self) {
         self.n_pdus.iter_mut().take(usize::from(self.handed)).for_each(|kept| kept.segments = 0);
         (self.handed, self.segments) = (0, 0);
+        (self.outlived, self.outlived_octets) = (0, 0);
     }
 
-    /// Takes the oldest out.
-    pub(super) fn pop(&mut self) {
+    /// Takes the oldest out, since the peer has said that it has it. LLC goes on with what it has of it.
+    pub(super) fn pop_received(&mut self) {
+        let of_llc = self.n_pdus.front().filter(|kept| self.handed > 0 && kept.segments > 0).copied();
+        self.pop();
+        if let Some(Kept { len, segments }) = of_llc {
+            self.outlived += u16::from(segments);
+            self.outlived_octets += u32::from(len);
+        }
+    }
+
+    fn pop(&mut self) {
         let Some(kept) = self.n_pdus.pop_front() else { return };
         self.octets.drain(..usize::from(kept.len).min(self.octets.len()));
         if self.handed > 0 {
@@ -115,7 +140,8 @@ impl Store {
             self.segments -= u16::from(kept.segments);
         }
         if self.n_pdus.is_empty() && self.octets.capacity() > KEPT_EMPTY {
-            *self = Self::default();
+            let Self { outlived, outlived_octets, .. } = *self;
+            *self = Self { outlived, outlived_octets, ..Self::default() };
         }
     }
 }
@@ -159,15 +185,40 @@ mod tests {
         assert_eq!((waiting(&store), store.segments(), store.handed()), (b"one".to_vec(), 0, 0));
         assert!(!store.pop_confirmed() && !store.confirm(0));
         store.hand(1);
-        store.pop();
+        assert!(store.confirm(0) && store.pop_confirmed());
         assert_eq!((waiting(&store), store.segments(), store.handed()), (b"second".to_vec(), 0, 0));
+    }
+
+    #[test]
+    fn llc_goes_on_with_what_the_peer_has() {
+        let mut store = Store::default();
+        for n_pdu in [&b"one"[..], b"second", b"3"] {
+            store.push(n_pdu);
+        }
+        store.hand(2);
+        store.hand(1);
+        (0..2).for_each(|_| store.pop_received());
+        assert_eq!((waiting(&store), store.len(), store.handed()), (b"3".to_vec(), 1, 0));
+        assert_eq!(store.segments(), 3, "LLC has no more room than before");
+        assert_eq!((store.octets(), store.octets_with_llc()), (1, 10), "and no less memory");
+        store.hand(1);
+        assert!(!store.confirm(1) && store.confirm(255) && store.confirm(254) && store.confirm(254));
+        assert!(!store.confirm(255), "there were three");
+        assert_eq!(store.octets_with_llc(), 1);
+        assert!(store.confirm(0) && store.pop_confirmed() && store.segments() == 0);
+        store.push(b"4");
+        store.hand(3);
+        store.pop_received();
+        assert_eq!(store.segments(), 3);
+        store.take_back();
+        assert_eq!((store.segments(), store.octets_with_llc()), (0, 0), "LLC has lost that, too");
     }
 
     #[test]
     fn an_empty_one_gives_its_memory_back() {
         let mut store = Store::default();
         (0..4).for_each(|_| store.push(&[7; 1500]));
-        (0..4).for_each(|_| store.pop());
+        (0..4).for_each(|_| store.pop_received());
         assert!(store.octets.capacity() <= KEPT_EMPTY);
         assert_eq!(store, Store::default());
     }

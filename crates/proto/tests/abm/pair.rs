@@ -365,5 +365,5 @@ pub const fn windows(k: u8, m: u16) -> Windows {
 }
 
 pub fn terms(options: Options, windows: Windows) -> Terms {
-    Terms { options, windows: Some(windows), layer3: None }
+    Terms { options, windows: Some(windows), ..Terms::default() }
 }

@@ -2,7 +2,7 @@
 
 use crate::pair::{Badness, End, Pair, SAPI, terms, unit, windows};
 use gannet_proto::drops::Drop;
-use gannet_proto::llc::abm::{Abm, Options, Retransmission, Windows};
+use gannet_proto::llc::abm::{Abm, Options, Retransmission, Shared, Windows};
 use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole, LlcStatus, ReleaseCause};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::time::{Duration, Instant};
@@ -86,6 +86,61 @@ fn windows_are_negotiated_down_with_the_establishment() {
     assert_eq!(*pair.sgsn.llc.abm(SAPI).unwrap().windows(), agreed);
     let seen_there = Windows { iov_i: 0, m_sent: 700, m_received: 1000, k_sent: 9, k_received: 31 };
     assert_eq!(*pair.ms.llc.abm(SAPI).unwrap().windows(), seen_there);
+}
+
+#[test]
+fn what_both_modes_have_is_negotiated_with_the_establishment() {
+    let mut pair = good_pair();
+    pair.sgsn.terms.windows = None;
+    pair.sgsn.terms.shared = Shared { n201_i: Some(900), t200_tenths: Some(20), n200: Some(5) };
+    // The mobile has no wish of T200: its present value counts.
+    pair.ms.terms.shared = Shared { n201_i: Some(700), t200_tenths: None, n200: Some(2) };
+    pair.sgsn.establish();
+    assert_eq!(pair.sgsn.sent[0][2..10], [0x0e, 0, 20, 0x11, 5, 0x1a, 0x03, 0x84]);
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    for end in [&pair.ms, &pair.sgsn] {
+        assert_eq!((end.llc.n201_i(SAPI), end.llc.t200_n200(SAPI)), (700, (50, 5)));
+    }
+}
+
+#[test]
+fn who_answers_says_what_the_other_end_has_not_proposed() {
+    let mut pair = good_pair();
+    (pair.sgsn.terms.windows, pair.ms.terms.windows) = (None, None);
+    pair.sgsn.terms.shared = Shared { n201_i: Some(600), t200_tenths: Some(80), n200: None };
+    let narrow = Windows { iov_i: 0, m_sent: 0, m_received: 700, k_sent: 200, k_received: 9 };
+    pair.sgsn.terms.windows = Some(narrow);
+    pair.ms.establish();
+    assert_eq!(pair.ms.sent[0].len(), 5, "a SABM without parameters");
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    // The present values are those of table 9: k 16, m 1520, which can only go down.
+    for end in [&pair.ms, &pair.sgsn] {
+        assert_eq!((end.llc.n201_i(SAPI), end.llc.t200_n200(SAPI)), (600, (80, 3)));
+    }
+    let agreed = Windows { iov_i: 0, m_sent: 1520, m_received: 700, k_sent: 16, k_received: 9 };
+    assert_eq!(*pair.sgsn.llc.abm(SAPI).unwrap().windows(), agreed);
+    let seen_there = Windows { iov_i: 0, m_sent: 700, m_received: 1520, k_sent: 9, k_received: 16 };
+    assert_eq!(*pair.ms.llc.abm(SAPI).unwrap().windows(), seen_there);
+}
+
+#[test]
+fn where_both_have_sent_sabm_both_come_to_the_same() {
+    let mut pair = good_pair();
+    (pair.sgsn.terms.windows, pair.ms.terms.windows) = (None, None);
+    pair.sgsn.terms.shared = Shared { n201_i: Some(900), t200_tenths: Some(20), n200: Some(5) };
+    pair.ms.terms.shared = Shared { n201_i: Some(700), t200_tenths: Some(30), n200: Some(2) };
+    pair.sgsn.establish();
+    pair.ms.establish();
+    while !(pair.ms.is_established() && pair.sgsn.is_established()) {
+        assert!(pair.step());
+    }
+    for end in [&pair.ms, &pair.sgsn] {
+        assert_eq!((end.llc.n201_i(SAPI), end.llc.t200_n200(SAPI)), (700, (30, 5)));
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use super::super::*;
 use super::bench::*;
-use gannet_proto::llc::{Algorithm, Ciphering, LlcOutput, LlcRole};
+use gannet_proto::llc::abm::{LinkConfig, LinksConfig};
+use gannet_proto::llc::{Algorithm, Ciphering, LlcContext, LlcOutput, LlcRole};
 use gannet_proto::rng::Rng;
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{Reassembler, Receiver, Sndcp};
@@ -71,7 +72,15 @@ impl Net {
 
     /// The same, before anything that the mobile has to say of it has gone out.
     fn begun(class: u8, compression: CompressionConfig) -> Self {
-        let bench = Bench::new(|config| config.user_plane.sndcp.compression = compression);
+        Self::chosen(class, compression, |_| ())
+    }
+
+    /// The same with what the mobile's operator has chosen of links.
+    fn chosen(class: u8, compression: CompressionConfig, choose: impl FnOnce(&mut LinksConfig)) -> Self {
+        let bench = Bench::new(|config| {
+            config.user_plane.sndcp.compression = compression;
+            choose(&mut config.user_plane.links);
+        });
         let mut net = Self {
             bench,
             sndcp: Sndcp::new(LlcRole::Sgsn),
@@ -414,6 +423,20 @@ fn the_link_ends_with_its_last_context_and_without_a_word_where_nobody_listens()
     assert_eq!(net.commands, []);
     assert!(net.bench.ms.mobile(0).unwrap().sndcp.is_none());
     net.bench.all_frames_are_back();
+}
+
+#[test]
+fn what_is_chosen_of_a_link_is_proposed_with_it() {
+    let mut net = Net::chosen(2, CompressionConfig::default(), |links| {
+        *links.of_mut(Sapi::DATA3).unwrap() = LinkConfig { k: Some((9, 200)), ..LinkConfig::default() };
+    });
+    net.run(Duration::from_secs(3));
+    // The network's own limits are those of table 9.
+    let windows = |llc: &LlcContext| *llc.abm(Sapi::DATA3).unwrap().windows();
+    let of_mobile = windows(&net.bench.ms.mobile(0).unwrap().llc);
+    assert_eq!((of_mobile.k_sent, of_mobile.k_received), (16, 9));
+    let of_network = windows(&net.bench.network[0]);
+    assert_eq!((of_network.k_sent, of_network.k_received), (9, 16));
 }
 
 #[test]

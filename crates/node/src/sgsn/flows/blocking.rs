@@ -17,6 +17,7 @@ use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::qos::classifier::{Block, RuleChange};
+use gannet_proto::sndcp::N_PDU_MAX;
 use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
 
@@ -58,25 +59,32 @@ const fn dropped_mark(class: CellClass) -> u8 {
     }
 }
 
-/// Has SNDCP as many N-PDUs of a context in acknowledged mode as may wait for the mobile's confirmation?
-fn waits_for_confirmation(config: &SgsnConfig, mobile: &Mobile, nsapi: Nsapi) -> bool {
+/// Has SNDCP as many N-PDUs of a context in acknowledged mode as may wait for the mobile's confirmation? More than its share of
+/// octets is too many only where it has some whose confirmation has the flow looked at anew.
+fn waits_for_confirmation(config: &SgsnConfig, share: usize, mobile: &Mobile, nsapi: Nsapi) -> bool {
     let limits = &config.user_plane.sndcp.limits;
-    mobile.sndcp().is_some_and(|sndcp| sndcp.is_acknowledged(nsapi) && !sndcp.has_room(limits, nsapi))
+    mobile.sndcp().is_some_and(|sndcp| {
+        let waiting = sndcp.unconfirmed_octets_of(nsapi);
+        let is_over_its_share = waiting > 0 && waiting + N_PDU_MAX > share;
+        sndcp.is_acknowledged(nsapi) && (is_over_its_share || !sndcp.has_room(limits, nsapi))
+    })
 }
 
 impl Sgsn {
     /// Brings a context's flow in line with its mobile's marks.
     pub(in crate::sgsn) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
+        let share = self.unconfirmed_share();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         if let Some(bearer) = mobile.bearer(nsapi) {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, mobile, nsapi));
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, share, mobile, nsapi));
         }
     }
 
     fn set_all_blocked(&mut self, slot: Slot) {
+        let share = self.unconfirmed_share();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         for (nsapi, bearer) in mobile.bearers() {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, mobile, nsapi));
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, share, mobile, nsapi));
         }
     }
 

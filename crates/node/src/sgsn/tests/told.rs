@@ -8,6 +8,8 @@ use gannet_wire::id::Imsi;
 #[derive(Debug, Default)]
 pub struct Told {
     pub drops: DropCounters,
+    /// Of these, those of nobody.
+    pub nameless: DropCounters,
     pub lines: Vec<String>,
     pub is_listening: bool,
 }
@@ -23,7 +25,10 @@ impl TraceSink for Told {
         }
     }
 
-    fn dropped(&mut self, drop: Drop, _: Option<Imsi>) {
+    fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {
         self.drops.add(drop);
+        if whose.is_none() {
+            self.nameless.add(drop);
+        }
     }
 }

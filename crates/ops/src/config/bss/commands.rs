@@ -4,7 +4,7 @@ use super::{
     BssConfig, BssOperation, EndpointChange, FilterOrder, GbDialect, PdpType, QosRequest, TunDevices, cards,
 };
 use crate::Bss;
-use crate::config::{ConfigText, compression};
+use crate::config::{ConfigText, compression, links};
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node};
 use gannet_wire::bssgp::ie::RadioCause;
@@ -34,6 +34,7 @@ pub(super) fn write(config: &BssConfig, text: &mut ConfigText) {
             "qos precedence {precedence} delay {delay} reliability {reliability} peak {peak} mean {mean}"
         ));
         compression::write(&config.compression, text);
+        links::write(&config.links, text);
     });
 }
 
@@ -106,6 +107,7 @@ pub(super) fn install(grammar: &mut Grammar<Bss>) {
     install_mobiles(grammar);
     cards::install(grammar);
     compression::install(grammar, Node::Bss);
+    links::install(grammar, Node::Bss);
     install_show(grammar);
     install_operate(grammar);
 }

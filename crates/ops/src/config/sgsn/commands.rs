@@ -5,7 +5,7 @@ use super::{
     Watermark,
 };
 use crate::Sgsn;
-use crate::config::{ConfigText, compression};
+use crate::config::{ConfigText, compression, links};
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
@@ -66,10 +66,14 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("llc n201-u {}", config.llc.n201_u));
         text.line(format_args!("sndcp reassembly-time {}", config.llc.reassembly_s));
     }
+    links::write(&config.links, text);
     if config.limits != default.limits {
         text.line(format_args!("max-mobiles {}", config.limits.mobiles));
         text.line(format_args!("max-cells {}", config.limits.cells));
         text.line(format_args!("max-held-n-pdus {}", config.limits.held_n_pdus));
+    }
+    if config.limits.unconfirmed_octets != default.limits.unconfirmed_octets {
+        text.line(format_args!("max-unconfirmed-octets {}", config.limits.unconfirmed_octets));
     }
     if let Some(contexts) = config.limits.contexts {
         text.line(format_args!("max-pdp-contexts {contexts}"));
@@ -163,6 +167,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_limits(grammar);
     super::service::install(grammar);
     compression::install(grammar, Node::Sgsn);
+    links::install(grammar, Node::Sgsn);
     super::osmocom::install(grammar);
     install_bssgp(grammar);
 }
@@ -381,6 +386,15 @@ fn install_limits(grammar: &mut Grammar<Sgsn>) {
         "N-PDUs held for one mobile that is paged or suspended\nHow many at most",
         Action::<Sgsn>::Set(|edit| {
             edit.config.limits.held_n_pdus = edit.args.value(0)?;
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "max-unconfirmed-octets <65536-4294967295>",
+        "N-PDUs of all mobiles that wait for their confirmation in acknowledged mode\nOctets at most",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.limits.unconfirmed_octets = edit.args.value(0)?;
             Ok(())
         }),
     );

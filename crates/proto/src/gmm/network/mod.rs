@@ -46,6 +46,7 @@ use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::{
     DetachTypeMt, DrxParameter, GmmCause, GprsTimer, MsRadioAccessCapability, PdpContextStatus,
+    ReceiveNpduNumbers,
 };
 use orders::Orders;
 use serde::{Deserialize, Serialize};
@@ -241,6 +242,8 @@ pub enum GmmAction {
     Registered,
     /// Its routing area update is accepted, and complete where it was given a new P-TMSI.
     Updated,
+    /// SNSM-SEQUENCE.indication: the N-PDUs that the mobile expects next of contexts in acknowledged mode (clause 9.4.16).
+    NPduNumbers(ReceiveNpduNumbers),
     /// The mobile was heard in another cell: FLUSH-LL for the old one (08.18 clause 8.1).
     CellChanged {
         /// Where it was.
@@ -340,7 +343,7 @@ impl GmmContext {
             GmmMessage::DetachRequestMo(request) => self.detach_request(cx, cfg, &request, out),
             GmmMessage::DetachAcceptMt(_) => self.detach_accept(cx, cfg, out),
             GmmMessage::RauRequest(request) => self.update_request(cx, cfg, &request, out),
-            GmmMessage::RauComplete(_) => self.complete(cx, cfg, Waiting::UpdateComplete, out),
+            GmmMessage::RauComplete(complete) => self.update_complete(cx, cfg, complete, out),
             GmmMessage::PTmsiReallocationComplete(_) => {
                 self.complete(cx, cfg, Waiting::ReallocationComplete, out);
             }

@@ -6,7 +6,7 @@ use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
 use gannet_wire::id::Tlli;
-use gannet_wire::l3::gmm::{RauReject, RauRequest};
+use gannet_wire::l3::gmm::{RauComplete, RauReject, RauRequest};
 use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, UpdateKind};
 
 impl GmmContext {
@@ -153,6 +153,20 @@ impl GmmContext {
             self.send_accept(cfg, out);
             self.registered(cx, cfg, out);
         }
+    }
+
+    /// ROUTING AREA UPDATE COMPLETE. How far the mobile has received is known before anything more is sent to it.
+    pub(super) fn update_complete(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        complete: RauComplete,
+        out: &mut Batch<GmmAction>,
+    ) {
+        let is_awaited = self.waiting == Waiting::UpdateComplete;
+        let numbers = complete.receive_npdu_numbers.filter(|_| is_awaited);
+        numbers.into_iter().for_each(|numbers| out.push(GmmAction::NPduNumbers(numbers)));
+        self.complete(cx, cfg, Waiting::UpdateComplete, out);
     }
 
     /// ROUTING AREA UPDATE REJECT to a mobile whose claim does not hold. The context that it claimed stays as it was.

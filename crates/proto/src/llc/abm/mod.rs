@@ -27,12 +27,14 @@
 //! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA
 //! is a matter of the layers below.
 
+mod config;
 mod connection;
 mod flight;
 mod receive;
 mod round_trip;
 mod transmit;
 
+pub use config::{ABM_SAPIS, LinkConfig, LinksConfig, Shared, place_of};
 pub use connection::Unnumbered;
 pub use receive::Received;
 

@@ -55,9 +55,7 @@ impl Coder {
             Agreed::V42bis { .. } => Self::V42bis { sent: None, received: None },
         }
     }
-}
 
-impl Coder {
     fn octets(&self) -> usize {
         let [sent, received] = match self {
             Self::Rfc1144 { sent, received } => [

@@ -97,6 +97,19 @@ impl Sndcp {
         stores.map(|acknowledged| acknowledged.store.len()).sum()
     }
 
+    /// Octets of N-PDUs of an NSAPI that wait for the peer's confirmation.
+    #[must_use]
+    pub fn unconfirmed_octets_of(&self, nsapi: Nsapi) -> usize {
+        self.acknowledged_of(nsapi).map_or(0, |acknowledged| acknowledged.store.octets())
+    }
+
+    /// Octets of N-PDUs that wait for confirmation, be it the peer's or that of its LLC alone. Of what LLC has it has a copy.
+    #[must_use]
+    pub fn unconfirmed_octets(&self) -> usize {
+        let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
+        stores.map(|acknowledged| acknowledged.store.octets_with_llc()).sum()
+    }
+
     /// SNSM-SEQUENCE.response: the Receive N-PDU number of each NSAPI in acknowledged mode, for the routing area update (24.008
     /// clause 10.5.5.11).
     pub fn receive_numbers(&self) -> impl Iterator<Item = (Nsapi, u8)> + '_ {

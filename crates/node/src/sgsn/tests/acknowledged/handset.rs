@@ -16,7 +16,7 @@ use gannet_wire::bssgp::signalling::FlushLlAck;
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PeakThroughput, QosProfile, ReliabilityClass};
-use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
+use gannet_wire::l3::sm::{ActivateRequest, DeactivateAccept, SmMessage};
 use gannet_wire::l3::{Direction, L3Message};
 use std::collections::VecDeque;
 
@@ -32,10 +32,14 @@ pub struct Handset {
     pub config: UserPlaneConfig,
     pub out: Outputs,
     pub bearers: Vec<SndcpNsapi>,
+    /// Asked for with each context.
+    pub sapi: Sapi,
     reassembler: Reassembler,
     rng: Rng,
     pub loss: f64,
     pub is_cut: bool,
+    /// Nothing that the phone sends arrives, but what a test gives to the bench itself.
+    pub is_unheard: bool,
     /// Has a link that has ended established again by itself.
     pub insists: bool,
     /// N-PDUs that are still to go, each way.
@@ -72,10 +76,12 @@ impl Handset {
             config,
             out: Outputs::default(),
             bearers: Vec::new(),
+            sapi: Sapi::DATA3,
             reassembler: Reassembler::new(8, Duration::from_secs(10)),
             rng: Rng::seeded(seed),
             loss: 0.0,
             is_cut: false,
+            is_unheard: false,
             insists: true,
             to_phone: VecDeque::new(),
             to_gn: VecDeque::new(),
@@ -111,7 +117,11 @@ impl Handset {
             peak: PeakThroughput::MAX,
             ..QosProfile::BEST_EFFORT
         };
-        self.bench.sm(0, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
+        self.bench.sm(
+            0,
+            nsapi.0 - 5,
+            ActivateRequest { qos: wish, sapi: self.sapi, ..activate_request(nsapi) },
+        );
         let (from, sequence, request) = self.bench.next_create();
         self.bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
         self.arrive();
@@ -124,6 +134,28 @@ impl Handset {
         self.with(|plane, cx| plane.activate(cx, (nsapi, accept.sapi), acknowledged));
         self.drain();
         accept.qos.reliability
+    }
+
+    /// The operator ends a context, and both ends know.
+    pub fn deactivate(&mut self, nsapi: Nsapi) {
+        self.arrive();
+        self.bench.order(SgsnCommand::Deactivate { imsi: imsi(0), nsapi });
+        let is_control = |sent: &Sent| matches!(sent, Sent::Control(..));
+        let place = self.bench.sent.iter().position(is_control).expect("the GGSN is told");
+        let request = self.bench.sent.remove(place).unwrap();
+        self.bench.sent.push_front(request);
+        self.bench.delete_answer(nsapi);
+        self.arrive();
+        let message = self.layer3.pop_front();
+        assert!(
+            matches!(message, Some(L3Message::Sm { message: SmMessage::DeactivateRequest(_), .. })),
+            "{message:?}"
+        );
+        self.bench.sm(0, nsapi.0 - 5, DeactivateAccept {});
+        self.with(|plane, cx| plane.deactivate(cx, nsapi));
+        self.drain();
+        self.bearers.retain(|bearer| bearer.nsapi != nsapi);
+        self.turns(20);
     }
 
     pub fn with<T>(&mut self, act: impl FnOnce(&mut UserPlane<'_>, &mut Context<'_>) -> T) -> T {
@@ -254,7 +286,7 @@ impl Handset {
         self.feed();
         self.send_up();
         for ll_pdu in core::mem::take(&mut self.uplink) {
-            if !self.is_lost() {
+            if !self.is_lost() && !self.is_unheard {
                 self.bench.up(0, &ll_pdu);
             }
         }

@@ -2,11 +2,12 @@
 
 use super::super::bench::*;
 use super::handset::Handset;
-use super::{handset, is_established};
+use super::{SIX, handset, is_established};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::llc::abm::{LinkConfig, Shared, Windows};
 use gannet_proto::user_plane::UserPlaneConfig;
-use gannet_wire::id::Sapi;
+use gannet_wire::id::{Nsapi, Sapi};
 
 /// Ten seconds.
 const A_WHILE: usize = 500;
@@ -54,6 +55,121 @@ fn an_n_pdu_that_finds_no_frames_is_tried_again() {
     drop(hoard);
     handset.turns(A_WHILE);
     assert_eq!(handset.heard, [(NSAPI, vec![5, 0, 0, 9])]);
+}
+
+#[test]
+fn what_waits_for_confirmation_is_bounded_for_the_whole_node() {
+    const MOST: usize = 20_000;
+    let mut handset = Handset::new(35, UserPlaneConfig::default(), |sgsn| {
+        sgsn.unconfirmed_octets_max = MOST;
+    });
+    for nsapi in [NSAPI, SIX] {
+        handset.activate(nsapi, 2);
+    }
+    handset.is_cut = true;
+    // A sixteenth of what is left: 1250 octets, then 1175.
+    for nsapi in [NSAPI, SIX] {
+        handset.bench.downlink(0, nsapi, &[nsapi.0; 1200]);
+    }
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 1200);
+    assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
+    // What finds room for its first N-PDU waits with the rest in its queue.
+    handset.to_phone.extend((0..60).flat_map(|number| [(NSAPI, vec![5, number]), (SIX, vec![6, number])]));
+    handset.turns(20);
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 1202, "one of the other context");
+    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), SIX).unwrap();
+    assert!(handset.bench.sgsn.flow_of(teid).unwrap().blocked);
+    handset.is_cut = false;
+    handset.run();
+    let of = |nsapi: Nsapi| handset.heard.iter().filter(move |(of, n_pdu)| *of == nsapi && n_pdu.len() == 2);
+    assert_eq!([NSAPI, SIX].map(|nsapi| of(nsapi).count()), [60, 60]);
+    assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+    assert!(!handset.bench.sgsn.leftovers().iter().any(|(table, _)| table.contains("confirmation")));
+}
+
+#[test]
+fn a_mobile_that_is_forgotten_gives_its_octets_back() {
+    let mut handset = handset(36);
+    handset.is_cut = true;
+    handset.to_phone.extend((0..4).map(|_| (NSAPI, vec![5; 100])));
+    handset.turns(2);
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 400);
+    let context = &mut handset.bench.around.context();
+    let octets = handset.bench.sgsn.export(context, imsi(0)).unwrap();
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+    handset.bench.sgsn.import(context, &octets).unwrap();
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 400, "they go with it");
+    handset.bench.sgsn.forget_all(context);
+    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+}
+
+#[test]
+fn a_link_without_n_pdus_stays_released_when_others_of_its_mobile_go_on() {
+    let mut handset = handset(37);
+    handset.insists = false;
+    handset.sapi = Sapi::DATA9;
+    handset.activate(SIX, 2);
+    let is_there = |handset: &Handset| handset.bench.mobile(0).llc.abm(Sapi::DATA9).is_some();
+    assert!(is_there(&handset));
+    handset.with(|plane, cx| plane.llc.release_request(cx, Sapi::DATA9, false, &mut plane.out.llc));
+    handset.drain();
+    handset.turns(5);
+    assert!(!is_there(&handset));
+    // The other link is lost, and goes on when the mobile is READY again.
+    handset.is_cut = true;
+    handset.to_phone.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 9])));
+    handset.turns(60 * 50);
+    assert!(handset.bench.sgsn.stats().links_lost > 1 && !is_there(&handset));
+    handset.is_cut = false;
+    handset.bench.beacon(0);
+    handset.run();
+    assert!(handset.heard.len() == 3 && !is_there(&handset));
+    handset.to_phone.push_back((SIX, vec![6]));
+    handset.run();
+    assert!(handset.heard.len() == 4 && is_there(&handset), "the next N-PDU has it established");
+}
+
+#[test]
+fn a_gap_is_told_with_its_mobile() {
+    let mut handset = handset(38);
+    // The phone was restarted, and passes over numbers.
+    handset.with(|plane, cx| plane.sndcp.restore(cx, None));
+    handset.to_gn.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 9])));
+    handset.run();
+    let told = &handset.bench.around.trace;
+    assert_eq!((told.drops.get(Drop::SndcpGap), told.nameless.get(Drop::SndcpGap)), (1, 0));
+    assert_eq!(handset.at_ggsn.len(), 3);
+}
+
+#[test]
+fn a_link_has_what_the_operators_of_both_ends_agree_to() {
+    let chosen = |k, m, shared| {
+        let mut config = UserPlaneConfig::default();
+        *config.links.of_mut(Sapi::DATA9).unwrap() = LinkConfig { k, m, shared };
+        config
+    };
+    let shared = Shared { n201_i: Some(1000), t200_tenths: Some(300), n200: Some(5) };
+    let of_phone = chosen(Some((40, 30)), None, shared);
+    let shared = Shared { n201_i: Some(600), ..Shared::default() };
+    let of_sgsn = chosen(Some((20, 50)), Some((0, 100)), shared);
+    let mut handset = Handset::new(39, of_phone, |config| config.user_plane = of_sgsn);
+    handset.sapi = Sapi::DATA9;
+    handset.activate(SIX, 2);
+    // k 20 down and 30 up; of m, which the phone has not chosen, 380 units are the default.
+    let llc = &handset.bench.mobile(0).llc;
+    let at_sgsn = Windows { iov_i: 0, m_sent: 380, m_received: 100, k_sent: 20, k_received: 30 };
+    assert_eq!(*llc.abm(Sapi::DATA9).unwrap().windows(), at_sgsn);
+    let at_phone = Windows { iov_i: 0, m_sent: 100, m_received: 380, k_sent: 30, k_received: 20 };
+    assert_eq!(*handset.bench.phones[0].llc.abm(Sapi::DATA9).unwrap().windows(), at_phone);
+    for llc in [llc, &handset.bench.phones[0].llc] {
+        assert_eq!((llc.n201_i(Sapi::DATA9), llc.t200_n200(Sapi::DATA9)), (600, (300, 5)));
+        assert_eq!((llc.n201_i(Sapi::DATA3), llc.t200_n200(Sapi::DATA3)), (1503, (50, 3)), "another SAPI");
+    }
+    handset.loss = 0.05;
+    handset.give(SIX, 0..60);
+    handset.run();
+    handset.assert_all(SIX, 60);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use super::bench::*;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::llc::{Algorithm, Ciphering};
-use gannet_proto::sndcp::SndcpConfig;
-use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
+use gannet_proto::sndcp::compression::{Agreed, CompressionConfig, Offer, V42bisLimits};
+use gannet_proto::sndcp::{Sndcp, SndcpConfig};
 use gannet_proto::user_plane::UserPlaneConfig;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::ReliabilityClass;
@@ -83,11 +83,8 @@ fn both_modes_at_once_with_compression() {
     handset.activate(SIX, 3);
     handset.activate(NSAPI, 2);
     assert!(is_established(&handset));
-    let agreed = |handset: &Handset| {
-        let sndcp = handset.bench.mobile(0).sndcp().unwrap();
-        sndcp.compressions(Sapi::DATA3).unwrap().agreed().count()
-    };
-    assert_eq!(agreed(&handset), 4, "two algorithms, for each mode");
+    let (data, headers) = agreed(&handset);
+    assert_eq!((data.len(), headers.len()), (2, 2), "two algorithms, for each mode");
     handset.give(SIX, 0..40);
     handset.give(NSAPI, 0..40);
     handset.run();
@@ -138,13 +135,37 @@ fn a_dead_link_is_told_and_goes_on_when_the_mobile_answers_a_page() {
 #[test]
 fn the_last_context_takes_the_link_with_it() {
     let mut handset = handset(7);
+    handset.activate(SIX, 2);
+    handset.give(NSAPI, 0..10);
+    handset.run();
+    // The link stays as long as any context is in acknowledged mode; N-PDUs of the one that ends go by name.
+    for (nsapi, unconfirmed, is_last) in [(SIX, 3_u8, false), (NSAPI, 4, true)] {
+        let before = handset.bench.dropped(Drop::SndcpUnconfirmed);
+        handset.is_cut = true;
+        handset.to_phone.extend((0..unconfirmed).map(|_| (nsapi, vec![nsapi.0; 40])));
+        handset.turns(2);
+        assert_eq!(handset.bench.mobile(0).sndcp().unwrap().unconfirmed(), usize::from(unconfirmed));
+        handset.is_cut = false;
+        handset.deactivate(nsapi);
+        assert_eq!(handset.bench.dropped(Drop::SndcpUnconfirmed) - before, u64::from(unconfirmed), "by name");
+        assert_eq!(is_established(&handset), !is_last);
+        let has_link = |llc: &gannet_proto::llc::LlcContext| llc.abm(Sapi::DATA3).is_some();
+        assert_eq!(has_link(&handset.bench.mobile(0).llc), !is_last, "at the SGSN");
+        assert_eq!(has_link(&handset.bench.phones[0].llc), !is_last, "the mobile was told");
+        assert_eq!(handset.bench.mobile(0).sndcp().is_some(), !is_last);
+    }
+    assert_eq!(handset.bench.sgsn.stats().links_lost, 0, "nobody waits for it");
+    assert_eq!(handset.bench.around.frames.free(), FRAMES);
+}
+
+#[test]
+fn a_mobile_that_is_forgotten_leaves_nothing_and_its_n_pdus_go_by_name() {
+    let mut handset = handset(11);
     handset.is_cut = true;
     handset.to_phone.extend((0..4).map(|number| (NSAPI, vec![5, 0, number, 9])));
     handset.turns(2);
     assert_eq!(handset.bench.mobile(0).sndcp().unwrap().unconfirmed(), 4);
-    handset.bench.order(SgsnCommand::Detach { imsi: imsi(0), reattach: false });
     handset.bench.sent.clear();
-    handset.bench.order(SgsnCommand::Deactivate { imsi: imsi(0), nsapi: NSAPI });
     let slot = handset.bench.slot(0);
     handset.bench.sgsn.forget_all(&mut handset.bench.around.context());
     handset.bench.collect();
@@ -169,39 +190,85 @@ fn sabm_where_no_context_wants_it() {
     }
 }
 
-#[test]
-fn a_hostile_xid_changes_nothing() {
-    let hostile: [&[u8]; 4] = [
-        &[],
-        &[0, 1, 0, 1, 255],
-        // An entity of all NSAPIs with 256 slots, and one with a dictionary of 65535 codewords.
-        &[1, 6, 0x9f, 0x1f, 3, 0x10, 0xff, 0xff],
-        &[2, 9, 0x9e, 0x1f, 6, 0x12, 0xff, 0xff, 3, 0xff, 0xff, 250],
+/// Each in its turn: what cannot be read, an algorithm of either kind that does not exist, and for all NSAPIs, under each number
+/// of an entity, dictionaries of 65535 codewords with strings of 250 octets and 256 slots.
+fn hostile_xids() -> Vec<Vec<u8>> {
+    let mut blocks = vec![
+        vec![],
+        vec![0, 1, 0, 1, 255],
+        vec![1, 7, 0x9f, 0x1f, 4, 0x10, 0xff, 0xff, 3, 2, 7, 0x9f, 0x1f, 4, 0x12, 0xff, 0xff, 255],
     ];
-    for (config, is_refused) in [(UserPlaneConfig::default(), true), (compressing(), false)] {
-        let mut handset = Handset::new(9, taking(), |sgsn| sgsn.user_plane = config);
-        handset.activate(NSAPI, 2);
-        assert!(is_established(&handset));
-        for block in hostile {
-            let air = &mut handset.bench.air;
-            handset.bench.phones[0].llc.layer3_xid_request(
-                &mut air.context(),
-                Sapi::DATA3,
-                block.to_vec(),
-                &mut handset.out.llc,
-            );
-            handset.drain();
-            handset.turns(20);
-        }
-        let slot = handset.bench.slot(0);
-        assert!(handset.bench.sgsn.copy_out(slot).unwrap().len() < 2048, "it takes no memory");
-        assert!(is_established(&handset));
-        if is_refused {
-            assert!(handset.bench.dropped(Drop::SndcpBadXid) > 0);
-            assert!(handset.bench.dropped(Drop::SndcpAlgorithmRefused) > 0);
-            handset.give(NSAPI, 0..20);
-            handset.run();
-            handset.assert_all(NSAPI, 20);
+    for entity in 0x80..0xa0 {
+        let data = [1, 10, entity, 0, 7, 0x10, 0xff, 0xe0, 3, 0xff, 0xff, 250];
+        blocks.push([&data[..], &[2, 7, entity, 0, 4, 0x12, 0xff, 0xe0, 255]].concat());
+    }
+    blocks
+}
+
+/// What has been agreed to of V.42bis and of RFC 1144, each as (P1, P2) or S0 less one.
+fn agreed(handset: &Handset) -> (Vec<(u16, u8)>, Vec<u8>) {
+    let sndcp = handset.bench.mobile(0).sndcp().unwrap();
+    let (mut data, mut headers) = (Vec::new(), Vec::new());
+    for (_, agreed, _) in sndcp.compressions(Sapi::DATA3).unwrap().agreed() {
+        match agreed {
+            Agreed::V42bis { limits, .. } => data.push((limits.p1, limits.p2)),
+            Agreed::Rfc1144 { s0_minus_1, .. } => headers.push(s0_minus_1),
         }
     }
+    (data, headers)
+}
+
+/// The SGSN has answered all that hostile XIDs ask for; gives the most memory that compression took at any time under N-PDUs of
+/// which each octet teaches something.
+fn after_hostile_xids(handset: &mut Handset) -> usize {
+    for block in hostile_xids() {
+        let Handset { bench, out, .. } = handset;
+        let llc = &mut bench.phones[0].llc;
+        llc.layer3_xid_request(&mut bench.air.context(), Sapi::DATA3, block, &mut out.llc);
+        handset.drain();
+        handset.turns(20);
+    }
+    let mut rng = gannet_proto::rng::Rng::seeded(1);
+    let mut noise = || (0..1200).map(|_| rng.u32().to_be_bytes()[0] | 1).collect::<Vec<u8>>();
+    handset.to_phone.extend((0..20).map(|_| (NSAPI, noise())));
+    let octets = |handset: &Handset| handset.bench.mobile(0).sndcp().map_or(0, Sndcp::compression_octets);
+    (0..200).map(|_| (handset.turn(), octets(handset)).1).max().unwrap_or(0)
+}
+
+#[test]
+fn a_hostile_xid_changes_nothing_where_compression_is_refused() {
+    let mut handset = handset(9);
+    assert_eq!((after_hostile_xids(&mut handset), agreed(&handset)), (0, (vec![], vec![])));
+    assert_eq!(handset.bench.dropped(Drop::SndcpBadXid), 1, "that whose end is missing");
+    assert_eq!(handset.bench.dropped(Drop::SndcpAlgorithmRefused), 66, "each that was proposed, by name");
+    assert!(is_established(&handset));
+    let noise = core::mem::take(&mut handset.heard);
+    assert_eq!(noise.len(), 20);
+    handset.give(NSAPI, 0..20);
+    handset.run();
+    handset.assert_all(NSAPI, 20);
+}
+
+#[test]
+fn a_hostile_xid_gets_no_more_of_compression_than_the_operator_agrees_to() {
+    let mut handset = Handset::new(9, taking(), |sgsn| sgsn.user_plane = compressing());
+    handset.activate(NSAPI, 2);
+    let most = after_hostile_xids(&mut handset);
+    let (data, headers) = agreed(&handset);
+    assert_eq!(
+        (data, headers),
+        (vec![(2048, 20)], vec![15]),
+        "one for the NSAPI, and not as the mobile wants it"
+    );
+    // Each direction: eight octets a codeword, some 250 a slot (docs/conformance-sndcp.md).
+    let limit = 2 * (8 * 2048 + 250 * 16);
+    assert!((1..=limit).contains(&most), "{most} of {limit}");
+    // The next context is served as ever.
+    handset.deactivate(NSAPI);
+    assert_eq!(handset.bench.mobile(0).sndcp(), None);
+    handset.activate(NSAPI, 2);
+    handset.heard.clear();
+    handset.give(NSAPI, 0..20);
+    handset.run();
+    handset.assert_all(NSAPI, 20);
 }

@@ -7,7 +7,7 @@ use gannet_proto::time::Duration;
 use gannet_wire::bssgp::Message;
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::gmm::RauComplete;
-use gannet_wire::l3::ie::UpdateKind;
+use gannet_wire::l3::ie::{ReceiveNpduNumbers, UpdateKind};
 
 #[test]
 fn a_cell_change_in_the_middle_loses_nothing() {
@@ -101,16 +101,70 @@ fn a_routing_area_update_in_the_middle_loses_nothing() {
     handset.give(NSAPI, 0..80);
     handset.turns(8);
     assert!(handset.heard.len() < 80);
-    move_to_other_area(&mut handset.bench, UpdateKind::Ra);
-    handset.turns(2);
-    let Some(L3Message::Gmm(message)) = handset.layer3.pop_front() else { panic!("no answer") };
-    let accept = accept_of(message);
-    handset.bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    update_accepted(&mut handset);
     handset.bench.gmm(0, RauComplete { receive_npdu_numbers: None });
     handset.run();
     handset.assert_all(NSAPI, 80);
     assert_eq!(handset.bench.mobile(0).gmm.cell(), cell(3));
     assert_eq!((handset.bench.sgsn.stats().links_lost, handset.links_lost), (0, 0), "the link goes on");
+}
+
+/// The phone has moved, and has the ROUTING AREA UPDATE ACCEPT.
+fn update_accepted(handset: &mut Handset) {
+    move_to_other_area(&mut handset.bench, UpdateKind::Ra);
+    handset.turns(2);
+    let Some(L3Message::Gmm(message)) = handset.layer3.pop_front() else { panic!("no answer") };
+    let accept = accept_of(message);
+    handset.bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+}
+
+#[test]
+fn what_the_mobile_says_in_a_routing_area_update_that_it_has_is_not_sent_again() {
+    // The link goes on, or the mobile establishes it anew.
+    for (seed, is_anew) in [(26, false), (27, true)] {
+        let mut handset = handset(seed);
+        handset.give(NSAPI, 0..80);
+        handset.turns(8);
+        handset.is_unheard = true;
+        handset.turns(20);
+        update_accepted(&mut handset);
+        let numbers: Vec<_> = handset.sndcp.receive_numbers().collect();
+        let has = u64::try_from(handset.heard.len()).unwrap();
+        assert_eq!(numbers, [(NSAPI, u8::try_from(has).unwrap())]);
+        let before = handset.bench.sgsn.stats().n_pdu_confirmed;
+        assert!(before + 10 < has && has < 80, "{before}, {has}");
+        handset.bench.gmm(0, RauComplete { receive_npdu_numbers: Some(ReceiveNpduNumbers(numbers)) });
+        assert_eq!(handset.bench.sgsn.stats().n_pdu_confirmed, has);
+        handset.is_unheard = false;
+        if is_anew {
+            handset.with(|plane, cx| {
+                plane.tell(cx, Sapi::DATA3, |sndcp, _, setting, out| {
+                    sndcp.establish_anew(setting, Sapi::DATA3, out);
+                });
+            });
+            handset.drain();
+        }
+        handset.run();
+        handset.assert_all(NSAPI, 80);
+        assert_eq!(handset.bench.sgsn.stats().n_pdu_confirmed, 80);
+        assert_eq!(handset.bench.air.trace.drops.get(Drop::SndcpRepeated), 0, "none comes a second time");
+        assert_eq!(handset.bench.dropped(Drop::SndcpUnexpected), 0);
+        assert!(is_established(&handset));
+    }
+}
+
+#[test]
+fn numbers_in_a_routing_area_update_that_mean_nothing_change_nothing() {
+    let mut handset = handset(28);
+    handset.give(NSAPI, 0..20);
+    handset.turns(4);
+    update_accepted(&mut handset);
+    let numbers = vec![(SIX, 3), (NSAPI, 200)];
+    handset.bench.gmm(0, RauComplete { receive_npdu_numbers: Some(ReceiveNpduNumbers(numbers)) });
+    let dropped = [Drop::SndcpUnexpected, Drop::SndcpBadSequence].map(|drop| handset.bench.dropped(drop));
+    assert_eq!(dropped, [1, 1]);
+    handset.run();
+    handset.assert_all(NSAPI, 20);
 }
 
 #[test]

@@ -181,6 +181,9 @@ impl Bench {
             }
         }
         self.assert_rules();
+        let unconfirmed = self.sgsn.mobiles().filter_map(|(_, mobile)| mobile.sndcp());
+        let octets: usize = unconfirmed.map(gannet_proto::sndcp::Sndcp::unconfirmed_octets).sum();
+        assert_eq!(self.sgsn.unconfirmed_octets(), octets, "each is counted once");
     }
 
     /// A driver knows the active contexts, the names of mobiles and the far ends of NS-VCs, and nothing else; a mobile is

@@ -42,6 +42,20 @@ fn a_normal_update_of_clause_4_7_5_1() {
 }
 
 #[test]
+fn how_far_the_mobile_has_received_is_told_first_and_only_where_the_complete_is_awaited() {
+    let (mut bench, request) = moved();
+    bench.message(request);
+    let numbers = ReceiveNpduNumbers(vec![(gannet_wire::id::Nsapi(5), 77)]);
+    let complete = RauComplete { receive_npdu_numbers: Some(numbers.clone()) };
+    bench.confirm(complete.clone());
+    let told = GmmAction::NPduNumbers(numbers);
+    assert_eq!(bench.actions.first(), Some(&told));
+    assert_eq!(bench.actions.last(), Some(&GmmAction::Updated));
+    bench.message(complete);
+    assert!(!bench.actions.contains(&told), "a second one is not expected");
+}
+
+#[test]
 fn a_periodic_update_of_clause_4_7_2_2_keeps_the_p_tmsi() {
     let mut bench = Network::attached();
     let ptmsi = bench.context.ptmsi();
