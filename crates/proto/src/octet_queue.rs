@@ -1,6 +1,7 @@
 //! Octets of several PDUs, one behind the other, for those that are kept until a peer has them: one piece of memory for all,
 //! which is written and freed in the order in which they came. Plain data: it travels with its mobile.
 
+use crate::prefetch::Prefetch;
 use core::ops::Range;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -31,6 +32,11 @@ impl OctetQueue {
     /// Puts octets at the end.
     pub fn push(&mut self, octets: &[u8]) {
         self.0.extend(octets);
+    }
+
+    /// Asks for the memory where so many more will stand.
+    pub fn expect_end(&self, octets: usize, prefetch: Prefetch) {
+        prefetch.end_of(&self.0, octets);
     }
 
     /// Takes as many off the front, or all where there are fewer. An empty queue keeps at most `kept` octets of memory.

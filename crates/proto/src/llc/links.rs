@@ -8,9 +8,11 @@ use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
+use crate::prefetch::Prefetch;
 use crate::time::Instant;
 use crate::timers::{Deadlines, TimerKey, Timers};
 use crate::trace::{Category, Level};
+use core::ops::Range;
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Control, Layout, UFunction};
@@ -98,6 +100,22 @@ impl Lles {
 }
 
 impl LlcContext {
+    /// Asks for the links, where there are any: what a frame of acknowledged mode touches beside the context itself, which is
+    /// here by now.
+    pub fn expect_links(&self, prefetch: Prefetch) {
+        if let Some(links) = &self.links {
+            prefetch.value(&**links);
+        }
+    }
+
+    /// Asks for the memory where the next unit of a SAPI in acknowledged mode is kept, so many octets; after
+    /// [`LlcContext::expect_links`].
+    pub fn expect_unit(&self, sapi: Sapi, octets: usize, prefetch: Prefetch) {
+        if let Some(abm) = self.abm(sapi) {
+            abm.expect_unit(octets, prefetch);
+        }
+    }
+
     /// Whether a SABM of the peer is shown to layer 3, or refused at once.
     pub const fn offer_abm(&mut self, on: bool) {
         self.end.offer_abm(on);
@@ -226,7 +244,7 @@ impl LlcContext {
         &mut self,
         cx: &mut Context<'_>,
         slot: usize,
-        layout: Layout,
+        layout: &Layout,
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
@@ -241,8 +259,10 @@ impl LlcContext {
             return self.receive_abm_u(cx, &u, out);
         }
         let received = self.with(header.sapi, |abm, link| {
-            let information = opened(abm, link, &layout, frame)?;
-            abm.receive(cx, link, Received { header, command, information }, out)
+            let mut frame = frame;
+            let information = opened(abm, link, layout, &mut frame)?;
+            let received = Received { header, command, frame, information };
+            abm.receive(cx, link, received, out)
         });
         received.unwrap_or(Err(Drop::LlcNotAbm))
     }
@@ -361,8 +381,8 @@ impl LlcContext {
     }
 }
 
-/// The information of an I frame, deciphered; `None` for an S frame.
-fn opened(abm: &Abm, link: &Link, layout: &Layout, mut frame: Frame) -> Result<Option<Frame>, Drop> {
+/// Deciphers an I frame. Gives where its information stands; `None` for an S frame.
+fn opened(abm: &Abm, link: &Link, layout: &Layout, frame: &mut Frame) -> Result<Option<Range<usize>>, Drop> {
     let ns = match layout.header.control {
         Control::I { ns, .. } => Some(ns),
         Control::S { .. } | Control::Ui { .. } | Control::U { .. } => None,
@@ -371,14 +391,10 @@ fn opened(abm: &Abm, link: &Link, layout: &Layout, mut frame: Frame) -> Result<O
         let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
         link.ciphering.apply(abm.cipher_input(ns), Direction::received_by(link.role), ciphered);
     }
-    if !layout.fcs_is_right(&frame) {
+    if !layout.fcs_is_right(frame) {
         return Err(Drop::LlcBadFcs);
     }
-    if ns.is_none() {
-        return Ok(None);
-    }
-    let info = layout.info();
-    if frame.narrow(info.start, info.end) { Ok(Some(frame)) } else { Err(Drop::LlcMalformed) }
+    Ok(ns.map(|_| layout.info()))
 }
 
 /// The octets of XID parameters.

@@ -273,6 +273,7 @@ impl Header {
     ///
     /// # Errors
     /// `UnknownProtocol` where PD is 1; `Truncated` where control field or FCS do not fit (clause 5.8).
+    #[inline]
     pub fn parse(frame: &[u8]) -> Result<Layout, DecodeError> {
         let mut r = Reader::new(frame);
         let address = r.u8("LLC address field")?;
@@ -337,6 +338,7 @@ impl Header {
 }
 
 impl Control {
+    #[inline]
     fn parse(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let first = r.peek().unwrap_or(0);
         match first >> 5 {

@@ -41,6 +41,7 @@ use super::{LlcOutput, LlcRole, nine_bits};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
+use crate::prefetch::Prefetch;
 use crate::time::{Duration, Instant};
 use flight::Flight;
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
@@ -411,6 +412,11 @@ impl Abm {
     #[must_use]
     pub fn next_wake(&self) -> Option<Instant> {
         (self.expires != NEVER).then_some(self.expires)
+    }
+
+    /// Asks for the memory where the next unit is kept, so many octets.
+    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+        self.units.expect_next(octets, prefetch);
     }
 
     /// Octets of memory beside the value itself.

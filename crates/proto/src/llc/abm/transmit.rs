@@ -97,14 +97,14 @@ impl Abm {
         Ok(())
     }
 
-    /// Sends a unit that nothing waits before. Its copy is written when it has gone out: memory that nothing has touched for long
-    /// is written last, so that nothing waits for it.
+    /// Sends a unit that nothing waits before. The frame gets its header where it stands at last, since a move of what has just been
+    /// changed waits for it; and the copy, in memory that nothing has touched for long, is written behind that.
     fn send_at_once(
         &mut self,
         now: Instant,
         link: &Link,
         reference: u32,
-        mut frame: Frame,
+        frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) {
         let (index, octets) = (self.sent, frame.len());
@@ -113,14 +113,16 @@ impl Abm {
         let is_asked = self.is_request_due(index);
         let mut unit = Unit::new(reference, now);
         unit.sent((self.next_order(), now, is_asked));
-        let Some(header_len) = self.head(now, link, count, is_asked, &mut frame) else {
-            self.units.push(unit, &frame);
-            return;
-        };
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
-        if let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() {
-            self.units.push(unit, frame.get(header_len..header_len + octets).unwrap_or_default());
-            self.cipher(link, count, header_len, frame);
+        let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
+        let header_len = self.head(now, link, count, is_asked, frame);
+        let from = header_len.unwrap_or(0);
+        self.units.push(unit, frame.get(from..from + octets).unwrap_or_default());
+        if header_len.is_some() {
+            self.cipher(link, count, from, frame);
+        } else {
+            // A frame without room for its header is one that was lost on its way.
+            out.pop_last();
         }
     }
 

@@ -1,6 +1,7 @@
 //! The units of layer 3 that are not acknowledged: what is known of each, and their octets in one piece of memory.
 
 use crate::octet_queue::OctetQueue;
+use crate::prefetch::Prefetch;
 use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -113,6 +114,12 @@ impl Units {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Unit> {
         self.units.iter_mut()
+    }
+
+    /// Asks for the memory where the next unit will stand, of so many octets.
+    pub(super) fn expect_next(&self, octets: usize, prefetch: Prefetch) {
+        prefetch.end_of(&self.units, size_of::<Unit>());
+        self.octets.expect_end(octets, prefetch);
     }
 
     /// Octets of memory beside the value itself.
