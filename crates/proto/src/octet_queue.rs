@@ -65,6 +65,7 @@ impl OctetQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::RefCell;
 
     fn octets(queue: &OctetQueue, range: Range<usize>) -> Option<Vec<u8>> {
         queue.get(range).map(|pieces| pieces.concat())
@@ -83,6 +84,30 @@ mod tests {
             assert_eq!(octets(&queue, 0..5).unwrap().len(), 5);
         }
         assert_eq!((octets(&queue, 3..6), octets(&queue, 5..5)), (None, Some(vec![])));
+    }
+
+    thread_local! {
+        static ASKED: RefCell<Vec<(*const u8, usize)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn what_is_asked_for_is_where_the_next_octets_stand() {
+        let prefetch = Prefetch::new(|at, octets| ASKED.with(|asked| asked.borrow_mut().push((at, octets))));
+        let mut queue = OctetQueue::default();
+        queue.push(&[7; 40]);
+        let capacity = queue.capacity();
+        let mut in_its_place = 0;
+        for _ in 0..100 {
+            queue.discard(7, usize::MAX);
+            queue.expect_end(7, prefetch);
+            queue.push(&[7; 7]);
+            let [front, back] = queue.get(33..40).unwrap();
+            let at = if front.is_empty() { back } else { front }.as_ptr();
+            in_its_place += usize::from(ASKED.take() == [(at, 7)]);
+        }
+        // All but those that begin where the memory begins again.
+        assert_eq!(queue.capacity(), capacity);
+        assert!((80..100).contains(&in_its_place), "{in_its_place}");
     }
 
     #[test]

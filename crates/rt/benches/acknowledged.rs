@@ -93,7 +93,7 @@ impl World {
         }
         nearer.0.expect_links(PREFETCH);
         nearer.1.expect_links(PREFETCH);
-        near.0.expect_unit(SAPI, self.n_pdu.len(), PREFETCH);
+        near.0.expect_unit(self.n_pdu.len(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {

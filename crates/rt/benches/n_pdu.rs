@@ -135,7 +135,7 @@ impl World {
         let [far, nearer, near] = AHEAD.map(|turns| self.mobiles.get((self.at + turns) % MOBILES).unwrap());
         PREFETCH.beginning(far, core::mem::offset_of!(Mobile, llc) + LlcContext::HOT);
         nearer.llc.expect_links(PREFETCH);
-        near.llc.expect_unit(SAPI, self.n_pdu.len(), PREFETCH);
+        near.llc.expect_unit(self.n_pdu.len(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {

@@ -56,7 +56,7 @@ impl Links {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct Lles {
     first: Option<Placed>,
-    others: Vec<Box<Placed>>,
+    others: Vec<Placed>,
 }
 
 /// A link and its place.
@@ -68,12 +68,12 @@ struct Placed {
 
 impl Lles {
     fn get(&self, place: usize) -> Option<&Abm> {
-        let mut all = self.first.iter().chain(self.others.iter().map(|other| &**other));
+        let mut all = self.first.iter().chain(&self.others);
         all.find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
     }
 
     fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
-        let mut all = self.first.iter_mut().chain(self.others.iter_mut().map(|other| &mut **other));
+        let mut all = self.first.iter_mut().chain(&mut self.others);
         all.find(|placed| usize::from(placed.place) == place).map(|placed| &mut placed.abm)
     }
 
@@ -85,7 +85,8 @@ impl Lles {
         if self.first.is_none() {
             self.first = Some(placed);
         } else {
-            self.others.push(Box::new(placed));
+            self.others.reserve_exact(1);
+            self.others.push(placed);
         }
     }
 
@@ -108,11 +109,11 @@ impl LlcContext {
         }
     }
 
-    /// Asks for the memory where the next unit of a SAPI in acknowledged mode is kept, so many octets; after
+    /// Asks for the memory where the next unit in acknowledged mode is kept, so many octets; after
     /// [`LlcContext::expect_links`].
-    pub fn expect_unit(&self, sapi: Sapi, octets: usize, prefetch: Prefetch) {
-        if let Some(abm) = self.abm(sapi) {
-            abm.expect_unit(octets, prefetch);
+    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+        if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first.as_ref()) {
+            placed.abm.expect_unit(octets, prefetch);
         }
     }
 
