@@ -24,6 +24,7 @@ pub mod gtp;
 pub mod llc;
 pub mod machine;
 pub mod ns;
+pub mod octet_queue;
 pub mod prefetch;
 pub mod qos;
 pub mod rng;

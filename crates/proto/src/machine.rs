@@ -126,6 +126,14 @@ impl<T> Batch<T> {
             self.0.append(&mut other.0);
         }
     }
+    /// The one that was put at the end last.
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.0.back_mut()
+    }
+    /// Takes it out again.
+    pub fn pop_last(&mut self) -> Option<T> {
+        self.0.pop_back()
+    }
     /// Takes out all that are not to be kept.
     pub fn retain(&mut self, keep: impl FnMut(&T) -> bool) {
         self.0.retain(keep);

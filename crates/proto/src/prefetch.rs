@@ -5,6 +5,7 @@
 
 use core::fmt;
 use core::ops::Range;
+use std::collections::VecDeque;
 
 /// Octets of a cache line.
 const LINE: usize = 64;
@@ -45,6 +46,15 @@ impl Prefetch {
         let to = octets.end.min(size_of::<T>());
         let from = octets.start.min(to);
         (self.0)(core::ptr::from_ref(value).cast::<u8>().wrapping_add(from), to - from);
+    }
+
+    /// Asks for so many octets of memory where the next elements of a queue will stand, as far as they are behind those that it
+    /// has.
+    #[inline]
+    pub fn end_of<T>(self, queue: &VecDeque<T>, octets: usize) {
+        let (front, back) = queue.as_slices();
+        let last = if back.is_empty() { front } else { back };
+        (self.0)(last.as_ptr_range().end.cast(), octets);
     }
 
     /// Asks for octets and for the line in front of them.

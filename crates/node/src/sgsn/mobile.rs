@@ -17,6 +17,7 @@ use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::machine::Context;
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::sm::network::{SmConfig, SmContexts};
 use gannet_proto::sndcp::{NPdu, Reassembler, Receiver, Sndcp, SndcpNsapi};
@@ -270,6 +271,20 @@ impl Mobile {
     /// What holds nothing has no memory.
     fn tidy(&mut self) {
         self.rest.take_if(|rest| rest.subscriber.is_none() && rest.sndcp.is_none());
+    }
+
+    /// Asks for what an N-PDU in acknowledged mode touches beside [`Mobile::HOT`], which is here by now.
+    pub fn expect_links(&self, prefetch: Prefetch) {
+        if self.has_sndcp {
+            self.llc.expect_links(prefetch);
+        }
+    }
+
+    /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
+    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+        if self.has_sndcp {
+            self.llc.expect_unit(octets, prefetch);
+        }
     }
 
     /// LLC and SNDCP together; `None` without the latter.

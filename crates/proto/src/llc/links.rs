@@ -10,9 +10,11 @@ use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
+use crate::prefetch::Prefetch;
 use crate::time::Instant;
 use crate::timers::{Deadlines, TimerKey, Timers};
 use crate::trace::{Category, Level};
+use core::ops::Range;
 use gannet_wire::id::Sapi;
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{Control, Layout, UFunction};
@@ -35,8 +37,8 @@ pub struct Terms {
 /// Those of them that are not in ADM, and what else only few contexts have: for all the others this is no memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Links {
-    lles: [Option<Box<Abm>>; ABM_SAPIS.len()],
     deadlines: Deadlines<{ ABM_SAPIS.len() }>,
+    lles: Lles,
     /// What layer 3 has to say by XID, and until it is answered.
     pub(super) blocks: Vec<Block>,
 }
@@ -45,21 +47,73 @@ impl Links {
     pub(super) fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
         self.deadlines.arm(key, timers);
     }
+}
 
-    fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
-        self.lles.get_mut(place).and_then(Option::as_deref_mut)
+/// Links by their place. Nearly always there is one, and it stands here itself: one memory less that a frame has to wait for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+struct Lles {
+    first: Option<Placed>,
+    others: Vec<Placed>,
+}
+
+/// A link and its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Placed {
+    place: u8,
+    abm: Abm,
+}
+
+impl Lles {
+    fn get(&self, place: usize) -> Option<&Abm> {
+        let mut all = self.first.iter().chain(&self.others);
+        all.find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
     }
 
-    /// The one at `place`, which is there from now.
-    fn made(&mut self, place: usize) -> Option<&mut Abm> {
-        let sapi = ABM_SAPIS.get(place)?;
-        let windows = Windows::defaults(*sapi)?;
-        let lle = self.lles.get_mut(place)?;
-        Some(lle.get_or_insert_with(|| Box::new(Abm::new(Options::default(), windows))))
+    fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
+        let mut all = self.first.iter_mut().chain(&mut self.others);
+        all.find(|placed| usize::from(placed.place) == place).map(|placed| &mut placed.abm)
+    }
+
+    /// Has one at `place` from now on.
+    fn make(&mut self, place: usize) {
+        let made = ABM_SAPIS.get(place).and_then(|sapi| Windows::defaults(*sapi));
+        let (Some(windows), Ok(place), None) = (made, u8::try_from(place), self.get(place)) else { return };
+        let placed = Placed { place, abm: Abm::new(Options::default(), windows) };
+        if self.first.is_none() {
+            self.first = Some(placed);
+        } else {
+            self.others.reserve_exact(1);
+            self.others.push(placed);
+        }
+    }
+
+    fn remove(&mut self, place: usize) {
+        self.first.take_if(|placed| usize::from(placed.place) == place);
+        self.others.retain(|placed| usize::from(placed.place) != place);
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.first.is_none() && self.others.is_empty()
     }
 }
 
 impl LlcContext {
+    /// Asks for the links, where there are any: what a frame of acknowledged mode touches beside the context itself, which is
+    /// here by now.
+    pub fn expect_links(&self, prefetch: Prefetch) {
+        if let Some(links) = &self.links {
+            prefetch.value(&**links);
+        }
+    }
+
+    /// Asks for the memory where the next unit in acknowledged mode is kept, so many octets; after
+    /// [`LlcContext::expect_links`].
+    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+        if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first.as_ref()) {
+            placed.abm.expect_unit(octets, prefetch);
+        }
+    }
+
     /// Whether a SABM of the peer is shown to layer 3, or refused at once.
     pub const fn offer_abm(&mut self, on: bool) {
         self.end.offer_abm(on);
@@ -69,7 +123,7 @@ impl LlcContext {
     #[must_use]
     pub fn abm(&self, sapi: Sapi) -> Option<&Abm> {
         let place = place_of(sapi)?;
-        self.links.as_ref()?.lles.get(place)?.as_deref()
+        self.links.as_ref()?.lles.get(place)
     }
 
     /// LL-ESTABLISH.request: LL-ESTABLISH.confirm or LL-RELEASE.indication will follow. Nothing happens on a SAPI without
@@ -205,7 +259,7 @@ impl LlcContext {
         &mut self,
         cx: &mut Context<'_>,
         slot: usize,
-        layout: Layout,
+        layout: &Layout,
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
@@ -220,8 +274,10 @@ impl LlcContext {
             return self.receive_abm_u(cx, &u, out);
         }
         let received = self.with(header.sapi, |abm, link| {
-            let information = opened(abm, link, &layout, frame)?;
-            abm.receive(cx, link, Received { header, command, information }, out)
+            let mut frame = frame;
+            let information = opened(abm, link, layout, &mut frame)?;
+            let received = Received { header, command, frame, information };
+            abm.receive(cx, link, received, out)
         });
         received.unwrap_or(Err(Drop::LlcNotAbm))
     }
@@ -312,29 +368,17 @@ impl LlcContext {
     /// Does something with a link that is not in ADM.
     fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
         let place = place_of(sapi)?;
-        self.abm(sapi)?;
-        self.act(place, sapi, act)
-    }
-
-    /// The same; from ADM if need be.
-    fn with_new<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
-        let place = place_of(sapi)?;
-        self.links.get_or_insert_default().made(place)?;
-        self.act(place, sapi, act)
-    }
-
-    fn act<T>(&mut self, place: usize, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
         let parameters = self.parameters.get(slot_of(sapi)?)?;
+        let links = self.links.as_deref_mut()?;
+        let abm = links.lles.get_mut(place)?;
         let link = Link {
-            role: self.role(),
+            role: self.end.role(),
             sapi,
             ciphering: self.ciphering,
             n201_i: parameters.n201_i,
             t200: parameters.t200(),
             n200: parameters.n200(),
         };
-        let links = self.links.as_deref_mut()?;
-        let abm = links.get_mut(place)?;
         let result = act(abm, &link);
         let is_over = abm.state() == State::Adm;
         match abm.next_wake() {
@@ -342,19 +386,24 @@ impl LlcContext {
             Some(_) | None => links.deadlines.clear(place),
         }
         if is_over {
-            if let Some(lle) = links.lles.get_mut(place) {
-                *lle = None;
-            }
-            if links.lles.iter().all(Option::is_none) && links.blocks.is_empty() {
+            links.lles.remove(place);
+            if links.lles.is_empty() && links.blocks.is_empty() {
                 self.links = None;
             }
         }
         Some(result)
     }
+
+    /// The same; from ADM if need be.
+    fn with_new<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let place = place_of(sapi)?;
+        self.links.get_or_insert_default().lles.make(place);
+        self.with(sapi, act)
+    }
 }
 
-/// The information of an I frame, deciphered; `None` for an S frame.
-fn opened(abm: &Abm, link: &Link, layout: &Layout, mut frame: Frame) -> Result<Option<Frame>, Drop> {
+/// Deciphers an I frame. Gives where its information stands; `None` for an S frame.
+fn opened(abm: &Abm, link: &Link, layout: &Layout, frame: &mut Frame) -> Result<Option<Range<usize>>, Drop> {
     let ns = match layout.header.control {
         Control::I { ns, .. } => Some(ns),
         Control::S { .. } | Control::Ui { .. } | Control::U { .. } => None,
@@ -363,14 +412,10 @@ fn opened(abm: &Abm, link: &Link, layout: &Layout, mut frame: Frame) -> Result<O
         let ciphered = frame.get_mut(layout.header_len..).unwrap_or_default();
         link.ciphering.apply(abm.cipher_input(ns), Direction::received_by(link.role), ciphered);
     }
-    if !layout.fcs_is_right(&frame) {
+    if !layout.fcs_is_right(frame) {
         return Err(Drop::LlcBadFcs);
     }
-    if ns.is_none() {
-        return Ok(None);
-    }
-    let info = layout.info();
-    if frame.narrow(info.start, info.end) { Ok(Some(frame)) } else { Err(Drop::LlcMalformed) }
+    Ok(ns.map(|_| layout.info()))
 }
 
 /// The octets of XID parameters.

@@ -157,9 +157,9 @@ pub struct LlcContext {
     end: End,
     parameters: [Parameters; SAPIS.len()],
     outstanding: Outstanding,
+    links: Option<Box<Links>>,
     counters: [Counters; SAPIS.len()],
     deadlines: Deadlines<1>,
-    links: Option<Box<Links>>,
 }
 
 /// The header of an LL-PDU whose TLLI nobody knows yet: enough to see whether it is for GMM.
@@ -428,10 +428,10 @@ impl LlcContext {
             return Err(Drop::LlcUnassigned);
         }
         if let Control::Ui { nu, encrypted, protected: _ } = layout.header.control {
-            return self.receive_ui(slot, (nu, encrypted), layout, (frame, done), out);
+            return self.receive_ui(slot, (nu, encrypted), &layout, (frame, done), out);
         }
         if self.is_for_abm(&layout) {
-            return self.receive_in_abm(cx, slot, layout, frame, out);
+            return self.receive_in_abm(cx, slot, &layout, frame, out);
         }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);
@@ -458,7 +458,7 @@ impl LlcContext {
         &mut self,
         slot: usize,
         (nu, encrypted): (u16, bool),
-        layout: Layout,
+        layout: &Layout,
         (mut frame, done): (Frame, Option<&Deferred>),
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
@@ -468,7 +468,7 @@ impl LlcContext {
             return Err(Drop::LlcTooLong);
         }
         if encrypted {
-            self.decipher(slot, nu, &layout, (&mut frame, done))?;
+            self.decipher(slot, nu, layout, (&mut frame, done))?;
         }
         if !layout.fcs_is_right(&frame) {
             return Err(Drop::LlcBadFcs);

@@ -231,6 +231,29 @@ pub(super) struct Cutting {
 }
 
 impl Cutting {
+    /// The same for an N-PDU that has a frame of its own: where one SN-DATA PDU holds it, it goes out in that.
+    pub(super) fn send(
+        self,
+        cx: &Context<'_>,
+        mut frame: Frame,
+        mut give: impl FnMut(Frame),
+    ) -> Result<u8, Drop> {
+        if segments(frame.len(), self.n201_i) != Some(1) {
+            return self.cut(cx, &frame, give);
+        }
+        if !frame.prepend(&self.header(1, 1).emit()) {
+            return Err(Drop::SndcpNoRoom);
+        }
+        give(frame);
+        Ok(1)
+    }
+
+    /// Of the `n`th SN-DATA PDU of `count`.
+    fn header(self, n: u8, count: u8) -> Header {
+        let first = (n == 1).then_some((self.compression, self.number));
+        Header { nsapi: self.nsapi, more: n < count, pdu: Pdu::Data { first } }
+    }
+
     /// Cuts an N-PDU into SN-DATA PDUs, none longer than N201-I (clause 6.7). All are made, or none.
     pub(super) fn cut(self, cx: &Context<'_>, n_pdu: &[u8], mut give: impl FnMut(Frame)) -> Result<u8, Drop> {
         let count = segments(n_pdu.len(), self.n201_i).ok_or(Drop::SndcpTooLong)?;
@@ -239,14 +262,12 @@ impl Cutting {
         }
         let mut rest = n_pdu;
         for n in 1..=count {
-            let first = (n == 1).then_some((self.compression, self.number));
-            let header_len = if first.is_some() { DATA_FIRST_LEN } else { DATA_NEXT_LEN };
+            let header_len = if n == 1 { DATA_FIRST_LEN } else { DATA_NEXT_LEN };
             let room = usize::from(self.n201_i).saturating_sub(header_len);
             let (segment, later) = rest.split_at_checked(room).unwrap_or((rest, &[]));
             rest = later;
-            let header = Header { nsapi: self.nsapi, more: n < count, pdu: Pdu::Data { first } };
             let mut frame = cx.frames.copy_of(segment).ok_or(Drop::NoFrame)?;
-            if !frame.prepend(&header.emit()) {
+            if !frame.prepend(&self.header(n, count).emit()) {
                 return Err(Drop::SndcpNoRoom);
             }
             give(frame);

@@ -499,17 +499,21 @@ impl Sndcp {
         let nsapi = served.nsapi;
         let number = acknowledged.waiting_number();
         let plain = frame.len();
-        let mut give =
-            |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
+        let give = |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
         let cutting = |compression| Cutting { nsapi, number, compression, n201_i };
         let (count, compressed) = if is_plain {
-            (cutting(Compression::NONE).cut(cx, &frame, &mut give), plain)
+            (cutting(Compression::NONE).send(cx, frame, give), plain)
         } else {
             let mut buffer = Buffer::new();
             let way = Way { role, nsapi, acknowledged: true };
             let Packed { compression, in_buffer } = sap.compressions.compress(way, &mut frame, &mut buffer);
-            let octets = in_buffer.map_or(&*frame, |len| buffer.octets(len));
-            (cutting(compression).cut(cx, octets, &mut give), octets.len())
+            match in_buffer.map(|len| buffer.octets(len)) {
+                Some(octets) => (cutting(compression).cut(cx, octets, give), octets.len()),
+                None => {
+                    let octets = frame.len();
+                    (cutting(compression).send(cx, frame, give), octets)
+                }
+            }
         };
         acknowledged.store.hand(count.ok()?);
         self.counted.sent(plain, compressed);

@@ -2,6 +2,7 @@
 //! compressed anew when they go out a second time. Plain octets: they travel with their mobile.
 
 use super::acknowledged::WINDOW;
+use crate::octet_queue::OctetQueue;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ const KEPT_EMPTY: usize = 2048;
 /// N-PDUs in the order of their numbers: first those that LLC has, then those that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Store {
-    octets: VecDeque<u8>,
+    octets: OctetQueue,
     n_pdus: VecDeque<Kept>,
     /// How many LLC has.
     handed: u8,
@@ -59,7 +60,7 @@ impl Store {
 
     /// Puts an N-PDU at the end.
     pub(super) fn push(&mut self, n_pdu: &[u8]) {
-        self.octets.extend(n_pdu);
+        self.octets.push(n_pdu);
         let len = u16::try_from(n_pdu.len()).unwrap_or(u16::MAX);
         self.n_pdus.push_back(Kept { len, segments: 0 });
     }
@@ -69,11 +70,7 @@ impl Store {
         let handed = usize::from(self.handed);
         let next = self.n_pdus.get(handed)?;
         let start: usize = self.n_pdus.iter().take(handed).map(|kept| usize::from(kept.len)).sum();
-        let end = start + usize::from(next.len);
-        let (front, back) = self.octets.as_slices();
-        let of_front = front.get(start.min(front.len())..end.min(front.len()))?;
-        let of_back = back.get(start.saturating_sub(front.len())..end.saturating_sub(front.len()))?;
-        Some([of_front, of_back])
+        self.octets.get(start..start + usize::from(next.len))
     }
 
     /// The first that waited goes to LLC, in so many SN-PDUs.
@@ -134,7 +131,7 @@ impl Store {
 
     fn pop(&mut self) {
         let Some(kept) = self.n_pdus.pop_front() else { return };
-        self.octets.drain(..usize::from(kept.len).min(self.octets.len()));
+        self.octets.discard(usize::from(kept.len), usize::MAX);
         if self.handed > 0 {
             self.handed -= 1;
             self.segments -= u16::from(kept.segments);

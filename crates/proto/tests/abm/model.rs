@@ -384,17 +384,18 @@ impl Bench {
             Answer::Rnr => Supervisory::Rnr,
             Answer::Sack(bits) => Supervisory::Sack(SackBitmap::new(&[bits]).unwrap()),
         };
-        let (control, information) = match ns {
+        let (control, octets) = match ns {
             Some(by) => {
                 let ns = number(self.model.vr, by);
                 let octets = content(self.model.vr.wrapping_add_signed(by));
-                let frame = self.around.frames.copy_of(&octets).unwrap();
-                (Control::I { ack_request, ns, nr, supervisory }, Some(frame))
+                (Control::I { ack_request, ns, nr, supervisory }, Some(octets))
             }
             None => (Control::S { ack_request, nr, supervisory }, None),
         };
         let header = Header { cr: false, sapi: LINK.sapi, control };
-        let received = Received { header, command: true, information };
+        let frame = self.around.frames.copy_of(octets.as_ref().map_or(&[][..], |octets| octets)).unwrap();
+        let information = octets.map(|octets| 0..octets.len());
+        let received = Received { header: &header, command: true, frame, information };
         let _ = self.abm.receive(&mut self.around.context(), &LINK, received, &mut self.out);
     }
 

@@ -4,7 +4,7 @@ use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::fcs24::{FCS_LEN, fcs24};
 use crate::id::Sapi;
-use crate::llc::{HEADER_LEN_MAX, UI_HEADER_LEN};
+use crate::llc::{HEADER_LEN_MAX, I_HEADER_LEN, UI_HEADER_LEN};
 use core::fmt;
 use core::ops::{Deref, Range};
 
@@ -246,6 +246,24 @@ pub const fn ui_header(
     [address(cr, sapi), high, low]
 }
 
+/// The header of an I frame up to its SACK bitmap, which follows with its length where that is what is acknowledged. Of the two
+/// sequence numbers, N(S) and N(R), the low nine bits count.
+#[must_use]
+pub const fn i_header(
+    cr: bool,
+    sapi: Sapi,
+    ack_request: bool,
+    (ns, nr): (u16, u16),
+    supervisory: &Supervisory,
+) -> [u8; I_HEADER_LEN] {
+    let control = (ack_request as u32) << 22
+        | (ns as u32 & 0x1ff) << 12
+        | (nr as u32 & 0x1ff) << 2
+        | supervisory.bits() as u32;
+    let [_, high, middle, low] = control.to_be_bytes();
+    [address(cr, sapi), high, middle, low]
+}
+
 const fn address(cr: bool, sapi: Sapi) -> u8 {
     (if cr { CR } else { 0 }) | (sapi.0 & 0xf)
 }
@@ -255,6 +273,7 @@ impl Header {
     ///
     /// # Errors
     /// `UnknownProtocol` where PD is 1; `Truncated` where control field or FCS do not fit (clause 5.8).
+    #[inline]
     pub fn parse(frame: &[u8]) -> Result<Layout, DecodeError> {
         let mut r = Reader::new(frame);
         let address = r.u8("LLC address field")?;
@@ -298,12 +317,7 @@ impl Header {
                 }
             }
             Control::I { ack_request, ns, nr, supervisory } => {
-                let control = u32::from(*ack_request) << 22
-                    | u32::from(ns & 0x1ff) << 12
-                    | u32::from(nr & 0x1ff) << 2
-                    | u32::from(supervisory.bits());
-                let [_, high, middle, low] = control.to_be_bytes();
-                out.put(&[address(self.cr, self.sapi), high, middle, low]);
+                out.put(&i_header(self.cr, self.sapi, *ack_request, (*ns, *nr), supervisory));
                 if let Supervisory::Sack(bitmap) = supervisory {
                     out.put(&[bitmap.len.saturating_sub(1) & 0x1f]);
                     out.put(if bitmap.is_empty() { &[0] } else { bitmap });
@@ -324,6 +338,7 @@ impl Header {
 }
 
 impl Control {
+    #[inline]
     fn parse(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let first = r.peek().unwrap_or(0);
         match first >> 5 {

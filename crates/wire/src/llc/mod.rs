@@ -11,11 +11,13 @@ pub mod xid;
 
 pub use header::{
     Control, FrmrInformation, Header, HeaderOctets, Layout, N202, SackBitmap, Supervisory, UFunction,
-    ui_header,
+    i_header, ui_header,
 };
 
 /// Octets of the longest header: an I frame with a SACK bitmap of 32 octets.
 pub const HEADER_LEN_MAX: usize = 37;
+/// Octets of the header of an I frame without SACK bitmap.
+pub const I_HEADER_LEN: usize = 4;
 /// Octets of the header of a UI frame.
 pub const UI_HEADER_LEN: usize = 3;
 /// Sequence numbers N(S), N(R) and N(U) count modulo this (04.64 clause 6.3.5).

@@ -116,6 +116,8 @@ pub struct Flows {
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
+    /// Whose links were asked for in the last two turns, with the octets of the N-PDU: what is found through these is next.
+    soon: [Option<(Slot, usize)>; 2],
     /// Up to when batches are short, since real time has arrived lately.
     hurry_until: Instant,
     cells_max: u32,
@@ -151,6 +153,7 @@ impl Flows {
             leaking: Leaking::new(config.mobiles_max),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
+            soon: [None; 2],
             hurry_until: Instant::ZERO,
             cells_max,
             cell_pdus_max: queue.cell_pdus_max,

@@ -133,6 +133,7 @@ impl Sgsn {
     /// Asks for what the next turns will touch, while others are served.
     fn look_ahead(&mut self, prefetch: Prefetch) {
         let Self { flows: Some(flows), contexts, mobiles, gb, .. } = self else { return };
+        let mut soon = flows.soon;
         flows.queues.look_ahead(prefetch, |coming| match coming {
             Coming::Far(flow) => contexts.prefetch(flow, prefetch),
             Coming::Nearer(flow, cell) => {
@@ -146,9 +147,20 @@ impl Sgsn {
                 frame.prefetch(prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
                     gb.flow.expect_offer(context.mobile.index, prefetch);
+                    if let Some(mobile) = mobiles.get(context.mobile) {
+                        mobile.expect_links(prefetch);
+                    }
+                    let [sooner, later] = soon;
+                    soon = [later, Some((context.mobile, frame.len()))];
+                    if let Some((mobile, octets)) = sooner
+                        && let Some(mobile) = mobiles.get(mobile)
+                    {
+                        mobile.expect_unit(octets, prefetch);
+                    }
                 }
             }
         });
+        flows.soon = soon;
     }
 }
 

@@ -33,6 +33,7 @@ mod flight;
 mod receive;
 mod round_trip;
 mod transmit;
+mod units;
 
 pub use config::{ABM_SAPIS, LinkConfig, LinksConfig, Shared, place_of};
 pub use connection::Unnumbered;
@@ -43,6 +44,7 @@ use super::{LlcOutput, LlcRole, nine_bits};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
+use crate::prefetch::Prefetch;
 use crate::time::{Duration, Instant};
 use flight::Flight;
 use gannet_wire::fcs24::{FCS_LEN, fcs24};
@@ -52,6 +54,7 @@ use gannet_wire::llc::{Control, Header, UFunction};
 use round_trip::RoundTrip;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use units::Units;
 
 /// States of an LLE whose TLLI is assigned (04.64 annex C).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,26 +260,6 @@ pub enum ReleaseCause {
     Unanswered,
 }
 
-/// A unit of layer 3 that is not acknowledged.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Unit {
-    octets: Box<[u8]>,
-    reference: u32,
-    /// Its place among all transmissions of I frames.
-    order: u32,
-    /// When it was sent last.
-    sent_at: Instant,
-    transmissions: u8,
-    /// It asked for an acknowledgement then.
-    is_asked: bool,
-    /// It was sent again because T201 had run out, and not because it was shown to be lost.
-    is_guess: bool,
-    /// It is to be sent again.
-    is_lost: bool,
-    /// It has arrived, and one before it has not.
-    has_arrived: bool,
-}
-
 /// The instant that stands for "not running".
 const NEVER: Instant = Instant(u64::MAX);
 
@@ -299,7 +282,7 @@ pub struct Abm {
     /// How many have arrived beyond V(A).
     arrived: u16,
     /// From V(A) on: those that are sent, then those that wait.
-    units: VecDeque<Unit>,
+    units: Units,
     /// From V(R) + 1 on: what has arrived out of order.
     held: VecDeque<Option<Box<[u8]>>>,
     held_octets: u32,
@@ -349,7 +332,7 @@ impl Abm {
             sent: 0,
             lost: 0,
             arrived: 0,
-            units: VecDeque::new(),
+            units: Units::default(),
             held: VecDeque::new(),
             held_octets: 0,
             order: 0,
@@ -434,14 +417,17 @@ impl Abm {
         (self.expires != NEVER).then_some(self.expires)
     }
 
+    /// Asks for the memory where the next unit is kept, so many octets.
+    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+        self.units.expect_next(octets, prefetch);
+    }
+
     /// Octets of memory beside the value itself.
     #[must_use]
     pub fn heap_octets(&self) -> usize {
-        let units = self.units.iter().map(|unit| unit.octets.len()).sum::<usize>();
         let held = self.held.iter().flatten().map(|octets| octets.len()).sum::<usize>();
-        let tables =
-            self.units.capacity() * size_of::<Unit>() + self.held.capacity() * size_of::<Option<Box<[u8]>>>();
-        units + held + tables + self.information.len()
+        let places = self.held.capacity() * size_of::<Option<Box<[u8]>>>();
+        self.units.heap_octets() + held + places + self.information.len()
     }
 
     /// Goes on after a restart of this end, with a clock of its own: what was kept may be older than what the peer has seen, so
@@ -485,19 +471,20 @@ pub(super) fn transmit_u(
     info: &[u8],
     out: &mut Batch<LlcOutput>,
 ) {
-    let Some(frame) = cx.frames.copy_of(info) else {
+    let Some(mut frame) = cx.frames.copy_of(info) else {
         cx.drop(Drop::NoFrame, None);
         return;
     };
     let header = Header { cr: role.cr(command), sapi, control: Control::U { poll_final, function } };
-    if let Some(frame) = sealed(&header, frame) {
+    if seal(&header.emit(), &mut frame) {
         out.push(LlcOutput::Transmit { sapi, frame });
     }
 }
 
-/// Header and FCS round the information; `None` where the frame has no room for them.
-fn sealed(header: &Header, mut frame: Frame) -> Option<Frame> {
-    let is_headed = frame.prepend(&header.emit());
-    let fcs: [u8; FCS_LEN] = fcs24(&frame);
-    (is_headed && frame.append(&fcs)).then_some(frame)
+/// Puts header and FCS round the information; false where the frame has no room for them, and is as it was.
+fn seal(header: &[u8], frame: &mut Frame) -> bool {
+    frame.tailroom() >= FCS_LEN && frame.prepend(header) && {
+        let fcs: [u8; FCS_LEN] = fcs24(frame);
+        frame.append(&fcs)
+    }
 }

@@ -4,24 +4,20 @@ use super::super::nine_bits;
 use super::transmit::M_OCTETS;
 use super::{Abm, Drop, Frame, Link, LlcOutput, State, i_input, transmit_u};
 use crate::machine::{Batch, Context};
-use gannet_wire::llc::{Control, FrmrInformation, Header, Supervisory, UFunction};
+use core::ops::Range;
+use gannet_wire::llc::{Control, FrmrInformation, Header, UFunction};
 
 /// A received I or S frame whose FCS is right.
 #[derive(Debug)]
-pub struct Received {
+pub struct Received<'a> {
     /// Its header.
-    pub header: Header,
+    pub header: &'a Header,
     /// It is a command.
     pub command: bool,
-    /// The information alone, deciphered; `None` for an S frame.
-    pub information: Option<Frame>,
-}
-
-/// What I and S frames have in common.
-struct Supervision {
-    ack_request: bool,
-    nr: u16,
-    supervisory: Supervisory,
+    /// The frame, deciphered.
+    pub frame: Frame,
+    /// Where the information of an I frame stands in it; `None` for an S frame.
+    pub information: Option<Range<usize>>,
 }
 
 impl Abm {
@@ -47,7 +43,7 @@ impl Abm {
         &mut self,
         cx: &mut Context<'_>,
         link: &Link,
-        received: Received,
+        received: Received<'_>,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         match self.state {
@@ -63,27 +59,25 @@ impl Abm {
         &mut self,
         cx: &mut Context<'_>,
         link: &Link,
-        received: Received,
+        received: Received<'_>,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
-        let Received { header, command, information } = received;
-        let (supervision, ns) = match header.control {
-            Control::I { ack_request, ns, nr, supervisory } => {
-                (Supervision { ack_request, nr, supervisory }, ns)
-            }
-            Control::S { ack_request, nr, supervisory } => (Supervision { ack_request, nr, supervisory }, 0),
+        let Received { header, command, frame, information } = received;
+        let (ack_request, ns, nr, supervisory) = match &header.control {
+            Control::I { ack_request, ns, nr, supervisory } => (*ack_request, *ns, *nr, supervisory),
+            Control::S { ack_request, nr, supervisory } => (*ack_request, 0, *nr, supervisory),
             Control::Ui { .. } | Control::U { .. } => return Err(Drop::LlcUnexpected),
         };
-        if information.as_ref().is_some_and(|frame| frame.len() > link.n201_i.into()) {
+        if information.as_ref().is_some_and(|info| info.len() > link.n201_i.into()) {
             let why = FrmrInformation { w4: true, ..FrmrInformation::default() };
-            return Err(self.reject(cx, link, &header, command, why, out));
+            return Err(self.reject(cx, link, header, command, why, out));
         }
-        if !self.acknowledge(cx, link, supervision.nr, &supervision.supervisory, out) {
+        if !self.acknowledge(cx, link, nr, supervisory, out) {
             let why = FrmrInformation { w1: true, ..FrmrInformation::default() };
-            return Err(self.reject(cx, link, &header, command, why, out));
+            return Err(self.reject(cx, link, header, command, why, out));
         }
-        let taken = information.map_or(Ok(()), |frame| self.take(cx, link, ns, frame, out));
-        self.is_owed |= supervision.ack_request;
+        let taken = information.map_or(Ok(()), |info| self.take(cx, link, ns, (frame, info), out));
+        self.is_owed |= ack_request;
         self.follow_up(cx, link, out);
         taken
     }
@@ -94,7 +88,7 @@ impl Abm {
         cx: &mut Context<'_>,
         link: &Link,
         ns: u16,
-        frame: Frame,
+        (frame, info): (Frame, Range<usize>),
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         if self.is_busy {
@@ -106,20 +100,26 @@ impl Abm {
         }
         match usize::from(ahead).checked_sub(1) {
             None => {
-                self.deliver(link, frame, out);
+                self.deliver(link, frame, info, out);
                 self.deliver_held(cx, link, out);
                 Ok(())
             }
-            Some(place) => self.hold(place, &frame),
+            Some(place) => self.hold(place, frame.get(info).unwrap_or_default()),
         }
     }
 
-    fn deliver(&mut self, link: &Link, frame: Frame, out: &mut Batch<LlcOutput>) {
+    /// Gives the information `info` of a frame to layer 3. The frame is narrowed in its place: one that is moved when it has just been
+    /// changed is waited for.
+    fn deliver(&mut self, link: &Link, frame: Frame, info: Range<usize>, out: &mut Batch<LlcOutput>) {
         self.received = self.received.wrapping_add(1);
         if !self.information.is_empty() {
             self.information = Box::default();
         }
         out.push(LlcOutput::Data { sapi: link.sapi, frame });
+        if let Some(LlcOutput::Data { frame, .. }) = out.last_mut() {
+            let is_inside = frame.narrow(info.start, info.end);
+            debug_assert!(is_inside, "it was there when the FCS was right");
+        }
     }
 
     /// V(R) was received; delivers what was held behind it, up to the next gap.
@@ -133,7 +133,7 @@ impl Abm {
                 cx.drop(Drop::NoFrame, None);
                 break;
             };
-            self.deliver(link, frame, out);
+            self.deliver(link, frame, 0..octets.len(), out);
         }
         if self.held.is_empty() {
             self.held.shrink_to(0);
@@ -141,11 +141,11 @@ impl Abm {
     }
 
     /// Keeps the information of an I frame that is `place` behind V(R) + 1.
-    fn hold(&mut self, place: usize, frame: &Frame) -> Result<(), Drop> {
+    fn hold(&mut self, place: usize, information: &[u8]) -> Result<(), Drop> {
         if self.held.get(place).is_some_and(Option::is_some) {
             return Err(Drop::LlcDuplicate);
         }
-        let octets = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        let octets = u32::try_from(information.len()).unwrap_or(u32::MAX);
         let most = u32::from(self.windows.m_received) * M_OCTETS;
         if most != 0 && self.held_octets.saturating_add(octets) > most {
             return Err(Drop::LlcBufferFull);
@@ -155,7 +155,7 @@ impl Abm {
             self.held.resize(place + 1, None);
         }
         if let Some(slot) = self.held.get_mut(place) {
-            *slot = Some(Box::from(&**frame));
+            *slot = Some(Box::from(information));
             self.held_octets += octets;
         }
         Ok(())

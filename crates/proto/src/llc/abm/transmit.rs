@@ -2,13 +2,14 @@
 
 use super::super::cipher::Direction;
 use super::super::{LlcStatus, nine_bits};
+use super::units::Unit;
 use super::{
-    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, Unit, i_input, sealed,
+    Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input, seal,
 };
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
 use gannet_wire::fcs24::FCS_LEN;
-use gannet_wire::llc::{Control, Header, MODULUS, SackBitmap, Supervisory};
+use gannet_wire::llc::{Control, Header, MODULUS, SackBitmap, Supervisory, i_header};
 
 /// Octets of an I frame beside information and bitmap: address, control field and FCS.
 const I_OVERHEAD: usize = 4 + FCS_LEN;
@@ -18,8 +19,6 @@ const K_LEN: usize = 1;
 const OVERTAKEN_MAX: u16 = 255;
 /// I frames after which an acknowledgement is asked for at the latest.
 const REQUEST_EVERY: u8 = 16;
-/// Places for units that are kept while a link is idle.
-const KEPT_PLACES: usize = 4;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
 
@@ -89,24 +88,42 @@ impl Abm {
             && !self.peer_is_busy
             && self.window_is_open(frame.len())
             && !self.is_path_full();
-        let octets = Box::from(&*frame);
-        self.units.push_back(Unit {
-            octets,
-            reference,
-            order: 0,
-            sent_at: cx.now,
-            transmissions: 0,
-            is_asked: false,
-            is_guess: false,
-            is_lost: false,
-            has_arrived: false,
-        });
         if goes_now {
-            self.send_next(cx.now);
-            self.emit(cx.now, link, self.sent.saturating_sub(1), frame, out);
+            self.send_at_once(cx.now, link, reference, frame, out);
+        } else {
+            self.units.push(Unit::new(reference, cx.now), &frame);
         }
         self.keep_timer(cx.now, link);
         Ok(())
+    }
+
+    /// Sends a unit that nothing waits before. The frame gets its header where it stands at last, since a move of what has just been
+    /// changed waits for it; and the copy, in memory that nothing has touched for long, is written behind that.
+    fn send_at_once(
+        &mut self,
+        now: Instant,
+        link: &Link,
+        reference: u32,
+        frame: Frame,
+        out: &mut Batch<LlcOutput>,
+    ) {
+        let (index, octets) = (self.sent, frame.len());
+        let count = self.acknowledged.wrapping_add(index.into());
+        self.send_next(now, octets);
+        let is_asked = self.is_request_due(index);
+        let mut unit = Unit::new(reference, now);
+        unit.sent((self.next_order(), now, is_asked));
+        out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
+        let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
+        let header_len = self.head(now, link, count, is_asked, frame);
+        let from = header_len.unwrap_or(0);
+        self.units.push(unit, frame.get(from..from + octets).unwrap_or_default());
+        if header_len.is_some() {
+            self.cipher(link, count, from, frame);
+        } else {
+            // A frame without room for its header is one that was lost on its way.
+            out.pop_last();
+        }
     }
 
     /// True where an I frame with `octets` more may be sent: k and M (clauses 8.6.1 and 8.9).
@@ -128,12 +145,11 @@ impl Abm {
         self.options.timing == Timing::Adaptive && self.options.retransmission == Retransmission::Selective
     }
 
-    /// Counts the unit at V(S) as sent.
-    fn send_next(&mut self, now: Instant) {
+    /// Counts the unit at V(S), of so many octets, as sent.
+    fn send_next(&mut self, now: Instant, octets: usize) {
         if self.sent == 0 {
             self.standing_since = now;
         }
-        let octets = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
         self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
         self.sent += 1;
     }
@@ -153,11 +169,11 @@ impl Abm {
             from = index + 1;
         }
         while let Some(unit) = self.units.get(self.sent.into())
-            && self.window_is_open(unit.octets.len())
+            && self.window_is_open(unit.octets().into())
             && !self.is_path_full()
         {
-            let index = usize::from(self.sent);
-            self.send_next(cx.now);
+            let (index, octets) = (usize::from(self.sent), unit.octets().into());
+            self.send_next(cx.now, octets);
             if !self.emit_copy(cx, link, index, out) {
                 return;
             }
@@ -173,7 +189,10 @@ impl Abm {
         index: usize,
         out: &mut Batch<LlcOutput>,
     ) -> bool {
-        let frame = self.units.get(index).and_then(|unit| cx.frames.copy_of(&unit.octets));
+        let frame = self.units.octets_of(index).and_then(|pieces| {
+            let mut frame = cx.frames.alloc()?;
+            pieces.iter().all(|piece| frame.append(piece)).then_some(frame)
+        });
         let Some(frame) = frame else {
             cx.drop(Drop::NoFrame, None);
             return false;
@@ -182,37 +201,60 @@ impl Abm {
         true
     }
 
-    /// Puts header and FCS round the information of the I frame with V(A) + `index`, and ciphers it.
-    fn emit(&mut self, now: Instant, link: &Link, index: u16, frame: Frame, out: &mut Batch<LlcOutput>) {
+    /// Sends the I frame with V(A) + `index`, whose information is in `frame`.
+    fn emit(&mut self, now: Instant, link: &Link, index: u16, mut frame: Frame, out: &mut Batch<LlcOutput>) {
         let count = self.acknowledged.wrapping_add(index.into());
-        let ack_request = self.is_request_due(index);
-        self.mark_sent(now, index, ack_request);
+        let (is_asked, order) = (self.is_request_due(index), self.next_order());
+        if let Some(unit) = self.units.get_mut(usize::from(index)) {
+            self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
+            unit.sent((order, now, is_asked));
+        }
+        // A frame without room for its header is one that was lost on its way.
+        let Some(header_len) = self.head(now, link, count, is_asked, &mut frame) else { return };
+        self.cipher(link, count, header_len, &mut frame);
+        out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
+    }
+
+    /// The place of the next transmission among all.
+    const fn next_order(&mut self) -> u32 {
+        self.order = self.order.wrapping_add(1);
+        self.order
+    }
+
+    /// Puts header and FCS round the information of the I frame with OC + N(S) `count`. Gives the octets of the header; `None`
+    /// where the frame has no room, and is as it was.
+    fn head(
+        &mut self,
+        now: Instant,
+        link: &Link,
+        count: u32,
+        ack_request: bool,
+        frame: &mut Frame,
+    ) -> Option<usize> {
         if ack_request {
             self.requested(now, link, count);
+        }
+        let (cr, ns, nr) = (link.role.cr(true), nine_bits(count), nine_bits(self.received));
+        if self.held.is_empty() && !self.is_busy {
+            self.is_owed = false;
+            let header = i_header(cr, link.sapi, ack_request, (ns, nr), &Supervisory::Rr);
+            return seal(&header, frame).then_some(header.len());
         }
         let room = usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD + frame.len());
         let (supervisory, is_whole) = self.supervisory(room.saturating_sub(K_LEN));
         self.is_owed &= !is_whole;
-        let control =
-            Control::I { ack_request, ns: nine_bits(count), nr: nine_bits(self.received), supervisory };
-        let header = Header { cr: link.role.cr(true), sapi: link.sapi, control };
-        let header_len = header.emit().len();
-        // A frame without room for its header is one that was lost on its way.
-        let Some(mut frame) = sealed(&header, frame) else { return };
+        let control = Control::I { ack_request, ns, nr, supervisory };
+        let header = Header { cr, sapi: link.sapi, control }.emit();
+        seal(&header, frame).then_some(header.len())
+    }
+
+    /// Ciphers the I frame with OC + N(S) `count`, which is complete otherwise.
+    fn cipher(&self, link: &Link, count: u32, header_len: usize, frame: &mut Frame) {
         if link.ciphering.is_on() {
             let input = i_input(self.windows.iov_i, count);
             let ciphered = frame.get_mut(header_len..).unwrap_or_default();
             link.ciphering.apply(input, Direction::sent_by(link.role), ciphered);
         }
-        out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
-    }
-
-    fn mark_sent(&mut self, now: Instant, index: u16, is_asked: bool) {
-        self.order = self.order.wrapping_add(1);
-        let Some(unit) = self.units.get_mut(usize::from(index)) else { return };
-        self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
-        (unit.order, unit.sent_at, unit.is_asked) = (self.order, now, is_asked);
-        unit.transmissions = unit.transmissions.saturating_add(1);
     }
 
     /// Shall the I frame with V(A) + `index` ask for an acknowledgement (clause 8.6.3.3)?
@@ -224,7 +266,7 @@ impl Abm {
             return false;
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
-        let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets.len());
+        let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
         since >= u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY))
             || !self.window_is_open(following)
     }
@@ -307,13 +349,13 @@ impl Abm {
     ) {
         let (supervisory, _) = self.supervisory(usize::MAX);
         self.is_owed = false;
-        let Some(frame) = cx.frames.alloc() else {
+        let Some(mut frame) = cx.frames.alloc() else {
             cx.drop(Drop::NoFrame, None);
             return;
         };
         let control = Control::S { ack_request, nr: nine_bits(self.received), supervisory };
         let header = Header { cr: link.role.cr(ack_request), sapi: link.sapi, control };
-        if let Some(frame) = sealed(&header, frame) {
+        if seal(&header.emit(), &mut frame) {
             out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         }
     }
@@ -380,26 +422,22 @@ impl Abm {
 
     /// Confirms `ahead` units from V(A) on. True where the one that was asked about is among them.
     fn take_off(&mut self, link: &Link, ahead: u16, shown: &mut Shown, out: &mut Batch<LlcOutput>) -> bool {
-        for _ in 0..ahead {
-            let Some(unit) = self.units.pop_front() else { break };
-            shown.saw(&unit);
-            self.lost -= u16::from(unit.is_lost).min(self.lost);
-            self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
-            self.outstanding = self.outstanding.saturating_sub(u32::try_from(unit.octets.len()).unwrap_or(0));
-            out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
-        }
         if ahead == 0 {
             return false;
         }
+        self.units.take_off(ahead, |unit| {
+            shown.saw(unit);
+            self.lost -= u16::from(unit.is_lost).min(self.lost);
+            self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
+            self.outstanding = self.outstanding.saturating_sub(unit.octets().into());
+            out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
+        });
         let before = self.acknowledged;
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
         self.standing_since = shown.now;
         self.tries = 0;
         self.information = Box::default();
-        if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
-            self.units.shrink_to(KEPT_PLACES);
-        }
         self.request.wrapping_sub(before) < ahead.into()
     }
 
@@ -442,7 +480,7 @@ impl Abm {
                 }
             }
             Retransmission::GoBackN => {
-                if self.sent > 0 && self.units.front().is_some_and(is_overtaken) {
+                if self.sent > 0 && self.units.get(0).is_some_and(is_overtaken) {
                     self.lose_all();
                 }
             }
@@ -476,7 +514,7 @@ impl Abm {
             return;
         }
         // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
-        if let Some(oldest) = self.units.front_mut().filter(|oldest| !oldest.is_lost) {
+        if let Some(oldest) = self.units.get_mut(0).filter(|oldest| !oldest.is_lost) {
             self.arrived -= u16::from(oldest.has_arrived).min(self.arrived);
             (oldest.is_lost, oldest.is_guess, oldest.has_arrived) = (true, true, false);
             self.lost += 1;

@@ -1,0 +1,129 @@
+//! The units of layer 3 that are not acknowledged: what is known of each, and their octets in one piece of memory.
+
+use crate::octet_queue::OctetQueue;
+use crate::prefetch::Prefetch;
+use crate::time::Instant;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// Places for units that are kept while a link is idle.
+const KEPT_PLACES: usize = 4;
+
+/// What is known of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Unit {
+    /// When it was sent last.
+    pub(super) sent_at: Instant,
+    pub(super) reference: u32,
+    /// Its place among all transmissions of I frames.
+    pub(super) order: u32,
+    octets: u16,
+    pub(super) transmissions: u8,
+    /// It asked for an acknowledgement when it was sent last.
+    pub(super) is_asked: bool,
+    /// It was sent again because T201 had run out, and not because it was shown to be lost.
+    pub(super) is_guess: bool,
+    /// It is to be sent again.
+    pub(super) is_lost: bool,
+    /// It has arrived, and one before it has not.
+    pub(super) has_arrived: bool,
+}
+
+const _: () = assert!(size_of::<Unit>() == 24);
+
+impl Unit {
+    /// One of layer 3's, which waits.
+    pub(super) const fn new(reference: u32, now: Instant) -> Self {
+        Self {
+            sent_at: now,
+            reference,
+            order: 0,
+            octets: 0,
+            transmissions: 0,
+            is_asked: false,
+            is_guess: false,
+            is_lost: false,
+            has_arrived: false,
+        }
+    }
+
+    /// It goes out: as which of all transmissions, when, and whether it asks for an acknowledgement.
+    pub(super) const fn sent(&mut self, (order, now, is_asked): (u32, Instant, bool)) {
+        (self.order, self.sent_at, self.is_asked) = (order, now, is_asked);
+        self.transmissions = self.transmissions.saturating_add(1);
+    }
+
+    /// How many octets it has.
+    pub(super) const fn octets(&self) -> u16 {
+        self.octets
+    }
+}
+
+/// From V(A) on: those that are sent, then those that wait.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Units {
+    units: VecDeque<Unit>,
+    octets: OctetQueue,
+}
+
+impl Units {
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.units.is_empty()
+    }
+
+    /// Puts a unit at the end.
+    pub(super) fn push(&mut self, unit: Unit, octets: &[u8]) {
+        self.units.push_back(Unit { octets: u16::try_from(octets.len()).unwrap_or(u16::MAX), ..unit });
+        self.octets.push(octets);
+    }
+
+    /// Takes the first `count` off. `each` sees them.
+    pub(super) fn take_off(&mut self, count: u16, each: impl FnMut(&Unit)) {
+        let count = usize::from(count).min(self.units.len());
+        let octets = self.units.iter().take(count).map(|unit| usize::from(unit.octets)).sum();
+        self.units.iter().take(count).for_each(each);
+        self.units.drain(..count);
+        self.octets.discard(octets, 0);
+        if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
+            self.units.shrink_to(KEPT_PLACES);
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Unit> {
+        self.units.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Unit> {
+        self.units.get_mut(index)
+    }
+
+    /// The octets of the unit at `index`, in two pieces.
+    pub(super) fn octets_of(&self, index: usize) -> Option<[&[u8]; 2]> {
+        let unit = self.units.get(index)?;
+        let from = self.units.iter().take(index).map(|unit| usize::from(unit.octets)).sum();
+        self.octets.get(from..from + usize::from(unit.octets))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Unit> {
+        self.units.iter()
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Unit> {
+        self.units.iter_mut()
+    }
+
+    /// Asks for the memory where the next unit will stand, of so many octets.
+    pub(super) fn expect_next(&self, octets: usize, prefetch: Prefetch) {
+        prefetch.end_of(&self.units, size_of::<Unit>());
+        self.octets.expect_end(octets, prefetch);
+    }
+
+    /// Octets of memory beside the value itself.
+    pub(super) fn heap_octets(&self) -> usize {
+        self.units.capacity() * size_of::<Unit>() + self.octets.capacity()
+    }
+}
