@@ -296,7 +296,9 @@ impl Bvcs {
         let (retries, then) = match bvc.state {
             // The BVC stays as it is without the peer's consent, and O&M is told.
             BvcState::Resetting => (reset, BvcState::Down),
-            BvcState::Blocking | BvcState::Unblocking => (block, BvcState::Blocked),
+            BvcState::Blocking => (block, BvcState::Blocked),
+            // The BSS starts afresh instead: the SGSN may have forgotten the BVC.
+            BvcState::Unblocking => (block, BvcState::Resetting),
             BvcState::Down => return self.begin_again(cx, index, out),
             BvcState::Unblocked | BvcState::Blocked => return,
         };
@@ -308,8 +310,10 @@ impl Bvcs {
             self.set(index, then);
             cx.drop(Drop::BssgpUnanswered, None);
             out.push(BvcOutput::Unanswered { nsei, bvci });
-            if then == BvcState::Down {
-                self.waiting.set(index, cx.now + RESET_AGAIN);
+            match then {
+                BvcState::Down => self.waiting.set(index, cx.now + RESET_AGAIN),
+                BvcState::Resetting => self.reset(cx, index, Cause::EquipmentFailure, out),
+                _ => {}
             }
         }
     }

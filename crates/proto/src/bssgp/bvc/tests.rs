@@ -133,10 +133,18 @@ fn without_answer_it_is_repeated_and_given_up() {
     assert!(pair.bss.sent().is_empty());
     assert_eq!(pair.bss.told.last(), Some(&BvcOutput::Unanswered { nsei: NSE, bvci: Bvci(2) }));
     assert_eq!((pair.bss.state(0), pair.bss.drops(Drop::BssgpUnanswered)), (BvcState::Blocked, 1));
+    // What is to be unblocked and gets no answer begins anew.
+    pair.bss.act(|bvcs, cx, out| bvcs.unblock(cx, 0, out));
+    for _ in 0..4 {
+        assert_eq!(pair.bss.sent(), [Message::BvcUnblock { bvci: Bvci(2) }]);
+        pair.bss.sleep();
+    }
+    assert!(matches!(pair.bss.sent().as_slice(), [Message::BvcReset { bvci: Bvci(2), .. }]));
+    assert_eq!((pair.bss.state(0), pair.bss.drops(Drop::BssgpUnanswered)), (BvcState::Resetting, 2));
     pair.bss.act(|bvcs, cx, out| bvcs.reset_signalling(cx, NSE, out));
     assert_eq!(pair.bss.state(1), BvcState::Down);
     (0..4).for_each(|_| pair.bss.sleep());
-    assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (4, 2));
+    assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (4, 3));
     assert_eq!(pair.bss.told.last(), Some(&BvcOutput::Unanswered { nsei: NSE, bvci: Bvci::SIGNALLING }));
     // After a while it is tried again, and what is lost then of a cell's reset as well.
     pair.bss.sleep();
@@ -146,7 +154,7 @@ fn without_answer_it_is_repeated_and_given_up() {
     pair.sgsn.sent().iter().for_each(|message| pair.bss.give(message));
     assert_eq!(pair.bss.sent().len(), 2, "and those of the cells are lost");
     (0..4).for_each(|_| pair.bss.sleep());
-    assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (6, 4));
+    assert_eq!((pair.bss.sent().len(), pair.bss.drops(Drop::BssgpUnanswered)), (6, 5));
     assert_eq!((pair.bss.state(0), pair.bss.state(1)), (BvcState::Down, BvcState::Down));
     pair.bss.sleep();
     pair.talk();
