@@ -3,7 +3,7 @@
 use super::procedures::answer_stranger;
 use super::table::NewVc;
 use super::vc::{Block, Event, Reset, Test, Use, VcIndex, VcOrigin, VcState};
-use super::{NsEntity, NsOutput, octets};
+use super::{NsEntity, NsOutput, NsRole, octets};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context, Port};
@@ -263,6 +263,10 @@ impl NsEntity {
             }
             (Cause::NsVcBlocked, Some(target)) => {
                 self.apply(cx, target, Event::Use(Use::StatusBlocked), None, out)
+            }
+            // The SGSN has an NS-VC at our address that has another name: somebody has reset it so. Ours begins anew (clause 7.3).
+            (Cause::NsVcBlocked, None) if self.config.role == NsRole::Bss => {
+                self.apply(cx, index, Event::Use(Use::StatusUnknown), None, out)
             }
             _ => {}
         }

@@ -307,6 +307,28 @@ fn the_octets_of_a_real_bss() {
     assert_eq!(vcs, [Nsei(0x66)]);
 }
 
+/// Tests of the NS-VC are answered all the same, as NS-ALIVE has no name in it.
+#[test]
+fn a_bss_begins_anew_what_has_another_name_at_the_sgsn() {
+    let mut pair = Pair::started(2);
+    let named = |pair: &Pair| {
+        let mut vcs: Vec<_> = pair.sgsn.ns.vcs().map(|vc| (vc.nsvci(), vc.state())).collect();
+        vcs.sort_unstable_by_key(|(nsvci, _)| *nsvci);
+        vcs
+    };
+    let up = [(Some(Nsvci(1)), VcState::Unblocked), (Some(Nsvci(2)), VcState::Unblocked)];
+    assert_eq!(named(&pair), up);
+    let forged = Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(9), nsei: NSEI };
+    pair.sgsn.receive(address(1), &forged.to_vec());
+    pair.exchange();
+    pair.run_for(Duration::from_secs(120));
+    assert_eq!(named(&pair), [(Some(Nsvci(2)), VcState::Unblocked), (Some(Nsvci(9)), VcState::Blocked)]);
+    // Until it is used.
+    pair.sgsn.receive(address(1), &[0, 0, 0, 2, 0x22]);
+    pair.exchange();
+    assert_eq!((named(&pair).as_slice(), pair.bss.states()), (up.as_slice(), vec![VcState::Unblocked; 2]));
+}
+
 #[test]
 fn garbage_is_named_and_status_is_never_answered() {
     let mut sgsn = Side::sgsn();
