@@ -65,7 +65,7 @@ impl<T> Place<T> {
 }
 
 /// Octets of a place before its value, at the most.
-const BEFORE_VALUE: usize = 8;
+pub(crate) const BEFORE_VALUE: usize = 8;
 
 /// A table with a limit. Memory is taken when it is made.
 #[derive(Debug)]

@@ -162,7 +162,7 @@ impl Sgsn {
             let (current, ciphering) = (mobile.llc.tlli(), mobile.llc.ciphering());
             mobile.llc.assign(current, None, ciphering);
         }
-        if let Some((bvc, tlli)) = mobile.foreign.take_if(|(_, tlli)| *tlli == old) {
+        if let Some((bvc, tlli)) = mobile.take_foreign(old) {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
     }
@@ -251,7 +251,7 @@ impl Sgsn {
         for ptmsi in [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten() {
             self.forget_ptmsi(ptmsi, slot);
         }
-        if let Some((bvc, tlli)) = mobile.foreign {
+        if let Some((bvc, tlli)) = mobile.foreign() {
             self.forget_foreign_tlli(bvc, tlli, slot);
         }
         self.reassembler.forget_mobile(cx, slot.index);

@@ -255,7 +255,7 @@ impl Sgsn {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
         let ptmsis = [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()];
-        let foreign = mobile.foreign;
+        let foreign = mobile.foreign();
         for ptmsi in ptmsis.into_iter().flatten() {
             self.name_ptmsi(ptmsi, slot);
         }

@@ -133,7 +133,7 @@ impl Sgsn {
     /// From now on the mobile is found by the TLLI with which it came.
     fn name_foreign(&mut self, bvc: BvcAddress, from: Uplink, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        if let Some((former_bvc, former)) = mobile.foreign.replace((bvc, from.tlli)) {
+        if let Some((former_bvc, former)) = mobile.set_foreign((bvc, from.tlli)) {
             self.forget_foreign_tlli(former_bvc, former, slot);
         }
         self.name_foreign_tlli(bvc, from.tlli, slot);

@@ -40,7 +40,7 @@ impl Sgsn {
         let directory = &self.directory;
         let ptmsis = [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()].into_iter().flatten();
         let local = ptmsis.filter(|ptmsi| directory.by_ptmsi(*ptmsi) == Some(slot)).map(Tlli::local);
-        let of_cell = mobile.foreign.filter(|name| directory.by_foreign_tlli.get(name) == Some(&slot));
+        let of_cell = mobile.foreign().filter(|name| directory.by_foreign_tlli.get(name) == Some(&slot));
         local.map(Key::LocalTlli).next().or_else(|| of_cell.map(|(cell, tlli)| cell.key(tlli)))
     }
 }

@@ -94,7 +94,7 @@ fn a_routing_area_update() {
     bench.gmm(0, RauComplete { receive_npdu_numbers: None });
     let mobile = bench.mobile(0);
     assert_eq!((mobile.gmm.routing_area(), mobile.gmm.ptmsi()), (rai(2), bench.phones[0].ptmsi));
-    assert_eq!(mobile.foreign, None);
+    assert_eq!(mobile.foreign(), None);
     // It is paged where it is now, through the one NSE that has cells there.
     bench.pass_secs(45);
     bench.downlink(0, NSAPI, b"n-pdu");
