@@ -69,15 +69,6 @@ impl Peer<'_> {
 }
 
 /// Links in acknowledged mode.
-fn links(sgsn: &Sgsn) -> u64 {
-    let of = |mobile: &Mobile| mobile.sndcp().map_or(0, |sndcp| sndcp.established().count());
-    number(sgsn.mobiles().map(|(_, mobile)| of(mobile)).sum::<usize>())
-}
-
-fn unconfirmed(sgsn: &Sgsn) -> u64 {
-    number(sgsn.mobiles().filter_map(|(_, mobile)| mobile.sndcp()).map(Sndcp::unconfirmed).sum::<usize>())
-}
-
 /// What the SGSN counts as a whole. Names stay as they are.
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
@@ -116,9 +107,13 @@ fn node_group(sgsn: &Sgsn) -> Group {
         ("pdp_contexts", "PDP contexts", number(sgsn.contexts().len())),
         ("ns_vcs", "NS-VCs", number(gb.ns.vcs().count())),
         ("ns_vcs_unblocked", "NS-VCs that are unblocked", number(unblocked)),
-        ("links", "links in acknowledged mode", links(sgsn)),
-        ("n_pdus_unconfirmed", "N-PDUs that wait for a mobile's confirmation", unconfirmed(sgsn)),
-        ("n_pdu_octets_unconfirmed", "octets of these", number(sgsn.unconfirmed_octets())),
+        ("links", "links in acknowledged mode", number(sgsn.unconfirmed().links)),
+        (
+            "n_pdus_unconfirmed",
+            "N-PDUs that wait for a mobile's confirmation",
+            number(sgsn.unconfirmed().n_pdus),
+        ),
+        ("n_pdu_octets_unconfirmed", "octets of these", number(sgsn.unconfirmed().octets)),
         ("cells", "BVCs of cells", number(gb.bvcs.bvcs().count())),
         ("queued_ll_pdus", "LL-PDUs that wait for flow control", gb.flow.queued_pdus().into()),
     ] {
@@ -225,7 +220,7 @@ pub fn scheduler(sgsn: &Sgsn, out: &mut String) {
             sgsn.mobiles().filter(|(slot, _)| uplink.is_blocked(*slot)).count()
         );
     }
-    let (unconfirmed, most) = (sgsn.unconfirmed_octets(), config.unconfirmed_octets_max);
+    let (unconfirmed, most) = (sgsn.unconfirmed().octets, config.unconfirmed_octets_max);
     let _ = writeln!(out, "  {unconfirmed} octets of N-PDUs of {most} wait for mobiles' confirmation");
     let cost = flows.pace().cost();
     let _ = writeln!(

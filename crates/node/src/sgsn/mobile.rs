@@ -7,6 +7,7 @@
 use super::directory::BvcAddress;
 use super::quality::Treatment;
 use super::subscribers::Subscriber;
+use super::user_plane::Unconfirmed;
 use core::mem::offset_of;
 use core::ops::Range;
 use gannet_proto::by_nsapi::ByNsapi;
@@ -127,9 +128,9 @@ struct Rest {
     subscriber: Option<Subscriber>,
     /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
     sndcp: Option<Box<Sndcp>>,
-    /// Octets of its N-PDUs that wait for confirmation, as the node has counted them last.
+    /// What of it waits for confirmation, as the node has counted it last.
     #[serde(skip)]
-    unconfirmed_octets: usize,
+    counted: Unconfirmed,
     /// When N-PDUs in acknowledged mode that nothing else sends are tried again; where it arrives that is found anew.
     #[serde(skip)]
     again: Again,
@@ -251,20 +252,22 @@ impl Mobile {
         rest.sndcp.iter().filter(|_| is_due).flat_map(|sndcp| sndcp.stalled()).collect()
     }
 
-    /// Counts the octets of N-PDUs that wait for confirmation: what was counted last, and what it is now.
-    pub(super) fn count_unconfirmed(&mut self) -> (usize, usize) {
-        let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) else { return (0, 0) };
-        let octets = rest.sndcp.as_deref().map_or(0, Sndcp::unconfirmed_octets);
-        (core::mem::replace(&mut rest.unconfirmed_octets, octets), octets)
+    /// Counts what waits for confirmation: what was counted last, and what it is now.
+    pub(super) fn count_unconfirmed(&mut self) -> (Unconfirmed, Unconfirmed) {
+        let rest = self.rest.as_deref_mut().filter(|_| self.has_sndcp);
+        rest.map_or_else(Default::default, |rest| {
+            let now = rest.sndcp.as_deref().map_or_else(Unconfirmed::default, Unconfirmed::of);
+            (core::mem::replace(&mut rest.counted, now), now)
+        })
     }
 
-    /// It has none any more; gives the octets that were counted last.
+    /// It has none any more; gives what was counted last.
     #[must_use]
-    pub(super) fn forget_sndcp(&mut self) -> usize {
+    pub(super) fn forget_sndcp(&mut self) -> Unconfirmed {
         let rest = self.rest.as_deref_mut();
-        let counted = rest.map_or(0, |rest| {
+        let counted = rest.map_or_else(Unconfirmed::default, |rest| {
             rest.sndcp = None;
-            core::mem::take(&mut rest.unconfirmed_octets)
+            core::mem::take(&mut rest.counted)
         });
         self.has_sndcp = false;
         self.tidy();

@@ -84,6 +84,7 @@ use mobile::Mobile;
 use std::collections::HashMap;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
+use user_plane::Unconfirmed;
 
 pub use config::{
     ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, Policing, SgsnConfig,
@@ -265,8 +266,8 @@ pub struct Sgsn {
     /// What has come up and is being deciphered.
     arriving: Arriving,
     pub(crate) held: Held,
-    /// Octets of N-PDUs of all mobiles that wait for their confirmation.
-    unconfirmed_octets: usize,
+    /// What acknowledged mode holds of all mobiles.
+    unconfirmed: Unconfirmed,
     /// When what is held may next be looked through for what is too old.
     pub(crate) held_sweep_due: Instant,
     pub(crate) reassembler: Reassembler,
@@ -316,7 +317,7 @@ impl Sgsn {
             flows: (config.ingress == Ingress::Queued).then(|| Flows::new(&config)),
             uplink: (config.ingress == Ingress::Queued).then(|| UplinkQueues::new(&config)),
             arriving: Arriving::new(),
-            unconfirmed_octets: 0,
+            unconfirmed: Unconfirmed::default(),
             held: Held::new(config.held_max, config.held_per_mobile_max),
             held_sweep_due: Instant::ZERO,
             reassembler: Reassembler::new(config.reassembly_max, config.reassembly_timeout),

@@ -6,6 +6,7 @@ use super::gb::Gb;
 use super::mobile::{Bearer, Mobile};
 use super::subscribers::Subscribers;
 use super::uplink_queues::UplinkQueues;
+use super::user_plane::Unconfirmed;
 use super::{GgsnPeer, Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
 use gannet_proto::gtp::{GtpEntity, TeidParts, Version};
@@ -94,10 +95,10 @@ impl Sgsn {
         self.flows.as_ref()
     }
 
-    /// Octets of N-PDUs of all mobiles that wait for their confirmation in acknowledged mode.
+    /// What acknowledged mode holds of all mobiles.
     #[must_use]
-    pub const fn unconfirmed_octets(&self) -> usize {
-        self.unconfirmed_octets
+    pub const fn unconfirmed(&self) -> Unconfirmed {
+        self.unconfirmed
     }
 
     /// The queue of one of our endpoints.
@@ -152,7 +153,7 @@ impl Sgsn {
             ("names of mobiles", self.directory.len()),
             ("PDP contexts", self.contexts.len()),
             ("N-PDUs held", self.held.len()),
-            ("octets that wait for confirmation", self.unconfirmed_octets),
+            ("octets that wait for confirmation", self.unconfirmed.octets),
             ("N-PDUs queued", self.flows.as_ref().map_or(0, |flows| flows.queues().queued().pdus as usize)),
             (
                 "LL-PDUs of user data queued",

@@ -45,6 +45,36 @@ const fn is_durable(output: &LlcOutput) -> bool {
     )
 }
 
+/// What acknowledged mode holds, of one mobile or of all: counted as it changes, since to look through a million mobiles for it
+/// takes longer than a packet may wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unconfirmed {
+    /// Links that are established.
+    pub links: usize,
+    /// N-PDUs that wait for the mobile's confirmation.
+    pub n_pdus: usize,
+    /// Octets of N-PDUs that wait for it, or for that of LLC alone.
+    pub octets: usize,
+}
+
+impl Unconfirmed {
+    /// Of one mobile.
+    pub(in crate::sgsn) fn of(sndcp: &Sndcp) -> Self {
+        Self {
+            links: sndcp.established().count(),
+            n_pdus: sndcp.unconfirmed(),
+            octets: sndcp.unconfirmed_octets(),
+        }
+    }
+
+    /// A part of it was `before`, and is `now`.
+    fn replace(&mut self, before: Self, now: Self) {
+        self.links = self.links + now.links - before.links;
+        self.n_pdus = self.n_pdus + now.n_pdus - before.n_pdus;
+        self.octets = self.octets + now.octets - before.octets;
+    }
+}
+
 impl Sgsn {
     /// Has a mobile an SNDCP?
     pub(super) fn has_user_plane(&self, slot: Slot) -> bool {
@@ -125,20 +155,20 @@ impl Sgsn {
     pub(super) fn count_unconfirmed(&mut self, slot: Slot) {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             let (before, now) = mobile.count_unconfirmed();
-            self.unconfirmed_octets = self.unconfirmed_octets + now - before;
+            self.unconfirmed.replace(before, now);
         }
     }
 
     /// A mobile has no SNDCP any more.
     pub(super) fn forget_sndcp(&mut self, slot: Slot) {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
-            self.unconfirmed_octets -= mobile.forget_sndcp();
+            self.unconfirmed.replace(mobile.forget_sndcp(), Unconfirmed::default());
         }
     }
 
     /// Octets of a context's N-PDUs that may wait for its mobile's confirmation, as far as the node has room.
     pub(super) const fn unconfirmed_share(&self) -> usize {
-        self.config.unconfirmed_octets_max.saturating_sub(self.unconfirmed_octets) / SHARE_PART
+        self.config.unconfirmed_octets_max.saturating_sub(self.unconfirmed.octets) / SHARE_PART
     }
 
     /// N-PDUs may be due to be tried again.

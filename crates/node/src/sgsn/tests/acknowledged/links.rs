@@ -71,12 +71,12 @@ fn what_waits_for_confirmation_is_bounded_for_the_whole_node() {
     for nsapi in [NSAPI, SIX] {
         handset.bench.downlink(0, nsapi, &[nsapi.0; 1200]);
     }
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 1200);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1200);
     assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
     // What finds room for its first N-PDU waits with the rest in its queue.
     handset.to_phone.extend((0..60).flat_map(|number| [(NSAPI, vec![5, number]), (SIX, vec![6, number])]));
     handset.turns(20);
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 1202, "one of the other context");
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1202, "one of the other context");
     let teid = handset.bench.sgsn.teid(handset.bench.slot(0), SIX).unwrap();
     assert!(handset.bench.sgsn.flow_of(teid).unwrap().blocked);
     handset.is_cut = false;
@@ -84,7 +84,7 @@ fn what_waits_for_confirmation_is_bounded_for_the_whole_node() {
     let of = |nsapi: Nsapi| handset.heard.iter().filter(move |(of, n_pdu)| *of == nsapi && n_pdu.len() == 2);
     assert_eq!([NSAPI, SIX].map(|nsapi| of(nsapi).count()), [60, 60]);
     assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 0);
     assert!(!handset.bench.sgsn.leftovers().iter().any(|(table, _)| table.contains("confirmation")));
 }
 
@@ -94,14 +94,14 @@ fn a_mobile_that_is_forgotten_gives_its_octets_back() {
     handset.is_cut = true;
     handset.to_phone.extend((0..4).map(|_| (NSAPI, vec![5; 100])));
     handset.turns(2);
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 400);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 400);
     let context = &mut handset.bench.around.context();
     let octets = handset.bench.sgsn.export(context, imsi(0)).unwrap();
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 0);
     handset.bench.sgsn.import(context, &octets).unwrap();
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 400, "they go with it");
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 400, "they go with it");
     handset.bench.sgsn.forget_all(context);
-    assert_eq!(handset.bench.sgsn.unconfirmed_octets(), 0);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 0);
 }
 
 #[test]

@@ -181,9 +181,13 @@ impl Bench {
             }
         }
         self.assert_rules();
-        let unconfirmed = self.sgsn.mobiles().filter_map(|(_, mobile)| mobile.sndcp());
-        let octets: usize = unconfirmed.map(gannet_proto::sndcp::Sndcp::unconfirmed_octets).sum();
-        assert_eq!(self.sgsn.unconfirmed_octets(), octets, "each is counted once");
+        let each = || self.sgsn.mobiles().filter_map(|(_, mobile)| mobile.sndcp()).map(Unconfirmed::of);
+        let all = Unconfirmed {
+            links: each().map(|one| one.links).sum(),
+            n_pdus: each().map(|one| one.n_pdus).sum(),
+            octets: each().map(|one| one.octets).sum(),
+        };
+        assert_eq!(self.sgsn.unconfirmed(), all, "each is counted once");
     }
 
     /// A driver knows the active contexts, the names of mobiles and the far ends of NS-VCs, and nothing else; a mobile is
