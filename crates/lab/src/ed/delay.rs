@@ -9,7 +9,7 @@
 use super::account::{Delay, Step};
 use super::bench::{Again, Axis, BRIEF, Bench, Runner};
 use super::conditions::Conditions;
-use super::saturation::{cap, really_offered, with_bare_work};
+use super::saturation::{at_offered, cap, really_offered, with_bare_work};
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS};
 use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing, osmo, thesis};
@@ -280,12 +280,7 @@ fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
             name: format!("{}, {what}", line.name),
             style,
             colour: line.candidate.map_or(4, Candidate::colour),
-            points: line
-                .points
-                .iter()
-                .filter(|(_, delays)| !get(delays).is_empty())
-                .map(|(times, delays)| get(delays).point(*times))
-                .collect(),
+            points: at_offered(line.points.iter().map(|(_, delays)| (&delays.times, get(delays)))),
         };
         curves.push(curve("mean", Style::Measured, &|delays| &delays.mean));
         curves.push(curve("99th percentile", Style::Line, &|delays| &delays.p99));

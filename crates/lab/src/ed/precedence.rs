@@ -9,7 +9,7 @@
 
 use super::bench::{Again, Axis, BRIEF, Bench, Runner};
 use super::conditions::Conditions;
-use super::saturation::{BARE_WORK_NS, FINE, Found, cap, really_offered};
+use super::saturation::{BARE_WORK_NS, FINE, Found, at_offered, cap, really_offered};
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
 use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
@@ -228,7 +228,7 @@ fn panel(bench: &mut Bench<'_>, setup: &Setup, lines: &[Line]) -> Panel {
             name: format!("{}, {what} precedence", line.candidate),
             style,
             colour: line.candidate.colour(),
-            points: line.points.iter().map(|(times, losses)| get(losses).point(*times)).collect(),
+            points: at_offered(line.points.iter().map(|(_, losses)| (&losses.times, get(losses)))),
         };
         curves.push(curve("high", Style::Measured, &|losses| &losses.high_percent));
         curves.push(curve("normal", Style::Line, &|losses| &losses.normal_percent));

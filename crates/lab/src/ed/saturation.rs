@@ -6,6 +6,7 @@ use super::conditions::Conditions;
 use super::search::{Bracket, WHOLE};
 use super::stats::{Samples, best_saturation, exceeding_per_good};
 use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing};
+use crate::figure::Point;
 use crate::report::Cell;
 use serde_json::json;
 
@@ -293,6 +294,15 @@ impl Found {
 #[must_use]
 pub fn with_bare_work(setup: &Setup) -> Setup {
     Setup { work_ns: BARE_WORK_NS, ..setup.clone() }
+}
+
+/// Points of a curve, each where what was offered indeed has it, by multiples of saturation.
+#[must_use]
+pub fn at_offered<'a>(measured: impl Iterator<Item = (&'a Samples, &'a Samples)>) -> Vec<Point> {
+    let there = measured.filter(|(_, samples)| !samples.is_empty());
+    let mut points: Vec<Point> = there.map(|(times, samples)| samples.point(times.median())).collect();
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    points
 }
 
 /// Whether so many times saturation were offered indeed, and how that is said: the generator receives as well, and may be full
