@@ -5,13 +5,11 @@ use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
 use gannet_node::sgsn::Sgsn;
-use gannet_node::sgsn::mobile::Mobile;
 use gannet_ops::config::sgsn::SgsnConfig;
 use gannet_ops::metrics::{Class, Group, Level, Metric, of_view};
 use gannet_proto::bssgp::bvc::{Bvc, Nse};
 use gannet_proto::ns::NsVc;
 use gannet_proto::qos::flow_queues::Turn;
-use gannet_proto::sndcp::Sndcp;
 use gannet_proto::time::Instant;
 use gannet_rt::Access;
 

@@ -72,7 +72,7 @@ pub fn mm_context(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, pdp: bool) -> view::
         imei: mobile.gmm.imei(),
         ptmsi: mobile.gmm.ptmsi(),
         tlli: Some(mobile.gmm.tlli()),
-        tlli_old: mobile.foreign.map(|(_, tlli)| tlli).filter(|tlli| *tlli != mobile.gmm.tlli()),
+        tlli_old: mobile.foreign().map(|(_, tlli)| tlli).filter(|tlli| *tlli != mobile.gmm.tlli()),
         gmm_state: gmm_name(mobile),
         mm_state: mm_name(mobile.gmm.mm_state()),
         rai: Some(mobile.gmm.routing_area()),
