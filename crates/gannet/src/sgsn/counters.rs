@@ -66,7 +66,6 @@ impl Peer<'_> {
     }
 }
 
-/// Links in acknowledged mode.
 /// What the SGSN counts as a whole. Names stay as they are.
 fn node_group(sgsn: &Sgsn) -> Group {
     let stats = sgsn.stats();
@@ -111,7 +110,11 @@ fn node_group(sgsn: &Sgsn) -> Group {
             "N-PDUs that wait for a mobile's confirmation",
             number(sgsn.unconfirmed().n_pdus),
         ),
-        ("n_pdu_octets_unconfirmed", "octets of these", number(sgsn.unconfirmed().octets)),
+        (
+            "n_pdu_octets_unconfirmed",
+            "octets of N-PDUs that wait for a mobile's confirmation, or for that of LLC alone",
+            number(sgsn.unconfirmed().octets),
+        ),
         ("cells", "BVCs of cells", number(gb.bvcs.bvcs().count())),
         ("queued_ll_pdus", "LL-PDUs that wait for flow control", gb.flow.queued_pdus().into()),
     ] {

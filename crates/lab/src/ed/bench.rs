@@ -364,14 +364,9 @@ impl<'a> Bench<'a> {
         is_whole(step) && self.lost_too_much(step).is_none()
     }
 
-    /// Whether the rings lost more than they may. Who has nothing at the driver that drops what is too much loses it there, and of
-    /// a bare loop that is a part of what it does not deliver.
+    /// Whether the rings lost more than they may. Who has nothing at the driver that drops what is too much loses it there.
     fn lost_too_much(&self, step: &Step) -> Option<String> {
-        let overruns = match self.turn {
-            Some(Candidate::Xdp) => false,
-            Some(_) => !is_whole(step),
-            None => true,
-        };
+        let overruns = self.turn != Some(Candidate::Xdp) && !is_whole(step);
         step.unsound().filter(|_| !overruns)
     }
 

@@ -138,6 +138,11 @@ fn measure(
     let mut lines: Vec<Line> =
         runners.iter().map(|runner| Line::new(runner.candidate.name(), Some(runner.candidate))).collect();
     lines.iter_mut().zip(&s0).for_each(|(line, s0)| line.s0 = *s0);
+    // The bare loop gets what xdp gets.
+    let xdp = lines.iter().find(|line| line.candidate == Some(Candidate::Xdp));
+    if let (Some((_, line)), Some(xdp)) = (&mut bare, xdp) {
+        line.s0 = xdp.s0;
+    }
     for repetition in 0..bench.sizes.repetitions {
         for (at, times) in TIMES.iter().copied().enumerate() {
             for ((runner, s0), line) in runners.iter_mut().zip(&s0).zip(&mut lines) {

@@ -8,7 +8,7 @@ use super::saturation::{
 use super::search::WHOLE;
 use super::stats::Samples;
 use super::throughput::{FRACTIONS, FRACTIONS_WITH_WORK};
-use super::{Bare, Candidate, Chain, Setup};
+use super::{Bare, Candidate, Chain, Offer, Setup};
 
 /// Packets/s where the first search with the work of the bare loops begins.
 const GUESS_WITH_BARE_WORK_PPS: f64 = 400_000.0;
@@ -161,7 +161,9 @@ impl Limits {
             *at = f;
             let best = s_f(self.xsk_with_work.pps.at(repetition), self.drop.at(repetition), f);
             let load = (OF_BEST * best).min(cap(self.drop.at(repetition), f));
-            let mut offer = bench.offer(setup, bare_groups(Bare::Xsk, setup, load, f));
+            // Whether it holds is all that is asked.
+            let groups = bare_groups(Bare::Xsk, setup, load, f);
+            let mut offer = Offer { is_probe: true, ..bench.offer(setup, groups) };
             offer.window_s *= LONGER;
             let axis = axis(Bare::Xsk.name(), AT_BOUND, f, (setup, repetition));
             shares.push(bench.step_again(chain, &axis, &offer, Again::Missed(WHOLE))?.least_share());

@@ -299,7 +299,7 @@ pub fn with_bare_work(setup: &Setup) -> Setup {
 /// Points of a curve, each where what was offered indeed has it, by multiples of saturation.
 #[must_use]
 pub fn at_offered<'a>(measured: impl Iterator<Item = (&'a Samples, &'a Samples)>) -> Vec<Point> {
-    let there = measured.filter(|(_, samples)| !samples.is_empty());
+    let there = measured.filter(|(times, samples)| !times.is_empty() && !samples.is_empty());
     let mut points: Vec<Point> = there.map(|(times, samples)| samples.point(times.median())).collect();
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     points

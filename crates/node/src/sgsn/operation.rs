@@ -158,9 +158,9 @@ impl Sgsn {
         self.ns_outputs(cx, &mut outputs);
     }
 
-    /// Takes over what can change at any time: timers, routes of access points, N201-U, what compression new
-    /// contexts get, the lifetime of LL-PDUs. Sizes
-    /// of tables, addresses and what holds for new cells stay as they were made.
+    /// Takes over what can change at any time: timers, routes of access points, N201-U, parameters of links and compression
+    /// of new contexts, the lifetime of LL-PDUs. Sizes of tables, other limits, addresses and what holds for new cells stay as
+    /// they were made.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));

@@ -79,6 +79,6 @@ fn go_back_n_is_no_slower_with_t201_from_the_round_trips_than_with_a_fixed_one()
         let lossy = |timing| (1..=3).map(|seed| of(timing, seed, 0.05).whole).sum::<f64>();
         let (fixed, adaptive) = (lossy(Timing::Fixed), lossy(Timing::Adaptive));
         // What is lost and when decides over more than this.
-        assert!(adaptive >= 0.98 * fixed, "{adaptive}, {fixed} at {round_trip_ms} ms");
+        assert!(adaptive >= 0.97 * fixed, "{adaptive}, {fixed} at {round_trip_ms} ms");
     }
 }

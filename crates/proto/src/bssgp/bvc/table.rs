@@ -294,8 +294,8 @@ impl Bvcs {
         let (block, reset) = (self.config.block_retries, self.config.reset_retries);
         let Some(bvc) = self.bvcs.get_mut(index as usize) else { return };
         let (retries, then) = match bvc.state {
-            // The BVC stays as it is without the peer's consent, and O&M is told.
             BvcState::Resetting => (reset, BvcState::Down),
+            // It stays as it is without the peer's consent, and O&M is told.
             BvcState::Blocking => (block, BvcState::Blocked),
             // The BSS starts afresh instead: the SGSN may have forgotten the BVC.
             BvcState::Unblocking => (block, BvcState::Resetting),
@@ -311,7 +311,9 @@ impl Bvcs {
             cx.drop(Drop::BssgpUnanswered, None);
             out.push(BvcOutput::Unanswered { nsei, bvci });
             match then {
-                BvcState::Down => self.waiting.set(index, cx.now + RESET_AGAIN),
+                BvcState::Down if self.config.role == Role::Bss => {
+                    self.waiting.set(index, cx.now + RESET_AGAIN)
+                }
                 BvcState::Resetting => self.reset(cx, index, Cause::EquipmentFailure, out),
                 _ => {}
             }

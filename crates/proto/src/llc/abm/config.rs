@@ -2,7 +2,7 @@
 //!
 //! Who establishes a link proposes what is chosen; who answers goes along as far as the sense of negotiation of table 6 allows
 //! it what he has chosen. What nobody has chosen is neither proposed nor said, and holds as it was agreed before, at the
-//! beginning with the values of table 9.
+//! beginning with the values of table 9; but m and k go together, and where one of them is chosen the other is said as table 9 has it.
 
 use super::Windows;
 use crate::llc::LlcRole;

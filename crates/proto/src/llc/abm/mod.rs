@@ -10,7 +10,7 @@
 //!   and sent again (or, with [`Retransmission::GoBackN`], all from V(A) on). A frame that is sent again and lost again is
 //!   seen in the same way, once a round trip has gone by since it was sent again, so that each
 //!   acknowledgement has a frame sent once more at most. Where nothing arrives T201 asks, with the oldest frame alone, in
-//!   go-back-N as well: T201 may be shorter than the queue in which the rest still waits.
+//!   go-back-N as well where it was measured: it may be shorter than the queue in which the rest still waits. A fixed one is not.
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
 //!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next

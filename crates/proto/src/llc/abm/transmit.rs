@@ -437,6 +437,10 @@ impl Abm {
         self.sent -= ahead.min(self.sent);
         self.standing_since = shown.now;
         self.tries = 0;
+        if self.options.retransmission == Retransmission::Selective {
+            // A frame that was sent twice in vain is not much: what is lost behind it is not to wait for longer and longer.
+            self.round_trip.answered();
+        }
         self.information = Box::default();
         self.request.wrapping_sub(before) < ahead.into()
     }
@@ -512,6 +516,11 @@ impl Abm {
         if self.peer_is_busy {
             self.ask(cx, link, out);
             return;
+        }
+        let is_sure = self.options.timing == Timing::Fixed;
+        if is_sure && self.options.retransmission == Retransmission::GoBackN {
+            // T200 is longer than any round trip. A measured T201 may be too short, and then all would go out twice.
+            self.lose_all();
         }
         // Also where the peer has said that it had arrived: it stands first, so the peer has not kept it.
         if let Some(oldest) = self.units.get_mut(0).filter(|oldest| !oldest.is_lost) {
