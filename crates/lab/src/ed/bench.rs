@@ -24,6 +24,8 @@ pub const BRIEF: u32 = 2;
 /// How often a step is made again in which a ring has lost too much, and who is late does.
 const LOST_MAX: u32 = 12;
 const LOST_MAX_LATE: u32 = 2;
+/// Steps that are shorter than this take no time worth saving.
+const NO_TIME_S: f64 = 0.1;
 /// The same of a probe: at too high a rate a ring loses each time.
 const LOST_MAX_PROBE: u32 = 2;
 /// Of what a generator at its end has offered, what is asked of it then: one that is late makes up for it in bursts, which a
@@ -34,11 +36,11 @@ const DISTURBED_MAX: u32 = 2;
 const REPEATED_MAX: f64 = 0.35;
 
 /// How often a step is made again in which a ring has lost too much.
-const fn losses_max(is_probe: bool, is_late: bool) -> u32 {
-    match (is_probe, is_late) {
+const fn losses_max(is_probe: bool, is_in_time: bool) -> u32 {
+    match (is_probe, is_in_time) {
         (true, _) => LOST_MAX_PROBE,
-        (false, true) => LOST_MAX_LATE,
-        (false, false) => LOST_MAX,
+        (false, false) => LOST_MAX_LATE,
+        (false, true) => LOST_MAX,
     }
 }
 
@@ -324,7 +326,9 @@ impl<'a> Bench<'a> {
             let fault = step.fault();
             let says_nothing = fault.is_none() && may_repeat && again.wants(&step);
             let lost = self.lost_too_much(&step).filter(|_| fault.is_none() && !says_nothing);
-            let repeats = says_nothing || (lost.is_some() && losses < losses_max(offer.is_probe, is_late));
+            let is_in_time = !is_late || offer.window_s < NO_TIME_S;
+            let losses_max = losses_max(offer.is_probe, is_in_time);
+            let repeats = says_nothing || (lost.is_some() && losses < losses_max);
             let own = [("step".to_owned(), step.json()), ("made_again".to_owned(), json!(repeats))];
             self.cells.push(Cell::new(axis.clone(), own));
             if says_nothing {
