@@ -340,7 +340,8 @@ impl<'a> Bench<'a> {
                 losses += 1;
                 self.lost += 1;
                 let possible = 1.0 - step.shortfall().unwrap_or(0.0);
-                if possible < part {
+                // A bare loop is compared at one load.
+                if possible < part && self.turn.is_some() {
                     offer = offer.part(AT_ITS_END * possible / part);
                     part = AT_ITS_END * possible;
                 }
@@ -467,8 +468,8 @@ impl<'a> Bench<'a> {
         );
         self.remarks.push(format!(
             "{} of {steps} steps were made again since the machine was busy with something else or unlike what they are compared \
-             with, {} since a ring had lost more than 0.01 %; {} probes of searches lost more each time, and so say that their \
-             load is above saturation; {} count although the machine took a core away for more than 2 % \
+             with, {} since a ring had lost more than 0.01 %; {} probes of searches, and steps of the bare loops, lost more each \
+             time: that load is above saturation; {} count although the machine took a core away for more than 2 % \
              of the step, moved the two farther from each other than usual, or ran the SGSN's at less than {:.0} % of its usual speed",
             self.repeated, self.lost, self.ended, self.disturbed, SLOW * 100.0
         ));

@@ -155,6 +155,7 @@ fn measure(
                 if let Some((chain, line)) = bare.as_mut().filter(|_| runner.candidate == Candidate::Xdp) {
                     chain.resume()?;
                     let axis = axis("bare two-rings", setup, times, repetition);
+                    let offer = Offer { is_probe: true, ..offer.clone() };
                     let step = bench.step_again(*chain, &axis, &offer, Again::Unlike(&conditions))?;
                     chain.pause()?;
                     line.push(at, &step);

@@ -290,7 +290,8 @@ pub struct Offer {
     pub gives_up: bool,
     /// It waits longer for a machine that is fast.
     pub is_patient: bool,
-    /// A search asks with it whether so much is delivered whole: where rings lose more than they may the answer is no.
+    /// A search asks with it whether so much is delivered whole: where rings lose more than they may the answer is no. Or a bare
+    /// loop is looked at, of whom that is not asked.
     pub is_probe: bool,
     /// Of the dice.
     pub seed: u64,
