@@ -8,6 +8,7 @@ use gannet_trace::pcapng::{Direction, Reader, Record, Recorder};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
     gannet_testkit::main(&[
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
         ("a_file_cut_anywhere_is_readable_up_to_the_last_block", &[], cut_anywhere),
         ("a_record_that_has_no_room_is_lost_and_counted", &[], lost),
         ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
+        ("what_comes_by_a_new_interface_is_written_without_being_asked_for", &[], new_interface),
         ("wireshark_reads_every_frame", &[Need::Tshark], wireshark),
     ])
 }
@@ -60,6 +62,22 @@ fn read_again() {
     assert_eq!(gn.udp().unwrap().destination, address("[2001:db8::2]:2123"));
     assert_eq!((gn.direction, gn.at_ns), (Some(Direction::In), BEGINNING_NS + 1));
     assert_eq!((gi.udp(), gi.packet.len()), (None, 28));
+}
+
+/// The thread sleeps when the interface is made: `flush` has waited for it.
+fn new_interface() {
+    let directory = TempDir::new("gannet-capture");
+    let path = directory.path().join("x.pcapng");
+    let mut recorder = Recorder::create(&path).unwrap();
+    recorder.flush().unwrap();
+    let gb = recorder.interface("Gb");
+    let ends = (address("192.0.2.1:23000"), address("192.0.2.2:23001"));
+    recorder.udp(gb, BEGINNING_NS, Direction::Out, ends, &[0x0a]);
+    let until = Instant::now() + Duration::from_secs(30);
+    while records(&std::fs::read(&path).unwrap()).is_empty() {
+        assert!(Instant::now() < until, "nothing is written");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn cut_anywhere() {

@@ -97,9 +97,13 @@ fn is_active(load: &mut Load, user: u32) -> bool {
     load.user(user).is_some_and(|user| user.phase == Phase::Active)
 }
 
+/// Enough to say something: a core that others have kept busy may have offered next to nothing.
+fn is_enough(group: &GroupResult) -> bool {
+    group.offered > 3 * group.flows && group.delivered > 0
+}
+
 /// All that was offered and taken by the driver came, once and right.
 fn assert_whole(group: &GroupResult, refused: u64) {
-    assert!(group.offered > 3 * group.flows && group.delivered > 0, "{group:?}");
     assert!(group.lost() <= refused && group.repeated == 0, "{refused} were refused: {group:?}");
     assert_right(group);
 }
@@ -165,23 +169,22 @@ impl Storm {
     }
 }
 
-/// A storm in which `late` attach, and then storms until there was one of which the driver's own ring has lost nothing:
-/// such a loss has no owner. `check` looks at each.
+/// A storm in which `late` attach, and then storms until there was one with enough traffic of which the driver's own ring has
+/// lost nothing: such a loss has no owner. `check` looks at each.
 fn storms(bed: &Bed, traffic: &mut Traffic, load: &mut Load, late: Range<u32>, check: impl Fn(&Storm)) {
     for _ in 0..STORMS_MAX {
         let before = counters(bed);
         let result = storm_and_arrivals(traffic, load, late.clone());
         let storm = Storm { result, before, after: counters(bed) };
         let refused = storm.result.refused();
-        for group in [Group::GOOD, Group::REAL_TIME] {
-            assert_whole(storm.result.group(group.up()).unwrap(), refused);
-        }
+        let groups = [Group::GOOD, Group::REAL_TIME].map(|group| storm.result.group(group.up()).unwrap());
+        groups.iter().for_each(|group| assert_whole(group, refused));
         check(&storm);
-        if refused == 0 {
+        if refused == 0 && groups.into_iter().all(is_enough) {
             return;
         }
     }
-    panic!("the driver's ring overflowed {STORMS_MAX} times");
+    panic!("the driver's ring overflowed, or next to nothing was offered, {STORMS_MAX} times");
 }
 
 /// Everybody switched off, all cells in service.

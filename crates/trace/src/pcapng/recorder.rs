@@ -111,9 +111,15 @@ impl Recorder {
         ];
         let block = InterfaceDescriptionBlock { linktype: DataLink::RAW, snaplen: 0, options };
         let mut state = self.shared.lock();
+        // Whoever writes next finds something waiting, and leaves the thread asleep.
+        let wake = state.blocks.get_ref().is_empty();
         // A Vec takes all; the only error could be that of an unknown interface.
         if state.blocks.write_pcapng_block(block).is_ok() {
             self.names.push(name.to_owned());
+        }
+        drop(state);
+        if wake {
+            self.shared.work.notify_one();
         }
         InterfaceId(index)
     }
