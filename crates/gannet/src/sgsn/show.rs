@@ -191,13 +191,15 @@ const fn qos(qos: &QosProfile) -> view::Qos {
 /// `show llc`: one mobile.
 pub fn llc(mobile: &Mobile) -> view::Llc {
     let llc = &mobile.llc;
+    let mut sapis = SAPIS;
+    sapis.sort_by_key(|sapi| sapi.0);
     view::Llc {
         imsi: mobile.imsi(),
         tlli: llc.tlli(),
         tlli_old: llc.tlli_old(),
         cipher: llc.ciphering().algorithm.to_string(),
-        n201_u: SAPIS.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
-        links: SAPIS.into_iter().filter_map(|sapi| link(mobile, sapi)).collect(),
+        n201_u: sapis.into_iter().map(|sapi| (sapi, llc.n201_u(sapi))).collect(),
+        links: sapis.into_iter().filter_map(|sapi| link(mobile, sapi)).collect(),
     }
 }
 

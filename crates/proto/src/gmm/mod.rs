@@ -39,8 +39,9 @@ pub enum MmState {
     Ready,
 }
 
-/// Where a mobile was heard: the cell, and the BVC that serves it.
+/// Where a mobile was heard: the cell, and the BVC that serves it, which stands first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[repr(C)]
 pub struct Cell {
     /// The network service entity behind which the cell lies.
     pub nsei: Nsei,

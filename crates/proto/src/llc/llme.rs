@@ -32,8 +32,8 @@ impl Parameters {
     /// Default values (04.64 clause 8.9, table 9), in the order of [`SAPIS`].
     pub(super) const fn defaults() -> [Self; SAPIS.len()] {
         [
-            Self::new(400, 0, 5),
             Self::new(500, 1503, 5),
+            Self::new(400, 0, 5),
             Self::new(500, 1503, 10),
             Self::new(270, 0, 20),
             Self::new(500, 1503, 20),

@@ -42,8 +42,9 @@ use llme::Parameters;
 use serde::{Deserialize, Serialize};
 use xid::Outstanding;
 
-/// SAPIs that have an LLE here, in the order of their slots. Tunnelling of messages (2 and 8) is not among them.
-pub const SAPIS: [Sapi; 6] = [Sapi::GMM, Sapi::DATA3, Sapi::DATA5, Sapi::SMS, Sapi::DATA9, Sapi::DATA11];
+/// SAPIs that have an LLE here, in the order of their slots: first that of most user data, whose state so stands beside what each
+/// frame needs. Tunnelling of messages (2 and 8) is not among them.
+pub const SAPIS: [Sapi; 6] = [Sapi::DATA3, Sapi::GMM, Sapi::DATA5, Sapi::SMS, Sapi::DATA9, Sapi::DATA11];
 
 /// Octets that LLC puts in front of a unit of layer 3 that goes out as a UI frame.
 pub const HEADROOM: usize = gannet_wire::llc::UI_HEADER_LEN;
@@ -146,19 +147,20 @@ pub enum LlcTimer {
 
 /// What one end keeps about one TLLI.
 ///
-/// What a UI frame of SAPI 3 needs comes first, in [`LlcContext::HOT`] octets.
+/// What a UI frame that is sent on SAPI 3 needs comes first, in [`LlcContext::HOT`] octets; what a cipher needs besides is near the
+/// end, beside the beginning of what stands behind it in a mobile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct LlcContext {
     tlli: Tlli,
     tlli_old: Tlli,
-    iov_ui: u32,
     ciphering: Ciphering,
     end: End,
     parameters: [Parameters; SAPIS.len()],
     outstanding: Outstanding,
-    links: Option<Box<Links>>,
     counters: [Counters; SAPIS.len()],
+    iov_ui: u32,
+    links: Option<Box<Links>>,
     deadlines: Deadlines<1>,
 }
 
@@ -202,8 +204,9 @@ fn slot_of(sapi: Sapi) -> Option<usize> {
 }
 
 impl LlcContext {
-    /// Octets from its beginning that a UI frame of SAPI 3 needs.
-    pub const HOT: usize = core::mem::offset_of!(Self, counters) + 2 * size_of::<Counters>();
+    /// Octets from its beginning that a UI frame needs that is sent on SAPI 3, the first of [`SAPIS`]: what is received has
+    /// counters of its own behind.
+    pub const HOT: usize = core::mem::offset_of!(Self, counters) + Counters::SENT;
 
     /// A context in the state "TLLI Unassigned", with default parameters.
     #[must_use]

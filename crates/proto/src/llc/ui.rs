@@ -40,6 +40,7 @@ pub(super) fn later_overflows(count: u32) -> impl Iterator<Item = u32> {
 /// OC grows by 512 whenever its sequence number starts again, so OC + V(U) is one counter of 32 bits whose low nine
 /// bits are V(U).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[repr(C)]
 pub struct Counters {
     /// OC-UI-tx + V(U).
     pub(super) tx: u32,
@@ -56,6 +57,9 @@ pub fn nine_bits(count: u32) -> u16 {
 }
 
 impl Counters {
+    /// Octets from its beginning that are for what is sent.
+    pub(super) const SENT: usize = core::mem::offset_of!(Self, rx);
+
     /// OC-UI-tx + V(U) for the frame that is sent next, and counts it (clause 8.4.1).
     pub const fn take_next(&mut self) -> u32 {
         let count = self.tx;

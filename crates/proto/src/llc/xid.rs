@@ -165,7 +165,11 @@ impl LlcContext {
     pub fn reset_request(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         self.restart();
         match self.role() {
-            LlcRole::Sgsn => self.begin(cx, Kind::Reset, 0, out),
+            LlcRole::Sgsn => {
+                if let Some(slot) = slot_of(Sapi::GMM) {
+                    self.begin(cx, Kind::Reset, slot, out);
+                }
+            }
             LlcRole::Ms => out.push(LlcOutput::Reset),
         }
     }

@@ -1,11 +1,11 @@
 //! Into the queue of a cell, and from there to the BSS when its buckets permit.
 
+use super::super::directory::BvcAddress;
 use super::super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Dequeue, Offered, Pdu, PduMeta};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::Deferred;
 use gannet_proto::machine::Context;
@@ -62,15 +62,15 @@ impl Sgsn {
         frame: Frame,
     ) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
-        let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
+        let (imsi, bvc) = (mobile.imsi(), mobile.bvc());
         let meta = Meta { slot: Some(slot), tlli, imsi, qos: SIGNALLING, cipher: None };
-        self.enqueue(cx, cell, meta, frame);
+        self.enqueue(cx, bvc, meta, frame);
     }
 
     /// An LL-PDU for a mobile that has no place in the table.
     pub(in super::super) fn send_to_stranger(&mut self, cx: &mut Context<'_>, to: Uplink, frame: Frame) {
         let meta = Meta { slot: None, tlli: to.tlli, imsi: None, qos: SIGNALLING, cipher: None };
-        self.enqueue(cx, to.cell, meta, frame);
+        self.enqueue(cx, BvcAddress { nsei: to.cell.nsei, bvci: to.cell.bvci }, meta, frame);
     }
 
     /// An LL-PDU with user data, and the cipher that is still before it.
@@ -84,7 +84,7 @@ impl Sgsn {
         let Some((mobile, bearer)) = self.mobiles.get(slot).and_then(|m| Some((m, m.bearer(nsapi)?))) else {
             return false;
         };
-        let (imsi, cell) = (mobile.imsi(), mobile.gmm.cell());
+        let (imsi, bvc) = (mobile.imsi(), mobile.bvc());
         let (class, precedence) = (bearer.class, bearer.precedence);
         let meta = Meta {
             slot: Some(slot),
@@ -93,7 +93,7 @@ impl Sgsn {
             qos: QosProfile::from_octets(bearer.radio_qos),
             cipher,
         };
-        let Some((cell, pdu)) = self.pdu(cx, cell, (class, precedence), meta, frame) else { return false };
+        let Some((cell, pdu)) = self.pdu(cx, bvc, (class, precedence), meta, frame) else { return false };
         match self.gb.flow.offer(cx, (cell, Some(slot.index)), pdu) {
             Offered::Passes(pdu) => self.leave(cx, cell, pdu),
             Offered::Queued => {}
@@ -103,8 +103,8 @@ impl Sgsn {
     }
 
     /// Signalling goes when all that its procedure does has been done.
-    fn enqueue(&mut self, cx: &mut Context<'_>, cell: Cell, meta: Meta, frame: Frame) {
-        if let Some((cell, pdu)) = self.pdu(cx, cell, FIRST, meta, frame) {
+    fn enqueue(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, meta: Meta, frame: Frame) {
+        if let Some((cell, pdu)) = self.pdu(cx, bvc, FIRST, meta, frame) {
             self.gb.flow.enqueue(cx, cell, meta.slot.map(|slot| slot.index), pdu);
         }
     }
@@ -113,13 +113,13 @@ impl Sgsn {
     fn pdu(
         &self,
         cx: &mut Context<'_>,
-        cell: Cell,
+        bvc: BvcAddress,
         (class, precedence): (CellClass, Precedence),
         meta: Meta,
         mut frame: Frame,
     ) -> Option<(u32, Pdu<Meta>)> {
         frame.set_patient(class == CellClass::BestEffort);
-        let Some(cell) = self.gb.bvcs.find(cell.nsei, cell.bvci) else {
+        let Some(cell) = self.gb.bvcs.find(bvc.nsei, bvc.bvci) else {
             cx.drop(Drop::SgsnNoCell, meta.imsi);
             return None;
         };

@@ -116,14 +116,14 @@ pub(super) struct Authentication {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct GmmContext {
+    pub(super) imsi: Option<Imsi>,
     /// The TLLI that the mobile used last: messages to it go there.
     pub(super) tlli: Tlli,
-    pub(super) cell: Cell,
-    pub(super) imsi: Option<Imsi>,
     pub(super) drx: DrxParameter,
     pub(super) mm: MmState,
     /// Sub-state SUSPENDED.
     pub(super) suspended: bool,
+    pub(super) cell: Cell,
     pub(super) gmm: GmmState,
     pub(super) procedure: Procedure,
     pub(super) waiting: Waiting,
@@ -166,8 +166,8 @@ pub struct GmmContext {
 }
 
 impl GmmContext {
-    /// Octets from its beginning that go with an LL-PDU: identities, place and state.
-    pub const HOT: usize = core::mem::offset_of!(Self, gmm);
+    /// Octets from its beginning that go with an LL-PDU: identities, state, and the BVC. The cell's own name stands behind.
+    pub const HOT: usize = core::mem::offset_of!(Self, cell) + core::mem::offset_of!(Cell, id);
 
     /// The context of a mobile that nothing is known of yet.
     #[must_use]
