@@ -22,9 +22,9 @@
 //!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
 //! * **N200** counts repetitions ("maximum number of retransmissions", clause 8.9), so that with a fixed T201 a link is given up,
 //!   and established anew (clause 8.7), when V(A) has stood still for (N200 + 1) · T200: one transmission and N200 repetitions,
-//!   each with its T200. With [`Timing::Adaptive`] it is N200 · T200: a repetition is made after the (N200 + 1)-th part of that at the
-//!   latest, so that there are N200 of them by then, and more where T201 is shorter. Commands (SABM, DISC, XID) have T200
-//!   itself (clauses 8.5.1.3, 8.5.2.3, 8.5.3.4), and take (N200 + 1) · T200 with either.
+//!   each with its T200. With [`Timing::Adaptive`] it is N200 · T200: T201 takes no more than its part of what is left of that, so that
+//!   there are N200 repetitions by then, and more where T201 is shorter. Commands (SABM, DISC, XID) have T200 itself (clauses
+//!   8.5.1.3, 8.5.2.3, 8.5.3.4), and take (N200 + 1) · T200 with either.
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
 //! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
 //!
