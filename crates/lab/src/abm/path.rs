@@ -218,9 +218,7 @@ impl Path {
         match output {
             LlcOutput::Transmit { frame, .. } => self.send(true, &frame),
             LlcOutput::DataConfirm { reference, .. } if reference == self.confirmed => {
-                let stood = self.now.since(self.standing_since);
-                self.outcome.longest_stall = self.outcome.longest_stall.max(stood);
-                self.standing_since = self.now;
+                self.stood();
                 self.confirmed += 1;
             }
             LlcOutput::EstablishConfirm { .. } => {
@@ -232,7 +230,13 @@ impl Path {
                 self.outcome.given_up += 1;
                 self.establish();
             }
-            LlcOutput::Status { .. } => {}
+            // The link is dead: what is not confirmed is given again when it is established anew.
+            LlcOutput::Status { .. } => {
+                if self.given > self.confirmed {
+                    self.stood();
+                }
+                self.given = self.confirmed;
+            }
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
@@ -244,6 +248,13 @@ impl Path {
             | LlcOutput::Data { .. }) => return Err(format!("the SGSN's LLC says {other:?}")),
         }
         Ok(())
+    }
+
+    /// V(A) has stood until now.
+    fn stood(&mut self) {
+        let stood = self.now.since(self.standing_since);
+        self.outcome.longest_stall = self.outcome.longest_stall.max(stood);
+        self.standing_since = self.now;
     }
 
     fn of_ms(&mut self, output: LlcOutput) -> Result<(), String> {

@@ -8,13 +8,17 @@ pub mod server;
 
 use crate::load::mobile::user_of_imsi;
 use crate::load::{Profile, Security};
+use gannet_proto::auth::aka::{self, UmtsKeys};
+use gannet_proto::auth::card::Card;
 use gannet_proto::auth::cards::Cards;
+use gannet_proto::auth::milenage::Milenage;
+use gannet_proto::auth::sqn::SqnCounter;
 use gannet_proto::auth::{CardAnswer, Sim};
 use gannet_proto::rng::Rng;
 use gannet_wire::DecodeError;
 use gannet_wire::gsup::{
-    AuthTuple, AuthVectors, Body, CnDomain, Message, PdpInfo, PurgeResult, Refusal, SubscribedApn,
-    Subscription, Triplet,
+    AuthTuple, AuthVectors, Body, CnDomain, Message, PdpInfo, PurgeResult, Quintuplet, Refusal,
+    SubscribedApn, Subscription, Triplet,
 };
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::ipa::{self, Ccm, IdTag, Splitter};
@@ -51,6 +55,8 @@ pub struct Hlr {
     cards: Cards,
     users: u32,
     dice: Rng,
+    /// Of all users with a USIM together, whose numbers only have to grow.
+    sqn: SqnCounter,
     /// Whose data was inserted, and who has not said yet that it has them.
     inserting: HashSet<u32>,
     /// What has been asked so far.
@@ -61,10 +67,17 @@ impl Hlr {
     /// For the first so many users of the emulator.
     #[must_use]
     pub fn new(users: u32, seed: u64) -> Self {
+        Self::with_cards(users, seed, Security::cards())
+    }
+
+    /// The same where they have other cards than the emulator's.
+    #[must_use]
+    pub fn with_cards(users: u32, seed: u64, cards: Cards) -> Self {
         Self {
-            cards: Security::cards(),
+            cards,
             users,
             dice: Rng::seeded(seed),
+            sqn: SqnCounter::default(),
             inserting: HashSet::new(),
             stats: Stats::default(),
         }
@@ -120,11 +133,22 @@ impl Hlr {
         }
     }
 
-    /// A triplet that was never used (03.20 clause 3.3.2 [43.020]).
+    /// A vector that was never used: a triplet (03.20 clause 3.3.2 [43.020]), and of a USIM a quintuplet besides (33.102 clause
+    /// 6.3.2).
     fn vector(&mut self, user: u32) -> Option<AuthTuple> {
         let halves = [self.dice.u64(), self.dice.u64()];
         let rand = ((u128::from(halves[0]) << 64) | u128::from(halves[1])).to_be_bytes();
-        let outcome = self.cards.card(user).answer(&rand, None);
+        let mut card = self.cards.card(user);
+        if let Card::Usim(usim) = &card {
+            let functions = Milenage::new(&usim.k, &usim.opc);
+            let vector = aka::Quintuplet::generate(&functions, rand, self.sqn.advance()?, [0; 2]);
+            let aka::Triplet { sres, kc, .. } = vector.triplet();
+            let aka::Quintuplet { xres, keys: UmtsKeys { ck, ik }, autn, .. } = vector;
+            let quintuplet = Quintuplet { ik: ik.0, ck: ck.0, autn, res: xres };
+            let triplet = Some(Triplet { sres, kc: kc.0 });
+            return Some(AuthTuple { rand, triplet, quintuplet: Some(quintuplet) });
+        }
+        let outcome = card.answer(&rand, None);
         let (CardAnswer::Sres(sres), Some(keys)) = (outcome.answer, outcome.keys) else { return None };
         Some(AuthTuple { rand, triplet: Some(Triplet { sres, kc: keys.kc().0 }), quintuplet: None })
     }

@@ -1,6 +1,8 @@
 use super::server::Server;
 use super::*;
 use crate::load::imsi;
+use gannet_proto::auth::cards::Variant;
+use gannet_proto::auth::key::Key128;
 use gannet_wire::gsup::{AuthRequest, Domain, LocationUpdate, Purge};
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -33,6 +35,25 @@ fn each_vector_is_fresh_and_the_card_knows_its_answer() {
         }
     }
     assert_eq!((hlr.stats.vectors, rands.len()), (10, 10));
+}
+
+#[test]
+fn a_usim_takes_what_is_made_for_it_once_and_knows_the_answer() {
+    let key = |octet| Key128([octet; 16]);
+    let cards = Cards::Usim { k: key(1), variant: Variant::Opc(key(2)) };
+    let mut hlr = Hlr::with_cards(10, 1, cards);
+    let mut card = cards.card(3);
+    let Some(Body::SendAuthInfoResult(result)) = answer(&mut hlr, 3, vectors()) else { panic!() };
+    for tuple in result.tuples {
+        let (triplet, quintuplet) = (tuple.triplet.unwrap(), tuple.quintuplet.unwrap());
+        let outcome = card.answer(&tuple.rand, Some(&quintuplet.autn));
+        assert_eq!(outcome.answer, CardAnswer::Res(quintuplet.res));
+        let keys = outcome.keys.unwrap();
+        assert_eq!(keys.kc().0, triplet.kc);
+        assert!(keys.kc128().is_some(), "GEA4 has its key");
+        let again = card.answer(&tuple.rand, Some(&quintuplet.autn)).answer;
+        assert!(!matches!(again, CardAnswer::Res(_)), "{again:?}");
+    }
 }
 
 #[test]

@@ -257,6 +257,22 @@ impl Default for NsTimers {
 }
 
 impl SgsnConfig {
+    /// Octets of a context that may wait for confirmation whatever the others have, where `contexts` have something that waits.
+    ///
+    /// It is an equal part of half of the node's octets L, divided by H. Where contexts come one after another, each takes its
+    /// share and confirms nothing, the i-th has L / 2 / i / H, or M, its own limit, where that is less. All N contexts together then
+    /// have L / 2 / H · (1 + ln (2 N M / L) + ln H), so that the half is enough where H is at least what stands in brackets.
+    pub(super) fn unconfirmed_share(&self, contexts: usize) -> usize {
+        let half = self.unconfirmed_octets_max / 2;
+        let all = self.contexts_limit().saturating_mul(self.user_plane.sndcp.limits.octets_max);
+        // H in tenths, which for a ratio of 2^k is at least the solution.
+        let tenths = match all.div_ceil(half.max(1)).max(1).next_power_of_two().trailing_zeros() as usize {
+            0 => 10,
+            k => 20 + 9 * k,
+        };
+        half.saturating_mul(10) / tenths / contexts.max(1)
+    }
+
     /// Places in the table of PDP contexts.
     #[must_use]
     pub fn contexts_limit(&self) -> usize {

@@ -24,15 +24,14 @@ use gannet_proto::gmm::network::{GmmEvent, Uplink};
 use gannet_proto::llc::{LlcOutput, ReleaseCause, is_of_acknowledged_mode};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::SmEvent;
-use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, Sndcp};
+use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, N_PDU_MAX, Sndcp};
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane, needs_acknowledged_mode};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::{ReceiveNpduNumbers, ReliabilityClass, SmCause};
 
-/// A context's N-PDUs may wait for confirmation with as many octets as are left for all, divided by this, so that a few contexts
-/// do not take all.
-const SHARE_PART: usize = 16;
+/// A context may have as many octets waiting for confirmation as are left of half of the node's, divided by this.
+const PART_OF_WHAT_IS_LEFT: usize = 16;
 
 /// Does what LLC says outlive a restart? What each LL-PDU changes is kept now and then only.
 const fn is_durable(output: &LlcOutput) -> bool {
@@ -53,6 +52,8 @@ pub struct Unconfirmed {
     pub links: usize,
     /// N-PDUs that wait for the mobile's confirmation.
     pub n_pdus: usize,
+    /// Contexts of which something waits.
+    pub contexts: usize,
     /// Octets of N-PDUs that wait for it, or for that of LLC alone.
     pub octets: usize,
 }
@@ -63,6 +64,7 @@ impl Unconfirmed {
         Self {
             links: sndcp.established().count(),
             n_pdus: sndcp.unconfirmed(),
+            contexts: sndcp.unconfirmed_nsapis(),
             octets: sndcp.unconfirmed_octets(),
         }
     }
@@ -71,7 +73,34 @@ impl Unconfirmed {
     fn replace(&mut self, before: Self, now: Self) {
         self.links = self.links + now.links - before.links;
         self.n_pdus = self.n_pdus + now.n_pdus - before.n_pdus;
+        self.contexts = self.contexts + now.contexts - before.contexts;
         self.octets = self.octets + now.octets - before.octets;
+    }
+}
+
+/// Octets that may wait for confirmation besides those that do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Allowance {
+    /// Of the node.
+    left: usize,
+    /// Of one context, all told.
+    share: usize,
+}
+
+impl Allowance {
+    /// May a context of which so many octets wait have so many more? Where none wait it may have its first N-PDU, whatever the share.
+    pub(super) const fn takes(self, waiting: usize, octets: usize) -> bool {
+        octets <= self.left && (waiting == 0 || waiting + octets <= self.share)
+    }
+
+    /// Would it take anything, of a context that has at most so many octets?
+    pub(super) const fn is_ample(self, most: usize) -> bool {
+        self.left >= N_PDU_MAX && self.share >= most
+    }
+
+    /// N-PDUs of any length for which the node has room.
+    pub(super) const fn n_pdus(self) -> usize {
+        self.left / N_PDU_MAX
     }
 }
 
@@ -156,6 +185,9 @@ impl Sgsn {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             let (before, now) = mobile.count_unconfirmed();
             self.unconfirmed.replace(before, now);
+            if now.octets < before.octets {
+                self.unblock_starved();
+            }
         }
     }
 
@@ -163,12 +195,18 @@ impl Sgsn {
     pub(super) fn forget_sndcp(&mut self, slot: Slot) {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             self.unconfirmed.replace(mobile.forget_sndcp(), Unconfirmed::default());
+            self.unblock_starved();
         }
     }
 
-    /// Octets of a context's N-PDUs that may wait for its mobile's confirmation, as far as the node has room.
-    pub(super) const fn unconfirmed_share(&self) -> usize {
-        self.config.unconfirmed_octets_max.saturating_sub(self.unconfirmed.octets) / SHARE_PART
+    /// What may wait for confirmation. Of the first half of the node's octets a context may have a sixteenth of what is left; what is
+    /// taken of the other half is shared by all who have something, so that those who came early and confirm nothing leave enough.
+    pub(super) fn allowance(&self) -> Allowance {
+        let Unconfirmed { contexts, octets, .. } = self.unconfirmed;
+        let most = self.config.unconfirmed_octets_max;
+        let of_what_is_left = (most / 2).saturating_sub(octets) / PART_OF_WHAT_IS_LEFT;
+        let share = of_what_is_left.max(self.config.unconfirmed_share(contexts));
+        Allowance { left: most.saturating_sub(octets), share }
     }
 
     /// N-PDUs may be due to be tried again.
@@ -308,9 +346,10 @@ impl Sgsn {
         nsapi: Nsapi,
         n_pdu: &Frame,
     ) -> bool {
-        let share = self.unconfirmed_share();
+        let allowance = self.allowance();
         let request = |plane: &mut UserPlane<'_>, cx: &mut Context<'_>| {
-            if plane.sndcp.unconfirmed_octets_of(nsapi) + n_pdu.len() > share {
+            // What comes out of a queue was asked about before.
+            if !allowance.takes(plane.sndcp.unconfirmed_octets_of(nsapi), n_pdu.len()) {
                 return Err(Drop::SgsnUnconfirmedFull);
             }
             plane.data_request(cx, nsapi, n_pdu)

@@ -8,3 +8,4 @@ mod goodput;
 mod model;
 mod pair;
 mod procedures;
+mod stalls;

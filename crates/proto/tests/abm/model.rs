@@ -109,6 +109,8 @@ struct Model {
     standing_since: Instant,
     /// The peer has established the link.
     has_answered: bool,
+    /// How long V(A) may stand.
+    patience: Duration,
 }
 
 impl Model {
@@ -116,12 +118,14 @@ impl Model {
         let standing_since = self.standing_since;
         let (next_reference, asked_for, poll) = (self.next_reference, self.asked_for, self.poll);
         let has_answered = self.has_answered && state != State::LocalEstablishment;
-        *self = Self { next_reference, asked_for, poll, standing_since, has_answered, ..Self::new() };
+        let fresh = Self::new(self.patience);
+        *self = Self { next_reference, asked_for, poll, standing_since, has_answered, ..fresh };
         self.state = state;
     }
 
-    fn new() -> Self {
+    fn new(patience: Duration) -> Self {
         Self {
+            patience,
             state: State::Adm,
             vs: 0,
             va: 0,
@@ -246,9 +250,7 @@ impl Model {
                 self.tries += 1;
                 seen.push(Seen::U(UFunction::Disc, true));
             }
-            State::Abm if now.since(self.standing_since) >= T200 * (u64::from(N200) + 1) => {
-                self.reestablish(seen)
-            }
+            State::Abm if now.since(self.standing_since) >= self.patience => self.reestablish(seen),
             State::Abm => {}
         }
     }
@@ -267,10 +269,10 @@ fn content(number: u32) -> [u8; 4] {
 }
 
 impl Bench {
-    fn new(retransmission: Retransmission) -> Self {
+    fn new(retransmission: Retransmission, timing: Timing) -> Self {
         let options = Options {
             retransmission,
-            timing: Timing::Fixed,
+            timing,
             queue_max: u16::try_from(QUEUE).unwrap(),
             ..Options::default()
         };
@@ -280,7 +282,10 @@ impl Bench {
             around: Surroundings::new(1, 64, Quiet::default()),
             abm: Abm::new(options, windows),
             out: Batch::default(),
-            model: Model::new(),
+            model: Model::new(match timing {
+                Timing::Adaptive => T200 * u64::from(N200),
+                Timing::Fixed => T200 * (u64::from(N200) + 1),
+            }),
         }
     }
 
@@ -498,9 +503,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn the_implementation_does_what_the_clauses_say(events in vec(event(), 1..120), go_back: bool) {
+    fn the_implementation_does_what_the_clauses_say(events in vec(event(), 1..120), go_back: bool, is_fixed: bool) {
         let retransmission = if go_back { Retransmission::GoBackN } else { Retransmission::Selective };
-        let mut bench = Bench::new(retransmission);
+        let timing = if is_fixed { Timing::Fixed } else { Timing::Adaptive };
+        let mut bench = Bench::new(retransmission, timing);
         for event in [Event::EstablishRequest, Event::U(UFunction::Ua, true)].into_iter().chain(events) {
             bench.apply(event);
         }

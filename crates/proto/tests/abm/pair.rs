@@ -6,7 +6,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use gannet_proto::drops::Drop;
-use gannet_proto::llc::abm::{Options, State, Windows};
+use gannet_proto::llc::abm::{Options, State, Timing, Windows};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::rng::Rng;
@@ -354,9 +354,14 @@ impl Pair {
     }
 }
 
-/// (N200 + 1) · T200 of SAPI 3: five seconds, three times.
-fn patience(_: &End) -> Duration {
-    Duration::from_secs(5 * 4)
+/// N200 · T200 of an end, by default of SAPI 3, which is three times five seconds; with a fixed T201 (N200 + 1) · T200.
+pub fn patience(end: &End) -> Duration {
+    let (tenths, n200) = end.llc.t200_n200(SAPI);
+    let times = match end.terms.options.timing {
+        Timing::Adaptive => n200,
+        Timing::Fixed => n200 + 1,
+    };
+    Duration::from_millis(u64::from(tenths) * 100) * u64::from(times)
 }
 
 /// Windows of `k` frames and `m` units of 16 octets in both directions.

@@ -5,18 +5,22 @@
 //! it is dropped there: after it has waited for a leak rate it is out of the caches, and is paid for by all others. The BSS has
 //! what is in the mobile's bucket to send meanwhile.
 //!
-//! In acknowledged mode a context's N-PDUs wait, too, while as many as may be are not confirmed.
+//! In acknowledged mode a context's N-PDUs wait, too, while as many as may be are not confirmed: of the context, or of all.
 
 use super::{Flows, flow_of, key_of};
+use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::mobile::{Bearer, Mobile};
+use crate::sgsn::user_plane::Allowance;
 use crate::sgsn::{Sgsn, SgsnConfig, owner};
 use crate::slots::Slot;
 use gannet_proto::bssgp::flow_control::{Feedback, Whose};
 use gannet_proto::drops::Drop;
+use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::qos::classifier::{Block, RuleChange};
+use gannet_proto::qos::flow_queues::Served;
 use gannet_proto::sndcp::N_PDU_MAX;
 use gannet_proto::time::Instant;
 use gannet_wire::id::Nsapi;
@@ -59,32 +63,69 @@ const fn dropped_mark(class: CellClass) -> u8 {
     }
 }
 
-/// Has SNDCP as many N-PDUs of a context in acknowledged mode as may wait for the mobile's confirmation? More than its share of
-/// octets is too many only where it has some whose confirmation has the flow looked at anew.
-fn waits_for_confirmation(config: &SgsnConfig, share: usize, mobile: &Mobile, nsapi: Nsapi) -> bool {
+/// Has SNDCP as many N-PDUs of a context in acknowledged mode as may wait for the mobile's confirmation? More octets than it is
+/// allowed are too many only where it has some whose confirmation has the flow looked at anew.
+fn waits_for_confirmation(config: &SgsnConfig, allowance: Allowance, mobile: &Mobile, nsapi: Nsapi) -> bool {
     let limits = &config.user_plane.sndcp.limits;
     mobile.sndcp().is_some_and(|sndcp| {
         let waiting = sndcp.unconfirmed_octets_of(nsapi);
-        let is_over_its_share = waiting > 0 && waiting + N_PDU_MAX > share;
-        sndcp.is_acknowledged(nsapi) && (is_over_its_share || !sndcp.has_room(limits, nsapi))
+        let is_too_much = waiting > 0 && !allowance.takes(waiting, N_PDU_MAX);
+        sndcp.is_acknowledged(nsapi) && (is_too_much || !sndcp.has_room(limits, nsapi))
     })
 }
 
 impl Sgsn {
     /// Brings a context's flow in line with its mobile's marks.
     pub(in crate::sgsn) fn set_blocked(&mut self, slot: Slot, nsapi: Nsapi) {
-        let share = self.unconfirmed_share();
+        let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         if let Some(bearer) = mobile.bearer(nsapi) {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, share, mobile, nsapi));
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, allowance, mobile, nsapi));
         }
     }
 
     fn set_all_blocked(&mut self, slot: Slot) {
-        let share = self.unconfirmed_share();
+        let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         for (nsapi, bearer) in mobile.bearers() {
-            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, share, mobile, nsapi));
+            flows.set_blocked(slot, bearer, waits_for_confirmation(&self.config, allowance, mobile, nsapi));
+        }
+    }
+
+    /// The N-PDU that is next. One that may not wait for its mobile's confirmation now, as others wait for theirs, stays in its queue,
+    /// and nothing of its flow is served until it may.
+    pub(super) fn next_served(&mut self, now: Instant) -> Option<Served<Frame>> {
+        let allowance = self.allowance();
+        let is_ample = allowance.is_ample(self.config.user_plane.sndcp.limits.octets_max);
+        let Self { flows: Some(flows), contexts, mobiles, .. } = self else { return None };
+        let Flows { queues, starved, node_full: false, .. } = flows else { return None };
+        queues.dequeue_where(now, |flow, octets| {
+            if is_ample {
+                return true;
+            }
+            let context = contexts.at(flow).map(|(_, context)| context);
+            let sndcp = context.and_then(|context| mobiles.get(context.mobile)?.sndcp());
+            let (Some(ContextRef { nsapi, .. }), Some(sndcp)) = (context, sndcp) else { return true };
+            let waiting = sndcp.unconfirmed_octets_of(nsapi);
+            let may = !sndcp.is_acknowledged(nsapi) || allowance.takes(waiting, octets as usize);
+            // Of one that has something the next confirmation has the flow looked at anew, of others somebody else's.
+            if !may && waiting == 0 {
+                starved.insert(flow);
+            }
+            may
+        })
+    }
+
+    /// The node has room again for N-PDUs that wait for confirmation: flows that were kept from their first for want of it are served.
+    pub(in crate::sgsn) fn unblock_starved(&mut self) {
+        let mut room = self.allowance().n_pdus();
+        while room > 0 {
+            let Some(flow) = self.flows.as_mut().and_then(Flows::next_starved) else { return };
+            let Some((teid, context)) = self.context_of_flow(flow) else { continue };
+            if self.flows.as_ref().is_some_and(|flows| flows.has_queued(teid)) {
+                self.set_blocked(context.mobile, context.nsapi);
+                room -= 1;
+            }
         }
     }
 
@@ -293,6 +334,15 @@ impl Flows {
     /// Does the driver drop what comes for this class of a mobile, as flow control takes no more?
     pub(super) fn is_dropped(&self, slot: Slot, class: CellClass) -> bool {
         self.mark(slot) & dropped_mark(class) != 0
+    }
+
+    /// The next of those that wait until the node has room for their first N-PDU, in turn.
+    fn next_starved(&mut self) -> Option<u32> {
+        let first = self.starved.first();
+        let next = *self.starved.range(self.starved_from..).next().or(first)?;
+        self.starved.remove(&next);
+        self.starved_from = next.wrapping_add(1);
+        Some(next)
     }
 
     /// The next mobile of which something may be too old.

@@ -35,7 +35,7 @@ use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use leaking::Leaking;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 pub use service::Pace;
 
@@ -113,6 +113,10 @@ pub struct Flows {
     expiries: VecDeque<(Instant, Slot)>,
     /// Mobiles that the driver holds to their leak rates.
     leaking: Leaking,
+    /// Those that are blocked since the node has no room for what waits for confirmation, and have nothing of that themselves; and
+    /// from which on the next of them is looked for.
+    starved: BTreeSet<u32>,
+    starved_from: u32,
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
@@ -151,6 +155,8 @@ impl Flows {
             short_of_time: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
             leaking: Leaking::new(config.mobiles_max),
+            starved: BTreeSet::new(),
+            starved_from: 0,
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
             soon: [None; 2],

@@ -103,9 +103,9 @@ impl Sgsn {
         let mut expected_ns = 0;
         for _ in 0..batch {
             self.look_ahead(cx.prefetch);
-            let Some(flows) = self.flows.as_mut().filter(|flows| !flows.node_full) else { break };
-            let Some(served) = flows.queues.dequeue(cx.now) else { break };
-            expected_ns += u64::from(flows.pace.cost.of(served.octets));
+            let Some(served) = self.next_served(cx.now) else { break };
+            let cost = self.flows.as_ref().map_or(0, |flows| flows.pace.cost.of(served.octets));
+            expected_ns += u64::from(cost);
             self.serve(cx, served);
             self.follow_feedback(cx.now, cx.prefetch);
         }

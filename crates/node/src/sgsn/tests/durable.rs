@@ -254,6 +254,7 @@ proptest! {
         let mut bench = Bench::kept();
         bench.attach(0);
         bench.activate(0, NSAPI);
+        bench.write_to(&mut disk);
         let mut last = None;
         for _ in 0..kills {
             for _ in 0..before {

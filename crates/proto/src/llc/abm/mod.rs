@@ -11,6 +11,7 @@
 //!   seen in the same way, once a round trip has gone by since it was sent again, so that each
 //!   acknowledgement has a frame sent once more at most. Where nothing arrives T201 asks, with the oldest frame alone, in
 //!   go-back-N as well where it was measured: it may be shorter than the queue in which the rest still waits. A fixed one is not.
+//!   Where that one alone is then confirmed, two more are sent again, then four, until all are, or it shows that they were late.
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
 //!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
@@ -19,8 +20,11 @@
 //!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is.
 //! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
 //!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
-//! * **N200**: a link on which V(A) stands still for (N200 + 1) · T200 is established anew (clause 8.7). That is one
-//!   transmission and N200 repetitions where T201 is T200; of a shorter T201 there may be more.
+//! * **N200** counts repetitions ("maximum number of retransmissions", clause 8.9), so that with a fixed T201 a link is given up,
+//!   and established anew (clause 8.7), when V(A) has stood still for (N200 + 1) · T200: one transmission and N200 repetitions,
+//!   each with its T200. With [`Timing::Adaptive`] it is N200 · T200: T201 takes no more than its part of what is left of that, so that
+//!   there are N200 repetitions by then, and more where T201 is shorter. Commands (SABM, DISC, XID) have T200 itself (clauses
+//!   8.5.1.3, 8.5.2.3, 8.5.3.4), and take (N200 + 1) · T200 with either.
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
 //! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
 //!
@@ -233,10 +237,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// The time within which a link is found dead: that of one transmission and N200 repetitions.
+    /// The time within which a link is found dead: N200 times T200, or that of one transmission and N200 repetitions where each
+    /// is waited for as long as T200.
     #[must_use]
-    pub fn patience(&self) -> Duration {
-        self.t200 * (u64::from(self.n200) + 1)
+    pub fn patience(&self, timing: Timing) -> Duration {
+        let times = match timing {
+            Timing::Fixed => u64::from(self.n200) + 1,
+            Timing::Adaptive => u64::from(self.n200).max(1),
+        };
+        self.t200 * times
     }
 }
 

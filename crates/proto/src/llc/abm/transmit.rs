@@ -30,19 +30,26 @@ struct Shown {
     shortest: Option<Duration>,
     /// The place among all transmissions of the latest that has arrived.
     newest: Option<u32>,
+    /// The same of those that were sent again because T201 had run out.
+    repeated: Option<u32>,
     /// Place and moment of the latest that was sent once and asked for an acknowledgement.
     timed: Option<(u32, Instant)>,
 }
 
 impl Shown {
     /// This one has arrived. Of one that was sent more than once it was the last transmission where the one before was
-    /// shown to be lost and a round trip has gone by since; otherwise nobody knows which, and it shows nothing.
+    /// shown to be lost and a round trip has gone by since; otherwise nobody knows which, and it shows nothing for sure.
     fn saw(&mut self, unit: &Unit) {
         let took = self.now.since(unit.sent_at);
         let is_known = !unit.is_guess && self.shortest.is_some_and(|shortest| took >= shortest);
         let is_last = unit.transmissions == 1 || is_known;
         if is_last && self.newest.is_none_or(|newest| is_after(unit.order, newest)) {
             self.newest = Some(unit.order);
+        }
+        let may_be_last = self.shortest.is_none_or(|shortest| took >= shortest);
+        let is_repeated = unit.transmissions > 1 && unit.is_guess && !unit.is_lost;
+        if is_repeated && may_be_last && self.repeated.is_none_or(|repeated| is_after(unit.order, repeated)) {
+            self.repeated = Some(unit.order);
         }
         let is_later = self.timed.is_none_or(|(timed, _)| is_after(unit.order, timed));
         if unit.is_asked && unit.transmissions == 1 && is_later {
@@ -279,13 +286,24 @@ impl Abm {
         self.start_t201(now, link);
     }
 
-    /// T201, but not beyond the time at which the link is found dead.
+    /// T201, but not beyond the time at which the link is found dead. An adaptive one takes no more than its part of what is left
+    /// until then, so that N200 repetitions are made whatever the round trips were, and the last has its time for an answer.
     fn start_t201(&mut self, now: Instant, link: &Link) {
+        let left = self.found_dead_at(link).since(now);
+        let Duration(left_ns) = left;
         let t201 = match self.options.timing {
-            Timing::Fixed => link.t200,
-            Timing::Adaptive => self.round_trip.timeout(link.t200),
+            Timing::Fixed => link.t200.min(left),
+            Timing::Adaptive => {
+                let parts = u64::from(link.n200.saturating_sub(self.tries)) + 1;
+                self.round_trip.timeout(link.t200).min(Duration(left_ns / parts))
+            }
         };
-        self.expires = (now + t201).min(self.standing_since + link.patience());
+        self.expires = now + t201;
+    }
+
+    /// When the link is found dead unless something is acknowledged before.
+    fn found_dead_at(&self, link: &Link) -> Instant {
+        self.standing_since + link.patience(self.options.timing)
     }
 
     /// Something is not acknowledged, or waits for a busy peer.
@@ -395,7 +413,7 @@ impl Abm {
             return ahead >= MODULUS - OVERTAKEN_MAX;
         }
         let shortest = self.round_trip.shortest();
-        let mut shown = Shown { now: cx.now, shortest, newest: None, timed: None };
+        let mut shown = Shown { now: cx.now, shortest, newest: None, repeated: None, timed: None };
         let is_taken_off = self.take_off(link, ahead, &mut shown, out);
         let is_answered = self.note_arrived(supervisory, &mut shown) || is_taken_off;
         if let Some((order, sent_at)) = shown.timed {
@@ -408,8 +426,13 @@ impl Abm {
             self.is_requested = false;
             self.expires = NEVER;
         }
-        if let Some(newest) = shown.newest {
-            self.find_lost(newest);
+        match (shown.newest, shown.repeated) {
+            (Some(newest), _) => self.find_lost(newest),
+            // What can still be sent behind them shows what is lost by its order.
+            (None, Some(repeated)) if self.units.len() == usize::from(self.sent) => {
+                self.repeat_more(repeated, ahead);
+            }
+            (None, _) => {}
         }
         self.peer_is_busy = matches!(supervisory, Supervisory::Rnr);
         if self.peer_is_busy {
@@ -491,6 +514,19 @@ impl Abm {
         }
     }
 
+    /// `repeated` has arrived, which was sent again because T201 had run out: what was sent before it is lost as well, or late.
+    /// Of that twice as many as were confirmed are sent again, so that a lost end needs few round trips and not a T201 for each
+    /// frame, and little is sent for nothing where it is late.
+    fn repeat_more(&mut self, repeated: u32, confirmed: u16) {
+        let may_be_lost =
+            |unit: &&mut Unit| !unit.has_arrived && !unit.is_lost && is_after(repeated, unit.order);
+        let most = usize::from(confirmed.max(1)) * 2;
+        for unit in self.units.iter_mut().take(self.sent.into()).filter(may_be_lost).take(most) {
+            (unit.is_lost, unit.is_guess) = (true, true);
+            self.lost += 1;
+        }
+    }
+
     /// All that is sent is to be sent again.
     fn lose_all(&mut self) {
         for unit in self.units.iter_mut().take(self.sent.into()) {
@@ -505,7 +541,7 @@ impl Abm {
             self.keep_timer(cx.now, link);
             return;
         }
-        if cx.now >= self.standing_since + link.patience() {
+        if cx.now >= self.found_dead_at(link) {
             cx.drop(Drop::LlcLinkUnanswered, None);
             self.reestablish(cx, link, LlcStatus::Unanswered, out);
             return;

@@ -65,6 +65,11 @@ impl<T> Nodes<T> {
         node.item.as_ref().map(|item| (item, node.next))
     }
 
+    /// The octets of the flow's first item.
+    pub(super) fn first_octets(&self, flow: &Flow) -> Option<u32> {
+        self.nodes.get(flow.head as usize).map(|node| node.octets)
+    }
+
     /// Puts an item at the end of the flow's queue; gives it back where no node is free.
     pub(super) fn push_back(&mut self, flow: &mut Flow, taken: Taken<T>) -> Result<(), Taken<T>> {
         let Some(at) = self.free.pop() else { return Err(taken) };

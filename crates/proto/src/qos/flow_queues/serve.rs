@@ -39,7 +39,28 @@ impl<T> FlowQueues<T> {
     /// Takes out the packet that is next; `None` where nothing is queued, or all of it is blocked. There is nothing to
     /// wait for but arrivals and unblocking: what no limit of real time lets go ahead goes as best effort.
     pub fn dequeue(&mut self, now: Instant) -> Option<Served<T>> {
-        let Choice { flow: at, ring, turn } = self.choose(now)?;
+        self.dequeue_where(now, |_, _| true)
+    }
+
+    /// The same of what `may` go, as asked of each flow that has its turn with the octets of its first packet. One that may not is
+    /// blocked, and its packet stays where it is.
+    pub fn dequeue_where(
+        &mut self,
+        now: Instant,
+        mut may: impl FnMut(u32, u32) -> bool,
+    ) -> Option<Served<T>> {
+        let Choice { flow: at, ring, turn } = loop {
+            let choice = self.choose(now)?;
+            let flow = self.flows.get(choice.flow as usize)?;
+            let (cell, octets) = (flow.cell, self.nodes.first_octets(flow)?);
+            if may(choice.flow, octets) {
+                break choice;
+            }
+            self.block(choice.flow);
+            if choice.ring.is_none() {
+                self.await_token(cell, now);
+            }
+        };
         let share = self.share();
         let flow = self.flows.get_mut(at as usize)?;
         let taken = self.nodes.pop_front(flow)?;

@@ -1,3 +1,5 @@
+mod asked;
+
 use super::*;
 use crate::prefetch::Prefetch;
 

@@ -110,6 +110,13 @@ impl Sndcp {
         stores.map(|acknowledged| acknowledged.store.octets_with_llc()).sum()
     }
 
+    /// NSAPIs of which something waits for confirmation, be it the peer's or that of its LLC alone.
+    #[must_use]
+    pub fn unconfirmed_nsapis(&self) -> usize {
+        let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
+        stores.filter(|acknowledged| acknowledged.store.octets_with_llc() > 0).count()
+    }
+
     /// SNSM-SEQUENCE.response: the Receive N-PDU number of each NSAPI in acknowledged mode, for the routing area update (24.008
     /// clause 10.5.5.11).
     pub fn receive_numbers(&self) -> impl Iterator<Item = (Nsapi, u8)> + '_ {

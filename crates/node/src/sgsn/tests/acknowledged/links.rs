@@ -3,11 +3,16 @@
 use super::super::bench::*;
 use super::handset::Handset;
 use super::{SIX, handset, is_established};
+use crate::sgsn::flows::Ingress;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::llc::abm::{LinkConfig, Shared, Windows};
+use gannet_proto::sndcp::N_PDU_MAX;
 use gannet_proto::user_plane::UserPlaneConfig;
+use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
+use gannet_wire::l3::ie::{QosProfile, ReliabilityClass};
+use gannet_wire::l3::sm::ActivateRequest;
 
 /// Ten seconds.
 const A_WHILE: usize = 500;
@@ -57,35 +62,115 @@ fn an_n_pdu_that_finds_no_frames_is_tried_again() {
     assert_eq!(handset.heard, [(NSAPI, vec![5, 0, 0, 9])]);
 }
 
-#[test]
-fn what_waits_for_confirmation_is_bounded_for_the_whole_node() {
-    const MOST: usize = 20_000;
-    let mut handset = Handset::new(35, UserPlaneConfig::default(), |sgsn| {
-        sgsn.unconfirmed_octets_max = MOST;
+/// A phone with two contexts in acknowledged mode, whose SGSN lets so many octets wait for confirmation.
+fn with_two_contexts(seed: u64, most: usize, ingress: Ingress) -> Handset {
+    let mut handset = Handset::new(seed, UserPlaneConfig::default(), |sgsn| {
+        (sgsn.unconfirmed_octets_max, sgsn.ingress) = (most, ingress);
     });
     for nsapi in [NSAPI, SIX] {
         handset.activate(nsapi, 2);
     }
     handset.is_cut = true;
-    // A sixteenth of what is left: 1250 octets, then 1175.
+    handset
+}
+
+/// Do N-PDUs of so many octets of a context wait in its queue, and nothing of it is served?
+fn keeps(handset: &Handset, nsapi: Nsapi, pdus: u32) -> bool {
+    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), nsapi).unwrap();
+    let view = handset.bench.sgsn.flow_of(teid).unwrap();
+    (view.blocked, view.queued.pdus) == (true, pdus)
+}
+
+#[test]
+fn what_waits_for_confirmation_is_bounded_for_the_whole_node() {
+    let mut handset = with_two_contexts(35, 2000, Ingress::Queued);
+    for nsapi in [NSAPI, SIX] {
+        handset.bench.downlink(0, nsapi, &[nsapi.0; 1200]);
+    }
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1200);
+    assert!(keeps(&handset, SIX, 1), "it has nothing that waits for confirmation, but there is no room");
+    handset.to_phone.extend((0..60).flat_map(|number| [(NSAPI, vec![5, number]), (SIX, vec![6, number])]));
+    handset.turns(20);
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1200);
+    handset.is_cut = false;
+    handset.run();
+    let of = |nsapi: Nsapi| handset.heard.iter().filter(move |(of, _)| *of == nsapi);
+    assert_eq!([NSAPI, SIX].map(|nsapi| of(nsapi).count()), [61, 61]);
+    assert_eq!(handset.bench.drops(), [], "what found no room has waited for it");
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 0);
+    assert!(!handset.bench.sgsn.leftovers().iter().any(|(table, _)| table.contains("confirmation")));
+}
+
+#[test]
+fn without_queues_what_the_node_has_no_room_for_is_dropped_by_name() {
+    let mut handset = with_two_contexts(40, 2000, Ingress::Fifo);
     for nsapi in [NSAPI, SIX] {
         handset.bench.downlink(0, nsapi, &[nsapi.0; 1200]);
     }
     assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1200);
     assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
-    // What finds room for its first N-PDU waits with the rest in its queue.
-    handset.to_phone.extend((0..60).flat_map(|number| [(NSAPI, vec![5, number]), (SIX, vec![6, number])]));
-    handset.turns(20);
-    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1202, "one of the other context");
-    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), SIX).unwrap();
-    assert!(handset.bench.sgsn.flow_of(teid).unwrap().blocked);
+}
+
+#[test]
+fn an_n_pdu_whose_share_has_shrunk_since_it_was_queued_waits() {
+    let mut handset = with_two_contexts(41, 60_000, Ingress::Queued);
+    handset.bench.downlink(0, NSAPI, &[5; 1000]);
+    let alone = handset.bench.sgsn.config.unconfirmed_share(1).max((30_000 - 1000) / 16);
+    let shared = handset.bench.sgsn.config.unconfirmed_share(2).max((30_000 - 1100) / 16);
+    assert!(alone > 1000 + N_PDU_MAX && shared < 1000 + 1400, "{alone} {shared}");
+    // Both were served when they were queued; of one the share is halved by the other before its turn has come.
+    handset.bench.in_one_turn(|bench| {
+        bench.downlink(0, SIX, &[6; 100]);
+        bench.downlink(0, NSAPI, &[5; 1400]);
+    });
+    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 1100);
+    assert!(keeps(&handset, NSAPI, 1));
     handset.is_cut = false;
     handset.run();
-    let of = |nsapi: Nsapi| handset.heard.iter().filter(move |(of, n_pdu)| *of == nsapi && n_pdu.len() == 2);
-    assert_eq!([NSAPI, SIX].map(|nsapi| of(nsapi).count()), [60, 60]);
-    assert_eq!(handset.bench.drops(), [(Drop::SgsnUnconfirmedFull, 1)]);
-    assert_eq!(handset.bench.sgsn.unconfirmed().octets, 0);
-    assert!(!handset.bench.sgsn.leftovers().iter().any(|(table, _)| table.contains("confirmation")));
+    let heard: Vec<usize> = handset.heard.iter().map(|(_, n_pdu)| n_pdu.len()).collect();
+    assert_eq!((heard, handset.bench.drops()), (vec![1000, 100, 1400], vec![]));
+}
+
+#[test]
+fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
+    const MOST: usize = 128 * 1024;
+    let mut handset = Handset::new(42, UserPlaneConfig::default(), |sgsn| {
+        sgsn.unconfirmed_octets_max = MOST;
+        (sgsn.mobiles_max, sgsn.contexts_max) = (6, Some(64));
+    });
+    handset.activate(NSAPI, 2);
+    let others = || (1..6).flat_map(|phone| (5..=11).map(move |nsapi| (phone, Nsapi(nsapi))));
+    let bench = &mut handset.bench;
+    for phone in 1..6 {
+        bench.phones[phone].cell = 1;
+        bench.attach(phone);
+    }
+    for (phone, nsapi) in others() {
+        let wish = QosProfile { reliability: ReliabilityClass::TWO, ..QosProfile::BEST_EFFORT };
+        bench.sm(phone, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
+        let (from, sequence, request) = bench.next_create();
+        bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
+        bench.sent.clear();
+    }
+    // One after another takes all that it gets, and none says a word.
+    for (phone, nsapi) in others() {
+        let teid = bench.sgsn.teid(bench.slot(phone), nsapi).unwrap();
+        while !bench.sgsn.flow_of(teid).unwrap().blocked {
+            bench.downlink(phone, nsapi, &[7; 1000]);
+        }
+        bench.sent.clear();
+    }
+    let held = bench.sgsn.unconfirmed();
+    assert!(held.contexts == 35 && held.n_pdus > 40, "some have more than their first: {held:?}");
+    assert!(held.octets + 3 * 1200 < MOST, "something is left: {held:?}");
+    let before = bench.dropped(Drop::SgsnUnconfirmedFull);
+    handset.to_phone.extend((0..60).map(|number| (NSAPI, vec![number; 1200])));
+    for _ in 0..400 {
+        handset.turn();
+    }
+    let heard: Vec<u8> = handset.heard.iter().map(|(_, n_pdu)| n_pdu[0]).collect();
+    assert_eq!(heard, (0..60).collect::<Vec<_>>());
+    assert_eq!((before, handset.bench.dropped(Drop::SgsnUnconfirmedFull)), (0, 0));
 }
 
 #[test]

@@ -185,6 +185,7 @@ impl Bench {
         let all = Unconfirmed {
             links: each().map(|one| one.links).sum(),
             n_pdus: each().map(|one| one.n_pdus).sum(),
+            contexts: each().map(|one| one.contexts).sum(),
             octets: each().map(|one| one.octets).sum(),
         };
         assert_eq!(self.sgsn.unconfirmed(), all, "each is counted once");
