@@ -217,11 +217,11 @@ impl Path {
     fn of_sgsn(&mut self, output: LlcOutput) -> Result<(), String> {
         match output {
             LlcOutput::Transmit { frame, .. } => self.send(true, &frame),
-            LlcOutput::DataConfirm { reference, .. } if reference == self.confirmed => {
+            LlcOutput::DataConfirm { confirmed, .. } if confirmed.reference == self.confirmed => {
                 let stood = self.now.since(self.standing_since);
                 self.outcome.longest_stall = self.outcome.longest_stall.max(stood);
                 self.standing_since = self.now;
-                self.confirmed += 1;
+                self.confirmed += u32::from(confirmed.count);
             }
             LlcOutput::EstablishConfirm { .. } => {
                 self.established_at = self.established_at.or(Some(self.now));
@@ -232,7 +232,7 @@ impl Path {
                 self.outcome.given_up += 1;
                 self.establish();
             }
-            LlcOutput::Status { .. } => {}
+            LlcOutput::Status { .. } | LlcOutput::Returned { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
@@ -266,6 +266,7 @@ impl Path {
             }
             LlcOutput::Status { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
+            | LlcOutput::Returned { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
             | LlcOutput::XidConfirm { .. }

@@ -38,6 +38,7 @@ mod units;
 pub use config::{ABM_SAPIS, LinkConfig, LinksConfig, Shared, place_of};
 pub use connection::Unnumbered;
 pub use receive::Received;
+pub use units::ReturnedUnits;
 
 use super::cipher::{Ciphering, i_input};
 use super::{LlcOutput, LlcRole, nine_bits};
@@ -447,6 +448,18 @@ impl Abm {
                 (self.answered, self.expires) = (None, now);
             }
         }
+    }
+
+    /// Gives back to layer 3 what is not acknowledged, where there is any.
+    pub(super) fn give_back(&mut self, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        if !self.units.is_empty() {
+            self.give_back_all(sapi, out);
+        }
+    }
+
+    fn give_back_all(&mut self, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        let units = Box::new(ReturnedUnits(core::mem::take(&mut self.units)));
+        out.push(LlcOutput::Returned { sapi, units });
     }
 
     /// V(S), V(A), V(R), B and all exception conditions as at the beginning.
