@@ -41,6 +41,24 @@ impl<T> Few<T> {
         self.first.iter_mut().chain(&mut self.others)
     }
 
+    /// The first that is meant.
+    #[inline]
+    pub fn find(&self, mut is_meant: impl FnMut(&T) -> bool) -> Option<&T> {
+        match &self.first {
+            Some(first) if is_meant(first) => Some(first),
+            _ => self.others.iter().find(|item| is_meant(item)),
+        }
+    }
+
+    /// The same, to change it.
+    #[inline]
+    pub fn find_mut(&mut self, mut is_meant: impl FnMut(&T) -> bool) -> Option<&mut T> {
+        match &mut self.first {
+            Some(first) if is_meant(first) => Some(first),
+            _ => self.others.iter_mut().find(|item| is_meant(item)),
+        }
+    }
+
     /// How many.
     #[must_use]
     #[inline]

@@ -140,7 +140,7 @@ impl Said {
         match output {
             LlcOutput::Transmit { sapi, frame } => Some(Self::Transmit { sapi, frame }),
             LlcOutput::Unitdata { sapi, frame, ciphered } => Some(Self::Unitdata { sapi, frame, ciphered }),
-            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(indication)),
+            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(*indication)),
             LlcOutput::Reset => Some(Self::Reset),
             LlcOutput::XidConfirm { .. }
             | LlcOutput::Layer3XidConfirm { .. }
@@ -257,7 +257,7 @@ impl UserPlane<'_> {
         let Taken { number, now } = taken?;
         match now {
             Some((reference, frame)) if self.out.sndcp.is_empty() => {
-                self.to_llc(cx, sapi, (reference, frame))
+                self.give_llc(cx, sapi, (reference, frame))
             }
             Some((reference, frame)) => self.out.sndcp.push(SndcpOutput::Data { sapi, reference, frame }),
             None => {}
@@ -266,7 +266,7 @@ impl UserPlane<'_> {
     }
 
     /// LL-DATA.request.
-    fn to_llc(&mut self, cx: &mut Context<'_>, sapi: Sapi, (reference, frame): (u32, Frame)) {
+    fn give_llc(&mut self, cx: &mut Context<'_>, sapi: Sapi, (reference, frame): (u32, Frame)) {
         let refused = self.llc.data_request(cx, sapi, reference, frame, &mut self.out.llc).err();
         if let Some(Refused { drop, frame }) = refused {
             self.refused(cx, sapi, drop, (reference, frame));
@@ -321,7 +321,7 @@ impl UserPlane<'_> {
                 }
             }
             SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),
-            SndcpOutput::Data { sapi, reference, frame } => self.to_llc(cx, sapi, (reference, frame)),
+            SndcpOutput::Data { sapi, reference, frame } => self.give_llc(cx, sapi, (reference, frame)),
             SndcpOutput::Xid { sapi, block } => self.llc.layer3_xid_request(cx, sapi, block, out),
             SndcpOutput::NPdu(n_pdu) => return Some(Output::NPdu(n_pdu)),
             SndcpOutput::Confirmed { nsapi, number, count } => {
@@ -369,7 +369,7 @@ impl UserPlane<'_> {
                 let answer = self.tell(cx, sapi, |sndcp, cx, setting, _| {
                     sndcp.xid_indication(cx, setting, sapi, &indication.layer3)
                 });
-                self.llc.xid_response(cx, indication, answer, &mut self.out.llc);
+                self.llc.xid_response(cx, *indication, answer, &mut self.out.llc);
             }
             LlcOutput::Layer3XidConfirm { sapi, block } => {
                 self.tell(cx, sapi, |sndcp, cx, setting, out| {
@@ -382,7 +382,7 @@ impl UserPlane<'_> {
             }
             LlcOutput::EstablishIndication(indication) => {
                 let (sapi, block) = (indication.sapi, indication.layer3.clone());
-                self.out.indication = Some(indication);
+                self.out.indication = Some(*indication);
                 self.tell(cx, sapi, |sndcp, cx, setting, out| {
                     sndcp.establish_indication(cx, setting, (sapi, block.as_deref()), out);
                 });

@@ -68,7 +68,7 @@ impl World {
             let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no SABM") };
             ms.receive(&mut around.context(), None, frame, out);
             let Some(LlcOutput::EstablishIndication(indication)) = out.pop() else { panic!("no indication") };
-            ms.establish_response(&mut around.context(), indication, Terms::default(), out);
+            ms.establish_response(&mut around.context(), *indication, Terms::default(), out);
             let Some(LlcOutput::Transmit { frame, .. }) = out.pop() else { panic!("no UA") };
             sgsn.receive(&mut around.context(), None, frame, out);
             assert!(matches!(out.pop(), Some(LlcOutput::EstablishConfirm { .. })));

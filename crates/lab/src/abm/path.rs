@@ -251,7 +251,7 @@ impl Path {
             LlcOutput::Transmit { frame, .. } => self.send(false, &frame),
             LlcOutput::EstablishIndication(indication) => {
                 let End { around, llc, out } = &mut self.ms;
-                llc.establish_response(&mut around.context(), indication, self.terms.clone(), out);
+                llc.establish_response(&mut around.context(), *indication, self.terms.clone(), out);
             }
             LlcOutput::Data { frame, .. } => {
                 let number = frame.first_chunk().map(|octets| u32::from_be_bytes(*octets));

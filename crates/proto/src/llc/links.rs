@@ -60,11 +60,7 @@ struct Placed {
 
 impl Links {
     fn get(&self, place: usize) -> Option<&Abm> {
-        self.lles.iter().find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
-    }
-
-    fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
-        self.lles.iter_mut().find(|placed| usize::from(placed.place) == place).map(|placed| &mut placed.abm)
+        self.lles.find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
     }
 
     /// Has one at `place` from now on.
@@ -72,6 +68,21 @@ impl Links {
         let made = ABM_SAPIS.get(place).and_then(|sapi| Windows::defaults(*sapi));
         let (Some(windows), Ok(place), None) = (made, u8::try_from(place), self.get(place)) else { return };
         self.lles.push(Placed { place, abm: Abm::new(Options::default(), windows) });
+    }
+}
+
+/// Where the deadline of a link stands.
+struct Deadline<'a> {
+    deadlines: &'a mut Deadlines<{ ABM_SAPIS.len() }>,
+    place: usize,
+}
+
+impl Deadline<'_> {
+    fn set(&mut self, at: Option<Instant>) {
+        match at {
+            Some(at) => self.deadlines.set(self.place, at),
+            None => self.deadlines.clear(self.place),
+        }
     }
 }
 
@@ -212,15 +223,12 @@ impl LlcContext {
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Refused> {
-        let mut unit = Some(frame);
-        let result = self.with(sapi, |abm, link| match unit.take() {
-            Some(frame) => abm.data_request(cx, link, reference, frame, out),
-            None => Ok(()),
-        });
-        match (result, unit) {
-            (None, Some(frame)) => Err(Refused { drop: Drop::LlcNotEstablished, frame }),
-            (result, _) => result.unwrap_or(Ok(())),
-        }
+        let Some((abm, link, mut deadline)) = self.link(sapi) else {
+            return Err(Refused { drop: Drop::LlcNotEstablished, frame });
+        };
+        abm.data_request(cx, &link, reference, frame, out)?;
+        deadline.set(abm.next_wake());
+        Ok(())
     }
 
     /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
@@ -353,12 +361,13 @@ impl LlcContext {
         }
     }
 
-    /// Does something with a link that is not in ADM.
-    fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+    /// A link that is not in ADM, what it has to know, and where its deadline stands.
+    #[inline]
+    fn link(&mut self, sapi: Sapi) -> Option<(&mut Abm, Link, Deadline<'_>)> {
         let place = place_of(sapi)?;
         let parameters = self.parameters.get(slot_of(sapi)?)?;
-        let links = self.links.as_deref_mut()?;
-        let abm = links.get_mut(place)?;
+        let Links { deadlines, lles, .. } = self.links.as_deref_mut()?;
+        let Placed { abm, .. } = lles.find_mut(|placed| usize::from(placed.place) == place)?;
         let link = Link {
             role: self.end.role(),
             sapi,
@@ -367,19 +376,28 @@ impl LlcContext {
             t200: parameters.t200(),
             n200: parameters.n200(),
         };
+        Some((abm, link, Deadline { deadlines, place }))
+    }
+
+    /// Does something with a link that is not in ADM.
+    fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let (abm, link, mut deadline) = self.link(sapi)?;
         let result = act(abm, &link);
         let is_over = abm.state() == State::Adm;
-        match abm.next_wake() {
-            Some(at) if !is_over => links.deadlines.set(place, at),
-            Some(_) | None => links.deadlines.clear(place),
-        }
+        deadline.set(abm.next_wake().filter(|_| !is_over));
         if is_over {
-            links.lles.take(|placed| usize::from(placed.place) == place);
-            if links.lles.is_empty() && links.blocks.is_empty() {
-                self.links = None;
-            }
+            self.forget(sapi);
         }
         Some(result)
+    }
+
+    /// A link is in ADM.
+    fn forget(&mut self, sapi: Sapi) {
+        let (Some(place), Some(links)) = (place_of(sapi), self.links.as_deref_mut()) else { return };
+        links.lles.take(|placed| usize::from(placed.place) == place);
+        if links.lles.is_empty() && links.blocks.is_empty() {
+            self.links = None;
+        }
     }
 
     /// The same; from ADM if need be.

@@ -31,7 +31,7 @@ pub enum LlcOutput {
         ciphered: bool,
     },
     /// LL-XID.indication: layer 3 must answer through [`LlcContext::xid_response`].
-    XidIndication(XidIndication),
+    XidIndication(Box<XidIndication>),
     /// LL-XID.confirm: the negotiation that this end began has ended well.
     XidConfirm {
         /// Whose parameters.
@@ -53,7 +53,7 @@ pub enum LlcOutput {
     /// LL-ESTABLISH.indication: layer 3 must answer through [`LlcContext::establish_response`] or
     /// [`LlcContext::establish_refuse`]. Where the link was in acknowledged mode before, what was not confirmed
     /// has been returned.
-    EstablishIndication(EstablishIndication),
+    EstablishIndication(Box<EstablishIndication>),
     /// LL-ESTABLISH.confirm: the link is in acknowledged mode.
     EstablishConfirm {
         /// Which link.
@@ -106,6 +106,9 @@ pub enum LlcOutput {
         cause: LlcStatus,
     },
 }
+
+/// A frame is handed on in it several times.
+const _: () = assert!(size_of::<LlcOutput>() == 40);
 
 /// Units that are confirmed together: as many requests in a row, each of whose references is one more than that before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

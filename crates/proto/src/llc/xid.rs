@@ -297,7 +297,12 @@ impl LlcContext {
         match layer3 {
             Some(layer3) => {
                 let (sapi, poll_final) = (u.sapi, u.poll_final);
-                out.push(LlcOutput::XidIndication(XidIndication { sapi, layer3, poll_final, answer }));
+                out.push(LlcOutput::XidIndication(Box::new(XidIndication {
+                    sapi,
+                    layer3,
+                    poll_final,
+                    answer,
+                })));
             }
             None => self.transmit_xid(cx, u.sapi, false, u.poll_final, &answer, out),
         }

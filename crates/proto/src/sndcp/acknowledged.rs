@@ -11,7 +11,7 @@ use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::Context;
 use gannet_wire::id::Nsapi;
-use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu};
+use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu, data_header};
 use serde::{Deserialize, Serialize};
 
 /// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
@@ -202,7 +202,11 @@ impl Cutting {
 
     /// Makes an N-PDU that has a frame of its own, and need not be cut, the SN-DATA PDU.
     pub(super) fn head(self, frame: &mut Frame) -> Result<(), Drop> {
-        frame.prepend(&self.header(1, 1).emit()).then_some(()).ok_or(Drop::SndcpNoRoom)
+        let Self { nsapi, number, compression, .. } = self;
+        frame
+            .prepend(&data_header(nsapi, false, (compression, number)))
+            .then_some(())
+            .ok_or(Drop::SndcpNoRoom)
     }
 
     /// Cuts an N-PDU that has a frame of its own, where one SN-DATA PDU does not hold it.

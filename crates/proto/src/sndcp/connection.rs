@@ -189,11 +189,11 @@ impl Sndcp {
     }
 
     fn sap(&mut self, sapi: Sapi) -> Option<&mut Sap> {
-        self.saps.iter_mut().find(|sap| sap.sapi == sapi)
+        self.saps.find_mut(|sap| sap.sapi == sapi)
     }
 
     fn served(&mut self, nsapi: Nsapi) -> Option<&mut Served> {
-        self.served.iter_mut().find(|served| served.nsapi == nsapi)
+        self.served.find_mut(|served| served.nsapi == nsapi)
     }
 
     fn acknowledged(&mut self, nsapi: Nsapi) -> Option<&mut Acknowledged> {

@@ -153,7 +153,7 @@ impl End {
             }
             LlcOutput::EstablishIndication(indication) => {
                 let terms = self.terms.clone();
-                self.llc.establish_response(&mut self.around.context(), indication, terms, &mut self.out);
+                self.llc.establish_response(&mut self.around.context(), *indication, terms, &mut self.out);
                 self.start_anew();
             }
             LlcOutput::EstablishConfirm { .. } => self.start_anew(),

@@ -288,7 +288,7 @@ impl Abm {
                 if !is_known {
                     let Unnumbered { layer3, parameters, .. } = u;
                     let indication = EstablishIndication { sapi: link.sapi, layer3, parameters };
-                    out.push(LlcOutput::EstablishIndication(indication));
+                    out.push(LlcOutput::EstablishIndication(Box::new(indication)));
                 }
             }
             // Clause 8.5.5.1: both want the same; the mode is entered with the UA.

@@ -22,6 +22,8 @@
 //! * **N200**: a link on which V(A) stands still for (N200 + 1) · T200 is established anew (clause 8.7). That is one
 //!   transmission and N200 repetitions where T201 is T200; of a shorter T201 there may be more.
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
+//! * **What is not acknowledged** when the link ends, or is established anew, is given back to layer 3 before it is told of that
+//!   ([`LlcOutput::Returned`]): layer 3 need not keep a copy.
 //! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
 //!
 //! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA

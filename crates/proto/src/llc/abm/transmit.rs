@@ -485,6 +485,11 @@ impl Abm {
 
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: u32) {
+        // All behind one that was sent once were sent after it.
+        let is_first = |oldest: &Unit| oldest.transmissions == 1 && !is_after(newest, oldest.order);
+        if self.units.get(0).is_some_and(is_first) {
+            return;
+        }
         let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {

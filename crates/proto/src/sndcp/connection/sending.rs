@@ -1,7 +1,7 @@
 //! N-PDUs on their way to LLC, and what comes back: their confirmation, or they themselves (04.65 clauses 6.3 and 6.7 [44.065]).
 
 use super::{
-    Buffer, COMPRESSED_MAX, Cutting, Frame, LinkState, N_PDU_MAX, Outputs, Packed, Setting, Sndcp,
+    Buffer, COMPRESSED_MAX, Cutting, Frame, LinkState, N_PDU_MAX, Outputs, Packed, Sap, Setting, Sndcp,
     SndcpOutput, Way, segments,
 };
 use crate::drops::Drop;
@@ -57,19 +57,19 @@ impl Sndcp {
         (nsapi, mut frame): (Nsapi, Frame),
         out: &mut Outputs,
     ) -> Result<Taken, Drop> {
-        let sapi = self.sapi_of(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
-        let at_llc = self.at_llc(sapi);
-        let served = self.served.iter_mut().find(|served| served.nsapi == nsapi);
+        let of_others = if self.served.len() > 1 { self.at_llc_of_others(nsapi) } else { 0 };
+        let served = self.served.find_mut(|served| served.nsapi == nsapi);
         let served = served.ok_or(Drop::SndcpUnknownNsapi)?;
+        let sapi = served.sapi;
         let acknowledged = served.acknowledged.as_mut().ok_or(Drop::SndcpUnknownNsapi)?;
         let octets = frame.len();
         let number = acknowledged.next(&setting.config.limits, octets)?;
         let cutting = Cutting { nsapi, number, compression: Compression::NONE, n201_i: setting.n201_i };
         let goes_now = !acknowledged.store.has_waiting()
             && !acknowledged.suspended
-            && at_llc < setting.config.limits.segments_max
+            && acknowledged.store.segments() + of_others < setting.config.limits.segments_max
             && cutting.is_whole(octets)
-            && self.saps.iter().any(|sap| sap.sapi == sapi && sap.is_plain_and_established())
+            && self.saps.find(|sap| sap.sapi == sapi).is_some_and(Sap::is_plain_and_established)
             && cutting.head(&mut frame).is_ok();
         if goes_now {
             acknowledged.store.push_handed(u16::try_from(octets).unwrap_or(u16::MAX));
@@ -197,6 +197,13 @@ impl Sndcp {
     pub(super) fn at_llc(&self, sapi: Sapi) -> u16 {
         let of_it = self.served.iter().filter(|served| served.sapi == sapi);
         of_it.filter_map(|served| served.acknowledged.as_ref()).map(|it| it.store.segments()).sum()
+    }
+
+    /// The same of the SAPI of an NSAPI, without its own.
+    fn at_llc_of_others(&self, nsapi: Nsapi) -> u16 {
+        let Some(served) = self.served.find(|served| served.nsapi == nsapi) else { return 0 };
+        let own = served.acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.segments());
+        self.at_llc(served.sapi).saturating_sub(own)
     }
 
     /// Does any N-PDU of a SAPI wait for LLC?

@@ -24,7 +24,7 @@ impl Sndcp {
     /// N-PDUs of a SAPI wait, LLC has none whose confirmation would send them, and no establishment is under way: the mobile
     /// has not established the link, it has ended, or there were too few frames.
     pub(super) fn is_stalled(&self, sapi: Sapi) -> bool {
-        let link = self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| sap.link);
+        let link = self.saps.find(|sap| sap.sapi == sapi).map(|sap| sap.link);
         let stands = match link {
             Some(LinkState::Awaited | LinkState::Released) => true,
             Some(LinkState::Established) => self.at_llc(sapi) == 0,
@@ -47,7 +47,7 @@ impl Sndcp {
     /// What has been agreed to about compression on a SAPI.
     #[must_use]
     pub fn compressions(&self, sapi: Sapi) -> Option<&Compressions> {
-        self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
+        self.saps.find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
     }
 
     /// Octets of memory that hold what compression has learned, on all SAPIs.
@@ -59,11 +59,11 @@ impl Sndcp {
     /// Which SAPI carries an NSAPI.
     #[must_use]
     pub fn sapi_of(&self, nsapi: Nsapi) -> Option<Sapi> {
-        self.served.iter().find(|served| served.nsapi == nsapi).map(|served| served.sapi)
+        self.served.find(|served| served.nsapi == nsapi).map(|served| served.sapi)
     }
 
     fn acknowledged_of(&self, nsapi: Nsapi) -> Option<&Acknowledged> {
-        self.served.iter().find(|served| served.nsapi == nsapi)?.acknowledged.as_ref()
+        self.served.find(|served| served.nsapi == nsapi)?.acknowledged.as_ref()
     }
 
     /// Has it no NSAPI at all?
