@@ -1,7 +1,7 @@
 //! Entries with a state: a link in acknowledged mode, and SNDCP with its compression entities.
 
 use super::n_pdus;
-use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
+use gannet_proto::llc::{Ciphering, Confirmed, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
 use gannet_proto::sndcp::{NPdu, Setting, Sndcp, SndcpConfig, SndcpOutput};
@@ -73,11 +73,11 @@ impl Link {
             match output {
                 LlcOutput::EstablishIndication(indication) => {
                     let terms = Terms::default();
-                    self.llc.establish_response(&mut cx, indication, terms, &mut self.out);
+                    self.llc.establish_response(&mut cx, *indication, terms, &mut self.out);
                 }
                 LlcOutput::XidIndication(indication) => {
                     let layer3 = Some(indication.layer3.clone());
-                    self.llc.xid_response(&mut cx, indication, layer3, &mut self.out);
+                    self.llc.xid_response(&mut cx, *indication, layer3, &mut self.out);
                 }
                 _ => {}
             }
@@ -150,8 +150,17 @@ impl End {
             7 => sndcp.xid_confirm(cx, &setting, (SAPI, block), out),
             8 => sndcp.establish_indication(cx, &setting, (SAPI, block), out),
             9 => sndcp.establish_confirm(cx, &setting, (SAPI, block), out),
-            10 => sndcp.data_confirm(cx, &setting, u32::from(nsapi.0) << 8 | u32::from(first >> 2), out),
-            11 => drop(sndcp.data_request(cx, &setting, (nsapi, rest), out)),
+            10 => {
+                let (&[of, count], octets) = rest.split_first_chunk().unwrap_or((&[0, 0], rest));
+                let reference = u32::from(of & 1) << 16 | u32::from(nsapi.0) << 9 | u32::from(first >> 2);
+                let octets = u32::try_from(octets.len()).unwrap_or(0);
+                let confirmed = Confirmed { reference, count: count.into(), octets };
+                sndcp.data_confirm(cx, &setting, confirmed, out);
+            }
+            11 => {
+                let Some(frame) = cx.frames.copy_of(rest) else { return };
+                let _ = sndcp.data_request(cx, &setting, (nsapi, frame), out);
+            }
             12 => {
                 let Some(mut frame) = cx.frames.copy_of(octets) else { return };
                 let _ = sndcp.compress_unitdata(Nsapi(7), &mut frame);
@@ -160,7 +169,7 @@ impl End {
             14 => sndcp.deactivate(cx, &setting, nsapi, out),
             _ => match first & 3 {
                 0 => sndcp.reset_indication(),
-                1 => sndcp.release_indication(SAPI, out),
+                1 => sndcp.release_indication(cx, &setting, SAPI, out),
                 _ => sndcp.sequence_indication(cx, &setting, (Nsapi(5), first >> 2), out),
             },
         }

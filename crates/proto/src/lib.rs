@@ -17,6 +17,7 @@ pub mod auth;
 pub mod bssgp;
 pub mod by_nsapi;
 pub mod drops;
+pub mod few;
 pub mod frame;
 pub mod gmm;
 pub mod gsup;

@@ -11,10 +11,12 @@
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::llc::abm::{LinksConfig, Options};
-use crate::llc::{EstablishIndication, LlcContext, LlcOutput, LlcRole, ReleaseCause, Terms, XidIndication};
+use crate::llc::{
+    EstablishIndication, LlcContext, LlcOutput, LlcRole, Refused, ReleaseCause, Terms, XidIndication,
+};
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
-    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, receive,
+    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, Taken, receive,
 };
 use crate::time::{Duration, Instant};
 use crate::timers::{Deadlines, TimerKey, Timers};
@@ -86,12 +88,14 @@ pub enum Output {
     Llc(LlcOutput),
     /// SN-DATA.indication.
     NPdu(NPdu),
-    /// The peer has an N-PDU of [`UserPlane::data_request`].
+    /// The peer has N-PDUs of [`UserPlane::data_request`].
     Confirmed {
         /// Of which PDP context.
         nsapi: Nsapi,
-        /// Its N-PDU number.
+        /// The N-PDU number of the first.
         number: u8,
+        /// How many in a row.
+        count: u8,
     },
     /// SNSM-STATUS.request: the link of a PDP context in acknowledged mode has ended or could not be established. It is
     /// established again with [`UserPlane::resume`], or with the next N-PDU.
@@ -136,7 +140,7 @@ impl Said {
         match output {
             LlcOutput::Transmit { sapi, frame } => Some(Self::Transmit { sapi, frame }),
             LlcOutput::Unitdata { sapi, frame, ciphered } => Some(Self::Unitdata { sapi, frame, ciphered }),
-            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(indication)),
+            LlcOutput::XidIndication(indication) => Some(Self::XidIndication(*indication)),
             LlcOutput::Reset => Some(Self::Reset),
             LlcOutput::XidConfirm { .. }
             | LlcOutput::Layer3XidConfirm { .. }
@@ -146,7 +150,8 @@ impl Said {
             | LlcOutput::ReleaseIndication { .. }
             | LlcOutput::ReleaseConfirm { .. }
             | LlcOutput::Data { .. }
-            | LlcOutput::DataConfirm { .. } => None,
+            | LlcOutput::DataConfirm { .. }
+            | LlcOutput::Returned { .. } => None,
         }
     }
 }
@@ -243,10 +248,29 @@ impl UserPlane<'_> {
     /// SN-DATA.request: gives the N-PDU number under which the N-PDU will be confirmed.
     ///
     /// # Errors
-    /// The name under which the caller drops it. There is none where [`Sndcp::has_room`] has said so before.
-    pub fn data_request(&mut self, cx: &mut Context<'_>, nsapi: Nsapi, n_pdu: &[u8]) -> Result<u8, Drop> {
+    /// The name under which the caller counts it as dropped. There is none where [`Sndcp::has_room`] has said so before.
+    pub fn data_request(&mut self, cx: &mut Context<'_>, nsapi: Nsapi, n_pdu: Frame) -> Result<u8, Drop> {
         let sapi = self.sndcp.sapi_of(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
-        self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.data_request(cx, setting, (nsapi, n_pdu), out))
+        let n_pdu = (nsapi, n_pdu);
+        let taken =
+            self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.data_request(cx, setting, n_pdu, out));
+        let Taken { number, now } = taken?;
+        match now {
+            Some((reference, frame)) if self.out.sndcp.is_empty() => {
+                self.give_llc(cx, sapi, (reference, frame))
+            }
+            Some((reference, frame)) => self.out.sndcp.push(SndcpOutput::Data { sapi, reference, frame }),
+            None => {}
+        }
+        Ok(number)
+    }
+
+    /// LL-DATA.request.
+    fn give_llc(&mut self, cx: &mut Context<'_>, sapi: Sapi, (reference, frame): (u32, Frame)) {
+        let refused = self.llc.data_request(cx, sapi, reference, frame, &mut self.out.llc).err();
+        if let Some(Refused { drop, frame }) = refused {
+            self.refused(cx, sapi, drop, (reference, frame));
+        }
     }
 
     /// SNSM-SEQUENCE.indication: the N-PDU that the peer expects next of a context, and sending goes on with that.
@@ -297,15 +321,12 @@ impl UserPlane<'_> {
                 }
             }
             SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),
-            SndcpOutput::Data { sapi, reference, frame } => {
-                let refused = self.llc.data_request(cx, sapi, reference, frame, out).err();
-                if let Some(refused) = refused {
-                    self.refused(cx, sapi, refused.drop);
-                }
-            }
+            SndcpOutput::Data { sapi, reference, frame } => self.give_llc(cx, sapi, (reference, frame)),
             SndcpOutput::Xid { sapi, block } => self.llc.layer3_xid_request(cx, sapi, block, out),
             SndcpOutput::NPdu(n_pdu) => return Some(Output::NPdu(n_pdu)),
-            SndcpOutput::Confirmed { nsapi, number } => return Some(Output::Confirmed { nsapi, number }),
+            SndcpOutput::Confirmed { nsapi, number, count } => {
+                return Some(Output::Confirmed { nsapi, number, count });
+            }
             SndcpOutput::Status { nsapi } => {
                 let cause = self.out.released.unwrap_or(ReleaseCause::Unanswered);
                 return Some(Output::Status { nsapi, cause });
@@ -314,13 +335,27 @@ impl UserPlane<'_> {
         None
     }
 
-    /// LLC has not taken an SN-PDU. Where it establishes the link anew it has lost all others as well, and SNDCP will know; in any
-    /// other case SNDCP has it established anew, so that nothing is missing in the middle.
-    fn refused(&mut self, cx: &mut Context<'_>, sapi: Sapi, why: Drop) {
-        if why != Drop::LlcNotEstablished {
-            cx.drop(why, self.whose);
-            self.tell(cx, sapi, |sndcp, _, setting, out| sndcp.establish_anew(setting, sapi, out));
+    /// LLC has not taken an SN-PDU, so that SNDCP gets it back, with those that were to come behind it. Where LLC establishes the link
+    /// anew it gives all others back as well; in any other case SNDCP has it established anew, so that nothing is missing in the
+    /// middle.
+    fn refused(&mut self, cx: &mut Context<'_>, sapi: Sapi, why: Drop, first: (u32, Frame)) {
+        let mut refused = vec![first];
+        for _ in 0..self.out.sndcp.len() {
+            match self.out.sndcp.pop() {
+                Some(SndcpOutput::Data { sapi: of, reference, frame }) if of == sapi => {
+                    refused.push((reference, frame));
+                }
+                Some(other) => self.out.sndcp.push(other),
+                None => {}
+            }
         }
+        self.tell(cx, sapi, |sndcp, cx, setting, out| {
+            if why != Drop::LlcNotEstablished {
+                cx.drop(why, setting.whose);
+                sndcp.establish_anew(setting, sapi, out);
+            }
+            sndcp.data_refused(cx, setting, (sapi, &refused));
+        });
     }
 
     /// A primitive of LLC: to SNDCP, or to the node.
@@ -334,7 +369,7 @@ impl UserPlane<'_> {
                 let answer = self.tell(cx, sapi, |sndcp, cx, setting, _| {
                     sndcp.xid_indication(cx, setting, sapi, &indication.layer3)
                 });
-                self.llc.xid_response(cx, indication, answer, &mut self.out.llc);
+                self.llc.xid_response(cx, *indication, answer, &mut self.out.llc);
             }
             LlcOutput::Layer3XidConfirm { sapi, block } => {
                 self.tell(cx, sapi, |sndcp, cx, setting, out| {
@@ -347,7 +382,7 @@ impl UserPlane<'_> {
             }
             LlcOutput::EstablishIndication(indication) => {
                 let (sapi, block) = (indication.sapi, indication.layer3.clone());
-                self.out.indication = Some(indication);
+                self.out.indication = Some(*indication);
                 self.tell(cx, sapi, |sndcp, cx, setting, out| {
                     sndcp.establish_indication(cx, setting, (sapi, block.as_deref()), out);
                 });
@@ -359,14 +394,19 @@ impl UserPlane<'_> {
             }
             LlcOutput::ReleaseIndication { sapi, cause } => {
                 self.out.released = Some(cause);
-                self.sndcp.release_indication(sapi, &mut self.out.sndcp);
+                self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                    sndcp.release_indication(cx, setting, sapi, out);
+                });
             }
             LlcOutput::ReleaseConfirm { .. } | LlcOutput::XidConfirm { .. } => {}
             LlcOutput::Data { sapi, frame } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
                 sndcp.data_indication(cx, setting, (sapi, frame), out);
             }),
-            LlcOutput::DataConfirm { sapi, reference } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
-                sndcp.data_confirm(cx, setting, reference, out);
+            LlcOutput::DataConfirm { sapi, confirmed } => self.tell(cx, sapi, |sndcp, cx, setting, out| {
+                sndcp.data_confirm(cx, setting, confirmed, out);
+            }),
+            LlcOutput::Returned { sapi, units } => self.tell(cx, sapi, |sndcp, cx, setting, _| {
+                sndcp.data_returned(cx, setting, (sapi, &units));
             }),
         }
         None

@@ -217,9 +217,9 @@ impl Path {
     fn of_sgsn(&mut self, output: LlcOutput) -> Result<(), String> {
         match output {
             LlcOutput::Transmit { frame, .. } => self.send(true, &frame),
-            LlcOutput::DataConfirm { reference, .. } if reference == self.confirmed => {
+            LlcOutput::DataConfirm { confirmed, .. } if confirmed.reference == self.confirmed => {
                 self.stood();
-                self.confirmed += 1;
+                self.confirmed += u32::from(confirmed.count);
             }
             LlcOutput::EstablishConfirm { .. } => {
                 self.established_at = self.established_at.or(Some(self.now));
@@ -237,6 +237,7 @@ impl Path {
                 }
                 self.given = self.confirmed;
             }
+            LlcOutput::Returned { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
@@ -262,7 +263,7 @@ impl Path {
             LlcOutput::Transmit { frame, .. } => self.send(false, &frame),
             LlcOutput::EstablishIndication(indication) => {
                 let End { around, llc, out } = &mut self.ms;
-                llc.establish_response(&mut around.context(), indication, self.terms.clone(), out);
+                llc.establish_response(&mut around.context(), *indication, self.terms.clone(), out);
             }
             LlcOutput::Data { frame, .. } => {
                 let number = frame.first_chunk().map(|octets| u32::from_be_bytes(*octets));
@@ -277,6 +278,7 @@ impl Path {
             }
             LlcOutput::Status { .. } => {}
             other @ (LlcOutput::DataConfirm { .. }
+            | LlcOutput::Returned { .. }
             | LlcOutput::Unitdata { .. }
             | LlcOutput::XidIndication(_)
             | LlcOutput::XidConfirm { .. }

@@ -75,7 +75,7 @@ impl Ms {
             match output {
                 user_plane::Output::Llc(output) => self.llc_output(cx, index, (tlli, output), out),
                 user_plane::Output::NPdu(n_pdu) => self.deliver(index, n_pdu.nsapi, n_pdu.frame),
-                user_plane::Output::Confirmed { .. } => self.stats.confirmed += 1,
+                user_plane::Output::Confirmed { count, .. } => self.stats.confirmed += u64::from(count),
                 user_plane::Output::Status { nsapi, cause } => self.link_ended(cx, index, nsapi, cause),
             }
         }

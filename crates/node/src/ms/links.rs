@@ -116,7 +116,7 @@ impl Ms {
         cx: &mut Context<'_>,
         index: u32,
         nsapi: Nsapi,
-        n_pdu: &[u8],
+        n_pdu: Frame,
     ) -> Result<(), Drop> {
         let mut result = Err(Drop::MsNoContext);
         self.with_layers(cx, index, |layers, cx| result = layers.data_request(cx, nsapi, n_pdu).map(|_| ()));

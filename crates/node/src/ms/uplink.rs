@@ -43,7 +43,7 @@ impl Ms {
             return Err(Drop::MsUpdating);
         }
         if bearer.acknowledged {
-            self.acknowledged_n_pdu(cx, index, nsapi, &frame)?;
+            self.acknowledged_n_pdu(cx, index, nsapi, frame)?;
             self.stats.n_pdu_uplink += 1;
             return Ok(());
         }

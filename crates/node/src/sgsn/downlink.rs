@@ -121,7 +121,7 @@ impl Sgsn {
             let octets = frame.len();
             if mobile.is_acknowledged(nsapi) {
                 self.scratch.segments = segments;
-                if self.send_acknowledged(cx, slot, nsapi, &frame) {
+                if self.send_acknowledged(cx, slot, nsapi, frame) {
                     self.count_octets(slot, nsapi, Direction::Downlink, octets);
                 }
                 return;

@@ -299,14 +299,16 @@ impl Mobile {
 
     /// Asks for what an N-PDU in acknowledged mode touches beside [`Mobile::HOT`], which is here by now.
     pub fn expect_links(&self, prefetch: Prefetch) {
-        if self.has_sndcp {
+        if let Some(rest) = self.rest.as_deref().filter(|_| self.has_sndcp) {
+            prefetch.value(rest);
             self.llc.expect_links(prefetch);
         }
     }
 
-    /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
+    /// Asks for SNDCP, and for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
     pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
-        if self.has_sndcp {
+        if let Some(sndcp) = self.sndcp() {
+            sndcp.expect(prefetch);
             self.llc.expect_unit(octets, prefetch);
         }
     }

@@ -71,9 +71,13 @@ impl Sgsn {
             let slot = match known {
                 Some(slot) => {
                     // It was switched off and on: its logical links start again (04.64 clause 8.3).
+                    let mut former = Batch::default();
                     if let Some(mobile) = self.mobiles.get_mut(slot) {
-                        mobile.llc = llc;
+                        core::mem::replace(&mut mobile.llc, llc).end_links(&mut former);
                         mobile.links_began_anew();
+                    }
+                    if self.has_user_plane(slot) {
+                        self.llc_outputs(cx, slot, from, &mut former);
                     }
                     Some(slot)
                 }

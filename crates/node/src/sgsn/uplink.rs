@@ -59,19 +59,20 @@ impl Sgsn {
         (frame, done): (Frame, Option<Deferred>),
     ) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        let mut outputs = core::mem::take(&mut self.scratch.llc);
         if let Some(request) = attach_request(&frame) {
             let is_local = from.tlli.kind() == TlliKind::Local && mobile.gmm.mm_state() != MmState::Idle;
             if is_local && !mobile.gmm.is_claimed_by(&self.config.gmm, &request) {
                 // An attach comes with a foreign or random TLLI (04.08 clause 4.7.1.4): somebody else has sent this.
                 cx.drop(Drop::GmmUnexpected, mobile.imsi());
+                self.scratch.llc = outputs;
                 return;
             }
             if mobile.llc.is_repetition(&frame) {
-                mobile.llc.peer_began_anew();
+                mobile.llc.peer_began_anew(&mut outputs);
                 mobile.links_began_anew();
             }
         }
-        let mut outputs = core::mem::take(&mut self.scratch.llc);
         let whose = mobile.gmm.imsi();
         let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);

@@ -230,8 +230,8 @@ impl Sgsn {
                 self.numbered(slot, next);
                 self.n_pdu_uplink(cx, slot, n_pdu);
             }
-            Output::Confirmed { nsapi, number: _ } => {
-                self.stats.n_pdu_confirmed += 1;
+            Output::Confirmed { nsapi, number: _, count } => {
+                self.stats.n_pdu_confirmed += u64::from(count);
                 self.set_blocked(slot, nsapi);
             }
             Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
@@ -344,7 +344,7 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         nsapi: Nsapi,
-        n_pdu: &Frame,
+        n_pdu: Frame,
     ) -> bool {
         let allowance = self.allowance();
         let request = |plane: &mut UserPlane<'_>, cx: &mut Context<'_>| {

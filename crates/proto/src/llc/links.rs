@@ -8,6 +8,7 @@ use super::cipher::Direction;
 use super::layer3::Block;
 use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::drops::Drop;
+use crate::few::Few;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context};
 use crate::prefetch::Prefetch;
@@ -38,7 +39,8 @@ pub struct Terms {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Links {
     deadlines: Deadlines<{ ABM_SAPIS.len() }>,
-    lles: Lles,
+    /// By their place.
+    lles: Few<Placed>,
     /// What layer 3 has to say by XID, and until it is answered.
     pub(super) blocks: Vec<Block>,
 }
@@ -49,13 +51,6 @@ impl Links {
     }
 }
 
-/// Links by their place. Nearly always there is one, and it stands here itself: one memory less that a frame has to wait for.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-struct Lles {
-    first: Option<Placed>,
-    others: Vec<Placed>,
-}
-
 /// A link and its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Placed {
@@ -63,37 +58,31 @@ struct Placed {
     abm: Abm,
 }
 
-impl Lles {
+impl Links {
     fn get(&self, place: usize) -> Option<&Abm> {
-        let mut all = self.first.iter().chain(&self.others);
-        all.find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
-    }
-
-    fn get_mut(&mut self, place: usize) -> Option<&mut Abm> {
-        let mut all = self.first.iter_mut().chain(&mut self.others);
-        all.find(|placed| usize::from(placed.place) == place).map(|placed| &mut placed.abm)
+        self.lles.find(|placed| usize::from(placed.place) == place).map(|placed| &placed.abm)
     }
 
     /// Has one at `place` from now on.
     fn make(&mut self, place: usize) {
         let made = ABM_SAPIS.get(place).and_then(|sapi| Windows::defaults(*sapi));
         let (Some(windows), Ok(place), None) = (made, u8::try_from(place), self.get(place)) else { return };
-        let placed = Placed { place, abm: Abm::new(Options::default(), windows) };
-        if self.first.is_none() {
-            self.first = Some(placed);
-        } else {
-            self.others.reserve_exact(1);
-            self.others.push(placed);
+        self.lles.push(Placed { place, abm: Abm::new(Options::default(), windows) });
+    }
+}
+
+/// Where the deadline of a link stands.
+struct Deadline<'a> {
+    deadlines: &'a mut Deadlines<{ ABM_SAPIS.len() }>,
+    place: usize,
+}
+
+impl Deadline<'_> {
+    fn set(&mut self, at: Option<Instant>) {
+        match at {
+            Some(at) => self.deadlines.set(self.place, at),
+            None => self.deadlines.clear(self.place),
         }
-    }
-
-    fn remove(&mut self, place: usize) {
-        self.first.take_if(|placed| usize::from(placed.place) == place);
-        self.others.retain(|placed| usize::from(placed.place) != place);
-    }
-
-    const fn is_empty(&self) -> bool {
-        self.first.is_none() && self.others.is_empty()
     }
 }
 
@@ -109,8 +98,18 @@ impl LlcContext {
     /// Asks for the memory where the next unit in acknowledged mode is kept, so many octets; after
     /// [`LlcContext::expect_links`].
     pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
-        if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first.as_ref()) {
+        if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
             placed.abm.expect_unit(octets, prefetch);
+        }
+    }
+
+    /// All links are in ADM from now on, without a word to anybody; what they have not confirmed is returned.
+    pub fn end_links(&mut self, out: &mut Batch<LlcOutput>) {
+        let mut links = self.links.take();
+        for Placed { place, abm } in links.iter_mut().flat_map(|links| links.lles.iter_mut()) {
+            if let Some(sapi) = ABM_SAPIS.get(usize::from(*place)) {
+                abm.give_back(*sapi, out);
+            }
         }
     }
 
@@ -123,7 +122,7 @@ impl LlcContext {
     #[must_use]
     pub fn abm(&self, sapi: Sapi) -> Option<&Abm> {
         let place = place_of(sapi)?;
-        self.links.as_ref()?.lles.get(place)
+        self.links.as_ref()?.get(place)
     }
 
     /// LL-ESTABLISH.request: LL-ESTABLISH.confirm or LL-RELEASE.indication will follow. Nothing happens on a SAPI without
@@ -224,15 +223,12 @@ impl LlcContext {
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Refused> {
-        let mut unit = Some(frame);
-        let result = self.with(sapi, |abm, link| match unit.take() {
-            Some(frame) => abm.data_request(cx, link, reference, frame, out),
-            None => Ok(()),
-        });
-        match (result, unit) {
-            (None, Some(frame)) => Err(Refused { drop: Drop::LlcNotEstablished, frame }),
-            (result, _) => result.unwrap_or(Ok(())),
-        }
+        let Some((abm, link, mut deadline)) = self.link(sapi) else {
+            return Err(Refused { drop: Drop::LlcNotEstablished, frame });
+        };
+        abm.data_request(cx, &link, reference, frame, out)?;
+        deadline.set(abm.next_wake());
+        Ok(())
     }
 
     /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
@@ -365,12 +361,13 @@ impl LlcContext {
         }
     }
 
-    /// Does something with a link that is not in ADM.
-    fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+    /// A link that is not in ADM, what it has to know, and where its deadline stands.
+    #[inline]
+    fn link(&mut self, sapi: Sapi) -> Option<(&mut Abm, Link, Deadline<'_>)> {
         let place = place_of(sapi)?;
         let parameters = self.parameters.get(slot_of(sapi)?)?;
-        let links = self.links.as_deref_mut()?;
-        let abm = links.lles.get_mut(place)?;
+        let Links { deadlines, lles, .. } = self.links.as_deref_mut()?;
+        let Placed { abm, .. } = lles.find_mut(|placed| usize::from(placed.place) == place)?;
         let link = Link {
             role: self.end.role(),
             sapi,
@@ -379,25 +376,34 @@ impl LlcContext {
             t200: parameters.t200(),
             n200: parameters.n200(),
         };
+        Some((abm, link, Deadline { deadlines, place }))
+    }
+
+    /// Does something with a link that is not in ADM.
+    fn with<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
+        let (abm, link, mut deadline) = self.link(sapi)?;
         let result = act(abm, &link);
         let is_over = abm.state() == State::Adm;
-        match abm.next_wake() {
-            Some(at) if !is_over => links.deadlines.set(place, at),
-            Some(_) | None => links.deadlines.clear(place),
-        }
+        deadline.set(abm.next_wake().filter(|_| !is_over));
         if is_over {
-            links.lles.remove(place);
-            if links.lles.is_empty() && links.blocks.is_empty() {
-                self.links = None;
-            }
+            self.forget(sapi);
         }
         Some(result)
+    }
+
+    /// A link is in ADM.
+    fn forget(&mut self, sapi: Sapi) {
+        let (Some(place), Some(links)) = (place_of(sapi), self.links.as_deref_mut()) else { return };
+        links.lles.take(|placed| usize::from(placed.place) == place);
+        if links.lles.is_empty() && links.blocks.is_empty() {
+            self.links = None;
+        }
     }
 
     /// The same; from ADM if need be.
     fn with_new<T>(&mut self, sapi: Sapi, act: impl FnOnce(&mut Abm, &Link) -> T) -> Option<T> {
         let place = place_of(sapi)?;
-        self.links.get_or_insert_default().lles.make(place);
+        self.links.get_or_insert_default().make(place);
         self.with(sapi, act)
     }
 }

@@ -174,12 +174,12 @@ impl LlcContext {
     }
 
     /// Counters and parameters of all LLEs as at the beginning (clause 8.5.3.1). The TLLI and the cipher stay.
-    pub(super) fn restart(&mut self) {
+    pub(super) fn restart(&mut self, out: &mut Batch<LlcOutput>) {
         self.counters = [Counters::default(); SAPIS.len()];
         self.parameters = Parameters::defaults();
         self.outstanding = Outstanding::default();
         self.deadlines.clear(LlcTimer::T200 as usize);
         self.iov_ui = 0;
-        self.links = None;
+        self.end_links(out);
     }
 }

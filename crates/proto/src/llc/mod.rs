@@ -21,10 +21,10 @@ mod primitives;
 mod ui;
 mod xid;
 
-pub use abm::{Abm, Refused, ReleaseCause};
+pub use abm::{Abm, Refused, ReleaseCause, ReturnedUnits};
 pub use cipher::{Algorithm, Cipher, Ciphering, Direction, Kc, KcLength, NoCipher};
 pub use links::Terms;
-pub use primitives::{EstablishIndication, LlcOutput, LlcStatus};
+pub use primitives::{Confirmed, EstablishIndication, LlcOutput, LlcStatus};
 pub use ui::{Counters, Deferred, KEPT_EVERY, nine_bits};
 pub use xid::{Layer3Offer, XidIndication, XidRequest};
 
@@ -255,15 +255,15 @@ impl LlcContext {
 
     /// The peer may have been switched off and on: its frames count from zero again, and all parameters are the
     /// defaults. Our own frames go on counting, and the TLLIs stay assigned, so that nothing is lost where it was
-    /// only the network that repeated a frame.
-    pub fn peer_began_anew(&mut self) {
+    /// only the network that repeated a frame. What the links have not confirmed is returned.
+    pub fn peer_began_anew(&mut self, out: &mut Batch<LlcOutput>) {
         for counters in &mut self.counters {
             counters.forget_received();
         }
         self.parameters = Parameters::defaults();
         self.outstanding = Outstanding::default();
         self.deadlines.clear_all();
-        self.links = None;
+        self.end_links(out);
     }
 
     /// Asks for the wake-up that leads to [`LlcContext::wake`]. To be called after every other call.

@@ -1,6 +1,6 @@
 //! What LLC says to the layers above and below (04.64 clause 7.2 [44.064]).
 
-use super::abm::ReleaseCause;
+use super::abm::{ReleaseCause, ReturnedUnits};
 use super::xid::XidIndication;
 use crate::frame::Frame;
 use gannet_wire::id::Sapi;
@@ -31,7 +31,7 @@ pub enum LlcOutput {
         ciphered: bool,
     },
     /// LL-XID.indication: layer 3 must answer through [`LlcContext::xid_response`].
-    XidIndication(XidIndication),
+    XidIndication(Box<XidIndication>),
     /// LL-XID.confirm: the negotiation that this end began has ended well.
     XidConfirm {
         /// Whose parameters.
@@ -51,20 +51,20 @@ pub enum LlcOutput {
     /// those of the beginning.
     Reset,
     /// LL-ESTABLISH.indication: layer 3 must answer through [`LlcContext::establish_response`] or
-    /// [`LlcContext::establish_refuse`]. Where the link was in acknowledged mode before, everything that is not confirmed is
-    /// forgotten.
-    EstablishIndication(EstablishIndication),
+    /// [`LlcContext::establish_refuse`]. Where the link was in acknowledged mode before, what was not confirmed
+    /// has been returned.
+    EstablishIndication(Box<EstablishIndication>),
     /// LL-ESTABLISH.confirm: the link is in acknowledged mode.
     EstablishConfirm {
         /// Which link.
         sapi: Sapi,
         /// Layer 3's own part of the response.
         layer3: Option<Vec<u8>>,
-        /// LLC has established it anew by itself (LL-ESTABLISH.indication at this end): what is not confirmed is
-        /// forgotten and to be given again.
+        /// LLC has established it anew by itself (LL-ESTABLISH.indication at this end): what was not confirmed
+        /// has been returned, and is to be given again.
         again: bool,
     },
-    /// LL-RELEASE.indication: the link is in ADM, and what is not confirmed is forgotten.
+    /// LL-RELEASE.indication: the link is in ADM, and what was not confirmed has been returned.
     ReleaseIndication {
         /// Which link.
         sapi: Sapi,
@@ -83,12 +83,20 @@ pub enum LlcOutput {
         /// The information alone.
         frame: Frame,
     },
-    /// LL-DATA.confirm: the peer's layer 3 has the unit. They come in the order of the requests.
+    /// LL-DATA.confirm: the peer's layer 3 has these units. They come in the order of the requests.
     DataConfirm {
         /// Which link.
         sapi: Sapi,
-        /// The reference of the request.
-        reference: u32,
+        /// Which units.
+        confirmed: Confirmed,
+    },
+    /// What a link has not confirmed when it ends, or begins anew: before the primitive that says so, and where LLC
+    /// establishes it anew by itself, at once, and also where it is nothing.
+    Returned {
+        /// Which link.
+        sapi: Sapi,
+        /// The units, which LLC has no longer.
+        units: Box<ReturnedUnits>,
     },
     /// LLGMM-STATUS.indication.
     Status {
@@ -97,6 +105,27 @@ pub enum LlcOutput {
         /// What happened.
         cause: LlcStatus,
     },
+}
+
+/// A frame is handed on in it several times.
+const _: () = assert!(size_of::<LlcOutput>() == 40);
+
+/// Units that are confirmed together: as many requests in a row, each of whose references is one more than that before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Confirmed {
+    /// The reference of the first request.
+    pub reference: u32,
+    /// How many.
+    pub count: u16,
+    /// Octets of all of them.
+    pub octets: u32,
+}
+
+impl Confirmed {
+    /// The reference of each.
+    pub fn references(self) -> impl Iterator<Item = u32> {
+        (0..u32::from(self.count)).map(move |n| self.reference.wrapping_add(n))
+    }
 }
 
 /// Causes of LLGMM-STATUS.indication (04.64 clause 7.2.1.1).

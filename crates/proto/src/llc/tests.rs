@@ -365,7 +365,7 @@ fn layer_3_answers_its_part() {
     let Some(LlcOutput::XidIndication(indication)) = sgsn.out.pop() else { panic!() };
     assert_eq!((indication.sapi, sgsn.context.n201_u(Sapi(5))), (Sapi(5), 1400));
     let answer = crate::sndcp::answer_xid(&mut sgsn.around.context(), None, &indication.layer3);
-    sgsn.context.xid_response(&mut sgsn.around.context(), indication, answer, &mut sgsn.out);
+    sgsn.context.xid_response(&mut sgsn.around.context(), *indication, answer, &mut sgsn.out);
     let response = sgsn.transmitted();
     let parameters = xid::parse(&response[2..response.len() - 3]).unwrap();
     assert_eq!(parameters, [Parameter::N201U(1400), Parameter::Layer3(vec![2, 4, 1, 2, 0, 0])]);

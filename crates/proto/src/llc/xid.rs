@@ -163,7 +163,7 @@ impl LlcContext {
     /// LLGMM-RESET.request (clauses 7.2.1.2 and 8.5.3.1): counters and parameters of all LLEs start again. The SGSN
     /// says so to the mobile with an XID command on SAPI 1; the mobile only does it.
     pub fn reset_request(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
-        self.restart();
+        self.restart(out);
         match self.role() {
             LlcRole::Sgsn => {
                 if let Some(slot) = slot_of(Sapi::GMM) {
@@ -286,7 +286,7 @@ impl LlcContext {
         let command = read(cx, u)?;
         // Only the SGSN may reset (clause 8.5.3.1), and a reset comes before whatever stands beside it.
         if self.role() == LlcRole::Ms && command.contains(&Parameter::Reset) {
-            self.restart();
+            self.restart(out);
             out.push(LlcOutput::Reset);
         }
         let mut layer3 = None;
@@ -301,7 +301,12 @@ impl LlcContext {
         match layer3 {
             Some(layer3) => {
                 let (sapi, poll_final) = (u.sapi, u.poll_final);
-                out.push(LlcOutput::XidIndication(XidIndication { sapi, layer3, poll_final, answer }));
+                out.push(LlcOutput::XidIndication(Box::new(XidIndication {
+                    sapi,
+                    layer3,
+                    poll_final,
+                    answer,
+                })));
             }
             None => self.transmit_xid(cx, u.sapi, false, u.poll_final, &answer, out),
         }

@@ -6,12 +6,12 @@
 
 use super::N_PDU_MAX;
 use super::compression::COMPRESSED_MAX;
-use super::store::Store;
+use super::store::{Run, Store};
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::Context;
 use gannet_wire::id::Nsapi;
-use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu};
+use gannet_wire::sndcp::{Compression, DATA_FIRST_LEN, DATA_NEXT_LEN, Header, Pdu, data_header};
 use serde::{Deserialize, Serialize};
 
 /// N-PDUs of one NSAPI that are unconfirmed at most: half of what their numbers tell apart, less one.
@@ -77,8 +77,6 @@ pub(super) enum Order {
 pub(super) struct Acknowledged {
     pub(super) store: Store,
     partial: Partial,
-    /// Send N-PDU number: that of the next N-PDU.
-    send: u8,
     /// Receive N-PDU number: the one that is expected next.
     receive: u8,
     /// In the recovery state: after LL-RESET.indication nothing is sent until SNSM-SEQUENCE.indication has come.
@@ -91,71 +89,35 @@ impl Acknowledged {
         self.receive
     }
 
-    /// SN-DATA.request: keeps the N-PDU until it is confirmed, and gives its number.
-    pub(super) fn keep(&mut self, limits: &AcknowledgedLimits, n_pdu: &[u8]) -> Result<u8, Drop> {
-        if n_pdu.is_empty() {
+    /// SN-DATA.request: gives the number that an N-PDU of so many octets gets with [`Store::push`] or [`Store::push_handed`].
+    pub(super) const fn next(&self, limits: &AcknowledgedLimits, octets: usize) -> Result<u8, Drop> {
+        if octets == 0 {
             return Err(Drop::SndcpEmpty);
         }
-        if n_pdu.len() > N_PDU_MAX {
+        if octets > N_PDU_MAX {
             return Err(Drop::SndcpTooLong);
         }
-        if !self.has_room(limits, n_pdu.len()) {
+        if !self.has_room(limits, octets) {
             return Err(Drop::SndcpUnconfirmedFull);
         }
-        let number = self.send;
-        self.store.push(n_pdu);
-        self.send = self.send.wrapping_add(1);
-        Ok(number)
+        Ok(self.store.next_number())
     }
 
     /// Is there room for one more of so many octets?
-    pub(super) fn has_room(&self, limits: &AcknowledgedLimits, octets: usize) -> bool {
-        self.store.len() < usize::from(limits.n_pdus_max.min(WINDOW))
-            && self.store.octets() + octets <= limits.octets_max
-    }
-
-    /// The number of the first N-PDU that LLC does not have.
-    pub(super) fn waiting_number(&self) -> u8 {
-        self.oldest().wrapping_add(self.store.handed())
-    }
-
-    /// The number of the oldest N-PDU that is not confirmed; the next one's where all are.
-    fn oldest(&self) -> u8 {
-        self.send.wrapping_sub(u8::try_from(self.store.len()).unwrap_or(u8::MAX))
-    }
-
-    /// LL-DATA.confirm of an SN-PDU; `confirmed` hears the numbers of the N-PDUs that are confirmed with it.
-    pub(super) fn confirm(&mut self, number: u8, mut confirmed: impl FnMut(u8)) -> Result<(), Drop> {
-        if !self.store.confirm(number.wrapping_sub(self.oldest())) {
-            return Err(Drop::SndcpUnexpected);
-        }
-        loop {
-            let oldest = self.oldest();
-            if !self.store.pop_confirmed() {
-                return Ok(());
-            }
-            confirmed(oldest);
-        }
+    pub(super) const fn has_room(&self, limits: &AcknowledgedLimits, octets: usize) -> bool {
+        let most = if limits.n_pdus_max < WINDOW { limits.n_pdus_max } else { WINDOW };
+        self.store.len_with_llc() < most && self.store.octets() + octets <= limits.octets_max
     }
 
     /// SNSM-SEQUENCE.indication: the peer has all N-PDUs before `number`, so that sending goes on with that one. A link that has
     /// outlived the update goes on with what it has. A number of an N-PDU that is not among those kept confirms nothing.
-    pub(super) fn sequence(&mut self, number: u8, mut confirmed: impl FnMut(u8)) -> Result<(), Drop> {
+    pub(super) fn sequence(&mut self, number: u8) -> Result<Run, Drop> {
         self.suspended = false;
-        let count = number.wrapping_sub(self.oldest());
-        if usize::from(count) > self.store.len() {
-            return Err(Drop::SndcpBadSequence);
-        }
-        for _ in 0..count {
-            confirmed(self.oldest());
-            self.store.pop_received();
-        }
-        Ok(())
+        self.store.receive(number).ok_or(Drop::SndcpBadSequence)
     }
 
-    /// The link is established anew: LLC has nothing any more, and the N-PDU whose rest would come begins again.
+    /// The link is established anew: the N-PDU whose rest would come begins again.
     pub(super) fn link_anew(&mut self) {
-        self.store.take_back();
         self.partial = Partial::default();
     }
 
@@ -163,8 +125,10 @@ impl Acknowledged {
     /// those sent since: the farthest number that it takes for new in the first case is beyond what it has in the second.
     pub(super) fn restore(&mut self) -> usize {
         self.link_anew();
-        self.send = self.oldest().wrapping_add(WINDOW);
-        core::mem::take(&mut self.store).len()
+        let store = core::mem::take(&mut self.store);
+        let first = store.next_number().wrapping_sub(u8::try_from(store.len()).unwrap_or(0));
+        self.store = Store::beginning_at(first.wrapping_add(WINDOW));
+        store.len()
     }
 
     /// An SN-DATA PDU without its header; gives the N-PDU with its last segment. An error means that the link has to be
@@ -231,19 +195,31 @@ pub(super) struct Cutting {
 }
 
 impl Cutting {
-    /// The same for an N-PDU that has a frame of its own: where one SN-DATA PDU holds it, it goes out in that.
+    /// Does one SN-DATA PDU hold an N-PDU of so many octets?
+    pub(super) fn is_whole(self, octets: usize) -> bool {
+        octets + DATA_FIRST_LEN <= usize::from(self.n201_i)
+    }
+
+    /// Makes an N-PDU that has a frame of its own, and need not be cut, the SN-DATA PDU.
+    pub(super) fn head(self, frame: &mut Frame) -> Result<(), Drop> {
+        let Self { nsapi, number, compression, .. } = self;
+        frame
+            .prepend(&data_header(nsapi, false, (compression, number)))
+            .then_some(())
+            .ok_or(Drop::SndcpNoRoom)
+    }
+
+    /// Cuts an N-PDU that has a frame of its own, where one SN-DATA PDU does not hold it.
     pub(super) fn send(
         self,
         cx: &Context<'_>,
         mut frame: Frame,
         mut give: impl FnMut(Frame),
     ) -> Result<u8, Drop> {
-        if segments(frame.len(), self.n201_i) != Some(1) {
+        if !self.is_whole(frame.len()) {
             return self.cut(cx, &frame, give);
         }
-        if !frame.prepend(&self.header(1, 1).emit()) {
-            return Err(Drop::SndcpNoRoom);
-        }
+        self.head(&mut frame)?;
         give(frame);
         Ok(1)
     }
@@ -334,90 +310,63 @@ mod tests {
         assert_eq!(nsapi.partial, Partial::default());
     }
 
-    #[test]
-    fn what_waits_for_its_confirmation_is_bounded() {
-        let mut nsapi = Acknowledged { send: 250, receive: 3, ..Acknowledged::default() };
-        assert_eq!(nsapi.keep(&LIMITS, &[]), Err(Drop::SndcpEmpty));
-        assert_eq!(nsapi.keep(&LIMITS, &[0; 1521]), Err(Drop::SndcpTooLong));
-        assert_eq!(nsapi.keep(&LIMITS, &[0; 1500]), Ok(250));
-        assert_eq!(nsapi.keep(&LIMITS, &[0; 1500]), Ok(251));
-        assert_eq!(nsapi.keep(&LIMITS, &[0]), Err(Drop::SndcpUnconfirmedFull));
-        let mut nsapi = Acknowledged::default();
-        let numbers: Vec<_> = (0..WINDOW).map(|_| nsapi.keep(&LIMITS, &[0]).unwrap()).collect();
-        assert_eq!(numbers, (0..WINDOW).collect::<Vec<_>>());
-        assert_eq!(nsapi.keep(&LIMITS, &[0]), Err(Drop::SndcpUnconfirmedFull));
+    /// One whose next N-PDU has this number.
+    fn sending(number: u8) -> Acknowledged {
+        Acknowledged { store: Store::beginning_at(number), ..Acknowledged::default() }
+    }
+
+    fn keep(nsapi: &mut Acknowledged, n_pdu: &[u8]) -> Result<u8, Drop> {
+        nsapi.next(&LIMITS, n_pdu.len()).inspect(|_| nsapi.store.push(n_pdu))
     }
 
     #[test]
-    fn confirmed_in_their_order() {
-        let mut nsapi = Acknowledged { send: 254, ..Acknowledged::default() };
-        for n_pdu in [b"a", b"b", b"c"] {
-            nsapi.keep(&LIMITS, n_pdu).unwrap();
-            nsapi.store.hand(1);
-        }
-        let mut confirmed = Vec::new();
-        assert_eq!(nsapi.waiting_number(), 1);
-        assert_eq!(nsapi.confirm(255, |number| confirmed.push(number)), Ok(()));
-        assert_eq!(nsapi.confirm(254, |number| confirmed.push(number)), Ok(()));
-        assert_eq!(nsapi.confirm(254, |number| confirmed.push(number)), Err(Drop::SndcpUnexpected));
-        assert_eq!(nsapi.confirm(1, |number| confirmed.push(number)), Err(Drop::SndcpUnexpected));
-        assert_eq!((confirmed, nsapi.oldest()), (vec![254, 255], 0));
+    fn what_waits_for_its_confirmation_is_bounded() {
+        let mut nsapi = sending(250);
+        assert_eq!(keep(&mut nsapi, &[]), Err(Drop::SndcpEmpty));
+        assert_eq!(keep(&mut nsapi, &[0; 1521]), Err(Drop::SndcpTooLong));
+        assert_eq!(keep(&mut nsapi, &[0; 1500]), Ok(250));
+        assert_eq!(keep(&mut nsapi, &[0; 1500]), Ok(251));
+        assert_eq!(keep(&mut nsapi, &[0]), Err(Drop::SndcpUnconfirmedFull));
+        let mut nsapi = Acknowledged::default();
+        let numbers: Vec<_> = (0..WINDOW).map(|_| keep(&mut nsapi, &[0]).unwrap()).collect();
+        assert_eq!(numbers, (0..WINDOW).collect::<Vec<_>>());
+        assert_eq!(keep(&mut nsapi, &[0]), Err(Drop::SndcpUnconfirmedFull));
     }
 
     #[test]
     fn the_peers_number_after_a_routing_area_update() {
-        let mut nsapi = Acknowledged { send: 254, suspended: true, ..Acknowledged::default() };
+        let mut nsapi = Acknowledged { suspended: true, ..sending(254) };
         for n_pdu in [b"a", b"b", b"c"] {
-            nsapi.keep(&LIMITS, n_pdu).unwrap();
-            nsapi.store.hand(1);
+            keep(&mut nsapi, n_pdu).unwrap();
         }
-        nsapi.link_anew();
-        let mut confirmed = Vec::new();
         for number in [2, 253] {
-            assert_eq!(nsapi.sequence(number, |number| confirmed.push(number)), Err(Drop::SndcpBadSequence));
-            assert_eq!((nsapi.suspended, nsapi.waiting_number(), nsapi.store.len()), (false, 254, 3));
+            assert_eq!(nsapi.sequence(number), Err(Drop::SndcpBadSequence));
+            assert_eq!((nsapi.suspended, nsapi.store.waiting_number(), nsapi.store.len()), (false, 254, 3));
         }
-        assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
-        assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.len()), (vec![254, 255], 0, 1));
-    }
-
-    #[test]
-    fn the_peers_number_while_the_link_goes_on() {
-        let mut nsapi = Acknowledged { send: 254, ..Acknowledged::default() };
-        for n_pdu in [b"a", b"b", b"c", b"d"] {
-            nsapi.keep(&LIMITS, n_pdu).unwrap();
-        }
-        (0..3).for_each(|_| nsapi.store.hand(1));
-        let mut confirmed = Vec::new();
-        assert_eq!(nsapi.sequence(0, |number| confirmed.push(number)), Ok(()));
-        assert_eq!((nsapi.waiting_number(), nsapi.store.len()), (1, 2), "LLC has the third of them still");
-        for number in [254, 255, 0, 254] {
-            let expected = if confirmed.len() < 3 { Ok(()) } else { Err(Drop::SndcpUnexpected) };
-            assert_eq!(nsapi.confirm(number, |number| confirmed.push(number)), expected, "{number}");
-        }
-        assert_eq!((confirmed, nsapi.waiting_number(), nsapi.store.segments()), (vec![254, 255, 0], 1, 0));
+        assert_eq!(nsapi.sequence(0), Ok((254, 2)));
+        assert_eq!((nsapi.store.waiting_number(), nsapi.store.len()), (0, 1));
     }
 
     #[test]
     fn after_a_restart_no_number_comes_a_second_time() {
-        let mut kept = Acknowledged { send: 200, suspended: false, ..Acknowledged::default() };
+        let mut kept = sending(200);
         for n_pdu in [b"a", b"b"] {
-            kept.keep(&LIMITS, n_pdu).unwrap();
+            keep(&mut kept, n_pdu).unwrap();
         }
         // The peer has those two, and as many more as were sent before the next time of keeping.
         let mut peer = Acknowledged { receive: 202 + KEPT_EVERY_N_PDUS, ..Acknowledged::default() };
         assert_eq!((kept.restore(), kept.store.len(), kept.store.octets()), (2, 0, 0));
-        assert_eq!(kept.keep(&LIMITS, b"c").map(|number| peer.order(number)), Ok(Order::Gap));
+        assert_eq!(keep(&mut kept, b"c").map(|number| peer.order(number)), Ok(Order::Gap));
     }
 
     #[test]
     fn after_a_restart_a_peer_that_has_nothing_of_what_was_sent_takes_the_next_one_for_new() {
         for unconfirmed in [0, 1, 64, WINDOW - KEPT_EVERY_N_PDUS] {
             let fresh = || {
-                let mut kept = Acknowledged { send: 230, ..Acknowledged::default() };
-                (0..unconfirmed).for_each(|_| assert!(kept.keep(&LIMITS, b"a").is_ok()));
+                let mut kept = sending(230);
+                (0..unconfirmed).for_each(|_| assert!(keep(&mut kept, b"a").is_ok()));
                 assert_eq!(kept.restore(), usize::from(unconfirmed));
-                kept.keep(&LIMITS, b"b").unwrap()
+                keep(&mut kept, b"b").unwrap()
             };
             // None of them, or all and as many as were sent before the next time of keeping.
             for has in [0, unconfirmed + KEPT_EVERY_N_PDUS] {

@@ -11,17 +11,21 @@
 //!   this while N-PDUs wait ([`Sndcp::stalled`]), the node tries again ([`Sndcp::resume`]).
 //! * N-PDUs are numbered when they come and compressed when they go to LLC, which gets no more than
 //!   [`AcknowledgedLimits::segments_max`] SN-PDUs at a time.
+//! * What LLC has is kept there alone where it can give it back ([`super::store`]). When a link ends, or is established anew, it comes
+//!   back before LLC says so, and waits again.
 //! * What is received is told apart by its number whenever it comes: one that has come before is discarded, and where some
 //!   are missing, which the link does not lose, that is counted.
 //! * An N-PDU that cannot be restored, or finds no frame, has the link established anew, so that it comes again if the
 //!   peer still has it.
 
 mod counted;
+mod sending;
 mod unacknowledged;
 mod view;
 mod xid;
 
 pub use counted::Counted;
+pub use sending::Taken;
 
 use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
 use super::compression::{
@@ -29,12 +33,13 @@ use super::compression::{
 };
 use super::{N_PDU_MAX, NPdu};
 use crate::drops::Drop;
+use crate::few::Few;
 use crate::frame::Frame;
 use crate::llc::LlcRole;
 use crate::machine::{Batch, Context};
 use crate::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
-use gannet_wire::sndcp::{Compression, Header, Pdu};
+use gannet_wire::sndcp::{Header, Pdu};
 use serde::{Deserialize, Serialize};
 
 /// What an operator may choose.
@@ -97,12 +102,14 @@ pub enum SndcpOutput {
     },
     /// SN-DATA.indication.
     NPdu(NPdu),
-    /// The peer has an N-PDU of SN-DATA.request.
+    /// The peer has N-PDUs of SN-DATA.request.
     Confirmed {
         /// Of which PDP context.
         nsapi: Nsapi,
-        /// Its N-PDU number.
+        /// The N-PDU number of the first.
         number: u8,
+        /// How many in a row.
+        count: u8,
     },
     /// SNSM-STATUS.request: the link of an NSAPI in acknowledged mode is released or could not be established.
     Status {
@@ -122,6 +129,8 @@ enum LinkState {
     Establishing,
     /// SN-DATA PDUs go over it.
     Established,
+    /// LLC establishes it anew by itself.
+    Interrupted,
     /// It was released, and is needed.
     Released,
 }
@@ -133,11 +142,22 @@ struct Sap {
     compressions: Compressions,
 }
 
+impl Sap {
+    const fn new(sapi: Sapi) -> Self {
+        Self { sapi, link: LinkState::Unused, compressions: Compressions::new() }
+    }
+
+    /// What goes over its link goes as it is.
+    fn is_plain_and_established(&self) -> bool {
+        self.link == LinkState::Established && self.compressions.is_empty()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Served {
     nsapi: Nsapi,
     sapi: Sapi,
-    acknowledged: Option<Box<Acknowledged>>,
+    acknowledged: Option<Acknowledged>,
     /// In unacknowledged mode: the number of the N-PDU that is to come.
     next: u16,
 }
@@ -146,8 +166,8 @@ struct Served {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sndcp {
     is_sgsn: bool,
-    saps: Vec<Sap>,
-    served: Vec<Served>,
+    saps: Few<Sap>,
+    served: Few<Served>,
     counted: Counted,
 }
 
@@ -161,7 +181,7 @@ impl Sndcp {
     pub const fn new(role: LlcRole) -> Self {
         let is_sgsn = matches!(role, LlcRole::Sgsn);
         let counted = Counted { sent: 0, sent_compressed: 0, received: 0, received_compressed: 0 };
-        Self { is_sgsn, saps: Vec::new(), served: Vec::new(), counted }
+        Self { is_sgsn, saps: Few::new(), served: Few::new(), counted }
     }
 
     const fn role(&self) -> LlcRole {
@@ -169,15 +189,15 @@ impl Sndcp {
     }
 
     fn sap(&mut self, sapi: Sapi) -> Option<&mut Sap> {
-        self.saps.iter_mut().find(|sap| sap.sapi == sapi)
+        self.saps.find_mut(|sap| sap.sapi == sapi)
     }
 
     fn served(&mut self, nsapi: Nsapi) -> Option<&mut Served> {
-        self.served.iter_mut().find(|served| served.nsapi == nsapi)
+        self.served.find_mut(|served| served.nsapi == nsapi)
     }
 
     fn acknowledged(&mut self, nsapi: Nsapi) -> Option<&mut Acknowledged> {
-        self.served(nsapi)?.acknowledged.as_deref_mut()
+        self.served(nsapi)?.acknowledged.as_mut()
     }
 
     /// The NSAPIs of a SAPI by their mode.
@@ -203,10 +223,9 @@ impl Sndcp {
     ) {
         self.deactivate(cx, setting, nsapi, out);
         if self.sap(sapi).is_none() {
-            let compressions = Compressions::default();
-            self.saps.push(Sap { sapi, link: LinkState::Unused, compressions });
+            self.saps.push(Sap::new(sapi));
         }
-        let acknowledged = acknowledged.then(Box::<Acknowledged>::default);
+        let acknowledged = acknowledged.then(Acknowledged::default);
         let is_acknowledged = acknowledged.is_some();
         self.served.push(Served { nsapi, sapi, acknowledged, next: 0 });
         match self.sap(sapi).map(|sap| sap.link) {
@@ -229,8 +248,8 @@ impl Sndcp {
         nsapi: Nsapi,
         out: &mut Outputs,
     ) {
-        let Some(place) = self.served.iter().position(|served| served.nsapi == nsapi) else { return };
-        let Served { sapi, acknowledged, .. } = self.served.swap_remove(place);
+        let Some(served) = self.served.take(|served| served.nsapi == nsapi) else { return };
+        let Served { sapi, acknowledged, .. } = served;
         let unconfirmed = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.len());
         let at_llc = acknowledged.as_ref().map_or(0, |acknowledged| acknowledged.store.segments());
         (0..unconfirmed).for_each(|_| cx.drop(Drop::SndcpUnconfirmed, setting.whose));
@@ -243,8 +262,9 @@ impl Sndcp {
         } else if at_llc > 0 {
             self.establish_anew(setting, sapi, out);
         }
-        let saps_in_use: Vec<Sapi> = self.served.iter().map(|served| served.sapi).collect();
-        self.saps.retain(|sap| saps_in_use.contains(&sap.sapi));
+        if self.served.iter().all(|served| served.sapi != sapi) {
+            self.saps.take(|sap| sap.sapi == sapi);
+        }
     }
 
     /// SNSM-SEQUENCE.indication: the peer says with the routing area update which N-PDU it expects next, and sending goes on
@@ -260,9 +280,10 @@ impl Sndcp {
             cx.drop(Drop::SndcpUnexpected, setting.whose);
             return;
         };
-        let confirmed = |number| out.push(SndcpOutput::Confirmed { nsapi, number });
-        if let Err(drop) = acknowledged.sequence(number, confirmed) {
-            cx.drop(drop, setting.whose);
+        match acknowledged.sequence(number) {
+            Ok((_, 0)) => {}
+            Ok((number, count)) => out.push(SndcpOutput::Confirmed { nsapi, number, count }),
+            Err(drop) => cx.drop(drop, setting.whose),
         }
         let Some(sapi) = self.served(nsapi).map(|served| served.sapi) else { return };
         self.go_on(cx, setting, sapi, out);
@@ -276,7 +297,7 @@ impl Sndcp {
         }
     }
 
-    /// LL-ESTABLISH.request, for the first time or anew. What LLC has is lost with it.
+    /// LL-ESTABLISH.request, for the first time or anew. What LLC has comes back then.
     fn establish(&mut self, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
         self.link_is(sapi, LinkState::Establishing);
         let (role, serving) = (self.role(), self.serving(sapi));
@@ -293,7 +314,7 @@ impl Sndcp {
         }
     }
 
-    /// A link begins or ends: LLC has nothing any more, and no N-PDU is half received.
+    /// A link begins or ends: no N-PDU is half received.
     fn link_is(&mut self, sapi: Sapi, link: LinkState) {
         for served in self.served.iter_mut().filter(|served| served.sapi == sapi) {
             if let Some(acknowledged) = &mut served.acknowledged {
@@ -321,6 +342,7 @@ impl Sndcp {
             out.push(SndcpOutput::Release { sapi });
             return;
         }
+        self.nothing_is_at_llc(cx, setting, sapi);
         self.link_is(sapi, LinkState::Established);
         let block = block.and_then(|block| self.xid_indication(cx, setting, sapi, block));
         out.push(SndcpOutput::EstablishResponse { sapi, block });
@@ -336,12 +358,15 @@ impl Sndcp {
         (sapi, block): (Sapi, Option<&[u8]>),
         out: &mut Outputs,
     ) {
+        self.nothing_is_at_llc(cx, setting, sapi);
         match self.sap(sapi).map(|sap| sap.link) {
             Some(LinkState::Establishing) => {
                 self.set_link(sapi, LinkState::Established);
                 self.xid_confirm(cx, setting, (sapi, block), out);
             }
-            Some(LinkState::Awaited | LinkState::Established | LinkState::Released) => {
+            Some(
+                LinkState::Awaited | LinkState::Established | LinkState::Interrupted | LinkState::Released,
+            ) => {
                 self.link_is(sapi, LinkState::Established);
                 self.propose(setting, sapi, out);
             }
@@ -355,7 +380,14 @@ impl Sndcp {
     }
 
     /// LL-RELEASE.indication: the link is released, or could not be established. What is not confirmed stays.
-    pub fn release_indication(&mut self, sapi: Sapi, out: &mut Outputs) {
+    pub fn release_indication(
+        &mut self,
+        cx: &mut Context<'_>,
+        setting: &Setting<'_>,
+        sapi: Sapi,
+        out: &mut Outputs,
+    ) {
+        self.nothing_is_at_llc(cx, setting, sapi);
         self.link_is(sapi, LinkState::Released);
         for nsapi in self.serving(sapi).acknowledged.iter() {
             out.push(SndcpOutput::Status { nsapi });
@@ -375,7 +407,7 @@ impl Sndcp {
     /// LL-RESET.indication (clause 5.1.2.1): no parameter is agreed to any more, and what is to be sent in acknowledged mode
     /// waits for SNSM-SEQUENCE.indication.
     pub fn reset_indication(&mut self) {
-        for served in &mut self.served {
+        for served in self.served.iter_mut() {
             served.next = 0;
             if let Some(acknowledged) = &mut served.acknowledged {
                 acknowledged.link_anew();
@@ -383,7 +415,7 @@ impl Sndcp {
             }
         }
         let after = if self.is_sgsn { LinkState::Awaited } else { LinkState::Released };
-        for sap in &mut self.saps {
+        for sap in self.saps.iter_mut() {
             sap.compressions.reset();
             if sap.link != LinkState::Unused {
                 sap.link = after;
@@ -407,117 +439,11 @@ impl Sndcp {
         match self.sap(sapi).map(|sap| sap.link) {
             Some(LinkState::Established) => self.pump(cx, setting, sapi, out),
             Some(LinkState::Released) => self.establish(setting, sapi, out),
-            Some(LinkState::Unused | LinkState::Awaited | LinkState::Establishing) | None => {}
+            Some(
+                LinkState::Unused | LinkState::Awaited | LinkState::Establishing | LinkState::Interrupted,
+            )
+            | None => {}
         }
-    }
-
-    // --------------------------------------------------------------------------------- sending
-
-    /// SN-DATA.request: gives the N-PDU number under which the N-PDU will be confirmed.
-    ///
-    /// # Errors
-    /// The name under which the caller drops it: not active in acknowledged mode, empty, too long, too many unconfirmed.
-    pub fn data_request(
-        &mut self,
-        cx: &mut Context<'_>,
-        setting: &Setting<'_>,
-        (nsapi, n_pdu): (Nsapi, &[u8]),
-        out: &mut Outputs,
-    ) -> Result<u8, Drop> {
-        let served = self.served(nsapi).ok_or(Drop::SndcpUnknownNsapi)?;
-        let sapi = served.sapi;
-        let acknowledged = served.acknowledged.as_mut().ok_or(Drop::SndcpUnknownNsapi)?;
-        let number = acknowledged.keep(&setting.config.limits, n_pdu)?;
-        self.go_on(cx, setting, sapi, out);
-        Ok(number)
-    }
-
-    /// LL-DATA.confirm: the peer's LLC has the SN-PDU of a [`SndcpOutput::Data`].
-    pub fn data_confirm(
-        &mut self,
-        cx: &mut Context<'_>,
-        setting: &Setting<'_>,
-        reference: u32,
-        out: &mut Outputs,
-    ) {
-        let (nsapi, number) = from_reference(reference);
-        let Some(served) = self.served(nsapi) else { return };
-        let sapi = served.sapi;
-        let Some(acknowledged) = &mut served.acknowledged else { return };
-        let confirmed = |number| out.push(SndcpOutput::Confirmed { nsapi, number });
-        if let Err(drop) = acknowledged.confirm(number, confirmed) {
-            cx.drop(drop, setting.whose);
-        }
-        self.pump(cx, setting, sapi, out);
-    }
-
-    /// Gives LLC what it has room for, one N-PDU of each NSAPI in turn.
-    fn pump(&mut self, cx: &mut Context<'_>, setting: &Setting<'_>, sapi: Sapi, out: &mut Outputs) {
-        if !self.is_established(sapi) {
-            return;
-        }
-        loop {
-            let mut went = false;
-            for place in 0..self.served.len() {
-                went |= self.at_llc(sapi) < setting.config.limits.segments_max
-                    && self.hand(cx, setting, (sapi, place), out).is_some();
-            }
-            if !went {
-                return;
-            }
-        }
-    }
-
-    /// SN-PDUs that LLC has of a SAPI.
-    fn at_llc(&self, sapi: Sapi) -> u16 {
-        let of_it = self.served.iter().filter(|served| served.sapi == sapi);
-        of_it.filter_map(|served| served.acknowledged.as_ref()).map(|it| it.store.segments()).sum()
-    }
-
-    /// Compresses and cuts the first N-PDU that waits; `None` where there is none, or not enough frames.
-    fn hand(
-        &mut self,
-        cx: &Context<'_>,
-        setting: &Setting<'_>,
-        (sapi, place): (Sapi, usize),
-        out: &mut Outputs,
-    ) -> Option<()> {
-        let role = self.role();
-        let sap = self.saps.iter_mut().find(|sap| sap.sapi == sapi)?;
-        let served = self.served.get_mut(place).filter(|served| served.sapi == sapi)?;
-        let acknowledged = served.acknowledged.as_mut().filter(|acknowledged| !acknowledged.suspended)?;
-        let n201_i = setting.n201_i;
-        let n_pdu = acknowledged.store.waiting()?;
-        let is_plain = sap.compressions.is_empty();
-        // What was compressed must be sent: that there are frames enough is certain before.
-        let longest = if is_plain { N_PDU_MAX } else { COMPRESSED_MAX };
-        if cx.frames.free() <= usize::from(segments(longest, n201_i)?) {
-            return None;
-        }
-        let mut frame = cx.frames.alloc()?;
-        n_pdu.iter().all(|piece| frame.append(piece)).then_some(())?;
-        let nsapi = served.nsapi;
-        let number = acknowledged.waiting_number();
-        let plain = frame.len();
-        let give = |frame| out.push(SndcpOutput::Data { sapi, reference: reference(nsapi, number), frame });
-        let cutting = |compression| Cutting { nsapi, number, compression, n201_i };
-        let (count, compressed) = if is_plain {
-            (cutting(Compression::NONE).send(cx, frame, give), plain)
-        } else {
-            let mut buffer = Buffer::new();
-            let way = Way { role, nsapi, acknowledged: true };
-            let Packed { compression, in_buffer } = sap.compressions.compress(way, &mut frame, &mut buffer);
-            match in_buffer.map(|len| buffer.octets(len)) {
-                Some(octets) => (cutting(compression).cut(cx, octets, give), octets.len()),
-                None => {
-                    let octets = frame.len();
-                    (cutting(compression).send(cx, frame, give), octets)
-                }
-            }
-        };
-        acknowledged.store.hand(count.ok()?);
-        self.counted.sent(plain, compressed);
-        Some(())
     }
 
     // ------------------------------------------------------------------------------- receiving
@@ -590,14 +516,4 @@ impl Sndcp {
         }
         Ok(Some(NPdu::plain(nsapi, frame)))
     }
-}
-
-/// What LL-DATA.confirm says of an SN-PDU.
-const fn reference(nsapi: Nsapi, number: u8) -> u32 {
-    (nsapi.0 as u32) << 8 | number as u32
-}
-
-fn from_reference(reference: u32) -> (Nsapi, u8) {
-    let [.., nsapi, number] = reference.to_be_bytes();
-    (Nsapi(nsapi), number)
 }

@@ -101,6 +101,8 @@ struct Model {
     held: BTreeSet<u32>,
     /// References of the units from V(A) on, sent or waiting.
     units: Vec<u32>,
+    /// Those that are to come back.
+    lost: Vec<u32>,
     next_reference: u32,
     peer_is_busy: bool,
     asked_for: bool,
@@ -116,10 +118,11 @@ struct Model {
 impl Model {
     fn begin(&mut self, state: State) {
         let standing_since = self.standing_since;
+        let lost = [core::mem::take(&mut self.lost), core::mem::take(&mut self.units)].concat();
         let (next_reference, asked_for, poll) = (self.next_reference, self.asked_for, self.poll);
         let has_answered = self.has_answered && state != State::LocalEstablishment;
         let fresh = Self::new(self.patience);
-        *self = Self { next_reference, asked_for, poll, standing_since, has_answered, ..fresh };
+        *self = Self { next_reference, asked_for, poll, standing_since, has_answered, lost, ..fresh };
         self.state = state;
     }
 
@@ -132,6 +135,7 @@ impl Model {
             vr: 0,
             held: BTreeSet::new(),
             units: Vec::new(),
+            lost: Vec::new(),
             next_reference: 0,
             peer_is_busy: false,
             asked_for: false,
@@ -428,9 +432,10 @@ impl Bench {
 
     /// State, variables and everything that came out.
     fn compare(&mut self, event: Event, expected: &[Seen], must_answer: bool) {
+        let lost = core::mem::take(&mut self.model.lost);
         let model = &self.model;
         let mut seen = Vec::new();
-        let mut has_answered = false;
+        let (mut has_answered, mut returned) = (false, Vec::new());
         while let Some(output) = self.out.pop() {
             match output {
                 LlcOutput::Transmit { frame, .. } => {
@@ -465,11 +470,19 @@ impl Bench {
                 LlcOutput::Data { frame, .. } => {
                     seen.push(Seen::Delivered(u32::from_be_bytes(frame[..].try_into().unwrap())));
                 }
-                LlcOutput::DataConfirm { reference, .. } => seen.push(Seen::Confirmed(reference)),
+                LlcOutput::DataConfirm { confirmed, .. } => {
+                    seen.extend(confirmed.references().map(Seen::Confirmed));
+                }
+                LlcOutput::Returned { units, .. } => {
+                    let units: Vec<_> = units.iter().map(|(of, octets)| (of, octets.concat())).collect();
+                    assert!(units.iter().all(|(reference, octets)| *octets == content(*reference)));
+                    returned.extend(units.into_iter().map(|(reference, _)| reference));
+                }
                 other => panic!("{other:?}"),
             }
         }
         assert_eq!(seen, expected, "{event:?}");
+        assert_eq!(returned, lost, "what is not acknowledged comes back whole and in order: {event:?}");
         assert!(has_answered || !must_answer, "A was not answered: {event:?}");
         let nine_bits = |count: u32| u16::try_from(count & 0x1ff).unwrap();
         assert_eq!(self.abm.state(), model.state, "{event:?}");

@@ -134,14 +134,26 @@ impl End {
                 self.sent.push(frame.to_vec());
             }
             LlcOutput::Data { frame, .. } => self.arrive(&frame),
-            LlcOutput::DataConfirm { reference, .. } => {
-                assert_eq!(reference, self.confirmed, "confirmed in order");
-                self.confirmed += 1;
+            LlcOutput::DataConfirm { confirmed, .. } => {
+                assert_eq!(confirmed.reference, self.confirmed, "confirmed in order");
+                let octets: usize = confirmed.references().map(self.length).sum();
+                assert_eq!(octets, usize::try_from(confirmed.octets).unwrap());
+                self.confirmed += u32::from(confirmed.count);
                 self.standing_since = self.around.now;
+            }
+            LlcOutput::Returned { units, .. } => {
+                let mut next = self.confirmed;
+                for (reference, octets) in units.iter() {
+                    assert_eq!(reference, next, "all that is not confirmed comes back");
+                    assert_eq!(octets.concat(), unit(reference, (self.length)(reference)));
+                    next += 1;
+                }
+                assert_eq!(next, self.given);
+                self.given = self.confirmed;
             }
             LlcOutput::EstablishIndication(indication) => {
                 let terms = self.terms.clone();
-                self.llc.establish_response(&mut self.around.context(), indication, terms, &mut self.out);
+                self.llc.establish_response(&mut self.around.context(), *indication, terms, &mut self.out);
                 self.start_anew();
             }
             LlcOutput::EstablishConfirm { .. } => self.start_anew(),

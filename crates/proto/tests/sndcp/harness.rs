@@ -113,7 +113,8 @@ impl End {
     /// SN-DATA.request of what waits, as far as there is room.
     pub fn send_sure(&mut self) {
         while let Some(n_pdu) = self.waiting.pop_front() {
-            match self.with(|both, cx| both.data_request(cx, SURE, &n_pdu)) {
+            let frame = self.around.frames.copy_of(&n_pdu).unwrap();
+            match self.with(|both, cx| both.data_request(cx, SURE, frame)) {
                 Ok(_) => {}
                 Err(Drop::SndcpUnconfirmedFull) => {
                     self.waiting.push_front(n_pdu);
@@ -175,9 +176,9 @@ impl End {
             Output::Llc(LlcOutput::Status { .. }) => {}
             Output::Llc(other) => panic!("{other:?} is a matter of the two layers"),
             Output::NPdu(n_pdu) => self.delivered.push((n_pdu.nsapi, n_pdu.frame.to_vec())),
-            Output::Confirmed { nsapi, number } => {
+            Output::Confirmed { nsapi, number, count } => {
                 assert_eq!(nsapi, SURE);
-                self.confirmed.push(number);
+                self.confirmed.extend((0..count).map(|n| number.wrapping_add(n)));
             }
             Output::Status { nsapi, .. } => {
                 assert_eq!(nsapi, SURE);

@@ -1,11 +1,11 @@
 //! N-PDUs of acknowledged mode over links that break, are reset, and move.
 
-use crate::harness::{Badness, Pair, SAPI, SURE};
+use crate::harness::{Badness, End, Pair, SAPI, SURE};
 use crate::tcp::segment;
 use gannet_proto::drops::Drop;
-use gannet_proto::llc::LlcContext;
+use gannet_proto::llc::{Confirmed, LlcContext, LlcRole};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
-use gannet_proto::sndcp::{Sndcp, SndcpConfig};
+use gannet_proto::sndcp::{Sndcp, SndcpConfig, SndcpOutput};
 use gannet_proto::time::Duration;
 use gannet_wire::id::Nsapi;
 
@@ -64,7 +64,7 @@ fn a_bad_path_loses_and_doubles_nothing() {
         pair.sgsn.send_sure();
         pair.run();
         assert_all(&pair, 150);
-        let repeated = |end: &crate::harness::End| end.llc.abm(SAPI).unwrap().retransmissions();
+        let repeated = |end: &End| end.llc.abm(SAPI).unwrap().retransmissions();
         assert_eq!([&pair.ms, &pair.sgsn].map(repeated) == [0, 0], most == 0.0, "seed {seed}");
         damaged += pair.ms.drops(Drop::LlcBadFcs) + pair.sgsn.drops(Drop::LlcBadFcs);
     }
@@ -138,25 +138,96 @@ fn n_pdu_numbers_across_a_routing_area_update() {
 
 #[test]
 fn a_mobile_moves_with_what_is_not_confirmed() {
-    let mut pair = pair(6, true);
-    for number in 0..60 {
+    for compresses in [true, false] {
+        let mut pair = pair(6, compresses);
+        for number in 0..60 {
+            pair.sgsn.waiting.push_back(n_pdu(number));
+            pair.ms.waiting.push_back(n_pdu(number));
+        }
+        pair.sgsn.send_sure();
+        pair.ms.send_sure();
+        let mut moved = 0;
+        while pair.step() {
+            let end = &mut pair.sgsn;
+            let octets = postcard::to_allocvec(&(&end.sndcp, &end.llc)).unwrap();
+            let (sndcp, llc): (Sndcp, LlcContext) = postcard::from_bytes(&octets).unwrap();
+            assert!(postcard::to_allocvec(&(&sndcp, &llc)).unwrap() == octets, "nothing is lost on the way");
+            (end.sndcp, end.llc) = (sndcp, llc);
+            end.drain();
+            moved += usize::from(end.sndcp.unconfirmed() > 0);
+        }
+        assert!(moved > 5, "{moved}");
+        assert_all(&pair, 60);
+    }
+}
+
+#[test]
+fn what_is_not_confirmed_stands_in_one_place() {
+    let octets_of = |pair: &Pair| {
+        let octets = |length: Result<Vec<u8>, _>| length.unwrap().len();
+        let end = &pair.sgsn;
+        [octets(postcard::to_allocvec(&end.sndcp)), octets(postcard::to_allocvec(&end.llc))]
+    };
+    let mut pair = pair(13, false);
+    let [sndcp, llc] = octets_of(&pair);
+    pair.is_cut = true;
+    for number in 0..16 {
         pair.sgsn.waiting.push_back(n_pdu(number));
-        pair.ms.waiting.push_back(n_pdu(number));
     }
     pair.sgsn.send_sure();
-    pair.ms.send_sure();
-    let mut moved = 0;
-    while pair.step() {
-        let end = &mut pair.sgsn;
-        let octets = postcard::to_allocvec(&(&end.sndcp, &end.llc)).unwrap();
-        let (sndcp, llc): (Sndcp, LlcContext) = postcard::from_bytes(&octets).unwrap();
-        assert!(postcard::to_allocvec(&(&sndcp, &llc)).unwrap() == octets, "nothing is lost on the way");
-        (end.sndcp, end.llc) = (sndcp, llc);
-        end.drain();
-        moved += usize::from(end.sndcp.unconfirmed() > 0);
-    }
-    assert!(moved > 5, "{moved}");
-    assert_all(&pair, 60);
+    let sent: usize = (0..16).map(|number| n_pdu(number).len()).sum();
+    assert_eq!((pair.sgsn.sndcp.unconfirmed(), pair.sgsn.sndcp.unconfirmed_octets()), (16, sent));
+    let [more_sndcp, more_llc] = [octets_of(&pair)[0] - sndcp, octets_of(&pair)[1] - llc];
+    assert!(more_sndcp < 16 && more_llc > sent, "{more_sndcp} and {more_llc} of {sent}");
+    // The link is given up: SNDCP has them again, and LLC nothing.
+    pair.sgsn.insists = false;
+    pair.run();
+    let [more_sndcp, less_llc] = [octets_of(&pair)[0] - sndcp, octets_of(&pair)[1]];
+    assert!(more_sndcp > sent && less_llc < llc, "{more_sndcp} and {less_llc} of {sent}");
+    assert_eq!((pair.sgsn.sndcp.unconfirmed(), pair.sgsn.sndcp.unconfirmed_octets()), (16, sent));
+}
+
+#[test]
+fn what_llc_refuses_waits_behind_what_it_has() {
+    let mut ms = End::new(LlcRole::Ms, SndcpConfig::default());
+    ms.tell(|sndcp, cx, setting, out| {
+        sndcp.activate(cx, setting, (SURE, SAPI), true, out);
+        sndcp.establish_confirm(cx, setting, (SAPI, None), out);
+    });
+    while ms.out.sndcp.pop().is_some() {}
+    let request = |ms: &mut End, number: u8| {
+        let frame = ms.around.frames.copy_of(&[number; 40]).unwrap();
+        let taken =
+            ms.tell(|sndcp, cx, setting, out| sndcp.data_request(cx, setting, (SURE, frame), out)).unwrap();
+        assert_eq!(taken.number, number);
+        taken.now
+    };
+    let mut given: Vec<_> = (0..3).map(|number| request(&mut ms, number).unwrap()).collect();
+    let refused = given.split_off(1);
+    ms.tell(|sndcp, cx, setting, _| sndcp.data_refused(cx, setting, (SAPI, &refused)));
+    assert!(!ms.sndcp.is_established(SAPI), "LLC establishes it anew");
+    assert!(request(&mut ms, 3).is_none());
+    // The first was acknowledged before that.
+    let confirmed = Confirmed { reference: given[0].0, count: 1, octets: 43 };
+    ms.tell(|sndcp, cx, setting, out| sndcp.data_confirm(cx, setting, confirmed, out));
+    let [SndcpOutput::Confirmed { nsapi: SURE, number: 0, count: 1 }] = outputs(&mut ms)[..] else {
+        panic!()
+    };
+    ms.tell(|sndcp, cx, setting, out| sndcp.establish_confirm(cx, setting, (SAPI, None), out));
+    let again: Vec<Vec<u8>> = outputs(&mut ms)
+        .into_iter()
+        .map(|output| match output {
+            SndcpOutput::Data { frame, .. } => frame.to_vec(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let expected: Vec<Vec<u8>> =
+        (1..4).map(|number| [&[0x45, 0, number][..], &[number; 40]].concat()).collect();
+    assert_eq!((again, ms.sndcp.unconfirmed()), (expected, 3));
+}
+
+fn outputs(end: &mut End) -> Vec<SndcpOutput> {
+    core::iter::from_fn(|| end.out.sndcp.pop()).collect()
 }
 
 #[test]

@@ -129,7 +129,8 @@ impl Header {
         let (octets, len) = match self.pdu {
             Pdu::Data { first: None } => ([base, 0, 0, 0], 1),
             Pdu::Data { first: Some((compression, number)) } => {
-                ([base | F, compression.octet(), number, 0], 3)
+                let [base, compression, number] = data_header(self.nsapi, self.more, (compression, number));
+                ([base, compression, number, 0], DATA_FIRST_LEN)
             }
             Pdu::Unitdata { first, segment, number } => {
                 let [high, low] = (u16::from(segment & 0xf) << 12 | (number & 0xfff)).to_be_bytes();
@@ -141,6 +142,17 @@ impl Header {
         };
         HeaderOctets { octets, len }
     }
+}
+
+/// The header of the first SN-DATA PDU of an N-PDU, as [`Header::emit`] has it.
+#[must_use]
+#[inline]
+pub fn data_header(
+    nsapi: Nsapi,
+    more: bool,
+    (compression, number): (Compression, u8),
+) -> [u8; DATA_FIRST_LEN] {
+    [(nsapi.0 & 0xf) | if more { M } else { 0 } | F, compression.octet(), number]
 }
 
 #[cfg(test)]

@@ -133,7 +133,7 @@ impl Net {
                 Some(user_plane::Output::Llc(LlcOutput::Unitdata { frame, .. })) => self.sn_pdu(frame),
                 Some(user_plane::Output::Llc(output)) => panic!("{output:?}"),
                 Some(user_plane::Output::NPdu(n_pdu)) => self.received.push(n_pdu.frame.to_vec()),
-                Some(user_plane::Output::Confirmed { .. }) => self.confirmed += 1,
+                Some(user_plane::Output::Confirmed { count, .. }) => self.confirmed += usize::from(count),
                 Some(user_plane::Output::Status { .. }) => {}
                 None => break,
             }
@@ -225,7 +225,10 @@ impl Net {
     }
 
     fn download(&mut self, number: u16) {
-        self.layers(|layers, cx| layers.data_request(cx, NSAPI, &packet(number)).unwrap());
+        self.layers(|layers, cx| {
+            let n_pdu = cx.frames.copy_of(&packet(number)).unwrap();
+            layers.data_request(cx, NSAPI, n_pdu).unwrap();
+        });
     }
 
     fn downloaded(&self) -> Vec<u16> {

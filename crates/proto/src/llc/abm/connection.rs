@@ -27,7 +27,7 @@ pub struct Unnumbered<'a> {
 }
 
 impl Abm {
-    /// LL-ESTABLISH.request (clause 8.5.1.2), with XID parameters as octets. Units that are not acknowledged are forgotten.
+    /// LL-ESTABLISH.request (clause 8.5.1.2), with XID parameters as octets. Units that are not acknowledged are returned.
     pub fn establish_request(
         &mut self,
         cx: &mut Context<'_>,
@@ -48,6 +48,7 @@ impl Abm {
         parameters: &[u8],
         out: &mut Batch<LlcOutput>,
     ) {
+        self.give_back(link.sapi, out);
         self.clear(State::LocalEstablishment);
         self.answered = None;
         self.information = parameters.into();
@@ -153,6 +154,7 @@ impl Abm {
         match self.state {
             State::LocalRelease if !local => {}
             State::LocalEstablishment | State::Abm if !local => {
+                self.give_back(link.sapi, out);
                 self.clear(State::LocalRelease);
                 self.information = Box::default();
                 self.send_disc(cx, link, out);
@@ -166,11 +168,13 @@ impl Abm {
     }
 
     fn released(&mut self, link: &Link, out: &mut Batch<LlcOutput>) {
+        self.give_back(link.sapi, out);
         self.clear(State::Adm);
         out.push(LlcOutput::ReleaseConfirm { sapi: link.sapi });
     }
 
     fn lost(&mut self, link: &Link, cause: ReleaseCause, out: &mut Batch<LlcOutput>) {
+        self.give_back(link.sapi, out);
         self.clear(State::Adm);
         out.push(LlcOutput::ReleaseIndication { sapi: link.sapi, cause });
     }
@@ -185,6 +189,7 @@ impl Abm {
     ) {
         out.push(LlcOutput::Status { sapi: link.sapi, cause });
         self.is_asked_for = false;
+        self.give_back_all(link.sapi, out);
         self.begin_establishment(cx, link, &[], out);
     }
 
@@ -277,12 +282,13 @@ impl Abm {
                     return;
                 }
                 let is_known = self.state == State::RemoteEstablishment;
+                self.give_back(link.sapi, out);
                 self.clear(State::RemoteEstablishment);
                 (self.poll, self.answered) = (u.poll_final, Some(fcs24(u.info)));
                 if !is_known {
                     let Unnumbered { layer3, parameters, .. } = u;
                     let indication = EstablishIndication { sapi: link.sapi, layer3, parameters };
-                    out.push(LlcOutput::EstablishIndication(indication));
+                    out.push(LlcOutput::EstablishIndication(Box::new(indication)));
                 }
             }
             // Clause 8.5.5.1: both want the same; the mode is entered with the UA.

@@ -26,6 +26,8 @@
 //!   there are N200 repetitions by then, and more where T201 is shorter. Commands (SABM, DISC, XID) have T200 itself (clauses
 //!   8.5.1.3, 8.5.2.3, 8.5.3.4), and take (N200 + 1) · T200 with either.
 //! * **N(R) behind V(A)** is an acknowledgement that was overtaken, and says nothing. One beyond V(S) is rejected (FRMR).
+//! * **What is not acknowledged** when the link ends, or is established anew, is given back to layer 3 before it is told of that
+//!   ([`LlcOutput::Returned`]): layer 3 need not keep a copy.
 //! * A mode-setting command that comes twice before anything else was done changes nothing and is answered twice.
 //!
 //! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA
@@ -42,6 +44,7 @@ mod units;
 pub use config::{ABM_SAPIS, LinkConfig, LinksConfig, Shared, place_of};
 pub use connection::Unnumbered;
 pub use receive::Received;
+pub use units::ReturnedUnits;
 
 use super::cipher::{Ciphering, i_input};
 use super::{LlcOutput, LlcRole, nine_bits};
@@ -456,6 +459,18 @@ impl Abm {
                 (self.answered, self.expires) = (None, now);
             }
         }
+    }
+
+    /// Gives back to layer 3 what is not acknowledged, where there is any.
+    pub(super) fn give_back(&mut self, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        if !self.units.is_empty() {
+            self.give_back_all(sapi, out);
+        }
+    }
+
+    fn give_back_all(&mut self, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        let units = Box::new(ReturnedUnits(core::mem::take(&mut self.units)));
+        out.push(LlcOutput::Returned { sapi, units });
     }
 
     /// V(S), V(A), V(R), B and all exception conditions as at the beginning.

@@ -1,7 +1,7 @@
 //! Sending I frames, asking for acknowledgements and taking them (04.64 clauses 8.6.1, 8.6.3 and 8.6.4 [44.064]).
 
 use super::super::cipher::Direction;
-use super::super::{LlcStatus, nine_bits};
+use super::super::{Confirmed, LlcStatus, nine_bits};
 use super::units::Unit;
 use super::{
     Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input, seal,
@@ -448,13 +448,26 @@ impl Abm {
         if ahead == 0 {
             return false;
         }
-        self.units.take_off(ahead, |unit| {
+        let mut together: Option<Confirmed> = None;
+        let octets = self.units.take_off(ahead, |unit| {
             shown.saw(unit);
             self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
-            self.outstanding = self.outstanding.saturating_sub(unit.octets().into());
-            out.push(LlcOutput::DataConfirm { sapi: link.sapi, reference: unit.reference });
+            if let Some(confirmed) = &mut together {
+                if confirmed.reference.wrapping_add(confirmed.count.into()) == unit.reference {
+                    confirmed.count += 1;
+                    confirmed.octets += u32::from(unit.octets());
+                    return;
+                }
+                out.push(LlcOutput::DataConfirm { sapi: link.sapi, confirmed: *confirmed });
+            }
+            let (reference, octets) = (unit.reference, unit.octets().into());
+            together = Some(Confirmed { reference, count: 1, octets });
         });
+        self.outstanding = self.outstanding.saturating_sub(octets);
+        if let Some(confirmed) = together {
+            out.push(LlcOutput::DataConfirm { sapi: link.sapi, confirmed });
+        }
         let before = self.acknowledged;
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
@@ -495,6 +508,11 @@ impl Abm {
 
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: u32) {
+        // All behind one that was sent once were sent after it.
+        let is_first = |oldest: &Unit| oldest.transmissions == 1 && !is_after(newest, oldest.order);
+        if self.units.get(0).is_some_and(is_first) {
+            return;
+        }
         let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
         match self.options.retransmission {
             Retransmission::Selective => {

@@ -81,16 +81,19 @@ impl Units {
         self.octets.push(octets);
     }
 
-    /// Takes the first `count` off. `each` sees them.
-    pub(super) fn take_off(&mut self, count: u16, each: impl FnMut(&Unit)) {
+    /// Takes the first `count` off. `each` sees them. Gives how many octets they had.
+    pub(super) fn take_off(&mut self, count: u16, mut each: impl FnMut(&Unit)) -> u32 {
         let count = usize::from(count).min(self.units.len());
-        let octets = self.units.iter().take(count).map(|unit| usize::from(unit.octets)).sum();
-        self.units.iter().take(count).for_each(each);
-        self.units.drain(..count);
-        self.octets.discard(octets, 0);
+        let mut octets = 0;
+        for unit in self.units.drain(..count) {
+            octets += u32::from(unit.octets);
+            each(&unit);
+        }
+        self.octets.discard(octets as usize, 0);
         if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
             self.units.shrink_to(KEPT_PLACES);
         }
+        octets
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&Unit> {
@@ -125,5 +128,22 @@ impl Units {
     /// Octets of memory beside the value itself.
     pub(super) fn heap_octets(&self) -> usize {
         self.units.capacity() * size_of::<Unit>() + self.octets.capacity()
+    }
+}
+
+/// Units that a link has not confirmed, given back to layer 3 in the order of their requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReturnedUnits(pub(super) Units);
+
+impl ReturnedUnits {
+    /// The reference of each, and its octets in two pieces.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, [&[u8]; 2])> {
+        let Units { units, octets } = &self.0;
+        let mut from = 0;
+        units.iter().filter_map(move |unit| {
+            let start = from;
+            from += usize::from(unit.octets);
+            Some((unit.reference, octets.get(start..from)?))
+        })
     }
 }

@@ -115,6 +115,12 @@ pub(super) struct Packed {
 }
 
 impl Compressions {
+    /// None agreed to.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { entities: Vec::new(), proposed: Vec::new() }
+    }
+
     /// Has any entity been agreed to?
     #[must_use]
     pub fn is_empty(&self) -> bool {

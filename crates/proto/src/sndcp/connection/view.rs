@@ -1,9 +1,15 @@
 //! What others may see of SNDCP.
 
 use super::{Acknowledged, AcknowledgedLimits, Compressions, Counted, LinkState, N_PDU_MAX, Served, Sndcp};
+use crate::prefetch::Prefetch;
 use gannet_wire::id::{Nsapi, Sapi};
 
 impl Sndcp {
+    /// Asks for what an N-PDU touches.
+    pub fn expect(&self, prefetch: Prefetch) {
+        prefetch.value(self);
+    }
+
     /// Is the acknowledged link of a SAPI established?
     #[must_use]
     pub fn is_established(&self, sapi: Sapi) -> bool {
@@ -18,15 +24,15 @@ impl Sndcp {
     /// N-PDUs of a SAPI wait, LLC has none whose confirmation would send them, and no establishment is under way: the mobile
     /// has not established the link, it has ended, or there were too few frames.
     pub(super) fn is_stalled(&self, sapi: Sapi) -> bool {
-        let link = self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| sap.link);
+        let link = self.saps.find(|sap| sap.sapi == sapi).map(|sap| sap.link);
         let stands = match link {
             Some(LinkState::Awaited | LinkState::Released) => true,
             Some(LinkState::Established) => self.at_llc(sapi) == 0,
-            Some(LinkState::Unused | LinkState::Establishing) | None => false,
+            Some(LinkState::Unused | LinkState::Establishing | LinkState::Interrupted) | None => false,
         };
         let of_it = |served: &&Served| served.sapi == sapi;
-        let waits = |it: &Acknowledged| !it.suspended && it.store.waiting().is_some();
-        stands && self.served.iter().filter(of_it).any(|it| it.acknowledged.as_deref().is_some_and(waits))
+        let waits = |it: &Acknowledged| !it.suspended && it.store.has_waiting();
+        stands && self.served.iter().filter(of_it).any(|it| it.acknowledged.as_ref().is_some_and(waits))
     }
 
     /// NSAPIs in acknowledged mode of SAPIs on which nothing goes on by itself any more, while N-PDUs wait: [`Sndcp::resume`]
@@ -41,7 +47,7 @@ impl Sndcp {
     /// What has been agreed to about compression on a SAPI.
     #[must_use]
     pub fn compressions(&self, sapi: Sapi) -> Option<&Compressions> {
-        self.saps.iter().find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
+        self.saps.find(|sap| sap.sapi == sapi).map(|sap| &sap.compressions)
     }
 
     /// Octets of memory that hold what compression has learned, on all SAPIs.
@@ -53,11 +59,11 @@ impl Sndcp {
     /// Which SAPI carries an NSAPI.
     #[must_use]
     pub fn sapi_of(&self, nsapi: Nsapi) -> Option<Sapi> {
-        self.served.iter().find(|served| served.nsapi == nsapi).map(|served| served.sapi)
+        self.served.find(|served| served.nsapi == nsapi).map(|served| served.sapi)
     }
 
     fn acknowledged_of(&self, nsapi: Nsapi) -> Option<&Acknowledged> {
-        self.served.iter().find(|served| served.nsapi == nsapi)?.acknowledged.as_deref()
+        self.served.find(|served| served.nsapi == nsapi)?.acknowledged.as_ref()
     }
 
     /// Has it no NSAPI at all?
@@ -97,17 +103,17 @@ impl Sndcp {
         stores.map(|acknowledged| acknowledged.store.len()).sum()
     }
 
-    /// Octets of N-PDUs of an NSAPI that wait for the peer's confirmation.
+    /// Octets of N-PDUs of an NSAPI that wait for confirmation, be it the peer's or that of its LLC alone.
     #[must_use]
     pub fn unconfirmed_octets_of(&self, nsapi: Nsapi) -> usize {
         self.acknowledged_of(nsapi).map_or(0, |acknowledged| acknowledged.store.octets())
     }
 
-    /// Octets of N-PDUs that wait for confirmation, be it the peer's or that of its LLC alone. Of what LLC has it has a copy.
+    /// Octets of N-PDUs that wait for confirmation, be it the peer's or that of its LLC alone.
     #[must_use]
     pub fn unconfirmed_octets(&self) -> usize {
         let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
-        stores.map(|acknowledged| acknowledged.store.octets_with_llc()).sum()
+        stores.map(|acknowledged| acknowledged.store.octets()).sum()
     }
 
     /// NSAPIs of which something waits for confirmation, be it the peer's or that of its LLC alone.

@@ -200,7 +200,10 @@ impl Handset {
             if !self.sndcp.is_acknowledged(nsapi) {
                 self.send_up_bare(nsapi, &n_pdu);
             } else if self.sndcp.has_room(&self.config.sndcp.limits, nsapi) {
-                self.with(|plane, cx| plane.data_request(cx, nsapi, &n_pdu)).unwrap();
+                self.with(|plane, cx| {
+                    let n_pdu = cx.frames.copy_of(&n_pdu).unwrap();
+                    plane.data_request(cx, nsapi, n_pdu).unwrap();
+                });
             } else {
                 self.to_gn.push_front((nsapi, n_pdu));
                 break;
