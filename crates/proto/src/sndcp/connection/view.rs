@@ -120,7 +120,7 @@ impl Sndcp {
     #[must_use]
     pub fn unconfirmed_nsapis(&self) -> usize {
         let stores = self.served.iter().filter_map(|served| served.acknowledged.as_ref());
-        stores.filter(|acknowledged| acknowledged.store.octets_with_llc() > 0).count()
+        stores.filter(|acknowledged| acknowledged.store.octets() > 0).count()
     }
 
     /// SNSM-SEQUENCE.response: the Receive N-PDU number of each NSAPI in acknowledged mode, for the routing area update (24.008
