@@ -16,7 +16,7 @@ use crate::llc::{
 };
 use crate::machine::{Batch, Context};
 use crate::sndcp::{
-    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, Taken, receive,
+    NPdu, Reassembler, Receiver, Setting, Sndcp, SndcpConfig, SndcpNsapi, SndcpOutput, Taken, Whole, receive,
 };
 use crate::time::{Duration, Instant};
 use crate::timers::{Deadlines, TimerKey, Timers};
@@ -256,19 +256,24 @@ impl UserPlane<'_> {
             self.tell(cx, sapi, |sndcp, cx, setting, out| sndcp.data_request(cx, setting, n_pdu, out));
         let Taken { number, now } = taken?;
         match now {
-            Some((reference, frame)) if self.out.sndcp.is_empty() => {
-                self.give_llc(cx, sapi, (reference, frame))
+            Some(Whole { reference, head, frame }) if self.out.sndcp.is_empty() => {
+                self.give_llc(cx, sapi, reference, (&head, frame));
             }
-            Some((reference, frame)) => self.out.sndcp.push(SndcpOutput::Data { sapi, reference, frame }),
+            Some(whole) => {
+                let (reference, frame) = whole.sn_pdu();
+                self.out.sndcp.push(SndcpOutput::Data { sapi, reference, frame });
+            }
             None => {}
         }
         Ok(number)
     }
 
-    /// LL-DATA.request.
-    fn give_llc(&mut self, cx: &mut Context<'_>, sapi: Sapi, (reference, frame): (u32, Frame)) {
-        let refused = self.llc.data_request(cx, sapi, reference, frame, &mut self.out.llc).err();
-        if let Some(Refused { drop, frame }) = refused {
+    /// LL-DATA.request of an SN-PDU, of which `head` is not in its frame yet.
+    fn give_llc(&mut self, cx: &mut Context<'_>, sapi: Sapi, reference: u32, (head, frame): (&[u8], Frame)) {
+        let given = self.llc.headed_data_request(cx, sapi, reference, (head, frame), &mut self.out.llc);
+        if let Err(Refused { drop, mut frame }) = given {
+            let has_room = frame.prepend(head);
+            debug_assert!(has_room, "it was asked for");
             self.refused(cx, sapi, drop, (reference, frame));
         }
     }
@@ -290,7 +295,24 @@ impl UserPlane<'_> {
     }
 
     /// What is left for the node of all that the two have said; `None` where nothing is left of anything.
+    #[inline]
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Output> {
+        // What comes most, and nothing: without a step more.
+        if self.out.sndcp.is_empty() {
+            match self.out.llc.pop()? {
+                output @ LlcOutput::Transmit { .. } => return Some(Output::Llc(output)),
+                output => {
+                    let output = self.of_llc(cx, output);
+                    if output.is_some() {
+                        return output;
+                    }
+                }
+            }
+        }
+        self.poll_all(cx)
+    }
+
+    fn poll_all(&mut self, cx: &mut Context<'_>) -> Option<Output> {
         loop {
             let output = if let Some(output) = self.out.sndcp.pop() {
                 self.of_sndcp(cx, output)
@@ -321,7 +343,9 @@ impl UserPlane<'_> {
                 }
             }
             SndcpOutput::Release { sapi } => self.llc.release_request(cx, sapi, false, out),
-            SndcpOutput::Data { sapi, reference, frame } => self.give_llc(cx, sapi, (reference, frame)),
+            SndcpOutput::Data { sapi, reference, frame } => {
+                self.give_llc(cx, sapi, reference, (&[], frame));
+            }
             SndcpOutput::Xid { sapi, block } => self.llc.layer3_xid_request(cx, sapi, block, out),
             SndcpOutput::NPdu(n_pdu) => return Some(Output::NPdu(n_pdu)),
             SndcpOutput::Confirmed { nsapi, number, count } => {

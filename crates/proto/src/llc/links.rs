@@ -223,10 +223,26 @@ impl LlcContext {
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Refused> {
+        self.headed_data_request(cx, sapi, reference, (&[], frame), out)
+    }
+
+    /// The same of a unit that begins with `head`, which is not in its frame yet: a frame is handed on at less cost where nothing of it
+    /// was just changed.
+    ///
+    /// # Errors
+    /// As of [`LlcContext::data_request`]; the frame is without its head.
+    pub fn headed_data_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        sapi: Sapi,
+        reference: u32,
+        (head, frame): (&[u8], Frame),
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Refused> {
         let Some((abm, link, mut deadline)) = self.link(sapi) else {
             return Err(Refused { drop: Drop::LlcNotEstablished, frame });
         };
-        abm.data_request(cx, &link, reference, frame, out)?;
+        abm.headed_data_request(cx, &link, reference, (head, frame), out)?;
         deadline.set(abm.next_wake());
         Ok(())
     }

@@ -200,13 +200,9 @@ impl Cutting {
         octets + DATA_FIRST_LEN <= usize::from(self.n201_i)
     }
 
-    /// Makes an N-PDU that has a frame of its own, and need not be cut, the SN-DATA PDU.
-    pub(super) fn head(self, frame: &mut Frame) -> Result<(), Drop> {
-        let Self { nsapi, number, compression, .. } = self;
-        frame
-            .prepend(&data_header(nsapi, false, (compression, number)))
-            .then_some(())
-            .ok_or(Drop::SndcpNoRoom)
+    /// The header of an N-PDU that need not be cut.
+    pub(super) fn head(self) -> [u8; DATA_FIRST_LEN] {
+        data_header(self.nsapi, false, (self.compression, self.number))
     }
 
     /// Cuts an N-PDU that has a frame of its own, where one SN-DATA PDU does not hold it.
@@ -219,7 +215,9 @@ impl Cutting {
         if !self.is_whole(frame.len()) {
             return self.cut(cx, &frame, give);
         }
-        self.head(&mut frame)?;
+        if !frame.prepend(&self.head()) {
+            return Err(Drop::SndcpNoRoom);
+        }
         give(frame);
         Ok(1)
     }

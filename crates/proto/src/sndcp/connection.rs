@@ -25,7 +25,7 @@ mod view;
 mod xid;
 
 pub use counted::Counted;
-pub use sending::Taken;
+pub use sending::{Taken, Whole};
 
 use super::acknowledged::{Acknowledged, AcknowledgedLimits, Cutting, Joined, Order, segments};
 use super::compression::{

@@ -5,7 +5,7 @@ use crate::tcp::segment;
 use gannet_proto::drops::Drop;
 use gannet_proto::llc::{Confirmed, LlcContext, LlcRole};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
-use gannet_proto::sndcp::{Sndcp, SndcpConfig, SndcpOutput};
+use gannet_proto::sndcp::{Sndcp, SndcpConfig, SndcpOutput, Whole};
 use gannet_proto::time::Duration;
 use gannet_wire::id::Nsapi;
 
@@ -200,7 +200,7 @@ fn what_llc_refuses_waits_behind_what_it_has() {
         let taken =
             ms.tell(|sndcp, cx, setting, out| sndcp.data_request(cx, setting, (SURE, frame), out)).unwrap();
         assert_eq!(taken.number, number);
-        taken.now
+        taken.now.map(Whole::sn_pdu)
     };
     let mut given: Vec<_> = (0..3).map(|number| request(&mut ms, number).unwrap()).collect();
     let refused = given.split_off(1);

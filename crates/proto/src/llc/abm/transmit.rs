@@ -77,10 +77,26 @@ impl Abm {
         frame: Frame,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Refused> {
+        self.headed_data_request(cx, link, reference, (&[], frame), out)
+    }
+
+    /// The same of a unit that begins with `head`, which is not in its frame yet.
+    ///
+    /// # Errors
+    /// As of [`Abm::data_request`]; the frame is without its head.
+    pub fn headed_data_request(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        reference: u32,
+        (head, frame): (&[u8], Frame),
+        out: &mut Batch<LlcOutput>,
+    ) -> Result<(), Refused> {
+        let octets = head.len() + frame.len();
         let longest =
             usize::from(link.n201_i).min(usize::from(self.options.frame_max).saturating_sub(I_OVERHEAD));
         let drop = match self.state {
-            State::Abm if frame.len() > longest => Some(Drop::LlcTooLong),
+            State::Abm if octets > longest => Some(Drop::LlcTooLong),
             State::Abm if self.room() == 0 => Some(Drop::LlcQueueFull),
             State::Abm => None,
             State::Adm | State::LocalEstablishment | State::RemoteEstablishment | State::LocalRelease => {
@@ -93,12 +109,12 @@ impl Abm {
         let goes_now = self.units.len() == usize::from(self.sent)
             && self.lost == 0
             && !self.peer_is_busy
-            && self.window_is_open(frame.len())
+            && self.window_is_open(octets)
             && !self.is_path_full();
         if goes_now {
-            self.send_at_once(cx.now, link, reference, frame, out);
+            self.send_at_once(cx.now, link, reference, (head, frame), out);
         } else {
-            self.units.push(Unit::new(reference, cx.now), &frame);
+            self.units.push(Unit::new(reference, cx.now), [head, &frame]);
         }
         self.keep_timer(cx.now, link);
         Ok(())
@@ -111,10 +127,10 @@ impl Abm {
         now: Instant,
         link: &Link,
         reference: u32,
-        frame: Frame,
+        (head, frame): (&[u8], Frame),
         out: &mut Batch<LlcOutput>,
     ) {
-        let (index, octets) = (self.sent, frame.len());
+        let (index, octets) = (self.sent, head.len() + frame.len());
         let count = self.acknowledged.wrapping_add(index.into());
         self.send_next(now, octets);
         let is_asked = self.is_request_due(index);
@@ -122,9 +138,11 @@ impl Abm {
         unit.sent((self.next_order(), now, is_asked));
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
-        let header_len = self.head(now, link, count, is_asked, frame);
+        let has_head = frame.prepend(head);
+        let header_len = if has_head { self.head(now, link, count, is_asked, frame) } else { None };
         let from = header_len.unwrap_or(0);
-        self.units.push(unit, frame.get(from..from + octets).unwrap_or_default());
+        let (head, len) = if has_head { (&[][..], octets) } else { (head, frame.len()) };
+        self.units.push(unit, [head, frame.get(from..from + len).unwrap_or_default()]);
         if header_len.is_some() {
             self.cipher(link, count, from, frame);
         } else {

@@ -75,9 +75,13 @@ impl Units {
         self.units.is_empty()
     }
 
-    /// Puts a unit at the end.
-    pub(super) fn push(&mut self, unit: Unit, octets: &[u8]) {
-        self.units.push_back(Unit { octets: u16::try_from(octets.len()).unwrap_or(u16::MAX), ..unit });
+    /// Puts a unit at the end, which comes in two pieces.
+    pub(super) fn push(&mut self, unit: Unit, [head, octets]: [&[u8]; 2]) {
+        let len = u16::try_from(head.len() + octets.len()).unwrap_or(u16::MAX);
+        self.units.push_back(Unit { octets: len, ..unit });
+        if !head.is_empty() {
+            self.octets.push(head);
+        }
         self.octets.push(octets);
     }
 

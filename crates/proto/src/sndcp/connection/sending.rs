@@ -40,9 +40,30 @@ impl Reference {
 pub struct Taken {
     /// The N-PDU number under which it will be confirmed.
     pub number: u8,
-    /// Where nothing waits before it: the reference and the frame of a [`SndcpOutput::Data`] that goes to LLC now, behind all that is
-    /// in the outputs.
-    pub now: Option<(u32, Frame)>,
+    /// Where nothing waits before it: what goes to LLC now, behind all that is in the outputs.
+    pub now: Option<Whole>,
+}
+
+/// An N-PDU that goes out in one SN-PDU, in its own frame. The header comes to it where the frame stands at last.
+#[derive(Debug)]
+pub struct Whole {
+    /// That of [`SndcpOutput::Data`].
+    pub reference: u32,
+    /// The SN-PDU's header, for which the frame has room.
+    pub head: [u8; DATA_FIRST_LEN],
+    /// The N-PDU.
+    pub frame: Frame,
+}
+
+impl Whole {
+    /// As [`SndcpOutput::Data`] has it.
+    #[must_use]
+    pub fn sn_pdu(self) -> (u32, Frame) {
+        let Self { reference, head, mut frame } = self;
+        let has_room = frame.prepend(&head);
+        debug_assert!(has_room, "it was asked for");
+        (reference, frame)
+    }
 }
 
 impl Sndcp {
@@ -54,7 +75,7 @@ impl Sndcp {
         &mut self,
         cx: &mut Context<'_>,
         setting: &Setting<'_>,
-        (nsapi, mut frame): (Nsapi, Frame),
+        (nsapi, frame): (Nsapi, Frame),
         out: &mut Outputs,
     ) -> Result<Taken, Drop> {
         let of_others = if self.served.len() > 1 { self.at_llc_of_others(nsapi) } else { 0 };
@@ -70,12 +91,12 @@ impl Sndcp {
             && acknowledged.store.segments() + of_others < setting.config.limits.segments_max
             && cutting.is_whole(octets)
             && self.saps.find(|sap| sap.sapi == sapi).is_some_and(Sap::is_plain_and_established)
-            && cutting.head(&mut frame).is_ok();
+            && frame.headroom() >= DATA_FIRST_LEN;
         if goes_now {
             acknowledged.store.push_handed(u16::try_from(octets).unwrap_or(u16::MAX));
             self.counted.sent(octets, octets);
             let reference = Reference { nsapi, number, alone: true }.value();
-            Ok(Taken { number, now: Some((reference, frame)) })
+            Ok(Taken { number, now: Some(Whole { reference, head: cutting.head(), frame }) })
         } else {
             acknowledged.store.push(&frame);
             self.go_on(cx, setting, sapi, out);
