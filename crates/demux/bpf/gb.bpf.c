@@ -55,7 +55,7 @@ struct unitdata {
 	__u16 bvci;
 	struct part ns;
 	struct part llc;
-	/* User data of a mobile, and not what its LLC says to ours. */
+	/* User data of a mobile in either mode, and what belongs to acknowledged mode; not what else its LLC says to ours. */
 	__u8 is_data;
 };
 
@@ -63,8 +63,8 @@ static __always_inline int is_user_data(__u8 address, __u8 control)
 {
 	__u8 sapi = address & 15;
 
-	/* UI frames begin with 110. */
-	return (sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) && (control & 0xe0) == 0xc0;
+	/* I frames begin with 0, S frames with 10, UI frames with 110; U frames with 111 are what is left. */
+	return (sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) && (control & 0xe0) != 0xe0;
 }
 
 // The LL-PDU among the elements from `offset`.

@@ -260,16 +260,13 @@ static __always_inline __u32 write_llc(__u8 *to, struct tables *tables, struct f
 	return ~crc;
 }
 
-// UDP payload of an uplink frame up to the N-PDU, which begins at LOWER + 33 + (long ? 1 : 0).
-static __always_inline __u32 write_up(__u8 *to, struct tables *tables, struct flow *flow, struct cell *cell, _Bool is_long)
+// UDP payload of an uplink frame up to its LL-PDU of so many octets, which begins where this points.
+static __always_inline __u8 *write_unitdata(__u8 *to, struct cell *cell, __be32 tlli, __u16 llc_len, _Bool is_long)
 {
-	__u16 llc_len = flow->size + 10;
-	__u8 *llc;
-
 	*(__be16 *)to = 0; // NS-UNITDATA
 	*(__be16 *)(to + 2) = cell->bvci;
 	to[4] = 0x01; // UL-UNITDATA
-	*(__be32 *)(to + 5) = flow->endpoint;
+	*(__be32 *)(to + 5) = tlli;
 	to[9] = 0; // QoS profile: no bit rate, normal precedence
 	to[10] = 0;
 	to[11] = 0x20;
@@ -280,12 +277,16 @@ static __always_inline __u32 write_up(__u8 *to, struct tables *tables, struct fl
 	if (is_long) {
 		to[23] = llc_len >> 8;
 		to[24] = llc_len;
-		llc = to + 25;
-	} else {
-		to[23] = 0x80 | llc_len;
-		llc = to + 24;
+		return to + 25;
 	}
-	return write_llc(llc, tables, flow);
+	to[23] = 0x80 | llc_len;
+	return to + 24;
+}
+
+// The same up to the N-PDU, which begins at LOWER + 33 + (long ? 1 : 0). Gives the FCS.
+static __always_inline __u32 write_up(__u8 *to, struct tables *tables, struct flow *flow, struct cell *cell, _Bool is_long)
+{
+	return write_llc(write_unitdata(to, cell, flow->endpoint, flow->size + 10, is_long), tables, flow);
 }
 
 // Puts right what an FCS has overwritten of the pattern, in this frame's earlier life.

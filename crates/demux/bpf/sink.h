@@ -6,8 +6,7 @@
 #ifndef GANNET_SINK_H
 #define GANNET_SINK_H
 
-#include "cipher.h"
-#include "generator.h"
+#include "answer.h"
 
 #define ELEMENTS 12 // of a DL-UNITDATA PDU, at most
 #define WORDS (N_PDU_MAX / 8)
@@ -22,6 +21,7 @@ struct arrival {
 	_Bool more;
 	_Bool ciphered; // its number was counted already
 	_Bool part; // the mark alone was deciphered
+	struct i_frame i;
 };
 
 static __always_inline __u32 bucket_of(__u64 ns)
@@ -126,16 +126,21 @@ static __always_inline void deliver(struct plan *plan, struct arrival *from, str
 	group->delivered_inside += is_inside(plan, now - plan->begin);
 }
 
-// The first segment of an N-PDU, or all of it.
-static __always_inline int take(struct plan *plan, struct tables *tables, struct arrival *from, __u8 *p, __u8 *end)
+// The first segment of an N-PDU, or all of it, which begins at `at`. A function of its own to the verifier.
+__noinline int take(struct xdp_md *ctx, struct arrival *from, __u32 at)
 {
+	__u32 zero = 0, key;
+	struct plan *plan = bpf_map_lookup_elem(&plans, &zero);
+	struct tables *tables = bpf_map_lookup_elem(&constants, &zero);
+	__u8 *p = (__u8 *)(long)ctx->data + (at & 2047), *end = (__u8 *)(long)ctx->data_end;
 	struct inner *n_pdu = (struct inner *)p;
 	struct mark *mark;
 	struct group *group;
 	struct seen *seen;
 	__u64 now, latency;
-	__u32 key;
 
+	if (!plan || !tables || !from)
+		return XDP_PASS;
 	if (from->len < N_PDU_MIN || p + N_PDU_MIN > end || n_pdu->mark.magic != MARK_MAGIC) {
 		plan->unmarked++;
 		return XDP_PASS;
@@ -149,8 +154,13 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 		plan->unmarked++;
 		return XDP_DROP;
 	}
+	from->i.flow = mark->flow;
 	if (mark->step != plan->step) {
 		group->other_step++;
+		// Its link goes on all the same.
+		if (from->i.is_one && !from->i.is_damaged && from->endpoint == seen->endpoint
+		    && mark->check == check_of(mark))
+			follow(plan, seen, group, &from->i);
 		return XDP_DROP;
 	}
 	// The mark says for whom it is; if the mark has suffered it says nothing.
@@ -159,13 +169,15 @@ static __always_inline int take(struct plan *plan, struct tables *tables, struct
 		group->wrong_mobile++;
 		return XDP_DROP;
 	}
-	if (mark->check != check_of(mark) || !is_inner(n_pdu)
+	if (mark->check != check_of(mark) || from->i.is_damaged || from->i.is_one != seen->acknowledged || !is_inner(n_pdu)
 	    || (!from->part && !is_pattern(p + N_PDU_MIN, from->len - N_PDU_MIN, end, tables, N_PDU_MIN))
 	    || (from->more ? bpf_ntohs(n_pdu->len) <= from->len : bpf_ntohs(n_pdu->len) != from->len)) {
 		seen->corrupt++;
 		group->corrupt++;
 		return XDP_DROP;
 	}
+	if (from->i.is_one && !follow(plan, seen, group, &from->i))
+		return XDP_DROP;
 	if (!from->ciphered && !is_new(seen, group, mark->sequence))
 		return XDP_DROP;
 	group->whole += from->ciphered && !from->part;
@@ -229,8 +241,8 @@ static __always_inline int take_segment(struct plan *plan, struct tables *tables
 
 // An LL-PDU that came ciphered, of `len` octets from `at` on. Whose it is says its TLLI, and which one, N(U), in the clear;
 // the mark is read in a part of them, and all of it in fewer.
-static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, struct tables *tables,
-					 struct arrival *from, __u32 at, __u32 len, __u32 control)
+static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, struct arrival *from, __u32 at, __u32 len,
+					 __u32 control)
 {
 	__u64 tlli = from->endpoint, *number = bpf_map_lookup_elem(&by_tlli, &tlli);
 	__u32 nu = control >> 2 & 511, key, place, behind, count, turn, covered;
@@ -282,13 +294,9 @@ static __always_inline int take_ciphered(struct xdp_md *ctx, struct plan *plan, 
 		group->corrupt++;
 		return XDP_DROP;
 	}
-	p = (__u8 *)(long)ctx->data + (at & 1023);
-	end = (__u8 *)(long)ctx->data_end;
-	if (p + 7 > end)
-		return XDP_DROP;
 	from->ciphered = 1;
 	from->part = !whole;
-	return take(plan, tables, from, p + 7, end);
+	return take(ctx, from, at + 7);
 }
 
 static __always_inline int pass(struct plan *plan)
@@ -332,7 +340,37 @@ static __always_inline _Bool is_icmp(const __u8 *data)
 	return *(__be16 *)(data + 12) == bpf_htons(0x0800) && data[14] == 0x45 && data[23] == 1;
 }
 
-// Gb: NS-UNITDATA, DL-UNITDATA, LLC UI frame, SN-UNITDATA.
+// An LL-PDU of `len` octets from `at` on, on a SAPI of user data, that is no UI frame.
+static __always_inline int take_of_link(struct xdp_md *ctx, struct plan *plan, struct arrival *from, __u32 at, __u32 len)
+{
+	__u8 *p = (__u8 *)(long)ctx->data + (at & 1023), *end = (__u8 *)(long)ctx->data_end;
+	__u32 control;
+	int verdict;
+
+	if (p + 2 > end)
+		return pass(plan);
+	from->i.sapi = p[0] & 0xf;
+	if ((p[1] & 0xef) == (0xe0 | SABM))
+		begin_again(from->endpoint);
+	if ((p[1] & 0xe0) == (S | ACKNOWLEDGE))
+		return answer_s(ctx, &from->i, from->endpoint);
+	if (p[1] & 0x80)
+		return pass(plan);
+	if (len < I_HEADERS + FCS_LEN || p + I_HEADERS > end)
+		return pass(plan);
+	control = p[1] << 16 | p[2] << 8 | p[3];
+	if ((control & 3) == SACK || (p[4] & 0xf0) != SN_DATA || p[5])
+		return pass(plan);
+	from->i.is_one = 1;
+	from->i.asks = control >> 22 & 1;
+	from->i.ns = control >> 12 & 511;
+	from->len = len - I_HEADERS - FCS_LEN;
+	from->i.is_damaged = !(from->i.ns & plan->whole_mask) && !fcs_is_right(ctx, at, len, len - FCS_LEN);
+	verdict = take(ctx, from, at + I_HEADERS);
+	return from->i.is_answered ? answer(ctx, &from->i, from->endpoint) : verdict;
+}
+
+// Gb: NS-UNITDATA, DL-UNITDATA, LLC UI frame with SN-UNITDATA, or I frame with SN-DATA.
 static __always_inline int sink_gb(struct xdp_md *ctx)
 {
 	__u8 *data = (__u8 *)(long)ctx->data, *end = (__u8 *)(long)ctx->data_end, *p;
@@ -381,16 +419,20 @@ static __always_inline int sink_gb(struct xdp_md *ctx)
 	// The same to the verifier whichever way it came here.
 	hide(at);
 	hide(len);
-	if (len < 13 || len > 1600 || at > 1023)
+	if (len < 5 || len > 1600 || at > 1023)
 		return pass(plan);
 	p = data + at;
-	if (p + len > end || p + 7 > end)
+	if (p + len > end || p + 2 > end)
 		return pass(plan);
 	sapi = p[0] & 0xf;
-	if (p[0] & 0x80 || !(sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) || p[1] >> 5 != 6)
+	if (p[0] & 0x80 || !(sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11))
+		return pass(plan);
+	if (p[1] >> 5 != 6)
+		return take_of_link(ctx, plan, &from, at, len);
+	if (len < 13 || p + 7 > end)
 		return pass(plan);
 	if (p[2] & 2)
-		return take_ciphered(ctx, plan, tables, &from, at, len, p[1] << 8 | p[2]);
+		return take_ciphered(ctx, plan, &from, at, len, p[1] << 8 | p[2]);
 	p += 3;
 	flags = p[0];
 	from.more = flags >> 4 & 1;
@@ -401,7 +443,7 @@ static __always_inline int sink_gb(struct xdp_md *ctx)
 			return pass(plan);
 		from.number = (p[2] & 0xf) << 8 | p[3];
 		from.len = len - 10;
-		return take(plan, tables, &from, p + 4, end);
+		return take(ctx, &from, at + 7);
 	}
 	segment = p[1] >> 4;
 	from.number = (p[1] & 0xf) << 8 | p[2];
@@ -439,7 +481,7 @@ static __always_inline int sink_gn(struct xdp_md *ctx)
 	}
 	if (from.len > N_PDU_MAX || p + 8 + from.len > end)
 		return pass(plan);
-	return take(plan, tables, &from, p + 8, end);
+	return take(ctx, &from, p + 8 - data);
 }
 
 #endif

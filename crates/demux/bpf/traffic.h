@@ -79,7 +79,9 @@ struct seen {
 	__u16 open_size;
 	__u8 open_segment; // the one that is expected
 	__u8 touched;
-	__u8 spare[4];
+	__u16 received; // V(R) of its LLE
+	__u8 owed; // I frames until the acknowledgement that was asked for
+	__u8 acknowledged; // it comes in I frames, and only in these
 };
 
 // Counters of one group of flows. The histogram is log-linear, in ns.
@@ -102,6 +104,8 @@ struct group {
 	__u64 whole; // delivered, came ciphered: each octet was deciphered and is right, the FCS too
 	__u64 offered_inside; // within the window that is counted apart
 	__u64 delivered_inside; // came within it
+	__u64 unexpected; // I frames with another N(S) than V(R): of what came before, or beyond what is missing
+	__u64 answered; // acknowledgements that were sent
 	__u64 latency_sum;
 	__u64 latency_max;
 	__u64 latency[BUCKETS];
@@ -146,7 +150,9 @@ struct plan {
 	__u32 entering; // flow that has left its slot and is to be entered in another: number + 1, or 0
 	__u32 entering_key; // that slot's
 	__u32 read_mask; // of LL-PDUs that come ciphered the mark is read in one of so many and one
-	__u32 whole_mask; // and all of it
+	__u32 whole_mask; // and all of it; of I frames the FCS
+	__u32 answer_after; // I frames that follow the one that asked for an acknowledgement, before it is sent
+	__u32 spare;
 	__u8 down[48]; // Ethernet, IPv4, UDP header towards the SGSN on Gn; 42 are used
 	__u8 up[48]; // the same on Gb
 };

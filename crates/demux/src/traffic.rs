@@ -92,7 +92,13 @@ pub struct Seen {
     /// N-PDUs that came after later ones.
     pub reordered: AtomicU32,
     open: [AtomicU16; 3],
-    open_segment: [AtomicU8; 6],
+    open_segment: [AtomicU8; 2],
+    /// V(R) of its LLE, in acknowledged mode.
+    pub received: AtomicU16,
+    /// I frames until the acknowledgement that was asked for.
+    pub owed: AtomicU8,
+    /// 1 where it comes in acknowledged mode; then nothing else is taken.
+    pub acknowledged: AtomicU8,
 }
 
 /// Counters of a group.
@@ -135,6 +141,10 @@ pub struct Group {
     pub offered_inside: AtomicU64,
     /// N-PDUs that were delivered within it.
     pub delivered_inside: AtomicU64,
+    /// I frames whose N(S) was not V(R): what came before, or behind what is missing. None was delivered.
+    pub unexpected: AtomicU64,
+    /// Acknowledgements that were sent.
+    pub answered: AtomicU64,
     /// Time from generator to sink, ns.
     pub latency_sum: AtomicU64,
     /// The longest.
@@ -178,6 +188,8 @@ impl Plan {
             entering_key: AtomicU32::new(0),
             read_mask: AtomicU32::new(0),
             whole_mask: AtomicU32::new(0),
+            answer_after: AtomicU32::new(0),
+            spare: AtomicU32::new(0),
             down: [const { AtomicU8::new(0) }; 48],
             up: [const { AtomicU8::new(0) }; 48],
         }
@@ -218,6 +230,8 @@ impl Group {
             &self.whole,
             &self.offered_inside,
             &self.delivered_inside,
+            &self.unexpected,
+            &self.answered,
             &self.latency_sum,
             &self.latency_max,
         ];
@@ -299,8 +313,11 @@ pub struct Plan {
     entering_key: AtomicU32,
     /// Of LL-PDUs that come ciphered the mark is read in one of so many and one; a power of two less one.
     pub read_mask: AtomicU32,
-    /// And all of it.
+    /// And all of it; of I frames the FCS.
     pub whole_mask: AtomicU32,
+    /// I frames of a flow that follow the one that asked for an acknowledgement, before it is sent.
+    pub answer_after: AtomicU32,
+    spare: AtomicU32,
     /// Ethernet, IPv4 and UDP header towards the SGSN's end of Gn.
     pub down: [AtomicU8; 48],
     /// The same towards its end of Gb.
@@ -356,8 +373,8 @@ unsafe impl Shared for Tables {}
 unsafe impl Shared for Secret {}
 
 const _: () = assert!(size_of::<Flow>() == 64 && size_of::<Seen>() == 64 && size_of::<Cell>() == 16);
-const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 20 + 8 + 96);
-const _: () = assert!(size_of::<Group>() == (20 + BUCKETS) * 8);
+const _: () = assert!(size_of::<Plan>() == 18 * 8 + 4 + 8 + 20 + 8 + 8 + 96);
+const _: () = assert!(size_of::<Group>() == (22 + BUCKETS) * 8);
 
 /// A number as it stands in a packet.
 #[must_use]

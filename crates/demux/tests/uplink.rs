@@ -195,17 +195,32 @@ fn a_local_tlli_of_another_sgsn_is_one_of_its_cell() {
 }
 
 #[test]
-fn what_llc_says_on_a_sapi_for_data_is_signalling() {
+fn what_llc_says_on_a_sapi_for_data_is_signalling_but_for_acknowledged_mode() {
     let mut model = model(config());
     model.apply(&RuleChange::Block(Key::LocalTlli(Tlli(LOCAL)), Block::QueueFull)).unwrap();
-    // XID with P set; a UI frame; an LL-PDU of one octet.
-    for (ll_pdu, expected) in [
+    // XID and SABM with P set; a UI frame, an I frame, RR; an LL-PDU of one octet.
+    for (second, (ll_pdu, expected)) in (1..).zip([
         (&[DATA, 0xfb][..], Some(Class::Signalling)),
+        (&[DATA, 0xf7], Some(Class::Signalling)),
         (&[DATA, 0xc0], None),
+        (&[DATA, 0x41, 0x20, 0x00], None),
+        (&[DATA, 0x81, 0x04], None),
         (&[DATA], Some(Class::Signalling)),
-    ] {
+    ]) {
         let elements = [frames::cell(), (0x0e, ll_pdu.to_vec())];
         let frame = frames::usual(23000, &frames::ul_unitdata(2, LOCAL, &elements));
-        assert_eq!(ring(model.classify(&frame, 0, 0)), expected, "{ll_pdu:02x?}");
+        assert_eq!(ring(model.classify(&frame, 0, second * 1_000_000_000)), expected, "{ll_pdu:02x?}");
+    }
+}
+
+#[test]
+fn acknowledgements_have_no_limit_but_that_of_user_data() {
+    let mut model = model(config());
+    let policer = Some(Policer { rate_octets_per_s: 1000, burst_octets: 300 });
+    model.apply(&RuleChange::Install(Rule { policer, ..rule(Key::LocalTlli(Tlli(LOCAL)), 9) })).unwrap();
+    let elements = [frames::cell(), (0x0e, vec![DATA | 0x40, 0x81, 0x04, 1, 2, 3])];
+    let frame = frames::usual(23000, &frames::ul_unitdata(2, LOCAL, &elements));
+    for _ in 0..1000 {
+        assert_eq!(ring(model.classify(&frame, 0, 5_000_000_000)), Some(Class::RealTime));
     }
 }

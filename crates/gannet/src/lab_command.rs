@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
+use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::report::{Options, Size};
 use gannet_lab::{ed, experiments, http};
 use std::io::IsTerminal;
@@ -120,6 +121,14 @@ pub struct StepArguments {
     /// The SGSN keeps its mobiles in a store
     #[arg(long)]
     store: bool,
+    /// All mobiles ask for this reliability class; with 2 they are in acknowledged mode
+    #[arg(long, value_name = "CLASS", conflicts_with_all = ["uplink", "gea", "real_time"], default_value_t = 3,
+          value_parser = clap::value_parser!(u8).range(2..=3))]
+    reliability_class: u8,
+    /// A mobile in acknowledged mode answers when so many I frames have come behind the one that asked
+    #[arg(long, value_name = "FRAMES", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
+    answer_after: u8,
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     #[arg(long, default_value_t = 5)]
@@ -204,6 +213,8 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 kbps: step.kbps,
                 everybody: step.everybody,
                 store: step.store,
+                acknowledged: step.reliability_class == 2,
+                answer_after: step.answer_after,
                 seconds: step.seconds,
                 steps: step.steps,
             };

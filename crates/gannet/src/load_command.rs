@@ -4,9 +4,10 @@ use clap::{Args, ValueEnum};
 use gannet_lab::load::config::WINDOW;
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
-use gannet_lab::load::traffic::{Pacing, Samples, Spacing};
+use gannet_lab::load::traffic::{ANSWER_AFTER_MAX, Pacing, Samples, Spacing};
 use gannet_lab::load::{LoadConfig, Progress, Security};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_wire::l3::ie::ReliabilityClass;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -99,6 +100,15 @@ pub struct LoadArguments {
     /// And all of one of so many, a power of two
     #[arg(long, value_name = "COUNT", default_value_t = 256, requires = "gea")]
     whole_every: u32,
+    /// Reliability class that the mobiles ask for: with 1 and 2 N-PDUs come in LLC's acknowledged mode, downlink only, and the mobiles
+    /// acknowledge them
+    #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
+    reliability_class: u8,
+    /// In acknowledged mode the sink at the driver answers when so many I frames have come behind the one that asked, as a mobile
+    /// does that is a round trip away
+    #[arg(long, value_name = "FRAMES", default_value_t = 0,
+          value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
+    answer_after: u8,
     /// The largest N201-U that the mobiles agree to, in octets; 500 refuses every longer LL-PDU
     #[arg(long, default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
     n201_u: u16,
@@ -191,7 +201,6 @@ impl LoadArguments {
         if self.gea.is_some() {
             config.rounds = ROUNDS_WITH_HLR;
         }
-        config.check()?;
         if !(self.rate.is_finite() && self.rate > 0.0 && self.excess.is_finite() && self.excess >= 0.0) {
             return Err("--rate is more than 0, and --excess is not negative".to_owned());
         }
@@ -201,7 +210,7 @@ impl LoadArguments {
             return Err("--read-every and --whole-every are each a power of two".to_owned());
         }
         let burst = Pacing::Burst(self.burst.unwrap_or(Duration::from_millis(10)));
-        Ok(RunOptions {
+        let options = RunOptions {
             sgsn_gn: self.sgsn_gn,
             rate_pps: self.rate,
             sizes: self.size.clone(),
@@ -235,8 +244,12 @@ impl LoadArguments {
             duration,
             detach: !self.stay,
             samples: Samples { read_every: self.read_every, whole_every: self.whole_every },
+            reliability: ReliabilityClass(self.reliability_class),
+            answer_after: self.answer_after,
             config,
-        })
+        };
+        options.check()?;
+        Ok(options)
     }
 }
 

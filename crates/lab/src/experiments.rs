@@ -36,6 +36,11 @@ pub const ALL: &[Experiment] = &[
         run: crate::abm::run,
     },
     Experiment {
+        name: "abm-cost",
+        description: "what acknowledged mode costs the SGSN's core beside unacknowledged mode, for 10,000 mobiles each",
+        run: |options| run("abm-cost", options, ed::abm_cost::experiment),
+    },
+    Experiment {
         name: "ed-overhead",
         description: "what early demultiplexing costs a packet when nothing else happens",
         run: |options| run("ed-overhead", options, ed::overhead::experiment),

@@ -197,6 +197,12 @@ impl Access<'_> {
         self.io.kernel_path()
     }
 
+    /// What the loop did with its time; all of it is 0 for one that sleeps.
+    #[must_use]
+    pub const fn loop_time(&self) -> crate::LoopTime {
+        self.io.load.time()
+    }
+
     /// What a classifier has counted for one flow, by its rule's name; `None` where there is no classifier or no such flow.
     /// The name of a PDP context is its TEID, which is above 2^24, and that of a mobile's uplink a number below.
     #[must_use]

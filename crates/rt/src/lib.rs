@@ -103,6 +103,7 @@ pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
 pub use history::{DROPS_PER_MOBILE, DropHistory};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
+pub use load::LoopTime;
 pub use network_namespace::{NetworkNamespace, device_setting};
 pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;

@@ -1,4 +1,5 @@
-//! How busy a loop is that never sleeps: whether it has hardly any time left, or time again.
+//! How busy a loop is that never sleeps: for how long it had something to do, and whether it has hardly any time left, or time
+//! again.
 
 use gannet_proto::time::{Duration, Instant};
 
@@ -9,9 +10,19 @@ const SPAN: Duration = Duration::from_millis(2);
 const IDLE_BEFORE: u64 = 3;
 const IDLE_AFTER: u64 = 2;
 
+/// What a loop that never sleeps did with its time. The kernel takes all of it for busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoopTime {
+    /// Since it began.
+    pub all: Duration,
+    /// Of that, turns in which there was something to do, with their polls.
+    pub busy: Duration,
+}
+
 /// How busy the loop is.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Load {
+    time: LoopTime,
     /// When it was asked last, and for how long there has been nothing to do since.
     asked_at: Instant,
     idle: Duration,
@@ -27,10 +38,19 @@ impl Load {
         self.is_short_of_time
     }
 
+    /// What it did with its time, up to the turn before.
+    pub(crate) const fn time(&self) -> LoopTime {
+        self.time
+    }
+
     /// A turn that began at `now` is nearly over; was there something to do in it?
     pub(crate) fn follow(&mut self, now: Instant, had_some: bool) {
-        if !core::mem::replace(&mut self.had_some, had_some) {
-            self.idle = Duration(self.idle.0 + now.since(self.turn_at).0);
+        let took = now.since(self.turn_at).0;
+        self.time.all = Duration(self.time.all.0 + took);
+        if core::mem::replace(&mut self.had_some, had_some) {
+            self.time.busy = Duration(self.time.busy.0 + took);
+        } else {
+            self.idle = Duration(self.idle.0 + took);
         }
         self.turn_at = now;
         let span = now.since(self.asked_at);
@@ -53,6 +73,15 @@ mod tests {
         let from = load.turn_at.0;
         (1..=turns).for_each(|turn| load.follow(Instant(from + turn * 10_000), !turn.is_multiple_of(one_in)));
         load.is_short_of_time()
+    }
+
+    #[test]
+    fn turns_with_something_to_do_are_busy() {
+        let mut load = Load::default();
+        for (at, had_some) in [(100, true), (130, false), (200, true), (205, true), (300, false)] {
+            load.follow(Instant(at), had_some);
+        }
+        assert_eq!(load.time(), LoopTime { all: Duration(300), busy: Duration(30 + 5 + 95) });
     }
 
     #[test]

@@ -57,12 +57,12 @@ struct UlUnitdata {
     is_data: bool,
 }
 
-/// Is this user data of a mobile, and not what its LLC says to ours?
+/// Is this user data of a mobile in either mode, or what belongs to acknowledged mode, and not what else its LLC says to ours?
 fn is_user_data(ll_pdu: &[u8]) -> bool {
-    // UI frames begin with 110.
+    // I frames begin with 0, S frames with 10, UI frames with 110; U frames with 111 are what is left.
     let &[address, control, ..] = ll_pdu else { return false };
     let of_data = matches!(Sapi(address & 15), Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
-    of_data && control & 0xe0 == 0xc0
+    of_data && control & 0xe0 != 0xe0
 }
 
 /// The classifier's state.

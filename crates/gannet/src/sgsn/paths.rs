@@ -143,8 +143,13 @@ const UPLINK: Class = Class {
 
 /// What was counted before the node: its drops with those of the node, which is the last of the groups.
 pub fn groups(access: &mut Access<'_>, groups: &mut Vec<Group>) {
-    let path = access.kernel_path();
+    let (path, time) = (access.kernel_path(), access.loop_time());
     if let Some(node) = groups.last_mut() {
+        let micros = |span: gannet_proto::time::Duration| span.0 / 1000;
+        let help = "how long the loop has run that never sleeps, in microseconds";
+        node.add(Metric::counter("loop_us", help, micros(time.all)));
+        let help = "how long of that it had something to do";
+        node.add(Metric::counter("loop_busy_us", help, micros(time.busy)));
         node.add_drops(access.log().drops());
         path.drops().into_iter().for_each(|(drop, count)| node.count_drop(drop, count));
     }

@@ -9,6 +9,7 @@ use gannet_lab::load::traffic::{Group, GroupResult, Pacing, Samples, Spacing, St
 use gannet_lab::load::{Load, LoadConfig, Order, Phase, User};
 use gannet_rt::NetworkNamespace;
 use gannet_testkit::Case;
+use gannet_wire::l3::ie::ReliabilityClass;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -50,6 +51,8 @@ fn options() -> RunOptions {
         duration: PATIENCE,
         detach: true,
         samples: Samples::default(),
+        reliability: ReliabilityClass::THREE,
+        answer_after: 0,
         config,
     }
 }

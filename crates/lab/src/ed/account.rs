@@ -166,6 +166,14 @@ impl Step {
         raw("dropped") / raw("dropping_ns") * 1e9
     }
 
+    /// What the SGSN's loop spent on each N-PDU that was delivered, in ns: the time of turns in which it had something to do, from
+    /// the step's beginning until nothing was under way any more. Unknown for one that sleeps.
+    #[must_use]
+    pub fn busy_ns_per_n_pdu(&self) -> Option<f64> {
+        let busy_us = self.raw.get("loop_busy_us").copied().filter(|us| *us > 0)?;
+        Some(to_f64(busy_us) * 1e3 / to_f64(self.delivered_all().max(1)))
+    }
+
     /// What nobody has accounted for; negative where more came out than went in.
     #[must_use]
     pub fn unaccounted(&self) -> i64 {

@@ -223,6 +223,7 @@ impl<'a> Bench<'a> {
             high_every: 0,
             uplink: false,
             store: false,
+            acknowledged: 0,
         }
     }
 
@@ -386,6 +387,7 @@ impl<'a> Bench<'a> {
             window_s: self.sizes.window_s,
             // The thesis's bursts of 10 ms are thousands of packets today, and the driver's ring has 256 places.
             burst_ms: 0,
+            answer_after: 0,
             gives_up: false,
             is_patient: false,
             is_probe: false,

@@ -34,17 +34,30 @@ fn count(value: f64) -> u64 {
     value.round().max(0.0) as u64
 }
 
+/// What acknowledged mode costs by unacknowledged mode.
+const ACKNOWLEDGED: f64 = 1.4;
+
 impl FakeChain {
+    /// Seconds for a packet of this offer.
+    fn forward_s(&self, offer: &Offer) -> f64 {
+        match (self.setup.is_acknowledged(offer), self.drop_s) {
+            (true, Some(_)) => FORWARD_S * ACKNOWLEDGED + self.forward_s - FORWARD_S,
+            // A machine that is broken is so in this, too.
+            (true, None) => FORWARD_S * 2.0 + self.forward_s - FORWARD_S,
+            (false, _) => self.forward_s,
+        }
+    }
+
     /// What each group gets, in packets/s.
     fn shares(&self, offer: &Offer) -> Vec<f64> {
-        let offered: f64 = offer.pps();
+        let (offered, forward_s) = (offer.pps(), self.forward_s(offer));
         let Some(drop_s) = self.drop_s else {
-            let passes = (1.0 / self.forward_s / offered).min(1.0);
+            let passes = (1.0 / forward_s / offered).min(1.0);
             return offer.groups.iter().map(|g| (g.pps() * passes).min(g.due_pps())).collect();
         };
         let due = |group: &Group| group.pps().min(group.due_pps());
         let excess = offered - offer.groups.iter().map(due).sum::<f64>();
-        let mut capacity = ((1.0 - drop_s * excess) / self.forward_s).max(0.0);
+        let mut capacity = ((1.0 - drop_s * excess) / forward_s).max(0.0);
         let first = |group: &&Group| group.name == "high" || group.name == "real time";
         let ahead: f64 = offer.groups.iter().filter(first).map(due).sum();
         capacity -= ahead;
@@ -62,7 +75,7 @@ impl Chain for FakeChain {
         }
         let window_s = offer.window_s;
         let all_s = window_s + offer.warm_up_s;
-        let busy = (offer.pps() * self.forward_s).min(1.0);
+        let busy = (offer.pps() * self.forward_s(offer)).min(1.0);
         let waits = if self.drop_s.is_some() { 15.0 * busy } else { 5000.0 * busy };
         let delay = Delay { count: 100, mean_us: 40.0 + waits, p99_us: 60.0 + waits, ..Delay::default() };
         let groups: Vec<GroupCount> = offer
@@ -91,6 +104,7 @@ impl Chain for FakeChain {
         let dropped = step.unaccounted();
         let dropped = u64::try_from(dropped).unwrap_or(0) + u64::from(self.leaks);
         step.drops = BTreeMap::from([("over_rate".to_owned(), dropped)]);
+        step.raw.insert("loop_busy_us".to_owned(), count(busy * all_s * 1e6));
         if self.bare_drop {
             step.raw.insert("dropped".to_owned(), 1_000_000);
             step.raw.insert("dropping_ns".to_owned(), count(DROP_S * 1e15));
@@ -157,7 +171,7 @@ impl Lab for FakeLab {
 
 type Experiment = fn(&mut Bench<'_>) -> Result<(), String>;
 
-const EXPERIMENTS: [(&str, Experiment); 8] = [
+const EXPERIMENTS: [(&str, Experiment); 9] = [
     ("ed-overhead", super::overhead::experiment),
     ("ed-throughput", super::throughput::experiment),
     ("ed-isolation", super::isolation::experiment),
@@ -166,6 +180,7 @@ const EXPERIMENTS: [(&str, Experiment); 8] = [
     ("ed-flood", super::flood::experiment),
     ("ed-scale", super::scale::experiment),
     ("ed-uplink", super::uplink::experiment),
+    ("abm-cost", super::abm_cost::experiment),
 ];
 
 fn run(lab: FakeLab, name: &str, experiment: Experiment) -> Report {

@@ -9,6 +9,7 @@
 //! traffic k = f/(1−f) packets exceed for each good one, and no SGSN on this machine could saturate later than at
 //! S_f = 1/(c + k·d).
 
+pub mod abm_cost;
 pub mod account;
 pub mod bare;
 pub mod bed;
@@ -160,6 +161,8 @@ pub struct Setup {
     pub uplink: bool,
     /// The SGSN keeps its mobiles in a store.
     pub store: bool,
+    /// Mobiles in acknowledged mode: the first so many. They have no real time, no cipher and nothing to send.
+    pub acknowledged: u32,
 }
 
 impl Setup {
@@ -202,6 +205,12 @@ impl Setup {
     pub fn who_exceeds(&self) -> Lower {
         let (first, count) = (self.real_time + 1, (self.users - self.real_time) / 2);
         Lower::Mobiles(Members { first, stride: 2, count }, self.pps_each())
+    }
+
+    /// True where an offer is for mobiles in acknowledged mode; they are not mixed with others.
+    #[must_use]
+    pub fn is_acknowledged(&self, offer: &Offer) -> bool {
+        offer.groups.iter().any(|group| group.members.first < self.acknowledged)
     }
 
     /// True for a user of high precedence.
@@ -286,6 +295,8 @@ pub struct Offer {
     pub window_s: f64,
     /// Users in a burst every 10 ms, as in the thesis, or paced exactly.
     pub burst_ms: u32,
+    /// Mobiles in acknowledged mode answer when so many I frames have come behind the one that asked.
+    pub answer_after: u8,
     /// It ends early where the machine is slow, since it would be made again.
     pub gives_up: bool,
     /// It waits longer for a machine that is fast.

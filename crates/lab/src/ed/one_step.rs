@@ -149,6 +149,7 @@ impl RealChain {
         groups: &[GroupResult],
     ) -> Step {
         let to_s = offer.warm_up_s + offer.window_s;
+        let is_acknowledged = self.setup.is_acknowledged(offer);
         // Who sleeps is held to the core's time, which is known between two looks alone.
         let is_exact = self.polls && !given_up && end.at_s >= to_s;
         let moved: BTreeMap<String, u64> = after
@@ -168,7 +169,8 @@ impl RealChain {
                 .collect(),
             unknown: find(groups, STRANGE).map_or(0, |group| group.offered),
             // Also that of the load's end of Gb, which the sink has to empty in time.
-            ring_losses: result.refused() + lost_on_gb(&moved),
+            // In acknowledged mode what is lost there comes again.
+            ring_losses: result.refused() + if is_acknowledged { 0 } else { lost_on_gb(&moved) },
             wrong: total(groups, |g| g.corrupt + g.wrong_mobile + g.repeated),
             core: end.core.since(&start.core),
             away_in_window_s: if self.polls { end.process.away_s(&start.process) } else { 0.0 },
@@ -176,13 +178,19 @@ impl RealChain {
             speed: *speed,
             slow: *slow,
             given_up: *given_up,
-            drops: peers::drops(&moved),
+            drops: peers::drops(&moved, is_acknowledged),
             queued: peers::queued(after),
             nameless: self.nameless,
             ..Step::default()
         };
         if self.setup.uplink {
             super::uplink::note_lost(&mut step, &moved);
+        }
+        if is_acknowledged {
+            note_unconfirmed(&mut step, peers::unconfirmed(after));
+            step.raw.insert("acknowledgements".to_owned(), total(groups, |g| g.answered));
+            step.raw.insert("acknowledgements_refused".to_owned(), result.answers.refused);
+            step.raw.insert("i_frames_unexpected".to_owned(), total(groups, |g| g.unexpected));
         }
         self.note_reads(&mut step);
         step.raw.extend(moved.into_iter().filter(|(_, value)| *value > 0));
@@ -200,6 +208,11 @@ impl RealChain {
         }
         step
     }
+}
+
+/// Of what is not delivered in acknowledged mode, what the SGSN still has waits; the rest of what it has was delivered.
+fn note_unconfirmed(step: &mut Step, unconfirmed: u64) {
+    step.queued += unconfirmed.min(u64::try_from(step.unaccounted()).unwrap_or(0));
 }
 
 /// LL-PDUs that the ring of the load's end of Gb has lost: of the frames that it has lost those that were none, such as a
@@ -264,6 +277,20 @@ fn group_count(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_confirmed_waits_where_it_was_not_delivered() {
+        let waiting = |offered_all, unconfirmed| {
+            let group = GroupCount { offered_all, delivered_all: 90, ..GroupCount::default() };
+            let mut step = Step { groups: vec![group], queued: 4, ..Step::default() };
+            note_unconfirmed(&mut step, unconfirmed);
+            (step.queued, step.unaccounted())
+        };
+        assert_eq!(waiting(94, 7), (4, 0), "all of them were delivered");
+        assert_eq!(waiting(100, 7), (10, 0));
+        assert_eq!(waiting(103, 7), (11, 2), "more is missing than anybody has");
+        assert_eq!(waiting(90, 7), (4, -4), "more has come than was offered");
+    }
 
     #[test]
     fn what_gb_loses_is_ll_pdus_but_for_signalling_that_did_not_arrive() {

@@ -5,6 +5,7 @@ use super::shape::{AROUND, HLR_PORT};
 use super::{Candidate, Setup};
 use crate::losses::{Place, place_of};
 use crate::testbed::{Process, TestbedError};
+use gannet_proto::drops::Drop;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,17 @@ pub(super) const FULL_SOCKET: &str = "udp_receive_buffer_full";
 const WAITING_MAX: u32 = 200_000;
 /// What the kernel reckons for an N-PDU of 378 octets that waits at a socket: its page and its descriptor.
 const SOCKET_OCTETS: u32 = 4352;
+
+/// Drops of N-PDUs that are in acknowledged mode, and not of I frames.
+const LOST_FOR_GOOD: [Drop; 7] = [
+    Drop::SndcpEmpty,
+    Drop::SndcpTooLong,
+    Drop::SndcpUnconfirmedFull,
+    Drop::SndcpUnconfirmed,
+    Drop::SgsnNoContext,
+    Drop::SgsnUnconfirmedFull,
+    Drop::HeldFull,
+];
 
 /// Where gannet's VTY listens, in its own namespace.
 pub const VTY: &str = "127.0.0.1:4245";
@@ -145,10 +157,15 @@ pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
     })
 }
 
-/// Those of the counters that are drops of N-PDUs, by what they have moved.
+/// Those of the counters that are drops of N-PDUs, by what they have moved. Of what the SGSN has read none is lost in acknowledged
+/// mode before it is dropped for good: an I frame that is dropped comes again.
 #[must_use]
-pub fn drops(moved: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    let is_drop = |name: &str| matches!(place_of(name), Some(Place::Unread | Place::Read));
+pub fn drops(moved: &BTreeMap<String, u64>, is_acknowledged: bool) -> BTreeMap<String, u64> {
+    let is_drop = |name: &str| match place_of(name) {
+        Some(Place::Unread) => true,
+        Some(Place::Read) => !is_acknowledged || LOST_FOR_GOOD.iter().any(|drop| drop.name() == name),
+        Some(Place::Elsewhere | Place::Nowhere) | None => false,
+    };
     let mut drops: BTreeMap<String, u64> = moved
         .iter()
         .filter(|(name, value)| **value > 0 && is_drop(name))
@@ -174,10 +191,15 @@ pub fn queued(counters: &BTreeMap<String, u64>) -> u64 {
     waiting.iter().filter_map(|name| counters.get(*name)).sum()
 }
 
+/// N-PDUs that wait for a mobile's confirmation.
+#[must_use]
+pub fn unconfirmed(counters: &BTreeMap<String, u64>) -> u64 {
+    counters.get("n_pdus_unconfirmed").copied().unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gannet_proto::drops::Drop;
 
     #[test]
     fn counters_are_read_line_by_line() {
@@ -186,7 +208,7 @@ mod tests {
             "{name} 5\n{name} 2\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"
         ));
         assert_eq!(counters.len(), 3);
-        assert_eq!(drops(&counters), BTreeMap::from([(name.to_owned(), 7)]));
+        assert_eq!(drops(&counters, false), BTreeMap::from([(name.to_owned(), 7)]));
         assert_eq!(queued(&counters), 3);
     }
 
@@ -200,7 +222,7 @@ mod tests {
             ("udp.RcvbufErrors", 1),
         ];
         let moved: BTreeMap<String, u64> = moved.map(|(name, count)| (name.to_owned(), count)).into();
-        let drops = drops(&moved);
+        let drops = drops(&moved, false);
         assert_eq!(drops.values().sum::<u64>(), 13, "a rejected attach is no N-PDU: {drops:?}");
         assert_eq!(read_and_dropped(&drops), 3);
     }
@@ -221,6 +243,7 @@ mod tests {
             high_every: 0,
             uplink: false,
             store: false,
+            acknowledged: 0,
         };
         let text = config(Candidate::Xdp, &setup, Path::new("x"));
         for line in [

@@ -181,6 +181,7 @@ impl RealLab {
                 size: setup.octets,
                 cipher: user.cipher,
                 each: user.index < setup.real_time,
+                received: user.received,
                 ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, 0.0)
             };
             if setup.uplink { down.up(user.ggsn.0) } else { down }
@@ -346,6 +347,7 @@ impl RealChain {
         self.traffic
             .set_rates(|number, _| (wanted.get(number as usize).map_or(strange, |(_, pps, ..)| *pps), 1.0));
         self.traffic.set_line(line_pps(offer.pps()));
+        self.traffic.set_answer_after(offer.answer_after);
         if self.cores.is_some() {
             let turn = (offer.window_s / CALLS).clamp(TURN_S.0, TURN_S.1);
             self.traffic.set_turn(Duration::from_secs_f64(turn));
@@ -369,7 +371,7 @@ impl RealChain {
         }
     }
 
-    /// Waits until nothing is queued any more, or as long as anybody may be waited for, and reads both sides at a moment
+    /// Waits until nothing is queued or unconfirmed any more, or as long as anybody may be waited for, and reads both sides at a moment
     /// at which nothing moves between them.
     pub(super) fn settle(&mut self) -> Result<(BTreeMap<String, u64>, Vec<GroupResult>), String> {
         let until = Instant::now() + SETTLE_MAX;
@@ -382,7 +384,8 @@ impl RealChain {
             let counters = self.counters()?;
             let groups = self.traffic.so_far();
             let still = total(&groups, |group| group.delivered) == before;
-            if (still && peers::queued(&counters) == 0) || Instant::now() > until {
+            let waiting = peers::queued(&counters) + peers::unconfirmed(&counters);
+            if (still && waiting == 0) || Instant::now() > until {
                 return Ok((counters, groups));
             }
         }

@@ -8,7 +8,7 @@ use crate::load::{Load, LoadConfig, Order, Outcome, Profile, Security, imsi};
 use core::net::{Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::id::Tlli;
-use gannet_wire::l3::ie::PrecedenceClass;
+use gannet_wire::l3::ie::{PrecedenceClass, ReliabilityClass};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -57,6 +57,7 @@ pub(super) fn profile(setup: &Setup, user: u32) -> Profile {
     let rate = setup.kbps.saturating_mul(125);
     match () {
         () if user < setup.real_time => Profile::real_time(rate),
+        () if user < setup.acknowledged => Profile::best_effort(rate).reliability(ReliabilityClass::TWO),
         () if setup.is_high(user) => Profile::best_effort(rate).precedence(PrecedenceClass::HIGH),
         () => Profile::best_effort(rate),
     }

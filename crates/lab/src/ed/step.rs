@@ -39,6 +39,10 @@ pub struct Ask {
     pub everybody: bool,
     /// The SGSN keeps its mobiles in a store.
     pub store: bool,
+    /// All mobiles are in acknowledged mode.
+    pub acknowledged: bool,
+    /// I frames behind the one that asked, before an acknowledgement is sent.
+    pub answer_after: u8,
     /// Length of each step in s.
     pub seconds: f64,
     /// How many steps.
@@ -59,6 +63,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     (setup.real_time, setup.gea) = (ask.real_time, ask.gea);
     (setup.uplink, setup.store) = (ask.uplink, ask.store);
+    setup.acknowledged = if ask.acknowledged { ask.users } else { 0 };
     if ask.uplink {
         setup.policing = !ask.lowered;
     } else if ask.lowered {
@@ -72,6 +77,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     if ask.everybody {
         offer = bench.offer(&setup, vec![everybody(&setup, ask.pps)]);
     }
+    offer.answer_after = ask.answer_after;
     let mut chain = match (bare, Candidate::named(&ask.who)) {
         (Some(bare), _) => lab.bare(bare, &setup)?,
         (None, Some(candidate)) => match lab.missing(candidate) {
@@ -115,6 +121,18 @@ fn line(step: &Step) -> String {
             group.delay.p50_us,
             group.delay.p99_us,
             group.delay.max_us
+        ));
+    }
+    if let Some(ns) = step.busy_ns_per_n_pdu() {
+        text.push_str(&format!("\n  the loop was busy for {ns:.0} ns per N-PDU"));
+    }
+    if let Some(acknowledgements) = step.raw.get("acknowledgements") {
+        let raw = |name: &str| step.raw.get(name).copied().unwrap_or(0);
+        text.push_str(&format!(
+            "\n  acknowledged: {} confirmed with {acknowledgements} acknowledgements ({} lost), {} I frames came again or too early",
+            raw("n_pdu_confirmed"),
+            raw("acknowledgements_refused"),
+            raw("i_frames_unexpected"),
         ));
     }
     if let Some(part) = step.shortfall() {

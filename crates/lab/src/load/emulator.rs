@@ -128,6 +128,14 @@ pub struct Stats {
     pub in_the_clear: u64,
     /// UI frames that came again, where mobiles count them: those with a cipher do.
     pub doubled: u64,
+    /// Links in acknowledged mode that were established, by either end.
+    pub established: u64,
+    /// I frames that came through the socket, each the next one of its link.
+    pub i_frames: u64,
+    /// Of these, such with N-PDUs that had come on an earlier link.
+    pub n_pdus_repeated: u64,
+    /// Acknowledgements that were sent through it.
+    pub acknowledgements: u64,
     /// LL-PDUs whose FCS was wrong.
     pub fcs_wrong: u64,
     /// LL-PDUs for a TLLI that no mobile of the cell uses.

@@ -35,6 +35,8 @@ pub enum Phase {
     Attached,
     /// ACTIVATE PDP CONTEXT REQUEST is out (T3380).
     Activating,
+    /// The context is active, and SABM is out for its link in acknowledged mode (T200).
+    Establishing,
     /// Its PDP context is active.
     Active,
     /// DEACTIVATE PDP CONTEXT REQUEST is out (T3390).
@@ -46,7 +48,8 @@ pub enum Phase {
 impl Phase {
     /// An answer of the SGSN is awaited.
     pub(super) const fn is_pending(self) -> bool {
-        matches!(self, Self::Attaching | Self::Activating | Self::Deactivating | Self::Detaching)
+        use Phase::{Activating, Attaching, Deactivating, Detaching, Establishing};
+        matches!(self, Attaching | Activating | Establishing | Deactivating | Detaching)
     }
 }
 
@@ -80,6 +83,11 @@ pub(super) struct Mobile {
     pub(super) nu_data: u16,
     /// The next N-PDU number.
     pub(super) npdu_number: u16,
+    /// V(R) of [`SAPI`], where its context is in acknowledged mode.
+    pub(super) received: u16,
+    pub(super) acknowledged: bool,
+    /// The N-PDU number that is expected next there.
+    pub(super) receive_n_pdu: u8,
     pub(super) qos: PackedQos,
     pub(super) phase: Phase,
     pub(super) goal: Goal,
@@ -126,6 +134,8 @@ pub struct User {
     pub g_pdus: u32,
     /// How its user data is ciphered, where it is.
     pub cipher: Option<UserCipher>,
+    /// V(R) of its data, where that comes in acknowledged mode.
+    pub received: Option<u16>,
 }
 
 impl Mobile {
@@ -143,6 +153,7 @@ impl Mobile {
             address: pdp_address(index),
             g_pdus: self.g_pdus,
             cipher,
+            received: self.acknowledged.then_some(self.received),
         }
     }
 
@@ -223,6 +234,13 @@ impl Profile {
     #[must_use]
     pub const fn precedence(mut self, precedence: PrecedenceClass) -> Self {
         self.0.precedence = precedence;
+        self
+    }
+
+    /// The same with another reliability class.
+    #[must_use]
+    pub const fn reliability(mut self, reliability: ReliabilityClass) -> Self {
+        self.0.reliability = reliability;
         self
     }
 

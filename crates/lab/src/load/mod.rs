@@ -12,6 +12,7 @@
 //! | [`emulator`] | the machine: orders, deadlines, counters |
 //! | `cells` | BVCs, flow control, paging |
 //! | `procedures` | attach, activation, detach, cell change; LLC |
+//! | `acknowledged` | LLC's acknowledged mode, as far as a mobile needs it that only receives |
 //! | `gn` | the GGSN, and N-PDUs on their way up |
 //! | [`security`] | cards, keys and the cipher of LLC, where mobiles have them |
 //!
@@ -25,6 +26,7 @@
 //! of it, with an N-PDU that is an IPv4 header and nothing else (osmo-sgsn does not count LL-PDUs without content), unless
 //! it has sent something anyway; so none is paged during a run. One that is paged answers.
 
+mod acknowledged;
 mod cells;
 pub mod config;
 pub mod emulator;

@@ -44,7 +44,14 @@ impl Emulator {
             (Phase::Detached, Goal::Detached)
             | (Phase::Attached, Goal::Attached)
             | (Phase::Active, Goal::Active)
-            | (Phase::Attaching | Phase::Activating | Phase::Deactivating | Phase::Detaching, _) => return,
+            | (
+                Phase::Attaching
+                | Phase::Activating
+                | Phase::Establishing
+                | Phase::Deactivating
+                | Phase::Detaching,
+                _,
+            ) => return,
         };
         self.enter(user, next);
         if next == Phase::Attaching {
@@ -54,7 +61,7 @@ impl Emulator {
     }
 
     /// Another phase; counts what is under way.
-    fn enter(&mut self, user: u32, phase: Phase) {
+    pub(super) fn enter(&mut self, user: u32, phase: Phase) {
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
         self.pending -= u32::from(mobile.phase.is_pending());
         self.pending += u32::from(phase.is_pending());
@@ -78,7 +85,7 @@ impl Emulator {
     }
 
     /// Sends the message of the phase and waits for its answer.
-    fn try_once(&mut self, cx: &mut Context<'_>, user: u32) {
+    pub(super) fn try_once(&mut self, cx: &mut Context<'_>, user: u32) {
         let Some(mobile) = self.mobiles.get_mut(user as usize) else { return };
         mobile.tries += 1;
         let stamp = mobile.stamp;
@@ -92,6 +99,10 @@ impl Emulator {
             Phase::Detaching => {
                 let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: false };
                 L3Message::Gmm(DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None }.into())
+            }
+            Phase::Establishing => {
+                self.wait(Waiting::Mobile { user, stamp });
+                return self.send_sabm(cx, user);
             }
             Phase::Detached | Phase::Attached | Phase::Active => return,
         };
@@ -116,16 +127,22 @@ impl Emulator {
     }
 
     /// The order cannot be carried out: the mobile falls back to where it was.
-    fn fail(&mut self, user: u32) {
+    pub(super) fn fail(&mut self, user: u32) {
         let Some(mobile) = self.mobiles.get(user as usize) else { return };
         let back = match mobile.phase {
             Phase::Attaching | Phase::Detaching | Phase::Detached => Phase::Detached,
             // What the network knows of the context is no longer known here.
-            Phase::Activating | Phase::Deactivating | Phase::Attached | Phase::Active => Phase::Attached,
+            Phase::Activating
+            | Phase::Establishing
+            | Phase::Deactivating
+            | Phase::Attached
+            | Phase::Active => Phase::Attached,
         };
         let order = match (mobile.phase, mobile.goal) {
             (Phase::Attaching, Goal::Attached) => Some(Order::Attach),
-            (Phase::Attaching | Phase::Activating, Goal::Active) => Some(Order::Activate),
+            (Phase::Attaching | Phase::Activating | Phase::Establishing, Goal::Active) => {
+                Some(Order::Activate)
+            }
             _ => None,
         };
         self.enter(user, back);
@@ -261,9 +278,8 @@ impl Emulator {
     fn sm(&mut self, cx: &mut Context<'_>, user: u32, message: SmMessage) {
         let Some(phase) = self.mobiles.get(user as usize).map(|mobile| mobile.phase) else { return };
         match message {
-            SmMessage::ActivateAccept(_) if phase == Phase::Activating => {
-                self.stats.activated += 1;
-                self.arrive(cx, user, Phase::Active);
+            SmMessage::ActivateAccept(accept) if phase == Phase::Activating => {
+                self.activated(cx, user, &accept.qos);
             }
             SmMessage::ActivateReject(reject) if phase == Phase::Activating => {
                 self.rejected(user, reject.cause.code());
@@ -274,11 +290,11 @@ impl Emulator {
             }
             SmMessage::DeactivateRequest(_) => {
                 self.send_l3(cx, user, &sm(DeactivateAccept {}.into()));
-                if matches!(phase, Phase::Active | Phase::Deactivating) {
+                if matches!(phase, Phase::Establishing | Phase::Active | Phase::Deactivating) {
                     self.stats.network_deactivated += 1;
                     // It stays without a context until it is told otherwise, unless that is under way.
                     if let Some(mobile) =
-                        self.mobiles.get_mut(user as usize).filter(|_| phase == Phase::Active)
+                        self.mobiles.get_mut(user as usize).filter(|_| phase != Phase::Deactivating)
                     {
                         mobile.goal = Goal::Attached;
                     }
@@ -293,7 +309,7 @@ impl Emulator {
     }
 
     /// A procedure has ended well; the next one follows.
-    fn arrive(&mut self, cx: &mut Context<'_>, user: u32, phase: Phase) {
+    pub(super) fn arrive(&mut self, cx: &mut Context<'_>, user: u32, phase: Phase) {
         self.enter(user, phase);
         self.grow_window();
         self.step(cx, user, false);
@@ -375,7 +391,7 @@ impl Emulator {
     }
 
     /// An unnumbered command or response. A mobile's commands have C/R 0 (04.64 clause 6.2.2).
-    fn send_u(
+    pub(super) fn send_u(
         &mut self,
         cx: &mut Context<'_>,
         user: u32,
@@ -390,7 +406,7 @@ impl Emulator {
         self.send_ll_pdu(cx, user, ll_pdu, Cover::default());
     }
 
-    fn send_ll_pdu(&mut self, cx: &mut Context<'_>, user: u32, mut ll_pdu: Vec<u8>, cover: Cover) {
+    pub(super) fn send_ll_pdu(&mut self, cx: &mut Context<'_>, user: u32, mut ll_pdu: Vec<u8>, cover: Cover) {
         let fcs = fcs24(&ll_pdu);
         ll_pdu.extend(fcs);
         cover.apply(ll_pdu.get_mut(llc::UI_HEADER_LEN..).unwrap_or_default());
@@ -437,15 +453,23 @@ impl Emulator {
             // A response has C/R 0 downlink: only a command is to be answered.
             Control::U { poll_final, function: UFunction::Xid } if layout.header.cr => {
                 let info = frame.get(info).unwrap_or_default().to_vec();
-                self.xid(cx, user, (sapi, poll_final), &info);
+                self.negotiate(cx, user, (sapi, poll_final), (UFunction::Xid, &info));
             }
-            Control::U { .. } | Control::I { .. } | Control::S { .. } => {}
+            Control::U { .. } => self.u_of_link(cx, user, (&layout, sapi), &frame),
+            Control::I { .. } | Control::S { .. } => self.of_link(cx, user, &layout, frame),
         }
     }
 
-    /// XID (04.64 clause 8.5.3): N201-U as far as the mobile goes along, everything else as it was proposed; of layer
-    /// 3's part nothing is repeated, which is SNDCP without compression.
-    fn xid(&mut self, cx: &mut Context<'_>, user: u32, (sapi, poll_final): (Sapi, bool), info: &[u8]) {
+    /// XID parameters, in a command of that name or in SABM, answered in XID or UA (04.64 clause 8.5.3): N201-U as far as the
+    /// mobile goes along, everything else as it was proposed; of layer 3's part nothing is repeated, which is SNDCP without
+    /// compression.
+    pub(super) fn negotiate(
+        &mut self,
+        cx: &mut Context<'_>,
+        user: u32,
+        (sapi, poll_final): (Sapi, bool),
+        (answered_with, info): (UFunction, &[u8]),
+    ) {
         let (Ok(command), Some(mobile)) = (xid::parse(info), self.mobiles.get_mut(user as usize)) else {
             self.stats.malformed += 1;
             return;
@@ -475,20 +499,22 @@ impl Emulator {
         }
         let mut octets = Vec::new();
         xid::emit(&answer, &mut octets);
-        self.send_u(cx, user, sapi, true, (poll_final, UFunction::Xid), &octets);
+        self.send_u(cx, user, sapi, true, (poll_final, answered_with), &octets);
     }
 
-    fn sn_pdu(&mut self, user: u32, mut frame: Frame) {
+    pub(super) fn sn_pdu(&mut self, user: u32, mut frame: Frame) {
         let Ok((header, start)) = sndcp::Header::parse(&frame) else {
             self.stats.malformed += 1;
             return;
         };
         self.stats.segments_down += 1;
         let end = frame.len();
-        if let sndcp::Pdu::Unitdata { segment, .. } = header.pdu
-            && self.tells_data
-            && frame.narrow(start, end)
-        {
+        let segment = match header.pdu {
+            sndcp::Pdu::Unitdata { segment, .. } => segment,
+            // These are told apart by their order alone.
+            sndcp::Pdu::Data { first } => u8::from(first.is_none()),
+        };
+        if self.tells_data && frame.narrow(start, end) {
             self.out.push(Output::Event(Event::Downlink { user, segment, more: header.more, frame }));
         }
     }

@@ -1,5 +1,6 @@
 //! The emulator against our own SGSN, in virtual time, over links that may lose.
 
+mod acknowledged;
 mod ciphered;
 
 use super::config::{GTP_C as LOAD_C, GTP_U as LOAD_U};

@@ -3,6 +3,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod acknowledged;
 mod ciphered;
 mod ends;
 mod frames;
@@ -16,6 +17,8 @@ use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
 const KERNEL: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing)];
+
+const KERNEL_AND_TSHARK: &[Need] = &[Need::NetAdmin, Need::That(gannet_demux::bpf::missing), Need::Tshark];
 
 const CASES: &[Case] = &[
     ("order::depends_on_the_seed_alone", &[], order::depends_on_the_seed_alone),
@@ -41,6 +44,30 @@ const CASES: &[Case] = &[
     ),
     ("ciphered::a_new_key_begins_anew", KERNEL, ciphered::a_new_key_begins_anew),
     ("ciphered::what_cannot_be_read_is_refused", &[], ciphered::what_cannot_be_read_is_refused),
+    (
+        "acknowledged::each_i_frame_is_delivered_and_answered",
+        KERNEL,
+        acknowledged::each_i_frame_is_delivered_and_answered,
+    ),
+    (
+        "acknowledged::only_the_next_i_frame_is_delivered",
+        KERNEL,
+        acknowledged::only_the_next_i_frame_is_delivered,
+    ),
+    ("acknowledged::answers_may_come_later", KERNEL, acknowledged::answers_may_come_later),
+    (
+        "acknowledged::a_damaged_i_frame_does_not_count",
+        KERNEL,
+        acknowledged::a_damaged_i_frame_does_not_count,
+    ),
+    ("acknowledged::what_belongs_to_the_link", KERNEL, acknowledged::what_belongs_to_the_link),
+    ("acknowledged::links_go_on_from_step_to_step", KERNEL, acknowledged::links_go_on_from_step_to_step),
+    ("acknowledged::wireshark_agrees", KERNEL_AND_TSHARK, acknowledged::wireshark_agrees),
+    (
+        "acknowledged::what_cannot_be_answered_is_refused",
+        &[],
+        acknowledged::what_cannot_be_answered_is_refused,
+    ),
     ("ends::both_directions_between_namespaces", KERNEL, ends::both_directions_between_namespaces),
 ];
 

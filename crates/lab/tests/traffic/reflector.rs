@@ -36,21 +36,51 @@ pub fn downlink(n_pdu: &[u8], to: Target, n201_u: usize) -> Vec<Vec<u8>> {
         if let Some((ciphering, input)) = to.cipher {
             ciphering.apply(input, Direction::Downlink, &mut frame[llc::UI_HEADER_LEN..]);
         }
-        let qos = QosProfile::from_octets([0, 0, 0x20]);
-        let mut unitdata = DlUnitdata::new(Tlli(to.tlli), qos, PduLifetime(1000));
-        // Elements of other lengths stand before the LL-PDU.
-        unitdata.pfi = segment.is_multiple_of(2).then_some(3);
-        unitdata.old_tlli = to.number.is_multiple_of(3).then_some(Tlli(7));
-        unitdata.ms_ra_capability = to.number.is_multiple_of(4).then_some(&[1, 2, 3, 4, 5]);
-        unitdata.alignment = to.number.is_multiple_of(5).then_some(2);
-        let mut pdu = ns::Unitdata::of(Bvci(to.bvci)).emit().to_vec();
-        let at = pdu.len();
-        pdu.resize(at + unitdata.buffer_len(frame.len()), 0);
-        assert!(unitdata.emit(frame.len(), &mut pdu[at..]));
-        pdu.extend(frame);
-        pdu
+        ns_pdu(&frame, to, segment)
     };
     (0_u8..).zip(n_pdu.chunks(room)).map(segment).collect()
+}
+
+/// The NS-UNITDATA PDU of an LL-PDU.
+fn ns_pdu(ll_pdu: &[u8], to: Target, segment: u8) -> Vec<u8> {
+    let qos = QosProfile::from_octets([0, 0, 0x20]);
+    let mut unitdata = DlUnitdata::new(Tlli(to.tlli), qos, PduLifetime(1000));
+    // Elements of other lengths stand before the LL-PDU.
+    unitdata.pfi = segment.is_multiple_of(2).then_some(3);
+    unitdata.old_tlli = to.number.is_multiple_of(3).then_some(Tlli(7));
+    unitdata.ms_ra_capability = to.number.is_multiple_of(4).then_some(&[1, 2, 3, 4, 5]);
+    unitdata.alignment = to.number.is_multiple_of(5).then_some(2);
+    let mut pdu = ns::Unitdata::of(Bvci(to.bvci)).emit().to_vec();
+    let at = pdu.len();
+    pdu.resize(at + unitdata.buffer_len(ll_pdu.len()), 0);
+    assert!(unitdata.emit(ll_pdu.len(), &mut pdu[at..]));
+    pdu.extend(ll_pdu);
+    pdu
+}
+
+/// The same of what belongs to a link in acknowledged mode.
+pub fn of_link(ll_pdu: &[u8], to: Target) -> Vec<u8> {
+    ns_pdu(ll_pdu, to, 0)
+}
+
+/// What an I frame says beside its N-PDU.
+#[derive(Debug, Clone, Copy)]
+pub struct Link {
+    pub ns: u16,
+    pub asks: bool,
+    /// SNDCP's.
+    pub number: u8,
+}
+
+/// An N-PDU in an I frame.
+pub fn i_frame(n_pdu: &[u8], Link { ns, asks, number }: Link) -> Vec<u8> {
+    let mut frame = llc::i_header(true, Sapi(3), asks, (ns, 0), &llc::Supervisory::Rr).to_vec();
+    let pdu = sndcp::Pdu::Data { first: Some((Compression::NONE, number)) };
+    frame.extend_from_slice(&sndcp::Header { nsapi: Nsapi(5), more: false, pdu }.emit());
+    frame.extend_from_slice(n_pdu);
+    let fcs = fcs24(&frame);
+    frame.extend(fcs);
+    frame
 }
 
 /// TLLI, BVCI, N(U) and the N-PDU of an NS-UNITDATA PDU from a mobile, whose FCS has to be right.

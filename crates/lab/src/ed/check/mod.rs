@@ -98,6 +98,7 @@ const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
         high_every: 0,
         uplink: false,
         store: false,
+        acknowledged: 0,
     }
 }
 
@@ -107,6 +108,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
     let members = Members { first: 0, stride: 1, count: setup.users };
     let (pps_each, spacing) = (due_pps_each * times, Spacing::Exponential);
     Offer {
+        answer_after: 0,
         gives_up: false,
         is_patient: false,
         is_probe: false,

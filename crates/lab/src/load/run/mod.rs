@@ -16,6 +16,8 @@ use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats,
 use core::net::{IpAddr, Ipv4Addr};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use gannet_proto::rng::Rng;
+use gannet_proto::user_plane::needs_acknowledged_mode;
+use gannet_wire::l3::ie::ReliabilityClass;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -72,6 +74,30 @@ pub struct RunOptions {
     pub detach: bool,
     /// How much is read at the driver of what comes ciphered.
     pub samples: Samples,
+    /// What the users ask for: class 1 and 2 are acknowledged mode.
+    pub reliability: ReliabilityClass,
+    /// When so many I frames have come behind the one that asked, an acknowledgement is sent at the driver.
+    pub answer_after: u8,
+}
+
+impl RunOptions {
+    /// What does not fit together, in a sentence.
+    ///
+    /// # Errors
+    /// That sentence.
+    pub fn check(&self) -> Result<(), String> {
+        self.config.check()?;
+        if !needs_acknowledged_mode(self.reliability) {
+            return Ok(());
+        }
+        if self.ways != Ways::Downlink {
+            return Err("in acknowledged mode N-PDUs are made for the downlink alone".to_owned());
+        }
+        if self.config.security.is_some() {
+            return Err("in acknowledged mode nothing is ciphered here".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// What has come to pass in the last second of a step.
@@ -135,6 +161,7 @@ impl Report {
 /// # Errors
 /// A sentence for the person.
 pub fn run(options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Report, String> {
+    options.check()?;
     let sentence = |error: LoadError| error.to_string();
     let going = || !stop.load(Relaxed);
     let mut load = Load::connect(options.config.clone(), &going).map_err(sentence)?;
@@ -200,6 +227,7 @@ fn sizes_of(options: &RunOptions) -> Vec<u16> {
 /// Each user asks for what it will send within its rate.
 fn profile_of(options: &RunOptions) -> impl Fn(u32) -> super::Profile + use<> {
     let (sizes, groups, rate) = (sizes_of(options), options.groups.clone(), options.rate_pps);
+    let reliability = options.reliability;
     move |user| {
         let size = sizes.get(user as usize).copied().unwrap_or(super::plan::SIZE_MIN);
         #[expect(
@@ -208,7 +236,7 @@ fn profile_of(options: &RunOptions) -> impl Fn(u32) -> super::Profile + use<> {
             reason = "saturates, and is positive"
         )]
         let octets_per_s = (f64::from(size) * rate).ceil() as u32;
-        groups.profile(user, octets_per_s)
+        groups.profile(user, octets_per_s).reliability(reliability)
     }
 }
 
@@ -235,6 +263,7 @@ fn flows_of(options: &RunOptions, users: impl Iterator<Item = User>) -> Vec<(u32
             nsapi: super::mobile::NSAPI.0,
             cipher: user.cipher,
             each: member == Member::RealTime,
+            received: user.received,
             ..FlowSpec::down(user.sgsn_data.0, user.tlli.0, user.cell, user.address, options.rate_pps)
         };
         let up = down.up(user.ggsn.0);
@@ -285,11 +314,14 @@ pub fn traffic_config(
     traffic.pacing = options.pacing;
     traffic.cells = cells_of(config);
     traffic.set_samples(options.samples);
+    traffic.answer_after = options.answer_after;
     let mut shortest = u16::MAX;
     let flows = flows_of(options, users.inspect(|user| shortest = shortest.min(user.n201_u)));
     traffic.flows = flows.into_iter().map(|(_, flow)| flow).collect();
     let room = usize::from(shortest).saturating_sub(gannet_wire::sndcp::UNITDATA_FIRST_LEN);
-    traffic.segmented = usize::from(options.sizes.largest()) > room;
+    let is_acknowledged = needs_acknowledged_mode(options.reliability);
+    // The I frames' N201-I has room for each.
+    traffic.segmented = !is_acknowledged && usize::from(options.sizes.largest()) > room;
     Ok(traffic)
 }
 

@@ -102,6 +102,16 @@ fn step(out: &mut String, factor: f64, result: &StepResult) {
             samples.whole_every,
         );
     }
+    let answered = result.total(|group| group.answered);
+    if answered > 0 {
+        let _ = writeln!(
+            out,
+            "acknowledged mode: {answered} acknowledgements were sent, of which the SGSN's driver refused {}; {} I frames came again \
+             or behind one that was missing",
+            result.answers.refused,
+            result.total(|group| group.unexpected),
+        );
+    }
     let _ = writeln!(
         out,
         "at the sink: {} came again, {} late, {} of user data that is not ours, {} of the control plane",

@@ -100,6 +100,8 @@ pub struct FlowSpec {
     pub cipher: Option<UserCipher>,
     /// Of its LL-PDUs that come ciphered each one's mark is read.
     pub each: bool,
+    /// V(R) of its LLE at the beginning, where it comes in acknowledged mode, downlink.
+    pub received: Option<u16>,
 }
 
 impl FlowSpec {
@@ -122,13 +124,15 @@ impl FlowSpec {
             nsapi: 5,
             cipher: None,
             each: false,
+            received: None,
         }
     }
 
     /// The same user's uplink; `ggsn_teid` is the GGSN's endpoint.
     #[must_use]
     pub fn up(&self, ggsn_teid: u32) -> Self {
-        Self { direction: Direction::Up, teid: ggsn_teid, group: self.group.up(), ..self.clone() }
+        let group = self.group.up();
+        Self { direction: Direction::Up, teid: ggsn_teid, group, received: None, ..self.clone() }
     }
 
     /// Mean time between two N-PDUs in ns; `None` for a silent flow.
@@ -211,8 +215,10 @@ pub struct TrafficConfig {
     pub segmented: bool,
     /// Of LL-PDUs that come ciphered the mark is read in one of so many, a power of two.
     pub read_every: u32,
-    /// And all octets in one of so many, a power of two.
+    /// And all octets in one of so many, a power of two; of I frames the FCS.
     pub whole_every: u32,
+    /// An acknowledgement is sent when so many I frames have come behind the one that asked for it; 0 is at once.
+    pub answer_after: u8,
 }
 
 impl TrafficConfig {
@@ -239,6 +245,7 @@ impl TrafficConfig {
             segmented: false,
             read_every: 16,
             whole_every: 256,
+            answer_after: 0,
         }
     }
 
@@ -267,6 +274,7 @@ impl TrafficConfig {
                 return Err(format!("flow {number}: there is no group {}", flow.group.0));
             }
         }
-        self.check_ciphers()
+        self.check_ciphers()?;
+        self.check_acknowledged()
     }
 }

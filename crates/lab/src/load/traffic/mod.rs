@@ -15,6 +15,7 @@
 //! | [`companion`] | whose core receives |
 //! | `neighbour` | MAC addresses, and the headers that have them |
 //! | `cipher` | what comes ciphered |
+//! | `acknowledged` | what comes in acknowledged mode |
 //! | `rhythm` | how many frames at once, and how often the sink looks |
 //! | `step` | a step: begun, run, drained, counted |
 //!
@@ -24,6 +25,7 @@
 //! tells apart what came for the wrong mobile (mark right, TLLI another), what has suffered on the way, what came twice and
 //! what came late. What was lost is the difference between offered and delivered, also for each flow.
 
+mod acknowledged;
 pub mod calendar;
 mod cipher;
 pub mod companion;
@@ -33,6 +35,7 @@ pub mod result;
 mod rhythm;
 mod step;
 
+pub use acknowledged::ANSWER_AFTER_MAX;
 pub use config::{CellSpec, Direction, FlowSpec, Group, Pacing, Side, Spacing, TrafficConfig};
 pub use result::{FlowResult, GroupResult, Latency, Ring, Samples, StepResult};
 
@@ -141,7 +144,7 @@ impl Traffic {
         let count = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
         let flows = count(config.flows.len());
         let samples = config.samples();
-        let finds_by_tlli = config.segmented || samples.is_some();
+        let finds_by_tlli = config.segmented || samples.is_some() || config.is_acknowledged();
         let object = Loader::new(&objects::TRAFFIC)
             .global("gn_ifindex", &gn)
             .global("gb_ifindex", &gb)
@@ -207,6 +210,7 @@ impl Traffic {
         plan.stretch.store(1 << 16, Relaxed);
         plan.read_mask.store(config.read_every.saturating_sub(1), Relaxed);
         plan.whole_mask.store(config.whole_every.saturating_sub(1), Relaxed);
+        plan.answer_after.store(config.answer_after.into(), Relaxed);
         plan.server.store(u32::from_ne_bytes(SERVER.octets()), Relaxed);
         let lower = |side: &Side, from_port: u16, to_port: u16| {
             let mac = link::mac(&side.device).map_err(io_error(side.device.clone()))?;
@@ -229,6 +233,9 @@ impl Traffic {
         plan.has_uplink.store(u32::from(has_uplink), Relaxed);
         let fcs = if has_uplink { FCS } else { 0 };
         self.frame.extend(pattern.iter().take(largest + fcs));
+        for (seen, flow) in self.seens.iter().zip(&config.flows) {
+            seen.received.store(flow.received.unwrap_or(0), Relaxed);
+        }
         for number in 0..self.config.flows.len() {
             self.fill_flow(u32::try_from(number).unwrap_or(u32::MAX))?;
         }
@@ -261,6 +268,7 @@ impl Traffic {
         let (bvci, port) = cell.filter(|_| !is_up).map_or((0, 0), |cell| (cell.bvci, cell.port));
         seen.bvci.store(be16(bvci), Relaxed);
         seen.port.store(be16(port), Relaxed);
+        seen.acknowledged.store(u8::from(spec.received.is_some()), Relaxed);
         self.fill_secret(number, spec);
         if self.finds_by_tlli && !is_up {
             let tlli = u64::from(be32(spec.tlli));
@@ -299,7 +307,8 @@ impl Traffic {
             && (changed.cell as usize) < cells
             && usize::from(changed.group.0) < GROUPS
             && changed.direction == spec.direction
-            && (changed.cipher.is_none() || self.samples.is_some());
+            && (changed.cipher.is_none() || self.samples.is_some())
+            && changed.received == spec.received;
         if !fits {
             return Err(TrafficError::Config(format!("flow {number} cannot become {changed:?}")));
         }
@@ -343,6 +352,12 @@ impl Traffic {
         let plan = self.calendar.memory.plan();
         plan.inside_from.store(nanos(from), Relaxed);
         plan.inside_to.store(nanos(to), Relaxed);
+    }
+
+    /// Sets how late acknowledgements come, from now on; see [`TrafficConfig::answer_after`].
+    pub fn set_answer_after(&mut self, i_frames: u8) {
+        self.config.answer_after = i_frames.min(ANSWER_AFTER_MAX);
+        self.calendar.memory.plan().answer_after.store(self.config.answer_after.into(), Relaxed);
     }
 
     /// Multiplies all rates, from now on: a ramp calls this between turns.

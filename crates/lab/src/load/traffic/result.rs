@@ -194,6 +194,10 @@ pub struct GroupResult {
     pub offered_inside: u64,
     /// N-PDUs that came within it as they should.
     pub delivered_inside: u64,
+    /// I frames that were not the next one of their link: what came before, or behind what was missing.
+    pub unexpected: u64,
+    /// Acknowledgements that were sent.
+    pub answered: u64,
     /// From generator to sink.
     pub latency: Latency,
 }
@@ -223,6 +227,8 @@ impl GroupResult {
             whole: load(&group.whole),
             offered_inside: load(&group.offered_inside),
             delivered_inside: load(&group.delivered_inside),
+            unexpected: load(&group.unexpected),
+            answered: load(&group.answered),
             latency: Latency::of(group),
         }
     }
@@ -281,6 +287,8 @@ pub struct StepResult {
     pub gn: Ring,
     /// The same on Gb, uplink.
     pub gb: Ring,
+    /// What the same ring made of acknowledgements.
+    pub answers: Ring,
     /// User data at the sink without our mark, or whose mark names no flow.
     pub unmarked: u64,
     /// Other frames at the sink: they went to the control plane.

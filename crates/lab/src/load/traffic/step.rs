@@ -6,7 +6,7 @@ use super::{
     TrafficError, io_error, nanos,
 };
 use core::sync::atomic::AtomicU64;
-use gannet_demux::bpf::TestRun;
+use gannet_demux::bpf::{TestRun, TestRunResult};
 use gannet_demux::link;
 use gannet_demux::traffic as layout;
 use std::io;
@@ -15,7 +15,11 @@ use std::time::Duration;
 /// Verdicts of XDP programs.
 const XDP_PASS: u32 = 2;
 /// See [`XDP_PASS`].
+const XDP_TX: u32 = 3;
+/// See [`XDP_PASS`].
 const XDP_REDIRECT: u32 = 4;
+/// Octets of an answer, at most.
+const ANSWER_MAX: usize = 128;
 /// Where the generator does not run for longer, its core was away, and what was due meanwhile is not made up for.
 const PAUSE: Duration = Duration::from_millis(2);
 
@@ -64,6 +68,7 @@ impl Traffic {
             drained,
             gn: after.0.since(before.0),
             gb: after.1.since(before.1),
+            answers: after.2.since(before.2),
             unmarked: plan.unmarked.load(Relaxed),
             passed: plan.passed.load(Relaxed),
             calls,
@@ -144,15 +149,25 @@ impl Traffic {
     /// # Errors
     /// Where the kernel refuses.
     pub fn sink(&self, frame: &[u8]) -> Result<bool, TrafficError> {
-        let run = TestRun {
-            data: frame,
-            data_out: None,
-            context: None,
-            context_out: None,
-            repeat: 1,
-            live_batch: None,
-        };
-        Ok(self.object.run("gb", run)?.verdict == XDP_PASS)
+        Ok(self.sink_with(frame, None)?.verdict == XDP_PASS)
+    }
+
+    /// The same of a frame that may be answered: the answer, as a frame.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn sink_answers(&self, frame: &[u8]) -> Result<Option<Vec<u8>>, TrafficError> {
+        // An S frame is shorter than what answers it.
+        let mut answer = vec![0; frame.len().max(ANSWER_MAX)];
+        let result = self.sink_with(frame, Some(&mut answer))?;
+        answer.truncate(result.data_len);
+        Ok((result.verdict == XDP_TX).then_some(answer))
+    }
+
+    fn sink_with(&self, frame: &[u8], data_out: Option<&mut [u8]>) -> Result<TestRunResult, TrafficError> {
+        let run =
+            TestRun { data: frame, data_out, context: None, context_out: None, repeat: 1, live_batch: None };
+        Ok(self.object.run("gb", run)?)
     }
 
     /// One call of the generator.
@@ -215,17 +230,19 @@ impl Traffic {
         self.groups.iter().map(|group| group.delivered.load(Relaxed) + group.completed.load(Relaxed)).sum()
     }
 
-    /// What the rings behind our two devices took and refused so far.
-    fn rings(&self) -> Result<(Ring, Ring), TrafficError> {
-        let of = |side: &Side| {
+    /// What the rings behind our two devices took and refused so far of what the generator made, and on Gb of answers.
+    fn rings(&self) -> Result<(Ring, Ring, Ring), TrafficError> {
+        let of = |side: &Side, taken: &str, refused: &str| {
             let counters = link::statistics(&side.device).map_err(io_error(side.device.clone()))?;
             let sum = |ending: &str| {
                 counters.iter().filter(|(name, _)| name.ends_with(ending)).map(|(_, count)| count).sum()
             };
-            let (taken, refused) = (sum("_xdp_xmit"), sum("_xdp_xmit_errors"));
+            let (taken, refused) = (sum(taken), sum(refused));
             Ok::<_, TrafficError>(Ring { taken, refused })
         };
-        Ok((of(&self.config.gn)?, of(&self.config.gb)?))
+        let made = |side| of(side, "_xdp_xmit", "_xdp_xmit_errors");
+        let answers = of(&self.config.gb, "_xdp_tx", "_xdp_tx_errors")?;
+        Ok((made(&self.config.gn)?, made(&self.config.gb)?, answers))
     }
 
     fn group_results(&self) -> Vec<GroupResult> {

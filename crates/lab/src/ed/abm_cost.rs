@@ -1,0 +1,245 @@
+//! `abm-cost`: what LLC's acknowledged mode costs the whole SGSN, beside unacknowledged mode.
+//!
+//! One SGSN has twice as many mobiles as have traffic: those of one half are in acknowledged mode (reliability class 2), those of
+//! the other are not. Steps for either half alternate, at the same offered load, so that the machine is the same for both. What an
+//! N-PDU costs is the time in which the SGSN's loop had something to do, by the N-PDUs that were delivered: reception, queues, SNDCP,
+//! LLC, BSSGP, NS and sending, and in acknowledged mode what has to be kept, and the mobiles' acknowledgements.
+//!
+//! How many of these there are is not the SGSN's to choose alone: it asks for one whenever none is asked for, and until that is
+//! here for no other but each eighth I frame (half of k = 16). Where it comes at once that is one for each N-PDU, which no radio
+//! path does: it is the most that acknowledgements can cost.
+
+use super::bench::{Again, Axis, Bench, Runner};
+use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
+use super::stats::Samples;
+use super::throughput::KBPS;
+use super::{Candidate, Group, Members, Offer, Setup, Spacing};
+use crate::figure::{self, Curve, Panel, Point, Style};
+use serde_json::json;
+
+/// What acknowledged mode may cost, by unacknowledged mode.
+const AT_MOST: f64 = 1.5;
+/// The load at which both are compared, as a part of the highest that acknowledged mode carries.
+const LOAD: f64 = 0.5;
+/// Where searches begin, in packets/s.
+const GUESS_PPS: f64 = 200_000.0;
+/// The highest load that is looked for: what the generator can offer is below.
+const CAP_PPS: f64 = 1_200_000.0;
+/// How near the two sides of a search come.
+const RESOLUTION: f64 = 1.04;
+/// A window is at least so long: at the end of each step T201 has each mobile asked once for what it has not acknowledged, and that
+/// should be little beside the rest.
+const WINDOW_S: f64 = 2.0;
+
+/// How N-PDUs come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Way {
+    name: &'static str,
+    is_acknowledged: bool,
+}
+
+/// Unacknowledged first: what the other is compared with.
+const WAYS: [Way; 2] = [
+    Way { name: "unacknowledged", is_acknowledged: false },
+    Way { name: "acknowledged, answered at once", is_acknowledged: true },
+];
+
+/// What was found of one way.
+#[derive(Debug, Clone, Default)]
+struct Of {
+    /// The highest load that is delivered whole.
+    carried: Found,
+    /// The same with the work of the bare loops on each N-PDU.
+    with_work: Found,
+    /// Busy ns per N-PDU at the same load.
+    busy_ns: Samples,
+    /// Acknowledgements per N-PDU.
+    answers: Samples,
+}
+
+/// So many mobiles in acknowledged mode, and as many that are not.
+fn setup(bench: &Bench<'_>) -> Setup {
+    // What a mobile negotiates does not matter here: none reaches it.
+    let setup = bench.setup(KBPS * 10);
+    Setup { users: 2 * setup.users, acknowledged: setup.users, ..setup }
+}
+
+/// Traffic for one half.
+fn offer(bench: &Bench<'_>, setup: &Setup, way: Way, load: f64) -> Offer {
+    let count = setup.acknowledged;
+    let first = if way.is_acknowledged { 0 } else { count };
+    let each = load / f64::from(count);
+    let all = Group {
+        name: "all",
+        members: Members { first, stride: 1, count },
+        pps_each: each,
+        due_pps_each: each,
+        spacing: Spacing::Exponential,
+        begins_s: 0.0,
+        within_s: 0.0,
+    };
+    bench.offer(setup, vec![all])
+}
+
+fn axis(what: &'static str, way: Way, setup: &Setup, repetition: u32) -> Axis {
+    vec![
+        ("candidate", json!(Candidate::Xdp.name())),
+        ("what", json!(what)),
+        ("mode", json!(way.name)),
+        ("work_ns", json!(setup.work_ns)),
+        ("repetition", json!(repetition)),
+    ]
+}
+
+/// Measures.
+///
+/// # Errors
+/// A sentence for the person.
+pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
+    let plain = setup(bench);
+    let with_work = with_bare_work(&plain);
+    let mut found = [(); 2].map(|()| Of::default());
+    let start = |bench: &mut Bench<'_>, setup: &Setup| -> Result<Option<Runner>, String> {
+        Ok(bench.start(&[Candidate::Xdp], setup)?.pop())
+    };
+    let (Some(mut runner), Some(mut worked)) = (start(bench, &plain)?, start(bench, &with_work)?) else {
+        return Err("there is no SGSN to measure".to_owned());
+    };
+    for repetition in 0..bench.sizes.repetitions {
+        if repetition == 0 {
+            for (way, of) in WAYS.into_iter().zip(&mut found) {
+                search(bench, &mut runner, (&plain, way, repetition), &mut of.carried)?;
+            }
+        }
+        let [_, slowest @ ..] = &found;
+        let carried = slowest.iter().map(|of| of.carried.pps.median()).fold(f64::INFINITY, f64::min);
+        for (way, of) in WAYS.into_iter().zip(&mut found) {
+            compare(bench, &mut runner, (&plain, way, repetition), carried * LOAD, of)?;
+        }
+        for (way, of) in WAYS.into_iter().zip(&mut found) {
+            search(bench, &mut worked, (&with_work, way, repetition), &mut of.with_work)?;
+        }
+    }
+    judge(bench, &found)
+}
+
+fn search(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    (setup, way, repetition): (&Setup, Way, u32),
+    found: &mut Found,
+) -> Result<(), String> {
+    let axis = axis("highest load", way, setup, repetition);
+    let make = |bench: &Bench<'_>, load: f64| offer(bench, setup, way, load);
+    let bracket = found.bracket(GUESS_PPS, RESOLUTION, CAP_PPS);
+    let saturation = bench.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
+    found.add(&saturation);
+    Ok(())
+}
+
+fn compare(
+    bench: &mut Bench<'_>,
+    runner: &mut Runner,
+    (setup, way, repetition): (&Setup, Way, u32),
+    load: f64,
+    of: &mut Of,
+) -> Result<(), String> {
+    let axis = axis("cost", way, setup, repetition);
+    let mut offer = offer(bench, setup, way, load);
+    offer.window_s = offer.window_s.max(WINDOW_S);
+    let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Disturbed))?;
+    of.busy_ns.push(step.busy_ns_per_n_pdu().unwrap_or(f64::NAN));
+    #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
+    let answers = step.raw.get("acknowledgements").copied().unwrap_or(0) as f64;
+    #[expect(clippy::cast_precision_loss, reason = "counts of a step")]
+    let delivered = step.delivered_all().max(1) as f64;
+    of.answers.push(answers / delivered);
+    Ok(())
+}
+
+/// Each by the one of the same repetition.
+fn times(of: &Samples, by: &Samples) -> Samples {
+    let mut times = Samples::default();
+    (0..).zip(of.each()).for_each(|(repetition, (_, value))| times.push(value / by.at(repetition)));
+    times
+}
+
+fn spread(samples: &Samples, digits: usize) -> String {
+    format!("{:.digits$} [{:.digits$}..{:.digits$}]", samples.median(), samples.min(), samples.max())
+}
+
+/// What an N-PDU costs in ns, by the highest load with work on each.
+fn reckoned_ns(found: &Found) -> Samples {
+    let mut ns = Samples::default();
+    without_bare_work(found).each().for_each(|(_, pps)| ns.push(1e9 / pps));
+    ns
+}
+
+fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
+    let [plain, acknowledged @ ..] = found;
+    for (way, of) in WAYS.into_iter().skip(1).zip(acknowledged) {
+        let busy = times(&of.busy_ns, &plain.busy_ns);
+        bench.claim(
+            &format!("busy per N-PDU at half of the highest load, {}", way.name),
+            None,
+            format!(
+                "{} times ({} ns against {} ns; {:.2} acknowledgements per N-PDU)",
+                spread(&busy, 2),
+                spread(&of.busy_ns, 0),
+                spread(&plain.busy_ns, 0),
+                of.answers.median()
+            ),
+            format!("at most {AT_MOST} times"),
+            busy.median() <= AT_MOST,
+        );
+        let (own, other) = (reckoned_ns(&of.with_work), reckoned_ns(&plain.with_work));
+        let reckoned = times(&own, &other);
+        bench.claim(
+            &format!("cost of an N-PDU by the highest load, {}", way.name),
+            None,
+            format!(
+                "{} times ({} ns against {} ns, from {} and {} with {} ns of work)",
+                spread(&reckoned, 2),
+                spread(&own, 0),
+                spread(&other, 0),
+                of.with_work.pps.kpps(),
+                plain.with_work.pps.kpps(),
+                BARE_WORK_NS
+            ),
+            format!("at most {AT_MOST} times"),
+            reckoned.median() <= AT_MOST,
+        );
+    }
+    for (way, of) in WAYS.into_iter().zip(found) {
+        let limit = if of.carried.capped { ", where the generator ends" } else { "" };
+        bench.remarks.push(format!("{}: carries {} without work{limit}", way.name, of.carried.pps.kpps()));
+        bench.cell(
+            vec![("mode", json!(way.name)), ("what", json!("median"))],
+            vec![
+                ("busy_ns".to_owned(), of.busy_ns.json()),
+                ("acknowledgements_per_n_pdu".to_owned(), of.answers.json()),
+                ("carried_pps".to_owned(), of.carried.pps.json()),
+                ("carried_with_work_pps".to_owned(), of.with_work.pps.json()),
+            ],
+        );
+    }
+    let curves = WAYS.into_iter().zip(found).zip(0..).map(|((way, of), colour)| Curve {
+        name: way.name.to_owned(),
+        style: Style::Measured,
+        colour,
+        points: of.busy_ns.each().map(|(n, value)| Point::new(n, value)).collect(),
+    });
+    let panel = Panel {
+        title: "What an N-PDU costs the SGSN's core".to_owned(),
+        x: "repetition".to_owned(),
+        y: "ns".to_owned(),
+        curves: curves.collect(),
+        ..Panel::default()
+    };
+    bench.figure(
+        "abm-cost",
+        "Time in which the SGSN's loop had something to do, per N-PDU, at half of what acknowledged mode carries",
+        figure::panels(&[panel])?,
+    );
+    Ok(())
+}

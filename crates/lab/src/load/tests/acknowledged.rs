@@ -1,0 +1,121 @@
+//! Mobiles in acknowledged mode against our own SGSN.
+
+use super::*;
+use gannet_proto::llc::abm::State;
+use gannet_wire::l3::ie::ReliabilityClass;
+
+fn acknowledged(_: u32) -> Profile {
+    slow(0).reliability(ReliabilityClass::TWO)
+}
+
+fn n_pdu(user: u32, number: u32) -> Vec<u8> {
+    (0..90_u32).flat_map(|n| (n * 7 + number * 1000 + user).to_be_bytes()).collect()
+}
+
+impl World {
+    /// N-PDUs that wait for a mobile's confirmation.
+    fn unconfirmed(&self) -> usize {
+        self.sgsn.machine.unconfirmed().n_pdus
+    }
+}
+
+#[test]
+fn each_n_pdu_comes_in_an_i_frame_and_is_confirmed() {
+    let mut world = World::new(|load, _| (load.users, load.cells) = (20, 10));
+    world.order(0..10, Order::Activate, Some(&acknowledged));
+    world.order(10..20, Order::Activate, Some(&slow));
+    assert_eq!((world.phases(Phase::Active), world.stats().established), (20, 10));
+    assert_eq!(world.sgsn.machine.unconfirmed().links, 10);
+    let received = |world: &World, user| world.load.machine.user(user).unwrap().received;
+    assert_eq!((received(&world, 3), received(&world, 13)), (Some(0), None));
+    world.load.machine.tells_data = true;
+    // Over the wrap of N(S).
+    for number in 0..600 {
+        for user in [3, 13] {
+            world.g_pdu(user, &n_pdu(user, number));
+            assert_eq!(world.downlink(), [(user, n_pdu(user, number))]);
+        }
+        assert_eq!(world.unconfirmed(), 0);
+    }
+    let stats = world.stats();
+    assert_eq!((stats.i_frames, stats.acknowledgements, stats.repeated), (600, 600, 0), "{stats:?}");
+    assert_eq!(world.sgsn.machine.stats().n_pdu_confirmed, 600);
+    assert_eq!(received(&world, 3), Some(600 - 512));
+    world.order(0..20, Order::Detach, None);
+    world.run(Duration::from_secs(60));
+    assert_eq!((world.phases(Phase::Detached), world.sgsn.machine.unconfirmed().links), (20, 0));
+    assert_eq!(world.sgsn.trace.drops.get(Drop::LlcLinkUnanswered), 0, "DISC was answered");
+    assert_eq!(world.frames.free(), FRAMES, "every frame is back");
+}
+
+#[test]
+fn what_a_bad_link_loses_comes_again_in_its_order() {
+    let mut world = World::new(|load, sgsn| {
+        (load.users, load.cells, load.tries, sgsn.n3_requests) = (10, 10, 12, 12);
+    });
+    world.loss = 0.1;
+    world.order(0..10, Order::Activate, Some(&acknowledged));
+    world.loss = 0.0;
+    assert_eq!((world.phases(Phase::Active), world.stats().failed), (10, 0), "{:?}", world.stats());
+    world.run(Duration::from_secs(60));
+    world.load.machine.tells_data = true;
+    let mut got = vec![Vec::new(); 10];
+    world.loss = 0.1;
+    for number in 0..100 {
+        for user in 0..10 {
+            world.g_pdu(user, &n_pdu(user, number));
+        }
+        // A mobile that keeps nothing behind a gap is sent it frame by frame, each when T201 has asked: slow enough that no queue
+        // is full.
+        world.run(Duration::from_secs(10));
+        for (user, n_pdu) in world.downlink() {
+            got[user as usize].push(n_pdu);
+        }
+    }
+    world.loss = 0.0;
+    world.run(Duration::from_secs(120));
+    for (user, n_pdu) in world.downlink() {
+        got[user as usize].push(n_pdu);
+    }
+    assert_eq!(world.unconfirmed(), 0);
+    for (user, got) in (0..10).zip(got) {
+        let expected: Vec<Vec<u8>> = (0..100).map(|number| n_pdu(user, number)).collect();
+        // The world loses nothing on Gn from the GGSN, which the test is.
+        let missing: Vec<usize> = (0..100).filter(|n| !got.contains(&expected[*n])).collect();
+        let drops: Vec<_> = world.sgsn.trace.drops.raised().collect();
+        assert!(got == expected, "user {user}: {missing:?} of {} N-PDUs; {drops:?}", got.len());
+    }
+    let Stats { i_frames, n_pdus_repeated, acknowledgements, .. } = world.stats();
+    assert!(i_frames == 1000 + n_pdus_repeated && acknowledgements > 0);
+}
+
+#[test]
+fn the_sgsn_may_establish_the_link_anew_and_who_is_in_unacknowledged_mode_refuses() {
+    let mut world = World::new(|load, _| (load.users, load.cells) = (2, 2));
+    world.order(0..1, Order::Activate, Some(&acknowledged));
+    world.order(1..2, Order::Activate, Some(&slow));
+    world.load.machine.tells_data = true;
+    world.g_pdu(0, &n_pdu(0, 0));
+    assert_eq!(world.downlink().len(), 1);
+    // Nothing reaches the mobile for longer than a link may stand: the SGSN's SABM comes when it does again.
+    world.loss = 1.0;
+    world.g_pdu(0, &n_pdu(0, 1));
+    world.run(Duration::from_secs(25));
+    world.loss = 0.0;
+    world.run(Duration::from_secs(25));
+    assert_eq!(world.stats().established, 2, "{:?}", world.stats());
+    assert_eq!(world.downlink(), [(0, n_pdu(0, 1))]);
+    assert_eq!((world.unconfirmed(), world.load.machine.user(0).unwrap().received), (0, Some(1)));
+    let (_, mobile) = world.sgsn.machine.mobile_of(imsi(0)).unwrap();
+    assert_eq!(mobile.llc.abm(mobile::SAPI).map(|abm| abm.state()), Some(State::Abm));
+    // SABM for a mobile without.
+    let mut ll_pdu = vec![0x43, 0xf7];
+    ll_pdu.extend(gannet_wire::fcs24::fcs24(&ll_pdu));
+    let frame = world.frames.copy_of(&ll_pdu).unwrap();
+    let mut sent = Vec::new();
+    let now = world.now;
+    world.load.act(now, |emulator, cx| emulator.ll_pdu(cx, 1, frame), |emission| sent.push(emission), |_| {});
+    let [Emission { frame, .. }] = sent.as_slice() else { panic!("{sent:?}") };
+    // DM with F, a response.
+    assert_eq!(frame[frame.len() - 5..frame.len() - 3], [0x43, 0xf1]);
+}
