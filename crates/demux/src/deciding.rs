@@ -3,11 +3,6 @@
 //! A packet's context is then in no cache. The program would wait for each by itself; here the contexts of all that a poll has
 //! brought are asked for at once. The same is decided, in the same order and with the same counters, as by `find_flow` and
 //! `decide` of `bpf/gtp.h` and `bpf/contexts.h`; a test compares both with [`crate::model`].
-//!
-//! It is decided by a table of this process's own. A map of the kernel stands on small pages, of which a processor knows where a
-//! few thousand are: of a million contexts each would be looked for in the tables of pages as well. An allocator can put this one
-//! on large pages. Rules stand in both; a context's packets are either left or not, by its version of GTP, so that each bucket
-//! and each counter moves in one of the two alone, but for what came before anything was left: those counters are added up.
 
 use crate::bpf::MappedArray;
 use crate::layout::{CELL_CLOCK, CELL_SAMPLE_TAT, Counts, Entry, Gcra, Metadata, PLACE_MASK};
@@ -36,7 +31,7 @@ pub(crate) enum Decision {
 /// The tables of the program, and what it knows besides.
 #[derive(Debug)]
 pub(crate) struct Deciding {
-    contexts: Rc<[Entry]>,
+    contexts: Rc<MappedArray<Entry>>,
     totals: Rc<MappedArray<Counts>>,
     cells: Rc<MappedArray<AtomicU64>>,
     sampling_ns: (u64, u64),
@@ -44,14 +39,8 @@ pub(crate) struct Deciding {
 
 impl Deciding {
     pub(crate) fn new(maps: &Maps, config: &Config) -> Self {
-        let (totals, cells) = maps.shared();
-        let contexts = (0..config.contexts).map(|_| Entry::default()).collect();
+        let (contexts, totals, cells) = maps.shared();
         Self { contexts, totals, cells, sampling_ns: config.sampling_ns() }
-    }
-
-    /// Its own table of contexts.
-    pub(crate) fn contexts(&self) -> Rc<[Entry]> {
-        Rc::clone(&self.contexts)
     }
 
     /// Asks for the context at the place of a TEID.

@@ -3,14 +3,13 @@
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
-use crate::layout::{ByRing, Entry, Gcra, PLACE_MASK, RINGS, block_bit, key};
+use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key};
 use crate::maps::{Interfaces, Maps, globals, globals_of_frames};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
-use std::rc::Rc;
 
 /// The maps of a program for Gn, and what leads to them.
 #[derive(Debug)]
@@ -18,9 +17,8 @@ pub struct Tables {
     maps: Maps,
     /// The places of the TIDs, as the kernel's table has them.
     tids: HashMap<u64, u32>,
-    /// Who decides what the program leaves, until the exchange has it, and his own table of contexts.
+    /// Who decides what the program leaves, until the exchange has it.
     deciding: Option<Deciding>,
-    own: Option<Rc<[Entry]>>,
     /// Contexts that are installed.
     contexts: usize,
 }
@@ -41,10 +39,8 @@ impl Tables {
             sizes.push(("sockets", 2 * RINGS));
         }
         let maps = Maps::load(code, config, &globals, &sizes)?;
-        let may_leave = reads_frames && config.exchange && !config.concurrent;
-        let deciding = may_leave.then(|| Deciding::new(&maps, config));
-        let own = deciding.as_ref().map(Deciding::contexts);
-        Ok(Self { maps, tids: HashMap::new(), deciding, own, contexts: 0 })
+        let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config));
+        Ok(Self { maps, tids: HashMap::new(), deciding, contexts: 0 })
     }
 
     /// Lends the program a time; see [`AtDriver::lend_clock`].
@@ -56,24 +52,15 @@ impl Tables {
         &mut self.maps.object
     }
 
-    /// The entry at the place of a name in the program's table, and that in the table of who decides in its place.
-    fn entries(&self, name: u32) -> impl Iterator<Item = &Entry> {
-        self.maps.entry(name).ok().into_iter().chain(self.own_entry(name))
-    }
-
-    fn own_entry(&self, name: u32) -> Option<&Entry> {
-        self.own.as_ref()?.get((name & PLACE_MASK) as usize)
-    }
-
-    /// The name of a key's context, where there is one.
-    fn find(&self, key: &Key) -> Option<u32> {
+    /// The entry of a key, where there is one.
+    fn find(&self, key: &Key) -> Option<&Entry> {
         let (name, bit) = match key {
             Key::Teid(teid) => (teid.0, key::TEID),
             Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, key::TID),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return None,
         };
         let entry = self.maps.entry(name).ok()?;
-        (entry.keys.load(Relaxed) & bit != 0 && entry.teid.load(Relaxed) == name).then_some(name)
+        (entry.keys.load(Relaxed) & bit != 0 && entry.teid.load(Relaxed) == name).then_some(entry)
     }
 
     fn install(&mut self, rule: &Rule) -> Result<(), Error> {
@@ -82,8 +69,26 @@ impl Tables {
             Key::Tid(_) => (rule.name, key::TID),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return Ok(()),
         };
-        self.contexts += usize::from(self.maps.entry(name)?.keys.load(Relaxed) == 0);
-        self.entries(name).for_each(|entry| entry.become_of(name, bit, rule));
+        let entry = self.maps.entry(name)?;
+        let gcra = Gcra::of(rule.policer);
+        let known = entry.keys.load(Relaxed) == bit && entry.teid.load(Relaxed) == name;
+        self.contexts += usize::from(entry.keys.load(Relaxed) == 0);
+        if !known {
+            // The program sees no flow there while it becomes another one.
+            entry.keys.store(0, Release);
+            entry.teid.store(name, Relaxed);
+            entry.reset_counters();
+        }
+        if !known || entry.gcra() != gcra {
+            entry.tat_ns.store(0, Relaxed);
+            entry.octet_cost.store(gcra.octet_cost, Relaxed);
+            entry.burst_ns.store(gcra.burst_ns, Relaxed);
+        }
+        entry.name.store(rule.name, Relaxed);
+        entry.class.store(rule.class as u8, Relaxed);
+        entry.precedence.store(rule.precedence as u8, Relaxed);
+        entry.blocked.store(0, Relaxed);
+        entry.keys.store(bit, Release);
         if let Key::Tid(tid) = rule.key
             && self.tids.insert(tid.to_u64(), name) != Some(name)
         {
@@ -93,8 +98,8 @@ impl Tables {
     }
 
     fn remove(&mut self, key: &Key) -> Result<(), Error> {
-        if let Some(name) = self.find(key) {
-            self.entries(name).for_each(|entry| entry.keys.store(0, Release));
+        if let Some(entry) = self.find(key) {
+            entry.keys.store(0, Release);
             self.contexts = self.contexts.saturating_sub(1);
         }
         if let Key::Tid(tid) = key
@@ -113,12 +118,12 @@ impl Classify for Tables {
             RuleChange::Remove(key) => self.remove(key)?,
             RuleChange::Peer { .. } => {}
             RuleChange::Block(key, reason) => {
-                for entry in self.find(key).into_iter().flat_map(|name| self.entries(name)) {
+                if let Some(entry) = self.find(key) {
                     entry.blocked.fetch_or(block_bit(*reason), Relaxed);
                 }
             }
             RuleChange::Unblock(key, reason) => {
-                for entry in self.find(key).into_iter().flat_map(|name| self.entries(name)) {
+                if let Some(entry) = self.find(key) {
                     entry.blocked.fetch_and(!block_bit(*reason), Relaxed);
                 }
             }
@@ -131,32 +136,7 @@ impl Classify for Tables {
     }
 
     fn of_flow(&self, name: u32) -> Option<FlowCounters> {
-        let of_program = self.maps.of_flow(name)?;
-        Some(self.own_entry(name).map_or(of_program, |entry| of_program.plus(entry.counters())))
-    }
-}
-
-impl Entry {
-    /// It is that of a rule from now on.
-    fn become_of(&self, name: u32, bit: u8, rule: &Rule) {
-        let gcra = Gcra::of(rule.policer);
-        let known = self.keys.load(Relaxed) == bit && self.teid.load(Relaxed) == name;
-        if !known {
-            // Nobody sees a flow there while it becomes another one.
-            self.keys.store(0, Release);
-            self.teid.store(name, Relaxed);
-            self.reset_counters();
-        }
-        if !known || self.gcra() != gcra {
-            self.tat_ns.store(0, Relaxed);
-            self.octet_cost.store(gcra.octet_cost, Relaxed);
-            self.burst_ns.store(gcra.burst_ns, Relaxed);
-        }
-        self.name.store(rule.name, Relaxed);
-        self.class.store(rule.class as u8, Relaxed);
-        self.precedence.store(rule.precedence as u8, Relaxed);
-        self.blocked.store(0, Relaxed);
-        self.keys.store(bit, Release);
+        self.maps.of_flow(name)
     }
 }
 

@@ -110,7 +110,7 @@ pub const DROPS: [Drop; count::DROPS] = [
 pub(crate) type Counts = [AtomicU64; count::ROOM];
 
 /// One flow (`struct context`): one cache line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Entry {
     pub(crate) teid: AtomicU32,

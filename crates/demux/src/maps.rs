@@ -11,13 +11,13 @@ use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 
 /// Maps that are in this process's memory too.
-pub(crate) type Mapped = (Rc<MappedArray<Counts>>, Rc<MappedArray<AtomicU64>>);
+pub(crate) type Mapped = (Rc<MappedArray<Entry>>, Rc<MappedArray<Counts>>, Rc<MappedArray<AtomicU64>>);
 
 /// The maps of `bpf/contexts.h`.
 #[derive(Debug)]
 pub(crate) struct Maps {
     pub(crate) object: Object,
-    contexts: MappedArray<Entry>,
+    contexts: Rc<MappedArray<Entry>>,
     totals: Rc<MappedArray<Counts>>,
     cells: Rc<MappedArray<AtomicU64>>,
 }
@@ -43,7 +43,7 @@ impl Maps {
         }
         let object = loader.load()?;
         Ok(Self {
-            contexts: object.mapped_array("contexts")?,
+            contexts: Rc::new(object.mapped_array("contexts")?),
             totals: Rc::new(object.mapped_array("totals")?),
             cells: Rc::new(object.mapped_array("cells")?),
             object,
@@ -64,9 +64,9 @@ impl Maps {
         self.contexts.get(place as usize).ok_or(Error::NoPlace { place, places })
     }
 
-    /// What is mapped, for who decides in the program's place: counters, with a last row for that, and cells.
+    /// What is mapped, for who decides in the program's place: contexts, counters, with a last row for that, and cells.
     pub(crate) fn shared(&self) -> Mapped {
-        (Rc::clone(&self.totals), Rc::clone(&self.cells))
+        (Rc::clone(&self.contexts), Rc::clone(&self.totals), Rc::clone(&self.cells))
     }
 
     /// The counters of all CPUs, and of what was left to user space.

@@ -224,19 +224,6 @@ pub struct FlowCounters {
 }
 
 impl FlowCounters {
-    /// Both together.
-    #[must_use]
-    pub(crate) const fn plus(self, other: Self) -> Self {
-        Self {
-            passed: self.passed.wrapping_add(other.passed),
-            passed_octets: self.passed_octets.wrapping_add(other.passed_octets),
-            blocked: self.blocked.wrapping_add(other.blocked),
-            over_rate: self.over_rate.wrapping_add(other.over_rate),
-            queue_full: self.queue_full.wrapping_add(other.queue_full),
-            stale: self.stale.wrapping_add(other.stale),
-        }
-    }
-
     /// The drops with their names.
     #[must_use]
     pub fn drops(&self) -> [(Drop, u32); 4] {
