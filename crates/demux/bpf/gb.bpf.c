@@ -61,10 +61,15 @@ struct unitdata {
 
 static __always_inline int is_user_data(__u8 address, __u8 control)
 {
-	__u8 sapi = address & 15;
+	__u8 sapi = address & 15, function = control & 15;
 
-	/* I frames begin with 0, S frames with 10, UI frames with 110; U frames with 111 are what is left. */
-	return (sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11) && (control & 0xe0) != 0xe0;
+	if (!(sapi == 3 || sapi == 5 || sapi == 9 || sapi == 11))
+		return 0;
+	/* I frames begin with 0, S frames with 10, UI frames with 110. */
+	if ((control & 0xe0) != 0xe0)
+		return 1;
+	/* Of the U frames those that no I or S frame may overtake, nor be overtaken by: DM, DISC, UA, SABM, FRMR. */
+	return function == 1 || function == 4 || function == 6 || function == 7 || function == 8;
 }
 
 // The LL-PDU among the elements from `offset`.
@@ -178,9 +183,11 @@ static __always_inline int is_let_in(struct unitdata *pdu)
 	return tat_ns && conforms(tat_ns, stranger_interval_ns, stranger_burst_ns);
 }
 
+// What an LL-PDU takes of its mobile's rate: the N-PDU's octets, and where there is hardly one as much as its headers, so that
+// acknowledgements and empty frames have a limit as well.
 static __always_inline __u32 n_pdu_octets(struct unitdata *pdu)
 {
-	return pdu->llc.len > LL_PDU_HEADERS ? pdu->llc.len - LL_PDU_HEADERS : 0;
+	return pdu->llc.len > 2 * LL_PDU_HEADERS ? pdu->llc.len - LL_PDU_HEADERS : LL_PDU_HEADERS;
 }
 
 static __always_inline int find(struct xdp_md *ctx, struct unitdata *pdu, struct context **mobile)

@@ -198,10 +198,16 @@ fn a_local_tlli_of_another_sgsn_is_one_of_its_cell() {
 fn what_llc_says_on_a_sapi_for_data_is_signalling_but_for_acknowledged_mode() {
     let mut model = model(config());
     model.apply(&RuleChange::Block(Key::LocalTlli(Tlli(LOCAL)), Block::QueueFull)).unwrap();
-    // XID and SABM with P set; a UI frame, an I frame, RR; an LL-PDU of one octet.
+    // XID and NULL; DM, DISC, UA, SABM and FRMR, which keep their places among the others; a UI frame, an I frame, RR; an LL-PDU
+    // of one octet.
     for (second, (ll_pdu, expected)) in (1..).zip([
         (&[DATA, 0xfb][..], Some(Class::Signalling)),
-        (&[DATA, 0xf7], Some(Class::Signalling)),
+        (&[DATA, 0xe0], Some(Class::Signalling)),
+        (&[DATA, 0xf1], None),
+        (&[DATA, 0xf4], None),
+        (&[DATA, 0xf6], None),
+        (&[DATA, 0xf7], None),
+        (&[DATA, 0xe8], None),
         (&[DATA, 0xc0], None),
         (&[DATA, 0x41, 0x20, 0x00], None),
         (&[DATA, 0x81, 0x04], None),
@@ -214,13 +220,16 @@ fn what_llc_says_on_a_sapi_for_data_is_signalling_but_for_acknowledged_mode() {
 }
 
 #[test]
-fn acknowledgements_have_no_limit_but_that_of_user_data() {
+fn acknowledgements_have_the_limit_of_user_data() {
     let mut model = model(config());
     let policer = Some(Policer { rate_octets_per_s: 1000, burst_octets: 300 });
     model.apply(&RuleChange::Install(Rule { policer, ..rule(Key::LocalTlli(Tlli(LOCAL)), 9) })).unwrap();
     let elements = [frames::cell(), (0x0e, vec![DATA | 0x40, 0x81, 0x04, 1, 2, 3])];
     let frame = frames::usual(23000, &frames::ul_unitdata(2, LOCAL, &elements));
-    for _ in 0..1000 {
-        assert_eq!(ring(model.classify(&frame, 0, 5_000_000_000)), Some(Class::RealTime));
-    }
+    // Each takes ten octets of 300 at once and 1000 a second.
+    let mut passed = |now| {
+        let rings = (0..1000).map(|_| ring(model.classify(&frame, 0, now)));
+        rings.filter(|ring| *ring == Some(Class::RealTime)).count()
+    };
+    assert_eq!([passed(5_000_000_000), passed(5_100_000_000)], [30, 10]);
 }

@@ -59,10 +59,11 @@ struct UlUnitdata {
 
 /// Is this user data of a mobile in either mode, or what belongs to acknowledged mode, and not what else its LLC says to ours?
 fn is_user_data(ll_pdu: &[u8]) -> bool {
-    // I frames begin with 0, S frames with 10, UI frames with 110; U frames with 111 are what is left.
     let &[address, control, ..] = ll_pdu else { return false };
     let of_data = matches!(Sapi(address & 15), Sapi::DATA3 | Sapi::DATA5 | Sapi::DATA9 | Sapi::DATA11);
-    of_data && control & 0xe0 != 0xe0
+    // I frames begin with 0, S frames with 10, UI frames with 110; of the U frames those that no I or S frame may overtake, nor be
+    // overtaken by: DM, DISC, UA, SABM, FRMR.
+    of_data && (control & 0xe0 != 0xe0 || matches!(control & 15, 1 | 4 | 6 | 7 | 8))
 }
 
 /// The classifier's state.
@@ -163,7 +164,7 @@ impl UplinkModel {
             return self.dropped(Drop::DemuxUnknownTlli);
         };
         let decided = if pdu.is_data {
-            mobile.decide(pdu.llc_len.saturating_sub(LL_PDU_HEADERS), now_ns)
+            mobile.decide(pdu.llc_len.saturating_sub(LL_PDU_HEADERS).max(LL_PDU_HEADERS), now_ns)
         } else {
             mobile.decide_signalling(interval, burst, now_ns)
         };

@@ -58,13 +58,18 @@ pub fn repository() -> PathBuf {
 }
 
 /// Waits until `condition` has something.
-pub fn wait_for<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + PATIENCE;
+pub fn wait_for<T>(what: &str, condition: impl FnMut() -> Option<T>) -> T {
+    wait_within(PATIENCE, what, condition)
+}
+
+/// The same for what may take longer.
+pub fn wait_within<T>(patience: Duration, what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + patience;
     loop {
         if let Some(found) = condition() {
             return found;
         }
-        assert!(Instant::now() < until, "{what} did not happen within {PATIENCE:?}");
+        assert!(Instant::now() < until, "{what} did not happen within {patience:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

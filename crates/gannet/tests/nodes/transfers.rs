@@ -1,7 +1,7 @@
 //! Files between TUN devices with the kernel's TCP, down and up, in acknowledged mode and without, ciphered, compressed, and
 //! over a radio that loses: what arrives is what was sent.
 
-use crate::common::{GANNET, Node, file, said, wait_for};
+use crate::common::{GANNET, Node, file, said, wait_within};
 use gannet_lab::hlr::Hlr;
 use gannet_lab::hlr::server::Server;
 use gannet_proto::auth::cards::{Cards, Variant};
@@ -44,6 +44,8 @@ const BSS_VTY: &str = "127.0.0.1:4290";
 const HOST: &str = "198.51.100.1";
 /// Nothing takes longer without a word.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// What the radio loses is repeated by T3310, T3360 and T3350, or by T3380 after 30 s, and may be lost again.
+const ACTIVATION_PATIENCE: Duration = Duration::from_secs(300);
 /// Ki or K of the first mobile, who is user 1 of the laboratory's HLR, and that of user 0.
 const KI: &str = "47616e6e65742773206c6f6164000001";
 const KI_OF_USER_0: &str = "47616e6e65742773206c6f6164000000";
@@ -179,7 +181,7 @@ fn transfer(combination: &Combination) {
         output.status.success().then(|| said(&output))
     };
     let is_active = || vty("show mobile 1").filter(|text| text.contains("pdp-active"));
-    wait_for("the context", is_active);
+    wait_within(ACTIVATION_PATIENCE, "the context", is_active);
     radio.ip(&["route", "replace", &format!("{HOST}/32"), "dev", "ms0"]);
     let listener = within(&core, || TcpListener::bind((HOST, 4711)).unwrap()).join().unwrap();
     let server = within(&core, move || serve(&listener));

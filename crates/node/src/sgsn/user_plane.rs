@@ -186,6 +186,8 @@ impl Sgsn {
             let (before, now) = mobile.count_unconfirmed();
             self.unconfirmed.replace(before, now);
             if now.octets < before.octets {
+                // Also of what the peer had said before that it has it, which is confirmed once.
+                self.set_all_blocked(slot);
                 self.unblock_starved();
             }
         }

@@ -9,8 +9,8 @@ use gannet_wire::sndcp::DATA_FIRST_LEN;
 
 /// N201-I of SAPI 3 as long as nobody has negotiated another one, octets (04.64 clause 8.9, table 9 [44.064]).
 const N201_I: usize = 1503;
-/// I frames that follow before an acknowledgement is sent, at most: half of the smallest window of a SAPI that carries more than
-/// one mobile's trickle, k = 16, is not to be stood at.
+/// I frames that follow before an acknowledgement is sent, at most: with the one that asks they are fewer than the window of SAPI 3,
+/// k = 16, at whose end the SGSN would stand.
 pub const ANSWER_AFTER_MAX: u8 = 14;
 
 impl TrafficConfig {

@@ -84,7 +84,7 @@ impl Sgsn {
         }
     }
 
-    fn set_all_blocked(&mut self, slot: Slot) {
+    pub(in crate::sgsn) fn set_all_blocked(&mut self, slot: Slot) {
         let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
         for (nsapi, bearer) in mobile.bearers() {

@@ -154,6 +154,28 @@ fn what_the_mobile_says_in_a_routing_area_update_that_it_has_is_not_sent_again()
 }
 
 #[test]
+fn what_a_routing_area_update_has_confirmed_makes_room_when_llc_has_let_it_go() {
+    let mut handset =
+        Handset::new(43, UserPlaneConfig::default(), |sgsn| sgsn.unconfirmed_octets_max = 16_000);
+    handset.activate(NSAPI, 2);
+    handset.is_unheard = true;
+    handset.to_phone.extend((0..12).map(|number| (NSAPI, vec![number; 1200])));
+    handset.turns(20);
+    let heard = handset.heard.len();
+    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), NSAPI).unwrap();
+    let view = handset.bench.sgsn.flow_of(teid).unwrap();
+    assert!(0 < heard && heard < 12 && view.blocked, "{heard}: its share is used up, and the rest waits");
+    update_accepted(&mut handset);
+    // All that LLC waits for.
+    let numbers: Vec<_> = handset.sndcp.receive_numbers().collect();
+    handset.bench.gmm(0, RauComplete { receive_npdu_numbers: Some(ReceiveNpduNumbers(numbers)) });
+    handset.is_unheard = false;
+    handset.run();
+    let heard: Vec<u8> = handset.heard.iter().map(|(_, n_pdu)| n_pdu[0]).collect();
+    assert_eq!((heard, handset.bench.sgsn.unconfirmed().octets), ((0..12).collect(), 0));
+}
+
+#[test]
 fn numbers_in_a_routing_area_update_that_mean_nothing_change_nothing() {
     let mut handset = handset(28);
     handset.give(NSAPI, 0..20);
