@@ -2,9 +2,9 @@
 //! clauses 8.5 and 8.6 [44.064], 04.65 clause 6.2.1 [44.065]).
 //!
 //! The mobile asks for reliability class 1 or 2 and, once its context is active, establishes the link; it has a context in
-//! acknowledged mode when UA has come. Of the link it keeps V(R) alone, and of SNDCP the number of the next N-PDU: what is not the next I frame is not taken, and RR says what
-//! is, at once where it is asked for. The SGSN sends again what is missing. With cipher nobody here is in acknowledged mode
-//! ([`super::LoadConfig::check`] knows no profiles, so that who asks has to see to that).
+//! acknowledged mode when UA has come. Of the link it keeps V(R) alone, and of SNDCP the number of the next N-PDU: what is not the
+//! next I frame is not taken, and RR says what is, at once where it is asked for. The SGSN sends again what is missing. With cipher
+//! nobody here is in acknowledged mode; [`super::LoadConfig::check`] knows no profiles, so that who asks has to see to that.
 //!
 //! While a sink at the driver takes I frames it answers them itself, and V(R) is there ([`super::User::received`] is where it begins).
 

@@ -185,8 +185,7 @@ impl Sgsn {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             let (before, now) = mobile.count_unconfirmed();
             self.unconfirmed.replace(before, now);
-            if now.octets < before.octets {
-                // Also of what the peer had said before that it has it, which is confirmed once.
+            if now.octets < before.octets || now.n_pdus < before.n_pdus {
                 self.set_all_blocked(slot);
                 self.unblock_starved();
             }
@@ -232,9 +231,8 @@ impl Sgsn {
                 self.numbered(slot, next);
                 self.n_pdu_uplink(cx, slot, n_pdu);
             }
-            Output::Confirmed { nsapi, number: _, count } => {
-                self.stats.n_pdu_confirmed += u64::from(count);
-                self.set_blocked(slot, nsapi);
+            Output::Confirmed { nsapi: _, number: _, count } => {
+                self.stats.n_pdu_confirmed += u64::from(count)
             }
             Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
         }

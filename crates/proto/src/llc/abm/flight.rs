@@ -5,8 +5,8 @@
 //! as soon as frames are lost, and the round trip shows a queue, no more are let out than fill the path twice: as many as make
 //! it twice the shortest round trip. Where nothing is lost, or nothing waits, the window alone counts.
 
+use super::acknowledge::is_after;
 use super::round_trip::RoundTrip;
-use super::transmit::is_after;
 use crate::time::Duration;
 use core::cmp::Ordering;
 use serde::{Deserialize, Serialize};

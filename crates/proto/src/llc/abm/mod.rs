@@ -33,6 +33,7 @@
 //! Numbers start again with each establishment, and no frame says to which it belongs: that none overtakes a SABM or UA
 //! is a matter of the layers below.
 
+mod acknowledge;
 mod config;
 mod connection;
 mod flight;

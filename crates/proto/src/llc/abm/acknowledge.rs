@@ -1,0 +1,209 @@
+//! Taking acknowledgements: what has arrived, and what is lost (04.64 clauses 8.6.3 and 8.6.4 [44.064]).
+
+use super::super::{Confirmed, nine_bits};
+use super::units::Unit;
+use super::{Abm, Link, LlcOutput, NEVER, Retransmission};
+use crate::machine::{Batch, Context};
+use crate::time::{Duration, Instant};
+use gannet_wire::llc::{MODULUS, Supervisory};
+
+/// How far behind V(A) an acknowledgement may be that was overtaken: all that cannot be beyond V(S).
+const OVERTAKEN_MAX: u16 = 255;
+
+/// What an acknowledgement showed for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shown {
+    now: Instant,
+    /// The shortest round trip so far.
+    shortest: Option<Duration>,
+    /// The place among all transmissions of the latest that has arrived.
+    newest: Option<u32>,
+    /// The same of those that were sent again because T201 had run out.
+    repeated: Option<u32>,
+    /// Place and moment of the latest that was sent once and asked for an acknowledgement.
+    timed: Option<(u32, Instant)>,
+}
+
+impl Shown {
+    /// This one has arrived. Of one that was sent more than once it was the last transmission where the one before was
+    /// shown to be lost and a round trip has gone by since; otherwise nobody knows which, and it shows nothing for sure.
+    fn saw(&mut self, unit: &Unit) {
+        let took = self.now.since(unit.sent_at);
+        let is_known = !unit.is_guess && self.shortest.is_some_and(|shortest| took >= shortest);
+        let is_last = unit.transmissions == 1 || is_known;
+        if is_last && self.newest.is_none_or(|newest| is_after(unit.order, newest)) {
+            self.newest = Some(unit.order);
+        }
+        let may_be_last = self.shortest.is_none_or(|shortest| took >= shortest);
+        let is_repeated = unit.transmissions > 1 && unit.is_guess && !unit.is_lost;
+        if is_repeated && may_be_last && self.repeated.is_none_or(|repeated| is_after(unit.order, repeated)) {
+            self.repeated = Some(unit.order);
+        }
+        let is_later = self.timed.is_none_or(|(timed, _)| is_after(unit.order, timed));
+        if unit.is_asked && unit.transmissions == 1 && is_later {
+            self.timed = Some((unit.order, unit.sent_at));
+        }
+    }
+}
+
+/// True where `order` comes after `other`; both count without end, modulo 2^32.
+pub(super) const fn is_after(order: u32, other: u32) -> bool {
+    order != other && order.wrapping_sub(other) < 1 << 31
+}
+
+impl Abm {
+    /// An acknowledgement (clause 8.6.3.2). `false` where N(R) is beyond V(S).
+    pub(super) fn acknowledge(
+        &mut self,
+        cx: &mut Context<'_>,
+        link: &Link,
+        nr: u16,
+        supervisory: &Supervisory,
+        out: &mut Batch<LlcOutput>,
+    ) -> bool {
+        let ahead = nine_bits(u32::from(nr).wrapping_sub(self.acknowledged));
+        if ahead > self.sent {
+            // One that was overtaken says nothing new.
+            return ahead >= MODULUS - OVERTAKEN_MAX;
+        }
+        let shortest = self.round_trip.shortest();
+        let mut shown = Shown { now: cx.now, shortest, newest: None, repeated: None, timed: None };
+        let is_taken_off = self.take_off(link, ahead, &mut shown, out);
+        let is_answered = self.note_arrived(supervisory, &mut shown) || is_taken_off;
+        if let Some((order, sent_at)) = shown.timed {
+            let took = cx.now.since(sent_at);
+            self.round_trip.measured(took);
+            let (places, k) = ((order, self.order), self.windows.k_sent);
+            self.flight.measured(places, took, k, &mut self.round_trip);
+        }
+        if is_answered && self.is_requested {
+            self.is_requested = false;
+            self.expires = NEVER;
+        }
+        match (shown.newest, shown.repeated) {
+            (Some(newest), _) => self.find_lost(newest),
+            // What can still be sent behind them shows what is lost by its order.
+            (None, Some(repeated)) if self.units.len() == usize::from(self.sent) => {
+                self.repeat_more(repeated, ahead);
+            }
+            (None, _) => {}
+        }
+        self.peer_is_busy = matches!(supervisory, Supervisory::Rnr);
+        if self.peer_is_busy {
+            // Clause 8.6.4: it is there, and that is enough.
+            self.standing_since = cx.now;
+            self.tries = 0;
+        }
+        true
+    }
+
+    /// Confirms `ahead` units from V(A) on. True where the one that was asked about is among them.
+    fn take_off(&mut self, link: &Link, ahead: u16, shown: &mut Shown, out: &mut Batch<LlcOutput>) -> bool {
+        if ahead == 0 {
+            return false;
+        }
+        let mut together: Option<Confirmed> = None;
+        let octets = self.units.take_off(ahead, |unit| {
+            shown.saw(unit);
+            self.lost -= u16::from(unit.is_lost).min(self.lost);
+            self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
+            if let Some(confirmed) = &mut together {
+                if confirmed.reference.wrapping_add(confirmed.count.into()) == unit.reference {
+                    confirmed.count += 1;
+                    confirmed.octets += u32::from(unit.octets());
+                    return;
+                }
+                out.push(LlcOutput::DataConfirm { sapi: link.sapi, confirmed: *confirmed });
+            }
+            let (reference, octets) = (unit.reference, unit.octets().into());
+            together = Some(Confirmed { reference, count: 1, octets });
+        });
+        self.outstanding = self.outstanding.saturating_sub(octets);
+        if let Some(confirmed) = together {
+            out.push(LlcOutput::DataConfirm { sapi: link.sapi, confirmed });
+        }
+        let before = self.acknowledged;
+        self.acknowledged = before.wrapping_add(ahead.into());
+        self.sent -= ahead.min(self.sent);
+        self.standing_since = shown.now;
+        self.tries = 0;
+        if self.options.retransmission == Retransmission::Selective {
+            // A frame that was sent twice in vain is not much: what is lost behind it is not to wait for longer and longer.
+            self.round_trip.answered();
+        }
+        self.information = Box::default();
+        self.request.wrapping_sub(before) < ahead.into()
+    }
+
+    /// Notes what has arrived beyond N(R). True where the frame that was asked about is among it.
+    fn note_arrived(&mut self, supervisory: &Supervisory, shown: &mut Shown) -> bool {
+        let octets: &[u8] = match supervisory {
+            Supervisory::Rr | Supervisory::Rnr => return false,
+            Supervisory::Ack => &[0x80],
+            Supervisory::Sack(bitmap) => bitmap,
+        };
+        let bits = octets.iter().flat_map(|octet| (0..8).rev().map(move |bit| octet >> bit & 1 == 1));
+        let asked = self.request.wrapping_sub(self.acknowledged);
+        let is_selective = self.options.retransmission == Retransmission::Selective;
+        let mut is_answered = false;
+        let sent = (0_u32..).zip(self.units.iter_mut().take(self.sent.into()));
+        for ((n, unit), _) in sent.skip(1).zip(bits).filter(|(_, has_arrived)| *has_arrived) {
+            is_answered |= n == asked;
+            if !core::mem::replace(&mut unit.has_arrived, true) {
+                self.arrived += 1;
+                shown.saw(unit);
+            }
+            if is_selective {
+                self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
+            }
+        }
+        is_answered
+    }
+
+    /// What was sent before `newest`, which has arrived, is lost.
+    fn find_lost(&mut self, newest: u32) {
+        // All behind one that was sent once were sent after it.
+        let is_first = |oldest: &Unit| oldest.transmissions == 1 && !is_after(newest, oldest.order);
+        if self.units.get(0).is_some_and(is_first) {
+            return;
+        }
+        let is_overtaken = |unit: &Unit| !unit.has_arrived && !unit.is_lost && is_after(newest, unit.order);
+        match self.options.retransmission {
+            Retransmission::Selective => {
+                for unit in self.units.iter_mut().take(self.sent.into()) {
+                    if is_overtaken(unit) {
+                        (unit.is_lost, unit.is_guess) = (true, false);
+                        self.lost += 1;
+                        self.flight.lost();
+                    }
+                }
+            }
+            Retransmission::GoBackN => {
+                if self.sent > 0 && self.units.get(0).is_some_and(is_overtaken) {
+                    self.lose_all();
+                }
+            }
+        }
+    }
+
+    /// `repeated` has arrived, which was sent again because T201 had run out: what was sent before it is lost as well, or late.
+    /// Of that twice as many as were confirmed are sent again, so that a lost end needs few round trips and not a T201 for each
+    /// frame, and little is sent for nothing where it is late.
+    fn repeat_more(&mut self, repeated: u32, confirmed: u16) {
+        let may_be_lost =
+            |unit: &&mut Unit| !unit.has_arrived && !unit.is_lost && is_after(repeated, unit.order);
+        let most = usize::from(confirmed.max(1)) * 2;
+        for unit in self.units.iter_mut().take(self.sent.into()).filter(may_be_lost).take(most) {
+            (unit.is_lost, unit.is_guess) = (true, true);
+            self.lost += 1;
+        }
+    }
+
+    /// All that is sent is to be sent again.
+    pub(super) fn lose_all(&mut self) {
+        for unit in self.units.iter_mut().take(self.sent.into()) {
+            (unit.is_lost, unit.is_guess) = (true, true);
+        }
+        self.lost = self.sent;
+    }
+}
