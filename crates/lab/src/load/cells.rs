@@ -25,6 +25,8 @@ const TOLD_PER_MS: u32 = 32;
 pub(super) struct Nse {
     /// Its signalling BVC was reset.
     pub(super) up: bool,
+    /// And a reset of that is without an answer.
+    pending: bool,
 }
 
 /// One cell, a PTP BVC.
@@ -36,12 +38,14 @@ pub(super) struct Cell {
     /// When FLOW-CONTROL-BVC was sent last.
     pub(super) told_ms: Option<u32>,
     pub(super) up: bool,
+    /// A reset is without an answer.
+    pending: bool,
     pub(super) tag: u8,
 }
 
 impl Cell {
     pub(super) const fn new(flow: BvcParameters) -> Self {
-        Self { flow, due_ms: 0, told_ms: None, up: false, tag: 0 }
+        Self { flow, due_ms: 0, told_ms: None, up: false, pending: false, tag: 0 }
     }
 }
 
@@ -59,6 +63,8 @@ impl Emulator {
 
     pub(super) fn nse_up(&mut self, nse: u16) {
         self.nse_down(nse);
+        // A reset from before may have gone with the NS-VC.
+        self.set_pending(Bvc::Signalling(nse), false);
         self.resets.push_back(Bvc::Signalling(nse));
     }
 
@@ -81,11 +87,32 @@ impl Emulator {
         }
     }
 
+    fn pending(&mut self, bvc: Bvc) -> Option<&mut bool> {
+        match bvc {
+            Bvc::Signalling(nse) => self.nses.get_mut(usize::from(nse)).map(|nse| &mut nse.pending),
+            Bvc::Ptp(cell) => self.cells.get_mut(cell as usize).map(|cell| &mut cell.pending),
+        }
+    }
+
+    /// A reset is without an answer from now on, or is no longer; true where that is another state than before.
+    fn set_pending(&mut self, bvc: Bvc, is_pending: bool) -> bool {
+        let Some(pending) = self.pending(bvc) else { return false };
+        let has_changed = core::mem::replace(pending, is_pending) != is_pending;
+        match (has_changed, is_pending) {
+            (true, true) => self.resets_pending += 1,
+            (true, false) => self.resets_pending -= 1,
+            (false, _) => {}
+        }
+        has_changed
+    }
+
     pub(super) fn start_resets(&mut self, cx: &mut Context<'_>) {
         while self.resets_pending < RESETS_PENDING_MAX {
             let Some(bvc) = self.resets.pop_front() else { return };
-            self.resets_pending += 1;
-            self.send_reset(cx, bvc);
+            // An NSE that has come up more than once has its cells in there as often.
+            if !self.is_up(bvc) && self.set_pending(bvc, true) {
+                self.send_reset(cx, bvc);
+            }
         }
     }
 
@@ -108,22 +135,21 @@ impl Emulator {
             Bvc::Signalling(nse) => self.ns.is_available(self.config.nsei(nse)),
             Bvc::Ptp(cell) => self.is_up(Bvc::Signalling(self.config.nse_of(cell))),
         };
-        if self.is_up(bvc) {
-            // Answered in time.
-        } else if reachable {
+        let is_pending = self.pending(bvc).is_some_and(|pending| *pending);
+        if is_pending && reachable {
             self.stats.repeated += 1;
             self.send_reset(cx, bvc);
         } else {
-            self.resets_pending = self.resets_pending.saturating_sub(1);
+            // Answered in time, or given up.
+            self.set_pending(bvc, false);
         }
     }
 
     fn bvc_up(&mut self, cx: &mut Context<'_>, nse: u16, bvci: Bvci) {
         if bvci == Bvci::SIGNALLING {
             let Some(state) = self.nses.get_mut(usize::from(nse)) else { return };
-            if !core::mem::replace(&mut state.up, true) {
-                self.resets_pending = self.resets_pending.saturating_sub(1);
-            }
+            state.up = true;
+            self.set_pending(Bvc::Signalling(nse), false);
             let cells = (u32::from(nse)..self.config.cells).step_by(usize::from(self.config.nses));
             self.resets.extend(cells.map(Bvc::Ptp));
             return;
@@ -132,8 +158,8 @@ impl Emulator {
         let Some(cell) = self.cells.get_mut(index as usize) else { return };
         if !core::mem::replace(&mut cell.up, true) {
             self.cells_up += 1;
-            self.resets_pending = self.resets_pending.saturating_sub(1);
         }
+        self.set_pending(Bvc::Ptp(index), false);
         self.tell_cell_flow(cx, index);
     }
 

@@ -299,6 +299,22 @@ fn a_thousand_users_attach_move_and_change_their_qos() {
 }
 
 #[test]
+fn cells_come_up_however_often_their_nses_did_before() {
+    let mut world = World::new(|_, _| ());
+    world.loss = 0.5;
+    for _ in 0..20 {
+        world.act(|emulator, cx| {
+            (0..3).for_each(|nse| emulator.nse_up(nse));
+            emulator.start_resets(cx);
+        });
+        world.run(Duration::from_secs(2));
+    }
+    world.loss = 0.0;
+    world.run(Duration::from_secs(120));
+    assert_eq!((world.load.machine.cells_up(), world.load.machine.resets_pending), (400, 0));
+}
+
+#[test]
 fn uplink_reaches_the_ggsn_in_one_piece() {
     let mut world = World::new(|load, _| (load.users, load.cells) = (40, 10));
     world.order(0..40, Order::Activate, Some(&slow));
