@@ -136,7 +136,7 @@ impl LlcContext {
     ) {
         let role = self.role();
         let Terms { options, windows, shared, layer3 } = terms;
-        if let Some(own) = slot_of(sapi).and_then(|slot| self.parameters.get_mut(slot)) {
+        if let Some(own) = slot_of(sapi).and_then(|slot| self.saps.parameters_mut(slot)) {
             own.choose(shared);
         }
         let parameters = shared.proposal().chain(windows.iter().flat_map(|windows| windows.proposal(role)));
@@ -174,7 +174,7 @@ impl LlcContext {
                 agreed
             });
             let agreed = agreed
-                .or_else(|| self.parameters.get_mut(slot)?.respond(shared, parameter))
+                .or_else(|| self.saps.parameters_mut(slot)?.respond(shared, parameter))
                 .or_else(|| self.negotiate(slot, parameter));
             answer.extend(agreed.filter(|agreed| is_proposed(agreed) || agreed != parameter));
         }
@@ -188,7 +188,7 @@ impl LlcContext {
 
     /// What holds of a SAPI in acknowledged mode.
     fn present(&self, sapi: Sapi, slot: usize) -> Vec<Parameter> {
-        let shared = self.parameters.get(slot).map(|own| own.shared());
+        let shared = self.saps.parameters(slot).map(|own| own.shared());
         let windows = self.abm(sapi).map(|abm| abm.windows().proposal(self.role()));
         shared.into_iter().flat_map(Shared::proposal).chain(windows.into_iter().flatten()).collect()
     }
@@ -381,7 +381,7 @@ impl LlcContext {
     #[inline]
     fn link(&mut self, sapi: Sapi) -> Option<(&mut Abm, Link, Deadline<'_>)> {
         let place = place_of(sapi)?;
-        let parameters = self.parameters.get(slot_of(sapi)?)?;
+        let parameters = self.saps.parameters(slot_of(sapi)?)?;
         let Links { deadlines, lles, .. } = self.links.as_deref_mut()?;
         let Placed { abm, .. } = lles.find_mut(|placed| usize::from(placed.place) == place)?;
         let link = Link {
