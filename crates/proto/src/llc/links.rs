@@ -247,6 +247,11 @@ impl LlcContext {
         Ok(())
     }
 
+    /// Layer 3 can go on only when some of its units are confirmed: an acknowledgement is asked for, where that was put off.
+    pub fn request_acknowledgement(&mut self, cx: &mut Context<'_>, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        self.with(sapi, |abm, link| abm.request_acknowledgement(cx, link, out));
+    }
+
     /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
     pub fn set_busy(&mut self, cx: &mut Context<'_>, sapi: Sapi, is_busy: bool, out: &mut Batch<LlcOutput>) {
         self.with(sapi, |abm, link| abm.set_busy(cx, link, is_busy, out));
@@ -354,6 +359,21 @@ impl LlcContext {
             abm.windows_mut().negotiate(link.role, &limits, parameter)
         });
         negotiated.unwrap_or_else(|| parameter.is_valid().then(|| parameter.clone()))
+    }
+
+    /// Was a wake-up too early for all deadlines, as those moved since are? Then it asks for the next, and [`LlcContext::wake`] has
+    /// nothing to do.
+    pub fn sleeps_on(&mut self, now: Instant, key: TimerKey, timers: &mut Timers) -> bool {
+        let of_links = self.links.as_ref().and_then(|links| links.deadlines.next());
+        if of_links.into_iter().chain(self.deadlines.next()).any(|at| at <= now) {
+            return false;
+        }
+        self.deadlines.woken(now);
+        if let Some(links) = &mut self.links {
+            links.deadlines.woken(now);
+        }
+        self.arm(key, timers);
+        true
     }
 
     /// Wakes the links that are due.
