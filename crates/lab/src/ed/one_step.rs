@@ -220,10 +220,10 @@ fn note_unconfirmed(step: &mut Step, unconfirmed: u64) {
 }
 
 /// Takes acknowledgements that were sent and have not come to the SGSN off what was dropped: the program at the driver of Gb counts
-/// what it has no room for under the same names as that of Gn does N-PDUs.
+/// what it drops under the same names as that of Gn does N-PDUs.
 fn without_acknowledgements(drops: &mut BTreeMap<String, u64>, mut lost: u64) {
-    for name in [Drop::DemuxRingFull.name(), Drop::DemuxFillEmpty.name()] {
-        if let Some(count) = drops.get_mut(name) {
+    for drop in [Drop::DemuxRingFull, Drop::DemuxFillEmpty, Drop::DemuxQueueFull, Drop::DemuxOverRate] {
+        if let Some(count) = drops.get_mut(drop.name()) {
             let of_these = lost.min(*count);
             (*count, lost) = (*count - of_these, lost - of_these);
         }
