@@ -48,6 +48,11 @@ impl Mode {
     }
 }
 
+/// The load at which links become what they are in the long run, and for how long: 40 N-PDUs for each mobile, of which the first 32 are
+/// asked about one by one.
+const FIRST_PPS: f64 = 80_000.0;
+const FIRST_S: f64 = 5.0;
+
 /// What was found of one mode.
 #[derive(Debug, Clone, Default)]
 struct Of {
@@ -109,6 +114,11 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let (Some(mut runner), Some(mut worked)) = (start(bench, &plain)?, start(bench, &with_work)?) else {
         return Err("there is no SGSN to measure".to_owned());
     };
+    for (runner, setup) in [(&mut runner, &plain), (&mut worked, &with_work)] {
+        let mut offer = offer(bench, setup, Mode::Acknowledged, FIRST_PPS);
+        offer.window_s = FIRST_S;
+        bench.turn(runner, |_, chain| chain.step(&offer))?;
+    }
     for repetition in 0..bench.sizes.repetitions {
         if repetition == 0 {
             for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
