@@ -1,6 +1,5 @@
 //! A table whose entries are reached by index, never by search, and whose old names are recognised as old.
 
-use core::ops::Range;
 use gannet_proto::prefetch::Prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -64,9 +63,6 @@ impl<T> Place<T> {
     }
 }
 
-/// Octets of a place before its value, at the most.
-pub(crate) const BEFORE_VALUE: usize = 8;
-
 /// A table with a limit. Memory is taken when it is made.
 #[derive(Debug)]
 pub struct Slots<T> {
@@ -80,6 +76,9 @@ pub struct Slots<T> {
 }
 
 impl<T> Slots<T> {
+    /// Octets of a place.
+    pub const PLACE: usize = size_of::<Place<T>>();
+
     /// A table of at most `limit` entries.
     #[must_use]
     pub fn with_limit(limit: usize) -> Self {
@@ -179,13 +178,11 @@ impl<T> Slots<T> {
         self.places.get_mut(slot.index as usize)?.of_mut(slot.generation)
     }
 
-    /// Asks for these pieces of the value at a place, and for what says whether there is one.
+    /// Asks for a place.
     #[inline]
-    pub fn prefetch(&self, index: u32, pieces: &[Range<usize>], prefetch: Prefetch) {
-        let Some(place) = self.places.get(index as usize) else { return };
-        for piece in pieces {
-            let from = if piece.start == 0 { 0 } else { BEFORE_VALUE + piece.start };
-            prefetch.part(place, from..BEFORE_VALUE + piece.end);
+    pub fn prefetch(&self, index: u32, prefetch: Prefetch) {
+        if let Some(place) = self.places.get(index as usize) {
+            prefetch.value(place);
         }
     }
 

@@ -29,6 +29,11 @@ impl OctetQueue {
         self.0.capacity()
     }
 
+    /// Has room for so many more from now on.
+    pub fn reserve(&mut self, octets: usize) {
+        self.0.reserve(octets);
+    }
+
     /// Puts octets at the end.
     pub fn push(&mut self, octets: &[u8]) {
         self.0.extend(octets);

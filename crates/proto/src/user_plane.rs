@@ -271,7 +271,17 @@ impl UserPlane<'_> {
             }
             None => {}
         }
+        if !self.sndcp.has_room(&self.config.sndcp.limits, nsapi) {
+            self.await_confirmation(cx, nsapi);
+        }
         Ok(number)
+    }
+
+    /// The context's next N-PDU waits until some of those before it are confirmed: LLC is not to wait for more before it asks.
+    pub fn await_confirmation(&mut self, cx: &mut Context<'_>, nsapi: Nsapi) {
+        if let Some(sapi) = self.sndcp.sapi_of(nsapi) {
+            self.llc.request_acknowledgement(cx, sapi, &mut self.out.llc);
+        }
     }
 
     /// LL-DATA.request of an SN-PDU, of which `head` is not in its frame yet.

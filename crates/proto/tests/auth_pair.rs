@@ -222,11 +222,11 @@ impl Pair {
     fn pass(&mut self, secs: u64) {
         let until = self.around.now + Duration::from_secs(secs);
         loop {
-            let next = self.network.deadlines.next().into_iter().chain(self.mobile.deadlines.next()).min();
+            let next = self.network.deadlines().next().into_iter().chain(self.mobile.deadlines.next()).min();
             let Some(next) = next.filter(|next| *next <= until) else { break };
             self.around.now = next;
             let mut out = Batch::default();
-            if self.network.deadlines.next() == Some(next) {
+            if self.network.deadlines().next() == Some(next) {
                 self.network.expire(&mut self.around.context(), &self.network_cfg, &mut out);
                 while let Some(action) = out.pop() {
                     match action {

@@ -294,7 +294,7 @@ impl Pair {
     fn run(&mut self, secs: u64) {
         let until = self.around.now + Duration::from_secs(secs);
         loop {
-            let network = self.network.iter().filter_map(|context| context.deadlines.next()).min();
+            let network = self.network.iter().filter_map(|context| context.deadlines().next()).min();
             let mobile = self.mobile.deadlines.next();
             let message = self.travelling.first_key_value().map(|((at, _), _)| *at);
             let Some(next) = [network, mobile, message].into_iter().flatten().min() else { break };
@@ -310,7 +310,7 @@ impl Pair {
                 self.mobile.expire(&mut self.around.context(), &self.mobile_cfg, &mut out);
                 self.mobile_actions(out);
             } else if let Some(index) =
-                self.network.iter().position(|context| context.deadlines.next() == Some(next))
+                self.network.iter().position(|context| context.deadlines().next() == Some(next))
             {
                 let mut out = Batch::default();
                 self.network[index].expire(&mut self.around.context(), &self.network_cfg, &mut out);
@@ -371,7 +371,9 @@ impl Pair {
                 self.mobile.active_nsapis.set(nsapi);
                 for context in &mut self.network {
                     if context.mm_state() != MmState::Idle {
-                        context.active_nsapis.set(nsapi);
+                        let mut active = context.active_nsapis();
+                        active.set(nsapi);
+                        context.set_active_nsapis(active);
                     }
                 }
             }
@@ -409,7 +411,7 @@ impl Pair {
             assert_eq!(context.ptmsi(), self.mobile.ptmsi(), "seed {seed}");
             assert_eq!(context.tlli(), self.mobile.tlli(), "seed {seed}");
             assert_eq!(Some(context.routing_area()), self.mobile.routing_area(), "seed {seed}");
-            assert_eq!(context.active_nsapis, self.mobile.active_nsapis, "seed {seed}");
+            assert_eq!(context.active_nsapis(), self.mobile.active_nsapis, "seed {seed}");
             assert_eq!(context.imsi(), Some(self.mobile.imsi()), "seed {seed}");
         } else {
             assert_eq!(self.mobile.state(), GmmMsState::Deregistered, "seed {seed}");

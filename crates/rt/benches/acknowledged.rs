@@ -89,7 +89,7 @@ impl World {
         let [far, nearer, near] =
             AHEAD.map(|turns| self.links.get((self.at + turns) % self.links.len()).unwrap());
         for end in [&far.0, &far.1] {
-            PREFETCH.beginning(end, LlcContext::HOT);
+            PREFETCH.value(end);
         }
         nearer.0.expect_links(PREFETCH);
         nearer.1.expect_links(PREFETCH);

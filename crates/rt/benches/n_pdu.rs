@@ -135,7 +135,7 @@ impl World {
     fn look_ahead(&self) {
         let [far, nearer, near] =
             AHEAD.map(|turns| self.mobiles.get((self.at + turns) % self.mobiles.len()).unwrap());
-        PREFETCH.beginning(far, core::mem::offset_of!(Mobile, llc) + LlcContext::HOT);
+        PREFETCH.value(far);
         nearer.llc.expect_links(PREFETCH);
         if let Some(sndcp) = &nearer.sndcp {
             sndcp.expect(PREFETCH);

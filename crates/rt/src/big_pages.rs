@@ -8,8 +8,9 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// From how many octets on an allocation is large.
-pub const LARGE: usize = 4 << 20;
+/// From how many octets on an allocation is large: a table that does not fit the first caches, and so profits of beginning with a
+/// cache line and of needing few entries of the TLB.
+pub const LARGE: usize = 1 << 20;
 /// A huge page of x86-64 and of AArch64 with pages of 4 KiB, in octets.
 const HUGE_PAGE: usize = 2 << 20;
 

@@ -5,16 +5,15 @@
 //! N-PDU costs is the time in which the SGSN's loop had something to do, by the N-PDUs that were delivered: reception, queues, SNDCP,
 //! LLC, BSSGP, NS and sending, and in acknowledged mode what has to be kept, and the mobiles' acknowledgements.
 //!
-//! How many of these there are is not the SGSN's to choose alone: it asks for one whenever none is asked for, and until that is
-//! here for no other but each eighth I frame (half of k = 16). Where it comes at once that is one for each N-PDU, which no radio
-//! path does: it is the most that acknowledgements can cost.
+//! The mobiles acknowledge whatever asks for it at once, so that how many acknowledgements there are is the SGSN's to choose: as long
+//! as nothing is lost and N-PDUs follow each other it asks by each eighth I frame (half of k = 16), and otherwise by each that finds
+//! no request out.
 
 use super::bench::{Again, Axis, Bench, Runner};
 use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Candidate, Group, Members, Offer, Setup, Spacing};
-use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
 /// What acknowledged mode may cost, by unacknowledged mode.
@@ -31,20 +30,25 @@ const RESOLUTION: f64 = 1.04;
 /// should be little beside the rest.
 const WINDOW_S: f64 = 2.0;
 
-/// How N-PDUs come.
+/// LLC's mode, and what the other is compared with first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Way {
-    name: &'static str,
-    is_acknowledged: bool,
+enum Mode {
+    Unacknowledged,
+    Acknowledged,
 }
 
-/// Unacknowledged first: what the other is compared with.
-const WAYS: [Way; 2] = [
-    Way { name: "unacknowledged", is_acknowledged: false },
-    Way { name: "acknowledged, answered at once", is_acknowledged: true },
-];
+impl Mode {
+    const BOTH: [Self; 2] = [Self::Unacknowledged, Self::Acknowledged];
 
-/// What was found of one way.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Unacknowledged => "unacknowledged",
+            Self::Acknowledged => "acknowledged",
+        }
+    }
+}
+
+/// What was found of one mode.
 #[derive(Debug, Clone, Default)]
 struct Of {
     /// The highest load that is delivered whole.
@@ -65,9 +69,9 @@ fn setup(bench: &Bench<'_>) -> Setup {
 }
 
 /// Traffic for one half.
-fn offer(bench: &Bench<'_>, setup: &Setup, way: Way, load: f64) -> Offer {
+fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
     let count = setup.acknowledged;
-    let first = if way.is_acknowledged { 0 } else { count };
+    let first = if mode == Mode::Acknowledged { 0 } else { count };
     let each = load / f64::from(count);
     let all = Group {
         name: "all",
@@ -81,11 +85,11 @@ fn offer(bench: &Bench<'_>, setup: &Setup, way: Way, load: f64) -> Offer {
     bench.offer(setup, vec![all])
 }
 
-fn axis(what: &'static str, way: Way, setup: &Setup, repetition: u32) -> Axis {
+fn axis(what: &'static str, mode: Mode, setup: &Setup, repetition: u32) -> Axis {
     vec![
         ("candidate", json!(Candidate::Xdp.name())),
         ("what", json!(what)),
-        ("mode", json!(way.name)),
+        ("mode", json!(mode.name())),
         ("work_ns", json!(setup.work_ns)),
         ("repetition", json!(repetition)),
     ]
@@ -107,17 +111,17 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     };
     for repetition in 0..bench.sizes.repetitions {
         if repetition == 0 {
-            for (way, of) in WAYS.into_iter().zip(&mut found) {
-                search(bench, &mut runner, (&plain, way, repetition), &mut of.carried)?;
+            for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
+                search(bench, &mut runner, (&plain, mode, repetition), &mut of.carried)?;
             }
         }
-        let [_, slowest @ ..] = &found;
-        let carried = slowest.iter().map(|of| of.carried.pps.median()).fold(f64::INFINITY, f64::min);
-        for (way, of) in WAYS.into_iter().zip(&mut found) {
-            compare(bench, &mut runner, (&plain, way, repetition), carried * LOAD, of)?;
+        let [_, acknowledged] = &found;
+        let carried = acknowledged.carried.pps.median();
+        for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
+            compare(bench, &mut runner, (&plain, mode, repetition), carried * LOAD, of)?;
         }
-        for (way, of) in WAYS.into_iter().zip(&mut found) {
-            search(bench, &mut worked, (&with_work, way, repetition), &mut of.with_work)?;
+        for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
+            search(bench, &mut worked, (&with_work, mode, repetition), &mut of.with_work)?;
         }
     }
     judge(bench, &found)
@@ -126,11 +130,11 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
 fn search(
     bench: &mut Bench<'_>,
     runner: &mut Runner,
-    (setup, way, repetition): (&Setup, Way, u32),
+    (setup, mode, repetition): (&Setup, Mode, u32),
     found: &mut Found,
 ) -> Result<(), String> {
-    let axis = axis("highest load", way, setup, repetition);
-    let make = |bench: &Bench<'_>, load: f64| offer(bench, setup, way, load);
+    let axis = axis("highest load", mode, setup, repetition);
+    let make = |bench: &Bench<'_>, load: f64| offer(bench, setup, mode, load);
     let bracket = found.bracket(GUESS_PPS, RESOLUTION, CAP_PPS);
     let saturation = bench.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
     found.add(&saturation);
@@ -140,12 +144,12 @@ fn search(
 fn compare(
     bench: &mut Bench<'_>,
     runner: &mut Runner,
-    (setup, way, repetition): (&Setup, Way, u32),
+    (setup, mode, repetition): (&Setup, Mode, u32),
     load: f64,
     of: &mut Of,
 ) -> Result<(), String> {
-    let axis = axis("cost", way, setup, repetition);
-    let mut offer = offer(bench, setup, way, load);
+    let axis = axis("cost", mode, setup, repetition);
+    let mut offer = offer(bench, setup, mode, load);
     offer.window_s = offer.window_s.max(WINDOW_S);
     let step = bench.turn(runner, |bench, chain| bench.step_again(chain, &axis, &offer, Again::Disturbed))?;
     of.busy_ns.push(step.busy_ns_per_n_pdu().unwrap_or(f64::NAN));
@@ -176,45 +180,43 @@ fn reckoned_ns(found: &Found) -> Samples {
 }
 
 fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
-    let [plain, acknowledged @ ..] = found;
-    for (way, of) in WAYS.into_iter().skip(1).zip(acknowledged) {
-        let busy = times(&of.busy_ns, &plain.busy_ns);
-        bench.claim(
-            &format!("busy per N-PDU at half of the highest load, {}", way.name),
-            None,
-            format!(
-                "{} times ({} ns against {} ns; {:.2} acknowledgements per N-PDU)",
-                spread(&busy, 2),
-                spread(&of.busy_ns, 0),
-                spread(&plain.busy_ns, 0),
-                of.answers.median()
-            ),
-            format!("at most {AT_MOST} times"),
-            busy.median() <= AT_MOST,
-        );
-        let (own, other) = (reckoned_ns(&of.with_work), reckoned_ns(&plain.with_work));
-        let reckoned = times(&own, &other);
-        bench.claim(
-            &format!("cost of an N-PDU by the highest load, {}", way.name),
-            None,
-            format!(
-                "{} times ({} ns against {} ns, from {} and {} with {} ns of work)",
-                spread(&reckoned, 2),
-                spread(&own, 0),
-                spread(&other, 0),
-                of.with_work.pps.kpps(),
-                plain.with_work.pps.kpps(),
-                BARE_WORK_NS
-            ),
-            format!("at most {AT_MOST} times"),
-            reckoned.median() <= AT_MOST,
-        );
-    }
-    for (way, of) in WAYS.into_iter().zip(found) {
+    let [plain, acknowledged] = found;
+    let busy = times(&acknowledged.busy_ns, &plain.busy_ns);
+    bench.claim(
+        "busy per N-PDU at half of the highest load",
+        None,
+        format!(
+            "{} times ({} ns against {} ns; {:.2} acknowledgements per N-PDU)",
+            spread(&busy, 2),
+            spread(&acknowledged.busy_ns, 0),
+            spread(&plain.busy_ns, 0),
+            acknowledged.answers.median()
+        ),
+        format!("at most {AT_MOST} times"),
+        busy.median() <= AT_MOST,
+    );
+    let (own, other) = (reckoned_ns(&acknowledged.with_work), reckoned_ns(&plain.with_work));
+    let reckoned = times(&own, &other);
+    bench.claim(
+        "cost of an N-PDU by the highest load",
+        None,
+        format!(
+            "{} times ({} ns against {} ns, from {} and {} with {} ns of work)",
+            spread(&reckoned, 2),
+            spread(&own, 0),
+            spread(&other, 0),
+            acknowledged.with_work.pps.kpps(),
+            plain.with_work.pps.kpps(),
+            BARE_WORK_NS
+        ),
+        format!("at most {AT_MOST} times"),
+        reckoned.median() <= AT_MOST,
+    );
+    for (mode, of) in Mode::BOTH.into_iter().zip(found) {
         let limit = if of.carried.capped { ", where the generator ends" } else { "" };
-        bench.remarks.push(format!("{}: carries {} without work{limit}", way.name, of.carried.pps.kpps()));
+        bench.remarks.push(format!("{}: carries {} without work{limit}", mode.name(), of.carried.pps.kpps()));
         bench.cell(
-            vec![("mode", json!(way.name)), ("what", json!("median"))],
+            vec![("mode", json!(mode.name())), ("what", json!("median"))],
             vec![
                 ("busy_ns".to_owned(), of.busy_ns.json()),
                 ("acknowledgements_per_n_pdu".to_owned(), of.answers.json()),
@@ -223,23 +225,5 @@ fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
             ],
         );
     }
-    let curves = WAYS.into_iter().zip(found).zip(0..).map(|((way, of), colour)| Curve {
-        name: way.name.to_owned(),
-        style: Style::Measured,
-        colour,
-        points: of.busy_ns.each().map(|(n, value)| Point::new(n, value)).collect(),
-    });
-    let panel = Panel {
-        title: "What an N-PDU costs the SGSN's core".to_owned(),
-        x: "repetition".to_owned(),
-        y: "ns".to_owned(),
-        curves: curves.collect(),
-        ..Panel::default()
-    };
-    bench.figure(
-        "abm-cost",
-        "Time in which the SGSN's loop had something to do, per N-PDU, at half of what acknowledged mode carries",
-        figure::panels(&[panel])?,
-    );
     Ok(())
 }

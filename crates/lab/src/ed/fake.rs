@@ -217,7 +217,8 @@ fn a_machine_that_demultiplexes_early_holds() {
         for verdict in &report.verdicts {
             assert!(verdict.holds || verdict.name == "gannet-fifo is honest", "{}", report.table());
         }
-        assert!(report.verdicts.len() > 1 && !report.figures.is_empty(), "{name}");
+        // Two figures in two rows are no curve.
+        assert!(report.verdicts.len() > 1 && report.figures.is_empty() == (name == "abm-cost"), "{name}");
         if let Some(directory) = std::env::var_os("GANNET_FIGURES") {
             for figure in &report.figures {
                 let path = std::path::Path::new(&directory).join(format!("{}.svg", figure.name));

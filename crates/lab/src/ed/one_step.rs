@@ -10,6 +10,7 @@ use super::shape::STRANGE;
 use super::{Offer, peers};
 use crate::load::Load;
 use crate::load::traffic::{Group, GroupResult, StepResult, Traffic};
+use gannet_proto::drops::Drop;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -187,8 +188,11 @@ impl RealChain {
             super::uplink::note_lost(&mut step, &moved);
         }
         if is_acknowledged {
+            let answered = total(groups, |g| g.answered);
+            let sent = answered.saturating_sub(result.answers.refused);
+            without_acknowledgements(&mut step.drops, sent.saturating_sub(moved_of(&moved, "ll_pdu_uplink")));
             note_unconfirmed(&mut step, peers::unconfirmed(after));
-            step.raw.insert("acknowledgements".to_owned(), total(groups, |g| g.answered));
+            step.raw.insert("acknowledgements".to_owned(), answered);
             step.raw.insert("acknowledgements_refused".to_owned(), result.answers.refused);
             step.raw.insert("i_frames_unexpected".to_owned(), total(groups, |g| g.unexpected));
         }
@@ -215,10 +219,26 @@ fn note_unconfirmed(step: &mut Step, unconfirmed: u64) {
     step.queued += unconfirmed.min(u64::try_from(step.unaccounted()).unwrap_or(0));
 }
 
+/// Takes acknowledgements that were sent and have not come to the SGSN off what was dropped: the program at the driver of Gb counts
+/// what it drops under the same names as that of Gn does N-PDUs.
+fn without_acknowledgements(drops: &mut BTreeMap<String, u64>, mut lost: u64) {
+    for drop in [Drop::DemuxRingFull, Drop::DemuxFillEmpty, Drop::DemuxQueueFull, Drop::DemuxOverRate] {
+        if let Some(count) = drops.get_mut(drop.name()) {
+            let of_these = lost.min(*count);
+            (*count, lost) = (*count - of_these, lost - of_these);
+        }
+    }
+    drops.retain(|_, count| *count > 0);
+}
+
+fn moved_of(moved: &BTreeMap<String, u64>, name: &str) -> u64 {
+    moved.get(name).copied().unwrap_or(0)
+}
+
 /// LL-PDUs that the ring of the load's end of Gb has lost: of the frames that it has lost those that were none, such as a
 /// FLOW-CONTROL-BVC-ACK, were sent and did not reach the BSS. What reached it as signalling is what its sockets have read.
 fn lost_on_gb(moved: &BTreeMap<String, u64>) -> u64 {
-    let of = |name: &str| moved.get(name).copied().unwrap_or(0);
+    let of = |name: &str| moved_of(moved, name);
     let lost = of("gb0.tx_dropped");
     let Some(ll_pdus) = moved.get("ll_pdu_downlink") else { return lost };
     let others = (of("gb0.tx_packets") + lost).saturating_sub(*ll_pdus);
@@ -290,6 +310,20 @@ mod tests {
         assert_eq!(waiting(100, 7), (10, 0));
         assert_eq!(waiting(103, 7), (11, 2), "more is missing than anybody has");
         assert_eq!(waiting(90, 7), (4, -4), "more has come than was offered");
+    }
+
+    #[test]
+    fn acknowledgements_that_gb_loses_are_no_n_pdus() {
+        let (ring, fill) = (Drop::DemuxRingFull.name(), Drop::DemuxFillEmpty.name());
+        let left = |lost: u64| {
+            let named = [(ring, 5), (fill, 30), (Drop::FlowQueueFull.name(), 4)];
+            let mut drops = named.map(|(name, count)| (name.to_owned(), count)).into();
+            without_acknowledgements(&mut drops, lost);
+            [ring, fill, Drop::FlowQueueFull.name()].map(|name| drops.get(name).copied())
+        };
+        assert_eq!(left(0), [Some(5), Some(30), Some(4)]);
+        assert_eq!(left(7), [None, Some(28), Some(4)]);
+        assert_eq!(left(99), [None, None, Some(4)]);
     }
 
     #[test]

@@ -88,7 +88,7 @@ impl Contexts {
     /// Asks for the row of a place.
     #[inline]
     pub fn prefetch(&self, place: u32, prefetch: Prefetch) {
-        self.0.prefetch(place, core::slice::from_ref(&(0..size_of::<Row>())), prefetch);
+        self.0.prefetch(place, prefetch);
     }
 
     /// The slot's generation has more bits than the TEID's.

@@ -30,7 +30,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 13;
+pub const LAYOUT: u8 = 14;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]
@@ -248,7 +248,7 @@ impl Sgsn {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
             }
         }
-        mobile.gmm.deadlines.arm(mobile_key(owner::GMM, slot), cx.timers);
+        mobile.gmm.deadlines_mut().arm(mobile_key(owner::GMM, slot), cx.timers);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
         mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
         if let Some(at) = mobile.sm.deadline(cx.now) {

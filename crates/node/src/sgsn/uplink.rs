@@ -139,11 +139,14 @@ impl Sgsn {
 
     /// T200 of a mobile's LLC may be due.
     pub(super) fn wake_llc(&mut self, cx: &mut Context<'_>, slot: Slot) {
-        if self.has_user_plane(slot) {
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if mobile.llc.sleeps_on(cx.now, mobile_key(owner::LLC, slot), cx.timers) {
+            return;
+        }
+        if mobile.sndcp().is_some() {
             self.wake_links(cx, slot);
             return;
         }
-        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = Batch::default();
         mobile.llc.wake(cx, mobile.gmm.imsi(), &mut outputs);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);

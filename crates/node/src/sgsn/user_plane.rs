@@ -352,7 +352,12 @@ impl Sgsn {
             if !allowance.takes(plane.sndcp.unconfirmed_octets_of(nsapi), n_pdu.len()) {
                 return Err(Drop::SgsnUnconfirmedFull);
             }
-            plane.data_request(cx, nsapi, n_pdu)
+            let sent = plane.data_request(cx, nsapi, n_pdu);
+            // By the time of the next the allowance may be a little less.
+            if !allowance.takes(plane.sndcp.unconfirmed_octets_of(nsapi), 2 * N_PDU_MAX) {
+                plane.await_confirmation(cx, nsapi);
+            }
+            sent
         };
         let sent = self.with_user_plane(cx, slot, request).unwrap_or(Err(Drop::SgsnNoContext));
         match sent {

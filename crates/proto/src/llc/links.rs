@@ -136,7 +136,7 @@ impl LlcContext {
     ) {
         let role = self.role();
         let Terms { options, windows, shared, layer3 } = terms;
-        if let Some(own) = slot_of(sapi).and_then(|slot| self.parameters.get_mut(slot)) {
+        if let Some(own) = slot_of(sapi).and_then(|slot| self.saps.parameters_mut(slot)) {
             own.choose(shared);
         }
         let parameters = shared.proposal().chain(windows.iter().flat_map(|windows| windows.proposal(role)));
@@ -174,7 +174,7 @@ impl LlcContext {
                 agreed
             });
             let agreed = agreed
-                .or_else(|| self.parameters.get_mut(slot)?.respond(shared, parameter))
+                .or_else(|| self.saps.parameters_mut(slot)?.respond(shared, parameter))
                 .or_else(|| self.negotiate(slot, parameter));
             answer.extend(agreed.filter(|agreed| is_proposed(agreed) || agreed != parameter));
         }
@@ -188,7 +188,7 @@ impl LlcContext {
 
     /// What holds of a SAPI in acknowledged mode.
     fn present(&self, sapi: Sapi, slot: usize) -> Vec<Parameter> {
-        let shared = self.parameters.get(slot).map(|own| own.shared());
+        let shared = self.saps.parameters(slot).map(|own| own.shared());
         let windows = self.abm(sapi).map(|abm| abm.windows().proposal(self.role()));
         shared.into_iter().flat_map(Shared::proposal).chain(windows.into_iter().flatten()).collect()
     }
@@ -245,6 +245,11 @@ impl LlcContext {
         abm.headed_data_request(cx, &link, reference, (head, frame), out)?;
         deadline.set(abm.next_wake());
         Ok(())
+    }
+
+    /// Layer 3 can go on only when some of its units are confirmed: an acknowledgement is asked for, where that was put off.
+    pub fn request_acknowledgement(&mut self, cx: &mut Context<'_>, sapi: Sapi, out: &mut Batch<LlcOutput>) {
+        self.with(sapi, |abm, link| abm.request_acknowledgement(cx, link, out));
     }
 
     /// Layer 3 can take nothing more on a link, or can again: RNR, and RR (clause 8.6.5).
@@ -356,6 +361,21 @@ impl LlcContext {
         negotiated.unwrap_or_else(|| parameter.is_valid().then(|| parameter.clone()))
     }
 
+    /// Was a wake-up too early for all deadlines, as those moved since are? Then it asks for the next, and [`LlcContext::wake`] has
+    /// nothing to do.
+    pub fn sleeps_on(&mut self, now: Instant, key: TimerKey, timers: &mut Timers) -> bool {
+        let of_links = self.links.as_ref().and_then(|links| links.deadlines.next());
+        if of_links.into_iter().chain(self.deadlines.next()).any(|at| at <= now) {
+            return false;
+        }
+        self.deadlines.woken(now);
+        if let Some(links) = &mut self.links {
+            links.deadlines.woken(now);
+        }
+        self.arm(key, timers);
+        true
+    }
+
     /// Wakes the links that are due.
     pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         if let Some(links) = &mut self.links {
@@ -390,7 +410,7 @@ impl LlcContext {
     #[inline]
     fn link(&mut self, sapi: Sapi) -> Option<(&mut Abm, Link, Deadline<'_>)> {
         let place = place_of(sapi)?;
-        let parameters = self.parameters.get(slot_of(sapi)?)?;
+        let parameters = self.saps.parameters(slot_of(sapi)?)?;
         let Links { deadlines, lles, .. } = self.links.as_deref_mut()?;
         let Placed { abm, .. } = lles.find_mut(|placed| usize::from(placed.place) == place)?;
         let link = Link {

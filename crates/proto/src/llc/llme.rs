@@ -1,7 +1,8 @@
 //! Logical link management: the assignment of TLLIs, and the parameters of each SAPI.
 
 use super::abm::Shared;
-use super::{Ciphering, Counters, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS, slot_of};
+use super::saps::Saps;
+use super::{Ciphering, LlcContext, LlcOutput, LlcTimer, Outstanding, SAPIS, slot_of};
 use crate::machine::{Batch, Context};
 use crate::time::Duration;
 use gannet_wire::id::{Sapi, Tlli};
@@ -169,17 +170,15 @@ impl LlcContext {
     /// T200 of a SAPI in tenths of a second, and N200; 0 for an unknown SAPI.
     #[must_use]
     pub fn t200_n200(&self, sapi: Sapi) -> (u16, u8) {
-        let own = slot_of(sapi).and_then(|slot| self.parameters.get(slot));
+        let own = slot_of(sapi).and_then(|slot| self.saps.parameters(slot));
         own.map_or((0, 0), |own| (own.t200_tenths(), own.n200()))
     }
 
     /// Counters and parameters of all LLEs as at the beginning (clause 8.5.3.1). The TLLI and the cipher stay.
     pub(super) fn restart(&mut self, out: &mut Batch<LlcOutput>) {
-        self.counters = [Counters::default(); SAPIS.len()];
-        self.parameters = Parameters::defaults();
+        self.saps = Saps::new();
         self.outstanding = Outstanding::default();
         self.deadlines.clear(LlcTimer::T200 as usize);
-        self.iov_ui = 0;
         self.end_links(out);
     }
 }

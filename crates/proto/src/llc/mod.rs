@@ -18,6 +18,7 @@ mod layer3;
 mod links;
 mod llme;
 mod primitives;
+mod saps;
 mod ui;
 mod xid;
 
@@ -38,7 +39,7 @@ use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::{Control, Header, Layout, UFunction};
 use links::Links;
-use llme::Parameters;
+use saps::Saps;
 use serde::{Deserialize, Serialize};
 use xid::Outstanding;
 
@@ -147,19 +148,15 @@ pub enum LlcTimer {
 
 /// What one end keeps about one TLLI.
 ///
-/// What a UI frame that is sent on SAPI 3 needs comes first, in [`LlcContext::HOT`] octets; what a cipher needs besides is near the
-/// end, beside the beginning of what stands behind it in a mobile.
+/// What a UI frame of SAPI 3 needs is here; what is rarely needed stands elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(C)]
 pub struct LlcContext {
     tlli: Tlli,
     tlli_old: Tlli,
     ciphering: Ciphering,
     end: End,
-    parameters: [Parameters; SAPIS.len()],
     outstanding: Outstanding,
-    counters: [Counters; SAPIS.len()],
-    iov_ui: u32,
+    saps: Saps,
     links: Option<Box<Links>>,
     deadlines: Deadlines<1>,
 }
@@ -204,20 +201,17 @@ fn slot_of(sapi: Sapi) -> Option<usize> {
 }
 
 impl LlcContext {
-    /// Octets from its beginning that a UI frame needs that is sent on SAPI 3, the first of [`SAPIS`]: what is received has
-    /// counters of its own behind.
-    pub const HOT: usize = core::mem::offset_of!(Self, counters) + Counters::SENT;
+    /// Octets that each context takes beside its own.
+    pub const ELSEWHERE: usize = Saps::ELSEWHERE;
 
     /// A context in the state "TLLI Unassigned", with default parameters.
     #[must_use]
     pub fn new(role: LlcRole) -> Self {
         Self {
-            counters: [Counters::default(); SAPIS.len()],
-            parameters: Parameters::defaults(),
+            saps: Saps::new(),
             deadlines: Deadlines::default(),
             tlli: Tlli::UNASSIGNED,
             tlli_old: Tlli::UNASSIGNED,
-            iov_ui: 0,
             ciphering: Ciphering::NONE,
             outstanding: Outstanding::default(),
             end: End::new(role),
@@ -247,7 +241,7 @@ impl LlcContext {
     pub fn restore(&mut self, now: Instant) {
         let ciphered = self.ciphering.is_on();
         self.end.may_search(if ciphered { SEARCHES_MAX } else { 0 });
-        self.counters.iter_mut().for_each(|counters| counters.restore(ciphered));
+        self.saps.all_counters().for_each(|counters| counters.restore(ciphered));
         self.deadlines.clear_all();
         self.restart_t200(now);
         self.restore_links(now);
@@ -257,10 +251,10 @@ impl LlcContext {
     /// defaults. Our own frames go on counting, and the TLLIs stay assigned, so that nothing is lost where it was
     /// only the network that repeated a frame. What the links have not confirmed is returned.
     pub fn peer_began_anew(&mut self, out: &mut Batch<LlcOutput>) {
-        for counters in &mut self.counters {
+        for counters in self.saps.all_counters() {
             counters.forget_received();
         }
-        self.parameters = Parameters::defaults();
+        self.saps.default_parameters();
         self.outstanding = Outstanding::default();
         self.deadlines.clear_all();
         self.end_links(out);
@@ -277,13 +271,13 @@ impl LlcContext {
     /// N201-U of a SAPI: octets of information in a UI frame; 0 for an unknown SAPI.
     #[must_use]
     pub fn n201_u(&self, sapi: Sapi) -> u16 {
-        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_u())
+        slot_of(sapi).and_then(|slot| self.saps.parameters(slot)).map_or(0, |parameters| parameters.n201_u())
     }
 
     /// N201-I of a SAPI: octets of information in an I frame; 0 for an unknown SAPI.
     #[must_use]
     pub fn n201_i(&self, sapi: Sapi) -> u16 {
-        slot_of(sapi).and_then(|slot| self.parameters.get(slot)).map_or(0, |parameters| parameters.n201_i)
+        slot_of(sapi).and_then(|slot| self.saps.parameters(slot)).map_or(0, |parameters| parameters.n201_i)
     }
 
     /// LL-UNITDATA.request (04.64 clause 8.4.1): makes `frame`, which holds a unit of layer 3, a complete LL-PDU.
@@ -328,8 +322,8 @@ impl LlcContext {
         }
         let encrypted = ciphered && self.ciphering.is_on();
         let sealing =
-            ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.iov_ui };
-        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
+            ui::Sealing { cr: self.role().cr(true), sapi, encrypted, protected, iov_ui: self.saps.iov_ui };
+        let counters = self.saps.counters_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let input = sealing.seal(counters, frame)?;
         self.end.due_where(counters.sent_is_due());
         let octets = frame.len() - HEADROOM;
@@ -361,18 +355,18 @@ impl LlcContext {
         let layout = Header::parse(ll_pdu).ok()?;
         let Control::Ui { nu, encrypted: true, protected: _ } = layout.header.control else { return None };
         let slot = slot_of(layout.header.sapi)?;
-        let limit = self.parameters.get(slot).map_or(0, |parameters| parameters.n201_u_received());
+        let limit = self.saps.parameters(slot).map_or(0, |parameters| parameters.n201_u_received());
         if layout.info_len > usize::from(limit) {
             return None;
         }
-        let count = self.counters.get(slot)?.count_of(nu);
+        let count = self.saps.counters(slot)?.count_of(nu);
         self.deciphering(&layout, count, ll_pdu)
     }
 
     /// Of a frame with this OC + N(U); `None` where no cipher is assigned.
     fn deciphering(&self, layout: &Layout, count: u32, ll_pdu: &[u8]) -> Option<Deferred> {
         let octets = ll_pdu.len().saturating_sub(layout.header_len);
-        let input = cipher::ui_input(self.iov_ui, layout.header.sapi, count);
+        let input = cipher::ui_input(self.saps.iov_ui, layout.header.sapi, count);
         let direction = Direction::received_by(self.role());
         self.ciphering.is_on().then(|| Deferred::new(self.ciphering, direction, input, octets))
     }
@@ -410,7 +404,7 @@ impl LlcContext {
     #[must_use]
     pub fn is_repetition(&self, ll_pdu: &[u8]) -> bool {
         let Ok(Header { sapi, control: Control::Ui { nu, .. }, .. }) = peek(ll_pdu) else { return false };
-        let counters = slot_of(sapi).and_then(|slot| self.counters.get(slot)).copied();
+        let counters = slot_of(sapi).and_then(|slot| self.saps.counters(slot)).copied();
         counters.is_some_and(|mut counters| !counters.accept(nu))
     }
 
@@ -466,7 +460,7 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         let sapi = layout.header.sapi;
-        let limit = self.parameters.get(slot).map_or(0, |parameters| parameters.n201_u_received());
+        let limit = self.saps.parameters(slot).map_or(0, |parameters| parameters.n201_u_received());
         if layout.info_len > usize::from(limit) {
             return Err(Drop::LlcTooLong);
         }
@@ -480,7 +474,7 @@ impl LlcContext {
         if self.ciphering.is_on() && !encrypted && sapi != Sapi::GMM {
             return Err(Drop::LlcUnciphered);
         }
-        let counters = self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
+        let counters = self.saps.counters_mut(slot).ok_or(Drop::LlcUnknownSapi)?;
         let piece = counters.received_piece();
         if !counters.accept(nu) {
             return Err(Drop::LlcDuplicate);
@@ -503,7 +497,7 @@ impl LlcContext {
         layout: &Layout,
         (frame, done): (&mut Frame, Option<&Deferred>),
     ) -> Result<(), Drop> {
-        let count = self.counters.get(slot).ok_or(Drop::LlcUnknownSapi)?.count_of(nu);
+        let count = self.saps.counters(slot).ok_or(Drop::LlcUnknownSapi)?.count_of(nu);
         let due = self.deciphering(layout, count, frame);
         if due.as_ref() != done {
             // What was applied twice is as it came.
@@ -526,7 +520,7 @@ impl LlcContext {
             is_right
         });
         let found = found.ok_or(Drop::LlcBadFcs)?;
-        self.counters.get_mut(slot).ok_or(Drop::LlcUnknownSapi)?.go_on_at(found);
+        self.saps.counters_mut(slot).ok_or(Drop::LlcUnknownSapi)?.go_on_at(found);
         Ok(())
     }
 

@@ -57,9 +57,6 @@ pub fn nine_bits(count: u32) -> u16 {
 }
 
 impl Counters {
-    /// Octets from its beginning that are for what is sent.
-    pub(super) const SENT: usize = core::mem::offset_of!(Self, rx);
-
     /// OC-UI-tx + V(U) for the frame that is sent next, and counts it (clause 8.4.1).
     pub const fn take_next(&mut self) -> u32 {
         let count = self.tx;

@@ -183,7 +183,7 @@ impl LlcContext {
     ) {
         self.outstanding.start(kind, slot);
         let asked = self.outstanding.n201_u;
-        if let (true, Some(own)) = (asked != 0, self.parameters.get_mut(slot)) {
+        if let (true, Some(own)) = (asked != 0, self.saps.parameters_mut(slot)) {
             own.ask_n201_u(asked);
         }
         self.send_command(cx, out);
@@ -192,7 +192,7 @@ impl LlcContext {
     fn send_command(&mut self, cx: &mut Context<'_>, out: &mut Batch<LlcOutput>) {
         let outstanding = self.outstanding;
         let Some((sapi, parameters)) =
-            SAPIS.get(outstanding.slot()).zip(self.parameters.get(outstanding.slot()))
+            SAPIS.get(outstanding.slot()).zip(self.saps.parameters(outstanding.slot()))
         else {
             return;
         };
@@ -239,7 +239,7 @@ impl LlcContext {
             return;
         }
         let slot = self.outstanding.slot();
-        let n200 = self.parameters.get(slot).map_or(0, |parameters| parameters.n200());
+        let n200 = self.saps.parameters(slot).map_or(0, |parameters| parameters.n200());
         if self.outstanding.tries() < n200 {
             self.outstanding.repeat();
             self.send_command(cx, out);
@@ -260,7 +260,7 @@ impl LlcContext {
     /// T200 of the command that waits for its response, from its beginning.
     pub(super) fn restart_t200(&mut self, now: Instant) {
         if self.outstanding.kind() != Kind::Nothing
-            && let Some(parameters) = self.parameters.get(self.outstanding.slot())
+            && let Some(parameters) = self.saps.parameters(self.outstanding.slot())
         {
             self.deadlines.set(T200, now + parameters.t200());
         }
@@ -318,7 +318,7 @@ impl LlcContext {
     pub(super) fn negotiate(&mut self, slot: usize, parameter: &Parameter) -> Option<Parameter> {
         let (wanted_u, wanted_i) = (self.outstanding.n201_u_of(slot), self.outstanding.n201_i_of(slot));
         let role = self.role();
-        let own = self.parameters.get_mut(slot)?;
+        let own = self.saps.parameters_mut(slot)?;
         let valid = parameter.is_valid();
         let limit = |wanted: u16| if wanted == 0 { N201_MAX } else { wanted };
         match parameter {
@@ -349,9 +349,9 @@ impl LlcContext {
             }
             Parameter::IovUi(offset) => {
                 if role == LlcRole::Ms {
-                    self.iov_ui = *offset;
+                    self.saps.iov_ui = *offset;
                 }
-                Some(Parameter::IovUi(self.iov_ui))
+                Some(Parameter::IovUi(self.saps.iov_ui))
             }
             Parameter::Reset => (role == LlcRole::Ms).then_some(Parameter::Reset),
             Parameter::IovI(_)
@@ -388,7 +388,7 @@ impl LlcContext {
             return Err(Drop::LlcUnexpected);
         }
         let response = read(cx, u)?;
-        let mut agreed = *self.parameters.get(u.slot).ok_or(Drop::LlcUnknownSapi)?;
+        let mut agreed = *self.saps.parameters(u.slot).ok_or(Drop::LlcUnknownSapi)?;
         let outstanding = self.outstanding;
         if outstanding.n201_u != 0 {
             agreed.set_n201_u(outstanding.n201_u);
@@ -423,7 +423,7 @@ impl LlcContext {
         }
         if outstanding.kind() == Kind::Reset {
             // Frames that the mobile sent before its own reset may have come since the command was sent.
-            for counters in &mut self.counters {
+            for counters in self.saps.all_counters() {
                 counters.forget_received();
             }
             out.push(LlcOutput::Reset);
@@ -432,7 +432,7 @@ impl LlcContext {
         } else {
             out.push(LlcOutput::XidConfirm { sapi: u.sapi, layer3 });
         }
-        if let Some(own) = self.parameters.get_mut(u.slot) {
+        if let Some(own) = self.saps.parameters_mut(u.slot) {
             *own = agreed;
         }
         self.finish(cx, out);

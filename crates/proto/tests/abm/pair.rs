@@ -331,14 +331,34 @@ impl Pair {
         }
     }
 
+    /// The next moment at which something happens.
+    fn next(&self) -> Option<Instant> {
+        let arrivals = [&self.up, &self.down].map(|way| way.queue.keys().next().map(|(at, _)| *at));
+        let wakes = [&self.ms, &self.sgsn].map(|end| end.around.timers.next());
+        arrivals.into_iter().chain(wakes).flatten().min()
+    }
+
+    fn set_now(&mut self, now: Instant) {
+        self.now = now;
+        (self.ms.around.now, self.sgsn.around.now) = (now, now);
+    }
+
+    /// Goes on for so long, whether anything happens or not.
+    pub fn pass(&mut self, time: Duration) {
+        let until = self.now + time;
+        self.collect();
+        while self.next().is_some_and(|next| next <= until) {
+            self.step();
+            self.collect();
+        }
+        self.set_now(until);
+    }
+
     /// Goes to the next moment at which something happens; false where nothing will.
     pub fn step(&mut self) -> bool {
         self.collect();
-        let arrivals = [&self.up, &self.down].map(|way| way.queue.keys().next().map(|(at, _)| *at));
-        let wakes = [&self.ms, &self.sgsn].map(|end| end.around.timers.next());
-        let Some(next) = arrivals.into_iter().chain(wakes).flatten().min() else { return false };
-        self.now = next.max(self.now);
-        (self.ms.around.now, self.sgsn.around.now) = (self.now, self.now);
+        let Some(next) = self.next() else { return false };
+        self.set_now(next.max(self.now));
         for (way, end) in [(&mut self.up, &mut self.sgsn), (&mut self.down, &mut self.ms)] {
             while let Some(entry) = way.queue.first_entry().filter(|entry| entry.key().0 <= self.now) {
                 end.receive(&entry.remove());

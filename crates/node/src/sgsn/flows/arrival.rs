@@ -3,7 +3,6 @@
 use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::ContextRef;
-use crate::sgsn::mobile::Mobile;
 use crate::sgsn::{GTP_U, Sgsn, SgsnCommand};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -74,7 +73,7 @@ impl Sgsn {
             if let Some(flows) = &self.flows {
                 flows.queues.expect_end(place, at, prefetch);
             } else if let Some((_, context)) = self.contexts.at(place) {
-                self.mobiles.prefetch(context.mobile.index, &Mobile::HOT, prefetch);
+                self.mobiles.prefetch(context.mobile.index, prefetch);
                 self.gb.flow.expect(context.mobile.index, prefetch);
             }
         }

@@ -171,7 +171,7 @@ impl Sgsn {
             for place in &mut some {
                 *place = next.take().or_else(|| self.gb.flow.take_feedback());
                 let Some(Feedback { whose: Whose::Ms(index, _), .. }) = *place else { continue };
-                self.mobiles.prefetch(index, &Mobile::HOT, prefetch);
+                self.mobiles.prefetch(index, prefetch);
             }
             self.expect_flows(&some, prefetch);
             for Feedback { whose, blocked } in some.into_iter().flatten() {

@@ -4,7 +4,6 @@ use super::Flows;
 use crate::sgsn::Sgsn;
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::gb::TOGETHER;
-use crate::sgsn::mobile::Mobile;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Context;
@@ -142,7 +141,7 @@ impl Sgsn {
             Coming::Nearer(flow, cell) => {
                 gb.flow.expect_cell(Flows::radio_cell_of(cell), prefetch);
                 if let Some((_, context)) = contexts.at(flow) {
-                    mobiles.prefetch(context.mobile.index, &Mobile::HOT, prefetch);
+                    mobiles.prefetch(context.mobile.index, prefetch);
                     gb.flow.expect(context.mobile.index, prefetch);
                 }
             }

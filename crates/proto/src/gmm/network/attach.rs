@@ -25,22 +25,24 @@ impl GmmContext {
         request.emit(&mut octets);
         octets.extend_from_slice(&self.cell.id.rai.to_octets());
         let print = fingerprint(&octets);
-        match (self.gmm, self.procedure, self.waiting) {
+        match (self.rest.gmm, self.rest.procedure, self.rest.waiting) {
             // Case d.1, the same elements: ATTACH ACCEPT once more, T3350 from the start, the count untouched.
             (GmmState::CommonProcedureInitiated, Procedure::Attach, Waiting::AttachComplete)
-                if print == self.request =>
+                if print == self.rest.request =>
             {
                 self.again(cx, cfg, Waiting::AttachComplete);
                 self.send_accept(cfg, out);
             }
             // Case d.2, the same elements: the procedure goes on.
             (GmmState::CommonProcedureInitiated | GmmState::Deregistered, Procedure::Attach, _)
-                if print == self.request && self.waiting != Waiting::NewPtmsi =>
+                if print == self.rest.request && self.rest.waiting != Waiting::NewPtmsi =>
             {
                 self.ignored(cx, "a repeated ATTACH REQUEST");
             }
             // A detach that forbids the next attach is not overtaken by one (clause 4.7.4.2.4 d).
-            (GmmState::DeregisteredInitiated, _, _) if self.detach == DetachTypeMt::ReattachNotRequired => {
+            (GmmState::DeregisteredInitiated, _, _)
+                if self.rest.detach == DetachTypeMt::ReattachNotRequired =>
+            {
                 self.ignored(cx, "an ATTACH REQUEST during detach");
             }
             // Case d with other elements: the attach in progress is aborted, the new one goes on. Case e, a mobile
@@ -65,21 +67,21 @@ impl GmmContext {
         print: u32,
         out: &mut Batch<GmmAction>,
     ) {
-        self.deadlines.clear_all();
+        self.rest.deadlines.clear_all();
         self.delete_pdp_contexts(out);
         self.set_mm(MmState::Idle, out);
         self.suspended = false;
-        self.mobile_nsapis = None;
-        self.combined = request.attach_type.kind == AttachKind::Combined;
-        self.request = print;
-        self.orders = Orders::default();
-        self.procedure = Procedure::Attach;
+        self.rest.mobile_nsapis = None;
+        self.rest.combined = request.attach_type.kind == AttachKind::Combined;
+        self.rest.request = print;
+        self.rest.orders = Orders::default();
+        self.rest.procedure = Procedure::Attach;
         self.pause(Waiting::Nothing);
         self.drx = request.drx;
-        self.capability = request.ms_network_capability;
-        self.cksn = request.cksn;
+        self.rest.capability = request.ms_network_capability;
+        self.rest.cksn = request.cksn;
         let named = matches!(request.identity, MobileIdentity::Imsi(_));
-        self.auth = Authentication { named, ..Authentication::default() };
+        self.rest.auth = Authentication { named, ..Authentication::default() };
         self.negotiate_ready(cfg, request.requested_ready_timer);
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         match (request.identity, self.imsi) {
@@ -104,7 +106,7 @@ impl GmmContext {
     pub fn is_claimed_by(&self, cfg: &GmmConfig, request: &AttachRequest) -> bool {
         match request.identity {
             MobileIdentity::PTmsi(ptmsi) => {
-                request.old_rai == self.rai
+                request.old_rai == self.rest.rai
                     && self.knows(cfg, TemporaryIdentity::new(ptmsi, request.old_ptmsi_signature))
             }
             MobileIdentity::Imsi(imsi) => self.imsi == Some(imsi),
@@ -114,7 +116,7 @@ impl GmmContext {
 
     /// Is this one of the mobile's two valid P-TMSIs (clause 4.7.1.5), with its signature where it has one?
     pub(super) fn knows(&self, cfg: &GmmConfig, claimed: TemporaryIdentity) -> bool {
-        [self.current, self.new].into_iter().flatten().any(|valid| {
+        [self.rest.current, self.rest.new].into_iter().flatten().any(|valid| {
             valid.ptmsi == claimed.ptmsi
                 && (!cfg.check_signature
                     || valid.signature().is_none()
@@ -127,9 +129,9 @@ impl GmmContext {
         cx.log(Category::Mm, Level::Debug, format_args!("IMSI {imsi} asks to be served"));
         if self.imsi != Some(imsi) {
             // What was given to another subscriber is not this one's.
-            self.imei = None;
+            self.rest.imei = None;
             self.discard_new(out);
-            if let Some(former) = self.current.take() {
+            if let Some(former) = self.rest.current.take() {
                 out.push(GmmAction::FreePtmsi(former.ptmsi));
             }
             self.imsi = Some(imsi);
@@ -145,8 +147,8 @@ impl GmmContext {
         cfg: &GmmConfig,
         out: &mut Batch<GmmAction>,
     ) {
-        match self.procedure {
-            Procedure::Attach if cfg.ask_imei && self.imei.is_none() => {
+        match self.rest.procedure {
+            Procedure::Attach if cfg.ask_imei && self.rest.imei.is_none() => {
                 self.ask_identity(cx, cfg, IdentityType::Imei, out);
             }
             Procedure::Attach => self.ask_ptmsi(out),
@@ -165,8 +167,12 @@ impl GmmContext {
     /// ATTACH REJECT (clause 4.7.3.1.4) or ROUTING AREA UPDATE REJECT (clause 4.7.5.1.4). The context ends with it.
     pub(super) fn reject(&mut self, cx: &mut Context<'_>, cause: GmmCause, out: &mut Batch<GmmAction>) {
         cx.drop(Drop::GmmRejected, self.imsi);
-        cx.log(Category::Mm, Level::Notice, format_args!("{:?} rejected, cause {cause:?}", self.procedure));
-        match self.procedure {
+        cx.log(
+            Category::Mm,
+            Level::Notice,
+            format_args!("{:?} rejected, cause {cause:?}", self.rest.procedure),
+        );
+        match self.rest.procedure {
             Procedure::Attach => self.send(AttachReject { cause, t3302: None }.into(), out),
             Procedure::Update => {
                 let force_to_standby = ForceToStandby::NotIndicated;
@@ -180,9 +186,9 @@ impl GmmContext {
 
     /// The mobile is attached, or still is: GMM-REGISTERED, and READY.
     pub(super) fn registered(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        let attach = self.procedure == Procedure::Attach || self.waiting == Waiting::NewPtmsi;
-        let update = self.procedure == Procedure::Update && !attach;
-        self.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
+        let attach = self.rest.procedure == Procedure::Attach || self.rest.waiting == Waiting::NewPtmsi;
+        let update = self.rest.procedure == Procedure::Update && !attach;
+        self.rest.deadlines.clear(super::GmmTimer::ImplicitDetach as usize);
         self.enter_ready(cx, cfg, out);
         self.settle();
         if attach {

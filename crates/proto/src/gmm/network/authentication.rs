@@ -23,17 +23,18 @@ impl GmmContext {
     /// The subscriber is known: may it be served?
     pub(super) fn ask_subscriber(&mut self, imsi: Imsi, out: &mut Batch<GmmAction>) {
         let claim = Claim {
-            cksn: (self.cksn != Cksn::NO_KEY && !self.orders.want_a_challenge()).then_some(self.cksn.0),
-            umts: self.capability.revision_r99(),
-            capability: self.capability,
+            cksn: (self.rest.cksn != Cksn::NO_KEY && !self.rest.orders.want_a_challenge())
+                .then_some(self.rest.cksn.0),
+            umts: self.rest.capability.revision_r99(),
+            capability: self.rest.capability,
         };
         self.ask_auth(imsi, AuthQuestion::Subscriber(claim), out);
     }
 
     fn ask_auth(&mut self, imsi: Imsi, question: AuthQuestion, out: &mut Batch<GmmAction>) {
         self.pause(Waiting::AuthService);
-        self.ticket = AuthTicket(self.ticket.0.wrapping_add(1));
-        out.push(GmmAction::AskAuth { imsi, question, ticket: self.ticket });
+        self.rest.ticket = AuthTicket(self.rest.ticket.0.wrapping_add(1));
+        out.push(GmmAction::AskAuth { imsi, question, ticket: self.rest.ticket });
     }
 
     /// The authentication service has answered.
@@ -45,13 +46,13 @@ impl GmmContext {
         decision: AuthDecision,
         out: &mut Batch<GmmAction>,
     ) {
-        if ticket != self.ticket {
+        if ticket != self.rest.ticket {
             return self.ignored(cx, "an answer of the authentication service to an earlier question");
         }
-        match (self.waiting, decision) {
+        match (self.rest.waiting, decision) {
             (_, AuthDecision::Pending) => {}
             (Waiting::AuthService, AuthDecision::Accept) => {
-                if self.auth.answered {
+                if self.rest.auth.answered {
                     out.push(GmmAction::Authenticated);
                 }
                 self.authenticated(cx, cfg, out);
@@ -59,7 +60,7 @@ impl GmmContext {
             // Nothing of the mobile waits for a rejection. A service that fails says nothing about the mobile, which stays
             // what it is; one that refuses it ends it (clause 4.7.4.2.1).
             (Waiting::AuthService, AuthDecision::Reject(GmmCause::NetworkFailure))
-                if self.procedure == Procedure::None =>
+                if self.rest.procedure == Procedure::None =>
             {
                 cx.log(
                     Category::Mm,
@@ -68,7 +69,7 @@ impl GmmContext {
                 );
                 self.settle();
             }
-            (Waiting::AuthService, AuthDecision::Reject(cause)) if self.procedure == Procedure::None => {
+            (Waiting::AuthService, AuthDecision::Reject(cause)) if self.rest.procedure == Procedure::None => {
                 self.operator_detach(cx, cfg, DetachTypeMt::ReattachNotRequired, Some(cause), out);
             }
             (Waiting::AuthService, AuthDecision::Reject(cause)) => self.reject(cx, cause, out),
@@ -115,13 +116,13 @@ impl GmmContext {
             autn: challenge.autn.map(Autn),
             ..self.plain_request(challenge.algorithm)
         };
-        (self.auth.cipher_only, self.auth.answered) = (false, false);
+        (self.rest.auth.cipher_only, self.rest.auth.answered) = (false, false);
         self.send_request(cx, cfg, request, out);
     }
 
     /// The same without: mobile and network have the key, and the mobile is to use it (clause 4.7.7.1).
     fn set_cipher(&mut self, cx: &Context<'_>, cfg: &GmmConfig, algorithm: u8, out: &mut Batch<GmmAction>) {
-        (self.auth.cipher_only, self.auth.answered) = (true, false);
+        (self.rest.auth.cipher_only, self.rest.auth.answered) = (true, false);
         let request = self.plain_request(algorithm);
         self.send_request(cx, cfg, request, out);
     }
@@ -140,7 +141,7 @@ impl GmmContext {
 
     /// The A&C reference number, by which a response shows to which request it belongs (clause 10.5.5.19).
     const fn reference(&self) -> AcReference {
-        AcReference(self.ticket.0 & 0x0f)
+        AcReference(self.rest.ticket.0 & 0x0f)
     }
 
     fn send_request(
@@ -150,7 +151,7 @@ impl GmmContext {
         request: AuthenticationRequest,
         out: &mut Batch<GmmAction>,
     ) {
-        match self.waiting {
+        match self.rest.waiting {
             Waiting::Authentication => self.again(cx, cfg, Waiting::Authentication),
             _ => self.wait(cx, cfg, Waiting::Authentication),
         }
@@ -165,16 +166,16 @@ impl GmmContext {
         response: &AuthenticationResponse,
         out: &mut Batch<GmmAction>,
     ) {
-        match (self.waiting, self.imsi) {
+        match (self.rest.waiting, self.imsi) {
             (Waiting::Authentication, Some(_)) if response.reference != self.reference() => {
                 self.ignored(cx, "a response to an earlier AUTHENTICATION AND CIPHERING REQUEST");
             }
-            (Waiting::Authentication, Some(_)) if self.auth.cipher_only => {
+            (Waiting::Authentication, Some(_)) if self.rest.auth.cipher_only => {
                 out.push(GmmAction::Authenticated);
                 self.authenticated(cx, cfg, out);
             }
             (Waiting::Authentication, Some(imsi)) => {
-                self.auth.answered = true;
+                self.rest.auth.answered = true;
                 self.ask_auth(imsi, AuthQuestion::Answer(res(response)), out);
             }
             (Waiting::Authentication, None)
@@ -202,17 +203,17 @@ impl GmmContext {
         failure: &AuthenticationFailure,
         out: &mut Batch<GmmAction>,
     ) {
-        let (Waiting::Authentication, Some(imsi)) = (self.waiting, self.imsi) else {
+        let (Waiting::Authentication, Some(imsi)) = (self.rest.waiting, self.imsi) else {
             return self.unexpected(cx, "AUTHENTICATION AND CIPHERING FAILURE", out);
         };
         cx.log(Category::Mm, Level::Notice, format_args!("the mobile can't authenticate: {}", failure.cause));
         match (failure.cause, failure.auts) {
             // Case g. A second one in a row ends it.
-            (GmmCause::SynchFailure, Some(_)) if self.auth.resynchronised => {
+            (GmmCause::SynchFailure, Some(_)) if self.rest.auth.resynchronised => {
                 self.authentication_rejected(cx, out);
             }
             (GmmCause::SynchFailure, Some(auts)) => {
-                self.auth.resynchronised = true;
+                self.rest.auth.resynchronised = true;
                 self.ask_auth(imsi, AuthQuestion::Failure(AuthFailure::Synch(auts.0)), out);
             }
             // AUTS must be there (clause 9.4.10a.1): it is not an answer, and T3360 goes on.
@@ -221,12 +222,12 @@ impl GmmContext {
                 self.status(GmmCause::ConditionalIeError, out);
             }
             // Case f: first whether it is who it seems to be.
-            (GmmCause::MacFailure, _) if !self.auth.named => self.not_authentic(cx, cfg, out),
+            (GmmCause::MacFailure, _) if !self.rest.auth.named => self.not_authentic(cx, cfg, out),
             (GmmCause::MacFailure, _) => {
                 self.ask_auth(imsi, AuthQuestion::Failure(AuthFailure::MacFailure), out);
             }
-            (GmmCause::GsmAuthenticationUnacceptable, _) if !self.auth.wanted_autn => {
-                self.auth.wanted_autn = true;
+            (GmmCause::GsmAuthenticationUnacceptable, _) if !self.rest.auth.wanted_autn => {
+                self.rest.auth.wanted_autn = true;
                 self.ask_auth(imsi, AuthQuestion::Failure(AuthFailure::GsmUnacceptable), out);
             }
             // What it is does not matter: it does not answer.
@@ -237,10 +238,10 @@ impl GmmContext {
     /// The mobile is not who it seems to be (clause 4.7.7.5): where only its P-TMSI speaks for that, it is asked for its
     /// IMSI.
     fn not_authentic(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        if self.auth.named {
+        if self.rest.auth.named {
             return self.authentication_rejected(cx, out);
         }
-        self.auth = Authentication { doubted: true, ..Authentication::default() };
+        self.rest.auth = Authentication { doubted: true, ..Authentication::default() };
         self.ask_identity(cx, cfg, IdentityType::Imsi, out);
     }
 

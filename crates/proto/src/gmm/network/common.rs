@@ -42,15 +42,17 @@ impl GmmContext {
         response: &IdentityResponse,
         out: &mut Batch<GmmAction>,
     ) {
-        match (self.waiting, &response.identity) {
+        match (self.rest.waiting, &response.identity) {
             // Clause 4.7.8.4 e: who has asked to leave meanwhile leaves now.
-            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) if self.procedure == Procedure::Detach => {
+            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi))
+                if self.rest.procedure == Procedure::Detach =>
+            {
                 self.leaving_mobile_is(cx, *imsi, out);
             }
-            (Waiting::IdentityImei, _) if self.procedure == Procedure::Detach => {
+            (Waiting::IdentityImei, _) if self.rest.procedure == Procedure::Detach => {
                 self.mobile_leaves(false, out);
             }
-            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) => match (self.procedure, self.imsi) {
+            (Waiting::IdentityImsi, MobileIdentity::Imsi(imsi)) => match (self.rest.procedure, self.imsi) {
                 // The P-TMSI of the update is not this mobile's, whose context stays as it was.
                 (Procedure::Update, Some(known)) if known != *imsi => {
                     self.refuse_update(cx, GmmCause::IdentityUnknown, out);
@@ -58,16 +60,16 @@ impl GmmContext {
                 // Nor is that of a mobile that was asked for the operator's sake.
                 (Procedure::None, Some(known)) if known != *imsi => self.another_has_our_ptmsi(cx, out),
                 // The P-TMSI was not to blame for the authentication that failed (clauses 4.7.7.5 and 4.7.7.6 f).
-                (_, Some(known)) if known == *imsi && self.auth.doubted => {
+                (_, Some(known)) if known == *imsi && self.rest.auth.doubted => {
                     self.authentication_rejected(cx, out);
                 }
                 (Procedure::Attach | Procedure::Update | Procedure::None | Procedure::Detach, _) => {
-                    self.auth = Authentication { named: true, ..Authentication::default() };
+                    self.rest.auth = Authentication { named: true, ..Authentication::default() };
                     self.identified(cx, *imsi, out);
                 }
             },
             (Waiting::IdentityImei, MobileIdentity::Imei(imei) | MobileIdentity::Imeisv(imei)) => {
-                self.imei = Some(*imei);
+                self.rest.imei = Some(*imei);
                 self.ask_ptmsi(out);
             }
             // A mobile without IMEI says "no identity" (clause 10.5.1.4): it is served all the same.
@@ -99,14 +101,14 @@ impl GmmContext {
         identity: Option<TemporaryIdentity>,
         out: &mut Batch<GmmAction>,
     ) {
-        match (self.waiting, identity) {
+        match (self.rest.waiting, identity) {
             (Waiting::Ptmsi, Some(identity)) => {
                 self.discard_new(out);
-                self.new = Some(identity);
-                self.old_tlli = self.tlli;
-                self.rai = self.cell.id.rai;
+                self.rest.new = Some(identity);
+                self.rest.old_tlli = self.tlli;
+                self.rest.rai = self.cell.id.rai;
                 out.push(GmmAction::AssignTlli { new: Tlli::local(identity.ptmsi), old: self.tlli });
-                let waiting = match self.procedure {
+                let waiting = match self.rest.procedure {
                     Procedure::Attach => Waiting::AttachComplete,
                     Procedure::Update => Waiting::UpdateComplete,
                     Procedure::None | Procedure::Detach => Waiting::ReallocationComplete,
@@ -114,7 +116,7 @@ impl GmmContext {
                 self.wait(cx, cfg, waiting);
                 self.send_accept(cfg, out);
             }
-            (Waiting::Ptmsi, None) => match self.procedure {
+            (Waiting::Ptmsi, None) => match self.rest.procedure {
                 Procedure::Attach | Procedure::Update => self.reject(cx, GmmCause::NetworkFailure, out),
                 Procedure::None | Procedure::Detach => self.settle(),
             },
@@ -143,7 +145,7 @@ impl GmmContext {
     pub(super) fn send_reallocation(&self, new: TemporaryIdentity, out: &mut Batch<GmmAction>) {
         let command = PTmsiReallocationCommand {
             allocated_ptmsi: MobileIdentity::PTmsi(new.ptmsi),
-            rai: self.rai,
+            rai: self.rest.rai,
             force_to_standby: ForceToStandby::NotIndicated,
             ptmsi_signature: new.signature(),
         };
@@ -159,9 +161,9 @@ impl GmmContext {
         expected: Waiting,
         out: &mut Batch<GmmAction>,
     ) {
-        if self.waiting == expected {
+        if self.rest.waiting == expected {
             self.confirm_new(out);
-            if let Some(current) = self.current {
+            if let Some(current) = self.rest.current {
                 self.tlli = Tlli::local(current.ptmsi);
             }
             self.registered(cx, cfg, out);
@@ -177,39 +179,39 @@ impl GmmContext {
         cfg: &GmmConfig,
         out: &mut Batch<GmmAction>,
     ) {
-        if self.tries >= cfg.tries {
+        if self.rest.tries >= cfg.tries {
             cx.drop(Drop::GmmNoAnswer, self.imsi);
             cx.log(
                 Category::Mm,
                 Level::Notice,
-                format_args!("no answer while waiting for {:?}", self.waiting),
+                format_args!("no answer while waiting for {:?}", self.rest.waiting),
             );
             return self.abort(cx, cfg, out);
         }
-        self.tries += 1;
-        match self.waiting {
+        self.rest.tries += 1;
+        match self.rest.waiting {
             Waiting::IdentityImsi => {
-                self.again(cx, cfg, self.waiting);
+                self.again(cx, cfg, self.rest.waiting);
                 self.send_identity_request(IdentityType::Imsi, out);
             }
             Waiting::IdentityImei => {
-                self.again(cx, cfg, self.waiting);
+                self.again(cx, cfg, self.rest.waiting);
                 self.send_identity_request(IdentityType::Imei, out);
             }
             Waiting::Authentication => {
-                self.again(cx, cfg, self.waiting);
+                self.again(cx, cfg, self.rest.waiting);
                 if let Some(imsi) = self.imsi {
                     // The number stays what it was: it is the same question.
-                    let (question, ticket) = (AuthQuestion::Repeat, self.ticket);
+                    let (question, ticket) = (AuthQuestion::Repeat, self.rest.ticket);
                     out.push(GmmAction::AskAuth { imsi, question, ticket });
                 }
             }
             Waiting::AttachComplete | Waiting::UpdateComplete | Waiting::ReallocationComplete => {
-                self.again(cx, cfg, self.waiting);
+                self.again(cx, cfg, self.rest.waiting);
                 self.send_accept(cfg, out);
             }
             Waiting::DetachAccept => {
-                self.again(cx, cfg, self.waiting);
+                self.again(cx, cfg, self.rest.waiting);
                 self.send_to_ready(cx, cfg, out);
             }
             // These run no timer.
@@ -220,12 +222,12 @@ impl GmmContext {
     /// The fifth expiry, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c, 4.7.6.4 a and b,
     /// 4.7.7.6 a and b, 4.7.8.4 a and b, 4.7.4.2.4 a and b.
     pub(super) fn abort(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        match (self.waiting, self.procedure) {
+        match (self.rest.waiting, self.rest.procedure) {
             // Both P-TMSIs stay valid until the mobile shows which one it has, or nothing more is heard of it.
             (Waiting::AttachComplete, _) => {
-                self.procedure = Procedure::None;
+                self.rest.procedure = Procedure::None;
                 self.pause(Waiting::NewPtmsi);
-                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
             }
             (Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication, Procedure::Attach)
             | (Waiting::AuthService | Waiting::Ptmsi, Procedure::Attach) => self.release(out),
@@ -254,7 +256,7 @@ impl GmmContext {
         cfg: &GmmConfig,
         out: &mut Batch<GmmAction>,
     ) {
-        match self.gmm {
+        match self.rest.gmm {
             GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated => self.abort(cx, cfg, out),
             // Nothing was waiting for the mobile.
             GmmState::Deregistered | GmmState::Registered => {}
@@ -274,9 +276,9 @@ impl GmmContext {
         cx.log(Category::Mm, Level::Notice, format_args!("GMM message of type {message_type:?}: {error}"));
         let Some(cause) = gmm::cause(error) else { return };
         let force_to_standby = ForceToStandby::NotIndicated;
-        match (message_type, self.gmm, self.waiting) {
+        match (message_type, self.rest.gmm, self.rest.waiting) {
             (Some(super::stranger::ATTACH_REQUEST), GmmState::Deregistered, Waiting::Nothing) => {
-                self.procedure = Procedure::Attach;
+                self.rest.procedure = Procedure::Attach;
                 self.reject(cx, cause, out);
             }
             // A context that exists does not end with a request that can't be read.

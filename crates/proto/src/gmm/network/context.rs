@@ -112,9 +112,9 @@ pub(super) struct Authentication {
 
 /// One mobile. Plain data; addressed and woken by the node.
 ///
-/// What goes with each LL-PDU comes first, in [`GmmContext::HOT`] octets.
+/// What goes with each LL-PDU is here, and what only signalling needs in memory of its own: of many mobiles the former lies in few
+/// pages then, which is what a packet of one among a million costs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[repr(C)]
 pub struct GmmContext {
     pub(super) imsi: Option<Imsi>,
     /// The TLLI that the mobile used last: messages to it go there.
@@ -124,6 +124,12 @@ pub struct GmmContext {
     /// Sub-state SUSPENDED.
     pub(super) suspended: bool,
     pub(super) cell: Cell,
+    pub(super) rest: Box<Rest>,
+}
+
+/// What only signalling needs of a mobile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Rest {
     pub(super) gmm: GmmState,
     pub(super) procedure: Procedure,
     pub(super) waiting: Waiting,
@@ -144,8 +150,8 @@ pub struct GmmContext {
     pub(super) orders: Orders,
     /// The routing area in which the mobile is registered, and in which it is paged.
     pub(super) rai: Rai,
-    /// The PDP contexts that are not PDP-INACTIVE here. The node keeps this up to date.
-    pub active_nsapis: PdpContextStatus,
+    /// The PDP contexts that are not PDP-INACTIVE here. See [`GmmContext::set_active_nsapis`].
+    pub(super) active_nsapis: PdpContextStatus,
     /// The PDP context status that the mobile sent; it gets ours in return.
     pub(super) mobile_nsapis: Option<PdpContextStatus>,
     /// The P-TMSI that the mobile has confirmed.
@@ -161,33 +167,24 @@ pub struct GmmContext {
     pub(super) auth: Authentication,
     /// The number of the last question to the authentication service.
     pub(super) ticket: AuthTicket,
-    /// The timers; the node calls [`Deadlines::arm`] after each event.
-    pub deadlines: Deadlines<5>,
+    pub(super) deadlines: Deadlines<5>,
 }
 
-impl GmmContext {
-    /// Octets from its beginning that go with an LL-PDU: identities, state, and the BVC. The cell's own name stands behind.
-    pub const HOT: usize = core::mem::offset_of!(Self, cell) + core::mem::offset_of!(Cell, id);
-
-    /// The context of a mobile that nothing is known of yet.
-    #[must_use]
-    pub fn new(tlli: Tlli, cell: Cell) -> Self {
+impl Rest {
+    /// Of a mobile that nothing is known of yet, in the routing area from which it was heard.
+    fn new(rai: Rai) -> Self {
         Self {
             deadlines: Deadlines::default(),
             active_nsapis: PdpContextStatus::default(),
-            imsi: None,
             imei: None,
             current: None,
             new: None,
-            tlli,
             old_tlli: Tlli::UNASSIGNED,
-            cell,
-            rai: cell.id.rai,
+            rai,
             request: 0,
             cksn: Cksn::NO_KEY,
             auth: Authentication::default(),
             ticket: AuthTicket::default(),
-            mm: MmState::Idle,
             gmm: GmmState::Deregistered,
             procedure: Procedure::None,
             waiting: Waiting::Nothing,
@@ -197,13 +194,52 @@ impl GmmContext {
             detach_cause: None,
             combined: false,
             mobile_nsapis: None,
-            suspended: false,
             orders: Orders::default(),
             reachable: true,
             ready_timer: T3314_DEFAULT,
-            drx: DrxParameter::default(),
             capability: MsNetworkCapability::default(),
         }
+    }
+}
+
+impl GmmContext {
+    /// Octets that each context takes beside its own.
+    pub const ELSEWHERE: usize = size_of::<Rest>();
+
+    /// The context of a mobile that nothing is known of yet.
+    #[must_use]
+    pub fn new(tlli: Tlli, cell: Cell) -> Self {
+        Self {
+            imsi: None,
+            tlli,
+            drx: DrxParameter::default(),
+            mm: MmState::Idle,
+            suspended: false,
+            cell,
+            rest: Box::new(Rest::new(cell.id.rai)),
+        }
+    }
+
+    /// The PDP contexts that are not PDP-INACTIVE here.
+    #[must_use]
+    pub fn active_nsapis(&self) -> PdpContextStatus {
+        self.rest.active_nsapis
+    }
+
+    /// These are not PDP-INACTIVE here any more or from now on: the node keeps this up to date.
+    pub fn set_active_nsapis(&mut self, active: PdpContextStatus) {
+        self.rest.active_nsapis = active;
+    }
+
+    /// When each [`GmmTimer`] runs out.
+    #[must_use]
+    pub fn deadlines(&self) -> &Deadlines<5> {
+        &self.rest.deadlines
+    }
+
+    /// The same; the node calls [`Deadlines::arm`] after each event.
+    pub fn deadlines_mut(&mut self) -> &mut Deadlines<5> {
+        &mut self.rest.deadlines
     }
 
     /// The subscriber, once known.
@@ -214,17 +250,17 @@ impl GmmContext {
     /// The equipment, where it was asked for and told.
     #[must_use]
     pub const fn imei(&self) -> Option<Imei> {
-        self.imei
+        self.rest.imei
     }
     /// The P-TMSI that the mobile has confirmed.
     #[must_use]
     pub fn ptmsi(&self) -> Option<PTmsi> {
-        self.current.map(|identity| identity.ptmsi)
+        self.rest.current.map(|identity| identity.ptmsi)
     }
     /// The P-TMSI that the mobile has not confirmed yet.
     #[must_use]
     pub fn new_ptmsi(&self) -> Option<PTmsi> {
-        self.new.map(|identity| identity.ptmsi)
+        self.rest.new.map(|identity| identity.ptmsi)
     }
     /// The TLLI by which the mobile is addressed now.
     #[must_use]
@@ -239,7 +275,7 @@ impl GmmContext {
     /// Where it is registered.
     #[must_use]
     pub const fn routing_area(&self) -> Rai {
-        self.rai
+        self.rest.rai
     }
     /// IDLE, STANDBY or READY.
     #[must_use]
@@ -249,7 +285,7 @@ impl GmmContext {
     /// The GMM state.
     #[must_use]
     pub const fn gmm_state(&self) -> GmmState {
-        self.gmm
+        self.rest.gmm
     }
     /// In sub-state SUSPENDED nothing is sent to the mobile but answers.
     #[must_use]
@@ -259,7 +295,7 @@ impl GmmContext {
     /// MS network capability, as the mobile sent it.
     #[must_use]
     pub const fn network_capability(&self) -> MsNetworkCapability {
-        self.capability
+        self.rest.capability
     }
     /// DRX parameter, as the mobile sent it.
     #[must_use]
@@ -283,7 +319,7 @@ impl GmmContext {
         cx.log(
             Category::Mm,
             Level::Info,
-            format_args!("{what} in state {:?}, waiting for {:?}", self.gmm, self.waiting),
+            format_args!("{what} in state {:?}, waiting for {:?}", self.rest.gmm, self.rest.waiting),
         );
         self.status(GmmCause::MessageTypeIncompatible, out);
     }
@@ -294,13 +330,13 @@ impl GmmContext {
         cx.log(
             Category::Mm,
             Level::Info,
-            format_args!("{what} ignored while waiting for {:?}", self.waiting),
+            format_args!("{what} ignored while waiting for {:?}", self.rest.waiting),
         );
     }
 
     /// Enters the state that goes with waiting for an answer of the mobile, with the first of several tries.
     pub(super) fn wait(&mut self, cx: &Context<'_>, cfg: &GmmConfig, waiting: Waiting) {
-        self.tries = 1;
+        self.rest.tries = 1;
         self.again(cx, cfg, waiting);
     }
 
@@ -315,20 +351,20 @@ impl GmmContext {
             // The node answers at its own time, or nobody is waited for.
             Waiting::Nothing | Waiting::AuthService | Waiting::Ptmsi | Waiting::NewPtmsi => return,
         };
-        self.deadlines.set(GmmTimer::Procedure as usize, cx.now + span);
+        self.rest.deadlines.set(GmmTimer::Procedure as usize, cx.now + span);
     }
 
     /// A procedure is under way: an answer of the mobile or of the node is awaited.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        self.waiting != Waiting::Nothing
+        self.rest.waiting != Waiting::Nothing
     }
 
     /// Waits for the node, or for nothing; the GMM state follows.
     pub(super) fn pause(&mut self, waiting: Waiting) {
-        self.waiting = waiting;
-        self.deadlines.clear(GmmTimer::Procedure as usize);
-        self.gmm = match (waiting, self.procedure) {
+        self.rest.waiting = waiting;
+        self.rest.deadlines.clear(GmmTimer::Procedure as usize);
+        self.rest.gmm = match (waiting, self.rest.procedure) {
             (
                 Waiting::IdentityImsi
                 | Waiting::IdentityImei
@@ -358,14 +394,14 @@ impl GmmContext {
 
     /// The procedure is over and the mobile is where it was before: attached or not.
     pub(super) fn settle(&mut self) {
-        self.procedure = Procedure::None;
-        self.orders.obeyed();
+        self.rest.procedure = Procedure::None;
+        self.rest.orders.obeyed();
         self.pause(Waiting::Nothing);
     }
 
     /// The context is over.
     pub(super) fn release(&mut self, out: &mut Batch<GmmAction>) {
-        self.deadlines.clear_all();
+        self.rest.deadlines.clear_all();
         self.set_mm(MmState::Idle, out);
         self.settle();
         self.delete_pdp_contexts(out);
@@ -374,20 +410,20 @@ impl GmmContext {
 
     /// Deletes what PDP contexts there are.
     pub(super) fn delete_pdp_contexts(&mut self, out: &mut Batch<GmmAction>) {
-        if self.active_nsapis.0 & NSAPIS != 0 {
-            out.push(GmmAction::DeletePdpContexts(self.active_nsapis));
-            self.active_nsapis = PdpContextStatus::default();
+        if self.rest.active_nsapis.0 & NSAPIS != 0 {
+            out.push(GmmAction::DeletePdpContexts(self.rest.active_nsapis));
+            self.rest.active_nsapis = PdpContextStatus::default();
         }
     }
 
     /// The mobile has taken its new P-TMSI: the old one and the old TLLI end (clause 4.7.1.5).
     pub(super) fn confirm_new(&mut self, out: &mut Batch<GmmAction>) {
-        if let Some(new) = self.new.take() {
-            let former = self.current.replace(new);
-            if self.old_tlli != Tlli::UNASSIGNED && self.old_tlli != self.tlli {
-                out.push(GmmAction::UnassignTlli { old: self.old_tlli });
+        if let Some(new) = self.rest.new.take() {
+            let former = self.rest.current.replace(new);
+            if self.rest.old_tlli != Tlli::UNASSIGNED && self.rest.old_tlli != self.tlli {
+                out.push(GmmAction::UnassignTlli { old: self.rest.old_tlli });
             }
-            self.old_tlli = Tlli::UNASSIGNED;
+            self.rest.old_tlli = Tlli::UNASSIGNED;
             if let Some(former) = former.filter(|former| former.ptmsi != new.ptmsi) {
                 out.push(GmmAction::FreePtmsi(former.ptmsi));
             }
@@ -396,7 +432,7 @@ impl GmmContext {
 
     /// A new P-TMSI that another one replaces before the mobile has confirmed it.
     pub(super) fn discard_new(&mut self, out: &mut Batch<GmmAction>) {
-        if let Some(new) = self.new.take() {
+        if let Some(new) = self.rest.new.take() {
             out.push(GmmAction::UnassignTlli { old: Tlli::local(new.ptmsi) });
             out.push(GmmAction::FreePtmsi(new.ptmsi));
         }

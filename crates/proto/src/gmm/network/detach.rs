@@ -35,11 +35,11 @@ impl GmmContext {
                 self.ignored(cx, "a DETACH REQUEST with another P-TMSI signature");
             }
             (DetachKindMo::Gprs | DetachKindMo::Combined, false, _) if self.awaits_proof() => {
-                self.procedure = Procedure::Detach;
+                self.rest.procedure = Procedure::Detach;
             }
             (DetachKindMo::Gprs | DetachKindMo::Combined, false, Some(imsi)) if !genuine => {
-                self.procedure = Procedure::Detach;
-                self.auth = Authentication::default();
+                self.rest.procedure = Procedure::Detach;
+                self.rest.auth = Authentication::default();
                 self.ask_subscriber(imsi, out);
             }
             (DetachKindMo::Gprs | DetachKindMo::Combined, power_off, _) => self.mobile_leaves(power_off, out),
@@ -48,9 +48,9 @@ impl GmmContext {
 
     /// Identification or authentication runs, whose answer the mobile sends even while it detaches (clause 4.7.4.1.4 d).
     fn awaits_proof(&self) -> bool {
-        match self.waiting {
+        match self.rest.waiting {
             Waiting::IdentityImsi | Waiting::IdentityImei | Waiting::Authentication => true,
-            Waiting::AuthService => self.auth.answered,
+            Waiting::AuthService => self.rest.auth.answered,
             Waiting::Nothing
             | Waiting::Ptmsi
             | Waiting::AttachComplete
@@ -63,8 +63,11 @@ impl GmmContext {
 
     /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? Before R99 there was none in it.
     fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
-        let mut valid =
-            [self.current, self.new].into_iter().flatten().map(TemporaryIdentity::signature).peekable();
+        let mut valid = [self.rest.current, self.rest.new]
+            .into_iter()
+            .flatten()
+            .map(TemporaryIdentity::signature)
+            .peekable();
         signature.is_none()
             || !cfg.check_signature
             || valid.peek().is_none()
@@ -87,7 +90,7 @@ impl GmmContext {
                 self.another_used_the_name(cx);
             }
             // It has failed to show who it is.
-            Some(_) if self.auth.doubted => self.authentication_rejected(cx, out),
+            Some(_) if self.rest.auth.doubted => self.authentication_rejected(cx, out),
             Some(_) | None => self.mobile_leaves(false, out),
         }
     }
@@ -123,7 +126,7 @@ impl GmmContext {
         cause: Option<GmmCause>,
         out: &mut Batch<GmmAction>,
     ) {
-        match (self.gmm, self.mm) {
+        match (self.rest.gmm, self.mm) {
             // Not attached yet: the attach is refused instead.
             (GmmState::Deregistered | GmmState::CommonProcedureInitiated, MmState::Idle) => {
                 self.reject(cx, cause.unwrap_or(GmmCause::NetworkFailure), out);
@@ -134,8 +137,8 @@ impl GmmContext {
                 MmState::Idle | MmState::Standby | MmState::Ready,
             ) => {
                 self.settle();
-                self.detach = kind;
-                self.detach_cause = cause;
+                self.rest.detach = kind;
+                self.rest.detach_cause = cause;
                 if kind != DetachTypeMt::Imsi {
                     self.delete_pdp_contexts(out);
                 }
@@ -164,7 +167,12 @@ impl GmmContext {
     pub(super) fn send_detach(&self, out: &mut Batch<GmmAction>) {
         let force_to_standby = ForceToStandby::NotIndicated;
         self.send(
-            DetachRequestMt { detach_type: self.detach, force_to_standby, cause: self.detach_cause }.into(),
+            DetachRequestMt {
+                detach_type: self.rest.detach,
+                force_to_standby,
+                cause: self.rest.detach_cause,
+            }
+            .into(),
             out,
         );
     }
@@ -176,7 +184,7 @@ impl GmmContext {
         cfg: &GmmConfig,
         out: &mut Batch<GmmAction>,
     ) {
-        match self.gmm {
+        match self.rest.gmm {
             GmmState::DeregisteredInitiated => self.detached(cx, cfg, out),
             GmmState::Deregistered | GmmState::CommonProcedureInitiated | GmmState::Registered => {
                 self.unexpected(cx, "DETACH ACCEPT", out);
@@ -186,7 +194,7 @@ impl GmmContext {
 
     /// The detach by the network is over, with an answer or without (clause 4.7.4.2.4 a).
     pub(super) fn detached(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        match self.detach {
+        match self.rest.detach {
             DetachTypeMt::ReattachRequired | DetachTypeMt::ReattachNotRequired => self.release(out),
             DetachTypeMt::Imsi if self.mm == MmState::Ready => self.registered(cx, cfg, out),
             DetachTypeMt::Imsi => self.settle(),

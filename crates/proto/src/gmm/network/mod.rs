@@ -311,20 +311,20 @@ impl GmmContext {
             GmmEvent::Authenticate => self.order(cx, cfg, Orders::AUTHENTICATE, out),
             GmmEvent::Inform => self.order(cx, cfg, Orders::INFORM, out),
         }
-        if self.orders.any() && (heard || self.mm == MmState::Ready) {
+        if self.rest.orders.any() && (heard || self.mm == MmState::Ready) {
             self.obey(cx, cfg, out);
         }
         debug_assert_eq!(
-            self.gmm == GmmState::DeregisteredInitiated,
-            self.waiting == Waiting::DetachAccept,
+            self.rest.gmm == GmmState::DeregisteredInitiated,
+            self.rest.waiting == Waiting::DetachAccept,
             "the GMM state follows from what is waited for"
         );
     }
 
     /// Takes all deadlines that are due. To be called when the node was woken for this context.
     pub fn expire(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        self.deadlines.woken(cx.now);
-        while let Some(timer) = self.deadlines.pop_due(cx.now).and_then(GmmTimer::from_index) {
+        self.rest.deadlines.woken(cx.now);
+        while let Some(timer) = self.rest.deadlines.pop_due(cx.now).and_then(GmmTimer::from_index) {
             self.handle(cx, cfg, GmmEvent::Timer(timer), out);
         }
     }

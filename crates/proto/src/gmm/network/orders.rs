@@ -60,9 +60,9 @@ impl GmmContext {
         order: Orders,
         out: &mut Batch<GmmAction>,
     ) {
-        match self.gmm {
+        match self.rest.gmm {
             GmmState::Registered => {
-                self.orders.insert(order);
+                self.rest.orders.insert(order);
                 self.downlink_data(cx, cfg, out);
             }
             GmmState::Deregistered | GmmState::CommonProcedureInitiated | GmmState::DeregisteredInitiated => {
@@ -73,21 +73,21 @@ impl GmmContext {
 
     /// The mobile is there: starts what is ordered, one procedure after the other.
     pub(super) fn obey(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        if self.suspended || self.gmm != GmmState::Registered || self.waiting != Waiting::Nothing {
+        if self.suspended || self.rest.gmm != GmmState::Registered || self.rest.waiting != Waiting::Nothing {
             return;
         }
-        if self.orders.take(Orders::INFORM) {
+        if self.rest.orders.take(Orders::INFORM) {
             self.send_information(cfg, out);
         }
         match self.imsi {
-            Some(imsi) if self.orders.take(Orders::AUTHENTICATE) => {
-                self.auth = Authentication::default();
-                self.orders.insert(Orders::CHALLENGE);
+            Some(imsi) if self.rest.orders.take(Orders::AUTHENTICATE) => {
+                self.rest.auth = Authentication::default();
+                self.rest.orders.insert(Orders::CHALLENGE);
                 cx.log(Category::Mm, Level::Info, format_args!("{imsi} is to show anew who it is"));
                 self.ask_subscriber(imsi, out);
             }
             Some(_) | None => {
-                if self.orders.take(Orders::REALLOCATE) {
+                if self.rest.orders.take(Orders::REALLOCATE) {
                     self.ask_ptmsi(out);
                 }
             }
@@ -97,7 +97,7 @@ impl GmmContext {
     /// The mobile has attached: it is told the network's names, where there are any.
     pub(super) fn inform_once_attached(&mut self, cfg: &GmmConfig) {
         if cfg.names.full.is_some() || cfg.names.short.is_some() {
-            self.orders.insert(Orders::INFORM);
+            self.rest.orders.insert(Orders::INFORM);
         }
     }
 

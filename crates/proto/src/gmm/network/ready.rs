@@ -22,7 +22,7 @@ impl GmmContext {
         self.tlli = from.tlli;
         let old = core::mem::replace(&mut self.cell, from.cell);
         if self.mm == MmState::Idle {
-            if self.waiting == Waiting::NewPtmsi && self.uses_new_locally() {
+            if self.rest.waiting == Waiting::NewPtmsi && self.uses_new_locally() {
                 self.confirm_new(out);
                 self.registered(cx, cfg, out);
             }
@@ -31,39 +31,39 @@ impl GmmContext {
         if address(old) != address(from.cell) {
             out.push(GmmAction::CellChanged { old, new: from.cell });
         }
-        if self.waiting == Waiting::Nothing && self.uses_new_locally() {
+        if self.rest.waiting == Waiting::Nothing && self.uses_new_locally() {
             self.confirm_new(out);
         }
         let was_ready = self.mm == MmState::Ready;
         self.enter_ready(cx, cfg, out);
-        if !was_ready && self.waiting == Waiting::DetachAccept {
+        if !was_ready && self.rest.waiting == Waiting::DetachAccept {
             self.send_detach(out);
         }
     }
 
     fn uses_new_locally(&self) -> bool {
-        self.new.is_some_and(|new| self.tlli == Tlli::local(new.ptmsi))
+        self.rest.new.is_some_and(|new| self.tlli == Tlli::local(new.ptmsi))
     }
 
     /// READY, with T3314 from its beginning; nothing watches over reachability meanwhile.
     pub(super) fn enter_ready(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        self.reachable = true;
+        self.rest.reachable = true;
         for timer in [GmmTimer::Paging, GmmTimer::MobileReachable, GmmTimer::ImplicitDetach] {
-            self.deadlines.clear(timer as usize);
+            self.rest.deadlines.clear(timer as usize);
         }
         self.set_mm(MmState::Ready, out);
-        match span(self.ready_timer) {
+        match span(self.rest.ready_timer) {
             Some(span) if span.0 == 0 => self.enter_standby(cx, cfg, out),
-            Some(span) => self.deadlines.set(GmmTimer::Ready as usize, cx.now + span),
-            None => self.deadlines.clear(GmmTimer::Ready as usize),
+            Some(span) => self.rest.deadlines.set(GmmTimer::Ready as usize, cx.now + span),
+            None => self.rest.deadlines.clear(GmmTimer::Ready as usize),
         }
     }
 
     fn enter_standby(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        self.deadlines.clear(GmmTimer::Ready as usize);
+        self.rest.deadlines.clear(GmmTimer::Ready as usize);
         self.set_mm(MmState::Standby, out);
         if let Some(span) = span(cfg.t3312) {
-            self.deadlines.set(GmmTimer::MobileReachable as usize, cx.now + span + cfg.reachable_margin);
+            self.rest.deadlines.set(GmmTimer::MobileReachable as usize, cx.now + span + cfg.reachable_margin);
         }
     }
 
@@ -86,16 +86,16 @@ impl GmmContext {
     /// it sends makes it READY, what comes for it has it paged, and it is reachable for as long as after its last frame. What
     /// it was asked is asked again; where nobody but the node itself was asked, the mobile is, and it repeats its request.
     pub fn restore(&mut self, cx: &Context<'_>, cfg: &GmmConfig) {
-        self.deadlines.clear_all();
-        self.paging_tries = 0;
+        self.rest.deadlines.clear_all();
+        self.rest.paging_tries = 0;
         if self.mm != MmState::Idle {
-            self.reachable = true;
+            self.rest.reachable = true;
             self.enter_standby(cx, cfg, &mut Batch::default());
         }
-        match self.waiting {
+        match self.rest.waiting {
             Waiting::AuthService | Waiting::Ptmsi => self.settle(),
             Waiting::NewPtmsi => {
-                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
             }
             waiting @ (Waiting::Nothing
             | Waiting::IdentityImsi
@@ -129,8 +129,8 @@ impl GmmContext {
             (GmmTimer::Paging, MmState::Standby) => self.page_again(cx, cfg, out),
             // 03.60 clause 6.1.2: the paging proceed flag is cleared.
             (GmmTimer::MobileReachable, MmState::Standby) => {
-                self.reachable = false;
-                self.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
+                self.rest.reachable = false;
+                self.rest.deadlines.set(GmmTimer::ImplicitDetach as usize, cx.now + cfg.implicit_detach);
             }
             // Also the end of an attach whose ATTACH COMPLETE never came.
             (GmmTimer::ImplicitDetach, MmState::Standby | MmState::Idle) => self.implicit_detach(cx, out),
@@ -153,15 +153,15 @@ impl GmmContext {
                 cx.drop(Drop::GmmNotAttached, self.imsi);
                 out.push(GmmAction::PagingFailed);
             }
-            MmState::Standby if !self.reachable => {
+            MmState::Standby if !self.rest.reachable => {
                 cx.drop(Drop::GmmUnreachable, self.imsi);
-                self.orders = Orders::default();
+                self.rest.orders = Orders::default();
                 out.push(GmmAction::PagingFailed);
             }
             // Suspended: what is held waits for RESUME or a routing area update. Paged already: it waits for T3313.
-            MmState::Standby if self.suspended || self.deadlines.is_set(GmmTimer::Paging as usize) => {}
+            MmState::Standby if self.suspended || self.rest.deadlines.is_set(GmmTimer::Paging as usize) => {}
             MmState::Standby => {
-                self.paging_tries = 0;
+                self.rest.paging_tries = 0;
                 self.page(cx, cfg, out);
             }
             MmState::Ready => {}
@@ -170,19 +170,23 @@ impl GmmContext {
 
     fn page(&mut self, cx: &Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         let Some(imsi) = self.imsi else { return };
-        self.paging_tries += 1;
-        self.deadlines.set(GmmTimer::Paging as usize, cx.now + cfg.t3313);
-        out.push(GmmAction::Page { imsi, ptmsi: self.ptmsi(), rai: self.rai, drx: self.drx });
+        self.rest.paging_tries += 1;
+        self.rest.deadlines.set(GmmTimer::Paging as usize, cx.now + cfg.t3313);
+        out.push(GmmAction::Page { imsi, ptmsi: self.ptmsi(), rai: self.rest.rai, drx: self.drx });
     }
 
     /// T3313 has expired (clause 4.7.9.1.1: the network may page again).
     fn page_again(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
-        if self.paging_tries < cfg.paging_tries {
+        if self.rest.paging_tries < cfg.paging_tries {
             self.page(cx, cfg, out);
         } else {
             cx.drop(Drop::GmmPagingFailed, self.imsi);
-            self.orders = Orders::default();
-            cx.log(Category::Mm, Level::Notice, format_args!("no answer to {} pagings", self.paging_tries));
+            self.rest.orders = Orders::default();
+            cx.log(
+                Category::Mm,
+                Level::Notice,
+                format_args!("no answer to {} pagings", self.rest.paging_tries),
+            );
             out.push(GmmAction::PagingFailed);
         }
     }

@@ -22,17 +22,17 @@ impl GmmContext {
         request.emit(&mut octets);
         octets.extend_from_slice(&self.cell.id.rai.to_octets());
         let print = fingerprint(&octets);
-        match (self.gmm, self.procedure, self.waiting) {
+        match (self.rest.gmm, self.rest.procedure, self.rest.waiting) {
             // Case d, the same elements: the ACCEPT once more, T3350 from the start, the count untouched.
             (GmmState::CommonProcedureInitiated, Procedure::Update, Waiting::UpdateComplete)
-                if print == self.request =>
+                if print == self.rest.request =>
             {
                 self.again(cx, cfg, Waiting::UpdateComplete);
                 self.send_accept(cfg, out);
             }
             // Case e, the same elements: the procedure goes on.
             (GmmState::CommonProcedureInitiated | GmmState::Registered, Procedure::Update, _)
-                if print == self.request =>
+                if print == self.rest.request =>
             {
                 self.ignored(cx, "a repeated ROUTING AREA UPDATE REQUEST");
             }
@@ -48,13 +48,13 @@ impl GmmContext {
             // Not attached, or not yet: there is no context that could be updated.
             (GmmState::Deregistered, _, _)
             | (GmmState::CommonProcedureInitiated, Procedure::Attach | Procedure::Detach, _)
-                if self.mm == MmState::Idle || self.procedure == Procedure::Attach =>
+                if self.mm == MmState::Idle || self.rest.procedure == Procedure::Attach =>
             {
                 self.refuse_update(cx, GmmCause::ImplicitlyDetached, out);
                 self.release(out);
             }
             // Only a detach for non-GPRS services lets the update pass (clause 4.7.4.2.4 e).
-            (GmmState::DeregisteredInitiated, _, _) if self.detach != DetachTypeMt::Imsi => {
+            (GmmState::DeregisteredInitiated, _, _) if self.rest.detach != DetachTypeMt::Imsi => {
                 self.ignored(cx, "a ROUTING AREA UPDATE REQUEST during detach");
             }
             // Cases d and e with other elements, and a common procedure that gives way (clause 4.7.6.4 e).
@@ -72,13 +72,14 @@ impl GmmContext {
     /// The operator has the mobile authenticated; an update that comes meanwhile is progressed together with that
     /// (clause 4.7.7.6, collision with a routing area updating procedure).
     fn is_authenticating(&self) -> bool {
-        self.procedure == Procedure::None
-            && matches!(self.waiting, Waiting::Authentication | Waiting::AuthService)
+        self.rest.procedure == Procedure::None
+            && matches!(self.rest.waiting, Waiting::Authentication | Waiting::AuthService)
     }
 
     /// Was the TLLI that the mobile used last made from the P-TMSI that it has not confirmed yet?
     pub(super) fn uses_new(&self) -> bool {
-        self.new
+        self.rest
+            .new
             .is_some_and(|new| self.tlli == Tlli::local(new.ptmsi) || self.tlli == Tlli::foreign(new.ptmsi))
     }
 
@@ -94,28 +95,29 @@ impl GmmContext {
             self.confirm_new(out);
         }
         let authenticates = cfg.authenticate_updates || self.is_authenticating();
-        self.procedure = Procedure::Update;
+        self.rest.procedure = Procedure::Update;
         self.pause(Waiting::Nothing);
         self.suspended = false;
-        self.request = print;
-        self.combined =
+        self.rest.request = print;
+        self.rest.combined =
             matches!(request.update_type.kind, UpdateKind::Combined | UpdateKind::CombinedWithImsiAttach);
-        self.mobile_nsapis = request.pdp_context_status;
-        self.cksn = request.cksn;
-        self.auth = Authentication::default();
+        self.rest.mobile_nsapis = request.pdp_context_status;
+        self.rest.cksn = request.cksn;
+        self.rest.auth = Authentication::default();
         if let Some(drx) = request.drx {
             self.drx = drx;
         }
         if let Some(capability) = request.ms_network_capability {
-            self.capability = capability;
+            self.rest.capability = capability;
         }
         if let Some(asked) = request.requested_ready_timer {
             self.negotiate_ready(cfg, Some(asked));
         }
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         let signature = request.old_ptmsi_signature;
-        let claimed = self.current.map(|current| TemporaryIdentity::new(current.ptmsi, signature));
+        let claimed = self.rest.current.map(|current| TemporaryIdentity::new(current.ptmsi, signature));
         let named = self
+            .rest
             .current
             .is_some_and(|c| self.tlli == Tlli::local(c.ptmsi) || self.tlli == Tlli::foreign(c.ptmsi));
         match (claimed, self.imsi) {
@@ -140,14 +142,14 @@ impl GmmContext {
         out: &mut Batch<GmmAction>,
     ) {
         self.compare_pdp_contexts(out);
-        let local = self.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
-        let moved = self.rai != self.cell.id.rai;
-        self.rai = self.cell.id.rai;
+        let local = self.rest.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
+        let moved = self.rest.rai != self.cell.id.rai;
+        self.rest.rai = self.cell.id.rai;
         if cfg.reallocate_always || moved || !local {
             self.ask_ptmsi(out);
         } else {
             // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).
-            if let Some(current) = &mut self.current {
+            if let Some(current) = &mut self.rest.current {
                 *current = TemporaryIdentity::new(current.ptmsi, None);
             }
             self.send_accept(cfg, out);
@@ -163,7 +165,7 @@ impl GmmContext {
         complete: RauComplete,
         out: &mut Batch<GmmAction>,
     ) {
-        let is_awaited = self.waiting == Waiting::UpdateComplete;
+        let is_awaited = self.rest.waiting == Waiting::UpdateComplete;
         let numbers = complete.receive_npdu_numbers.filter(|_| is_awaited);
         numbers.into_iter().for_each(|numbers| out.push(GmmAction::NPduNumbers(numbers)));
         self.complete(cx, cfg, Waiting::UpdateComplete, out);
@@ -179,7 +181,7 @@ impl GmmContext {
         cx.drop(Drop::GmmRejected, self.imsi);
         let force_to_standby = ForceToStandby::NotIndicated;
         self.send(RauReject { cause, force_to_standby, t3302: None }.into(), out);
-        if let Some(current) = self.current {
+        if let Some(current) = self.rest.current {
             self.tlli = Tlli::local(current.ptmsi);
         }
         self.settle();
@@ -188,6 +190,6 @@ impl GmmContext {
     /// T3314 as this mobile was given it.
     #[must_use]
     pub const fn ready_timer(&self) -> GprsTimer {
-        self.ready_timer
+        self.rest.ready_timer
     }
 }

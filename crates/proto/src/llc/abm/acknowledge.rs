@@ -1,6 +1,7 @@
 //! Taking acknowledgements: what has arrived, and what is lost (04.64 clauses 8.6.3 and 8.6.4 [44.064]).
 
 use super::super::{Confirmed, nine_bits};
+use super::transmit::INTACT;
 use super::units::Unit;
 use super::{Abm, Link, LlcOutput, NEVER, Retransmission};
 use crate::machine::{Batch, Context};
@@ -125,6 +126,7 @@ impl Abm {
         let before = self.acknowledged;
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
+        self.intact = self.intact.saturating_add(u8::try_from(ahead).unwrap_or(u8::MAX)).min(INTACT);
         self.standing_since = shown.now;
         self.tries = 0;
         if self.options.retransmission == Retransmission::Selective {
@@ -174,6 +176,7 @@ impl Abm {
                     if is_overtaken(unit) {
                         (unit.is_lost, unit.is_guess) = (true, false);
                         self.lost += 1;
+                        self.intact = 0;
                         self.flight.lost();
                     }
                 }

@@ -13,7 +13,11 @@
 //!   go-back-N as well where it was measured: it may be shorter than the queue in which the rest still waits. A fixed one is not.
 //!   Where that one alone is then confirmed, two more are sent again, then four, until all are, or it shows that they were late.
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
-//!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask.
+//!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask. Where
+//!   frames follow each other and many have arrived since one was lost (with [`Timing::Adaptive`] and
+//!   [`Retransmission::Selective`]), the first need not ask, and the S frame waits a part of T200 for the half window to be full:
+//!   an acknowledgement for each frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all
+//!   the same; only what is lost last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
 //!   I frame if one can go at once.
 //! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
@@ -309,6 +313,10 @@ pub struct Abm {
     requested_at: Instant,
     /// An acknowledgement is asked for and not here.
     is_requested: bool,
+    /// The first of what is not acknowledged came soon after what was before it.
+    is_following: bool,
+    /// I frames that were acknowledged since one was lost, up to [`transmit::INTACT`].
+    intact: u8,
     /// An acknowledgement is to be sent.
     is_owed: bool,
     peer_is_busy: bool,
@@ -353,6 +361,8 @@ impl Abm {
             covered: 0,
             requested_at: Instant::ZERO,
             is_requested: false,
+            is_following: false,
+            intact: 0,
             is_owed: false,
             peer_is_busy: false,
             is_busy: false,

@@ -17,6 +17,12 @@ const I_OVERHEAD: usize = 4 + FCS_LEN;
 const K_LEN: usize = 1;
 /// I frames after which an acknowledgement is asked for at the latest.
 const REQUEST_EVERY: u8 = 16;
+/// I frames that must have arrived since one was lost before few acknowledgements are asked for.
+pub(super) const INTACT: u8 = 32;
+/// The part of T200 after which an acknowledgement is asked for at the latest.
+const REQUEST_WITHIN: u64 = 4;
+/// The part of that in which more must have come to be expected to follow.
+const FOLLOWS_WITHIN: u64 = 4;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
 
@@ -72,6 +78,7 @@ impl Abm {
             self.send_at_once(cx.now, link, reference, (head, frame), out);
         } else {
             self.units.push(Unit::new(reference, cx.now), [head, &frame]);
+            self.request_acknowledgement(cx, link, out);
         }
         self.keep_timer(cx.now, link);
         Ok(())
@@ -89,8 +96,12 @@ impl Abm {
     ) {
         let (index, octets) = (self.sent, head.len() + frame.len());
         let count = self.acknowledged.wrapping_add(index.into());
-        self.send_next(now, octets);
+        self.send_next(now, link, octets);
         let is_asked = self.is_request_due(index);
+        if self.units.is_empty() && !is_asked {
+            // As many as will be kept before one is acknowledged.
+            self.units.reserve(usize::from(self.request_every()), octets);
+        }
         let mut unit = Unit::new(reference, now);
         unit.sent((self.next_order(), now, is_asked));
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
@@ -105,6 +116,13 @@ impl Abm {
         } else {
             // A frame without room for its header is one that was lost on its way.
             out.pop_last();
+        }
+    }
+
+    /// Something waits for an acknowledgement, which is asked for now where that was put off.
+    pub fn request_acknowledgement(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
+        if self.state == State::Abm && self.is_unasked() && self.may_wait() {
+            self.ask(cx, link, out);
         }
     }
 
@@ -128,8 +146,11 @@ impl Abm {
     }
 
     /// Counts the unit at V(S), of so many octets, as sent.
-    fn send_next(&mut self, now: Instant, octets: usize) {
+    fn send_next(&mut self, now: Instant, link: &Link, octets: usize) {
         if self.sent == 0 {
+            let Duration(silent) = now.since(self.standing_since);
+            let Duration(within) = request_within(link);
+            self.is_following = silent <= within / FOLLOWS_WITHIN;
             self.standing_since = now;
         }
         self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
@@ -155,7 +176,7 @@ impl Abm {
             && !self.is_path_full()
         {
             let (index, octets) = (usize::from(self.sent), unit.octets().into());
-            self.send_next(cx.now, octets);
+            self.send_next(cx.now, link, octets);
             if !self.emit_copy(cx, link, index, out) {
                 return;
             }
@@ -241,16 +262,31 @@ impl Abm {
 
     /// Shall the I frame with V(A) + `index` ask for an acknowledgement (clause 8.6.3.3)?
     fn is_request_due(&self, index: u16) -> bool {
-        if !self.is_requested {
+        let is_new = index + 1 == self.sent;
+        if !(self.is_requested || is_new && self.may_wait()) {
             return true;
         }
-        if index + 1 != self.sent {
+        if !is_new {
             return false;
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
-        since >= u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY))
-            || !self.window_is_open(following)
+        since >= u32::from(self.request_every()) || !self.window_is_open(following)
+    }
+
+    /// I frames after which an acknowledgement is asked for.
+    fn request_every(&self) -> u8 {
+        (self.windows.k_sent / 2).clamp(1, REQUEST_EVERY)
+    }
+
+    /// An acknowledgement need not be asked for before half a window is sent: more is expected, and the path loses nothing.
+    fn may_wait(&self) -> bool {
+        self.intact >= INTACT && self.is_following && self.lost == 0 && self.arrived == 0 && self.measures()
+    }
+
+    /// What was sent last did not ask, and nothing that was asked is not answered.
+    const fn is_unasked(&self) -> bool {
+        self.sent > 0 && !self.is_requested && self.covered != self.order && !self.peer_is_busy
     }
 
     /// An acknowledgement is asked for, of all that has been sent.
@@ -296,7 +332,11 @@ impl Abm {
             self.is_requested = false;
             self.tries = 0;
         } else if self.expires == NEVER {
-            self.start_t201(now, link);
+            if self.is_unasked() && self.may_wait() {
+                self.expires = now + request_within(link);
+            } else {
+                self.start_t201(now, link);
+            }
         }
     }
 
@@ -367,7 +407,7 @@ impl Abm {
             self.send_s(cx, link, false, out);
         }
         // Once for what was sent since: an answer that comes twice is no reason to ask twice.
-        if self.sent > 0 && !self.is_requested && self.covered != self.order && !self.peer_is_busy {
+        if self.is_unasked() && !self.may_wait() {
             self.ask(cx, link, out);
         }
         self.keep_timer(cx.now, link);
@@ -384,7 +424,12 @@ impl Abm {
             self.reestablish(cx, link, LlcStatus::Unanswered, out);
             return;
         }
+        if self.is_unasked() && self.may_wait() {
+            self.ask(cx, link, out);
+            return;
+        }
         self.tries = self.tries.saturating_add(1);
+        self.intact = 0;
         self.round_trip.expired();
         self.is_requested = false;
         if self.peer_is_busy {
@@ -408,4 +453,10 @@ impl Abm {
             self.start_t201(cx.now, link);
         }
     }
+}
+
+/// How long more is waited for before an acknowledgement is asked for.
+fn request_within(link: &Link) -> Duration {
+    let Duration(t200) = link.t200;
+    Duration(t200 / REQUEST_WITHIN)
 }

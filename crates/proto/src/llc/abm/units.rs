@@ -75,6 +75,12 @@ impl Units {
         self.units.is_empty()
     }
 
+    /// Has room for so many units, of so many octets each, from now on: memory that grows unit by unit is copied each time.
+    pub(super) fn reserve(&mut self, units: usize, octets: usize) {
+        self.units.reserve(units);
+        self.octets.reserve(units * octets);
+    }
+
     /// Puts a unit at the end, which comes in two pieces.
     pub(super) fn push(&mut self, unit: Unit, [head, octets]: [&[u8]; 2]) {
         let len = u16::try_from(head.len() + octets.len()).unwrap_or(u16::MAX);

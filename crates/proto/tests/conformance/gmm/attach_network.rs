@@ -76,7 +76,7 @@ fn c4_7_3_1_4_attach_not_accepted_with_each_cause() {
         network.message(attach_by_imsi());
         assert_eq!(network.only(), attach_reject(cause).into());
         assert!(network.is_released());
-        assert_eq!((network.drops(Drop::GmmRejected), network.context.deadlines.next()), (1, None));
+        assert_eq!((network.drops(Drop::GmmRejected), network.context.deadlines().next()), (1, None));
     }
 }
 
@@ -217,7 +217,7 @@ fn c4_7_3_1_6_g_detach_request_before_attach_complete() {
     network.message(detach(DetachKindMo::Gprs, false));
     assert_eq!(network.sent(), ["DetachAcceptMo"]);
     assert!(network.is_released());
-    assert_eq!(network.context.deadlines.next(), None, "T3350 is stopped");
+    assert_eq!(network.context.deadlines().next(), None, "T3350 is stopped");
 }
 
 #[test]

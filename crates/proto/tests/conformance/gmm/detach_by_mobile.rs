@@ -48,7 +48,7 @@ fn c4_7_4_1_2_the_network_answers_unless_the_mobile_is_switched_off() {
             assert_eq!(network.sent(), answer);
             assert!(network.has(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5))));
             assert!(network.is_released());
-            assert_eq!(network.context.deadlines.next(), None);
+            assert_eq!(network.context.deadlines().next(), None);
         }
     }
 }
@@ -59,7 +59,7 @@ fn c4_7_4_1_3_an_imsi_detach_without_msc_is_accepted_and_changes_nothing() {
     network.message(detach(DetachKindMo::Imsi, false));
     assert_eq!(network.sent(), ["DetachAcceptMo"]);
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
-    assert_eq!(network.context.active_nsapis, PdpContextStatus(1 << 5));
+    assert_eq!(network.context.active_nsapis(), PdpContextStatus(1 << 5));
     network.message(detach(DetachKindMo::Imsi, true));
     assert_eq!((network.sent().len(), network.context.gmm_state()), (0, GmmState::Registered));
 }

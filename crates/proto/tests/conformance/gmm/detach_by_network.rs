@@ -25,7 +25,7 @@ fn c4_7_4_2_1_and_3_the_network_asks_and_is_answered() {
         assert!(network.has(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5))));
         network.message(DetachAcceptMt {});
         assert!(network.is_released());
-        assert_eq!(network.context.deadlines.next(), None, "T3322 is stopped");
+        assert_eq!(network.context.deadlines().next(), None, "T3322 is stopped");
     }
 }
 
@@ -34,7 +34,7 @@ fn c4_7_4_2_1_and_3_an_imsi_detach_keeps_gprs() {
     let mut network = detaching(DetachTypeMt::Imsi);
     network.message(DetachAcceptMt {});
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
-    assert_eq!(network.context.active_nsapis, PdpContextStatus(1 << 5));
+    assert_eq!(network.context.active_nsapis(), PdpContextStatus(1 << 5));
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Network {
         let mut network = Self::accepted();
         network.confirm(AttachComplete {});
         assert_eq!(network.context.gmm_state(), GmmState::Registered);
-        network.context.active_nsapis = PdpContextStatus(1 << 5);
+        network.context.set_active_nsapis(PdpContextStatus(1 << 5));
         network
     }
 
@@ -207,9 +207,9 @@ impl Network {
         let start = self.around.now;
         let until = start + Duration::from_secs(secs);
         let (mut actions, mut sent) = (Vec::new(), Sent::new());
-        while let Some(next) = self.context.deadlines.next().filter(|next| *next <= until) {
+        while let Some(next) = self.context.deadlines().next().filter(|next| *next <= until) {
             self.around.now = next;
-            let name = self.context.deadlines.pop_due(next).and_then(GmmTimer::from_index).unwrap();
+            let name = self.context.deadlines_mut().pop_due(next).and_then(GmmTimer::from_index).unwrap();
             self.event(GmmEvent::Timer(name));
             sent.extend(self.sent().into_iter().map(|name| (seconds(start, next), name)));
             actions.append(&mut self.actions);

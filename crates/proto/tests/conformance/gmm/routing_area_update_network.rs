@@ -85,7 +85,7 @@ fn c4_7_5_1_2_authentication_and_identification_before_the_accept() {
 #[test]
 fn c4_7_5_1_3_pdp_context_status_is_compared() {
     let mut network = moved();
-    network.context.active_nsapis = PdpContextStatus(1 << 5 | 1 << 6);
+    network.context.set_active_nsapis(PdpContextStatus(1 << 5 | 1 << 6));
     let pdp_context_status = Some(PdpContextStatus(1 << 6 | 1 << 7));
     network.message(RauRequest { pdp_context_status, ..update_request(UpdateKind::Ra) });
     assert!(network.has(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5))));

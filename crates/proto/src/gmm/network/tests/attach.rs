@@ -35,7 +35,7 @@ fn attach_by_imsi_of_clause_4_7_3_1() {
         ]
     );
     assert_eq!((bench.context.ptmsi(), bench.context.tlli()), (Some(new), Tlli::local(new)));
-    assert_eq!(bench.context.deadlines.next(), Some(bench.around.now + Duration::from_secs(44)));
+    assert_eq!(bench.context.rest.deadlines.next(), Some(bench.around.now + Duration::from_secs(44)));
     assert_eq!(bench.around.trace.drops.total(), 0);
 }
 
@@ -58,7 +58,7 @@ fn attach_by_an_unknown_p_tmsi_asks_for_the_imsi_of_clause_4_7_8() {
 fn attach_by_a_known_p_tmsi_of_a_detached_mobile() {
     let mut bench = Network::attached();
     let ptmsi = bench.context.ptmsi().unwrap();
-    let signature = bench.context.current.unwrap().signature();
+    let signature = bench.context.rest.current.unwrap().signature();
     bench.tlli = Tlli::foreign(ptmsi);
     let request = attach_request(MobileIdentity::PTmsi(ptmsi));
     bench.message(AttachRequest { old_ptmsi_signature: signature, ..request.clone() });
@@ -78,7 +78,7 @@ fn attach_by_a_known_p_tmsi_of_a_detached_mobile() {
 #[test]
 fn a_context_is_claimed_by_p_tmsi_routing_area_and_signature() {
     let bench = Network::attached();
-    let current = bench.context.current.unwrap();
+    let current = bench.context.rest.current.unwrap();
     let right = AttachRequest {
         old_ptmsi_signature: current.signature(),
         ..attach_request(MobileIdentity::PTmsi(current.ptmsi))
@@ -111,7 +111,7 @@ fn identification_without_an_answer_ends_the_attach_of_clause_4_7_8_4() {
     bench.pass(1);
     assert_eq!(bench.actions, [GmmAction::Released]);
     assert_eq!(bench.drops(Drop::GmmNoAnswer), 1);
-    assert_eq!(bench.context.deadlines.next(), None);
+    assert_eq!(bench.context.rest.deadlines.next(), None);
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn no_p_tmsi_left_is_a_network_failure() {
     let mut bench = Network::new();
     says(&mut bench, AuthDecision::Pending);
     bench.message(attach_by_imsi());
-    assert_eq!(bench.context.deadlines.next(), None, "the service answers in any case");
+    assert_eq!(bench.context.rest.deadlines.next(), None, "the service answers in any case");
     let mut out = Batch::default();
-    let accept = GmmEvent::AuthAnswer { ticket: bench.context.ticket, decision: AuthDecision::Accept };
+    let accept = GmmEvent::AuthAnswer { ticket: bench.context.rest.ticket, decision: AuthDecision::Accept };
     bench.context.handle(&mut bench.around.context(), &bench.cfg, accept, &mut out);
     assert_eq!(out.pop(), Some(GmmAction::AllocatePtmsi));
     bench.event(GmmEvent::PtmsiAllocated(None));
@@ -190,7 +190,7 @@ fn t3350_repeats_attach_accept_and_keeps_both_p_tmsis_of_case_c() {
     // Nothing more is heard of it.
     bench.pass(60 * 60);
     assert!(bench.has(&GmmAction::Released));
-    assert_eq!(bench.context.deadlines.next(), None);
+    assert_eq!(bench.context.rest.deadlines.next(), None);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn an_attach_request_with_other_elements_starts_anew_of_case_d() {
 #[test]
 fn an_attach_request_of_an_attached_mobile_is_case_e() {
     let mut bench = Network::attached();
-    bench.context.active_nsapis = PdpContextStatus(1 << 5 | 1 << 7);
+    bench.context.rest.active_nsapis = PdpContextStatus(1 << 5 | 1 << 7);
     bench.message(attach_by_imsi());
     assert_eq!(bench.actions.first(), Some(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5 | 1 << 7))));
     assert_eq!(bench.sent(), ["AttachAccept"]);
@@ -256,7 +256,7 @@ fn an_attach_request_of_an_attached_mobile_is_case_e() {
 fn an_update_before_attach_complete_is_case_f() {
     let mut bench = Network::new();
     bench.message(attach_by_imsi());
-    let new = bench.context.new.unwrap();
+    let new = bench.context.rest.new.unwrap();
     bench.tlli = Tlli::foreign(new.ptmsi);
     bench.cell = cell(2, 4);
     bench.message(update_request(UpdateKind::Ra, new.signature()));

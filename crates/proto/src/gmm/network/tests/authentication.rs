@@ -20,7 +20,7 @@ fn challenged(decision: AuthDecision) -> Network {
 /// A mobile that attaches with the P-TMSI that it was given.
 fn known_by_ptmsi(decision: AuthDecision) -> Network {
     let mut bench = Network::attached();
-    let old_ptmsi_signature = bench.context.current.and_then(TemporaryIdentity::signature);
+    let old_ptmsi_signature = bench.context.rest.current.and_then(TemporaryIdentity::signature);
     let request = attach_request(MobileIdentity::PTmsi(bench.context.ptmsi().unwrap()));
     says(&mut bench, decision);
     bench.message(AttachRequest { old_ptmsi_signature, ..request });
@@ -30,7 +30,7 @@ fn known_by_ptmsi(decision: AuthDecision) -> Network {
 
 fn response(bench: &Network, octets: &[u8]) -> AuthenticationResponse {
     AuthenticationResponse {
-        reference: AcReference(bench.context.ticket.0 & 0x0f),
+        reference: AcReference(bench.context.rest.ticket.0 & 0x0f),
         response: octets.first_chunk().copied().map(AuthParameterResponse),
         imeisv: None,
         extended_response: octets
@@ -182,8 +182,8 @@ fn synch_failure_is_mended_once_of_clause_4_7_7_6_g() {
     let mut pending = challenged(UMTS);
     says(&mut pending, AuthDecision::Pending);
     pending.message(failure(GmmCause::SynchFailure, Some(Auts([9; 14]))));
-    assert_eq!(pending.context.deadlines.next(), None, "the service answers in any case");
-    let late = GmmEvent::AuthAnswer { ticket: pending.context.ticket, decision: UMTS };
+    assert_eq!(pending.context.rest.deadlines.next(), None, "the service answers in any case");
+    let late = GmmEvent::AuthAnswer { ticket: pending.context.rest.ticket, decision: UMTS };
     pending.event(late);
     assert_eq!(pending.sent(), ["AuthenticationRequest"]);
 }
@@ -237,15 +237,15 @@ fn a_new_attach_ends_the_authentication_of_the_former_of_clause_4_7_7_6_c() {
 fn a_late_answer_of_the_service_is_ignored() {
     let mut bench = Network::attached();
     let decision = AuthDecision::Reject(GmmCause::IllegalMs);
-    bench.event(GmmEvent::AuthAnswer { ticket: bench.context.ticket, decision });
+    bench.event(GmmEvent::AuthAnswer { ticket: bench.context.rest.ticket, decision });
     assert_eq!((bench.actions.len(), bench.drops(Drop::GmmIgnored)), (0, 1));
     let mut bench = Network::new();
     says(&mut bench, AuthDecision::Pending);
     bench.message(attach_by_imsi());
-    let former = bench.context.ticket;
+    let former = bench.context.rest.ticket;
     bench.message(AttachRequest { cksn: Cksn(1), ..attach_by_imsi() });
     bench.event(GmmEvent::AuthAnswer { ticket: former, decision: AuthDecision::Accept });
     assert_eq!((bench.actions.len(), bench.drops(Drop::GmmIgnored)), (0, 1), "the question was another one");
-    bench.event(GmmEvent::AuthAnswer { ticket: bench.context.ticket, decision: AuthDecision::Accept });
+    bench.event(GmmEvent::AuthAnswer { ticket: bench.context.rest.ticket, decision: AuthDecision::Accept });
     assert_eq!(bench.sent(), ["AttachAccept"]);
 }

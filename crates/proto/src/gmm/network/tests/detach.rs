@@ -10,13 +10,13 @@ fn detach(kind: DetachKindMo, power_off: bool) -> DetachRequestMo {
 fn detach_by_the_mobile_of_clause_4_7_4_1() {
     for (power_off, answer) in [(false, vec!["DetachAcceptMo"]), (true, vec![])] {
         let mut bench = Network::attached();
-        bench.context.active_nsapis = PdpContextStatus(1 << 5);
+        bench.context.rest.active_nsapis = PdpContextStatus(1 << 5);
         bench.message(detach(DetachKindMo::Gprs, power_off));
         assert_eq!(bench.sent(), answer);
         assert!(bench.has(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5))));
         assert_eq!(bench.actions.last(), Some(&GmmAction::Released));
         assert_eq!(bench.context.gmm_state(), GmmState::Deregistered);
-        assert_eq!((bench.context.mm_state(), bench.context.deadlines.next()), (MmState::Idle, None));
+        assert_eq!((bench.context.mm_state(), bench.context.rest.deadlines.next()), (MmState::Idle, None));
     }
 }
 
@@ -39,7 +39,7 @@ fn a_detach_ends_an_attach_of_clause_4_7_3_1_6_g() {
 
 fn detaching(kind: DetachTypeMt, cause: Option<GmmCause>) -> Network {
     let mut bench = Network::attached();
-    bench.context.active_nsapis = PdpContextStatus(1 << 5);
+    bench.context.rest.active_nsapis = PdpContextStatus(1 << 5);
     bench.event(GmmEvent::OperatorDetach { kind, cause });
     let request =
         DetachRequestMt { detach_type: kind, force_to_standby: ForceToStandby::NotIndicated, cause };
@@ -57,7 +57,7 @@ fn detach_by_the_network_of_clause_4_7_4_2() {
         assert!(bench.has(&GmmAction::Released));
     }
     let mut bench = detaching(DetachTypeMt::Imsi, None);
-    assert_eq!(bench.context.active_nsapis, PdpContextStatus(1 << 5));
+    assert_eq!(bench.context.rest.active_nsapis, PdpContextStatus(1 << 5));
     bench.message(DetachAcceptMt {});
     assert_eq!((bench.context.gmm_state(), bench.has(&GmmAction::Released)), (GmmState::Registered, false));
 }
@@ -109,7 +109,7 @@ fn an_update_during_detach_of_case_e() {
         (DetachTypeMt::Imsi, true),
     ] {
         let mut bench = detaching(kind, None);
-        let signature = bench.context.current.unwrap().signature();
+        let signature = bench.context.rest.current.unwrap().signature();
         bench.message(update_request(UpdateKind::Ra, signature));
         assert_eq!(bench.sent() == ["RauAccept"], answered, "{kind:?}");
     }

@@ -10,7 +10,7 @@ fn accept(bench: &Network) -> RauAccept {
 }
 
 fn signature(bench: &Network) -> Option<PTmsiSignature> {
-    bench.context.current.unwrap().signature()
+    bench.context.rest.current.unwrap().signature()
 }
 
 /// Into another routing area, with a foreign TLLI.
@@ -76,13 +76,13 @@ fn a_periodic_update_of_clause_4_7_2_2_keeps_the_p_tmsi() {
 #[test]
 fn pdp_context_status_is_compared_on_both_sides() {
     let mut bench = Network::attached();
-    bench.context.active_nsapis = PdpContextStatus(1 << 5 | 1 << 6);
+    bench.context.rest.active_nsapis = PdpContextStatus(1 << 5 | 1 << 6);
     let pdp_context_status = Some(PdpContextStatus(1 << 6 | 1 << 7));
     let request = update_request(UpdateKind::Ra, signature(&bench));
     bench.message(RauRequest { pdp_context_status, ..request });
     assert!(bench.has(&GmmAction::DeletePdpContexts(PdpContextStatus(1 << 5))));
     assert_eq!(accept(&bench).pdp_context_status, Some(PdpContextStatus(1 << 6)), "7 ends in the mobile");
-    assert_eq!(bench.context.active_nsapis, PdpContextStatus(1 << 6));
+    assert_eq!(bench.context.rest.active_nsapis, PdpContextStatus(1 << 6));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_wrong_signature_asks_for_the_imsi() {
     assert_eq!(bench.sent(), ["RauAccept"]);
     // Someone else: rejected, and the context stays the subscriber's.
     let (mut bench, _) = moved();
-    bench.context.active_nsapis = PdpContextStatus(1 << 5);
+    bench.context.rest.active_nsapis = PdpContextStatus(1 << 5);
     let ptmsi = bench.context.ptmsi().unwrap();
     bench.message(wrong);
     let other = "001010000000666".parse().unwrap();
@@ -115,7 +115,7 @@ fn a_wrong_signature_asks_for_the_imsi() {
     ));
     assert!(!bench.has(&GmmAction::Released));
     assert_eq!((bench.context.imsi(), bench.context.tlli()), (Some(imsi()), Tlli::local(ptmsi)));
-    assert_eq!(bench.context.active_nsapis, PdpContextStatus(1 << 5));
+    assert_eq!(bench.context.rest.active_nsapis, PdpContextStatus(1 << 5));
     assert_eq!(bench.context.gmm_state(), GmmState::Registered);
 }
 

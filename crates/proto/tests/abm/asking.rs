@@ -1,0 +1,135 @@
+//! How often acknowledgements are asked for.
+
+use crate::pair::{Badness, Pair, SAPI, terms, windows};
+use gannet_proto::llc::Ciphering;
+use gannet_proto::llc::abm::{Options, Timing, Windows};
+use gannet_proto::time::Duration;
+use gannet_wire::llc::{Control, Header};
+
+/// Between two units.
+const EACH: Duration = Duration::from_millis(100);
+const LATENCY: Duration = Duration::from_millis(5);
+/// A quarter of T200 of SAPI 3.
+const WITHIN: Duration = Duration::from_millis(1250);
+/// k, and what is given until the path counts as intact.
+const K: u8 = 16;
+const ENOUGH: u32 = 40;
+
+fn pair(options: Options) -> Pair {
+    pair_within(options, windows(K, 0))
+}
+
+fn pair_within(options: Options, windows: Windows) -> Pair {
+    let mut pair = Pair::new(1, LATENCY, Badness::default(), Ciphering::NONE, &terms(options, windows));
+    pair.sgsn.establish();
+    pair.pass(EACH);
+    assert!(pair.sgsn.is_established());
+    pair
+}
+
+/// Gives so many units, one after the other. Says how many of their frames asked.
+fn give(pair: &mut Pair, units: u32, each: Duration) -> u32 {
+    let mut asked = 0;
+    for _ in 0..units {
+        pair.sgsn.offered += 1;
+        pair.sgsn.drain();
+        asked += asking(pair);
+        pair.pass(each);
+    }
+    asked
+}
+
+/// Frames that ask, of those that the SGSN has sent just now.
+fn asking(pair: &Pair) -> u32 {
+    let asks = |pdu: &Vec<u8>| match Header::parse(pdu).unwrap().header.control {
+        Control::I { ack_request, .. } | Control::S { ack_request, .. } => u32::from(ack_request),
+        Control::Ui { .. } | Control::U { .. } => 0,
+    };
+    pair.sgsn.sent.iter().map(asks).sum()
+}
+
+#[test]
+fn where_nothing_is_lost_half_a_window_shares_an_acknowledgement() {
+    let mut pair = pair(Options::default());
+    assert_eq!(give(&mut pair, 32, EACH), 32, "at first each frame asks that finds no request out");
+    give(&mut pair, ENOUGH, EACH);
+    let carried = pair.up.carried;
+    assert_eq!(give(&mut pair, 160, EACH), 20);
+    assert_eq!(pair.up.carried - carried, 20, "S frames of the mobile");
+    assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
+}
+
+#[test]
+fn with_a_fixed_t201_each_frame_asks_that_finds_no_request_out() {
+    let mut pair = pair(Options { timing: Timing::Fixed, ..Options::default() });
+    assert_eq!(give(&mut pair, 100, EACH), 100);
+}
+
+#[test]
+fn what_comes_alone_asks_itself() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    assert!(pair.is_done());
+    assert_eq!(give(&mut pair, 10, WITHIN), 10);
+}
+
+#[test]
+fn the_rest_of_half_a_window_is_asked_about_after_a_while() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    // One that asks itself, and then those that follow.
+    assert_eq!(give(&mut pair, 4, EACH), 1);
+    let passed = EACH * 3;
+    pair.pass(Duration(WITHIN.0 - passed.0 - 1));
+    assert!(!pair.is_done());
+    pair.pass(Duration(LATENCY.0 * 2 + 1));
+    assert!(pair.is_done());
+    assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
+}
+
+#[test]
+fn a_lost_end_is_found_as_soon_as_it_is_asked_about() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    give(&mut pair, 1, EACH);
+    pair.down.is_cut = true;
+    assert_eq!(give(&mut pair, 3, EACH), 0);
+    pair.down.is_cut = false;
+    pair.pass(WITHIN);
+    assert!(pair.is_done(), "nothing came behind it");
+    // What was lost makes each frame ask again.
+    assert_eq!(give(&mut pair, 20, EACH), 20);
+}
+
+#[test]
+fn what_waits_for_the_window_has_it_asked_at_once() {
+    // m is three units and a little, less than half of k.
+    let mut pair = pair_within(Options::default(), windows(K, 20));
+    pair.sgsn.length = |_| 100;
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    give(&mut pair, 1, EACH);
+    assert_eq!(give(&mut pair, 3, Duration(LATENCY.0 / 10)), 0);
+    assert_eq!(give(&mut pair, 1, LATENCY * 4), 1, "an S frame");
+    pair.pass(LATENCY * 4);
+    assert!(pair.is_done() || pair.sgsn.confirmed + 1 == pair.sgsn.offered, "{}", pair.sgsn.confirmed);
+}
+
+#[test]
+fn layer_3_has_it_asked_where_it_waits() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    assert_eq!((give(&mut pair, 1, EACH), give(&mut pair, 3, EACH)), (1, 0));
+    for asked in [1, 0] {
+        let Pair { sgsn, .. } = &mut pair;
+        sgsn.llc.request_acknowledgement(&mut sgsn.around.context(), SAPI, &mut sgsn.out);
+        sgsn.drain();
+        assert_eq!(asking(&pair), asked, "once");
+        pair.pass(LATENCY * 2);
+        assert!(pair.is_done());
+    }
+}
