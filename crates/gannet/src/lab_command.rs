@@ -1,5 +1,6 @@
 //! `gannet lab` and `gannet demo`.
 
+use crate::load_command::reliability_class;
 use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
@@ -123,7 +124,7 @@ pub struct StepArguments {
     store: bool,
     /// All mobiles ask for this reliability class; with 2 they are in acknowledged mode
     #[arg(long, value_name = "CLASS", conflicts_with_all = ["uplink", "gea", "real_time"], default_value_t = 3,
-          value_parser = clap::value_parser!(u8).range(2..=3))]
+          value_parser = reliability_class(2..=3))]
     reliability_class: u8,
     /// A mobile in acknowledged mode answers when so many I frames have come behind the one that asked
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
@@ -293,4 +294,32 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         println!("{note}");
     }
     Ok(if outcome.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        step: StepArguments,
+    }
+
+    #[test]
+    fn reliability_classes_of_a_step() {
+        let of = |words: &[&str]| {
+            let line = Line::try_parse_from([&["step", "bare", "--pps", "1"], words].concat());
+            line.map(|line| line.step.reliability_class).map_err(|error| error.kind())
+        };
+        assert_eq!(of(&[]), Ok(3));
+        assert_eq!(["2", "3"].map(|class| of(&["--reliability-class", class])), [Ok(2), Ok(3)]);
+        for wrong in ["1", "4", "258", "two", ""] {
+            assert_eq!(of(&["--reliability-class", wrong]), Err(ErrorKind::ValueValidation), "{wrong}");
+        }
+        let both = of(&["--reliability-class", "2", "--uplink"]);
+        assert_eq!(both, Err(ErrorKind::ArgumentConflict));
+    }
 }

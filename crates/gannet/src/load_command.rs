@@ -1,5 +1,6 @@
 //! `gannet load`.
 
+use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use gannet_lab::load::config::WINDOW;
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
@@ -11,9 +12,15 @@ use gannet_wire::l3::ie::ReliabilityClass;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// Reads one of these reliability classes.
+pub fn reliability_class(among: RangeInclusive<i64>) -> RangedI64ValueParser<u8> {
+    clap::value_parser!(u8).range(among)
+}
 
 /// How often a mobile is told to attach and to activate where an HLR is asked: osmo-sgsn accepts one before it has its
 /// subscription, and refuses what it asks for meanwhile.
@@ -102,7 +109,7 @@ pub struct LoadArguments {
     whole_every: u32,
     /// Reliability class that the mobiles ask for: with 1 and 2 N-PDUs come in LLC's acknowledged mode, downlink only, and the mobiles
     /// acknowledge them
-    #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = reliability_class(1..=5))]
     reliability_class: u8,
     /// In acknowledged mode the sink at the driver answers when so many I frames have come behind the one that asked, as a mobile
     /// does that is a round trip away
@@ -319,6 +326,30 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+    use clap::error::ErrorKind;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        load: LoadArguments,
+    }
+
+    #[test]
+    fn reliability_classes() {
+        let of = |words: &[&str]| {
+            let line = Line::try_parse_from([&["load"], words].concat());
+            line.map(|line| line.load.reliability_class).map_err(|error| error.kind())
+        };
+        assert_eq!(of(&[]), Ok(3));
+        for class in 1..=5 {
+            assert_eq!(of(&["--reliability-class", &class.to_string()]), Ok(class));
+        }
+        for wrong in ["0", "6", "257", "two", ""] {
+            assert_eq!(of(&["--reliability-class", wrong]), Err(ErrorKind::ValueValidation), "{wrong}");
+        }
+        assert_eq!(of(&["--reliability-class"]), Err(ErrorKind::InvalidValue));
+    }
 
     #[test]
     fn times() {

@@ -170,7 +170,13 @@ impl Again {
         self.0.set(0, now + AGAIN);
     }
 
-    /// The same where something stands still and is not waited for already; says if something does.
+    /// Now.
+    pub fn now(&mut self, now: Instant) {
+        self.0.woken(now);
+        self.0.set(0, now);
+    }
+
+    /// After some time where something stands still and is not waited for already; says if something does.
     pub fn follow(&mut self, sndcp: &Sndcp, now: Instant) -> bool {
         let is_stalled = sndcp.stalled().next().is_some();
         if is_stalled && !self.0.is_set(0) {

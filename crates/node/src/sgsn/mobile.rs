@@ -234,6 +234,13 @@ impl Mobile {
         again.arm(key, cx.timers);
     }
 
+    /// What stands still is to be tried again now; [`Mobile::arm_links`] is to be called after it.
+    pub(super) fn links_due_now(&mut self, now: Instant) {
+        if let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) {
+            rest.again.now(now);
+        }
+    }
+
     /// The NSAPIs of which N-PDUs are to be tried again now.
     pub(super) fn links_due(&mut self, now: Instant) -> Vec<Nsapi> {
         let Some(rest) = self.rest.as_deref_mut() else { return Vec::new() };

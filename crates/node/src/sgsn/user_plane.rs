@@ -416,25 +416,15 @@ impl Sgsn {
         }
     }
 
-    /// A mobile can be reached again: what was held goes out, and its links go on.
+    /// A mobile can be reached again: what was held goes out. Its links go on when it is woken for them, now, but after all of the LL-PDU
+    /// by which it was heard: that may confirm what they wait for, or be the last of a link that is established anew.
     pub(super) fn within_reach(&mut self, cx: &mut Context<'_>, slot: Slot) {
         self.release_held(cx, slot);
-        if !self.has_user_plane(slot) {
-            return;
-        }
-        self.wake_links(cx, slot);
-        let acknowledged: Vec<Nsapi> = self
-            .mobiles
-            .get(slot)
-            .and_then(|mobile| mobile.sndcp())
-            .into_iter()
-            .flat_map(Sndcp::receive_numbers)
-            .map(|(nsapi, _)| nsapi)
-            .collect();
-        for nsapi in acknowledged {
-            if self.has_unconfirmed_of(slot, nsapi) {
-                self.go_on(cx, slot, nsapi);
-            }
+        if let Some(mobile) = self.mobiles.get_mut(slot).filter(|mobile| mobile.sndcp().is_some()) {
+            mobile.llc.within_reach(cx.now);
+            mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
+            mobile.links_due_now(cx.now);
+            mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
         }
     }
 }

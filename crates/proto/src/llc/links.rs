@@ -387,6 +387,15 @@ impl LlcContext {
         }
     }
 
+    /// The peer, for whose sake nothing was woken for some time, can be reached again: no link is found dead for the time in which it
+    /// could not answer. [`LlcContext::arm`] is to be called after it, and asks to be woken for what was due meanwhile.
+    pub fn within_reach(&mut self, now: Instant) {
+        self.deadlines.woken(now);
+        let Some(Links { deadlines, lles, .. }) = self.links.as_deref_mut() else { return };
+        deadlines.woken(now);
+        lles.iter_mut().for_each(|placed| placed.abm.within_reach(now));
+    }
+
     /// See [`LlcContext::restore`].
     pub(super) fn restore_links(&mut self, now: Instant) {
         if let Some(links) = &mut self.links {

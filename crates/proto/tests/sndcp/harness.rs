@@ -66,7 +66,7 @@ impl End {
     }
 
     /// Something that both layers are told.
-    fn with<T>(
+    pub fn with<T>(
         &mut self,
         act: impl FnOnce(&mut UserPlane<'_>, &mut gannet_proto::machine::Context<'_>) -> T,
     ) -> T {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
+mod accounts;
 mod harness;
 mod links;
 mod names;

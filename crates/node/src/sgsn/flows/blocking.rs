@@ -7,6 +7,7 @@
 //!
 //! In acknowledged mode a context's N-PDUs wait, too, while as many as may be are not confirmed: of the context, or of all.
 
+use super::service::BATCH;
 use super::{Flows, flow_of, key_of};
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::mobile::{Bearer, Mobile};
@@ -110,22 +111,25 @@ impl Sgsn {
             let may = !sndcp.is_acknowledged(nsapi) || allowance.takes(waiting, octets as usize);
             // Of one that has something the next confirmation has the flow looked at anew, of others somebody else's.
             if !may && waiting == 0 {
-                starved.insert(flow);
+                starved.push(flow);
             }
             may
         })
     }
 
-    /// The node has room again for N-PDUs that wait for confirmation: flows that were kept from their first for want of it are served.
+    /// The node has room again for N-PDUs that wait for confirmation: flows that were kept from their first for want of it are served. Where
+    /// there is room for more than are looked at in one turn, the others are in the turns that follow.
     pub(in crate::sgsn) fn unblock_starved(&mut self) {
-        let mut room = self.allowance().n_pdus();
-        while room > 0 {
-            let Some(flow) = self.flows.as_mut().and_then(Flows::next_starved) else { return };
+        let room = self.allowance().n_pdus();
+        for _ in 0..room.min(BATCH) {
+            let Some(flow) = self.flows.as_mut().and_then(|flows| flows.starved.pop()) else { break };
             let Some((teid, context)) = self.context_of_flow(flow) else { continue };
             if self.flows.as_ref().is_some_and(|flows| flows.has_queued(teid)) {
                 self.set_blocked(context.mobile, context.nsapi);
-                room -= 1;
             }
+        }
+        if let Some(Flows { starved, .. }) = &mut self.flows {
+            starved.is_behind = room > BATCH && !starved.is_empty();
         }
     }
 
@@ -334,15 +338,6 @@ impl Flows {
     /// Does the driver drop what comes for this class of a mobile, as flow control takes no more?
     pub(super) fn is_dropped(&self, slot: Slot, class: CellClass) -> bool {
         self.mark(slot) & dropped_mark(class) != 0
-    }
-
-    /// The next of those that wait until the node has room for their first N-PDU, in turn.
-    fn next_starved(&mut self) -> Option<u32> {
-        let first = self.starved.first();
-        let next = *self.starved.range(self.starved_from..).next().or(first)?;
-        self.starved.remove(&next);
-        self.starved_from = next.wrapping_add(1);
-        Some(next)
     }
 
     /// The next mobile of which something may be too old.

@@ -7,6 +7,7 @@
 //! | `arrival` | an N-PDU goes into its queue |
 //! | `service` | the scheduler's batch goes into the protocol stack |
 //! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
+//! | `starved` | flows that wait for room for their first N-PDU in acknowledged mode |
 //! | `leaking` | flows that a driver without time holds to their leak rate |
 //!
 //! A flow's number is the place of its context in the table of contexts, the low part of its TEID. Flows of real time, of
@@ -17,6 +18,7 @@ mod arrival;
 mod blocking;
 mod leaking;
 mod service;
+mod starved;
 
 pub(super) use arrival::Expected;
 
@@ -35,7 +37,8 @@ use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use leaking::Leaking;
-use std::collections::{BTreeSet, VecDeque};
+use starved::Starved;
+use std::collections::VecDeque;
 
 pub use service::Pace;
 
@@ -113,10 +116,8 @@ pub struct Flows {
     expiries: VecDeque<(Instant, Slot)>,
     /// Mobiles that the driver holds to their leak rates.
     leaking: Leaking,
-    /// Those that are blocked since the node has no room for what waits for confirmation, and have nothing of that themselves; and
-    /// from which on the next of them is looked for.
-    starved: BTreeSet<u32>,
-    starved_from: u32,
+    /// Those that are blocked since the node has no room for what waits for confirmation, and have nothing of that themselves.
+    starved: Starved,
     /// What the last arrival has pushed out.
     dropped: Vec<Dropped<Frame>>,
     pace: Pace,
@@ -155,8 +156,7 @@ impl Flows {
             short_of_time: false,
             expiries: VecDeque::with_capacity(config.held_max as usize),
             leaking: Leaking::new(config.mobiles_max),
-            starved: BTreeSet::new(),
-            starved_from: 0,
+            starved: Starved::new(flows_max),
             dropped: Vec::with_capacity(16),
             pace: Pace::new(queue.cost),
             soon: [None; 2],

@@ -82,13 +82,16 @@ impl Pace {
 impl Sgsn {
     /// True where the scheduler has something to give.
     pub(in crate::sgsn) fn has_flow_work(&self) -> bool {
-        self.flows.as_ref().is_some_and(Flows::may_serve)
+        self.flows.as_ref().is_some_and(|flows| flows.may_serve() || flows.starved.is_behind)
     }
 
     /// One batch of the scheduler through the stack and, as far as it conforms, to the BSSs.
     pub(in crate::sgsn) fn serve_flows(&mut self, cx: &mut Context<'_>) {
         if !self.has_flow_work() {
             return;
+        }
+        if self.flows.as_ref().is_some_and(|flows| flows.starved.is_behind) {
+            self.unblock_starved();
         }
         if let Some(flows) = &mut self.flows
             && let Some(cost) = flows.pace.begins(cx.now)

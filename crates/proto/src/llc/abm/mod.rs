@@ -472,6 +472,12 @@ impl Abm {
         }
     }
 
+    /// The peer could not be reached for some time, and can from `now` on: it has all its time to answer, as if what waits for it had
+    /// been sent now.
+    pub(super) const fn within_reach(&mut self, now: Instant) {
+        (self.standing_since, self.tries) = (now, 0);
+    }
+
     /// Gives back to layer 3 what is not acknowledged, where there is any.
     pub(super) fn give_back(&mut self, sapi: Sapi, out: &mut Batch<LlcOutput>) {
         if !self.units.is_empty() {

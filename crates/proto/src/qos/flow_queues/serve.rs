@@ -7,6 +7,8 @@ use crate::time::Instant;
 /// Flows that return from a blocked cell at each call, and real-time flows beyond the node's limit that are put into
 /// the round of best effort at each call.
 const AT_EACH_CALL: usize = 4;
+/// Flows that may not go of which one call asks at most.
+const REFUSED_MAX: usize = 16;
 
 /// A packet that is served.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +45,14 @@ impl<T> FlowQueues<T> {
     }
 
     /// The same of what `may` go, as asked of each flow that has its turn with the octets of its first packet. One that may not is
-    /// blocked, and its packet stays where it is.
+    /// blocked, and its packet stays where it is. Where many in a row may not, `None` comes before all of them were asked about, and
+    /// [`FlowQueues::has_work`] says that there is more.
     pub fn dequeue_where(
         &mut self,
         now: Instant,
         mut may: impl FnMut(u32, u32) -> bool,
     ) -> Option<Served<T>> {
+        let mut refused = 0;
         let Choice { flow: at, ring, turn } = loop {
             let choice = self.choose(now)?;
             let flow = self.flows.get(choice.flow as usize)?;
@@ -59,6 +63,10 @@ impl<T> FlowQueues<T> {
             self.block(choice.flow);
             if choice.ring.is_none() {
                 self.await_token(cell, now);
+            }
+            refused += 1;
+            if refused == REFUSED_MAX {
+                return None;
             }
         };
         let share = self.share();

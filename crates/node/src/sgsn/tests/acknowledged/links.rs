@@ -131,6 +131,22 @@ fn an_n_pdu_whose_share_has_shrunk_since_it_was_queued_waits() {
     assert_eq!((heard, handset.bench.drops()), (vec![1000, 100, 1400], vec![]));
 }
 
+/// Attaches these phones in another cell than the first, with these contexts in acknowledged mode of which they confirm nothing.
+fn activate_in_acknowledged_mode(bench: &mut Bench, contexts: impl Iterator<Item = (usize, Nsapi)>) {
+    let mut attached = None;
+    for (phone, nsapi) in contexts {
+        if attached.replace(phone) != Some(phone) {
+            bench.phones[phone].cell = 1;
+            bench.attach(phone);
+        }
+        let wish = QosProfile { reliability: ReliabilityClass::TWO, ..QosProfile::BEST_EFFORT };
+        bench.sm(phone, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
+        let (from, sequence, request) = bench.next_create();
+        bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
+        bench.sent.clear();
+    }
+}
+
 #[test]
 fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
     const MOST: usize = 64 * 1024;
@@ -141,17 +157,7 @@ fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
     handset.activate(NSAPI, 2);
     let others = || (1..6).flat_map(|phone| (5..=11).map(move |nsapi| (phone, Nsapi(nsapi))));
     let bench = &mut handset.bench;
-    for phone in 1..6 {
-        bench.phones[phone].cell = 1;
-        bench.attach(phone);
-    }
-    for (phone, nsapi) in others() {
-        let wish = QosProfile { reliability: ReliabilityClass::TWO, ..QosProfile::BEST_EFFORT };
-        bench.sm(phone, nsapi.0 - 5, ActivateRequest { qos: wish, ..activate_request(nsapi) });
-        let (from, sequence, request) = bench.next_create();
-        bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
-        bench.sent.clear();
-    }
+    activate_in_acknowledged_mode(bench, others());
     // One after another takes all that it gets, and none says a word.
     for (phone, nsapi) in others() {
         let teid = bench.sgsn.teid(bench.slot(phone), nsapi).unwrap();
@@ -171,6 +177,29 @@ fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
     let heard: Vec<u8> = handset.heard.iter().map(|(_, n_pdu)| n_pdu[0]).collect();
     assert_eq!(heard, (0..60).collect::<Vec<_>>());
     assert_eq!((before, handset.bench.dropped(Drop::SgsnUnconfirmedFull)), (0, 0));
+}
+
+#[test]
+fn all_that_wait_for_room_go_on_when_it_is_there_though_nothing_more_is_confirmed() {
+    let mut bench = Bench::new(|config| {
+        config.unconfirmed_octets_max = 2000;
+        (config.mobiles_max, config.contexts_max) = (6, Some(64));
+    });
+    // One has all the room there is.
+    activate_in_acknowledged_mode(&mut bench, [(1, NSAPI)].into_iter());
+    bench.downlink(1, NSAPI, &[7; 1200]);
+    let waiting = || (2..6).flat_map(|phone| (5..=11).map(move |nsapi| (phone, Nsapi(nsapi))));
+    activate_in_acknowledged_mode(&mut bench, waiting());
+    for (phone, nsapi) in waiting() {
+        bench.downlink(phone, nsapi, &[7; 1200]);
+    }
+    assert_eq!(bench.sgsn.unconfirmed().contexts, 1);
+    // There is room for all at once, which is more than are looked at in one turn.
+    bench.sgsn.config.unconfirmed_octets_max = 256 * 1024;
+    bench.in_one_turn(|bench| bench.sgsn.unblock_starved());
+    let held = bench.sgsn.unconfirmed();
+    assert_eq!((held.contexts, held.n_pdus), (29, 29));
+    assert_eq!((bench.sgsn.stats().n_pdu_confirmed, bench.drops()), (0, vec![]));
 }
 
 #[test]

@@ -96,6 +96,49 @@ fn in_standby_the_link_stands_still_and_the_mobile_is_paged() {
 }
 
 #[test]
+fn a_link_that_stood_while_its_mobile_was_out_of_reach_goes_on_when_it_returns() {
+    let mut handset = handset(29);
+    handset.bench.pass(Duration::from_secs(40));
+    handset.bench.air.now = handset.bench.around.now;
+    handset.is_cut = true;
+    handset.to_phone.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 9])));
+    handset.turns(10);
+    assert_eq!(handset.bench.mobile(0).sndcp().unwrap().unconfirmed_of(NSAPI), 3, "LLC has them");
+    // Much longer than it takes to find a link dead, and most of it in STANDBY.
+    handset.bench.pass(Duration::from_secs(60));
+    handset.bench.air.now = handset.bench.around.now;
+    assert!(handset.bench.mobile(0).is_out_of_reach());
+    let before = handset.bench.sgsn.stats().n_pdu_confirmed;
+    handset.is_cut = false;
+    // By what comes up nothing is confirmed, and each of it arrives.
+    handset.to_gn.extend((0..3).map(|number| (NSAPI, vec![5, 0, number, 7])));
+    handset.run();
+    assert_eq!((handset.heard.len(), handset.at_ggsn.len()), (3, 3));
+    assert_eq!(handset.bench.drops(), [(Drop::GmmPagingFailed, 1)], "nothing is established anew");
+    assert_eq!(handset.bench.sgsn.stats().n_pdu_confirmed - before, 3);
+    let (_, acknowledged, received) = handset.bench.mobile(0).llc.abm(Sapi::DATA3).unwrap().variables();
+    assert_eq!((acknowledged, received), (3, 3), "it is the same link");
+}
+
+#[test]
+fn a_link_has_all_its_time_when_its_mobile_returns() {
+    let mut handset = handset(30);
+    handset.bench.pass(Duration::from_secs(40));
+    handset.bench.air.now = handset.bench.around.now;
+    handset.is_cut = true;
+    handset.to_phone.push_back((NSAPI, vec![5, 0, 1, 9]));
+    handset.turns(10);
+    handset.bench.pass(Duration::from_secs(60));
+    handset.bench.air.now = handset.bench.around.now;
+    // It is heard, but hears nothing: N200 times T200 from then on the link is found dead.
+    handset.bench.beacon(0);
+    handset.turns(14 * 50);
+    assert_eq!(handset.bench.dropped(Drop::LlcLinkUnanswered), 0);
+    handset.turns(2 * 50);
+    assert_eq!(handset.bench.dropped(Drop::LlcLinkUnanswered), 1);
+}
+
+#[test]
 fn a_routing_area_update_in_the_middle_loses_nothing() {
     let mut handset = handset(24);
     handset.give(NSAPI, 0..80);

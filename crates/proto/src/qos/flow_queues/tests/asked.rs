@@ -38,3 +38,19 @@ fn what_may_not_go_stays_where_it_is_and_keeps_nobody_else() {
         }
     }
 }
+
+#[test]
+fn one_call_asks_of_few_that_may_not_go() {
+    let mut queues = queues(Config { flows_max: 50, ..CONFIG }, &[FLOW; 50]);
+    for flow in 0..50 {
+        fill(&mut queues, flow, flow * 100..flow * 100 + 1);
+    }
+    let (mut asked, mut calls) = (0, 0);
+    while queues.has_work() {
+        let before = asked;
+        assert_eq!(queues.dequeue_where(Instant::ZERO, |_, _| (asked += 1, false).1), None);
+        assert!((1..=16).contains(&(asked - before)), "{before} {asked}");
+        calls += 1;
+    }
+    assert_eq!((asked, calls), (50, 4), "each once");
+}

@@ -1,0 +1,136 @@
+//! When a loop polls, and how much of each device.
+
+use super::*;
+
+#[test]
+fn an_adaptive_loop_spins_for_a_while_after_each_packet() {
+    let mut busy = Busy::new(BusyPoll::Adaptive);
+    let at = Instant(5_000_000);
+    assert!(!busy.is_spinning(at));
+    busy.traffic(at);
+    assert!(busy.is_spinning(at + Duration::from_micros(999)));
+    assert!(!busy.is_spinning(at + Duration::from_millis(1)));
+    assert!(Busy::new(BusyPoll::Always).is_spinning(at));
+    busy.mode = BusyPoll::Off;
+    assert!(!busy.is_spinning(at));
+}
+
+/// A hundred turns in which polls take so long and find so many packets.
+fn turns(busy: &mut Busy, polled_us: u64, found: usize, span_us: u64) {
+    for _ in 0..100 {
+        let at = busy.counted_at;
+        busy.polled(at, at + Duration::from_micros(polled_us));
+        busy.found(found);
+        busy.reckon(at + Duration::from_micros(span_us), None);
+    }
+}
+
+#[test]
+fn the_more_comes_the_sooner_it_is_polled_again() {
+    let (usual, least) = (Duration::from_micros(40), Duration::from_micros(8));
+    let mut busy = Busy::new(BusyPoll::Always);
+    assert_eq!((busy.slice(usual, least), busy.part(64)), (usual, 64));
+    let due_after = |busy: &Busy| {
+        (0..100).find(|us| busy.is_due(busy.polled_at + Duration::from_micros(*us))).unwrap_or(100)
+    };
+    // At half a million packets/s, none of them dropped, all is as usual, and half a queue with room may come.
+    turns(&mut busy, 60, 75, 150);
+    assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
+    assert_eq!(due_after(&busy), 100);
+    // Two million, nine of ten dropped.
+    turns(&mut busy, 60, 12, 63);
+    assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);
+    assert_eq!((busy.slice(usual, least).0 / 1000, busy.part(64), due_after(&busy)), (14, 18, 15));
+    // However much it is, something is done; and after a pause it is as before.
+    turns(&mut busy, 100, 0, 10);
+    assert_eq!((busy.slice(usual, least), busy.part(64)), (least, 16));
+    turns(&mut busy, 1, 0, 1000);
+    assert_eq!((busy.slice(usual, least), busy.part(64), due_after(&busy)), (usual, 64, 100));
+}
+
+#[test]
+fn a_turn_in_which_nothing_comes_is_no_packet() {
+    let mut busy = Busy::new(BusyPoll::Always);
+    turns(&mut busy, 60, 75, 150);
+    // A packet each millisecond, turns of 5 µs.
+    for turn in 1..=4000_u64 {
+        busy.found(usize::from(turn.is_multiple_of(200)));
+        busy.reckon(Instant(15_000_000 + turn * 5_000), Some(0));
+    }
+    assert!(busy.gap_ns >= 900_000, "{}", busy.gap_ns);
+}
+
+#[test]
+fn what_a_poll_costs_by_itself_is_no_packet() {
+    let mut busy = Busy::new(BusyPoll::Always);
+    for round in 1..=200_u64 {
+        let at = busy.counted_at;
+        for us in [4, 5] {
+            busy.poll_took(at, 0, Duration::from_micros(us), None);
+        }
+        busy.polled(at, at + Duration::from_micros(9));
+        busy.found(1);
+        busy.reckon(at + Duration::from_micros(20), None);
+        if round == 100 {
+            assert!(busy.gap_ns < 2_000, "taken for packets that were dropped: {}", busy.gap_ns);
+            busy.forget_polls();
+        }
+    }
+    assert!(busy.gap_ns > 9_000, "{}", busy.gap_ns);
+    // Programs at the driver say it exactly.
+    for round in 1..=100 {
+        busy.found(1);
+        busy.reckon(busy.counted_at + Duration::from_micros(20), Some(round * 19));
+    }
+    assert_eq!(busy.gap_ns, 1000);
+}
+
+#[test]
+fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
+    let mut busy = Busy::new(BusyPoll::Always);
+    busy.pollers.push(Poller::new(3, None));
+    let (mut now, empty) = (Instant(1_000_000), Duration::from_micros(4));
+    busy.poll_took(now, 3, empty, None);
+    busy.forget_polls();
+    (0..IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, empty, None));
+    assert!(!busy.is_idle(now, &busy.pollers[0]), "there is nothing else to do");
+    turns(&mut busy, 60, 75, 150);
+    assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + IDLE_EVERY, &busy.pollers[0]));
+    busy.poll_took(now, 3, Duration::from_micros(5), None);
+    assert!(!busy.is_idle(now, &busy.pollers[0]), "something came");
+    assert!(!busy.pollers[0].is_full, "nobody said so");
+    // However long it takes: programs at the driver say it exactly.
+    let slow = Duration::from_micros(9);
+    (0..=IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, slow, Some(17)));
+    assert!(busy.is_idle(now, &busy.pollers[0]));
+    busy.poll_took(now, 3, empty, Some(18));
+    assert!(!busy.is_idle(now, &busy.pollers[0]), "one more has come");
+    // A turn without packets between two with some does not end the business, a pause does.
+    (0..=IDLE_POLLS).for_each(|_| busy.poll_took(now, 3, slow, Some(18)));
+    now = busy.counted_at;
+    busy.pollers[0].polled_at = now;
+    busy.reckon(now, None);
+    assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + LATELY, &busy.pollers[0]));
+}
+
+#[test]
+fn a_poll_in_a_hurry_is_short_where_is_known_that_more_has_come() {
+    let mut busy = Busy::new(BusyPoll::Always);
+    busy.pollers = vec![Poller::new(3, Some(0)), Poller::new(4, None)];
+    assert_eq!([3, 4, 5].map(|index| busy.budget(index)), [256; 3]);
+    busy.hurry = true;
+    assert_eq!([3, 4, 5].map(|index| busy.budget(index)), [16, 128, 128]);
+    let (now, time) = (Instant(1_000_000), Duration::from_micros(9));
+    // So many has the program seen by then; after it was loaded anew it begins at 0.
+    for (seen, is_full) in [(16, true), (31, false), (63, true), (63, false), (2, false)] {
+        busy.poll_took(now, 3, time, Some(seen));
+        assert_eq!(busy.pollers[0].is_full, is_full, "{seen}");
+    }
+    busy.poll_took(now, 4, time, None);
+    assert!(!busy.pollers[1].is_full);
+}
+
+#[test]
+fn a_device_without_such_settings_is_an_error() {
+    assert!(Busy::new(BusyPoll::Always).defer("no-such-device").is_err());
+}
