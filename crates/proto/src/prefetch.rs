@@ -4,7 +4,6 @@
 //! A hint: it changes nothing but the time that things take, and who drives the machines gives what its processor has.
 
 use core::fmt;
-use core::ops::Range;
 use std::collections::VecDeque;
 
 /// Octets of a cache line.
@@ -38,14 +37,6 @@ impl Prefetch {
     #[inline]
     pub fn beginning<T>(self, value: &T, octets: usize) {
         (self.0)(core::ptr::from_ref(value).cast(), octets.min(size_of::<T>()));
-    }
-
-    /// Asks for some octets of a value.
-    #[inline]
-    pub fn part<T>(self, value: &T, octets: Range<usize>) {
-        let to = octets.end.min(size_of::<T>());
-        let from = octets.start.min(to);
-        (self.0)(core::ptr::from_ref(value).cast::<u8>().wrapping_add(from), to - from);
     }
 
     /// Asks for so many octets of memory where the next elements of a queue will stand, as far as they are behind those that it

@@ -232,7 +232,7 @@ impl Sgsn {
                 self.n_pdu_uplink(cx, slot, n_pdu);
             }
             Output::Confirmed { nsapi: _, number: _, count } => {
-                self.stats.n_pdu_confirmed += u64::from(count)
+                self.stats.n_pdu_confirmed += u64::from(count);
             }
             Output::Status { nsapi, cause } => self.link_lost(cx, slot, nsapi, cause),
         }

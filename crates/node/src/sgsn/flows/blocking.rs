@@ -120,16 +120,21 @@ impl Sgsn {
     /// The node has room again for N-PDUs that wait for confirmation: flows that were kept from their first for want of it are served. Where
     /// there is room for more than are looked at in one turn, the others are in the turns that follow.
     pub(in crate::sgsn) fn unblock_starved(&mut self) {
-        let room = self.allowance().n_pdus();
-        for _ in 0..room.min(BATCH) {
+        let mut room = self.allowance().n_pdus();
+        for _ in 0..BATCH {
+            if room == 0 {
+                break;
+            }
             let Some(flow) = self.flows.as_mut().and_then(|flows| flows.starved.pop()) else { break };
             let Some((teid, context)) = self.context_of_flow(flow) else { continue };
             if self.flows.as_ref().is_some_and(|flows| flows.has_queued(teid)) {
                 self.set_blocked(context.mobile, context.nsapi);
+                room -= 1;
             }
         }
+        // Those that want it no more have taken none.
         if let Some(Flows { starved, .. }) = &mut self.flows {
-            starved.is_behind = room > BATCH && !starved.is_empty();
+            starved.is_behind = room > 0 && !starved.is_empty();
         }
     }
 

@@ -179,13 +179,12 @@ fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
     assert_eq!((before, handset.bench.dropped(Drop::SgsnUnconfirmedFull)), (0, 0));
 }
 
-#[test]
-fn all_that_wait_for_room_go_on_when_it_is_there_though_nothing_more_is_confirmed() {
+/// One context has all the room there is, and 28 of four other mobiles wait for it.
+fn with_many_that_wait_for_room() -> Bench {
     let mut bench = Bench::new(|config| {
         config.unconfirmed_octets_max = 2000;
         (config.mobiles_max, config.contexts_max) = (6, Some(64));
     });
-    // One has all the room there is.
     activate_in_acknowledged_mode(&mut bench, [(1, NSAPI)].into_iter());
     bench.downlink(1, NSAPI, &[7; 1200]);
     let waiting = || (2..6).flat_map(|phone| (5..=11).map(move |nsapi| (phone, Nsapi(nsapi))));
@@ -194,12 +193,31 @@ fn all_that_wait_for_room_go_on_when_it_is_there_though_nothing_more_is_confirme
         bench.downlink(phone, nsapi, &[7; 1200]);
     }
     assert_eq!(bench.sgsn.unconfirmed().contexts, 1);
+    bench
+}
+
+#[test]
+fn all_that_wait_for_room_go_on_when_it_is_there_though_nothing_more_is_confirmed() {
+    let mut bench = with_many_that_wait_for_room();
     // There is room for all at once, which is more than are looked at in one turn.
     bench.sgsn.config.unconfirmed_octets_max = 256 * 1024;
     bench.in_one_turn(|bench| bench.sgsn.unblock_starved());
     let held = bench.sgsn.unconfirmed();
     assert_eq!((held.contexts, held.n_pdus), (29, 29));
     assert_eq!((bench.sgsn.stats().n_pdu_confirmed, bench.drops()), (0, vec![]));
+}
+
+#[test]
+fn those_that_are_gone_take_no_room_from_those_that_wait_behind_them() {
+    let mut bench = with_many_that_wait_for_room();
+    for phone in 2..5 {
+        bench.sgsn.export(&mut bench.around.context(), imsi(phone)).unwrap();
+    }
+    // For nine, and 21 that are gone come before the seven that are left.
+    bench.sgsn.config.unconfirmed_octets_max = 1200 + 9 * 1520;
+    bench.in_one_turn(|bench| bench.sgsn.unblock_starved());
+    let held = bench.sgsn.unconfirmed();
+    assert_eq!((held.contexts, held.n_pdus), (8, 8));
 }
 
 #[test]
