@@ -75,6 +75,10 @@ const FOUND_MIN_NS: u64 = 400;
 /// costs as much as some packets.
 const IDLE_POLLS: u32 = 8;
 const IDLE_EVERY: Duration = Duration::from_micros(200);
+/// One at which a packet comes for more than so many elsewhere is polled only so often that a poll may find some, though no more
+/// rarely than one where nothing comes: what it finds alone is a turn of the loop for one packet.
+const SELDOM: u64 = 4;
+const TOGETHER: u64 = 4;
 /// Packets come as long as the last one is no older than this, and through all of the turn that follows it.
 const LATELY: Duration = Duration::from_micros(50);
 /// From one packet to the next, where there is little to do.
@@ -137,6 +141,9 @@ pub(crate) struct Poller {
     seen: u64,
     /// How many polls in a row have found nothing.
     idle: u32,
+    /// From one packet to the next, in ns, and how long the polls since the last one are; 0 where no program counts.
+    gap_ns: u64,
+    without_ns: u64,
     /// When it was polled last.
     polled_at: Instant,
     /// The last poll found as much as it may: there is more.
@@ -225,6 +232,7 @@ impl Busy {
             Some(seen) => {
                 let before = core::mem::replace(&mut poller.seen, seen);
                 poller.is_full = seen.saturating_sub(before) >= budget;
+                poller.came(now, seen.saturating_sub(before));
                 seen != before
             }
             None => time.0 >= self.empty_ns + FOUND_MIN_NS,
@@ -242,7 +250,13 @@ impl Busy {
     /// Is this one not to be polled now?
     pub(crate) fn is_idle(&self, now: Instant, poller: &Poller) -> bool {
         let come = self.had_some || now < self.counted_at + LATELY;
-        poller.idle >= IDLE_POLLS && come && now < poller.polled_at + IDLE_EVERY
+        let is_seldom = !self.hurry && poller.gap_ns > self.gap_ns * SELDOM;
+        let every = match (poller.idle >= IDLE_POLLS, is_seldom) {
+            (true, _) => IDLE_EVERY,
+            (false, true) => Duration(poller.gap_ns * TOGETHER).min(IDLE_EVERY),
+            (false, false) => return false,
+        };
+        come && now < poller.polled_at + every
     }
 
     /// What an empty poll takes is asked anew.
@@ -338,7 +352,19 @@ impl Busy {
 
 impl Poller {
     const fn new(index: usize, program: Option<usize>) -> Self {
-        Self { index, program, seen: 0, idle: 0, polled_at: Instant::ZERO, is_full: false }
+        let polled_at = Instant::ZERO;
+        Self { index, program, seen: 0, idle: 0, gap_ns: 0, without_ns: 0, polled_at, is_full: false }
+    }
+
+    /// A poll has found so many packets.
+    fn came(&mut self, now: Instant, packets: u64) {
+        let span = self.without_ns + now.since(self.polled_at).0.min(GAP_MAX_NS);
+        self.without_ns = if packets == 0 { span } else { 0 };
+        self.gap_ns = match packets {
+            // The next one is still to come: it will not have come sooner than this.
+            0 => self.gap_ns.max(span.min(GAP_MAX_NS)),
+            _ => u64::midpoint(self.gap_ns, span / packets),
+        };
     }
 
     fn asked(&mut self, now: Instant, found: bool) {

@@ -159,7 +159,7 @@ fn known(sgsn: Option<&Sgsn>, imsi: Imsi) -> Result<(Slot, &Mobile), CommandErro
 
 fn deactivate(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, nsapi: Nsapi) -> Done {
     let (_, mobile) = known(access.machine(node.machine).map(|sgsn| &*sgsn), imsi)?;
-    if mobile.sm.get(nsapi).is_none() {
+    if mobile.sm().get(nsapi).is_none() {
         return Err(CommandError(format!("IMSI {imsi} has no PDP context with NSAPI {nsapi}.")));
     }
     access.command(node.machine, SgsnCommand::Deactivate { imsi, nsapi });

@@ -61,7 +61,7 @@ pub fn subscriber(mobile: &Mobile) -> view::Subscriber {
         ptmsi: mobile.gmm.ptmsi(),
         gmm_state: gmm_name(mobile),
         mm_state: mm_name(mobile.gmm.mm_state()),
-        pdp_contexts: mobile.sm.iter().filter(|(_, context)| context.is_active()).count(),
+        pdp_contexts: mobile.sm().iter().filter(|(_, context)| context.is_active()).count(),
     }
 }
 
@@ -94,7 +94,7 @@ pub fn active_list(sgsn: &Sgsn) -> Result<String, String> {
     let mut text = String::new();
     for (_, mobile) in sgsn.mobiles() {
         let Some(imsi) = mobile.imsi() else { continue };
-        let contexts = mobile.sm.iter().filter(|(_, context)| context.is_active());
+        let contexts = mobile.sm().iter().filter(|(_, context)| context.is_active());
         let address = contexts.last().and_then(|(_, context)| address(context.address()));
         let _ = match address {
             Some(IpAddr::V4(address)) => writeln!(text, "{imsi},IPv4 {address}"),
@@ -110,7 +110,7 @@ pub fn active_list(sgsn: &Sgsn) -> Result<String, String> {
 
 /// All contexts of a mobile.
 pub fn pdp_contexts(sgsn: &Sgsn, slot: Slot, mobile: &Mobile) -> Vec<view::PdpContext> {
-    mobile.sm.iter().map(|(nsapi, context)| pdp_context(sgsn, slot, mobile, nsapi, context)).collect()
+    mobile.sm().iter().map(|(nsapi, context)| pdp_context(sgsn, slot, mobile, nsapi, context)).collect()
 }
 
 fn pdp_context(

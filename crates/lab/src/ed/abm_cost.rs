@@ -6,8 +6,8 @@
 //! LLC, BSSGP, NS and sending, and in acknowledged mode what has to be kept, and the mobiles' acknowledgements.
 //!
 //! The mobiles acknowledge whatever asks for it at once, so that how many acknowledgements there are is the SGSN's to choose: as long
-//! as nothing is lost and N-PDUs follow each other it asks by each eighth I frame (half of k = 16), and otherwise by each that finds
-//! no request out.
+//! as nothing is lost and N-PDUs follow each other it asks by one of eight to sixteen I frames (k = 16; the fewer the slower they
+//! come), and otherwise by each that finds no request out.
 
 use super::bench::{Again, Axis, Bench, Runner};
 use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
@@ -26,9 +26,10 @@ const GUESS_PPS: f64 = 200_000.0;
 const CAP_PPS: f64 = 1_200_000.0;
 /// How near the two sides of a search come.
 const RESOLUTION: f64 = 1.04;
-/// A window is at least so long: at the end of each step T201 has each mobile asked once for what it has not acknowledged, and that
-/// should be little beside the rest.
+/// A window is at least so long, where costs are compared and where the highest load is looked for: with the first N-PDU of a step, and
+/// at its end, each mobile is asked for an acknowledgement, and that should be little beside the rest.
 const WINDOW_S: f64 = 2.0;
+const SEARCH_WINDOW_S: f64 = 1.0;
 
 /// LLC's mode, and what the other is compared with first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +145,10 @@ fn search(
     found: &mut Found,
 ) -> Result<(), String> {
     let axis = axis("highest load", mode, setup, repetition);
-    let make = |bench: &Bench<'_>, load: f64| offer(bench, setup, mode, load);
+    let make = |bench: &Bench<'_>, load: f64| {
+        let offer = offer(bench, setup, mode, load);
+        Offer { window_s: offer.window_s.max(SEARCH_WINDOW_S), ..offer }
+    };
     let bracket = found.bracket(GUESS_PPS, RESOLUTION, CAP_PPS);
     let saturation = bench.turn(runner, |bench, chain| bench.saturation(chain, &axis, bracket, &make))?;
     found.add(&saturation);

@@ -73,6 +73,10 @@ impl Bench<'_> {
             let Some(load) = bracket.next_load().filter(|_| !enough) else { break };
             let offer = Offer { is_probe: true, ..make(self, load) };
             let step = self.step_again(chain, axis, &offer, again)?;
+            if step.given_up {
+                // What had not been offered by then says nothing of what can be.
+                continue;
+            }
             let is_carried = self.is_carried(&step);
             let offered = load * (1.0 - step.shortfall().unwrap_or(0.0));
             bracket.tell_of(offered, is_carried, step.delivered_pps());

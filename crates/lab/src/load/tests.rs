@@ -207,7 +207,7 @@ impl World {
     /// What the SGSN knows of a user's context.
     fn qos_of(&self, user: u32) -> gannet_wire::l3::ie::QosProfile {
         let (_, mobile) = self.sgsn.machine.mobile_of(imsi(user)).expect("attached");
-        mobile.sm.get(Nsapi(5)).expect("active").qos()
+        mobile.sm().get(Nsapi(5)).expect("active").qos()
     }
 
     /// A T-PDU for a user arrives at the SGSN.

@@ -394,7 +394,7 @@ impl Sgsn {
 
     /// What a context claims by its profile as it stands.
     pub(super) fn claim_negotiated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi));
+        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm().get(nsapi));
         if let Some(qos) = context.map(gannet_proto::sm::network::SmContext::qos) {
             self.claim(cx, slot, nsapi, &qos);
         }

@@ -263,7 +263,7 @@ impl Sgsn {
     fn make_account(&mut self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi, due: Instant) -> Option<Teid> {
         let charging = self.charging.as_deref_mut()?;
         let mobile = self.mobiles.get(slot)?;
-        let (bearer, context) = mobile.bearer(nsapi).zip(mobile.sm.get(nsapi))?;
+        let (bearer, context) = mobile.bearer(nsapi).zip(mobile.sm().get(nsapi))?;
         let path = bearer.tunnel.and_then(|tunnel| self.gtp.paths().get(tunnel.control_path))?;
         let (apn, _) = self.access_points.get(context.apn()).filter(|_| context.is_active())?;
         let teid = bearer.teid;

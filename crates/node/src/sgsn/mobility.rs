@@ -30,7 +30,7 @@ impl Sgsn {
         let mut actions = Batch::default();
         let was_suspended = mobile.gmm.is_suspended();
         let is_paging_alone = matches!(event, GmmEvent::DownlinkData);
-        mobile.gmm.set_active_nsapis(mobile.sm.status());
+        mobile.gmm.set_active_nsapis(mobile.sm().status());
         let was = mobile.imsi();
         mobile.gmm.handle(cx, &self.config.gmm, event, &mut actions);
         if let Some(was) = was.filter(|was| mobile.imsi() != Some(*was)) {
@@ -59,7 +59,7 @@ impl Sgsn {
     pub(super) fn wake_gmm(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut actions = Batch::default();
-        mobile.gmm.set_active_nsapis(mobile.sm.status());
+        mobile.gmm.set_active_nsapis(mobile.sm().status());
         mobile.gmm.expire(cx, &self.config.gmm, &mut actions);
         self.gmm_actions(cx, slot, &mut actions);
     }
@@ -231,7 +231,7 @@ impl Sgsn {
     /// itself is told nothing.
     pub(super) fn delete_mobile(&mut self, cx: &mut Context<'_>, slot: Slot) {
         let Some(mobile) = self.mobiles.get(slot) else { return };
-        let contexts = mobile.sm.status();
+        let contexts = mobile.sm().status();
         self.delete_contexts(cx, slot, contexts);
         self.forget_mobile(cx, slot);
     }

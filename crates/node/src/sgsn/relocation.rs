@@ -107,7 +107,7 @@ impl Sgsn {
             let tunnel = bearer.tunnel?;
             Some(Endpoint { nsapi, control: path(tunnel.control_path)?, user: path(tunnel.user_path)? })
         });
-        let apns = mobile.sm.iter().filter_map(|(_, context)| {
+        let apns = mobile.sm().iter().filter_map(|(_, context)| {
             let (apn, _) = self.access_points.get(context.apn())?;
             Some((context.apn(), apn))
         });
@@ -168,7 +168,7 @@ impl Sgsn {
         for (number, apn) in apns {
             here.push((number, self.access_points.number_of(&apn).map_err(|_| ImportError::Full)?));
         }
-        mobile.sm.renumber_apns(|number| {
+        mobile.sm_mut().renumber_apns(|number| {
             here.iter().find(|(there, _)| *there == number).map_or(number, |(_, here)| *here)
         });
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
@@ -220,7 +220,8 @@ impl Sgsn {
     /// The GGSN's answers to what was asked before the mobile left do not reach it here: what waits for one ends.
     fn settle_contexts(&mut self, cx: &mut Context<'_>, slot: Slot) {
         for nsapi in (5..=15).map(Nsapi) {
-            let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(nsapi)).map(SmContext::state);
+            let state =
+                self.mobiles.get(slot).and_then(|mobile| mobile.sm().get(nsapi)).map(SmContext::state);
             match state {
                 Some(SmState::ActivePending) => self.sm(cx, slot, SmEvent::CreateFailed { nsapi }),
                 Some(SmState::Updating) => self.sm(cx, slot, SmEvent::UpdateFailed { nsapi }),
@@ -251,7 +252,7 @@ impl Sgsn {
         mobile.gmm.deadlines_mut().arm(mobile_key(owner::GMM, slot), cx.timers);
         mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
         mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
-        if let Some(at) = mobile.sm.deadline(cx.now) {
+        if let Some(at) = mobile.sm().deadline(cx.now) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
         let ptmsis = [mobile.gmm.ptmsi(), mobile.gmm.new_ptmsi()];

@@ -123,7 +123,7 @@ impl Sgsn {
         }
         let bearers = self.mobiles().flat_map(|(_, mobile)| mobile.bearers().map(move |it| (mobile, it)));
         let active = bearers.filter(|(mobile, (nsapi, bearer))| {
-            bearer.tunnel.is_some() && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
+            bearer.tunnel.is_some() && mobile.sm().get(*nsapi).is_some_and(|context| context.is_active())
         });
         let downlink = active.map(|(mobile, (nsapi, bearer))| {
             let version = bearer.tunnel.map(|tunnel| tunnel.version);

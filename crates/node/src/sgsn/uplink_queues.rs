@@ -190,7 +190,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot) else { return none };
         let active = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.is_some());
         active.fold(none, |best, (nsapi, bearer)| {
-            let Some(context) = mobile.sm.get(nsapi) else { return best };
+            let Some(context) = mobile.sm().get(nsapi) else { return best };
             let its = Treatment::of_uplink(&context.qos(), bearer.allocation_retention);
             Treatment {
                 class: best.class.min(its.class),

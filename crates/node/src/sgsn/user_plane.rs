@@ -304,7 +304,7 @@ impl Sgsn {
         let others: Vec<(Nsapi, Sapi)> = mobile
             .bearers()
             .filter(|(nsapi, _)| {
-                *nsapi != but && mobile.sm.get(*nsapi).is_some_and(|context| context.is_active())
+                *nsapi != but && mobile.sm().get(*nsapi).is_some_and(|context| context.is_active())
             })
             .map(|(nsapi, bearer)| (nsapi, bearer.sndcp.sapi))
             .collect();
@@ -407,11 +407,14 @@ impl Sgsn {
 
     /// T200 or T201 may be due. That of a mobile out of reach waits.
     pub(super) fn wake_links(&mut self, cx: &mut Context<'_>, slot: Slot) {
-        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         if !mobile.is_out_of_reach() {
             let whose = mobile.imsi();
             self.with_user_plane(cx, slot, |plane, cx| plane.llc.wake(cx, whose, &mut plane.out.llc));
-        } else if mobile.gmm.mm_state() == MmState::Standby && self.has_unconfirmed(slot) {
+            return;
+        }
+        mobile.llc.out_of_reach();
+        if mobile.gmm.mm_state() == MmState::Standby && self.has_unconfirmed(slot) {
             self.gmm(cx, slot, GmmEvent::DownlinkData);
         }
     }

@@ -387,6 +387,13 @@ impl LlcContext {
         }
     }
 
+    /// Nothing is woken for a while, as the peer cannot be reached: no link keeps memory for units that may come soon.
+    pub fn out_of_reach(&mut self) {
+        if let Some(links) = &mut self.links {
+            links.lles.iter_mut().for_each(|placed| placed.abm.tidy());
+        }
+    }
+
     /// The peer, for whose sake nothing was woken for some time, can be reached again: no link is found dead for the time in which it
     /// could not answer. [`LlcContext::arm`] is to be called after it, and asks to be woken for what was due meanwhile.
     pub fn within_reach(&mut self, now: Instant) {

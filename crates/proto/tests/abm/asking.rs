@@ -53,10 +53,17 @@ fn where_nothing_is_lost_half_a_window_shares_an_acknowledgement() {
     let mut pair = pair(Options::default());
     assert_eq!(give(&mut pair, 32, EACH), 32, "at first each frame asks that finds no request out");
     give(&mut pair, ENOUGH, EACH);
-    let carried = pair.up.carried;
-    assert_eq!(give(&mut pair, 160, EACH), 20);
-    assert_eq!(pair.up.carried - carried, 20, "S frames of the mobile");
-    assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
+    // A window and more within the round trip: asked about half a window before it closes.
+    for (each, asked) in [(Duration::from_millis(1), 20), (Duration::from_millis(50), 11)] {
+        pair.pass(WITHIN * 2);
+        assert!(pair.is_done());
+        give(&mut pair, 1, EACH);
+        let carried = pair.up.carried;
+        assert_eq!(give(&mut pair, 161, each), asked, "{each:?}");
+        pair.pass(LATENCY * 2);
+        assert_eq!(pair.up.carried - carried, u64::from(asked), "S frames of the mobile");
+        assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
+    }
 }
 
 #[test]

@@ -413,6 +413,11 @@ impl Bench {
         assert!(at >= self.around.now);
         self.around.now = at;
         self.abm.wake(&mut self.around.context(), &LINK, &mut self.out);
+        if self.model.state == State::Abm && self.model.units.is_empty() {
+            // Nothing is asked about: it was about memory alone.
+            assert!(self.out.is_empty() && self.abm.next_wake().is_none());
+            return;
+        }
         let was_abm = self.model.state == State::Abm;
         let oldest = u16::try_from(self.model.va & 0x1ff).unwrap();
         self.model.timer(at, seen);

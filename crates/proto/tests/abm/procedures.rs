@@ -219,15 +219,17 @@ fn in_go_back_n_t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measur
         }
         let (ms, sgsn) = (&mut pair.ms, &mut pair.sgsn);
         let t201 = |end: &End| end.around.timers.next().unwrap().since(end.around.now);
+        // Links are woken once in a millisecond.
+        let is_about = |t201: Duration, wanted: Duration| (wanted.0 - 1_100_000..=wanted.0).contains(&t201.0);
         sgsn.offered = 8;
         sgsn.drain();
-        let at_first = t201(sgsn);
-        assert_eq!(at_first, Duration::from_millis(300), "SABM took 100 ms");
+        let at_first = Duration::from_millis(300);
+        assert!(is_about(t201(sgsn), at_first), "SABM took 100 ms");
         let first = std::mem::take(&mut sgsn.sent);
         for by in [2, 4] {
             sgsn.around.now = sgsn.around.timers.next().unwrap();
             sgsn.wake();
-            assert_eq!(t201(sgsn), at_first * by);
+            assert!(is_about(t201(sgsn), at_first * by));
             let asked = headers(sgsn);
             assert!(matches!(
                 asked[..],
@@ -238,7 +240,7 @@ fn in_go_back_n_t201_stays_as_long_as_it_has_become_until_a_round_trip_is_measur
         ms.receive(&first[0]);
         sgsn.receive(&ms.sent.remove(0));
         let by = if retransmission == Retransmission::GoBackN { 4 } else { 1 };
-        assert_eq!((sgsn.confirmed, t201(sgsn)), (1, at_first * by), "{retransmission:?}");
+        assert_eq!((sgsn.confirmed, is_about(t201(sgsn), at_first * by)), (1, true), "{retransmission:?}");
         headers(sgsn);
         first[1..].iter().for_each(|pdu| ms.receive(pdu));
         sgsn.offered = 9;

@@ -114,6 +114,32 @@ fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
 }
 
 #[test]
+fn a_device_at_which_a_packet_comes_for_many_elsewhere_is_polled_for_some_at_once() {
+    let time = Duration::from_micros(9);
+    // Which of the loop's turns poll it, where a packet comes to it in each `each`th and to all others together every 10 µs.
+    let polled = |each: u64, hurry: bool| {
+        let mut busy = Busy::new(BusyPoll::Always);
+        busy.hurry = hurry;
+        busy.pollers.push(Poller::new(3, Some(0)));
+        (1..=10_000_u64).fold((0, 0_u64), |(polls, longest), turn| {
+            let now = Instant(turn * 10_000);
+            busy.found(1);
+            busy.reckon(now, Some(0));
+            let since = now.since(busy.pollers[0].polled_at).0;
+            if busy.is_idle(now, &busy.pollers[0]) {
+                return (polls, longest);
+            }
+            busy.poll_took(now, 3, time, Some(turn / each));
+            (polls + 1, if turn > 100 { longest.max(since) } else { longest })
+        })
+    };
+    assert_eq!(polled(2, false), (10_000, 10_000), "one of three");
+    let (polls, longest) = polled(8, false);
+    assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
+    assert_eq!(polled(8, true), (10_000, 10_000), "in a hurry");
+}
+
+#[test]
 fn a_poll_in_a_hurry_is_short_where_is_known_that_more_has_come() {
     let mut busy = Busy::new(BusyPoll::Always);
     busy.pollers = vec![Poller::new(3, Some(0)), Poller::new(4, None)];

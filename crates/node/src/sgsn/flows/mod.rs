@@ -301,7 +301,7 @@ impl Sgsn {
     /// A context has become active, or its quality of service has changed: its flow and its rule follow.
     pub(super) fn flow_changed(&mut self, slot: Slot, nsapi: Nsapi) {
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
-        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
+        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm().get(nsapi)) else { return };
         if bearer.tunnel.is_none() {
             return;
         }
@@ -318,7 +318,7 @@ impl Sgsn {
     /// Tells the driver all that it has to know of an active context.
     fn install_rule(&mut self, slot: Slot, nsapi: Nsapi) {
         let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return };
-        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm.get(nsapi)) else { return };
+        let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm().get(nsapi)) else { return };
         let teid = bearer.teid;
         let key = key_of(&self.contexts, teid, mobile.imsi());
         let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);

@@ -45,7 +45,8 @@ impl Sgsn {
         if self.access_points.is_full() && self.apn_sweep_due <= cx.now {
             // Names that no context uses any more make room for others; once a second, since all mobiles are looked at.
             self.apn_sweep_due = cx.now + Duration::from_secs(1);
-            let in_use = self.mobiles.iter().flat_map(|(_, mobile)| mobile.sm.iter().map(|(_, sm)| sm.apn()));
+            let in_use =
+                self.mobiles.iter().flat_map(|(_, mobile)| mobile.sm().iter().map(|(_, sm)| sm.apn()));
             self.access_points.forget_all_but(&in_use.collect());
         }
         let room = self.room(cx.now, slot);
@@ -69,7 +70,7 @@ impl Sgsn {
         for (of, reliability) in activated {
             self.bearer_activated(cx, slot, of, reliability);
         }
-        if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm.deadline(cx.now)) {
+        if let Some(at) = self.mobiles.get(slot).and_then(|mobile| mobile.sm().deadline(cx.now)) {
             cx.timers.wake(mobile_key(owner::SM, slot), at);
         }
         self.changed(slot);

@@ -53,7 +53,8 @@ impl Sgsn {
             Err(cause) => return self.refuse(cx, transaction, request.teid_control, cause),
         };
         let Some(mobile) = self.mobiles.get(slot) else { return };
-        let requested = SmRequested::begin(cx.now, &self.config.sm, &mobile.sm, address, request.apn.clone());
+        let requested =
+            SmRequested::begin(cx.now, &self.config.sm, mobile.sm(), address, request.apn.clone());
         let ggsn = (request.ggsn_control, request.teid_control);
         let address = request.end_user_address.clone();
         self.notifications.0.insert(slot, Notified { requested, ggsn, address });

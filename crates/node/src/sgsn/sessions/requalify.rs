@@ -34,7 +34,7 @@ impl Sgsn {
         if admitted.is_err() {
             return;
         }
-        let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm.get(*nsapi)).map(SmContext::state);
+        let state = self.mobiles.get(slot).and_then(|mobile| mobile.sm().get(*nsapi)).map(SmContext::state);
         match state {
             // What it has holds until the GGSN has accepted.
             Some(SmState::Updating) => self.updates.wish(slot, *nsapi, Some((*wish, *granted))),
@@ -71,7 +71,7 @@ impl Sgsn {
     fn would_ask(&self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<(QosProfile, QosProfile)> {
         let mobile = self.mobiles.get(slot)?;
         // With one that is being changed something else is under way, at whose end this is asked again.
-        let context = mobile.sm.get(nsapi).filter(|context| context.state() == SmState::Active)?;
+        let context = mobile.sm().get(nsapi).filter(|context| context.state() == SmState::Active)?;
         let subscriber = mobile.subscriber()?;
         let (wish, asked) = subscriber.wish(nsapi)?;
         let (apn, _) = self.access_points.get(context.apn())?;
@@ -98,7 +98,7 @@ impl Sgsn {
         let asked = self.would_ask(cx, slot, nsapi);
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let whose = mobile.imsi();
-        if mobile.sm.get(nsapi).map(SmContext::state) != Some(SmState::Active) {
+        if mobile.sm().get(nsapi).map(SmContext::state) != Some(SmState::Active) {
             return;
         }
         if !response.cause.is_accepted() {

@@ -127,7 +127,7 @@ impl Sgsn {
             return None;
         }
         let mobile = self.mobiles.get(slot)?;
-        let shares = || mobile.sm.sharers(nsapi).any(|other| other == asked);
+        let shares = || mobile.sm().sharers(nsapi).any(|other| other == asked);
         (nsapi == asked || shares() && self.is_ggsn_of(slot, asked, transaction.peer.ip())).then_some(slot)
     }
 
@@ -343,10 +343,10 @@ impl Sgsn {
     /// A GGSN need not say again of a secondary context what holds of the others of its address (29.060 clause 7.3.2).
     fn with_what_is_shared(&self, slot: Slot, nsapi: Nsapi, response: &CreateResponse) -> CreateResponse {
         let mut response = response.clone();
-        let secondary = |mobile: &&Mobile| mobile.sm.get(nsapi).is_some_and(SmContext::is_secondary);
+        let secondary = |mobile: &&Mobile| mobile.sm().get(nsapi).is_some_and(SmContext::is_secondary);
         let Some(mobile) = self.mobiles.get(slot).filter(secondary) else { return response };
-        let address = mobile.sm.get(nsapi).map(|context| end_user_address(context.address()));
-        let shared = mobile.sm.sharers(nsapi).find_map(|other| mobile.bearer(other)?.tunnel);
+        let address = mobile.sm().get(nsapi).map(|context| end_user_address(context.address()));
+        let shared = mobile.sm().sharers(nsapi).find_map(|other| mobile.bearer(other)?.tunnel);
         let path = shared.and_then(|shared| self.gtp.paths().get(shared.control_path));
         response.end_user_address = response.end_user_address.or(address);
         response.teid_control = response.teid_control.or(shared.map(|shared| shared.peer_control));
@@ -402,7 +402,7 @@ impl Sgsn {
 
     /// A tunnel is gone. Who waits for that is told; a context that was forgotten at once does not wait.
     fn tunnel_deleted(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm.get(nsapi).is_some()) {
+        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm().get(nsapi).is_some()) {
             self.sm(cx, slot, SmEvent::Deleted { nsapi });
         }
     }
@@ -455,7 +455,7 @@ impl Sgsn {
         let mut outputs = Batch::default();
         self.gtp.respond(cx, transaction, to, &message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
-        let sharers = |mobile: &Mobile| mobile.sm.sharers(nsapi).collect::<Vec<_>>();
+        let sharers = |mobile: &Mobile| mobile.sm().sharers(nsapi).collect::<Vec<_>>();
         let others = self.mobiles.get(slot).filter(|_| request.teardown == Some(true)).map(sharers);
         match others {
             Some(others) if !others.is_empty() => self.tunnels_torn_down(cx, slot, nsapi, &others),

@@ -52,7 +52,7 @@ impl Sgsn {
     ) {
         let nsapi = request.nsapi;
         let active = self.asked_about(cx, transaction, endpoint, nsapi).filter(|slot| {
-            let context = self.mobiles.get(*slot).and_then(|mobile| mobile.sm.get(nsapi));
+            let context = self.mobiles.get(*slot).and_then(|mobile| mobile.sm().get(nsapi));
             context.is_some_and(SmContext::is_active)
         });
         let Some(slot) = active else {
@@ -71,7 +71,7 @@ impl Sgsn {
 
     /// The mobile has accepted, or has got what it asked for itself; then it is still to be asked what the GGSN wants.
     pub(super) fn updated(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, qos: &QosProfile) {
-        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm.has_offer(nsapi)) {
+        if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm().has_offer(nsapi)) {
             return;
         }
         if let Some((transaction, allocation_retention)) = self.updates.asked.remove(&(slot, nsapi)) {
@@ -161,8 +161,8 @@ impl Sgsn {
             return;
         }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let held = mobile.sm.get(nsapi).map(SmContext::qos).unwrap_or_default();
-        if mobile.sm.get(nsapi).map(SmContext::state) != Some(SmState::Updating) {
+        let held = mobile.sm().get(nsapi).map(SmContext::qos).unwrap_or_default();
+        if mobile.sm().get(nsapi).map(SmContext::state) != Some(SmState::Updating) {
             return cx.drop(Drop::SmUnexpected, mobile.imsi());
         }
         if let (Some(qos), Some(bearer)) = (&response.qos, mobile.bearer_mut(nsapi)) {

@@ -185,8 +185,12 @@ impl Sgsn {
             let name = self.access_points.get(apn).map(|(name, _)| name);
             name.is_some_and(|name| crate::sgsn::sessions::subscribed(data, Some(name)).is_none())
         };
-        let void: Vec<_> =
-            mobile.sm.iter().filter(|(_, context)| is_void(context.apn())).map(|(nsapi, _)| nsapi).collect();
+        let void: Vec<_> = mobile
+            .sm()
+            .iter()
+            .filter(|(_, context)| is_void(context.apn()))
+            .map(|(nsapi, _)| nsapi)
+            .collect();
         void.into_iter().for_each(|nsapi| self.deactivate(cx, slot, nsapi));
         self.requalify(cx, slot);
     }

@@ -84,7 +84,7 @@ fn a_context_that_is_activated_has_the_id_of_its_ggsn_and_ends_with_two_records(
     bench.activate(0, Nsapi(6));
     let [active] = &records(&mut bench)[..] else { panic!() };
     assert_eq!((active.event, session(active).charging_id), (ChargedEvent::PdpActive, Some(6)));
-    let ti = bench.mobile(0).sm.get(Nsapi(6)).unwrap().ti().0;
+    let ti = bench.mobile(0).sm().get(Nsapi(6)).unwrap().ti().0;
     bench.sm(0, ti, DeactivateRequest { cause: SmCause::RegularDeactivation, tear_down: None });
     bench.delete_answer(Nsapi(6));
     let ended = records(&mut bench);

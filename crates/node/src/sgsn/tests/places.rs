@@ -140,7 +140,7 @@ fn contexts_that_the_mobile_does_not_know_end() {
     bench.gmm(0, request);
     bench.delete_answer(NSAPI);
     assert_eq!(accept_of(bench.hear_gmm(0)).pdp_context_status, Some(status));
-    assert_eq!(bench.mobile(0).sm.status(), status);
+    assert_eq!(bench.mobile(0).sm().status(), status);
     assert_eq!(bench.drops(), []);
 }
 

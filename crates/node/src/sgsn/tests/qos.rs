@@ -240,7 +240,7 @@ fn a_guarantee_that_moves_into_a_full_cell_is_suspended_until_there_is_room() {
     assert_eq!((bench.sgsn.admission().stats().suspended, bench.sgsn.admission().len()), (1, (2, 1)));
     assert_eq!(bench.sgsn.admission().cell_octets_per_s(0), 0);
     // What was negotiated is not taken back.
-    assert_eq!(bench.mobile(0).sm.get(NSAPI).unwrap().qos(), streaming());
+    assert_eq!(bench.mobile(0).sm().get(NSAPI).unwrap().qos(), streaming());
     bench.leaks(1, 50_000);
     assert_eq!((bench.admitted(0), bench.guarantee(0)), (Some(true), Some(16_000)), "a faster cell");
     bench.leaks(1, 10_000);
@@ -426,7 +426,7 @@ fn a_ggsn_that_refuses_another_quality_keeps_the_one_it_has() {
             assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateRequest(_)), "it has no such context");
         } else {
             assert!(bench.is_silent());
-            assert_eq!(bench.mobile(0).sm.get(NSAPI).unwrap().qos().peak, PeakThroughput(6));
+            assert_eq!(bench.mobile(0).sm().get(NSAPI).unwrap().qos().peak, PeakThroughput(6));
         }
     }
 }

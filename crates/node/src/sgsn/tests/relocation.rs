@@ -82,7 +82,7 @@ fn to_another_sgsn() {
     second.downlink(1, Nsapi(7), b"down");
     assert_eq!(second.hear(1).1[4..], *b"down");
     let (number, apn) = {
-        let (_, context) = second.mobile(1).sm.iter().next().unwrap();
+        let (_, context) = second.mobile(1).sm().iter().next().unwrap();
         (context.apn(), second.sgsn.access_point(context.apn()).unwrap().0.clone())
     };
     assert_eq!((number, apn.as_str()), (0, "internet"));

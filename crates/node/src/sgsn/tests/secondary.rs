@@ -79,7 +79,7 @@ fn a_secondary_context_has_a_tunnel_of_its_own() {
         bench.answer(to, Teid(0), header.sequence.unwrap(), response);
         assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateAccept(_)));
     }
-    assert!(bench.mobile(0).sm.is_empty() && bench.sgsn.contexts().is_empty());
+    assert!(bench.mobile(0).sm().is_empty() && bench.sgsn.contexts().is_empty());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn the_ggsn_takes_all_contexts_of_an_address_down() {
     let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!() };
     assert_eq!(request.tear_down, Some(TearDownIndicator::AllOfAddress));
     bench.sm(0, 1, DeactivateAccept {});
-    assert!(bench.mobile(0).sm.is_empty() && bench.sgsn.contexts().is_empty());
+    assert!(bench.mobile(0).sm().is_empty() && bench.sgsn.contexts().is_empty());
     assert!(bench.is_silent());
 }
 

@@ -87,7 +87,7 @@ fn what_a_ggsn_refuses_is_told_in_the_words_of_the_mobile() {
         bench.create_answer(from, sequence, &request, gtp);
         assert_eq!(cause_of_reject(&mut bench), sm);
         assert_eq!(bench.drops(), [(Drop::SmRejected, 1), (Drop::SgsnGgsnRefused, 1)]);
-        assert_eq!((bench.mobile(0).bearers().count(), bench.mobile(0).sm.is_empty()), (0, true));
+        assert_eq!((bench.mobile(0).bearers().count(), bench.mobile(0).sm().is_empty()), (0, true));
         detach(&mut bench);
         bench.assert_empty();
     }
@@ -194,7 +194,7 @@ fn deactivation_by_the_operator() {
     }
     assert_eq!(bench.sent.len(), 4);
     assert_eq!(bench.drops(), [(Drop::SmNoAnswer, 1)]);
-    assert!(bench.mobile(0).sm.is_empty());
+    assert!(bench.mobile(0).sm().is_empty());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn deactivation_by_the_ggsn() {
     assert!(matches!(bench.hear_sm(0), SmMessage::DeactivateRequest(_)));
     bench.sm(0, 0, DeactivateAccept {});
     assert!(bench.is_silent(), "nothing is left to delete at the GGSN");
-    assert!(bench.mobile(0).sm.is_empty());
+    assert!(bench.mobile(0).sm().is_empty());
     // Once more, and for a context that never was.
     bench.ggsn_asks(teid, delete_request(NSAPI));
     bench.ggsn_asks(Teid(0x0100_0009), delete_request(NSAPI));

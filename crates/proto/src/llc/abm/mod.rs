@@ -453,6 +453,11 @@ impl Abm {
         self.units.heap_octets() + held + places + self.information.len()
     }
 
+    /// No memory is kept for units that may come soon: nobody wakes this link for a while.
+    pub(super) fn tidy(&mut self) {
+        self.units.tidy();
+    }
+
     /// Goes on after a restart of this end, with a clock of its own: what was kept may be older than what the peer has seen, so
     /// that the link is established anew as soon as it is woken. A release is begun again.
     pub fn restore(&mut self, now: Instant) {

@@ -16,13 +16,17 @@ const I_OVERHEAD: usize = 4 + FCS_LEN;
 /// Octets that come before a bitmap in an I frame: K.
 const K_LEN: usize = 1;
 /// I frames after which an acknowledgement is asked for at the latest.
-const REQUEST_EVERY: u8 = 16;
+const REQUEST_EVERY: u8 = 32;
+/// I frames that the window has still room for, at the latest, when it is asked for.
+const REQUEST_BEFORE: u32 = 2;
 /// I frames that must have arrived since one was lost before few acknowledgements are asked for.
 pub(super) const INTACT: u8 = 32;
 /// The part of T200 after which an acknowledgement is asked for at the latest.
 const REQUEST_WITHIN: u64 = 4;
 /// The part of that in which more must have come to be expected to follow.
 const FOLLOWS_WITHIN: u64 = 4;
+/// Links are woken only at multiples of this, in ns, and so many of them at once: 1 ms, a tenth of the shortest T201.
+pub(super) const WOKEN_AT: u64 = 1 << 20;
 /// M in octets is m times this (clause 8.9).
 pub(super) const M_OCTETS: u32 = 16;
 
@@ -97,9 +101,9 @@ impl Abm {
         let (index, octets) = (self.sent, head.len() + frame.len());
         let count = self.acknowledged.wrapping_add(index.into());
         self.send_next(now, link, octets);
-        let is_asked = self.is_request_due(index);
+        let is_asked = self.is_request_due(now, link, index);
         if self.units.is_empty() && !is_asked {
-            // As many as will be kept before one is acknowledged.
+            // As many as will be kept at least before one is acknowledged.
             self.units.reserve(usize::from(self.request_every()), octets);
         }
         let mut unit = Unit::new(reference, now);
@@ -152,6 +156,7 @@ impl Abm {
             let Duration(within) = request_within(link);
             self.is_following = silent <= within / FOLLOWS_WITHIN;
             self.standing_since = now;
+            self.expires = NEVER;
         }
         self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
         self.sent += 1;
@@ -207,7 +212,7 @@ impl Abm {
     /// Sends the I frame with V(A) + `index`, whose information is in `frame`.
     fn emit(&mut self, now: Instant, link: &Link, index: u16, mut frame: Frame, out: &mut Batch<LlcOutput>) {
         let count = self.acknowledged.wrapping_add(index.into());
-        let (is_asked, order) = (self.is_request_due(index), self.next_order());
+        let (is_asked, order) = (self.is_request_due(now, link, index), self.next_order());
         if let Some(unit) = self.units.get_mut(usize::from(index)) {
             self.lost -= u16::from(core::mem::take(&mut unit.is_lost)).min(self.lost);
             unit.sent((order, now, is_asked));
@@ -261,7 +266,7 @@ impl Abm {
     }
 
     /// Shall the I frame with V(A) + `index` ask for an acknowledgement (clause 8.6.3.3)?
-    fn is_request_due(&self, index: u16) -> bool {
+    fn is_request_due(&self, now: Instant, link: &Link, index: u16) -> bool {
         let is_new = index + 1 == self.sent;
         if !(self.is_requested || is_new && self.may_wait()) {
             return true;
@@ -271,7 +276,26 @@ impl Abm {
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
-        since >= u32::from(self.request_every()) || !self.window_is_open(following)
+        let is_half = since >= u32::from(self.request_every());
+        is_half && !self.lasts(now, link, since) || !self.window_is_open(following)
+    }
+
+    /// Half a window or more has been sent and nothing of it was asked about: at the rate of these frames, is what is left of the
+    /// window enough for more than the answer will take? Then later ones may ask, and fewer acknowledgements do.
+    fn lasts(&self, now: Instant, link: &Link, since: u32) -> bool {
+        if self.is_requested || since >= REQUEST_EVERY.into() {
+            return false;
+        }
+        let sent = u32::from(self.sent).max(1);
+        let by_k = u32::from(self.windows.k_sent).saturating_sub(sent);
+        let by_m = match u32::from(self.windows.m_sent) * M_OCTETS {
+            0 => by_k,
+            most => most.saturating_sub(self.outstanding) / (self.outstanding / sent).max(1),
+        };
+        let left = by_k.min(by_m).saturating_sub(REQUEST_BEFORE);
+        let (Duration(took), Duration(answer)) =
+            (now.since(self.standing_since), self.round_trip.timeout(link.t200));
+        took.saturating_mul(left.into()) > answer.saturating_mul(sent.into())
     }
 
     /// I frames after which an acknowledgement is asked for.
@@ -309,7 +333,10 @@ impl Abm {
                 self.round_trip.timeout(link.t200).min(Duration(left_ns / parts))
             }
         };
-        self.expires = now + t201;
+        self.expires = match self.options.timing {
+            Timing::Fixed => now + t201,
+            Timing::Adaptive => woken_after(now, t201),
+        };
     }
 
     /// When the link is found dead unless something is acknowledged before.
@@ -322,18 +349,20 @@ impl Abm {
         self.sent > 0 || (self.peer_is_busy && !self.units.is_empty())
     }
 
-    /// T201 runs while the peer has to say something.
+    /// T201 runs while the peer has to say something. The memory of units is kept for a while after the last: the next mostly comes
+    /// soon, and memory that is given back and taken with each window costs more than the copy.
     pub(super) fn keep_timer(&mut self, now: Instant, link: &Link) {
         if self.state != State::Abm {
             return;
         }
         if !self.is_waiting() {
-            self.expires = NEVER;
+            let kept_until = woken_after(now, request_within(link));
+            self.expires = if self.units.has_empty_memory() { kept_until } else { NEVER };
             self.is_requested = false;
             self.tries = 0;
         } else if self.expires == NEVER {
             if self.is_unasked() && self.may_wait() {
-                self.expires = now + request_within(link);
+                self.expires = woken_after(now, request_within(link));
             } else {
                 self.start_t201(now, link);
             }
@@ -416,6 +445,7 @@ impl Abm {
     /// T201 has run out (clauses 8.6.3.3 and 8.7): asks again with the oldest frame, or gives up.
     pub(super) fn expired(&mut self, cx: &mut Context<'_>, link: &Link, out: &mut Batch<LlcOutput>) {
         if !self.is_waiting() {
+            self.units.tidy();
             self.keep_timer(cx.now, link);
             return;
         }
@@ -459,4 +489,11 @@ impl Abm {
 fn request_within(link: &Link) -> Duration {
     let Duration(t200) = link.t200;
     Duration(t200 / REQUEST_WITHIN)
+}
+
+/// So much later, or a little sooner, where others are woken as well. What a link is woken for mostly has come by then, so that a turn
+/// of the node for each would be the most of what it costs.
+fn woken_after(now: Instant, after: Duration) -> Instant {
+    let Instant(at) = now + after;
+    if after.0 < WOKEN_AT * 8 { Instant(at) } else { Instant(at & !(WOKEN_AT - 1)) }
 }

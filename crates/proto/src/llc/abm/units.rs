@@ -6,9 +6,6 @@ use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Places for units that are kept while a link is idle.
-const KEPT_PLACES: usize = 4;
-
 /// What is known of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
@@ -91,7 +88,7 @@ impl Units {
         self.octets.push(octets);
     }
 
-    /// Takes the first `count` off. `each` sees them. Gives how many octets they had.
+    /// Takes the first `count` off. `each` sees them. Gives how many octets they had. Their memory stays for the next.
     pub(super) fn take_off(&mut self, count: u16, mut each: impl FnMut(&Unit)) -> u32 {
         let count = usize::from(count).min(self.units.len());
         let mut octets = 0;
@@ -99,11 +96,20 @@ impl Units {
             octets += u32::from(unit.octets);
             each(&unit);
         }
-        self.octets.discard(octets as usize, 0);
-        if self.units.is_empty() && self.units.capacity() > KEPT_PLACES {
-            self.units.shrink_to(KEPT_PLACES);
-        }
+        self.octets.discard(octets as usize, usize::MAX);
         octets
+    }
+
+    /// Is there memory, and no unit in it?
+    pub(super) fn has_empty_memory(&self) -> bool {
+        self.is_empty() && self.heap_octets() > 0
+    }
+
+    /// Where there is no unit, there is no memory.
+    pub(super) fn tidy(&mut self) {
+        if self.has_empty_memory() {
+            *self = Self::default();
+        }
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&Unit> {
