@@ -11,7 +11,9 @@ pub enum Place {
     Unread,
     /// On its way down, in the SGSN's stack or behind it.
     Read,
-    /// On its way up, or at another node than the SGSN.
+    /// On its way up, in an input queue of the SGSN.
+    UplinkQueue,
+    /// On its way up behind that, or at another node than the SGSN.
     Elsewhere,
     /// Nowhere: it concerns signalling, or tells of what another name has counted.
     Nowhere,
@@ -28,6 +30,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::DemuxMalformed | D::DemuxRingFull | D::DemuxFillEmpty | D::FlowQueueFull
         | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::FlowQueuePushedOut
         | D::GtpUnknownTeid => Place::Unread,
+        D::UplinkQueueFull | D::UplinkQueueCellFull | D::UplinkQueueNodeFull | D::UplinkQueueMobileGone
+        | D::UplinkQueuePushedOut => Place::UplinkQueue,
         D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
         | D::NsNoHeadroom | D::FlowMsQueueFull | D::FlowCellQueueFull | D::FlowPushedOut | D::FlowTableFull
         | D::FlowTooLong | D::FlowLifetime | D::FlowFlushed | D::LlcNotEstablished | D::LlcQueueFull
@@ -85,6 +89,7 @@ mod tests {
     fn names_alike_lose_in_different_places() {
         for (name, expected) in [
             ("flow_queue_full", Place::Unread),
+            ("uplink_queue_full", Place::UplinkQueue),
             ("flow_ms_queue_full", Place::Read),
             ("demux_unknown_context", Place::Unread),
             ("demux_unknown_tlli", Place::Elsewhere),

@@ -102,11 +102,19 @@ drops! {
 
     // ---------------------------------------------------------------- queues of flows, before the stack
 
-    FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context, or of the mobile on the uplink, was full";
-    FlowQueueCellFull: "flow_queue_cell_full", "configuration", "the input queues of the cell were full, and nothing of lower precedence was in them";
-    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "all input queues together were full and nothing of lower precedence was in those of the cell, or the packet's own had its share of the room that was left, or the processor was behind with those of very many";
-    FlowQueueContextGone: "flow_queue_context_gone", "03.60 clause 9.2.4", "the packet waited for a PDP context that was deactivated, or whose mobile is gone";
-    FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the packet gave way to one of higher precedence in the same cell";
+    FlowQueueFull: "flow_queue_full", "configuration", "the input queue of the PDP context was full";
+    FlowQueueCellFull: "flow_queue_cell_full", "configuration", "the input queues of the PDP contexts in the cell were full, and nothing of lower precedence was in them";
+    FlowQueueNodeFull: "flow_queue_node_full", "configuration", "the input queues of all PDP contexts together were full and nothing of lower precedence was in those of the cell, or the N-PDU's own had its share of the room that was left, or the processor was behind with those of very many";
+    FlowQueueContextGone: "flow_queue_context_gone", "03.60 clause 9.2.4", "the N-PDU waited for a PDP context that was deactivated, or whose mobile is gone";
+    FlowQueuePushedOut: "flow_queue_pushed_out", "03.60 clause 15.2.1", "the N-PDU gave way to one of higher precedence in the same cell";
+
+    // ---------------------------------------------------------------- queues of what comes from mobiles, before the stack
+
+    UplinkQueueFull: "uplink_queue_full", "configuration", "the queue of what came from the mobile was full";
+    UplinkQueueCellFull: "uplink_queue_cell_full", "configuration", "the queues of what came from mobiles of the cell were full, and nothing of lower precedence was in them";
+    UplinkQueueNodeFull: "uplink_queue_node_full", "configuration", "the queues of what came from all mobiles together were full and nothing of lower precedence was in those of the cell, or those of the LL-PDU's own mobile had their share of the room that was left, or the processor was behind with those of many";
+    UplinkQueueMobileGone: "uplink_queue_mobile_gone", "03.60 clause 6.6", "the LL-PDU waited for its turn, and its mobile is gone";
+    UplinkQueuePushedOut: "uplink_queue_pushed_out", "03.60 clause 15.2.1", "the LL-PDU of a mobile gave way to one of higher precedence in the same cell";
 
     // ---------------------------------------------------------------- LLC
 

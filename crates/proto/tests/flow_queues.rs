@@ -6,7 +6,7 @@
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::flow_queues::{
-    CellConfig, Config, Cost, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
+    CellConfig, Config, Cost, DropNames, Dropped, FlowConfig, FlowQueues, Limit, Served, Turn,
 };
 use gannet_proto::qos::token_bucket::{Rate, TokenBucket};
 use gannet_proto::time::{Duration, Instant};
@@ -142,6 +142,7 @@ impl World {
             octets_max: LONGEST,
             visit_real_time: 1,
             visit_best_effort: 2,
+            names: DropNames::DOWNLINK,
         });
         queues.set_cell(Instant::ZERO, 0, CellConfig { limit: CELL, real_time: Some(RATE) });
         let flows = (0..).zip(flows).map(|(name, config)| {

@@ -226,7 +226,7 @@ fn at_load(bed: &Bed) {
         let dropped = storm.moved("uplink_demux_over_rate");
         let lost = storm.result.total(GroupResult::lost);
         assert_eq!(lost, dropped + storm.result.refused(), "each loss has its name: {:?}", storm.after);
-        assert_eq!(storm.moved("demux_") + storm.moved("flow_queue_"), dropped);
+        assert_eq!(storm.moved("demux_") + storm.moved("uplink_queue_"), dropped);
     });
     // And mobiles that are not: they have detached, and go on all the same.
     let is_bad = |user: &u32| options.groups.of(*user) == gannet_lab::load::plan::Group::Misbehaving;

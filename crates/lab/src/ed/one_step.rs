@@ -4,6 +4,7 @@
 use super::account::{Delay, GroupCount, Step};
 use super::bed::{CoreClock, ProcessClock, READ_BY_BSS, SGSN_CORE};
 use super::near::{Cores, Preempting};
+use super::peers::Offered;
 use super::pulse::Pulse;
 use super::real::RealChain;
 use super::shape::STRANGE;
@@ -179,19 +180,22 @@ impl RealChain {
             speed: *speed,
             slow: *slow,
             given_up: *given_up,
-            drops: peers::drops(&moved, is_acknowledged),
-            queued: peers::queued(after),
             nameless: self.nameless,
             ..Step::default()
         };
-        if self.setup.uplink {
-            super::uplink::note_lost(&mut step, &moved);
-        }
+        let offered = match (self.setup.uplink, is_acknowledged) {
+            (true, _) => Offered::Uplink,
+            (false, true) => Offered::Acknowledged,
+            (false, false) => Offered::Downlink,
+        };
+        let answered = total(groups, |g| g.answered);
+        note_undelivered(
+            &mut step,
+            offered,
+            (&moved, after),
+            answered.saturating_sub(result.answers.refused),
+        );
         if is_acknowledged {
-            let answered = total(groups, |g| g.answered);
-            let sent = answered.saturating_sub(result.answers.refused);
-            without_acknowledgements(&mut step.drops, sent.saturating_sub(moved_of(&moved, "ll_pdu_uplink")));
-            note_unconfirmed(&mut step, peers::unconfirmed(after));
             step.raw.insert("acknowledgements".to_owned(), answered);
             step.raw.insert("acknowledgements_refused".to_owned(), result.answers.refused);
             step.raw.insert("i_frames_unexpected".to_owned(), total(groups, |g| g.unexpected));
@@ -211,6 +215,26 @@ impl RealChain {
             step.raw.insert("ciphered_whole_every".to_owned(), samples.whole_every.into());
         }
         step
+    }
+}
+
+/// What was not delivered, by what has been counted: dropped under a name, or waiting at the end. So many acknowledgements were sent.
+fn note_undelivered(
+    step: &mut Step,
+    offered: Offered,
+    (moved, after): (&BTreeMap<String, u64>, &BTreeMap<String, u64>),
+    acknowledgements: u64,
+) {
+    step.drops = peers::drops(moved, offered);
+    step.queued = peers::queued_of(after, offered);
+    match offered {
+        Offered::Downlink => {}
+        Offered::Uplink => super::uplink::note_lost(step, moved),
+        Offered::Acknowledged => {
+            let lost = acknowledgements.saturating_sub(moved_of(moved, "ll_pdu_uplink"));
+            without_acknowledgements(&mut step.drops, lost);
+            note_unconfirmed(step, peers::unconfirmed(after));
+        }
     }
 }
 
@@ -324,6 +348,37 @@ mod tests {
         assert_eq!(left(0), [Some(5), Some(30), Some(4)]);
         assert_eq!(left(7), [None, Some(28), Some(4)]);
         assert_eq!(left(99), [None, None, Some(4)]);
+    }
+
+    #[test]
+    fn what_the_queues_of_mobiles_drop_is_offered_on_the_way_up_alone() {
+        let up = [
+            Drop::UplinkQueueFull,
+            Drop::UplinkQueueCellFull,
+            Drop::UplinkQueueNodeFull,
+            Drop::UplinkQueueMobileGone,
+            Drop::UplinkQueuePushedOut,
+        ];
+        let unaccounted = |offered, offered_all| {
+            let mut moved: BTreeMap<String, u64> = up.map(|drop| (drop.name().to_owned(), 40)).into();
+            // Of 1000 acknowledgements 970 came, and the driver lost the others beside 7 N-PDUs. Of those that came 200 were dropped.
+            moved.insert("ll_pdu_uplink".to_owned(), 970);
+            moved.insert(Drop::DemuxRingFull.name().to_owned(), 37);
+            moved.insert(Drop::FlowQueueNodeFull.name().to_owned(), 9);
+            let after = [("queued_n_pdus", 3), ("queued_uplink_ll_pdus", 5), ("n_pdus_unconfirmed", 2)];
+            let after = after.map(|(name, count)| (name.to_owned(), count)).into();
+            let group = GroupCount { offered_all, delivered_all: 500, ..GroupCount::default() };
+            let mut step = Step { groups: vec![group], ..Step::default() };
+            note_undelivered(&mut step, offered, (&moved, &after), 1000);
+            (step.unaccounted(), step.queued, step.drops.values().sum::<u64>())
+        };
+        // 7 + 9 dropped, 3 + 2 waiting.
+        assert_eq!(unaccounted(Offered::Acknowledged, 521), (0, 5, 16));
+        assert_eq!(unaccounted(Offered::Acknowledged, 522), (1, 5, 16));
+        assert_eq!(unaccounted(Offered::Acknowledged, 519), (0, 3, 16));
+        assert_eq!(unaccounted(Offered::Acknowledged, 518), (-1, 3, 16));
+        assert_eq!(unaccounted(Offered::Downlink, 549), (0, 3, 46));
+        assert_eq!(unaccounted(Offered::Uplink, 754), (0, 8, 246));
     }
 
     #[test]

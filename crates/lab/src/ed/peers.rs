@@ -18,6 +18,9 @@ const WAITING_MAX: u32 = 200_000;
 /// What the kernel reckons for an N-PDU of 378 octets that waits at a socket: its page and its descriptor.
 const SOCKET_OCTETS: u32 = 4352;
 
+/// LL-PDUs that wait in the SGSN's queues of mobiles.
+const QUEUED_UPLINK: &str = "queued_uplink_ll_pdus";
+
 /// Drops of N-PDUs that are in acknowledged mode, and not of I frames.
 const LOST_FOR_GOOD: [Drop; 7] = [
     Drop::SndcpEmpty,
@@ -157,13 +160,27 @@ pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
     })
 }
 
+/// What a step offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// N-PDUs for mobiles in unacknowledged mode.
+    Downlink,
+    /// N-PDUs for mobiles in acknowledged mode. What these send are acknowledgements, which nobody has offered.
+    Acknowledged,
+    /// N-PDUs of mobiles.
+    Uplink,
+}
+
 /// Those of the counters that are drops of N-PDUs, by what they have moved. Of what the SGSN has read none is lost in acknowledged
 /// mode before it is dropped for good: an I frame that is dropped comes again.
 #[must_use]
-pub fn drops(moved: &BTreeMap<String, u64>, is_acknowledged: bool) -> BTreeMap<String, u64> {
+pub fn drops(moved: &BTreeMap<String, u64>, offered: Offered) -> BTreeMap<String, u64> {
     let is_drop = |name: &str| match place_of(name) {
         Some(Place::Unread) => true,
-        Some(Place::Read) => !is_acknowledged || LOST_FOR_GOOD.iter().any(|drop| drop.name() == name),
+        Some(Place::UplinkQueue) => offered == Offered::Uplink,
+        Some(Place::Read) => {
+            offered != Offered::Acknowledged || LOST_FOR_GOOD.iter().any(|drop| drop.name() == name)
+        }
         Some(Place::Elsewhere | Place::Nowhere) | None => false,
     };
     let mut drops: BTreeMap<String, u64> = moved
@@ -187,8 +204,18 @@ pub fn read_and_dropped(drops: &BTreeMap<String, u64>) -> u64 {
 /// What waits in the SGSN's queues.
 #[must_use]
 pub fn queued(counters: &BTreeMap<String, u64>) -> u64 {
-    let waiting = ["queued_n_pdus", "queued_ll_pdus", "queued_uplink_ll_pdus"];
+    let waiting = ["queued_n_pdus", "queued_ll_pdus", QUEUED_UPLINK];
     waiting.iter().filter_map(|name| counters.get(*name)).sum()
+}
+
+/// Of these, what was offered.
+#[must_use]
+pub fn queued_of(counters: &BTreeMap<String, u64>, offered: Offered) -> u64 {
+    let others = match offered {
+        Offered::Uplink => 0,
+        Offered::Downlink | Offered::Acknowledged => counters.get(QUEUED_UPLINK).copied().unwrap_or(0),
+    };
+    queued(counters) - others
 }
 
 /// N-PDUs that wait for a mobile's confirmation.
@@ -208,7 +235,7 @@ mod tests {
             "{name} 5\n{name} 2\nqueued_n_pdus 3\n% nothing\n\nother x\nn_pdus_down 12 (total)"
         ));
         assert_eq!(counters.len(), 3);
-        assert_eq!(drops(&counters, false), BTreeMap::from([(name.to_owned(), 7)]));
+        assert_eq!(drops(&counters, Offered::Downlink), BTreeMap::from([(name.to_owned(), 7)]));
         assert_eq!(queued(&counters), 3);
     }
 
@@ -222,7 +249,7 @@ mod tests {
             ("udp.RcvbufErrors", 1),
         ];
         let moved: BTreeMap<String, u64> = moved.map(|(name, count)| (name.to_owned(), count)).into();
-        let drops = drops(&moved, false);
+        let drops = drops(&moved, Offered::Downlink);
         assert_eq!(drops.values().sum::<u64>(), 13, "a rejected attach is no N-PDU: {drops:?}");
         assert_eq!(read_and_dropped(&drops), 3);
     }

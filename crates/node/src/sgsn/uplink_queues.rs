@@ -22,7 +22,7 @@ use gannet_proto::llc::is_user_data;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
-use gannet_proto::qos::flow_queues::{self, CellConfig, Dropped, FlowQueues, FlowView, Limit};
+use gannet_proto::qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
 use gannet_proto::time::Duration;
 use gannet_wire::id::{Imsi, Nsei};
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ impl UplinkQueues {
                 node_real_time: config.queue.node_real_time,
                 cost,
                 octets_max: N_PDU_OCTETS_MAX,
+                names: DropNames::UPLINK,
                 ..flow_queues::Config::default()
             }),
             blocked: vec![false; config.mobiles_max],
@@ -217,7 +218,7 @@ impl Sgsn {
         let Some(uplink) = &mut self.uplink else { return };
         uplink.set_blocked(slot, false);
         if uplink.view(slot).is_some() {
-            uplink.queues.remove(slot.index, |_, _| cx.drop(Drop::FlowQueueContextGone, whose));
+            uplink.queues.remove(slot.index, |_, _| cx.drop(Drop::UplinkQueueMobileGone, whose));
         }
     }
 

@@ -21,7 +21,7 @@ use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, ModifyRequestMo, SmMessage};
 
-fn profile(delay: u8, peak: u8, precedence: u8) -> QosProfile {
+pub fn profile(delay: u8, peak: u8, precedence: u8) -> QosProfile {
     QosProfile {
         delay: DelayClass(delay),
         peak: PeakThroughput(peak),

@@ -1,6 +1,7 @@
 //! A storm from one mobile, and what the others and signalling notice of it.
 
 use super::bench::*;
+use super::flows::profile;
 use crate::sgsn::directory::BvcAddress;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
@@ -79,9 +80,9 @@ fn who_sends_little_finds_room_whatever_the_others_do() {
     for number in 0..60 {
         (1..4).for_each(|phone| n_pdu(&mut bench, phone, number));
     }
-    let before = bench.dropped(Drop::FlowQueueNodeFull);
+    let before = bench.dropped(Drop::UplinkQueueNodeFull);
     (0..2).for_each(|number| n_pdu(&mut bench, 0, number));
-    assert_eq!(bench.dropped(Drop::FlowQueueNodeFull), before, "the storm's own loss");
+    assert_eq!(bench.dropped(Drop::UplinkQueueNodeFull), before, "the storm's own loss");
     bench.busy = false;
     bench.collect();
     let arrived = to_the_ggsn(&mut bench, (182 - before).try_into().unwrap());
@@ -92,6 +93,36 @@ fn who_sends_little_finds_room_whatever_the_others_do() {
         let its = arrived.iter().filter(|(from, _)| *from == phone).count();
         assert!((8..=13).contains(&its), "{its}");
     }
+    assert_eq!(bench.around.frames.free(), FRAMES);
+}
+
+#[test]
+fn what_finds_no_room_is_not_taken_for_downlink() {
+    // More than a mobile's queue holds, whatever room there is.
+    let mut bench = two(|_| {});
+    bench.busy = true;
+    (0..110).for_each(|number| n_pdu(&mut bench, 0, number));
+    assert_eq!(bench.drops(), [(Drop::UplinkQueueFull, 10)]);
+    bench.busy = false;
+    bench.collect();
+    to_the_ggsn(&mut bench, 100);
+
+    // One of high precedence may fill all room, and others give way.
+    let mut bench = Bench::new(|config| config.queue.uplink_pdus_max = 8);
+    bench.attach(0);
+    bench.activate_with(0, NSAPI, profile(4, 9, 1));
+    bench.attach(1);
+    bench.activate_with(1, NSAPI, profile(4, 9, 2));
+    bench.sent.clear();
+    bench.busy = true;
+    n_pdu(&mut bench, 1, 0);
+    (0..10).for_each(|number| n_pdu(&mut bench, 0, number));
+    n_pdu(&mut bench, 1, 1);
+    assert_eq!(bench.drops(), [(Drop::UplinkQueueCellFull, 3), (Drop::UplinkQueuePushedOut, 1)]);
+    bench.busy = false;
+    bench.collect();
+    assert_eq!(to_the_ggsn(&mut bench, 8), (0..8).map(|number| (0, number)).collect::<Vec<_>>());
+    assert!(bench.is_silent());
     assert_eq!(bench.around.frames.free(), FRAMES);
 }
 
@@ -214,7 +245,7 @@ fn what_a_mobile_has_sent_goes_with_it() {
     let slot = bench.slot(0);
     let imsi = bench.mobile(0).imsi().unwrap();
     let octets = bench.sgsn.export(&mut bench.around.context(), imsi).unwrap();
-    assert_eq!(bench.dropped(Drop::FlowQueueContextGone), 5);
+    assert_eq!(bench.drops(), [(Drop::UplinkQueueMobileGone, 5)]);
     let back = bench.sgsn.import(&mut bench.around.context(), &octets).unwrap();
     assert_eq!(back, slot);
     n_pdu(&mut bench, 0, 9);

@@ -7,6 +7,37 @@ use crate::drops::Drop;
 use crate::qos::class::Precedence;
 use crate::time::Instant;
 
+/// The names under which packets are dropped that find no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DropNames {
+    /// The flow's own queue is full, or there is no such flow.
+    pub flow_full: Drop,
+    /// Its cell is full.
+    pub cell_full: Drop,
+    /// All queues together are, or the flow has its share of the room.
+    pub node_full: Drop,
+    /// It gave way to another.
+    pub pushed_out: Drop,
+}
+
+impl DropNames {
+    /// Of N-PDUs on their way down.
+    pub const DOWNLINK: Self = Self {
+        flow_full: Drop::FlowQueueFull,
+        cell_full: Drop::FlowQueueCellFull,
+        node_full: Drop::FlowQueueNodeFull,
+        pushed_out: Drop::FlowQueuePushedOut,
+    };
+
+    /// Of LL-PDUs on their way up.
+    pub const UPLINK: Self = Self {
+        flow_full: Drop::UplinkQueueFull,
+        cell_full: Drop::UplinkQueueCellFull,
+        node_full: Drop::UplinkQueueNodeFull,
+        pushed_out: Drop::UplinkQueuePushedOut,
+    };
+}
+
 /// A packet that was dropped: the one that arrived, or one that gave way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped<T> {
@@ -49,12 +80,12 @@ impl<T> FlowQueues<T> {
         if let Err(reason) = self.make_room(flow, octets, dropped) {
             return self.refuse(flow, octets, item, reason, dropped);
         }
-        let share = self.share();
+        let (share, names) = (self.share(), self.config.names);
         let Some(state) = self.flows.get_mut(flow as usize) else {
-            return self.refuse(flow, octets, item, Drop::FlowQueueFull, dropped);
+            return self.refuse(flow, octets, item, names.flow_full, dropped);
         };
         if let Err(back) = self.nodes.push_back(state, Taken { item, since: now, octets }) {
-            return self.refuse(flow, octets, back.item, Drop::FlowQueueNodeFull, dropped);
+            return self.refuse(flow, octets, back.item, names.node_full, dropped);
         }
         self.queued.add(octets);
         let (crossed_high, lifted) = (state.rises(share), state.lifts());
@@ -99,21 +130,21 @@ impl<T> FlowQueues<T> {
         octets: u32,
         dropped: &mut impl FnMut(Dropped<T>),
     ) -> Result<(), Drop> {
-        let share = self.share();
-        let state = self.flows.get(flow as usize).ok_or(Drop::FlowQueueFull)?;
+        let (share, names) = (self.share(), self.config.names);
+        let state = self.flows.get(flow as usize).ok_or(names.flow_full)?;
         if state.pdus >= state.limit_pdus || octets > state.limit_octets.saturating_sub(state.octets) {
-            return Err(Drop::FlowQueueFull);
+            return Err(names.flow_full);
         }
         if state.has_its(share) || (state.pdus == 0 && state.shares() && self.has_a_crowd()) {
-            return Err(Drop::FlowQueueNodeFull);
+            return Err(names.node_full);
         }
         let cell_at = state.cell;
-        let cell = self.cells.get(cell_at as usize).ok_or(Drop::FlowQueueFull)?;
+        let cell = self.cells.get(cell_at as usize).ok_or(names.flow_full)?;
         let fits = cell.fits(octets);
         if fits && self.nodes.free() > 0 {
             return Ok(());
         }
-        let reason = if fits { Drop::FlowQueueNodeFull } else { Drop::FlowQueueCellFull };
+        let reason = if fits { names.node_full } else { names.cell_full };
         let precedence = state.precedence;
         if !cell.would_fit(octets, precedence) || state.is(BLOCKED) {
             return Err(reason);
@@ -146,7 +177,7 @@ impl<T> FlowQueues<T> {
             }
         }
         let crossed_low = flow.falls(share);
-        let reason = Drop::FlowQueuePushedOut;
+        let reason = self.config.names.pushed_out;
         self.count_drop(victim, reason);
         dropped(Dropped { flow: victim, item: taken.item, octets: taken.octets, reason, crossed_low });
         true

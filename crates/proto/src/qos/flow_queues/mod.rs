@@ -59,7 +59,7 @@ mod serve;
 mod tests;
 mod variety;
 
-pub use admit::{Dropped, Enqueued};
+pub use admit::{DropNames, Dropped, Enqueued};
 pub use ahead::Coming;
 pub use cell::{CellConfig, CellView};
 pub use serve::Served;
@@ -172,6 +172,8 @@ pub struct Config {
     /// The quantum of best effort at weight 1, in longest packets: no more than a flow may have waiting, or it would not need
     /// it.
     pub visit_best_effort: u32,
+    /// Under which names packets are dropped.
+    pub names: DropNames,
 }
 
 impl Default for Config {
@@ -190,6 +192,7 @@ impl Default for Config {
             octets_max: 1520,
             visit_real_time: 1,
             visit_best_effort: 1,
+            names: DropNames::DOWNLINK,
         }
     }
 }

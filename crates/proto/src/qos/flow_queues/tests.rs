@@ -28,6 +28,7 @@ const CONFIG: Config = Config {
     octets_max: 1520,
     visit_real_time: 1,
     visit_best_effort: 2,
+    names: DropNames::DOWNLINK,
 };
 
 /// Queues with these flows, named by their places.
