@@ -15,13 +15,14 @@
 //! * **Acknowledgements** are asked for (A bit) by the first frame while no request is out, by each half window, but at least
 //!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask. Where
 //!   frames follow each other and many have arrived since one was lost (with [`Timing::Adaptive`] and
-//!   [`Retransmission::Selective`]), the first need not ask, and the S frame waits a part of T200 for the half window to be full:
-//!   an acknowledgement for each frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all
+//!   [`Retransmission::Selective`]), the first need not ask, half a window need not where at the rate of its frames the rest lasts
+//!   for longer than the answer takes, and the S frame waits a part of T200 for the next that asks: an acknowledgement for each frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all
 //!   the same; only what is lost last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
 //!   I frame if one can go at once.
 //! * **T201** is T200, or what the measured round trips suggest, at most T200 ([`Timing`]). Round trips of frames that
-//!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is.
+//!   were sent twice are not measured, and a T201 that has run out stays twice as long until one of a frame sent once is. A measured
+//!   one is 2 ms longer than the round trip at least, and ends at a whole millisecond, so that many links are woken together.
 //! * **The window** is not all sent at once where frames are lost and the round trip shows that they only wait somewhere on
 //!   their way (with [`Timing::Adaptive`] and [`Retransmission::Selective`]): what is sent again would wait behind them.
 //! * **N200** counts repetitions ("maximum number of retransmissions", clause 8.9), so that with a fixed T201 a link is given up,

@@ -16,7 +16,7 @@ const I_OVERHEAD: usize = 4 + FCS_LEN;
 /// Octets that come before a bitmap in an I frame: K.
 const K_LEN: usize = 1;
 /// I frames after which an acknowledgement is asked for at the latest.
-const REQUEST_EVERY: u8 = 32;
+const REQUEST_EVERY: u8 = 16;
 /// I frames that the window has still room for, at the latest, when it is asked for.
 const REQUEST_BEFORE: u32 = 2;
 /// I frames that must have arrived since one was lost before few acknowledgements are asked for.
@@ -281,7 +281,7 @@ impl Abm {
     }
 
     /// Half a window or more has been sent and nothing of it was asked about: at the rate of these frames, is what is left of the
-    /// window enough for more than the answer will take? Then later ones may ask, and fewer acknowledgements do.
+    /// window enough for longer than the answer will take? Then a later one may ask, and fewer acknowledgements do.
     fn lasts(&self, now: Instant, link: &Link, since: u32) -> bool {
         if self.is_requested || since >= REQUEST_EVERY.into() {
             return false;
