@@ -17,7 +17,7 @@ use gannet_wire::{bssgp, gsup, gtp, ipa, llc, ns, sndcp};
 #[path = "links.rs"]
 mod links;
 
-pub use links::{abm, sndcp_links};
+pub use links::{abm, given_to_llc, sndcp_links};
 
 /// An entry by the name of its target.
 pub type Entry = (&'static str, fn(&[u8]));

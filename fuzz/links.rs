@@ -1,10 +1,10 @@
 //! Entries with a state: a link in acknowledged mode, and SNDCP with its compression entities.
 
 use super::n_pdus;
-use gannet_proto::llc::{Ciphering, Confirmed, LlcContext, LlcOutput, LlcRole, Terms};
+use gannet_proto::llc::{Ciphering, Confirmed, LlcContext, LlcOutput, LlcRole, ReturnedUnits, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sndcp::compression::{CompressionConfig, Offer, V42bisLimits};
-use gannet_proto::sndcp::{NPdu, Setting, Sndcp, SndcpConfig, SndcpOutput};
+use gannet_proto::sndcp::{NPdu, Setting, Sndcp, SndcpConfig, SndcpOutput, Whole};
 use gannet_proto::time::Duration;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::Quiet;
@@ -97,6 +97,8 @@ pub fn abm(octets: &[u8]) {
     assert_eq!(link.around.frames.free(), frames);
 }
 
+/// What SNDCP may be told.
+const KINDS: u8 = 18;
 const CODEWORDS: u16 = 1024;
 const SLOTS_LESS_ONE: u8 = 7;
 
@@ -108,6 +110,17 @@ struct End {
     sndcp: Sndcp,
     config: SndcpConfig,
     out: Batch<SndcpOutput>,
+    /// SN-PDUs that went to LLC and have not come back, with their references.
+    at_llc: Vec<SnPdu>,
+    /// All that ever went there.
+    given: Vec<SnPdu>,
+}
+
+type SnPdu = (u32, Vec<u8>);
+
+/// A reference as SNDCP makes them: what `of` says beyond the NSAPI, and the N-PDU number.
+fn reference(alone: u8, nsapi: Nsapi, number: u8) -> u32 {
+    u32::from(alone & 1) << 16 | u32::from(nsapi.0) << 9 | u32::from(number)
 }
 
 impl End {
@@ -120,10 +133,29 @@ impl End {
             sndcp: Sndcp::new(role),
             config: SndcpConfig { compression, ..SndcpConfig::default() },
             out: Batch::default(),
+            at_llc: Vec::new(),
+            given: Vec::new(),
+        }
+    }
+
+    /// What comes back from LLC: the last that it has, or whatever the input says.
+    fn back(&mut self, octets: &[u8]) -> Vec<SnPdu> {
+        match octets.split_first() {
+            Some((first, rest)) if first & 1 == 1 => n_pdus(rest)
+                .map(|(of, n_pdu)| {
+                    let (number, octets) = n_pdu.split_first().unwrap_or((&0, n_pdu));
+                    (reference(first >> 1, Nsapi(5 + (of & 1)), *number), octets.to_vec())
+                })
+                .collect(),
+            first => {
+                let stay = first.map_or(0, |(first, _)| usize::from(first >> 1));
+                self.at_llc.split_off(stay.min(self.at_llc.len()))
+            }
         }
     }
 
     fn act(&mut self, kind: u8, octets: &[u8]) {
+        let back = if kind >= 16 { self.back(octets) } else { Vec::new() };
         let setting = Setting { config: &self.config, whose: None, n201_i: 500 };
         let (cx, out, sndcp) = (&mut self.around.context(), &mut self.out, &mut self.sndcp);
         let (first, rest) = octets.split_first().map_or((0, octets), |(first, rest)| (*first, rest));
@@ -152,14 +184,20 @@ impl End {
             9 => sndcp.establish_confirm(cx, &setting, (SAPI, block), out),
             10 => {
                 let (&[of, count], octets) = rest.split_first_chunk().unwrap_or((&[0, 0], rest));
-                let reference = u32::from(of & 1) << 16 | u32::from(nsapi.0) << 9 | u32::from(first >> 2);
                 let octets = u32::try_from(octets.len()).unwrap_or(0);
-                let confirmed = Confirmed { reference, count: count.into(), octets };
+                let confirmed =
+                    Confirmed { reference: reference(of, nsapi, first >> 2), count: count.into(), octets };
                 sndcp.data_confirm(cx, &setting, confirmed, out);
             }
             11 => {
-                let Some(frame) = cx.frames.copy_of(rest) else { return };
-                let _ = sndcp.data_request(cx, &setting, (nsapi, frame), out);
+                // Often longer than an SN-PDU.
+                let Some(frame) = cx.frames.copy_of(&rest.repeat(1 + usize::from(first >> 5))) else {
+                    return;
+                };
+                let taken = sndcp.data_request(cx, &setting, (nsapi, frame), out);
+                if let Some((reference, frame)) = taken.ok().and_then(|it| it.now).map(Whole::sn_pdu) {
+                    out.push(SndcpOutput::Data { sapi: SAPI, reference, frame });
+                }
             }
             12 => {
                 let Some(mut frame) = cx.frames.copy_of(octets) else { return };
@@ -167,27 +205,47 @@ impl End {
             }
             13 => sndcp.activate(cx, &setting, (nsapi, SAPI), first & 4 == 0, out),
             14 => sndcp.deactivate(cx, &setting, nsapi, out),
-            _ => match first & 3 {
+            15 => match first & 3 {
                 0 => sndcp.reset_indication(),
                 1 => sndcp.release_indication(cx, &setting, SAPI, out),
                 _ => sndcp.sequence_indication(cx, &setting, (Nsapi(5), first >> 2), out),
             },
+            16 => {
+                let units: ReturnedUnits = back.iter().map(|(of, octets)| (*of, &**octets)).collect();
+                sndcp.data_returned(cx, &setting, (SAPI, &units));
+            }
+            _ => {
+                let frames = back.iter().map_while(|(of, octets)| Some((*of, cx.frames.copy_of(octets)?)));
+                let refused: Vec<_> = frames.collect();
+                sndcp.data_refused(cx, &setting, (SAPI, &refused));
+            }
         }
-        while self.out.pop().is_some() {}
+        while let Some(output) = self.out.pop() {
+            if let SndcpOutput::Data { reference, frame, .. } = output {
+                self.at_llc.push((reference, frame.to_vec()));
+                self.given.push((reference, frame.to_vec()));
+            }
+        }
         assert!(self.sndcp.compression_octets() <= 4 * OCTETS_MAX);
     }
 }
 
 /// Any primitives with any content, in any order: no frame is kept, and memory stays within what was agreed to.
 pub fn sndcp_links(octets: &[u8]) {
-    let Some((role, octets)) = octets.split_first() else { return };
+    given_to_llc(octets);
+}
+
+/// The same; gives the SN-PDUs that went to LLC, each as often as it did.
+pub fn given_to_llc(octets: &[u8]) -> Vec<Vec<u8>> {
+    let Some((role, octets)) = octets.split_first() else { return Vec::new() };
     let mut end = End::new(if role & 1 == 0 { LlcRole::Ms } else { LlcRole::Sgsn });
     let frames = end.around.frames.free();
     end.act(13, &[0]);
     end.act(13, &[4 | 2]);
     for (first, piece) in n_pdus(octets) {
         let (kind, piece) = piece.split_first().map_or((first, piece), |(kind, rest)| (*kind, rest));
-        end.act(kind & 0xf, piece);
+        end.act(kind % KINDS, piece);
     }
     assert_eq!(end.around.frames.free(), frames);
+    end.given.into_iter().map(|(_, sn_pdu)| sn_pdu).collect()
 }

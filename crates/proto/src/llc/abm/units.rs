@@ -145,6 +145,17 @@ impl Units {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReturnedUnits(pub(super) Units);
 
+/// For who stands in for LLC: references with their octets.
+impl<'a> FromIterator<(u32, &'a [u8])> for ReturnedUnits {
+    fn from_iter<T: IntoIterator<Item = (u32, &'a [u8])>>(given: T) -> Self {
+        let mut units = Units::default();
+        for (reference, octets) in given {
+            units.push(Unit::new(reference, Instant::ZERO), [&[], octets]);
+        }
+        Self(units)
+    }
+}
+
 impl ReturnedUnits {
     /// The reference of each, and its octets in two pieces.
     pub fn iter(&self) -> impl Iterator<Item = (u32, [&[u8]; 2])> {
@@ -155,5 +166,18 @@ impl ReturnedUnits {
             from += usize::from(unit.octets);
             Some((unit.reference, octets.get(start..from)?))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_returned_is_what_was_given() {
+        let given = [(7, &b"one"[..]), (9, b""), (8, b"three")];
+        let returned: ReturnedUnits = given.into_iter().collect();
+        let again: Vec<_> = returned.iter().map(|(reference, pieces)| (reference, pieces.concat())).collect();
+        assert_eq!(again, given.map(|(reference, octets)| (reference, octets.to_vec())));
     }
 }
