@@ -19,6 +19,8 @@ enum Act {
     Request(usize),
     /// What waits is tried again.
     Resume,
+    /// SNSM-SEQUENCE.indication: the mobile says what it expects next, and its link goes on.
+    Sequence,
 }
 
 #[derive(Debug, Clone)]
@@ -41,7 +43,7 @@ enum Event {
 
 fn act() -> impl Strategy<Value = Act> {
     let octets = prop_oneof![4 => 4..400_usize, 1 => 400..1500_usize];
-    prop_oneof![5 => octets.prop_map(Act::Request), 1 => Just(Act::Resume)]
+    prop_oneof![10 => octets.prop_map(Act::Request), 2 => Just(Act::Resume), 1 => Just(Act::Sequence)]
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -80,6 +82,10 @@ struct Bench {
     pair: Pair,
     /// By their numbers, octets of the N-PDUs that SNDCP has taken.
     requested: Vec<usize>,
+    /// So many of these are gone from SNDCP: LLC has confirmed them, too.
+    gone: usize,
+    /// The mobile has said that it has more.
+    knows_more: bool,
     down: Way,
     up: Way,
 }
@@ -99,7 +105,14 @@ impl Bench {
         pair.ms.activate(SURE, true);
         pair.run();
         assert!(pair.sgsn.sndcp.is_established(SAPI));
-        Self { pair, requested: Vec::new(), down: Way::default(), up: Way::default() }
+        Self {
+            pair,
+            requested: Vec::new(),
+            gone: 0,
+            knows_more: false,
+            down: Way::default(),
+            up: Way::default(),
+        }
     }
 
     /// With outputs of their own, as a node has them for what it does amid others.
@@ -116,6 +129,11 @@ impl Bench {
                 }
             }
             Act::Resume => sgsn.with(|plane, cx| plane.resume(cx, SURE)),
+            Act::Sequence => {
+                let (_, number) = self.pair.ms.sndcp.receive_numbers().next().unwrap();
+                sgsn.with(|plane, cx| plane.sequence_indication(cx, SURE, number));
+                self.knows_more = true;
+            }
         }
         self.settle();
         self.pair.sgsn.out = waiting;
@@ -202,23 +220,34 @@ impl Bench {
     }
 
     /// What must hold at every moment.
-    fn check(&self) {
+    fn check(&mut self) {
         let Pair { sgsn, ms, .. } = &self.pair;
         let numbers = |count: usize| (0..count).map(|number| number.to_le_bytes()[0]).collect::<Vec<_>>();
         assert_eq!(sgsn.confirmed, numbers(sgsn.confirmed.len()), "in order, and each once");
         assert_eq!(sgsn.confirmed.len() + sgsn.sndcp.unconfirmed(), self.requested.len(), "none is lost");
         assert!(sgsn.confirmed.len() <= ms.delivered.len(), "what is confirmed is there");
         for end in [sgsn, ms] {
-            let unexpected = [Drop::SndcpUnconfirmed, Drop::SndcpUnexpected, Drop::SndcpGap];
-            assert_eq!(unexpected.map(|drop| end.drops(drop)), [0; 3]);
+            let unexpected =
+                [Drop::SndcpUnconfirmed, Drop::SndcpUnexpected, Drop::SndcpGap, Drop::SndcpBadSequence];
+            assert_eq!(unexpected.map(|drop| end.drops(drop)), [0; 4]);
         }
+        // Octets are kept of those that are not confirmed, and of others that LLC alone has not confirmed.
+        let (octets, confirmed) = (sgsn.sndcp.unconfirmed_octets(), sgsn.confirmed.len());
+        let mut least = self.requested[confirmed..].iter().sum::<usize>();
+        let mut gone = confirmed;
+        while self.knows_more && least < octets && gone > self.gone {
+            gone -= 1;
+            least += self.requested[gone];
+        }
+        assert_eq!(octets, least, "{gone} of {confirmed} are gone");
+        (self.gone, self.knows_more) = (gone, self.knows_more && gone < confirmed);
     }
 
     /// Until everything is confirmed.
-    fn finish(&mut self) {
+    fn confirm_all(&mut self) {
         for turn in 0.. {
             assert!(turn < 10_000, "it goes on for ever");
-            if self.pair.sgsn.sndcp.unconfirmed() == 0 {
+            if self.pair.sgsn.sndcp.unconfirmed_octets() == 0 {
                 break;
             }
             self.act(Act::Resume);
@@ -226,6 +255,18 @@ impl Bench {
             while self.hear(&[]) {}
             self.silence(Duration::from_millis(500));
         }
+    }
+
+    /// The same, and LLC has room for as many as at the beginning then.
+    fn finish(&mut self) {
+        self.confirm_all();
+        self.act(Act::Request(90));
+        self.confirm_all();
+        let before = self.pair.sgsn.sndcp.counted().sent;
+        let most = SndcpConfig::default().limits.segments_max;
+        (0..most).for_each(|_| self.act(Act::Request(4)));
+        assert_eq!(self.pair.sgsn.sndcp.counted().sent - before, 4 * u32::from(most), "none waits");
+        self.confirm_all();
         let expected =
             self.requested.iter().enumerate().map(|(number, octets)| (SURE, n_pdu(number, *octets)));
         assert_eq!(self.pair.ms.delivered, expected.collect::<Vec<_>>());
@@ -256,5 +297,6 @@ fn what_is_confirmed_before_a_link_ends_does_not_come_back_and_the_rest_goes_out
     bench.apply(&Event::Anew(true));
     bench.finish();
     let sent = usize::try_from(bench.pair.sgsn.sndcp.counted().sent).unwrap();
-    assert_eq!(sent, 100 * (requested + requested - confirmed));
+    let at_the_end: usize = bench.requested[requested..].iter().sum();
+    assert_eq!(sent, 100 * (requested + requested - confirmed) + at_the_end);
 }
