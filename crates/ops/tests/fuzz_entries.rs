@@ -46,7 +46,7 @@ fn each_target_has_its_entry_and_its_place() {
 
 /// An octet that says how long it is, and a primitive of `sndcp_links`.
 fn primitive(kind: u8, octets: &[u8]) -> Vec<u8> {
-    [&[u8::try_from(octets.len() + 1).unwrap() << 1, kind], octets].concat()
+    [&[u8::try_from(octets.len() + 1).expect("a short one") << 1, kind], octets].concat()
 }
 
 #[test]
