@@ -73,6 +73,10 @@ impl Abm {
         if let Some(drop) = drop {
             return Err(Refused { drop, frame });
         }
+        if self.units.is_empty() {
+            // Until now it was about memory alone.
+            self.expires = NEVER;
+        }
         let goes_now = self.units.len() == usize::from(self.sent)
             && self.lost == 0
             && !self.peer_is_busy
@@ -156,7 +160,6 @@ impl Abm {
             let Duration(within) = request_within(link);
             self.is_following = silent <= within / FOLLOWS_WITHIN;
             self.standing_since = now;
-            self.expires = NEVER;
         }
         self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
         self.sent += 1;
