@@ -28,10 +28,10 @@ const CAP_PPS: f64 = 1_200_000.0;
 const RESOLUTION: f64 = 1.04;
 /// A window is at least so long, where costs are compared and where the highest load is looked for: with the first N-PDU of a step, and
 /// at its end, each mobile is asked for an acknowledgement, and that should be little beside the rest.
-const WINDOW_S: f64 = 2.0;
+const WINDOW_S: f64 = 4.0;
 const SEARCH_WINDOW_S: f64 = 1.0;
 /// Pairs of steps in each repetition, one of either mode after the other: what the machine does meanwhile is the same for both.
-const PAIRS: u32 = 3;
+const PAIRS: u32 = 2;
 
 /// LLC's mode, and what the other is compared with first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
