@@ -356,15 +356,17 @@ impl Poller {
         Self { index, program, seen: 0, idle: 0, gap_ns: 0, without_ns: 0, polled_at, is_full: false }
     }
 
-    /// A poll has found so many packets.
+    /// A poll has found so many packets. More of them count at once, and fewer slowly.
     fn came(&mut self, now: Instant, packets: u64) {
-        let span = self.without_ns + now.since(self.polled_at).0.min(GAP_MAX_NS);
+        if self.polled_at == Instant::ZERO {
+            return;
+        }
+        let span = (self.without_ns + now.since(self.polled_at).0).min(GAP_MAX_NS);
         self.without_ns = if packets == 0 { span } else { 0 };
-        self.gap_ns = match packets {
-            // The next one is still to come: it will not have come sooner than this.
-            0 => self.gap_ns.max(span.min(GAP_MAX_NS)),
-            _ => u64::midpoint(self.gap_ns, span / packets),
-        };
+        let gap = span / packets.max(1);
+        let is_more = packets > 0 && gap < self.gap_ns;
+        // Where nothing came the next one is still to come: it will not have come sooner than this.
+        self.gap_ns = if is_more { gap } else { self.gap_ns.max((gap + 7 * self.gap_ns) / 8) };
     }
 
     fn asked(&mut self, now: Instant, found: bool) {

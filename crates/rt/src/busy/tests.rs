@@ -136,7 +136,42 @@ fn a_device_at_which_a_packet_comes_for_many_elsewhere_is_polled_for_some_at_onc
     assert_eq!(polled(2, false), (10_000, 10_000), "one of three");
     let (polls, longest) = polled(8, false);
     assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
+    let (polls, longest) = polled(5, false);
+    assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
     assert_eq!(polled(8, true), (10_000, 10_000), "in a hurry");
+}
+
+#[test]
+fn a_device_at_which_much_comes_is_polled_in_each_turn_whatever_it_was_before() {
+    let (mut busy, time) = (Busy::new(BusyPoll::Always), Duration::from_micros(9));
+    // Chosen anew after each hundred turns, in one of four of which nothing comes.
+    let mut seen = 0;
+    for turn in 1..=1000_u64 {
+        let now = Instant(turn * 10_000);
+        if turn % 100 == 1 {
+            busy.pollers = vec![Poller::new(3, Some(0))];
+        }
+        seen += if turn % 4 == 1 { 0 } else { 10 };
+        busy.found(if turn % 4 == 1 { 0 } else { 10 });
+        busy.reckon(now, Some(0));
+        assert!(!busy.is_idle(now, &busy.pollers[0]), "{turn}");
+        busy.poll_took(now, 3, time, Some(seen));
+    }
+    // One packet in a long time, and then many.
+    for turn in 1001..=1100_u64 {
+        let now = Instant(turn * 10_000);
+        busy.found(1);
+        busy.reckon(now, Some(0));
+        if !busy.is_idle(now, &busy.pollers[0]) {
+            busy.poll_took(now, 3, time, Some(seen + turn / 90));
+        }
+    }
+    let at = busy.pollers[0].polled_at;
+    assert!(busy.is_idle(at + Duration::from_micros(199), &busy.pollers[0]));
+    busy.poll_took(at + IDLE_EVERY, 3, time, Some(seen + 100));
+    busy.found(1);
+    busy.reckon(at + Duration::from_micros(201), Some(0));
+    assert!(!busy.is_idle(at + Duration::from_micros(210), &busy.pollers[0]));
 }
 
 #[test]
