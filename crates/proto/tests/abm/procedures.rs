@@ -489,6 +489,35 @@ fn an_idle_link_is_small_and_one_in_adm_is_nothing() {
 }
 
 #[test]
+fn memory_of_confirmed_units_is_kept_for_a_while_where_the_peer_is_within_reach() {
+    let heap = |pair: &Pair| pair.sgsn.llc.abm(SAPI).unwrap().heap_octets();
+    for is_out_of_reach in [false, true] {
+        let mut pair = established();
+        let idle = heap(&pair);
+        pair.sgsn.offered = 10;
+        pair.sgsn.drain();
+        pair.pass(Duration::from_millis(1000));
+        assert!(pair.is_done());
+        let kept = heap(&pair);
+        assert!(kept > idle + 1000, "{kept}");
+        if is_out_of_reach {
+            // A quarter of T200 after the last one nobody would wake it.
+            pair.sgsn.llc.out_of_reach();
+        } else {
+            pair.pass(Duration::from_millis(2000));
+        }
+        assert_eq!(heap(&pair), idle);
+        pair.down.is_cut = true;
+        pair.sgsn.offered = 11;
+        pair.sgsn.drain();
+        pair.pass(Duration::from_millis(100));
+        pair.sgsn.llc.out_of_reach();
+        assert!(heap(&pair) > idle, "what is not confirmed stays");
+        assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().unacknowledged(), 1);
+    }
+}
+
+#[test]
 fn causes_tell_what_happened() {
     let mut pair = good_pair();
     pair.sgsn.establish();
