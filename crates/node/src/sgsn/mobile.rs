@@ -136,6 +136,11 @@ struct Plane {
     again: Again,
 }
 
+/// The SNDCP, where there is one.
+fn sndcp_of(plane: &mut Option<Box<Plane>>) -> Option<&mut Sndcp> {
+    plane.as_deref_mut().map(|plane| &mut plane.sndcp)
+}
+
 impl Mobile {
     /// A mobile that nothing is known of yet.
     #[must_use]
@@ -221,7 +226,7 @@ impl Mobile {
 
     /// The same, to change it.
     pub(super) fn sndcp_mut(&mut self) -> Option<&mut Sndcp> {
-        self.plane.as_deref_mut().map(|plane| &mut plane.sndcp)
+        sndcp_of(&mut self.plane)
     }
 
     /// It has an SNDCP from now on, without any context.
@@ -314,7 +319,7 @@ impl Mobile {
         &mut self,
         nsapi: Nsapi,
     ) -> Option<(&LlcContext, Option<&mut Sndcp>, &mut Bearer)> {
-        let sndcp = self.plane.as_deref_mut().map(|plane| &mut plane.sndcp);
+        let sndcp = sndcp_of(&mut self.plane);
         Some((&self.llc, sndcp, self.bearers.get_mut(nsapi)?))
     }
 
@@ -327,7 +332,7 @@ impl Mobile {
         sapi: Sapi,
         frame: Frame,
     ) -> Option<NPdu> {
-        let sndcp = self.plane.as_deref_mut().map(|plane| &mut plane.sndcp);
+        let sndcp = sndcp_of(&mut self.plane);
         let bearers = &self.bearers;
         let is_active = |nsapi| {
             bearers.get(nsapi).is_some_and(|bearer| bearer.sndcp.sapi == sapi && bearer.tunnel.is_some())
