@@ -26,10 +26,12 @@ const GUESS_PPS: f64 = 200_000.0;
 const CAP_PPS: f64 = 1_200_000.0;
 /// How near the two sides of a search come.
 const RESOLUTION: f64 = 1.04;
-/// A window is at least so long, where costs are compared and where the highest load is looked for: with the first N-PDU of a step, and
-/// at its end, each mobile is asked for an acknowledgement, and that should be little beside the rest.
+/// A window is at least so long, where costs are compared and where the highest load is looked for.
 const WINDOW_S: f64 = 4.0;
-const SEARCH_WINDOW_S: f64 = 1.0;
+const SEARCH_WINDOW_S: f64 = 2.0;
+/// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement, so that some 10,000 come
+/// within a tenth of a second. That is how a step begins, and not what an N-PDU costs.
+const WARM_UP_S: f64 = 1.0;
 /// Pairs of steps in each repetition, one of either mode after the other: what the machine does meanwhile is the same for both.
 const PAIRS: u32 = 2;
 
@@ -90,7 +92,8 @@ fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
         begins_s: 0.0,
         within_s: 0.0,
     };
-    bench.offer(setup, vec![all])
+    let offer = bench.offer(setup, vec![all]);
+    Offer { warm_up_s: offer.warm_up_s.max(WARM_UP_S), ..offer }
 }
 
 fn axis(what: &'static str, mode: Mode, setup: &Setup, repetition: u32) -> Axis {
