@@ -79,6 +79,26 @@ pub struct Outputs {
     released: Option<ReleaseCause>,
 }
 
+impl Outputs {
+    /// Has nobody said anything that is not taken yet?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.llc.is_empty() && self.sndcp.is_empty()
+    }
+
+    /// What LLC has to send, where nobody has said anything else: that is what an N-PDU mostly comes to.
+    pub fn take_only_frame(&mut self) -> Option<(Sapi, Frame)> {
+        let is_alone = self.llc.len() == 1 && self.sndcp.is_empty() && self.indication.is_none();
+        if !(is_alone && matches!(self.llc.get(0), Some(LlcOutput::Transmit { .. }))) {
+            return None;
+        }
+        match self.llc.pop() {
+            Some(LlcOutput::Transmit { sapi, frame }) => Some((sapi, frame)),
+            _ => None,
+        }
+    }
+}
+
 /// What is left for the node.
 #[derive(Debug)]
 pub enum Output {

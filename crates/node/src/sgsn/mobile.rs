@@ -229,11 +229,15 @@ impl Mobile {
         sndcp_of(&mut self.plane)
     }
 
-    /// It has an SNDCP from now on, without any context.
-    pub(super) fn make_sndcp(&mut self) {
+    /// It has an SNDCP from now on, without any context. Where acknowledged mode will be needed its link gets memory at once: what is
+    /// taken together mostly stands in one page, and each N-PDU looks at both.
+    pub(super) fn make_sndcp(&mut self, acknowledged: bool) {
         let sndcp = Sndcp::new(LlcRole::Sgsn);
         self.plane =
             Some(Box::new(Plane { sndcp, counted: Unconfirmed::default(), again: Again::default() }));
+        if acknowledged {
+            self.llc.make_room_for_links();
+        }
     }
 
     /// N-PDUs in acknowledged mode that nothing else sends are tried again after some time.
@@ -301,6 +305,13 @@ impl Mobile {
     pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
         if self.plane.is_some() {
             self.llc.expect_unit(octets, prefetch);
+        }
+    }
+
+    /// Asks for what is known of the units that an acknowledgement may confirm; after [`Mobile::expect_links`].
+    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
+        if self.plane.is_some() {
+            self.llc.expect_unconfirmed(prefetch);
         }
     }
 

@@ -162,7 +162,10 @@ impl Sgsn {
     }
 
     fn settle(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, out: &mut Outputs) {
-        loop {
+        if let Some((sapi, frame)) = out.take_only_frame() {
+            self.send_of_llc(cx, slot, (from.tlli, sapi), frame);
+        }
+        while !out.is_empty() {
             let mobile = self.mobiles.get_mut(slot);
             let plane = mobile.and_then(|mobile| mobile.user_plane(&self.config.user_plane, out));
             let Some(output) = plane.and_then(|mut plane| plane.poll(cx)) else { break };
@@ -292,15 +295,15 @@ impl Sgsn {
             if !acknowledged && !self.config.user_plane.compresses() {
                 return;
             }
-            self.begin_user_plane(cx, slot, of.0);
+            self.begin_user_plane(cx, slot, of.0, acknowledged);
         }
         self.with_user_plane(cx, slot, |plane, cx| plane.activate(cx, of, acknowledged));
     }
 
     /// A mobile has an SNDCP from now on, which knows all its other contexts, too.
-    fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi) {
+    fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi, acknowledged: bool) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        mobile.make_sndcp();
+        mobile.make_sndcp(acknowledged);
         let others: Vec<(Nsapi, Sapi)> = mobile
             .bearers()
             .filter(|(nsapi, _)| {
@@ -364,7 +367,7 @@ impl Sgsn {
             Ok(number) => self.numbered(slot, Some(number)),
             Err(drop) => cx.drop(drop, self.imsi_of(slot)),
         }
-        self.set_blocked(slot, nsapi);
+        self.block_where_full(slot, nsapi);
         sent.is_ok()
     }
 

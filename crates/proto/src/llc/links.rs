@@ -87,6 +87,11 @@ impl Deadline<'_> {
 }
 
 impl LlcContext {
+    /// Takes memory for links that will be established soon, beside what the caller has taken for them just now.
+    pub fn make_room_for_links(&mut self) {
+        self.links.get_or_insert_default();
+    }
+
     /// Asks for the links, where there are any: what a frame of acknowledged mode touches beside the context itself, which is
     /// here by now.
     pub fn expect_links(&self, prefetch: Prefetch) {
@@ -100,6 +105,13 @@ impl LlcContext {
     pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
         if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
             placed.abm.expect_unit(octets, prefetch);
+        }
+    }
+
+    /// Asks for what is known of the units that the peer has not confirmed; after [`LlcContext::expect_links`].
+    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
+        if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
+            placed.abm.expect_unconfirmed(prefetch);
         }
     }
 

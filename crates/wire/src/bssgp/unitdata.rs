@@ -216,6 +216,15 @@ pub struct UlUnitdata<'a> {
 }
 
 impl<'a> UlUnitdata<'a> {
+    /// The TLLI that stands where a UL-UNITDATA PDU has it, without a look at the rest: good enough for a guess.
+    #[inline]
+    #[must_use]
+    pub fn glance(pdu: &[u8]) -> Option<Tlli> {
+        let (pdu_type, rest) = pdu.split_first()?;
+        let tlli = rest.first_chunk().filter(|_| *pdu_type == PduType::UlUnitdata.octet())?;
+        Some(Tlli(u32::from_be_bytes(*tlli)))
+    }
+
     /// A header with only what is mandatory, and with the LL-PDU aligned to 32 bits.
     #[must_use]
     pub const fn new(tlli: Tlli, qos: QosProfile, cell: CellId) -> Self {
@@ -356,6 +365,8 @@ mod tests {
     fn a_real_uplink_pdu() {
         // The first 31 octets are from a real core; the rest is out of order, repeated or unknown.
         let (header, llc_pdu) = UlUnitdata::parse(&UPLINK[..31]).unwrap();
+        let glances = [&UPLINK[..5], &UPLINK[..4], &DOWNLINK].map(UlUnitdata::glance);
+        assert_eq!(glances, [Some(header.tlli), None, None]);
         assert_eq!(header.tlli, Tlli(0xd199_2173));
         assert_eq!(header.qos, QosProfile { precedence: Precedence::UNKNOWN, ..QosProfile::default() });
         assert_eq!(header.cell.to_string(), "001-01-1-0-6969");

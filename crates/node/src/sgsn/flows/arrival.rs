@@ -3,7 +3,8 @@
 use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::ContextRef;
-use crate::sgsn::{GTP_U, Sgsn, SgsnCommand};
+use crate::sgsn::directory::Directory;
+use crate::sgsn::{GB, GTP_U, Sgsn, SgsnCommand};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
@@ -14,8 +15,9 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
-use gannet_wire::gtp;
-use gannet_wire::id::Teid;
+use gannet_wire::bssgp::unitdata::UlUnitdata;
+use gannet_wire::id::{Teid, Tlli};
+use gannet_wire::{gtp, ns};
 
 /// How long an arrival of real time is remembered.
 const HURRY: Duration = Duration::from_millis(100);
@@ -43,6 +45,13 @@ fn place_of(input: &Input<SgsnCommand>) -> Option<u32> {
     Some(TeidParts::of(teid).place)
 }
 
+/// The TLLI from which an LL-PDU comes, as far as its first octets say.
+fn tlli_of(input: &Input<SgsnCommand>) -> Option<Tlli> {
+    let Input::Datagram { port: GB, frame, .. } = input else { return None };
+    let is_unitdata = ns::Unitdata::is(frame);
+    UlUnitdata::glance(frame.get(ns::UNITDATA_HEADER_LEN..)?).filter(|_| is_unitdata)
+}
+
 impl Sgsn {
     /// A T-PDU whose TEID a driver has read. Who sent it is not known, so an unknown TEID has no answer.
     pub(in crate::sgsn) fn classified(&mut self, cx: &mut Context<'_>, teid: Teid, frame: Frame) {
@@ -52,7 +61,8 @@ impl Sgsn {
     }
 
     /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
-    /// queues, their mobiles.
+    /// queues, their mobiles. Of the mobiles from which LL-PDUs come: themselves, then their links, which an acknowledgement is
+    /// about, and then what these keep.
     pub(in crate::sgsn) fn expect_arrivals(
         &self,
         prefetch: Prefetch,
@@ -63,6 +73,19 @@ impl Sgsn {
         let places = |from: usize, to: usize| {
             (from..to.min(all)).filter_map(|at| Some((at, place_of(inputs.get(at)?)?)))
         };
+        let senders = |from: usize, to: usize| {
+            let tllis = (from..to.min(all)).filter_map(|at| tlli_of(inputs.get(at)?));
+            tllis.filter_map(|tlli| self.directory.by_ptmsi(Directory::ptmsi_of(tlli)))
+        };
+        for slot in senders(expected.far, FAR) {
+            self.mobiles.prefetch(slot.index, prefetch);
+        }
+        for mobile in senders(expected.near, NEAR).filter_map(|slot| self.mobiles.get(slot)) {
+            mobile.expect_links(prefetch);
+        }
+        for mobile in senders(expected.next, NEXT).filter_map(|slot| self.mobiles.get(slot)) {
+            mobile.expect_unconfirmed(prefetch);
+        }
         for (_, place) in places(expected.far, FAR) {
             self.contexts.prefetch(place, prefetch);
             if let Some(flows) = &self.flows {

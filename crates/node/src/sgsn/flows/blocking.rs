@@ -85,6 +85,15 @@ impl Sgsn {
         }
     }
 
+    /// The same after an N-PDU was sent, which can only have made a window full.
+    pub(in crate::sgsn) fn block_where_full(&mut self, slot: Slot, nsapi: Nsapi) {
+        let allowance = self.allowance();
+        let mobile = self.mobiles.get(slot);
+        if mobile.is_some_and(|mobile| waits_for_confirmation(&self.config, allowance, mobile, nsapi)) {
+            self.set_blocked(slot, nsapi);
+        }
+    }
+
     pub(in crate::sgsn) fn set_all_blocked(&mut self, slot: Slot) {
         let allowance = self.allowance();
         let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };

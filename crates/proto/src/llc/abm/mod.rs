@@ -447,6 +447,11 @@ impl Abm {
         self.units.expect_next(octets, prefetch);
     }
 
+    /// Asks for what is known of the units that are not acknowledged.
+    pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
+        self.units.expect_all(prefetch);
+    }
+
     /// Octets of memory beside the value itself.
     #[must_use]
     pub fn heap_octets(&self) -> usize {

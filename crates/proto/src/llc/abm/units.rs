@@ -141,6 +141,13 @@ impl Units {
         self.octets.expect_end(octets, prefetch);
     }
 
+    /// Asks for what is known of each, without its octets.
+    pub(super) fn expect_all(&self, prefetch: Prefetch) {
+        let (front, back) = self.units.as_slices();
+        prefetch.value(front);
+        prefetch.value(back);
+    }
+
     /// Octets of memory beside the value itself.
     pub(super) fn heap_octets(&self) -> usize {
         self.units.capacity() * size_of::<Unit>() + self.octets.capacity()
