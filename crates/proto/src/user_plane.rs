@@ -512,3 +512,33 @@ pub fn unitdata_indication(
         None => Some(n_pdu),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Surroundings;
+    use crate::trace::Quiet;
+
+    #[test]
+    fn a_frame_is_taken_by_itself_only_where_nothing_else_was_said() {
+        let around = Surroundings::new(1, 8, Quiet::default());
+        let transmit = || {
+            let frame = around.frames.copy_of(b"frame").unwrap();
+            LlcOutput::Transmit { sapi: Sapi::DATA3, frame }
+        };
+        let mut out = Outputs::default();
+        assert!(out.is_empty() && out.take_only_frame().is_none());
+        out.llc.push(transmit());
+        let (sapi, frame) = out.take_only_frame().unwrap();
+        assert_eq!((sapi, &*frame, out.is_empty()), (Sapi::DATA3, &b"frame"[..], true));
+        out.llc.push(transmit());
+        out.llc.push(LlcOutput::Reset);
+        assert!(out.take_only_frame().is_none() && out.llc.len() == 2);
+        out.llc.retain(|output| matches!(output, LlcOutput::Reset));
+        assert!(out.take_only_frame().is_none() && out.llc.len() == 1);
+        out.llc.pop();
+        out.llc.push(transmit());
+        out.sndcp.push(SndcpOutput::Status { nsapi: Nsapi(5) });
+        assert!(out.take_only_frame().is_none() && !out.is_empty());
+    }
+}

@@ -2,7 +2,8 @@
 //! that sends more than its share takes nothing from others.
 //!
 //! Signalling does not wait: LL-PDUs of GMM, SM and SMS, and LLC's own frames, are worked at when they arrive, ahead of
-//! all user data that is queued. The LL-PDUs of one mobile's user data keep their order.
+//! all user data that is queued. The LL-PDUs of one mobile's user data keep their order, and those of acknowledged mode are
+//! among them, but for the acknowledgement that was asked for of a mobile of which nothing else waits.
 //!
 //! A driver knows mobiles by the names of the [`directory`](super::directory): a rule comes and goes with each, and says
 //! what all PDP contexts of the mobile together have bought. A mobile is blocked there while its queue is full.
@@ -127,7 +128,7 @@ impl Sgsn {
         from: Uplink,
         frame: Frame,
     ) -> Option<Frame> {
-        let waits = is_user_data(&frame);
+        let waits = is_user_data(&frame) && !self.is_awaited(slot, &frame);
         // What does not wait shows where the mobile is, too, and overtakes what does.
         if !self.uplink.as_ref().is_some_and(|uplink| waits || uplink.view(slot).is_some()) {
             return Some(frame);
@@ -155,6 +156,14 @@ impl Sgsn {
             uplink.dropped = dropped;
         }
         None
+    }
+
+    /// An acknowledgement that was asked for does not wait where nothing else of its mobile does: it gives memory back, and what it
+    /// confirms would be sent again while it waits. There is one for each request, so that nobody gets ahead with more.
+    fn is_awaited(&self, slot: Slot, ll_pdu: &[u8]) -> bool {
+        let view = self.uplink.as_ref().and_then(|uplink| uplink.view(slot));
+        view.is_none_or(|view| view.queued.pdus == 0)
+            && self.mobiles.get(slot).is_some_and(|mobile| mobile.llc.is_awaited(ll_pdu))
     }
 
     /// A mobile's queue is that of the cell where it is heard. It gets one with its first user data.

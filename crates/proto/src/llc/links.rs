@@ -137,6 +137,15 @@ impl LlcContext {
         self.links.as_ref()?.get(place)
     }
 
+    /// Is an LL-PDU of the peer the first S frame since an acknowledgement was asked for on its link?
+    #[must_use]
+    pub fn is_awaited(&self, ll_pdu: &[u8]) -> bool {
+        super::peek(ll_pdu).is_ok_and(|header| {
+            matches!(header.control, Control::S { .. })
+                && self.abm(header.sapi).is_some_and(Abm::is_answer_due)
+        })
+    }
+
     /// LL-ESTABLISH.request: LL-ESTABLISH.confirm or LL-RELEASE.indication will follow. Nothing happens on a SAPI without
     /// acknowledged mode.
     pub fn establish_request(

@@ -315,6 +315,8 @@ pub struct Abm {
     requested_at: Instant,
     /// An acknowledgement is asked for and not here.
     is_requested: bool,
+    /// No S frame has come since one was asked for last.
+    is_answer_due: bool,
     /// The first of what is not acknowledged came soon after what was before it.
     is_following: bool,
     /// I frames that were acknowledged since one was lost, up to [`transmit::INTACT`].
@@ -363,6 +365,7 @@ impl Abm {
             covered: 0,
             requested_at: Instant::ZERO,
             is_requested: false,
+            is_answer_due: false,
             is_following: false,
             intact: 0,
             is_owed: false,
@@ -423,6 +426,11 @@ impl Abm {
     /// Sets what is not negotiated.
     pub const fn set_options(&mut self, options: Options) {
         self.options = options;
+    }
+
+    /// Is the next S frame the first since an acknowledgement was asked for?
+    pub(super) const fn is_answer_due(&self) -> bool {
+        self.is_answer_due
     }
 
     /// The negotiated windows.

@@ -320,7 +320,7 @@ impl Abm {
     fn requested(&mut self, now: Instant, link: &Link, count: u32) {
         self.request = count;
         self.covered = self.order;
-        self.is_requested = true;
+        (self.is_requested, self.is_answer_due) = (true, true);
         self.start_t201(now, link);
     }
 

@@ -303,6 +303,11 @@ impl Handset {
         }
     }
 
+    /// What the phone would send with the next turn.
+    pub fn take_uplink(&mut self) -> Vec<Vec<u8>> {
+        core::mem::take(&mut self.uplink)
+    }
+
     pub fn turns(&mut self, count: usize) {
         (0..count).for_each(|_| self.turn());
     }

@@ -116,6 +116,50 @@ fn what_is_not_confirmed_keeps_the_rest_in_its_queue() {
 }
 
 #[test]
+fn one_acknowledgement_for_each_request_does_not_wait_in_the_queue() {
+    let mut handset = handset(7);
+    let unconfirmed = |handset: &Handset| handset.bench.mobile(0).sndcp().unwrap().unconfirmed();
+    let queued = |handset: &Handset| handset.bench.sgsn.uplink.as_ref().unwrap().queued();
+    let answer_to = |handset: &mut Handset, number: u8| {
+        handset.to_phone.push_back((NSAPI, vec![5, 0, number, 9]));
+        handset.turn();
+        let [answer] = <[Vec<u8>; 1]>::try_from(handset.take_uplink()).unwrap();
+        assert_eq!(unconfirmed(handset), 1);
+        answer
+    };
+    let first = answer_to(&mut handset, 0);
+    handset.bench.busy = true;
+    handset.bench.up(0, &first);
+    assert_eq!((unconfirmed(&handset), queued(&handset)), (0, 0));
+    handset.bench.up(0, &first);
+    assert_eq!(queued(&handset), 1, "nobody had asked for it");
+    handset.bench.busy = false;
+    handset.bench.collect();
+
+    let second = answer_to(&mut handset, 1);
+    handset.bench.busy = true;
+    handset.bench.up(0, &first);
+    handset.bench.up(0, &second);
+    assert_eq!((unconfirmed(&handset), queued(&handset)), (1, 1), "the one before was that for the request");
+    handset.bench.busy = false;
+    handset.bench.collect();
+    assert_eq!((unconfirmed(&handset), queued(&handset)), (0, 0));
+
+    let third = answer_to(&mut handset, 2);
+    handset.bench.busy = true;
+    handset.bench.unitdata(0, Sapi::DATA3, &[0x45, 0, 0, 0, 1]);
+    handset.bench.up(0, &third);
+    assert_eq!(
+        (unconfirmed(&handset), queued(&handset)),
+        (1, 2),
+        "nothing overtakes what its mobile has sent before"
+    );
+    handset.bench.busy = false;
+    handset.bench.collect();
+    assert_eq!((unconfirmed(&handset), queued(&handset)), (0, 0));
+}
+
+#[test]
 fn a_dead_link_is_told_and_goes_on_when_the_mobile_answers_a_page() {
     let mut handset = handset(6);
     handset.give(NSAPI, 0..30);
