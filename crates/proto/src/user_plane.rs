@@ -80,7 +80,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Has nobody said anything that is not taken yet?
+    /// Is there no primitive that nobody has taken?
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.llc.is_empty() && self.sndcp.is_empty()
@@ -88,12 +88,13 @@ impl Outputs {
 
     /// What LLC has to send, where nobody has said anything else: that is what an N-PDU mostly comes to.
     pub fn take_only_frame(&mut self) -> Option<(Sapi, Frame)> {
-        let is_alone = self.llc.len() == 1 && self.sndcp.is_empty() && self.indication.is_none();
-        if !(is_alone && matches!(self.llc.get(0), Some(LlcOutput::Transmit { .. }))) {
-            return None;
+        let is_alone = self.llc.len() == 1 && self.sndcp.is_empty();
+        match self.llc.get(0) {
+            Some(LlcOutput::Transmit { .. }) if is_alone => {}
+            _ => return None,
         }
-        match self.llc.pop() {
-            Some(LlcOutput::Transmit { sapi, frame }) => Some((sapi, frame)),
+        match self.llc.pop()? {
+            LlcOutput::Transmit { sapi, frame } => Some((sapi, frame)),
             _ => None,
         }
     }

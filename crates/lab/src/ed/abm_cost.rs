@@ -26,11 +26,12 @@ const GUESS_PPS: f64 = 200_000.0;
 const CAP_PPS: f64 = 1_200_000.0;
 /// How near the two sides of a search come.
 const RESOLUTION: f64 = 1.04;
-/// A window is at least so long, where costs are compared and where the highest load is looked for.
+/// A window is at least so long, where costs are compared and where the highest load is looked for: each mobile then has some ten N-PDUs
+/// and more in one, so that an acknowledgement for a whole window is seen with what it is for.
 const WINDOW_S: f64 = 4.0;
 const SEARCH_WINDOW_S: f64 = 2.0;
 /// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement, so that some 10,000 come
-/// within a tenth of a second. That is how a step begins, and not what an N-PDU costs.
+/// within a tenth of a second. That is how a step begins, and not what an N-PDU costs. Where a run is not quick it is longer anyway.
 const WARM_UP_S: f64 = 1.0;
 /// Pairs of steps in each repetition, one of either mode after the other: what the machine does meanwhile is the same for both.
 const PAIRS: u32 = 2;

@@ -229,15 +229,11 @@ impl Mobile {
         sndcp_of(&mut self.plane)
     }
 
-    /// It has an SNDCP from now on, without any context. Where acknowledged mode will be needed its link gets memory at once: what is
-    /// taken together mostly stands in one page, and each N-PDU looks at both.
-    pub(super) fn make_sndcp(&mut self, acknowledged: bool) {
+    /// It has an SNDCP from now on, without any context.
+    pub(super) fn make_sndcp(&mut self) {
         let sndcp = Sndcp::new(LlcRole::Sgsn);
         self.plane =
             Some(Box::new(Plane { sndcp, counted: Unconfirmed::default(), again: Again::default() }));
-        if acknowledged {
-            self.llc.make_room_for_links();
-        }
     }
 
     /// N-PDUs in acknowledged mode that nothing else sends are tried again after some time.
@@ -274,6 +270,7 @@ impl Mobile {
     /// It has none any more; gives what was counted last.
     #[must_use]
     pub(super) fn forget_sndcp(&mut self) -> Unconfirmed {
+        self.llc.tidy_links();
         self.plane.take().map_or_else(Unconfirmed::default, |plane| plane.counted)
     }
 

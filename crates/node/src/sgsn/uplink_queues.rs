@@ -19,7 +19,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::is_user_data;
+use gannet_proto::llc::{is_user_data, supervised};
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -160,10 +160,11 @@ impl Sgsn {
 
     /// An acknowledgement that was asked for does not wait where nothing else of its mobile does: it gives memory back, and what it
     /// confirms would be sent again while it waits. There is one for each request, so that nobody gets ahead with more.
-    fn is_awaited(&self, slot: Slot, ll_pdu: &[u8]) -> bool {
+    fn is_awaited(&mut self, slot: Slot, ll_pdu: &[u8]) -> bool {
+        let Some(sapi) = supervised(ll_pdu) else { return false };
         let view = self.uplink.as_ref().and_then(|uplink| uplink.view(slot));
         view.is_none_or(|view| view.queued.pdus == 0)
-            && self.mobiles.get(slot).is_some_and(|mobile| mobile.llc.is_awaited(ll_pdu))
+            && self.mobiles.get_mut(slot).is_some_and(|mobile| mobile.llc.take_answer_due(sapi))
     }
 
     /// A mobile's queue is that of the cell where it is heard. It gets one with its first user data.

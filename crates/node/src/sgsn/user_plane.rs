@@ -295,15 +295,19 @@ impl Sgsn {
             if !acknowledged && !self.config.user_plane.compresses() {
                 return;
             }
-            self.begin_user_plane(cx, slot, of.0, acknowledged);
+            self.begin_user_plane(cx, slot, of.0);
+        }
+        if let Some(mobile) = self.mobiles.get_mut(slot).filter(|_| acknowledged) {
+            // What is taken one after the other mostly stands in one page, and each N-PDU looks at SNDCP and the link.
+            mobile.llc.make_room_for_links();
         }
         self.with_user_plane(cx, slot, |plane, cx| plane.activate(cx, of, acknowledged));
     }
 
     /// A mobile has an SNDCP from now on, which knows all its other contexts, too.
-    fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi, acknowledged: bool) {
+    fn begin_user_plane(&mut self, cx: &mut Context<'_>, slot: Slot, but: Nsapi) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        mobile.make_sndcp(acknowledged);
+        mobile.make_sndcp();
         let others: Vec<(Nsapi, Sapi)> = mobile
             .bearers()
             .filter(|(nsapi, _)| {

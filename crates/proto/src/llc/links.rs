@@ -87,9 +87,14 @@ impl Deadline<'_> {
 }
 
 impl LlcContext {
-    /// Takes memory for links that will be established soon, beside what the caller has taken for them just now.
+    /// Takes memory for links that will be established soon.
     pub fn make_room_for_links(&mut self) {
         self.links.get_or_insert_default();
+    }
+
+    /// Gives it back where there are none.
+    pub fn tidy_links(&mut self) {
+        self.links.take_if(|links| links.lles.is_empty() && links.blocks.is_empty());
     }
 
     /// Asks for the links, where there are any: what a frame of acknowledged mode touches beside the context itself, which is
@@ -137,13 +142,10 @@ impl LlcContext {
         self.links.as_ref()?.get(place)
     }
 
-    /// Is an LL-PDU of the peer the first S frame since an acknowledgement was asked for on its link?
-    #[must_use]
-    pub fn is_awaited(&self, ll_pdu: &[u8]) -> bool {
-        super::peek(ll_pdu).is_ok_and(|header| {
-            matches!(header.control, Control::S { .. })
-                && self.abm(header.sapi).is_some_and(Abm::is_answer_due)
-        })
+    /// An S frame of the peer comes: is it the first since an acknowledgement was asked for on its link? Nothing of it is checked yet, so
+    /// that one which is damaged counts as well.
+    pub fn take_answer_due(&mut self, sapi: Sapi) -> bool {
+        self.link(sapi).is_some_and(|(abm, ..)| abm.take_answer_due())
     }
 
     /// LL-ESTABLISH.request: LL-ESTABLISH.confirm or LL-RELEASE.indication will follow. Nothing happens on a SAPI without
@@ -468,9 +470,7 @@ impl LlcContext {
     fn forget(&mut self, sapi: Sapi) {
         let (Some(place), Some(links)) = (place_of(sapi), self.links.as_deref_mut()) else { return };
         links.lles.take(|placed| usize::from(placed.place) == place);
-        if links.lles.is_empty() && links.blocks.is_empty() {
-            self.links = None;
-        }
+        self.tidy_links();
     }
 
     /// The same; from ADM if need be.

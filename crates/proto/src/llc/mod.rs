@@ -183,6 +183,13 @@ pub fn is_user_data(ll_pdu: &[u8]) -> bool {
     is_of_data(ll_pdu, true)
 }
 
+/// The SAPI of an S frame; `None` for any other LL-PDU, and for octets that cannot be read.
+#[must_use]
+pub fn supervised(ll_pdu: &[u8]) -> Option<Sapi> {
+    let header = peek(ll_pdu).ok()?;
+    matches!(header.control, Control::S { .. }).then_some(header.sapi)
+}
+
 fn is_of_data(ll_pdu: &[u8], with_ui: bool) -> bool {
     peek(ll_pdu).is_ok_and(|header| {
         abm::Windows::defaults(header.sapi).is_some()

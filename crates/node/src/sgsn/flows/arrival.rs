@@ -16,7 +16,7 @@ use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Teid, Tlli};
+use gannet_wire::id::{Teid, Tlli, TlliKind};
 use gannet_wire::{gtp, ns};
 
 /// How long an arrival of real time is remembered.
@@ -26,6 +26,9 @@ const HURRY: Duration = Duration::from_millis(100);
 const FAR: usize = 12;
 const NEAR: usize = 6;
 const NEXT: usize = 3;
+
+/// An acknowledgement without a long bitmap has no more octets, with NS and BSSGP around it.
+const SHORT: usize = 64;
 
 /// For how many of the inputs each step was done.
 #[derive(Debug, Clone, Copy, Default)]
@@ -45,11 +48,12 @@ fn place_of(input: &Input<SgsnCommand>) -> Option<u32> {
     Some(TeidParts::of(teid).place)
 }
 
-/// The TLLI from which an LL-PDU comes, as far as its first octets say.
+/// The TLLI from which an acknowledgement, or anything as short, comes, as far as its first octets say. What is longer mostly waits.
 fn tlli_of(input: &Input<SgsnCommand>) -> Option<Tlli> {
     let Input::Datagram { port: GB, frame, .. } = input else { return None };
-    let is_unitdata = ns::Unitdata::is(frame);
-    UlUnitdata::glance(frame.get(ns::UNITDATA_HEADER_LEN..)?).filter(|_| is_unitdata)
+    let is_meant = frame.len() <= SHORT && ns::Unitdata::is(frame);
+    UlUnitdata::glance(frame.get(ns::UNITDATA_HEADER_LEN..)?)
+        .filter(|tlli| is_meant && tlli.kind() == TlliKind::Local)
 }
 
 impl Sgsn {
@@ -61,8 +65,8 @@ impl Sgsn {
     }
 
     /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
-    /// queues, their mobiles. Of the mobiles from which LL-PDUs come: themselves, then their links, which an acknowledgement is
-    /// about, and then what these keep.
+    /// queues, their mobiles. Of the mobiles from which acknowledgements may come: themselves, then their links, and then what these
+    /// know of units.
     pub(in crate::sgsn) fn expect_arrivals(
         &self,
         prefetch: Prefetch,

@@ -85,12 +85,15 @@ impl Sgsn {
         }
     }
 
-    /// The same after an N-PDU was sent, which can only have made a window full.
+    /// The same after an N-PDU was sent, which can only have made a window full: whatever makes room goes through
+    /// [`Sgsn::count_unconfirmed`], which has all flows of the mobile looked at.
     pub(in crate::sgsn) fn block_where_full(&mut self, slot: Slot, nsapi: Nsapi) {
         let allowance = self.allowance();
-        let mobile = self.mobiles.get(slot);
-        if mobile.is_some_and(|mobile| waits_for_confirmation(&self.config, allowance, mobile, nsapi)) {
-            self.set_blocked(slot, nsapi);
+        let (Some(flows), Some(mobile)) = (&mut self.flows, self.mobiles.get(slot)) else { return };
+        if let Some(bearer) = mobile.bearer(nsapi)
+            && waits_for_confirmation(&self.config, allowance, mobile, nsapi)
+        {
+            flows.queues.block(flow_of(bearer.teid));
         }
     }
 

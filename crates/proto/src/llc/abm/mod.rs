@@ -315,7 +315,7 @@ pub struct Abm {
     requested_at: Instant,
     /// An acknowledgement is asked for and not here.
     is_requested: bool,
-    /// No S frame has come since one was asked for last.
+    /// One was asked for, and no S frame has come since.
     is_answer_due: bool,
     /// The first of what is not acknowledged came soon after what was before it.
     is_following: bool,
@@ -428,9 +428,9 @@ impl Abm {
         self.options = options;
     }
 
-    /// Is the next S frame the first since an acknowledgement was asked for?
-    pub(super) const fn is_answer_due(&self) -> bool {
-        self.is_answer_due
+    /// An S frame has come: was it the first since an acknowledgement was asked for?
+    pub(super) const fn take_answer_due(&mut self) -> bool {
+        core::mem::replace(&mut self.is_answer_due, false)
     }
 
     /// The negotiated windows.
@@ -455,9 +455,9 @@ impl Abm {
         self.units.expect_next(octets, prefetch);
     }
 
-    /// Asks for what is known of the units that are not acknowledged.
+    /// Asks for what is known of the units that an acknowledgement may be about.
     pub fn expect_unconfirmed(&self, prefetch: Prefetch) {
-        self.units.expect_all(prefetch);
+        self.units.expect_first(self.sent.into(), prefetch);
     }
 
     /// Octets of memory beside the value itself.

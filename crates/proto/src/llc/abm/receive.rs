@@ -65,15 +65,15 @@ impl Abm {
         let Received { header, command, frame, information } = received;
         let (ack_request, ns, nr, supervisory) = match &header.control {
             Control::I { ack_request, ns, nr, supervisory } => (*ack_request, *ns, *nr, supervisory),
-            Control::S { ack_request, nr, supervisory } => {
-                self.is_answer_due = false;
-                (*ack_request, 0, *nr, supervisory)
-            }
+            Control::S { ack_request, nr, supervisory } => (*ack_request, 0, *nr, supervisory),
             Control::Ui { .. } | Control::U { .. } => return Err(Drop::LlcUnexpected),
         };
         if information.as_ref().is_some_and(|info| info.len() > link.n201_i.into()) {
             let why = FrmrInformation { w4: true, ..FrmrInformation::default() };
             return Err(self.reject(cx, link, header, command, why, out));
+        }
+        if information.is_none() {
+            self.is_answer_due = false;
         }
         if !self.acknowledge(cx, link, nr, supervisory, out) {
             let why = FrmrInformation { w1: true, ..FrmrInformation::default() };

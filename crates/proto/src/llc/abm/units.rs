@@ -6,6 +6,9 @@ use crate::time::Instant;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
+/// Units that are asked for ahead at most: more than these would push out what was asked for others.
+const EXPECTED_MAX: usize = 16;
+
 /// What is known of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
@@ -141,11 +144,13 @@ impl Units {
         self.octets.expect_end(octets, prefetch);
     }
 
-    /// Asks for what is known of each, without its octets.
-    pub(super) fn expect_all(&self, prefetch: Prefetch) {
-        let (front, back) = self.units.as_slices();
-        prefetch.value(front);
-        prefetch.value(back);
+    /// Asks for what is known of the first `count`, or of as many as usual, without their octets.
+    pub(super) fn expect_first(&self, count: usize, prefetch: Prefetch) {
+        let (front, _) = self.units.as_slices();
+        let first = front.get(..count.min(front.len()).min(EXPECTED_MAX)).unwrap_or_default();
+        if !first.is_empty() {
+            prefetch.value(first);
+        }
     }
 
     /// Octets of memory beside the value itself.

@@ -145,10 +145,25 @@ fn one_acknowledgement_for_each_request_does_not_wait_in_the_queue() {
     handset.bench.collect();
     assert_eq!((unconfirmed(&handset), queued(&handset)), (0, 0));
 
-    let third = answer_to(&mut handset, 2);
+    let mut third = answer_to(&mut handset, 2);
+    handset.bench.busy = true;
+    let fcs = third.last_mut().unwrap();
+    *fcs ^= 1;
+    handset.bench.up(0, &third);
+    assert_eq!(queued(&handset), 0, "it was that for the request");
+    handset.bench.up(0, &third);
+    assert_eq!(queued(&handset), 1, "though it was damaged");
+    let fcs = third.last_mut().unwrap();
+    *fcs ^= 1;
+    handset.bench.up(0, &third);
+    handset.bench.busy = false;
+    handset.bench.collect();
+    assert_eq!((unconfirmed(&handset), queued(&handset)), (0, 0));
+
+    let fourth = answer_to(&mut handset, 3);
     handset.bench.busy = true;
     handset.bench.unitdata(0, Sapi::DATA3, &[0x45, 0, 0, 0, 1]);
-    handset.bench.up(0, &third);
+    handset.bench.up(0, &fourth);
     assert_eq!(
         (unconfirmed(&handset), queued(&handset)),
         (1, 2),
