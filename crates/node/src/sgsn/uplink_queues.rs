@@ -19,7 +19,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
-use gannet_proto::llc::{is_user_data, supervised};
+use gannet_proto::llc::{is_user_data, supervisory_sapi};
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
@@ -128,7 +128,7 @@ impl Sgsn {
         from: Uplink,
         frame: Frame,
     ) -> Option<Frame> {
-        let waits = is_user_data(&frame) && !self.is_awaited(slot, &frame);
+        let waits = is_user_data(&frame) && !self.passes_as_answer(slot, &frame);
         // What does not wait shows where the mobile is, too, and overtakes what does.
         if !self.uplink.as_ref().is_some_and(|uplink| waits || uplink.view(slot).is_some()) {
             return Some(frame);
@@ -159,9 +159,9 @@ impl Sgsn {
     }
 
     /// An acknowledgement that was asked for does not wait where nothing else of its mobile does: it gives memory back, and what it
-    /// confirms would be sent again while it waits. There is one for each request, so that nobody gets ahead with more.
-    fn is_awaited(&mut self, slot: Slot, ll_pdu: &[u8]) -> bool {
-        let Some(sapi) = supervised(ll_pdu) else { return false };
+    /// confirms would be sent again while it waits. There is one for each request, which this uses up, so that nobody gets ahead with more.
+    fn passes_as_answer(&mut self, slot: Slot, ll_pdu: &[u8]) -> bool {
+        let Some(sapi) = supervisory_sapi(ll_pdu) else { return false };
         let view = self.uplink.as_ref().and_then(|uplink| uplink.view(slot));
         view.is_none_or(|view| view.queued.pdus == 0)
             && self.mobiles.get_mut(slot).is_some_and(|mobile| mobile.llc.take_answer_due(sapi))

@@ -185,7 +185,7 @@ pub fn is_user_data(ll_pdu: &[u8]) -> bool {
 
 /// The SAPI of an S frame; `None` for any other LL-PDU, and for octets that cannot be read.
 #[must_use]
-pub fn supervised(ll_pdu: &[u8]) -> Option<Sapi> {
+pub fn supervisory_sapi(ll_pdu: &[u8]) -> Option<Sapi> {
     let header = peek(ll_pdu).ok()?;
     matches!(header.control, Control::S { .. }).then_some(header.sapi)
 }
