@@ -13,7 +13,7 @@ use crate::frame::Frame;
 use crate::machine::{Batch, Context};
 use crate::prefetch::Prefetch;
 use crate::time::Instant;
-use crate::timers::{Deadlines, TimerKey, Timers};
+use crate::timers::{FleetingDeadlines, TimerKey, Timers};
 use crate::trace::{Category, Level};
 use core::ops::Range;
 use gannet_wire::id::Sapi;
@@ -38,7 +38,7 @@ pub struct Terms {
 /// Those of them that are not in ADM, and what else only few contexts have: for all the others this is no memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Links {
-    deadlines: Deadlines<{ ABM_SAPIS.len() }>,
+    deadlines: FleetingDeadlines<{ ABM_SAPIS.len() }>,
     /// By their place.
     lles: Few<Placed>,
     /// What layer 3 has to say by XID, and until it is answered.
@@ -73,16 +73,13 @@ impl Links {
 
 /// Where the deadline of a link stands.
 struct Deadline<'a> {
-    deadlines: &'a mut Deadlines<{ ABM_SAPIS.len() }>,
+    deadlines: &'a mut FleetingDeadlines<{ ABM_SAPIS.len() }>,
     place: usize,
 }
 
 impl Deadline<'_> {
     fn set(&mut self, at: Option<Instant>) {
-        match at {
-            Some(at) => self.deadlines.set(self.place, at),
-            None => self.deadlines.clear(self.place),
-        }
+        self.deadlines.set(self.place, at);
     }
 }
 

@@ -1,0 +1,281 @@
+//! Deadlines by name: plain data that moves with what they concern.
+
+use super::{Ticket, TimerKey, Timers};
+use crate::time::Instant;
+use serde::{Deserialize, Serialize};
+
+/// Named deadlines of one owner. `N` is the number of names; a name is its index (`T3350 as usize`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlines<const N: usize> {
+    #[serde(with = "array")]
+    at: [Instant; N],
+    /// The earliest wake-up that was asked for and has not come yet.
+    #[serde(skip, default = "never")]
+    asked: Instant,
+}
+
+/// The instant that stands for "not running": eight octets for a deadline, not sixteen.
+const NEVER: Instant = Instant(u64::MAX);
+
+const fn never() -> Instant {
+    NEVER
+}
+
+fn running(at: Instant) -> Option<Instant> {
+    (at != NEVER).then_some(at)
+}
+
+impl<const N: usize> Default for Deadlines<N> {
+    fn default() -> Self {
+        Self { at: [NEVER; N], asked: NEVER }
+    }
+}
+
+impl<const N: usize> Deadlines<N> {
+    /// Sets or moves the deadline `name`.
+    pub fn set(&mut self, name: usize, at: Instant) {
+        if let Some(slot) = self.at.get_mut(name) {
+            *slot = at;
+        }
+    }
+
+    /// Removes the deadline `name`.
+    pub fn clear(&mut self, name: usize) {
+        if let Some(slot) = self.at.get_mut(name) {
+            *slot = NEVER;
+        }
+    }
+
+    /// Removes all deadlines.
+    pub fn clear_all(&mut self) {
+        self.at = [NEVER; N];
+    }
+
+    /// The deadline `name`.
+    #[must_use]
+    pub fn get(&self, name: usize) -> Option<Instant> {
+        self.at.get(name).copied().and_then(running)
+    }
+
+    /// True where `name` is running.
+    #[must_use]
+    pub fn is_set(&self, name: usize) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The earliest deadline.
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        self.at.iter().min().copied().and_then(running)
+    }
+
+    /// Takes the name of one deadline that is due, the earliest first, and removes it.
+    pub fn pop_due(&mut self, now: Instant) -> Option<usize> {
+        let (name, _) = self
+            .at
+            .iter()
+            .enumerate()
+            .filter(|(_, at)| **at <= now && **at != NEVER)
+            .min_by_key(|(name, at)| (**at, *name))?;
+        self.clear(name);
+        Some(name)
+    }
+
+    /// Asks for a wake-up where the one that is on its way would come too late. To be called after every change;
+    /// costs a comparison when there is nothing to do.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        let Some(next) = self.next() else { return };
+        if next < self.asked {
+            timers.wake(key, next);
+            self.asked = next;
+        }
+    }
+
+    /// To be called when the owner is woken, before [`Deadlines::pop_due`] and [`Deadlines::arm`].
+    pub fn woken(&mut self, now: Instant) {
+        if self.asked <= now {
+            self.asked = NEVER;
+        }
+    }
+}
+
+/// Deadlines that mostly move away before they are due. Where one asks for an earlier wake-up than is on its way, that one stays on
+/// its way, and the earlier one is recalled when nothing is due by then any more. What it belongs to is not touched for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FleetingDeadlines<const N: usize> {
+    deadlines: Deadlines<N>,
+    /// The wake-up that was on its way when the earliest was asked for.
+    #[serde(skip, default = "never")]
+    behind: Instant,
+    /// The earliest.
+    #[serde(skip)]
+    ticket: Ticket,
+}
+
+impl<const N: usize> Default for FleetingDeadlines<N> {
+    fn default() -> Self {
+        Self { deadlines: Deadlines::default(), behind: NEVER, ticket: Ticket::default() }
+    }
+}
+
+impl<const N: usize> FleetingDeadlines<N> {
+    /// As [`Deadlines::set`]; `None` removes the deadline `name`.
+    pub fn set(&mut self, name: usize, at: Option<Instant>) {
+        self.deadlines.set(name, at.unwrap_or(NEVER));
+    }
+
+    /// Removes all deadlines.
+    pub fn clear_all(&mut self) {
+        self.deadlines.clear_all();
+    }
+
+    /// As [`Deadlines::next`].
+    #[must_use]
+    pub fn next(&self) -> Option<Instant> {
+        self.deadlines.next()
+    }
+
+    /// As [`Deadlines::pop_due`].
+    pub fn pop_due(&mut self, now: Instant) -> Option<usize> {
+        self.deadlines.pop_due(now)
+    }
+
+    /// As [`Deadlines::arm`], and takes back a wake-up that would come too early.
+    pub fn arm(&mut self, key: TimerKey, timers: &mut Timers) {
+        let next = self.next().unwrap_or(NEVER);
+        let asked = self.deadlines.asked;
+        if asked < next && self.ticket != Ticket::default() {
+            if timers.recall(self.ticket, key, asked) {
+                self.deadlines.asked = core::mem::replace(&mut self.behind, NEVER);
+            }
+            self.ticket = Ticket::default();
+        }
+        if next < self.deadlines.asked {
+            self.behind = self.behind.min(core::mem::replace(&mut self.deadlines.asked, next));
+            self.ticket = timers.wake(key, next);
+        }
+    }
+
+    /// As [`Deadlines::woken`].
+    pub fn woken(&mut self, now: Instant) {
+        if self.deadlines.asked <= now {
+            self.deadlines.asked = core::mem::replace(&mut self.behind, NEVER);
+            self.ticket = Ticket::default();
+        }
+        self.deadlines.woken(now);
+    }
+}
+
+/// Serialisation of the deadlines as absolute instants; serde has no arrays of any length.
+mod array {
+    use super::Instant;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer, const N: usize>(at: &[Instant; N], s: S) -> Result<S::Ok, S::Error> {
+        at.as_slice().serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>, const N: usize>(d: D) -> Result<[Instant; N], D::Error> {
+        let at = Vec::<Instant>::deserialize(d)?;
+        let len = at.len();
+        at.try_into().map_err(|_| D::Error::invalid_length(len, &"the number of timer names"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: TimerKey = TimerKey { owner: 1, slot: 7, generation: 0 };
+
+    #[test]
+    fn a_deadline_that_moves_back_costs_one_early_wake_up() {
+        let mut timers = Timers::default();
+        let mut deadlines = Deadlines::<2>::default();
+        deadlines.set(0, Instant(10));
+        deadlines.arm(KEY, &mut timers);
+        deadlines.set(0, Instant(20));
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(timers.len(), 1);
+        assert_eq!(timers.pop_due(Instant(9)), None);
+        assert_eq!(timers.pop_due(Instant(10)), Some(KEY));
+        deadlines.woken(Instant(10));
+        assert_eq!(deadlines.pop_due(Instant(10)), None);
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(timers.next(), Some(Instant(20)));
+        assert_eq!(timers.pop_due(Instant(20)), Some(KEY));
+        assert_eq!(deadlines.pop_due(Instant(20)), Some(0));
+        assert_eq!(deadlines.next(), None);
+    }
+
+    /// Slots, as a node has them.
+    fn timers() -> Timers {
+        Timers::with_capacity(1 << 16)
+    }
+
+    const MS: u64 = 1_000_000;
+
+    fn woken_by(timers: &mut Timers, until: u64) -> Vec<u64> {
+        let mut at = Vec::new();
+        while let Some(next) = timers.next().filter(|next| next.0 <= until) {
+            while timers.pop_due(next).is_some() {
+                at.push(next.0);
+            }
+        }
+        at
+    }
+
+    #[test]
+    fn a_deadline_that_moves_away_wakes_nobody() {
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<2>::default());
+        deadlines.set(1, Some(Instant(2000 * MS)));
+        deadlines.arm(KEY, &mut timers);
+        for round in 1..100 {
+            deadlines.set(0, Some(Instant((10 * round + 10) * MS)));
+            deadlines.arm(KEY, &mut timers);
+            assert_eq!(timers.len(), 2, "what comes later stays on its way");
+            deadlines.set(0, None);
+            deadlines.arm(KEY, &mut timers);
+            assert_eq!((timers.len(), woken_by(&mut timers, 10 * round * MS)), (1, vec![]), "{round}");
+        }
+        assert_eq!(woken_by(&mut timers, 3000 * MS), [2000 * MS]);
+    }
+
+    #[test]
+    fn one_that_is_due_wakes_and_so_does_what_is_behind_it() {
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<1>::default());
+        deadlines.set(0, Some(Instant(500 * MS)));
+        deadlines.arm(KEY, &mut timers);
+        deadlines.set(0, Some(Instant(20 * MS)));
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(woken_by(&mut timers, 20 * MS), [20 * MS]);
+        deadlines.woken(Instant(20 * MS));
+        assert_eq!(deadlines.pop_due(Instant(20 * MS)), Some(0));
+        deadlines.set(0, Some(Instant(400 * MS)));
+        deadlines.arm(KEY, &mut timers);
+        deadlines.set(0, Some(Instant(600 * MS)));
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(woken_by(&mut timers, 500 * MS), [500 * MS], "that at 400 ms was recalled");
+        deadlines.woken(Instant(500 * MS));
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(woken_by(&mut timers, 600 * MS), [600 * MS]);
+        assert!(timers.is_empty());
+    }
+
+    #[test]
+    fn one_that_is_too_near_to_be_recalled_comes_for_nothing_and_nothing_is_missed() {
+        // Without slots all are in order.
+        let (mut timers, mut deadlines) = (Timers::default(), FleetingDeadlines::<1>::default());
+        deadlines.set(0, Some(Instant(20)));
+        deadlines.arm(KEY, &mut timers);
+        deadlines.set(0, Some(Instant(30)));
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(timers.pop_due(Instant(20)), Some(KEY));
+        deadlines.woken(Instant(20));
+        assert_eq!(deadlines.pop_due(Instant(20)), None);
+        deadlines.arm(KEY, &mut timers);
+        assert_eq!(timers.pop_due(Instant(30)), Some(KEY));
+        assert_eq!(deadlines.pop_due(Instant(30)), Some(0));
+    }
+}
