@@ -18,7 +18,7 @@ const K_LEN: usize = 1;
 /// I frames after which an acknowledgement is asked for at the latest.
 const REQUEST_EVERY: u8 = 16;
 /// I frames that the window has still room for, at the latest, when it is asked for.
-const REQUEST_BEFORE: u32 = 2;
+const REQUEST_BEFORE: u32 = 1;
 /// I frames that must have arrived since one was lost before few acknowledgements are asked for.
 pub(super) const INTACT: u8 = 32;
 /// The part of T200 after which an acknowledgement is asked for at the latest.
