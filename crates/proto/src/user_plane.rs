@@ -86,12 +86,17 @@ impl Outputs {
         self.llc.is_empty() && self.sndcp.is_empty()
     }
 
-    /// What LLC has to send, where nobody has said anything else: that is what an N-PDU mostly comes to.
-    pub fn take_only_frame(&mut self) -> Option<(Sapi, Frame)> {
+    /// Has LLC something to send, and nobody said anything else? That is what an N-PDU mostly comes to.
+    #[must_use]
+    pub fn has_only_frame(&self) -> bool {
         let is_alone = self.llc.len() == 1 && self.sndcp.is_empty();
-        match self.llc.get(0) {
-            Some(LlcOutput::Transmit { .. }) if is_alone => {}
-            _ => return None,
+        is_alone && matches!(self.llc.get(0), Some(LlcOutput::Transmit { .. }))
+    }
+
+    /// Takes that.
+    pub fn take_only_frame(&mut self) -> Option<(Sapi, Frame)> {
+        if !self.has_only_frame() {
+            return None;
         }
         match self.llc.pop()? {
             LlcOutput::Transmit { sapi, frame } => Some((sapi, frame)),

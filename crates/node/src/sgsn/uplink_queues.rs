@@ -21,6 +21,7 @@ use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::network::Uplink;
 use gannet_proto::llc::{is_user_data, supervisory_sapi};
 use gannet_proto::machine::Context;
+use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, DropNames, Dropped, FlowQueues, FlowView, Limit};
@@ -99,6 +100,11 @@ impl UplinkQueues {
     #[must_use]
     pub fn view(&self, slot: Slot) -> Option<FlowView> {
         self.queues.view(slot.index)
+    }
+
+    /// Asks for a mobile's queue.
+    pub(super) fn expect(&self, slot: Slot, prefetch: Prefetch) {
+        self.queues.expect(slot.index, prefetch);
     }
 
     /// Whether a driver was told to drop a mobile's user data.

@@ -161,9 +161,15 @@ impl Sgsn {
         self.scratch.user_plane = out;
     }
 
+    /// All that LLC and SNDCP have said. Where it is one frame, the books are kept first: the frame was written just now, and is handed
+    /// on at less cost a little later.
     fn settle(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, out: &mut Outputs) {
-        if let Some((sapi, frame)) = out.take_only_frame() {
-            self.send_of_llc(cx, slot, (from.tlli, sapi), frame);
+        if out.has_only_frame() {
+            self.keep_books(cx, slot);
+            if let Some((sapi, frame)) = out.take_only_frame() {
+                self.send_of_llc(cx, slot, (from.tlli, sapi), frame);
+            }
+            return;
         }
         while !out.is_empty() {
             let mobile = self.mobiles.get_mut(slot);
@@ -176,6 +182,11 @@ impl Sgsn {
         while let Some(output) = out.llc.pop() {
             self.llc_output(cx, slot, from, output);
         }
+        self.keep_books(cx, slot);
+    }
+
+    /// Asks for the timers of a mobile's links, and counts what waits for it.
+    fn keep_books(&mut self, cx: &mut Context<'_>, slot: Slot) {
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             mobile.llc.arm(mobile_key(owner::LLC, slot), cx.timers);
             mobile.arm_links(mobile_key(owner::LINKS, slot), cx);
@@ -209,7 +220,10 @@ impl Sgsn {
         let Unconfirmed { contexts, octets, .. } = self.unconfirmed;
         let most = self.config.unconfirmed_octets_max;
         let of_what_is_left = (most / 2).saturating_sub(octets) / PART_OF_WHAT_IS_LEFT;
-        let share = of_what_is_left.max(self.config.unconfirmed_share(contexts));
+        // Where that is more than any context may have and ask for, its share makes no difference, and is not reckoned for each N-PDU.
+        let is_enough = of_what_is_left >= self.config.user_plane.sndcp.limits.octets_max + 2 * N_PDU_MAX;
+        let of_all = if is_enough { 0 } else { self.config.unconfirmed_share(contexts) };
+        let share = of_what_is_left.max(of_all);
         Allowance { left: most.saturating_sub(octets), share }
     }
 

@@ -83,9 +83,13 @@ impl Sgsn {
         };
         for slot in senders(expected.far, FAR) {
             self.mobiles.prefetch(slot.index, prefetch);
+            if let Some(uplink) = &self.uplink {
+                uplink.expect(slot, prefetch);
+            }
         }
         for mobile in senders(expected.near, NEAR).filter_map(|slot| self.mobiles.get(slot)) {
             mobile.expect_links(prefetch);
+            mobile.gmm.expect_heard(prefetch);
         }
         for mobile in senders(expected.next, NEXT).filter_map(|slot| self.mobiles.get(slot)) {
             mobile.expect_unconfirmed(prefetch);

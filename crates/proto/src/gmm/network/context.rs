@@ -6,6 +6,7 @@ use crate::auth::AuthTicket;
 use crate::drops::Drop;
 use crate::gmm::{Cell, MmState, NSAPIS, T3314_DEFAULT, TemporaryIdentity};
 use crate::machine::{Batch, Context};
+use crate::prefetch::Prefetch;
 use crate::timers::Deadlines;
 use crate::trace::{Category, Level};
 use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
@@ -205,6 +206,11 @@ impl Rest {
 impl GmmContext {
     /// Octets that each context takes beside its own.
     pub const ELSEWHERE: usize = size_of::<Rest>();
+
+    /// Asks for what an LL-PDU of the mobile touches beside the context itself, which is here by now.
+    pub fn expect_heard(&self, prefetch: Prefetch) {
+        prefetch.value(&*self.rest);
+    }
 
     /// The context of a mobile that nothing is known of yet.
     #[must_use]
