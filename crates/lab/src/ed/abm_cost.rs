@@ -9,7 +9,7 @@
 //! no measure of what an N-PDU costs: the more there are, the more of them share a turn of the loop, in either mode.
 //!
 //! The mobiles acknowledge whatever asks for it at once, so that how many acknowledgements there are is the SGSN's to choose: as long
-//! as nothing is lost and N-PDUs follow each other it asks by one of eight to fourteen I frames (k = 16; the fewer the slower they
+//! as nothing is lost and N-PDUs follow each other it asks by one of eight to fifteen I frames (k = 16; the fewer the slower they
 //! come), and otherwise by each that finds no request out.
 
 use super::bench::{Again, Axis, Bench, Runner};
