@@ -151,8 +151,11 @@ impl<const N: usize> FleetingDeadlines<N> {
             self.ticket = Ticket::default();
         }
         if next < self.deadlines.asked {
-            self.behind = self.behind.min(core::mem::replace(&mut self.deadlines.asked, next));
-            self.ticket = timers.wake(key, next);
+            // One that was behind already still comes, for nothing. What nothing is behind is not recalled: its place stays taken until
+            // its slot opens, so that a deadline which moves on with each frame would take a place each time.
+            self.behind = core::mem::replace(&mut self.deadlines.asked, next);
+            let ticket = timers.wake(key, next);
+            self.ticket = if self.behind == NEVER { Ticket::default() } else { ticket };
         }
     }
 
@@ -240,6 +243,17 @@ mod tests {
             assert_eq!((timers.len(), woken_by(&mut timers, 10 * round * MS)), (1, vec![]), "{round}");
         }
         assert_eq!(woken_by(&mut timers, 3000 * MS), [2000 * MS]);
+    }
+
+    #[test]
+    fn one_that_moves_on_with_each_frame_takes_one_place() {
+        let (mut timers, mut deadlines) = (timers(), FleetingDeadlines::<1>::default());
+        for frame in 0..1000 {
+            deadlines.set(0, Some(Instant((1250 + frame) * MS)));
+            deadlines.arm(KEY, &mut timers);
+            assert_eq!(timers.len(), 1, "{frame}");
+        }
+        assert_eq!(woken_by(&mut timers, 1250 * MS), [1250 * MS], "the first was never recalled");
     }
 
     #[test]

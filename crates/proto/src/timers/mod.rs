@@ -102,7 +102,8 @@ impl Timers {
         Ticket::default()
     }
 
-    /// Takes back the wake-up for `key` at `at`. False where it is so near that it is in order by now: it comes, and tells nothing.
+    /// Takes back the wake-up for `key` at `at`; its place stays taken until then. False where it is not in a slot (any more), as what
+    /// is near: it still comes, for nothing.
     pub fn recall(&mut self, Ticket(link): Ticket, key: TimerKey, at: Instant) -> bool {
         let is_recalled = self.places.recall(link, |wake| wake.0 == at && wake.2 == key);
         self.waiting -= usize::from(is_recalled);

@@ -65,8 +65,8 @@ impl Sgsn {
     }
 
     /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
-    /// queues, their mobiles. Of the mobiles from which acknowledgements may come: themselves, then their links, and then what these
-    /// know of units.
+    /// queues, their mobiles. Of the mobiles from which acknowledgements may come: themselves and their queues, then their links and
+    /// MM's timers, and then what links know of units.
     pub(in crate::sgsn) fn expect_arrivals(
         &self,
         prefetch: Prefetch,
