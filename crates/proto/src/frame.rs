@@ -4,6 +4,7 @@
 //! ([`Frame::push`]); the FCS goes to the back ([`Frame::append`]). The code above does not notice where a frame
 //! has its home: on the heap, or in memory that the kernel shares (the UMEM of AF_XDP sockets).
 
+use crate::kept::Keeper;
 use crate::prefetch::Prefetch;
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -48,6 +49,7 @@ struct Shared {
     free: RefCell<Vec<Buffer>>,
     capacity: usize,
     exhausted: Cell<u64>,
+    keeper: Keeper,
 }
 
 /// A fixed number of buffers, all allocated when the pool is made.
@@ -70,7 +72,12 @@ impl FramePool {
 
     fn of(free: Vec<Buffer>) -> Self {
         let capacity = free.len();
-        Self(Rc::new(Shared { free: RefCell::new(free), capacity, exhausted: Cell::new(0) }))
+        Self(Rc::new(Shared {
+            free: RefCell::new(free),
+            capacity,
+            exhausted: Cell::new(0),
+            keeper: Keeper::default(),
+        }))
     }
 
     /// A frame from a buffer that was taken out of this pool, with the octets `start..end` in its window; `None`, and
@@ -115,6 +122,12 @@ impl FramePool {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.0.capacity
+    }
+
+    /// Keeps the octets of PDUs for longer than their frames may be held.
+    #[must_use]
+    pub fn keeper(&self) -> &Keeper {
+        &self.0.keeper
     }
 
     /// How often a frame was asked for when none was free.

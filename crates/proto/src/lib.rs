@@ -22,6 +22,7 @@ pub mod frame;
 pub mod gmm;
 pub mod gsup;
 pub mod gtp;
+pub mod kept;
 pub mod llc;
 pub mod machine;
 pub mod ns;

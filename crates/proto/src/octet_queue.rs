@@ -1,7 +1,6 @@
 //! Octets of several PDUs, one behind the other, for those that are kept until a peer has them: one piece of memory for all,
 //! which is written and freed in the order in which they came. Plain data: it travels with its mobile.
 
-use crate::prefetch::Prefetch;
 use core::ops::Range;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -39,11 +38,6 @@ impl OctetQueue {
         self.0.extend(octets);
     }
 
-    /// Asks for the memory where so many more will stand.
-    pub fn expect_end(&self, octets: usize, prefetch: Prefetch) {
-        prefetch.end_of(&self.0, octets);
-    }
-
     /// Takes as many off the front, or all where there are fewer. An empty queue keeps at most `kept` octets of memory.
     pub fn discard(&mut self, octets: usize, kept: usize) {
         self.0.drain(..octets.min(self.0.len()));
@@ -70,7 +64,6 @@ impl OctetQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::RefCell;
 
     fn octets(queue: &OctetQueue, range: Range<usize>) -> Option<Vec<u8>> {
         queue.get(range).map(|pieces| pieces.concat())
@@ -89,30 +82,6 @@ mod tests {
             assert_eq!(octets(&queue, 0..5).unwrap().len(), 5);
         }
         assert_eq!((octets(&queue, 3..6), octets(&queue, 5..5)), (None, Some(vec![])));
-    }
-
-    thread_local! {
-        static ASKED: RefCell<Vec<(*const u8, usize)>> = const { RefCell::new(Vec::new()) };
-    }
-
-    #[test]
-    fn what_is_asked_for_is_where_the_next_octets_stand() {
-        let prefetch = Prefetch::new(|at, octets| ASKED.with(|asked| asked.borrow_mut().push((at, octets))));
-        let mut queue = OctetQueue::default();
-        queue.push(&[7; 40]);
-        let capacity = queue.capacity();
-        let mut in_its_place = 0;
-        for _ in 0..100 {
-            queue.discard(7, usize::MAX);
-            queue.expect_end(7, prefetch);
-            queue.push(&[7; 7]);
-            let [front, back] = queue.get(33..40).unwrap();
-            let at = if front.is_empty() { back } else { front }.as_ptr();
-            in_its_place += usize::from(ASKED.take() == [(at, 7)]);
-        }
-        // All but those that begin where the memory begins again.
-        assert_eq!(queue.capacity(), capacity);
-        assert!((80..100).contains(&in_its_place), "{in_its_place}");
     }
 
     #[test]

@@ -14,9 +14,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use gannet_proto::frame::Frame;
+use gannet_proto::kept::{Keeper, Kept};
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, Terms};
 use gannet_proto::machine::{Batch, Surroundings};
-use gannet_proto::octet_queue::OctetQueue;
 use gannet_proto::trace::Quiet;
 use gannet_rt::PREFETCH;
 use gannet_wire::id::{Sapi, Tlli};
@@ -97,7 +97,7 @@ impl World {
         }
         nearer.0.expect_links(PREFETCH);
         nearer.1.expect_links(PREFETCH);
-        near.0.expect_unit(self.n_pdu.len(), PREFETCH);
+        near.0.expect_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {
@@ -158,30 +158,34 @@ impl World {
 }
 
 /// The octets that are kept for each mobile, as in acknowledged mode, and nothing else.
-struct Kept {
-    queues: Vec<OctetQueue>,
+struct Keeping {
+    keeper: Keeper,
+    queues: Vec<VecDeque<Kept>>,
     n_pdu: Vec<u8>,
     at: usize,
     looks_ahead: bool,
 }
 
-impl Kept {
+impl Keeping {
     fn new(mobiles: usize, looks_ahead: bool) -> Self {
         let n_pdu: Vec<u8> = (0..=250).cycle().take(400).collect();
-        Self { queues: vec![OctetQueue::default(); mobiles], n_pdu, at: 0, looks_ahead }
+        Self { keeper: Keeper::default(), queues: vec![VecDeque::new(); mobiles], n_pdu, at: 0, looks_ahead }
     }
 
     fn keep(&mut self) {
-        let Self { queues, n_pdu, at, looks_ahead } = self;
+        let Self { keeper, queues, n_pdu, at, looks_ahead } = self;
         *at = (*at + 1) % queues.len();
         if *looks_ahead {
             let [.., near] = AHEAD.map(|turns| queues.get((*at + turns) % queues.len()).unwrap());
-            near.expect_end(n_pdu.len(), PREFETCH);
+            PREFETCH.end_of(near, size_of::<Kept>());
+            keeper.expect(n_pdu.len(), PREFETCH);
         }
         let queue = queues.get_mut(*at).unwrap();
-        queue.push(n_pdu);
-        if queue.len() == 2 * UNDER_WAY * n_pdu.len() {
-            queue.discard(UNDER_WAY * n_pdu.len(), usize::MAX);
+        let kept = keeper.claim(400, 0);
+        kept.write([n_pdu, &[]]);
+        queue.push_back(kept);
+        if queue.len() == 2 * UNDER_WAY {
+            queue.drain(..UNDER_WAY);
         }
     }
 }
@@ -199,7 +203,7 @@ fn modes(criterion: &mut Criterion) {
         group.bench_function("acknowledged", |bencher| bencher.iter(|| world.acknowledged()));
         let under_way = world.sent - world.confirmed;
         assert!(under_way <= mobiles * 2 * UNDER_WAY, "{under_way} of {}", world.sent);
-        let mut kept = Kept::new(*mobiles, looks_ahead);
+        let mut kept = Keeping::new(*mobiles, looks_ahead);
         group.bench_function("the octets that are kept", |bencher| bencher.iter(|| kept.keep()));
         group.finish();
     }

@@ -140,7 +140,7 @@ impl World {
         if let Some(sndcp) = &nearer.sndcp {
             sndcp.expect(PREFETCH);
         }
-        near.llc.expect_unit(self.n_pdu.len(), PREFETCH);
+        near.llc.expect_unit(self.n_pdu.len(), self.around.frames.keeper(), PREFETCH);
     }
 
     fn unacknowledged(&mut self) {

@@ -14,6 +14,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::gtp::GtpTunnel;
+use gannet_proto::kept::Keeper;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::machine::Context;
 use gannet_proto::prefetch::Prefetch;
@@ -299,9 +300,9 @@ impl Mobile {
     }
 
     /// Asks for the memory where LLC keeps the next unit, so many octets; after [`Mobile::expect_links`].
-    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
         if self.plane.is_some() {
-            self.llc.expect_unit(octets, prefetch);
+            self.llc.expect_unit(octets, keeper, prefetch);
         }
     }
 

@@ -243,7 +243,7 @@ pub(crate) struct Scratch {
     llc: Batch<LlcOutput>,
     gtp: Batch<GtpOutput>,
     segments: Batch<Frame>,
-    user_plane: Outputs,
+    user_plane: Option<Box<Outputs>>,
 }
 
 /// The SGSN.

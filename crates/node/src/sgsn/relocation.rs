@@ -30,7 +30,7 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 16;
+pub const LAYOUT: u8 = 17;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]

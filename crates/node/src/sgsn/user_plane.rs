@@ -136,11 +136,11 @@ impl Sgsn {
     ) -> Option<T> {
         let mobile = self.mobiles.get_mut(slot)?;
         let from = Uplink { tlli: mobile.gmm.tlli(), cell: mobile.gmm.cell() };
-        let mut out = core::mem::take(&mut self.scratch.user_plane);
+        let mut out = self.scratch.user_plane.take().unwrap_or_default();
         let result =
             mobile.user_plane(&self.config.user_plane, &mut out).map(|mut plane| act(&mut plane, cx));
         self.settle(cx, slot, from, &mut out);
-        self.scratch.user_plane = out;
+        self.scratch.user_plane = Some(out);
         result
     }
 
@@ -155,10 +155,10 @@ impl Sgsn {
         if outputs.iter().any(is_durable) {
             self.changed(slot);
         }
-        let mut out = core::mem::take(&mut self.scratch.user_plane);
+        let mut out = self.scratch.user_plane.take().unwrap_or_default();
         out.llc.append(outputs);
         self.settle(cx, slot, from, &mut out);
-        self.scratch.user_plane = out;
+        self.scratch.user_plane = Some(out);
     }
 
     /// All that LLC and SNDCP have said. Where it is one frame, the books are kept first: the frame was written just now, and is handed

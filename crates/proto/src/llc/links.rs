@@ -10,6 +10,7 @@ use super::{EstablishIndication, LlcContext, LlcOutput, U, slot_of};
 use crate::drops::Drop;
 use crate::few::Few;
 use crate::frame::Frame;
+use crate::kept::Keeper;
 use crate::machine::{Batch, Context};
 use crate::prefetch::Prefetch;
 use crate::time::Instant;
@@ -102,11 +103,11 @@ impl LlcContext {
         }
     }
 
-    /// Asks for the memory where the next unit in acknowledged mode is kept, so many octets; after
+    /// Asks for the memory where the next unit in acknowledged mode will stand, and its octets, so many; after
     /// [`LlcContext::expect_links`].
-    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
+    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
         if let Some(placed) = self.links.as_ref().and_then(|links| links.lles.first()) {
-            placed.abm.expect_unit(octets, prefetch);
+            placed.abm.expect_unit(octets, keeper, prefetch);
         }
     }
 

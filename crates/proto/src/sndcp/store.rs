@@ -236,11 +236,7 @@ impl Store {
 
     /// LLC has nothing any more of the N-PDUs from `number` on. What it alone has kept comes back, in its order, and all of that waits
     /// again. Gives how many are lost, as they have not come back.
-    pub(super) fn take_back<'a>(
-        &mut self,
-        number: u8,
-        units: impl Iterator<Item = (u8, [&'a [u8]; 2])>,
-    ) -> usize {
+    pub(super) fn take_back<'a>(&mut self, number: u8, units: impl Iterator<Item = (u8, &'a [u8])>) -> usize {
         let first = number.wrapping_sub(self.oldest);
         if first >= self.handed {
             return 0;
@@ -264,9 +260,9 @@ impl Store {
                 while units.next_if(|(of, _)| of.wrapping_sub(oldest) < place).is_some() {}
                 let octets = units.next_if(|(of, _)| *of == number).map(|(_, octets)| octets);
                 lost += usize::from(octets.is_none());
-                let len: usize = octets.iter().flatten().map(|piece| piece.len()).sum();
-                octets.iter().flatten().for_each(|piece| self.here.push(piece));
-                let len = u16::try_from(len).unwrap_or(0);
+                let octets = octets.unwrap_or_default();
+                self.here.push(octets);
+                let len = u16::try_from(octets.len()).unwrap_or(0);
                 self.segments -= 1;
                 self.kept.push_back(Kept { len, number, segments: 0 });
             }
@@ -306,8 +302,8 @@ mod tests {
     }
 
     /// What LLC gives back.
-    fn back<'a>(n_pdus: &'a [(u8, &'a [u8])]) -> impl Iterator<Item = (u8, [&'a [u8]; 2])> {
-        n_pdus.iter().map(|(number, n_pdu)| (*number, n_pdu.split_at(n_pdu.len() / 2).into()))
+    fn back<'a>(n_pdus: &'a [(u8, &'a [u8])]) -> impl Iterator<Item = (u8, &'a [u8])> {
+        n_pdus.iter().copied()
     }
 
     fn confirm(store: &mut Store, number: u8) -> Option<Vec<Run>> {

@@ -97,6 +97,38 @@ fn the_rest_of_half_a_window_is_asked_about_after_a_while() {
 }
 
 #[test]
+fn frames_that_go_on_ask_before_an_s_frame_would() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    for (each, frames) in [(100, 13), (200, 7), (300, 5)] {
+        pair.pass(WITHIN * 2);
+        give(&mut pair, 1, EACH);
+        let carried = pair.down.carried;
+        let asked = give(&mut pair, 5 * frames, Duration::from_millis(each));
+        assert_eq!(asked, 5, "one in {frames} that come each {each} ms");
+        assert_eq!(pair.down.carried - carried, u64::from(5 * frames), "no S frame");
+    }
+}
+
+#[test]
+fn so_they_do_where_the_answer_takes_longer_than_the_next_frame() {
+    let latency = Duration::from_millis(850);
+    let terms = terms(Options::default(), windows(K, 0));
+    let mut pair = Pair::new(1, latency, Badness::default(), Ciphering::NONE, &terms);
+    pair.sgsn.establish();
+    pair.pass(latency * 4);
+    give(&mut pair, ENOUGH, latency * 2 + EACH);
+    while !pair.is_done() {
+        assert!(pair.step());
+    }
+    let carried = pair.down.carried;
+    let asked = give(&mut pair, 30, Duration::from_millis(600));
+    assert_eq!(pair.down.carried - carried, 30, "no S frame");
+    assert!((5..12).contains(&asked), "{asked}");
+}
+
+#[test]
 fn a_lost_end_is_found_as_soon_as_it_is_asked_about() {
     let mut pair = pair(Options::default());
     give(&mut pair, ENOUGH, EACH);

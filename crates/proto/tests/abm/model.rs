@@ -479,7 +479,7 @@ impl Bench {
                     seen.extend(confirmed.references().map(Seen::Confirmed));
                 }
                 LlcOutput::Returned { units, .. } => {
-                    let units: Vec<_> = units.iter().map(|(of, octets)| (of, octets.concat())).collect();
+                    let units: Vec<_> = units.iter().collect();
                     assert!(units.iter().all(|(reference, octets)| *octets == content(*reference)));
                     returned.extend(units.into_iter().map(|(reference, _)| reference));
                 }

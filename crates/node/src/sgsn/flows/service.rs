@@ -6,11 +6,13 @@ use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::gb::TOGETHER;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::kept::Keeper;
 use gannet_proto::machine::Context;
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::{Coming, Cost, Served};
 use gannet_proto::time::Instant;
+use gannet_wire::sndcp::DATA_FIRST_LEN;
 
 /// N-PDUs of one batch: few enough that a driver can look at what arrives in between, enough that the state of their
 /// mobiles can be loaded side by side.
@@ -104,7 +106,7 @@ impl Sgsn {
         let batch = if in_a_hurry { BATCH_IN_A_HURRY } else { plain };
         let mut expected_ns = 0;
         for _ in 0..batch {
-            self.look_ahead(cx.prefetch);
+            self.look_ahead(cx.frames.keeper(), cx.prefetch);
             let Some(served) = self.next_served(cx.now) else { break };
             let cost = self.flows.as_ref().map_or(0, |flows| flows.pace.cost.of(served.octets));
             expected_ns += u64::from(cost);
@@ -133,7 +135,7 @@ impl Sgsn {
     }
 
     /// Asks for what the next turns will touch, while others are served.
-    fn look_ahead(&mut self, prefetch: Prefetch) {
+    fn look_ahead(&mut self, keeper: &Keeper, prefetch: Prefetch) {
         let Self { flows: Some(flows), contexts, mobiles, gb, .. } = self else { return };
         let mut soon = flows.soon;
         flows.queues.look_ahead(prefetch, |coming| match coming {
@@ -153,11 +155,11 @@ impl Sgsn {
                         mobile.expect_links(prefetch);
                     }
                     let [sooner, later] = soon;
-                    soon = [later, Some((context.mobile, frame.len()))];
+                    soon = [later, Some((context.mobile, frame.len() + DATA_FIRST_LEN))];
                     if let Some((mobile, octets)) = sooner
                         && let Some(mobile) = mobiles.get(mobile)
                     {
-                        mobile.expect_unit(octets, prefetch);
+                        mobile.expect_unit(octets, keeper, prefetch);
                     }
                 }
             }

@@ -31,17 +31,17 @@ impl Shown {
     fn saw(&mut self, unit: &Unit) {
         let took = self.now.since(unit.sent_at);
         let is_known = !unit.is_guess && self.shortest.is_some_and(|shortest| took >= shortest);
-        let is_last = unit.transmissions == 1 || is_known;
+        let is_last = unit.is_sent_once() || is_known;
         if is_last && self.newest.is_none_or(|newest| is_after(unit.order, newest)) {
             self.newest = Some(unit.order);
         }
         let may_be_last = self.shortest.is_none_or(|shortest| took >= shortest);
-        let is_repeated = unit.transmissions > 1 && unit.is_guess && !unit.is_lost;
+        let is_repeated = unit.is_sent_again() && unit.is_guess && !unit.is_lost;
         if is_repeated && may_be_last && self.repeated.is_none_or(|repeated| is_after(unit.order, repeated)) {
             self.repeated = Some(unit.order);
         }
         let is_later = self.timed.is_none_or(|(timed, _)| is_after(unit.order, timed));
-        if unit.is_asked && unit.transmissions == 1 && is_later {
+        if unit.has_asked_once() && is_later {
             self.timed = Some((unit.order, unit.sent_at));
         }
     }
@@ -92,7 +92,7 @@ impl Abm {
         self.peer_is_busy = matches!(supervisory, Supervisory::Rnr);
         if self.peer_is_busy {
             // Clause 8.6.4: it is there, and that is enough.
-            self.standing_since = cx.now;
+            (self.standing_since, self.standing_order) = (cx.now, self.order);
             self.tries = 0;
         }
         true
@@ -109,14 +109,14 @@ impl Abm {
             self.lost -= u16::from(unit.is_lost).min(self.lost);
             self.arrived -= u16::from(unit.has_arrived).min(self.arrived);
             if let Some(confirmed) = &mut together {
-                if confirmed.reference.wrapping_add(confirmed.count.into()) == unit.reference {
+                if confirmed.reference.wrapping_add(confirmed.count.into()) == unit.reference() {
                     confirmed.count += 1;
                     confirmed.octets += u32::from(unit.octets());
                     return;
                 }
                 out.push(LlcOutput::DataConfirm { sapi: link.sapi, confirmed: *confirmed });
             }
-            let (reference, octets) = (unit.reference, unit.octets().into());
+            let (reference, octets) = (unit.reference(), unit.octets().into());
             together = Some(Confirmed { reference, count: 1, octets });
         });
         self.outstanding = self.outstanding.saturating_sub(octets);
@@ -127,7 +127,7 @@ impl Abm {
         self.acknowledged = before.wrapping_add(ahead.into());
         self.sent -= ahead.min(self.sent);
         self.intact = self.intact.saturating_add(u8::try_from(ahead).unwrap_or(u8::MAX)).min(INTACT);
-        self.standing_since = shown.now;
+        (self.standing_since, self.standing_order) = (shown.now, self.order);
         self.tries = 0;
         if self.options.retransmission == Retransmission::Selective {
             // A frame that was sent twice in vain is not much: what is lost behind it is not to wait for longer and longer.
@@ -165,7 +165,7 @@ impl Abm {
     /// What was sent before `newest`, which has arrived, is lost.
     fn find_lost(&mut self, newest: u32) {
         // All behind one that was sent once were sent after it.
-        let is_first = |oldest: &Unit| oldest.transmissions == 1 && !is_after(newest, oldest.order);
+        let is_first = |oldest: &Unit| oldest.is_sent_once() && !is_after(newest, oldest.order);
         if self.units.get(0).is_some_and(is_first) {
             return;
         }

@@ -1,6 +1,6 @@
 //! Acknowledged mode of one logical link entity: asynchronous balanced mode (04.64 clauses 8.5 to 8.8 [44.064]).
 //!
-//! [`Abm`] is a plain value: what is not acknowledged yet is in it as octets, and travels with it. It knows neither the
+//! [`Abm`] is a value of its own: what is not acknowledged yet belongs to it, in memory of the node ([`crate::kept`]), and travels with it as octets. It knows neither the
 //! mobile's key nor whose it is; what it has to know of these stands in the [`Link`] of each call. Frames and primitives come
 //! out as [`LlcOutput`]; [`Abm::next_wake`] says when [`Abm::wake`] is to be called.
 //!
@@ -16,7 +16,8 @@
 //!   each sixteenth frame, and by the frame that closes it; and by an S frame, once, where what was sent last did not ask. Where
 //!   frames follow each other and many have arrived since one was lost (with [`Timing::Adaptive`] and
 //!   [`Retransmission::Selective`]), the first need not ask, half a window need not where at the rate of its frames the rest lasts
-//!   for longer than the answer takes, and the S frame waits a part of T200 for the next that asks: an acknowledgement for each
+//!   for longer than the answer takes, and the S frame waits a part of T200 for the next that asks, which one does behind which the next
+//!   would come too late: an acknowledgement for each
 //!   frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all the same; only what is lost
 //!   last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next
@@ -57,6 +58,7 @@ use super::cipher::{Ciphering, i_input};
 use super::{LlcOutput, LlcRole, nine_bits};
 use crate::drops::Drop;
 use crate::frame::Frame;
+use crate::kept::Keeper;
 use crate::machine::{Batch, Context};
 use crate::prefetch::Prefetch;
 use crate::time::{Duration, Instant};
@@ -337,8 +339,9 @@ pub struct Abm {
     flight: Flight,
     /// When T200 or T201 runs out.
     expires: Instant,
-    /// Since when V(A) stands.
+    /// Since when V(A) stands, and the place of the last I frame that was sent before.
     standing_since: Instant,
+    standing_order: u32,
     /// Information of the SABM or UA that was sent last.
     information: Box<[u8]>,
 }
@@ -379,6 +382,7 @@ impl Abm {
             flight: Flight::default(),
             expires: NEVER,
             standing_since: Instant::ZERO,
+            standing_order: 0,
             information: Box::default(),
         }
     }
@@ -450,9 +454,10 @@ impl Abm {
         (self.expires != NEVER).then_some(self.expires)
     }
 
-    /// Asks for the memory where the next unit is kept, so many octets.
-    pub fn expect_unit(&self, octets: usize, prefetch: Prefetch) {
-        self.units.expect_next(octets, prefetch);
+    /// Asks for the memory where the next unit will stand, and its octets, so many.
+    pub fn expect_unit(&self, octets: usize, keeper: &Keeper, prefetch: Prefetch) {
+        self.units.expect_next(prefetch);
+        keeper.expect(octets, prefetch);
     }
 
     /// Asks for what is known of the units that an acknowledgement may be about.
@@ -495,7 +500,7 @@ impl Abm {
     /// The peer could not be reached for some time, and can from `now` on: it has all its time to answer, as if what waits for it had
     /// been sent now.
     pub(super) const fn within_reach(&mut self, now: Instant) {
-        (self.standing_since, self.tries) = (now, 0);
+        (self.standing_since, self.standing_order, self.tries) = (now, self.order, 0);
     }
 
     /// Gives back to layer 3 what is not acknowledged, where there is any.

@@ -6,6 +6,7 @@ use super::units::Unit;
 use super::{
     Abm, Drop, Frame, Link, LlcOutput, NEVER, Refused, Retransmission, State, Timing, i_input, seal,
 };
+use crate::kept::Kept;
 use crate::machine::{Batch, Context};
 use crate::time::{Duration, Instant};
 use gannet_wire::fcs24::FCS_LEN;
@@ -83,9 +84,10 @@ impl Abm {
             && self.window_is_open(octets)
             && !self.is_path_full();
         if goes_now {
-            self.send_at_once(cx.now, link, reference, (head, frame), out);
+            self.send_at_once(cx, link, reference, (head, frame), out);
         } else {
-            self.units.push(Unit::new(reference, cx.now), [head, &frame]);
+            self.units.push(Unit::new(cx.now, claim(cx, octets, reference)));
+            self.units.write_last([head, &frame]);
             self.request_acknowledgement(cx, link, out);
         }
         self.keep_timer(cx.now, link);
@@ -93,32 +95,34 @@ impl Abm {
     }
 
     /// Sends a unit that nothing waits before. The frame gets its header where it stands at last, since a move of what has just been
-    /// changed waits for it; and the copy, in memory that nothing has touched for long, is written behind that.
+    /// changed waits for it; and the copy, in memory that may be in no cache, is written behind that.
     fn send_at_once(
         &mut self,
-        now: Instant,
+        cx: &Context<'_>,
         link: &Link,
         reference: u32,
         (head, frame): (&[u8], Frame),
         out: &mut Batch<LlcOutput>,
     ) {
+        let now = cx.now;
         let (index, octets) = (self.sent, head.len() + frame.len());
         let count = self.acknowledged.wrapping_add(index.into());
         self.send_next(now, link, octets);
         let is_asked = self.is_request_due(now, link, index);
         if self.units.is_empty() && !is_asked {
             // As many as will be kept at least before one is acknowledged.
-            self.units.reserve(usize::from(self.request_every()), octets);
+            self.units.reserve(self.request_every().into());
         }
-        let mut unit = Unit::new(reference, now);
+        let mut unit = Unit::new(now, claim(cx, octets, reference));
         unit.sent((self.next_order(), now, is_asked));
+        self.units.push(unit);
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
         let has_head = frame.prepend(head);
         let header_len = if has_head { self.head(now, link, count, is_asked, frame) } else { None };
         let from = header_len.unwrap_or(0);
         let (head, len) = if has_head { (&[][..], octets) } else { (head, frame.len()) };
-        self.units.push(unit, [head, frame.get(from..from + len).unwrap_or_default()]);
+        self.units.write_last([head, frame.get(from..from + len).unwrap_or_default()]);
         if header_len.is_some() {
             self.cipher(link, count, from, frame);
         } else {
@@ -159,7 +163,7 @@ impl Abm {
             let Duration(silent) = now.since(self.standing_since);
             let Duration(within) = request_within(link);
             self.is_following = silent <= within / FOLLOWS_WITHIN;
-            self.standing_since = now;
+            (self.standing_since, self.standing_order) = (now, self.order);
         }
         self.outstanding = self.outstanding.saturating_add(u32::try_from(octets).unwrap_or(0));
         self.sent += 1;
@@ -200,10 +204,7 @@ impl Abm {
         index: usize,
         out: &mut Batch<LlcOutput>,
     ) -> bool {
-        let frame = self.units.octets_of(index).and_then(|pieces| {
-            let mut frame = cx.frames.alloc()?;
-            pieces.iter().all(|piece| frame.append(piece)).then_some(frame)
-        });
+        let frame = self.units.get(index).and_then(|unit| cx.frames.copy_of(&unit.kept()));
         let Some(frame) = frame else {
             cx.drop(Drop::NoFrame, None);
             return false;
@@ -280,7 +281,17 @@ impl Abm {
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
         let is_half = since >= u32::from(self.request_every());
-        is_half && !self.lasts(now, link, since) || !self.window_is_open(following)
+        is_half && !self.lasts(now, link, since) || !self.window_is_open(following) || self.is_late(now)
+    }
+
+    /// An S frame would ask before the next one comes, at the rate of those since V(A) moved: then this one asks.
+    fn is_late(&self, now: Instant) -> bool {
+        if self.is_requested || self.expires == NEVER {
+            return false;
+        }
+        let Duration(took) = now.since(self.standing_since);
+        let frames = self.order.wrapping_sub(self.standing_order);
+        now + Duration(took / u64::from(frames.max(1))) >= self.expires
     }
 
     /// Half a window or more has been sent and nothing of it was asked about: at the rate of these frames, is what is left of the
@@ -486,6 +497,11 @@ impl Abm {
             self.start_t201(cx.now, link);
         }
     }
+}
+
+/// Memory for a unit.
+fn claim(cx: &Context<'_>, octets: usize, reference: u32) -> Kept {
+    cx.frames.keeper().claim(u16::try_from(octets).unwrap_or(u16::MAX), reference)
 }
 
 /// How long more is waited for before an acknowledgement is asked for.

@@ -1,8 +1,9 @@
-//! The units of layer 3 that are not acknowledged: what is known of each, and their octets in one piece of memory.
+//! The units of layer 3 that are not acknowledged: what is known of each, and where its octets are kept.
 
-use crate::octet_queue::OctetQueue;
+use crate::kept::Kept;
 use crate::prefetch::Prefetch;
 use crate::time::Instant;
+use core::cell::Ref;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -10,17 +11,15 @@ use std::collections::VecDeque;
 const EXPECTED_MAX: usize = 16;
 
 /// What is known of one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Unit {
     /// When it was sent last.
     pub(super) sent_at: Instant,
-    pub(super) reference: u32,
+    /// Its octets; the note is layer 3's reference.
+    kept: Kept,
     /// Its place among all transmissions of I frames.
     pub(super) order: u32,
-    octets: u16,
-    pub(super) transmissions: u8,
-    /// It asked for an acknowledgement when it was sent last.
-    pub(super) is_asked: bool,
+    transmitted: Transmitted,
     /// It was sent again because T201 had run out, and not because it was shown to be lost.
     pub(super) is_guess: bool,
     /// It is to be sent again.
@@ -29,18 +28,26 @@ pub(super) struct Unit {
     pub(super) has_arrived: bool,
 }
 
-const _: () = assert!(size_of::<Unit>() == 24);
+const _: () = assert!(size_of::<Unit>() == 32);
+
+/// How often a unit was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum Transmitted {
+    Never,
+    Once,
+    /// And asked for an acknowledgement.
+    OnceAsking,
+    Again,
+}
 
 impl Unit {
     /// One of layer 3's, which waits.
-    pub(super) const fn new(reference: u32, now: Instant) -> Self {
+    pub(super) const fn new(now: Instant, kept: Kept) -> Self {
         Self {
             sent_at: now,
-            reference,
+            kept,
             order: 0,
-            octets: 0,
-            transmissions: 0,
-            is_asked: false,
+            transmitted: Transmitted::Never,
             is_guess: false,
             is_lost: false,
             has_arrived: false,
@@ -49,57 +56,83 @@ impl Unit {
 
     /// It goes out: as which of all transmissions, when, and whether it asks for an acknowledgement.
     pub(super) const fn sent(&mut self, (order, now, is_asked): (u32, Instant, bool)) {
-        (self.order, self.sent_at, self.is_asked) = (order, now, is_asked);
-        self.transmissions = self.transmissions.saturating_add(1);
+        (self.order, self.sent_at) = (order, now);
+        self.transmitted = match (self.transmitted, is_asked) {
+            (Transmitted::Never, false) => Transmitted::Once,
+            (Transmitted::Never, true) => Transmitted::OnceAsking,
+            (Transmitted::Once | Transmitted::OnceAsking | Transmitted::Again, _) => Transmitted::Again,
+        };
+    }
+
+    /// It was sent once.
+    pub(super) const fn is_sent_once(&self) -> bool {
+        matches!(self.transmitted, Transmitted::Once | Transmitted::OnceAsking)
+    }
+
+    /// It was sent once, and asked for an acknowledgement.
+    pub(super) const fn has_asked_once(&self) -> bool {
+        matches!(self.transmitted, Transmitted::OnceAsking)
+    }
+
+    /// It was sent again.
+    pub(super) const fn is_sent_again(&self) -> bool {
+        matches!(self.transmitted, Transmitted::Again)
+    }
+
+    /// Layer 3's reference.
+    pub(super) const fn reference(&self) -> u32 {
+        self.kept.note()
     }
 
     /// How many octets it has.
     pub(super) const fn octets(&self) -> u16 {
-        self.octets
+        self.kept.len()
+    }
+
+    /// Its octets.
+    pub(super) fn kept(&self) -> Ref<'_, [u8]> {
+        self.kept.octets()
     }
 }
 
 /// From V(A) on: those that are sent, then those that wait.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Units {
-    units: VecDeque<Unit>,
-    octets: OctetQueue,
-}
+pub(super) struct Units(VecDeque<Unit>);
 
 impl Units {
     pub(super) fn len(&self) -> usize {
-        self.units.len()
+        self.0.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.units.is_empty()
+        self.0.is_empty()
     }
 
-    /// Has room for so many units, of so many octets each, from now on: memory that grows unit by unit is copied each time.
-    pub(super) fn reserve(&mut self, units: usize, octets: usize) {
-        self.units.reserve(units);
-        self.octets.reserve(units * octets);
+    /// Has room for so many units from now on: memory that grows unit by unit is copied each time.
+    pub(super) fn reserve(&mut self, units: usize) {
+        self.0.reserve(units);
     }
 
-    /// Puts a unit at the end, which comes in two pieces.
-    pub(super) fn push(&mut self, unit: Unit, [head, octets]: [&[u8]; 2]) {
-        let len = u16::try_from(head.len() + octets.len()).unwrap_or(u16::MAX);
-        self.units.push_back(Unit { octets: len, ..unit });
-        if !head.is_empty() {
-            self.octets.push(head);
+    /// Puts a unit at the end.
+    pub(super) fn push(&mut self, unit: Unit) {
+        self.0.push_back(unit);
+    }
+
+    /// Keeps the octets of the unit that is there, which come in two pieces.
+    pub(super) fn write_last(&self, pieces: [&[u8]; 2]) {
+        if let Some(unit) = self.0.back() {
+            unit.kept.write(pieces);
         }
-        self.octets.push(octets);
     }
 
-    /// Takes the first `count` off. `each` sees them. Gives how many octets they had. Their memory stays for the next.
+    /// Takes the first `count` off. `each` sees them. Gives how many octets they had.
     pub(super) fn take_off(&mut self, count: u16, mut each: impl FnMut(&Unit)) -> u32 {
-        let count = usize::from(count).min(self.units.len());
+        let count = usize::from(count).min(self.0.len());
         let mut octets = 0;
-        for unit in self.units.drain(..count) {
-            octets += u32::from(unit.octets);
+        for unit in self.0.drain(..count) {
+            octets += u32::from(unit.octets());
             each(&unit);
         }
-        self.octets.discard(octets as usize, usize::MAX);
         octets
     }
 
@@ -116,46 +149,39 @@ impl Units {
     }
 
     pub(super) fn get(&self, index: usize) -> Option<&Unit> {
-        self.units.get(index)
+        self.0.get(index)
     }
 
     pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Unit> {
-        self.units.get_mut(index)
-    }
-
-    /// The octets of the unit at `index`, in two pieces.
-    pub(super) fn octets_of(&self, index: usize) -> Option<[&[u8]; 2]> {
-        let unit = self.units.get(index)?;
-        let from = self.units.iter().take(index).map(|unit| usize::from(unit.octets)).sum();
-        self.octets.get(from..from + usize::from(unit.octets))
+        self.0.get_mut(index)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Unit> {
-        self.units.iter()
+        self.0.iter()
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Unit> {
-        self.units.iter_mut()
+        self.0.iter_mut()
     }
 
-    /// Asks for the memory where the next unit will stand, of so many octets.
-    pub(super) fn expect_next(&self, octets: usize, prefetch: Prefetch) {
-        prefetch.end_of(&self.units, size_of::<Unit>());
-        self.octets.expect_end(octets, prefetch);
+    /// Asks for the memory where the next unit will stand.
+    pub(super) fn expect_next(&self, prefetch: Prefetch) {
+        prefetch.end_of(&self.0, size_of::<Unit>());
     }
 
     /// Asks for what is known of the first `count`, or of as many as usual, without their octets.
     pub(super) fn expect_first(&self, count: usize, prefetch: Prefetch) {
-        let (front, _) = self.units.as_slices();
+        let (front, _) = self.0.as_slices();
         let first = front.get(..count.min(front.len()).min(EXPECTED_MAX)).unwrap_or_default();
         if !first.is_empty() {
             prefetch.value(first);
         }
     }
 
-    /// Octets of memory beside the value itself.
+    /// Octets of memory beside the value itself, those of what is kept as many as they are.
     pub(super) fn heap_octets(&self) -> usize {
-        self.units.capacity() * size_of::<Unit>() + self.octets.capacity()
+        self.0.capacity() * size_of::<Unit>()
+            + self.iter().map(|unit| usize::from(unit.octets())).sum::<usize>()
     }
 }
 
@@ -168,22 +194,16 @@ impl<'a> FromIterator<(u32, &'a [u8])> for ReturnedUnits {
     fn from_iter<T: IntoIterator<Item = (u32, &'a [u8])>>(given: T) -> Self {
         let mut units = Units::default();
         for (reference, octets) in given {
-            units.push(Unit::new(reference, Instant::ZERO), [&[], octets]);
+            units.push(Unit::new(Instant::ZERO, Kept::own(octets, reference)));
         }
         Self(units)
     }
 }
 
 impl ReturnedUnits {
-    /// The reference of each, and its octets in two pieces.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, [&[u8]; 2])> {
-        let Units { units, octets } = &self.0;
-        let mut from = 0;
-        units.iter().filter_map(move |unit| {
-            let start = from;
-            from += usize::from(unit.octets);
-            Some((unit.reference, octets.get(start..from)?))
-        })
+    /// The reference of each, and a copy of its octets.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Vec<u8>)> {
+        self.0.iter().map(|unit| (unit.reference(), unit.kept().to_vec()))
     }
 }
 
@@ -195,7 +215,7 @@ mod tests {
     fn what_is_returned_is_what_was_given() {
         let given = [(7, &b"one"[..]), (9, b""), (8, b"three")];
         let returned: ReturnedUnits = given.into_iter().collect();
-        let again: Vec<_> = returned.iter().map(|(reference, pieces)| (reference, pieces.concat())).collect();
+        let again: Vec<_> = returned.iter().collect();
         assert_eq!(again, given.map(|(reference, octets)| (reference, octets.to_vec())));
     }
 }
