@@ -23,10 +23,11 @@ const CHUNK: usize = 1 << 17;
 const _: () = assert!(CHUNK / LARGEST == WORD);
 /// Bits of a word of the map of what is free.
 const WORD: usize = 64;
-/// Slots of one size: what their numbers have room for, and for how many octets of memory.
+/// Slots of one size at most: as many as their numbers have room for.
 const SLOTS_MAX: usize = 1 << 20;
+/// Octets of memory for one size at most.
 const OCTETS_MAX: usize = 128 << 20;
-/// Where there are no more, and fewer than one in so many words of the map has a free one, none is looked for.
+/// Where there may be no more slots, and fewer are free than one for so many words of the map, none is looked for.
 const SPARSE: usize = 16;
 /// Slots that are taken before the one that is asked for.
 const AHEAD: usize = 2;
@@ -145,7 +146,7 @@ impl Default for Keeper {
 }
 
 impl Keeper {
-    /// A slot for so many octets, for [`Kept::write`], with a note of who keeps them: what is written there may come from far away, so
+    /// A slot for so many octets, for [`Kept::write`], with a note that whoever keeps them gets back: what is written there may come from far away, so
     /// that it had better be the last of what is done.
     #[must_use]
     pub fn claim(&self, len: u16, note: u32) -> Kept {

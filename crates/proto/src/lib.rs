@@ -6,7 +6,8 @@
 //!
 //! Layers meet at the service access points of their specifications: one enum per SAP with request, indication,
 //! response and confirm. An entity's state is plain data that can be serialised; frames that must be held (a
-//! reassembly, a queue) live beside it, reached by index, so that a mobile can be moved without them.
+//! reassembly, a queue) live beside it, reached by index, so that a mobile can be moved without them. What acknowledged mode keeps
+//! stands in memory of the node ([`kept`]), and is serialised as octets.
 
 // So that a harness of the tests in `tests/` serves those in here too.
 #[cfg(test)]

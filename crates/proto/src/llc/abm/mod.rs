@@ -1,7 +1,7 @@
 //! Acknowledged mode of one logical link entity: asynchronous balanced mode (04.64 clauses 8.5 to 8.8 [44.064]).
 //!
-//! [`Abm`] is a value of its own: what is not acknowledged yet belongs to it, in memory of the node ([`crate::kept`]), and travels with it as octets. It knows neither the
-//! mobile's key nor whose it is; what it has to know of these stands in the [`Link`] of each call. Frames and primitives come
+//! [`Abm`] is a value of its own: what is not acknowledged yet belongs to it, in memory of the node ([`crate::kept`]), and travels with
+//! it as octets. It knows neither the mobile's key nor whose it is; what it has to know of these stands in the [`Link`] of each call. Frames and primitives come
 //! out as [`LlcOutput`]; [`Abm::next_wake`] says when [`Abm::wake`] is to be called.
 //!
 //! What the clauses leave open is settled so:
