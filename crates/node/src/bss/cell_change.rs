@@ -123,6 +123,10 @@ impl Bss {
             waiting.extend(self.away.take(mobile, old));
             self.downlink.take_out(cx.now, old, Some(mobile), |pdu| waiting.push(pdu));
             self.mobiles.forget_former(mobile, old);
+            // What was heard in two NSEs may have come to the SGSN in another order: it sends to where the mobile was before.
+            if let Some(forgotten) = new.and_then(|new| self.mobiles.expect_in(mobile, new)) {
+                self.give_up(cx, mobile, forgotten);
+            }
         }
         let mut done = Amount::default();
         for pdu in waiting {

@@ -116,6 +116,22 @@ impl Mobiles {
         }
     }
 
+    /// The SGSN looks for a mobile in a cell where it is not (any more): it is known there as in one that it has left. Gives the
+    /// cell in which it is known no longer for that.
+    pub fn expect_in(&mut self, mobile: u32, cell: u32) -> Option<u32> {
+        let state = self.mobiles.get_mut(mobile as usize)?;
+        if cell == NOWHERE || state.cell == cell || state.former.contains(&cell) {
+            return None;
+        }
+        let before = *state;
+        state.former.rotate_right(1);
+        state.former[0] = cell;
+        let after = *state;
+        self.unname(mobile, &before);
+        self.name(mobile, &after);
+        before.former.last().copied().filter(|gone| *gone != NOWHERE)
+    }
+
     fn unname(&mut self, mobile: u32, state: &Mobile) {
         for name in state.names() {
             if self.directory.get(&name) == Some(&mobile) {
@@ -235,6 +251,19 @@ mod tests {
         assert_eq!(mobiles.heard(0, 3, Tlli(5)), came(Some(5)));
         let cells: Vec<u32> = known(&mobiles);
         assert_eq!((cells, mobiles.directory.len()), (vec![2, 3, 4, 5], 4));
+    }
+
+    #[test]
+    fn a_mobile_is_known_where_the_sgsn_looks_for_it() {
+        let mut mobiles = Mobiles::new(1);
+        mobiles.heard(0, 1, Tlli(5));
+        assert_eq!((mobiles.expect_in(0, 1), mobiles.expect_in(1, 2), mobiles.directory.len()), (None, None, 1));
+        for cell in 2..=4 {
+            assert_eq!((mobiles.expect_in(0, cell), mobiles.expect_in(0, cell)), (None, None));
+        }
+        assert_eq!((mobiles.expect_in(0, 5), mobiles.cell_of(0)), (Some(2), Some(1)));
+        let cells: Vec<u32> = (0..8).filter(|cell| mobiles.find(*cell, Tlli(5)).is_some()).collect();
+        assert_eq!((cells, mobiles.heard(0, 5, Tlli(5))), (vec![1, 3, 4, 5], came(Some(1))));
     }
 
     #[test]

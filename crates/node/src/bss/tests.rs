@@ -320,6 +320,26 @@ fn a_mobile_that_comes_back_finds_what_waited() {
     assert_eq!((world.drops(Drop::BssLifetime), world.around.frames.free()), (1, 64));
 }
 
+/// The NS-VCs of two NSEs have no common order.
+#[test]
+fn an_sgsn_that_hears_two_cells_in_the_wrong_order_loses_nothing() {
+    let mut world = World::new();
+    let flush = |old_bvci, new_bvci| Message::FlushLl { tlli: A, old_bvci, new_bvci, new_nsei: None }.to_vec();
+    world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
+    world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
+    world.send(Bvci::SIGNALLING, &flush(Bvci(2), Some(Bvci(3))));
+    world.downlink(3, A, 100, 0xffff);
+    // Now comes what it had sent in its first cell.
+    world.send(Bvci::SIGNALLING, &flush(Bvci(3), Some(Bvci(2))));
+    world.downlink(2, A, 200, 0xffff);
+    world.run_until(1000);
+    assert_eq!((lengths(&world), world.bss.cell(0).unwrap().away.octets), (vec![], 300));
+    world.send(Bvci::SIGNALLING, &flush(Bvci(2), Some(Bvci(3))));
+    world.run_until(2000);
+    assert_eq!((lengths(&world), world.drops(Drop::BssUnknownMobile)), (vec![100, 200], 0));
+    assert_eq!(world.around.frames.free(), 64);
+}
+
 #[test]
 fn no_more_waits_for_a_mobile_than_its_cell_has_room_for() {
     let mut world = World::new();
