@@ -8,6 +8,7 @@
 use crate::prefetch::Prefetch;
 use core::cell::{Ref, RefCell};
 use core::fmt;
+use core::ops::Deref;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -29,6 +30,8 @@ const SLOTS_MAX: usize = 1 << 20;
 const OCTETS_MAX: usize = 128 << 20;
 /// Where there may be no more slots, and fewer are free than one for so many words of the map, none is looked for.
 const SPARSE: usize = 16;
+/// Slots that are given back before their bits are set.
+const RETURNED_MAX: usize = 32;
 /// Slots that are taken before the one that is asked for.
 const AHEAD: usize = 2;
 
@@ -49,6 +52,8 @@ struct Slots {
     chunks: Vec<Box<[u8]>>,
     /// Those that will be taken next, in their order: what is given back meanwhile comes behind them.
     soon: VecDeque<u32>,
+    /// Those that were given back last. Their bits are far from each other, and set together.
+    returned: Vec<u32>,
     /// Which are free besides, bit by bit, and how many.
     free: Vec<u64>,
     vacant: usize,
@@ -70,6 +75,7 @@ impl Slots {
     fn next_free(&mut self) -> Option<u32> {
         let slot = self.free_from(self.hand).or_else(|| {
             // Once round.
+            self.note_returned();
             let has_few = self.vacant * 2 < self.free.len() * WORD || self.free.is_empty();
             if has_few && let Some(first) = self.grow() {
                 return Some(first);
@@ -110,9 +116,19 @@ impl Slots {
     }
 
     fn give_back(&mut self, slot: u32) {
-        if let Some(word) = self.free.get_mut(slot as usize / WORD) {
-            *word |= 1 << (slot as usize % WORD);
-            self.vacant += 1;
+        self.returned.push(slot);
+        if self.returned.len() == RETURNED_MAX {
+            self.note_returned();
+        }
+    }
+
+    /// So many in a row need not wait for each other's memory.
+    fn note_returned(&mut self) {
+        self.vacant += self.returned.len();
+        for slot in self.returned.drain(..) {
+            if let Some(word) = self.free.get_mut(slot as usize / WORD) {
+                *word |= 1 << (slot as usize % WORD);
+            }
         }
     }
 
@@ -189,7 +205,8 @@ impl fmt::Debug for Keeper {
 
 /// Octets that are kept as long as this is there.
 pub struct Kept {
-    memory: Rc<Memory>,
+    /// Where they stand; `None` where there is nothing.
+    memory: Option<Rc<Memory>>,
     /// Slot (20 bits), length (12) and note (32). Two plain values are handed on without memory, and so without waiting for it.
     place: u64,
 }
@@ -198,8 +215,12 @@ pub struct Kept {
 const LEN_MAX: u16 = (1 << 12) - 1;
 
 impl Kept {
+    /// No octets, and no memory: a place for some.
+    pub const NOTHING: Self = Self { memory: None, place: 0 };
+
     fn new(memory: Rc<Memory>, slot: u32, (len, note): (u16, u32)) -> Self {
         debug_assert!(len <= LEN_MAX, "no frame holds more");
+        let memory = Some(memory);
         Self { memory, place: u64::from(slot) << 44 | u64::from(len.min(LEN_MAX)) << 32 | u64::from(note) }
     }
 
@@ -228,13 +249,14 @@ impl Kept {
             // What another had there is nobody's business.
             _ => to.fill(0),
         };
-        match &*self.memory {
-            Memory::Slots(sizes) => {
+        match self.memory.as_deref() {
+            Some(Memory::Slots(sizes)) => {
                 if let Some(slots) = sizes.get(size_for(len)) {
                     put(slots.borrow_mut().octets_mut(self.slot(), len));
                 }
             }
-            Memory::Own(own) => put(&mut own.borrow_mut()),
+            Some(Memory::Own(own)) => put(&mut own.borrow_mut()),
+            None => {}
         }
     }
 
@@ -264,22 +286,34 @@ impl Kept {
 
     /// They themselves. Nobody claims or writes while they are looked at.
     #[must_use]
-    pub fn octets(&self) -> Ref<'_, [u8]> {
+    pub fn octets(&self) -> Octets<'_> {
         let len = usize::from(self.len());
-        match &*self.memory {
-            Memory::Slots(sizes) => {
-                let [first, ..] = &**sizes;
-                let slots = sizes.get(size_for(len)).unwrap_or(first);
-                Ref::map(slots.borrow(), |slots| slots.octets(self.slot(), len))
+        match self.memory.as_deref() {
+            Some(Memory::Slots(sizes)) => {
+                let slots = sizes.get(size_for(len)).map(RefCell::borrow);
+                Octets(slots.map(|slots| Ref::map(slots, |slots| slots.octets(self.slot(), len))))
             }
-            Memory::Own(octets) => Ref::map(octets.borrow(), |octets| &**octets),
+            Some(Memory::Own(octets)) => Octets(Some(Ref::map(octets.borrow(), |octets| &**octets))),
+            None => Octets(None),
         }
+    }
+}
+
+/// A look at octets that are kept.
+#[derive(Debug)]
+pub struct Octets<'a>(Option<Ref<'a, [u8]>>);
+
+impl Deref for Octets<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or_default()
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if let Memory::Slots(sizes) = &*self.memory
+        if let Some(Memory::Slots(sizes)) = self.memory.as_deref()
             && let Some(slots) = sizes.get(size_for(self.len().into()))
         {
             slots.borrow_mut().give_back(self.slot());

@@ -4,6 +4,8 @@
 //! of [`LARGE`] octets and more come straight from the kernel, aligned to huge pages and marked `MADV_HUGEPAGE`, which
 //! Linux heeds in its usual mode `madvise`; all others are the system allocator's. Memory that nothing has written
 //! to costs nothing, as before, but is taken 2 MiB at a time.
+//!
+//! What mobiles have of their own besides is in small pieces, no less at random: [`reserve_heap`] has these on huge pages as well.
 #![expect(unsafe_code, reason = "an allocator cannot be written without")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -104,6 +106,42 @@ unsafe impl GlobalAlloc for BigPages {
             moved
         }
     }
+}
+
+/// Has what is allocated in pieces that are not large stand on huge pages too, as far as so many octets of it go. They are an address
+/// range alone until they are written to, and stay this process's when they are given back. False where the C library or the kernel
+/// has none to give, and all stays as it was. For the main thread at its start: other threads have heaps of their own.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn reserve_heap(octets: usize) -> bool {
+    let number = |octets: usize| libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
+    // SAFETY: these set how the C library grows its heap and what it gives back; what it has allocated stays where it is.
+    unsafe {
+        // What is larger does not come here.
+        libc::mallopt(libc::M_MMAP_THRESHOLD, number(LARGE));
+        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
+        libc::mallopt(libc::M_TOP_PAD, number(octets));
+    }
+    // SAFETY: a block of our own, which nobody writes to, and which goes back at once. It makes the heap grow.
+    let grown = unsafe { libc::malloc(LARGE / 2) };
+    // SAFETY: as above, for what follows.
+    unsafe { libc::mallopt(libc::M_TOP_PAD, number(HUGE_PAGE)) };
+    // SAFETY: with 0 it moves nothing and says where the heap ends.
+    let end = unsafe { libc::sbrk(0) };
+    let from = grown.addr().next_multiple_of(HUGE_PAGE);
+    let len = end.addr().saturating_sub(from);
+    let is_there = !grown.is_null() && grown.addr() < end.addr() && len >= octets.saturating_sub(HUGE_PAGE);
+    // SAFETY: whole pages of the heap; the advice changes what they are made of and not what they hold. The block is given back once.
+    unsafe {
+        let advised = is_there && libc::madvise(end.wrapping_byte_sub(len), len, libc::MADV_HUGEPAGE) == 0;
+        libc::free(grown);
+        advised
+    }
+}
+
+/// The C library says nothing of its heap.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub const fn reserve_heap(_octets: usize) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -225,6 +225,9 @@ impl<N: Node> Hooks for Signals<N> {
 /// How long a node may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(2);
 
+/// Octets of small pieces of memory that stand on huge pages: those of some 100,000 mobiles with acknowledged mode.
+const HEAP: usize = 1 << 28;
+
 /// Runs a node until it is told to stop.
 ///
 /// # Errors
@@ -259,6 +262,7 @@ pub fn run_with<N: Node>(
     if flags.daemonize {
         gannet_rt::daemonize().map_err(|error| format!("cannot go to the background: {error}"))?;
     }
+    gannet_rt::big_pages::reserve_heap(HEAP);
     let clock = Clock::start();
     let mut sink = LogSink::new(clock);
     let mut targets = log::Targets::default();

@@ -259,7 +259,8 @@ fn without_acknowledgements(drops: &mut BTreeMap<String, u64>, mut lost: u64) {
 /// device itself had no room for has not come to it.
 fn dropped_on_gb(moved: &BTreeMap<String, u64>) -> u64 {
     let redirected = moved.iter().filter(|(name, _)| name.starts_with("uplink_redirected_"));
-    let handed_on = redirected.map(|(_, count)| count).sum::<u64>() + moved_of(moved, "uplink_passed_to_kernel");
+    let handed_on =
+        redirected.map(|(_, count)| count).sum::<u64>() + moved_of(moved, "uplink_passed_to_kernel");
     moved_of(moved, "gb0.rx_packets").saturating_sub(handed_on)
 }
 

@@ -257,7 +257,10 @@ mod tests {
     fn a_mobile_is_known_where_the_sgsn_looks_for_it() {
         let mut mobiles = Mobiles::new(1);
         mobiles.heard(0, 1, Tlli(5));
-        assert_eq!((mobiles.expect_in(0, 1), mobiles.expect_in(1, 2), mobiles.directory.len()), (None, None, 1));
+        assert_eq!(
+            (mobiles.expect_in(0, 1), mobiles.expect_in(1, 2), mobiles.directory.len()),
+            (None, None, 1)
+        );
         for cell in 2..=4 {
             assert_eq!((mobiles.expect_in(0, cell), mobiles.expect_in(0, cell)), (None, None));
         }

@@ -324,7 +324,8 @@ fn a_mobile_that_comes_back_finds_what_waited() {
 #[test]
 fn an_sgsn_that_hears_two_cells_in_the_wrong_order_loses_nothing() {
     let mut world = World::new();
-    let flush = |old_bvci, new_bvci| Message::FlushLl { tlli: A, old_bvci, new_bvci, new_nsei: None }.to_vec();
+    let flush =
+        |old_bvci, new_bvci| Message::FlushLl { tlli: A, old_bvci, new_bvci, new_nsei: None }.to_vec();
     world.mobile_sends(5, UmKind::CampOn, 0, A, &[]);
     world.mobile_sends(5, UmKind::CampOn, 1, A, &[]);
     world.send(Bvci::SIGNALLING, &flush(Bvci(2), Some(Bvci(3))));

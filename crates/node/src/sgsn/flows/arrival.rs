@@ -4,7 +4,8 @@ use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
 use crate::sgsn::contexts::ContextRef;
 use crate::sgsn::directory::Directory;
-use crate::sgsn::{GB, GTP_U, Sgsn, SgsnCommand};
+use crate::sgsn::{GB, GTP_U, Sgsn, SgsnCommand, owner};
+use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
@@ -15,6 +16,7 @@ use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, RuleChange};
 use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
+use gannet_proto::timers::TimerKey;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
 use gannet_wire::id::{Teid, Tlli, TlliKind};
 use gannet_wire::{gtp, ns};
@@ -65,8 +67,8 @@ impl Sgsn {
     }
 
     /// Asks for what will be needed of the contexts for which something arrives next: their rows, and their queues; without
-    /// queues, their mobiles. Of the mobiles from which acknowledgements may come: themselves and their queues, then their links and
-    /// MM's timers, and then what links know of units.
+    /// queues, their mobiles. Of the mobiles from which acknowledgements may come, or whose links are woken: themselves and their queues, then
+    /// their links and MM's timers, and then what links know of units.
     pub(in crate::sgsn) fn expect_arrivals(
         &self,
         prefetch: Prefetch,
@@ -77,21 +79,19 @@ impl Sgsn {
         let places = |from: usize, to: usize| {
             (from..to.min(all)).filter_map(|at| Some((at, place_of(inputs.get(at)?)?)))
         };
-        let senders = |from: usize, to: usize| {
-            let tllis = (from..to.min(all)).filter_map(|at| tlli_of(inputs.get(at)?));
-            tllis.filter_map(|tlli| self.directory.by_ptmsi(Directory::ptmsi_of(tlli)))
-        };
-        for slot in senders(expected.far, FAR) {
+        let mobiles =
+            |from: usize, to: usize| (from..to.min(all)).filter_map(|at| self.concerned(inputs.get(at)?));
+        for slot in mobiles(expected.far, FAR) {
             self.mobiles.prefetch(slot.index, prefetch);
             if let Some(uplink) = &self.uplink {
                 uplink.expect(slot, prefetch);
             }
         }
-        for mobile in senders(expected.near, NEAR).filter_map(|slot| self.mobiles.get(slot)) {
+        for mobile in mobiles(expected.near, NEAR).filter_map(|slot| self.mobiles.get(slot)) {
             mobile.expect_links(prefetch);
             mobile.gmm.expect_heard(prefetch);
         }
-        for mobile in senders(expected.next, NEXT).filter_map(|slot| self.mobiles.get(slot)) {
+        for mobile in mobiles(expected.next, NEXT).filter_map(|slot| self.mobiles.get(slot)) {
             mobile.expect_unconfirmed(prefetch);
         }
         for (_, place) in places(expected.far, FAR) {
@@ -118,6 +118,16 @@ impl Sgsn {
         // One of them is taken now.
         let done = |step: usize| step.min(all) - 1;
         *expected = Expected { far: done(FAR), near: done(NEAR), next: done(NEXT) };
+    }
+
+    /// The mobile whose link something is for.
+    fn concerned(&self, input: &Input<SgsnCommand>) -> Option<Slot> {
+        match *input {
+            Input::Timeout(TimerKey { owner: owner::LLC, slot: index, generation }) => {
+                Some(Slot { index, generation })
+            }
+            _ => self.directory.by_ptmsi(Directory::ptmsi_of(tlli_of(input)?)),
+        }
     }
 
     /// A T-PDU for one of our endpoints.

@@ -113,15 +113,14 @@ impl Abm {
             // As many as will be kept at least before one is acknowledged.
             self.units.reserve(self.request_every().into());
         }
-        let mut unit = Unit::new(now, claim(cx, octets, reference));
-        unit.sent((self.next_order(), now, is_asked));
-        self.units.push(unit);
+        let order = self.next_order();
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
         let Some(LlcOutput::Transmit { frame, .. }) = out.last_mut() else { return };
         let has_head = frame.prepend(head);
         let header_len = if has_head { self.head(now, link, count, is_asked, frame) } else { None };
         let from = header_len.unwrap_or(0);
         let (head, len) = if has_head { (&[][..], octets) } else { (head, frame.len()) };
+        self.units.push_sent(claim(cx, octets, reference), (order, now, is_asked));
         self.units.write_last([head, frame.get(from..from + len).unwrap_or_default()]);
         if header_len.is_some() {
             self.cipher(link, count, from, frame);

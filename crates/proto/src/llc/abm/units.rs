@@ -1,9 +1,8 @@
 //! The units of layer 3 that are not acknowledged: what is known of each, and where its octets are kept.
 
-use crate::kept::Kept;
+use crate::kept::{Kept, Octets};
 use crate::prefetch::Prefetch;
 use crate::time::Instant;
-use core::cell::Ref;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -90,7 +89,7 @@ impl Unit {
     }
 
     /// Its octets.
-    pub(super) fn kept(&self) -> Ref<'_, [u8]> {
+    pub(super) fn kept(&self) -> Octets<'_> {
         self.kept.octets()
     }
 }
@@ -116,6 +115,16 @@ impl Units {
     /// Puts a unit at the end.
     pub(super) fn push(&mut self, unit: Unit) {
         self.0.push_back(unit);
+    }
+
+    /// Puts one at the end that goes out at once. It is put together where it stands: a move waits for what was just written.
+    pub(super) fn push_sent(&mut self, kept: Kept, (order, now, is_asked): (u32, Instant, bool)) {
+        self.0.push_back(Unit::new(Instant::ZERO, Kept::NOTHING));
+        if let Some(unit) = self.0.back_mut() {
+            unit.kept = kept;
+            (unit.order, unit.sent_at) = (order, now);
+            unit.transmitted = if is_asked { Transmitted::OnceAsking } else { Transmitted::Once };
+        }
     }
 
     /// Keeps the octets of the unit that is there, which come in two pieces.
