@@ -21,7 +21,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::llc::{LlcOutput, ReleaseCause, is_of_acknowledged_mode};
+use gannet_proto::llc::{LlcOutput, ReleaseCause, is_information, is_of_acknowledged_mode};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::SmEvent;
 use gannet_proto::sndcp::{KEPT_EVERY_N_PDUS, N_PDU_MAX, Sndcp};
@@ -410,8 +410,9 @@ impl Sgsn {
         (tlli, sapi): (Tlli, Sapi),
         frame: Frame,
     ) {
+        let has_data = is_information(&frame);
         let carried = self.mobiles.get(slot).and_then(|mobile| {
-            let sndcp = mobile.sndcp().filter(|_| is_of_acknowledged_mode(&frame))?;
+            let sndcp = mobile.sndcp().filter(|_| has_data || is_of_acknowledged_mode(&frame))?;
             let is_carried = |nsapi: &Nsapi| sndcp.sapi_of(*nsapi) == Some(sapi);
             sndcp.receive_numbers().map(|(nsapi, _)| nsapi).filter(is_carried).min()
         });
@@ -419,7 +420,7 @@ impl Sgsn {
             self.send_signalling(cx, slot, tlli, frame);
             return;
         };
-        if let Some(work) = self.config.work {
+        if let Some(work) = self.config.work.filter(|_| has_data) {
             work.spend(&frame);
         }
         self.send_data(cx, (slot, nsapi), None, frame);

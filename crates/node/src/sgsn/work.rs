@@ -1,4 +1,5 @@
-//! Work of the laboratory: what every downlink LL-PDU costs beside its protocols, to stand for a cipher.
+//! Work of the laboratory: what every downlink LL-PDU with user data costs beside its protocols, to stand for a cipher, which S frames
+//! do not have.
 //!
 //! It reads all octets of the LL-PDU as often as it must and changes none of them.
 

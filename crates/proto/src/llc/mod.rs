@@ -176,6 +176,12 @@ pub fn is_of_acknowledged_mode(ll_pdu: &[u8]) -> bool {
     is_of_data(ll_pdu, false)
 }
 
+/// Is an LL-PDU of ours an I frame? That shows in the first octet of its control field (04.64 clause 6.3).
+#[must_use]
+pub const fn is_information(ll_pdu: &[u8]) -> bool {
+    matches!(ll_pdu, [_, control, ..] if *control < 0x80)
+}
+
 /// Is an LL-PDU user data, in either mode, or what belongs to acknowledged mode and keeps its place among it? Octets that cannot
 /// be read are not.
 #[must_use]

@@ -561,3 +561,19 @@ fn searches_for_a_peer_end() {
     sgsn.receive(&ms.send_ciphered(Sapi::DATA3, b"up"));
     assert_eq!(sgsn.drops(), [(Drop::LlcBadFcs, u64::from(SEARCHES_MAX) + 1)]);
 }
+
+#[test]
+fn an_i_frame_is_known_by_its_control_field() {
+    let i = |ack_request, ns| Control::I { ack_request, ns, nr: 511, supervisory: Supervisory::Rr };
+    let s = Control::S { ack_request: true, nr: 0, supervisory: Supervisory::Rnr };
+    let ui = Control::Ui { nu: 511, ciphered: true, protected: true };
+    let u = |function| Control::U { poll_final: true, function };
+    let all = [i(false, 0), i(true, 511), s, ui, u(UFunction::Sabm), u(UFunction::Xid)];
+    let seen = all.map(|control| {
+        let frame = Header { cr: true, sapi: Sapi::DATA11, control }.emit();
+        (is_information(&frame), is_of_acknowledged_mode(&frame), is_user_data(&frame))
+    });
+    let (data, own, other) = ((true, true, true), (false, true, true), (false, false, false));
+    assert_eq!(seen, [data, data, own, (false, false, true), own, other]);
+    assert!(!is_information(&[]) && !is_information(&[0x03]));
+}
