@@ -566,11 +566,11 @@ fn searches_for_a_peer_end() {
 fn an_i_frame_is_known_by_its_control_field() {
     let i = |ack_request, ns| Control::I { ack_request, ns, nr: 511, supervisory: Supervisory::Rr };
     let s = Control::S { ack_request: true, nr: 0, supervisory: Supervisory::Rnr };
-    let ui = Control::Ui { nu: 511, ciphered: true, protected: true };
+    let ui = Control::Ui { nu: 511, encrypted: true, protected: true };
     let u = |function| Control::U { poll_final: true, function };
     let all = [i(false, 0), i(true, 511), s, ui, u(UFunction::Sabm), u(UFunction::Xid)];
     let seen = all.map(|control| {
-        let frame = Header { cr: true, sapi: Sapi::DATA11, control }.emit();
+        let frame = [&Header { cr: true, sapi: Sapi::DATA11, control }.emit()[..], &[0; 3]].concat();
         (is_information(&frame), is_of_acknowledged_mode(&frame), is_user_data(&frame))
     });
     let (data, own, other) = ((true, true, true), (false, true, true), (false, false, false));

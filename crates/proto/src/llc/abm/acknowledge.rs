@@ -199,6 +199,7 @@ impl Abm {
         for unit in self.units.iter_mut().take(self.sent.into()).filter(may_be_lost).take(most) {
             (unit.is_lost, unit.is_guess) = (true, true);
             self.lost += 1;
+            self.intact = 0;
         }
     }
 

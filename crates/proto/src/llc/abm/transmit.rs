@@ -471,8 +471,8 @@ impl Abm {
             self.ask(cx, link, out);
             return;
         }
+        // What is lost will show. That the answer was late is no reason to ask about each frame, which would make it later.
         self.tries = self.tries.saturating_add(1);
-        self.intact = 0;
         self.round_trip.expired();
         self.is_requested = false;
         if self.peer_is_busy {
