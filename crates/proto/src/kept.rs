@@ -122,7 +122,7 @@ impl Slots {
         }
     }
 
-    /// So many in a row need not wait for each other's memory.
+    /// Sets the bits of those that were given back: of so many in a row none waits for the memory of another.
     fn note_returned(&mut self) {
         self.vacant += self.returned.len();
         for slot in self.returned.drain(..) {
@@ -449,6 +449,19 @@ mod tests {
 
     thread_local! {
         static ASKED: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    }
+
+    #[test]
+    fn nothing_has_no_memory_and_gives_none_back() {
+        let nothing = Kept::NOTHING;
+        nothing.write([&[], &[]]);
+        assert_eq!((&*nothing.octets(), nothing.len(), nothing.note()), (&[][..], 0, 0));
+        assert_eq!(nothing, Kept::own(&[], 0));
+        let keeper = Keeper::default();
+        let kept: Vec<Kept> = (0..100).map(|n| keep(&keeper, [&[n], &[]])).collect();
+        drop(nothing);
+        let more: Vec<Kept> = (100..200).map(|n| keep(&keeper, [&[n], &[]])).collect();
+        assert!(kept.iter().chain(&more).zip(0..).all(|(kept, n)| *kept.octets() == [n]));
     }
 
     #[test]

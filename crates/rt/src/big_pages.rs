@@ -15,6 +15,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 pub const LARGE: usize = 1 << 20;
 /// A huge page of x86-64 and of AArch64 with pages of 4 KiB, in octets.
 const HUGE_PAGE: usize = 2 << 20;
+/// A block that no heap has at hand when a process starts.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const PROBE: usize = 8 << 20;
 
 /// The allocator: `#[global_allocator] static ALLOCATOR: BigPages = BigPages;`
 #[derive(Debug, Clone, Copy)]
@@ -108,38 +111,51 @@ unsafe impl GlobalAlloc for BigPages {
     }
 }
 
-/// Has what is allocated in pieces that are not large stand on huge pages too, as far as so many octets of it go. They are an address
-/// range alone until they are written to, and stay this process's when they are given back. False where the C library or the kernel
-/// has none to give, and all stays as it was. For the main thread at its start: other threads have heaps of their own.
+/// Reserves so many octets of the C library's heap on huge pages, for allocations below [`LARGE`]. They are an address range, which counts
+/// towards limits of address space, until they are written to; then they are taken 2 MiB at a time, and stay this process's when they are
+/// given back. For the start, while there is one thread: others have heaps of their own.
+///
+/// False where there are more threads, or the C library or the kernel has none to give. The heap is on usual pages then.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[must_use]
 pub fn reserve_heap(octets: usize) -> bool {
     let number = |octets: usize| libc::c_int::try_from(octets).unwrap_or(libc::c_int::MAX);
-    // SAFETY: these set how the C library grows its heap and what it gives back; what it has allocated stays where it is.
-    unsafe {
+    let is_alone = std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() == 1);
+    // SAFETY: no other thread allocates. These set how the heap grows and what it gives back; what it has allocated stays where it is.
+    let is_set = is_alone
+        && unsafe {
+            // For now: the block below is to be the heap's.
+            libc::mallopt(libc::M_MMAP_THRESHOLD, number(2 * PROBE)) == 1
+                && libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX) == 1
+                && libc::mallopt(libc::M_TOP_PAD, number(octets)) == 1
+        };
+    if !is_set {
+        return false;
+    }
+    // SAFETY: a block of our own, larger than what the heap has at hand, so that it grows; nobody writes to it, and it goes back below.
+    let grown = unsafe { libc::malloc(PROBE) };
+    // SAFETY: as above; and with 0, `sbrk` moves nothing and says where the heap ends.
+    let end = unsafe {
         // What is larger does not come here.
         libc::mallopt(libc::M_MMAP_THRESHOLD, number(LARGE));
-        libc::mallopt(libc::M_TRIM_THRESHOLD, libc::c_int::MAX);
-        libc::mallopt(libc::M_TOP_PAD, number(octets));
-    }
-    // SAFETY: a block of our own, which nobody writes to, and which goes back at once. It makes the heap grow.
-    let grown = unsafe { libc::malloc(LARGE / 2) };
-    // SAFETY: as above, for what follows.
-    unsafe { libc::mallopt(libc::M_TOP_PAD, number(HUGE_PAGE)) };
-    // SAFETY: with 0 it moves nothing and says where the heap ends.
-    let end = unsafe { libc::sbrk(0) };
-    let from = grown.addr().next_multiple_of(HUGE_PAGE);
-    let len = end.addr().saturating_sub(from);
-    let is_there = !grown.is_null() && grown.addr() < end.addr() && len >= octets.saturating_sub(HUGE_PAGE);
-    // SAFETY: whole pages of the heap; the advice changes what they are made of and not what they hold. The block is given back once.
+        libc::mallopt(libc::M_TOP_PAD, number(HUGE_PAGE));
+        libc::sbrk(0)
+    };
+    let len = end.addr().saturating_sub(grown.addr().next_multiple_of(HUGE_PAGE));
+    // Anything else is a block that stands elsewhere.
+    let is_there = !grown.is_null() && (octets..octets + 2 * PROBE).contains(&len);
+    // SAFETY: the pages from the block to the end of the heap, which are the heap's: the advice changes what they are made of and not what
+    // they hold. The block is given back once.
     unsafe {
-        let advised = is_there && libc::madvise(end.wrapping_byte_sub(len), len, libc::MADV_HUGEPAGE) == 0;
+        let is_advised = is_there && libc::madvise(end.wrapping_byte_sub(len), len, libc::MADV_HUGEPAGE) == 0;
         libc::free(grown);
-        advised
+        is_advised
     }
 }
 
 /// The C library says nothing of its heap.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[must_use]
 pub const fn reserve_heap(_octets: usize) -> bool {
     false
 }

@@ -53,6 +53,11 @@ pub trait Node: Sized + 'static {
     /// Frames that the loop needs for it.
     fn frames(plan: &Self::Plan) -> usize;
 
+    /// Octets of small pieces of memory, of which some of any mobile are touched with each packet.
+    fn heap(_plan: &Self::Plan) -> usize {
+        0
+    }
+
     /// What else the loop must be for it.
     fn shape(_plan: &Self::Plan, _options: &mut LoopConfig) {}
 
@@ -225,9 +230,6 @@ impl<N: Node> Hooks for Signals<N> {
 /// How long a node may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Octets of small pieces of memory that stand on huge pages: those of some 100,000 mobiles with acknowledged mode.
-const HEAP: usize = 1 << 28;
-
 /// Runs a node until it is told to stop.
 ///
 /// # Errors
@@ -259,10 +261,14 @@ pub fn run_with<N: Node>(
         println!("{}: OK", file.display());
         return Ok(ExitCode::SUCCESS);
     }
+    let heap = N::heap(&plan);
+    if heap > 0 && !gannet_rt::big_pages::reserve_heap(heap) {
+        remarks
+            .push("no huge pages for small pieces of memory, which are slower to reach for that".to_owned());
+    }
     if flags.daemonize {
         gannet_rt::daemonize().map_err(|error| format!("cannot go to the background: {error}"))?;
     }
-    gannet_rt::big_pages::reserve_heap(HEAP);
     let clock = Clock::start();
     let mut sink = LogSink::new(clock);
     let mut targets = log::Targets::default();

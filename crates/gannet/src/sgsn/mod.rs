@@ -29,12 +29,18 @@ use store::{Keeper, Opened, StoreService};
 /// Octets for the sockets' buffers in the kernel: some hundred full-size packets wait there while a round lasts.
 const SOCKET_BUFFER_OCTETS: usize = 1 << 20;
 
+/// Octets of small pieces of memory that a mobile has at the most, as a rule: a window of I frames that are not acknowledged, and what
+/// is known of its link. They are on huge pages as far as they fit into what is reserved.
+const HEAP_PER_MOBILE: usize = 8 << 10;
+const HEAP_MIN: usize = 16 << 20;
+const HEAP_MAX: usize = 256 << 20;
+
 /// The flags of `gannet sgsn`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SgsnFlags {
     #[command(flatten)]
     node: node::flags::Flags,
-    /// For the laboratory: nanoseconds that each downlink LL-PDU costs more
+    /// For the laboratory: nanoseconds that each downlink LL-PDU with user data costs more
     #[arg(long, value_name = "NS", default_value_t = 0, hide = true)]
     work_ns: u64,
 }
@@ -69,6 +75,10 @@ impl Node for SgsnNode {
 
     fn frames(plan: &Plan) -> usize {
         plan.frames
+    }
+
+    fn heap(plan: &Plan) -> usize {
+        plan.config.mobiles_max.saturating_mul(HEAP_PER_MOBILE).clamp(HEAP_MIN, HEAP_MAX)
     }
 
     fn shape(plan: &Plan, options: &mut LoopConfig) {

@@ -25,6 +25,7 @@ pub const CASES: &[Case] = &[
     ("a_device_without_the_right_is_named", &[Need::Program("setpriv")], a_device_without_the_right_is_named),
     ("a_configured_bss_is_greeted", &[], a_configured_bss_is_greeted),
     ("the_restart_counter_is_kept", &[], the_restart_counter_is_kept),
+    ("small_pieces_of_memory_are_on_huge_pages", &[], small_pieces_of_memory_are_on_huge_pages),
     ("a_capture_survives_a_kill", &[Need::Tshark], a_capture_survives_a_kill),
     ("the_background_is_reached", &[], the_background_is_reached),
 ];
@@ -327,6 +328,34 @@ fn the_restart_counter_is_kept() {
     let node = start_sgsn(&directory, &at, " gtp state-dir /nowhere/at/all\n", &[]);
     assert!(node.log().contains("/nowhere/at/all"), "{}", node.log());
     assert!(node.vty("show sgsn").contains("restart counter 0"));
+}
+
+/// As the kernel sees the memory that the C library's heap is in.
+fn small_pieces_of_memory_are_on_huge_pages() {
+    let at = own_address(91);
+    let directory = TempDir::new("gannet-heap");
+    let node = start_sgsn(&directory, &at, "", &[]);
+    let maps = std::fs::read_to_string(format!("/proc/{}/smaps", node.pid())).unwrap();
+    // Each mapping begins with a line that ends with its name.
+    let mut is_heap = false;
+    let mut sizes = Vec::new();
+    for line in maps.lines() {
+        if line.contains(" rw-p ") {
+            is_heap = line.ends_with("[heap]");
+        }
+        if let Some(size) = line.strip_prefix("Size:").filter(|_| is_heap) {
+            sizes.push(size.trim().trim_end_matches(" kB").parse::<u64>().unwrap());
+        }
+        if line.starts_with("VmFlags:") && is_heap && !line.contains(" hg") {
+            sizes.pop();
+        }
+    }
+    let advised: u64 = sizes.iter().sum();
+    if std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists() {
+        assert!(advised >= 16 << 10, "{advised} kB: {}", node.log());
+    } else {
+        assert!(node.log().contains("no huge pages"), "{}", node.log());
+    }
 }
 
 fn a_capture_survives_a_kill() {

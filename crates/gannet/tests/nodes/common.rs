@@ -124,6 +124,11 @@ impl Node {
         Self { child: command.spawn().unwrap(), log, vty: vty.to_owned() }
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it has written.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()

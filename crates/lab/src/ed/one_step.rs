@@ -233,8 +233,8 @@ fn note_undelivered(
         Offered::Uplink => super::uplink::note_lost(step, moved),
         Offered::Acknowledged => {
             let lost = acknowledgements.saturating_sub(moved_of(moved, "ll_pdu_uplink"));
-            let before = lost_before_driver(moved, acknowledgements, refused);
-            without_acknowledgements(&mut step.drops, lost.saturating_sub(before));
+            let lost_before = lost_before_driver(moved, acknowledgements, refused);
+            without_acknowledgements(&mut step.drops, lost.saturating_sub(lost_before));
             note_unconfirmed(step, peers::unconfirmed(after));
         }
     }
@@ -257,8 +257,9 @@ fn without_acknowledgements(drops: &mut BTreeMap<String, u64>, mut lost: u64) {
     drops.retain(|_, count| *count > 0);
 }
 
-/// Acknowledgements that the device at Gb had no room for, of so many that were sent: neither the program at its driver nor anybody behind
-/// it knows of them. What the device lost is counted with signalling, and what the program has put into rings without.
+/// Acknowledgements that the device at Gb had no room for, of so many that were sent and others that it refused: neither the program at its
+/// driver nor anybody behind it knows of them. What the device lost may be signalling as well; the program leaves that to the
+/// kernel, and has put LL-PDUs alone into rings.
 fn lost_before_driver(moved: &BTreeMap<String, u64>, acknowledgements: u64, refused: u64) -> u64 {
     let redirected = moved.iter().filter(|(name, _)| name.starts_with("uplink_redirected_"));
     let not_redirected = acknowledgements.saturating_sub(redirected.map(|(_, count)| count).sum());

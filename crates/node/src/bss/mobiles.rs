@@ -14,13 +14,13 @@ const TLLIS: usize = 2;
 /// Octets of the longest radio access capability (04.08 clause 10.5.5.12a [24.008]).
 const RA_CAPABILITY_MAX: usize = 50;
 
-/// Cells that a mobile has left and is still known in.
+/// Cells in which a mobile is known and is not: those that it has left, and where the SGSN looks for it.
 const FORMER: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 struct Mobile {
     cell: u32,
-    /// The one left last stands first.
+    /// Cells that it has left, or in which the SGSN looks for it: the last one stands first.
     former: [u32; FORMER],
     /// The one used last stands first.
     tllis: [Tlli; TLLIS],

@@ -320,7 +320,7 @@ fn a_mobile_that_comes_back_finds_what_waited() {
     assert_eq!((world.drops(Drop::BssLifetime), world.around.frames.free()), (1, 64));
 }
 
-/// The NS-VCs of two NSEs have no common order.
+/// As it may be where they are of two NSEs, whose NS-VCs have no common order.
 #[test]
 fn an_sgsn_that_hears_two_cells_in_the_wrong_order_loses_nothing() {
     let mut world = World::new();

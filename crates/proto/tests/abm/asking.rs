@@ -144,6 +144,29 @@ fn a_lost_end_is_found_as_soon_as_it_is_asked_about() {
 }
 
 #[test]
+fn an_answer_that_does_not_come_is_no_frame_that_is_lost() {
+    let each = Duration::from_millis(50);
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    pair.up.is_cut = true;
+    assert_eq!(give(&mut pair, 1, LATENCY * 2), 1);
+    pair.up.is_cut = false;
+    pair.pass(WITHIN * 2);
+    assert!(pair.is_done());
+    assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 1, "T201");
+    give(&mut pair, 1, EACH);
+    assert_eq!(give(&mut pair, 161, each), 10, "as if nothing had been");
+    pair.pass(WITHIN * 2);
+    give(&mut pair, 1, EACH);
+    pair.down.is_cut = true;
+    give(&mut pair, 1, each);
+    pair.down.is_cut = false;
+    let asked = give(&mut pair, 161, each);
+    assert!((32..50).contains(&asked), "each for a while: {asked}");
+}
+
+#[test]
 fn what_waits_for_the_window_has_it_asked_at_once() {
     // m is three units and a little, less than half of k.
     let mut pair = pair_within(Options::default(), windows(K, 20));

@@ -471,7 +471,8 @@ impl Abm {
             self.ask(cx, link, out);
             return;
         }
-        // What is lost will show. That the answer was late is no reason to ask about each frame, which would make it later.
+        // That the answer is late is no reason to ask about each frame, which would make it later. Where more is lost than the last frame it
+        // shows by what comes behind the oldest.
         self.tries = self.tries.saturating_add(1);
         self.round_trip.expired();
         self.is_requested = false;

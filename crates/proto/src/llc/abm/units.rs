@@ -39,6 +39,12 @@ enum Transmitted {
     Again,
 }
 
+impl Transmitted {
+    const fn first(is_asked: bool) -> Self {
+        if is_asked { Self::OnceAsking } else { Self::Once }
+    }
+}
+
 impl Unit {
     /// One of layer 3's, which waits.
     pub(super) const fn new(now: Instant, kept: Kept) -> Self {
@@ -57,8 +63,7 @@ impl Unit {
     pub(super) const fn sent(&mut self, (order, now, is_asked): (u32, Instant, bool)) {
         (self.order, self.sent_at) = (order, now);
         self.transmitted = match (self.transmitted, is_asked) {
-            (Transmitted::Never, false) => Transmitted::Once,
-            (Transmitted::Never, true) => Transmitted::OnceAsking,
+            (Transmitted::Never, is_asked) => Transmitted::first(is_asked),
             (Transmitted::Once | Transmitted::OnceAsking | Transmitted::Again, _) => Transmitted::Again,
         };
     }
@@ -117,13 +122,14 @@ impl Units {
         self.0.push_back(unit);
     }
 
-    /// Puts one at the end that goes out at once. It is put together where it stands: a move waits for what was just written.
+    /// Puts one at the end that goes out at once. It is put together where it stands: to move it would wait for the stores just made.
     pub(super) fn push_sent(&mut self, kept: Kept, (order, now, is_asked): (u32, Instant, bool)) {
         self.0.push_back(Unit::new(Instant::ZERO, Kept::NOTHING));
         if let Some(unit) = self.0.back_mut() {
             unit.kept = kept;
             (unit.order, unit.sent_at) = (order, now);
-            unit.transmitted = if is_asked { Transmitted::OnceAsking } else { Transmitted::Once };
+            // It is not read for the same reason.
+            unit.transmitted = Transmitted::first(is_asked);
         }
     }
 
