@@ -12,7 +12,7 @@
 //!
 //! After the start nothing is allocated per packet: frames come from one pool, batches and queues keep their memory,
 //! the kernel writes straight into the frames. What cannot be received or sent is a drop with a name, `rt_…`.
-//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (large tables on huge pages), `prefetch`
+//! `unsafe` stands only in `sys` and `messages` (system calls), [`big_pages`] (tables and heap on huge pages), `prefetch`
 //! [`carryless`] and [`gea`] (instructions) and [`alloc_count`] (a counting allocator, for the proof).
 //!
 //! # How a node is run

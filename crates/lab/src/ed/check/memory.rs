@@ -12,7 +12,7 @@ const OCTETS_MAX: u64 = 1024;
 
 /// Attaches few mobiles, then many, and divides what the process has grown by in between. Both are of one process with
 /// one configuration: what does not depend on the number of mobiles, such as the frames, is in both. A mobile is 410 octets,
-/// its names and its queue some 200 more. The rest of the bound bears that large tables grow in huge pages: one page of two
+/// its names and its queue some 200 more. The rest of the bound bears that large tables and the heap grow in huge pages: one page of two
 /// MiB too many is 116 octets for each of 18,000 mobiles, so three may be.
 pub fn run(lab: &mut RealLab, candidate: Candidate) -> Result<String, String> {
     let [few, many] = MOBILES;
