@@ -92,9 +92,7 @@ impl Mobiles {
                 state.former[0] = before.cell;
             }
         }
-        let after = *state;
-        self.unname(mobile, &before);
-        self.name(mobile, &after);
+        self.rename(mobile, &before);
         let left = (before.cell != cell && before.cell != NOWHERE).then_some(before.cell);
         Some(if before.cell == cell { Heard::Here } else { Heard::Came { left, forgotten } })
     }
@@ -110,9 +108,7 @@ impl Mobiles {
                 older.rotate_left(1);
             }
             state.former[FORMER - 1] = NOWHERE;
-            let after = *state;
-            self.unname(mobile, &before);
-            self.name(mobile, &after);
+            self.rename(mobile, &before);
         }
     }
 
@@ -126,10 +122,16 @@ impl Mobiles {
         let before = *state;
         state.former.rotate_right(1);
         state.former[0] = cell;
-        let after = *state;
-        self.unname(mobile, &before);
-        self.name(mobile, &after);
+        self.rename(mobile, &before);
         before.former.last().copied().filter(|gone| *gone != NOWHERE)
+    }
+
+    /// A mobile is known by other names than before.
+    fn rename(&mut self, mobile: u32, before: &Mobile) {
+        if let Some(after) = self.mobiles.get(mobile as usize).copied() {
+            self.unname(mobile, before);
+            self.name(mobile, &after);
+        }
     }
 
     fn unname(&mut self, mobile: u32, state: &Mobile) {
