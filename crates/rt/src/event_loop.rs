@@ -48,7 +48,9 @@ pub struct LoopConfig {
     pub shutdown_grace: Duration,
     /// Take SIGTERM, SIGINT and SIGHUP of the process.
     pub signals: bool,
-    /// How long a machine may work before what arrives is looked at again, and what it said is sent.
+    /// How long a machine may work before what arrives is looked at again, and what it said is sent. To look costs as much as some
+    /// packets, also where there is something, so that a short slice is dear where a backlog waits; it is shorter where the devices'
+    /// queues would not hold what comes meanwhile.
     pub slice: Duration,
     /// The same for a machine in a hurry ([`Machine::is_in_a_hurry`]): a turn is short, since what is urgent waits for its end,
     /// but a turn that does less than what came in it falls behind.
@@ -70,7 +72,7 @@ impl Default for LoopConfig {
             seed: None,
             shutdown_grace: Duration::from_secs(5),
             signals: true,
-            slice: Duration::from_micros(40),
+            slice: Duration::from_micros(160),
             slice_in_a_hurry: Duration::from_micros(12),
             busy_poll: BusyPoll::Off,
             ring_frames: 0,
