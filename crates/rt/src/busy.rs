@@ -79,6 +79,9 @@ const IDLE_EVERY: Duration = Duration::from_micros(200);
 /// rarely than one where nothing comes: what it finds alone is a turn of the loop for one packet.
 const SELDOM: u64 = 4;
 const TOGETHER: u64 = 4;
+/// Where the loop has hardly any time left both are polled so many times as rarely: a packet that comes alone costs as much as some that
+/// come together, since nothing of what it takes is in the cache. Not more rarely than a frame waits for a page.
+const LONGER_WHEN_SHORT: u64 = 2;
 /// Packets come as long as the last one is no older than this, and through all of the turn that follows it.
 const LATELY: Duration = Duration::from_micros(50);
 /// From one packet to the next, where there is little to do.
@@ -104,6 +107,8 @@ pub(crate) struct Busy {
     pub(crate) mode: BusyPoll,
     /// A machine is in a hurry.
     hurry: bool,
+    /// The loop has hardly any time left.
+    short_of_time: bool,
     traffic_at: Option<Instant>,
     /// How long the polls took since the last turn's packets were counted, and when the last one ended.
     polling: Duration,
@@ -177,6 +182,7 @@ impl Busy {
         Self {
             mode,
             hurry: false,
+            short_of_time: false,
             traffic_at: None,
             polling: Duration::ZERO,
             polled_at: Instant::ZERO,
@@ -256,7 +262,8 @@ impl Busy {
             (false, true) => Duration(poller.gap_ns * TOGETHER).min(IDLE_EVERY),
             (false, false) => return false,
         };
-        come && now < poller.polled_at + every
+        let times = if self.short_of_time && !self.hurry { LONGER_WHEN_SHORT } else { 1 };
+        come && now < poller.polled_at + every * times
     }
 
     /// What an empty poll takes is asked anew.
@@ -401,6 +408,7 @@ impl Io {
             return;
         }
         self.load.follow(self.now, unfinished || self.busy.had_some);
+        self.busy.short_of_time = self.load.is_short_of_time();
         if let Some(xdp) = &mut self.xdp {
             xdp.follow(self.now, self.load.is_short_of_time());
         }

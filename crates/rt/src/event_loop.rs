@@ -49,8 +49,8 @@ pub struct LoopConfig {
     /// Take SIGTERM, SIGINT and SIGHUP of the process.
     pub signals: bool,
     /// How long a machine may work before what arrives is looked at again, and what it said is sent. To look costs as much as some
-    /// packets, also where there is something, so that a short slice is dear where a backlog waits; it is shorter where the devices'
-    /// queues would not hold what comes meanwhile.
+    /// packets, also where there is something, so that a short slice is dear where a backlog waits; a loop that polls makes it shorter
+    /// where the devices' queues would not hold what comes meanwhile.
     pub slice: Duration,
     /// The same for a machine in a hurry ([`Machine::is_in_a_hurry`]): a turn is short, since what is urgent waits for its end,
     /// but a turn that does less than what came in it falls behind.
@@ -360,8 +360,8 @@ impl EventLoop {
         }
         self.work(true, None);
         self.serve_round();
-        // The services may have given commands.
-        self.work(false, None);
+        // The services may have given commands; what else there is has had its slice.
+        self.work(false, Some(Duration::ZERO));
         self.io.follow(self.drivers.iter().any(|driver| driver.unfinished()));
         if self.io.has_much_to_send() {
             self.io.poll_between();
@@ -494,7 +494,7 @@ impl EventLoop {
                     let least = self.config.slice_in_a_hurry;
                     let hurry = driver.is_in_a_hurry(self.io.now);
                     let usual = if hurry { least } else { self.io.busy.slice(self.config.slice, least) };
-                    driver.run(index, &mut self.io, slice.unwrap_or(usual));
+                    driver.run(index, &mut self.io, slice.unwrap_or(usual), least);
                 }
             }
             if idle {

@@ -391,7 +391,7 @@ fn a_machine_of_another_type_is_not_found() {
     assert!(node.access().machine_and_context(relay).is_some());
 }
 
-/// Has so much work, one piece at each call; and how much was done.
+/// Has so much work left, one piece at each call, and is in a hurry from the first input on, if not before.
 struct Toiler {
     left: Rc<Cell<u32>>,
     hurry: bool,
@@ -401,7 +401,9 @@ impl Machine for Toiler {
     type Command = ();
     type Event = ();
     fn handle_input(&mut self, _: &mut Context<'_>, inputs: &mut Batch<Input<()>>) {
-        while inputs.pop().is_some() {}
+        while inputs.pop().is_some() {
+            self.hurry = true;
+        }
     }
     fn poll_output(&mut self, _: &mut Context<'_>, _: &mut Batch<Output<()>>) {
         self.left.set(self.left.get().saturating_sub(1));
@@ -423,13 +425,16 @@ fn a_machine_in_a_hurry_works_in_short_slices() {
         lock_memory: false,
         ..LoopConfig::default()
     };
-    let after_a_turn = |hurry| {
+    let after_a_turn = |hurry, has_input| {
         let clock = Clock::start();
         let mut node = EventLoop::new(config.clone(), clock, LogSink::new(clock)).unwrap();
         let left = Rc::new(Cell::new(10));
-        node.add_machine(Toiler { left: Rc::clone(&left), hurry }, |_, (), _| ());
+        let toiler = node.add_machine(Toiler { left: Rc::clone(&left), hurry }, |_, (), _| ());
+        if has_input {
+            node.access().command(toiler, ());
+        }
         node.turn(Some(Duration::ZERO)).unwrap();
         left.get()
     };
-    assert_eq!((after_a_turn(false), after_a_turn(true)), (0, 9));
+    assert_eq!([(false, false), (true, false), (false, true)].map(|(a, b)| after_a_turn(a, b)), [0, 9, 9]);
 }

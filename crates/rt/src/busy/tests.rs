@@ -1,6 +1,7 @@
 //! When a loop polls, and how much of each device.
 
 use super::*;
+use crate::event_loop::LoopConfig;
 
 #[test]
 fn an_adaptive_loop_spins_for_a_while_after_each_packet() {
@@ -27,7 +28,7 @@ fn turns(busy: &mut Busy, polled_us: u64, found: usize, span_us: u64) {
 
 #[test]
 fn the_more_comes_the_sooner_it_is_polled_again() {
-    let (usual, least) = (Duration::from_micros(40), Duration::from_micros(8));
+    let LoopConfig { slice: usual, slice_in_a_hurry: least, .. } = LoopConfig::default();
     let mut busy = Busy::new(BusyPoll::Always);
     assert_eq!((busy.slice(usual, least), busy.part(64)), (usual, 64));
     let due_after = |busy: &Busy| {
@@ -37,6 +38,9 @@ fn the_more_comes_the_sooner_it_is_polled_again() {
     turns(&mut busy, 60, 75, 150);
     assert_eq!((busy.gap_ns, busy.slice(usual, least), busy.part(64)), (2000, usual, 64));
     assert_eq!(due_after(&busy), 100);
+    // At a million, none of them dropped, less than a slice.
+    turns(&mut busy, 60, 100, 100);
+    assert_eq!((busy.gap_ns, busy.slice(usual, least)), (1000, Duration::from_micros(78)));
     // Two million, nine of ten dropped.
     turns(&mut busy, 60, 12, 63);
     assert!((430..460).contains(&busy.gap_ns), "{}", busy.gap_ns);
@@ -96,6 +100,11 @@ fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
     assert!(!busy.is_idle(now, &busy.pollers[0]), "there is nothing else to do");
     turns(&mut busy, 60, 75, 150);
     assert!(busy.is_idle(now, &busy.pollers[0]) && !busy.is_idle(now + IDLE_EVERY, &busy.pollers[0]));
+    busy.short_of_time = true;
+    busy.counted_at = now + IDLE_EVERY * 2;
+    assert!(busy.is_idle(now + IDLE_EVERY, &busy.pollers[0]));
+    assert!(!busy.is_idle(now + IDLE_EVERY * 2, &busy.pollers[0]));
+    busy.short_of_time = false;
     busy.poll_took(now, 3, Duration::from_micros(5), None);
     assert!(!busy.is_idle(now, &busy.pollers[0]), "something came");
     assert!(!busy.pollers[0].is_full, "nobody said so");
@@ -117,9 +126,9 @@ fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
 fn a_device_at_which_a_packet_comes_for_many_elsewhere_is_polled_for_some_at_once() {
     let time = Duration::from_micros(9);
     // Which of the loop's turns poll it, where a packet comes to it in each `each`th and to all others together every 10 µs.
-    let polled = |each: u64, hurry: bool| {
+    let polled = |each: u64, hurry: bool, short_of_time: bool| {
         let mut busy = Busy::new(BusyPoll::Always);
-        busy.hurry = hurry;
+        (busy.hurry, busy.short_of_time) = (hurry, short_of_time);
         busy.pollers.push(Poller::new(3, Some(0)));
         (1..=10_000_u64).fold((0, 0_u64), |(polls, longest), turn| {
             let now = Instant(turn * 10_000);
@@ -133,12 +142,16 @@ fn a_device_at_which_a_packet_comes_for_many_elsewhere_is_polled_for_some_at_onc
             (polls + 1, if turn > 100 { longest.max(since) } else { longest })
         })
     };
-    assert_eq!(polled(2, false), (10_000, 10_000), "one of three");
-    let (polls, longest) = polled(8, false);
-    assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
-    let (polls, longest) = polled(5, false);
-    assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
-    assert_eq!(polled(8, true), (10_000, 10_000), "in a hurry");
+    for short_of_time in [false, true] {
+        assert_eq!(polled(2, false, short_of_time), (10_000, 10_000), "one of three");
+        assert_eq!(polled(8, true, short_of_time), (10_000, 10_000), "in a hurry");
+    }
+    for each in [5, 8] {
+        let (polls, longest) = polled(each, false, false);
+        assert!((500..700).contains(&polls) && longest == 200_000, "{polls} {longest}");
+        let (polls, longest) = polled(each, false, true);
+        assert!((250..350).contains(&polls) && longest == 400_000, "{polls} {longest}");
+    }
 }
 
 #[test]
