@@ -315,10 +315,10 @@ impl Busy {
     }
 
     /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then. More than a brief slice
-    /// is a sixth of it at most: packets do not come evenly, and what a long slice saves is no packet that is lost.
+    /// is a twelfth of it at most: packets do not come evenly, and what a long slice saves is no packet that is lost.
     pub(crate) fn slice(&self, usual: Duration, least: Duration) -> Duration {
         let Duration(leisure) = self.leisure();
-        let slice = (leisure / 2).min(BRIEF_NS).max(leisure / 6);
+        let slice = (leisure / 2).min(BRIEF_NS).max(leisure / 12);
         Duration(slice.clamp(least.0.min(usual.0), usual.0))
     }
 
