@@ -86,8 +86,9 @@ const LONGER_WHEN_SHORT: u64 = 2;
 const LATELY: Duration = Duration::from_micros(50);
 /// From one packet to the next, where there is little to do.
 const GAP_MAX_NS: u64 = 1_000_000;
-/// A slice that may always take half of the time until the next poll.
+/// A slice that may always take half of the time until the next poll, and the part of that time which a longer one may take.
 const BRIEF_NS: u64 = 40_000;
+const LONG_PART: u64 = 12;
 /// What sending a frame takes, in ns.
 const SENT_NS: u64 = 800;
 /// Packets of one poll: what the queue of a veth holds, so that nothing urgent stays behind others there.
@@ -314,11 +315,11 @@ impl Busy {
         Duration(slack_ns.max(self.gap_ns * BETWEEN_POLLS))
     }
 
-    /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then. More than a brief slice
-    /// is a twelfth of it at most: packets do not come evenly, and what a long slice saves is no packet that is lost.
+    /// How long a machine may work, of what it usually may: half of that time, since what it makes is sent then. Longer than a brief slice
+    /// one is only where it is a small part of it: packets do not come evenly, and what a long slice saves is worth no packet that is lost.
     pub(crate) fn slice(&self, usual: Duration, least: Duration) -> Duration {
         let Duration(leisure) = self.leisure();
-        let slice = (leisure / 2).min(BRIEF_NS).max(leisure / 12);
+        let slice = (leisure / 2).min(BRIEF_NS).max(leisure / LONG_PART);
         Duration(slice.clamp(least.0.min(usual.0), usual.0))
     }
 

@@ -55,8 +55,8 @@ pub(crate) trait AnyDriver {
     fn has_enough(&self) -> bool;
     /// True where it wants short slices.
     fn is_in_a_hurry(&self, now: Instant) -> bool;
-    /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over, or that
-    /// of a machine in a hurry where an input makes it one.
+    /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over; where it is
+    /// in a hurry by then, that of such a machine.
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration, in_a_hurry: Duration);
     /// To find the machine again by its type.
     fn as_any(&mut self) -> &mut dyn Any;
@@ -129,7 +129,6 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
 
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration, in_a_hurry: Duration) {
         let began = io.clock.now();
-        let mut end = began + slice;
         let mut cx = Context {
             now: io.now,
             rng: &mut self.rng,
@@ -147,10 +146,9 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
         }
         if !self.inputs.is_empty() {
             self.machine.handle_input(&mut cx, &mut self.inputs);
-            if self.machine.is_in_a_hurry(io.now) {
-                end = end.min(began + in_a_hurry);
-            }
         }
+        // Asked behind the inputs, of which one may have brought the hurry.
+        let end = began + if self.machine.is_in_a_hurry(io.now) { slice.min(in_a_hurry) } else { slice };
         loop {
             let held = io.is_backed_up(index);
             if held != self.held {

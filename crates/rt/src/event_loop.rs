@@ -492,8 +492,7 @@ impl EventLoop {
                     idle = false;
                     // Where much arrives a device's short queue would not hold it for a long slice.
                     let least = self.config.slice_in_a_hurry;
-                    let hurry = driver.is_in_a_hurry(self.io.now);
-                    let usual = if hurry { least } else { self.io.busy.slice(self.config.slice, least) };
+                    let usual = self.io.busy.slice(self.config.slice, least);
                     driver.run(index, &mut self.io, slice.unwrap_or(usual), least);
                 }
             }
