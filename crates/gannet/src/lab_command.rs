@@ -126,6 +126,9 @@ pub struct StepArguments {
     #[arg(long, value_name = "CLASS", conflicts_with_all = ["uplink", "gea", "real_time"], default_value_t = 3,
           value_parser = reliability_class(2..=3))]
     reliability_class: u8,
+    /// kD that they propose in acknowledged mode, and the SGSN agrees to: I frames on the way down that may stand unacknowledged
+    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u8).range(1..=255))]
+    kd: Option<u8>,
     /// A mobile in acknowledged mode answers when so many I frames have come behind the one that asked
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
@@ -215,6 +218,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 everybody: step.everybody,
                 store: step.store,
                 acknowledged: step.reliability_class == 2,
+                kd: step.kd,
                 answer_after: step.answer_after,
                 seconds: step.seconds,
                 steps: step.steps,

@@ -111,6 +111,10 @@ pub struct LoadArguments {
     /// acknowledge them
     #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = reliability_class(1..=5))]
     reliability_class: u8,
+    /// kD that they propose in acknowledged mode: I frames on the way down that may stand unacknowledged. The SGSN agrees to as many
+    /// as `llc sapi 3 window` says, 16 unless that is configured
+    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u8).range(1..=255))]
+    kd: Option<u8>,
     /// In acknowledged mode the sink at the driver answers when so many I frames have come behind the one that asked, as a mobile
     /// does that is a round trip away
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
@@ -201,6 +205,7 @@ impl LoadArguments {
         (config.users, config.cells, config.nses) = (self.users, self.cells, self.nses);
         config.apn.clone_from(&self.apn);
         (config.n201_u, config.window, config.seed) = (self.n201_u, self.window.max(1), self.seed);
+        config.kd = self.kd;
         let second = |rate_bit_per_s| Bucket { bmax_octets: rate_bit_per_s / 8, rate_bit_per_s };
         config.flow = BvcParameters { bvc: second(self.cell_rate), default_ms: second(self.ms_rate) };
         let hlr = self.hlr.unwrap_or(SocketAddr::new(self.gn, gannet_wire::gsup::PORT));

@@ -224,6 +224,7 @@ impl<'a> Bench<'a> {
             uplink: false,
             store: false,
             acknowledged: 0,
+            kd: None,
         }
     }
 

@@ -163,6 +163,8 @@ pub struct Setup {
     pub store: bool,
     /// Mobiles in acknowledged mode: the first so many. They have no real time, no cipher and nothing to send.
     pub acknowledged: u32,
+    /// kD that these propose, and the SGSN agrees to; `None` leaves it at its default value.
+    pub kd: Option<u8>,
 }
 
 impl Setup {

@@ -111,6 +111,9 @@ pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
             (setup.users + 64).max(1024),
             setup.cells + 16,
         );
+        if let Some(frames) = setup.kd {
+            let _ = writeln!(text, " llc sapi 3 window downlink {frames} uplink 16");
+        }
         if setup.store {
             let _ = writeln!(text, " store {}", store(directory).display());
         }
@@ -271,6 +274,7 @@ mod tests {
             uplink: false,
             store: false,
             acknowledged: 0,
+            kd: None,
         };
         let text = config(Candidate::Xdp, &setup, Path::new("x"));
         for line in [
@@ -283,7 +287,10 @@ mod tests {
             assert!(text.lines().any(|other| other == line), "{line} in\n{text}");
         }
         assert!(!text.contains(" store "));
+        assert!(!text.contains(" window "));
         assert!(text.contains("\n auth-policy accept-all\n"));
+        let wide = config(Candidate::Xdp, &Setup { kd: Some(64), ..setup.clone() }, Path::new("x"));
+        assert!(wide.lines().any(|line| line == " llc sapi 3 window downlink 64 uplink 16"), "{wide}");
         let ciphering = config(Candidate::Xdp, &Setup { gea: Some(3), ..setup.clone() }, Path::new("x"));
         for line in [" auth-policy remote", " encryption gea 3", " gsup remote-ip 192.0.2.6"] {
             assert!(ciphering.lines().any(|other| other == line), "{line} in\n{ciphering}");

@@ -111,6 +111,7 @@ pub(super) fn load_config(setup: &Setup) -> Result<LoadConfig, String> {
     (config.retry, config.tries, config.rounds) = (gannet_proto::time::Duration::from_secs(1), 10, ROUNDS);
     let most = Bucket { bmax_octets: 6_553_500, rate_bit_per_s: 6_553_500 };
     config.security = setup.gea.map(|gea| Security::new(gea, SocketAddr::new(ggsn, HLR_PORT))).transpose()?;
+    config.kd = setup.kd;
     config.flow = BvcParameters { bvc: most, default_ms: bucket(setup, setup.pps_each() * setup.ms_rate) };
     Ok(config)
 }

@@ -4,6 +4,7 @@ use super::account::Step;
 use super::bench::{Bench, Sizes, everybody};
 use super::real::RealLab;
 use super::saturation::bare_groups;
+use super::shape::load_config;
 use super::{Bare, Candidate, Lab};
 use crate::report::Size;
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub struct Ask {
     pub store: bool,
     /// All mobiles are in acknowledged mode.
     pub acknowledged: bool,
+    /// kD that they propose.
+    pub kd: Option<u8>,
     /// I frames behind the one that asked, before an acknowledgement is sent.
     pub answer_after: u8,
     /// Length of each step in s.
@@ -63,7 +66,8 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     (setup.real_time, setup.gea) = (ask.real_time, ask.gea);
     (setup.uplink, setup.store) = (ask.uplink, ask.store);
-    setup.acknowledged = if ask.acknowledged { ask.users } else { 0 };
+    (setup.acknowledged, setup.kd) = (if ask.acknowledged { ask.users } else { 0 }, ask.kd);
+    load_config(&setup)?.check_window(ask.acknowledged, ask.answer_after)?;
     if ask.uplink {
         setup.policing = !ask.lowered;
     } else if ask.lowered {

@@ -17,7 +17,7 @@ use gannet_proto::sndcp::WINDOW;
 use gannet_proto::user_plane::needs_acknowledged_mode;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::QosProfile;
-use gannet_wire::llc::{Control, Header, Layout, MODULUS, Supervisory, UFunction};
+use gannet_wire::llc::{Control, Header, Layout, MODULUS, Supervisory, UFunction, xid};
 use gannet_wire::sndcp;
 
 impl Emulator {
@@ -36,9 +36,13 @@ impl Emulator {
         self.try_once(cx, user);
     }
 
-    /// SABM, with P (clause 8.5.1.2).
+    /// SABM, with P (clause 8.5.1.2), and what is proposed.
     pub(super) fn send_sabm(&mut self, cx: &mut Context<'_>, user: u32) {
-        self.send_u(cx, user, SAPI, false, (true, UFunction::Sabm), &[]);
+        let mut proposed = Vec::new();
+        if let Some(frames) = self.config.kd {
+            xid::Parameter::KD(frames).emit(&mut proposed);
+        }
+        self.send_u(cx, user, SAPI, false, (true, UFunction::Sabm), &proposed);
     }
 
     /// A U frame that belongs to acknowledged mode.

@@ -47,6 +47,9 @@ pub struct LoadConfig {
     pub flow_interval: Duration,
     /// The largest N201-U that mobiles accept, 140 to 1520; 500 refuses every enlargement.
     pub n201_u: u16,
+    /// kD that mobiles propose where they establish a link in acknowledged mode, 1 to 255 I frames (04.64 clause 8.9); `None`
+    /// proposes nothing, and table 9 holds.
+    pub kd: Option<u8>,
     /// Procedures that run at the same time, at most: it begins with 32, grows while answers come, and halves when one
     /// is late.
     pub window: u32,
@@ -85,6 +88,7 @@ impl LoadConfig {
             flow: BvcParameters { bvc: second(6_553_500), default_ms: second(6_553_500) },
             flow_interval: Duration::from_secs(10),
             n201_u: 1520,
+            kd: None,
             window: WINDOW,
             retry: Duration::from_secs(3),
             tries: 5,
@@ -153,6 +157,26 @@ impl LoadConfig {
         }
         self.apn.parse::<gannet_wire::l3::ie::Apn>().map_err(|error| format!("APN: {error}"))?;
         Ok(())
+    }
+
+    /// The same of [`LoadConfig::kd`], where mobiles are in acknowledged mode or not, and answer when so many I frames have come behind the
+    /// one that asked: at the end of the window nothing more comes.
+    ///
+    /// # Errors
+    /// A sentence for the person.
+    pub fn check_window(&self, is_acknowledged: bool, answer_after: u8) -> Result<(), String> {
+        match self.kd {
+            None => Ok(()),
+            Some(_) if !is_acknowledged => {
+                Err("kD is of acknowledged mode, for which mobiles ask with reliability class 1 or 2"
+                    .to_owned())
+            }
+            Some(0) => Err("kD is between 1 and 255 I frames, not 0".to_owned()),
+            Some(kd) if answer_after >= kd => Err(format!(
+                "with a window of {kd} I frames none comes {answer_after} behind the one that asked"
+            )),
+            Some(_) => Ok(()),
+        }
     }
 }
 

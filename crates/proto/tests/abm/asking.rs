@@ -101,7 +101,7 @@ fn frames_that_go_on_ask_before_an_s_frame_would() {
     let mut pair = pair(Options::default());
     give(&mut pair, ENOUGH, EACH);
     pair.pass(WITHIN * 2);
-    for (each, frames) in [(100, 13), (200, 7), (300, 5)] {
+    for (each, frames) in [(100, 12), (200, 6), (300, 4)] {
         pair.pass(WITHIN * 2);
         give(&mut pair, 1, EACH);
         let carried = pair.down.carried;
@@ -126,6 +126,34 @@ fn so_they_do_where_the_answer_takes_longer_than_the_next_frame() {
     let asked = give(&mut pair, 30, Duration::from_millis(600));
     assert_eq!(pair.down.carried - carried, 30, "no S frame");
     assert!((5..12).contains(&asked), "{asked}");
+}
+
+#[test]
+fn so_they_do_where_they_come_unevenly() {
+    let mut pair = pair(Options::default());
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    let (carried, mut asked) = (pair.down.carried, 0);
+    for _ in 0..80 {
+        for each in [100, 100, 300] {
+            asked += give(&mut pair, 1, Duration::from_millis(each));
+        }
+    }
+    assert_eq!(pair.down.carried - carried, 240, "no S frame");
+    assert!((35..45).contains(&asked), "one in some six that come each 167 ms: {asked}");
+}
+
+#[test]
+fn of_a_large_window_one_in_32_asks() {
+    let mut pair = pair_within(Options::default(), windows(255, 0));
+    give(&mut pair, ENOUGH, EACH);
+    for each in [Duration::from_millis(1), Duration::from_millis(20)] {
+        pair.pass(WITHIN * 2);
+        assert!(pair.is_done());
+        give(&mut pair, 1, EACH);
+        assert_eq!(give(&mut pair, 321, each), 10, "{each:?}");
+        assert_eq!(pair.sgsn.llc.abm(SAPI).unwrap().retransmissions(), 0);
+    }
 }
 
 #[test]

@@ -99,6 +99,7 @@ const fn setup(users: u32, cells: u32, kbps: u32) -> Setup {
         uplink: false,
         store: false,
         acknowledged: 0,
+        kd: None,
     }
 }
 

@@ -87,7 +87,9 @@ impl RunOptions {
     /// That sentence.
     pub fn check(&self) -> Result<(), String> {
         self.config.check()?;
-        if !needs_acknowledged_mode(self.reliability) {
+        let is_acknowledged = needs_acknowledged_mode(self.reliability);
+        self.config.check_window(is_acknowledged, self.answer_after)?;
+        if !is_acknowledged {
             return Ok(());
         }
         if self.ways != Ways::Downlink {

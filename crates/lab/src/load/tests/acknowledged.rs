@@ -1,7 +1,8 @@
 //! Mobiles in acknowledged mode against our own SGSN.
 
 use super::*;
-use gannet_proto::llc::abm::State;
+use gannet_proto::llc::abm::{LinkConfig, State};
+use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::ReliabilityClass;
 
 fn acknowledged(_: u32) -> Profile {
@@ -48,6 +49,49 @@ fn each_n_pdu_comes_in_an_i_frame_and_is_confirmed() {
     assert_eq!((world.phases(Phase::Detached), world.sgsn.machine.unconfirmed().links), (20, 0));
     assert_eq!(world.sgsn.trace.drops.get(Drop::LlcLinkUnanswered), 0, "DISC was answered");
     assert_eq!(world.frames.free(), FRAMES, "every frame is back");
+}
+
+#[test]
+fn a_proposed_window_counts_as_far_as_the_sgsn_agrees() {
+    let chosen = |k| LinkConfig { k, ..LinkConfig::default() };
+    for (kd, configured, agreed) in [
+        (None, Some((64, 16)), 16),
+        (Some(64), None, 16),
+        (Some(64), Some((40, 16)), 40),
+        (Some(64), Some((255, 16)), 64),
+        (Some(3), Some((255, 16)), 3),
+    ] {
+        let mut world = World::new(|load, sgsn| {
+            (load.users, load.cells, load.kd) = (10, 10, kd);
+            *sgsn.user_plane.links.of_mut(Sapi::DATA3).unwrap() = chosen(configured);
+        });
+        world.order(0..10, Order::Activate, Some(&acknowledged));
+        assert_eq!((world.phases(Phase::Active), world.stats().established), (10, 10));
+        for (_, mobile) in world.sgsn.machine.mobiles() {
+            let sent = mobile.llc.abm(mobile::SAPI).map(|abm| abm.windows().k_sent);
+            assert_eq!(sent, Some(agreed), "{kd:?} of {configured:?}");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_makes_no_sense_is_refused() {
+    let check = |kd, is_acknowledged, answer_after| {
+        LoadConfig { kd, ..LoadConfig::default() }.check_window(is_acknowledged, answer_after)
+    };
+    for (kd, is_acknowledged, answer_after) in
+        [(None, false, 14), (None, true, 14), (Some(1), true, 0), (Some(15), true, 14)]
+    {
+        assert_eq!(check(kd, is_acknowledged, answer_after), Ok(()), "{kd:?}");
+    }
+    for (kd, is_acknowledged, answer_after, why) in [
+        (64, false, 0, "reliability class 1 or 2"),
+        (0, true, 0, "between 1 and 255"),
+        (14, true, 14, "none comes 14 behind"),
+    ] {
+        let refused = check(Some(kd), is_acknowledged, answer_after).unwrap_err();
+        assert!(refused.contains(why), "{refused}");
+    }
 }
 
 #[test]

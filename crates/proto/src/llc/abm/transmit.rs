@@ -16,8 +16,9 @@ use gannet_wire::llc::{Control, Header, SackBitmap, Supervisory, i_header};
 const I_OVERHEAD: usize = 4 + FCS_LEN;
 /// Octets that come before a bitmap in an I frame: K.
 const K_LEN: usize = 1;
-/// I frames after which an acknowledgement is asked for at the latest.
+/// I frames after which an acknowledgement is asked for at the latest, and where what is left of the window lasts.
 const REQUEST_EVERY: u8 = 16;
+const REQUEST_EVERY_WHERE_IT_LASTS: u32 = 32;
 /// I frames that the window has still room for, at the latest, when it is asked for.
 const REQUEST_BEFORE: u32 = 1;
 /// I frames that must have arrived since one was lost before few acknowledgements are asked for.
@@ -26,6 +27,8 @@ pub(super) const INTACT: u8 = 32;
 const REQUEST_WITHIN: u64 = 4;
 /// The part of that in which more must have come to be expected to follow.
 const FOLLOWS_WITHIN: u64 = 4;
+/// I frames do not come evenly: the next may take so many times as long as those before.
+const UNEVEN: u64 = 2;
 /// Links are woken only at multiples of this, in ns, and so many of them at once: 1 ms, a tenth of the shortest T201.
 pub(super) const WOKEN_AT: u64 = 1 << 20;
 /// M in octets is m times this (clause 8.9).
@@ -283,20 +286,21 @@ impl Abm {
         is_half && !self.lasts(now, link, since) || !self.window_is_open(following) || self.is_late(now)
     }
 
-    /// An S frame would ask before the next one comes, at the rate of those since V(A) moved: then this one asks.
+    /// An S frame would ask before the next one comes, though that takes [`UNEVEN`] times as long as those since V(A) moved: then this
+    /// one asks.
     fn is_late(&self, now: Instant) -> bool {
         if self.is_requested || self.expires == NEVER {
             return false;
         }
         let Duration(took) = now.since(self.standing_since);
         let frames = self.order.wrapping_sub(self.standing_order);
-        now + Duration(took / u64::from(frames.max(1))) >= self.expires
+        now + Duration(UNEVEN * took / u64::from(frames.max(1))) >= self.expires
     }
 
     /// Half a window or more has been sent and nothing of it was asked about: at the rate of these frames, is what is left of the
     /// window enough for longer than the answer will take? Then a later one may ask, and fewer acknowledgements do.
     fn lasts(&self, now: Instant, link: &Link, since: u32) -> bool {
-        if self.is_requested || since >= REQUEST_EVERY.into() {
+        if self.is_requested || since >= REQUEST_EVERY_WHERE_IT_LASTS {
             return false;
         }
         let sent = u32::from(self.sent).max(1);
@@ -305,7 +309,8 @@ impl Abm {
             0 => by_k,
             most => most.saturating_sub(self.outstanding) / (self.outstanding / sent).max(1),
         };
-        let left = by_k.min(by_m).saturating_sub(REQUEST_BEFORE);
+        let by_path = u32::from(self.flight.most()).saturating_sub(sent);
+        let left = by_k.min(by_m).min(by_path).saturating_sub(REQUEST_BEFORE);
         let (Duration(took), Duration(answer)) =
             (now.since(self.standing_since), self.round_trip.timeout(link.t200));
         took.saturating_mul(left.into()) > answer.saturating_mul(sent.into())
