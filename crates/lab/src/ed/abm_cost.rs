@@ -91,7 +91,7 @@ struct Cost {
 
 /// So many mobiles in acknowledged mode, and as many that are not.
 fn setup(bench: &Bench<'_>) -> Setup {
-    // What a mobile negotiates does not matter here: none reaches it.
+    // What throughput a mobile negotiates does not matter here: none reaches it.
     let setup = bench.setup(KBPS * 10);
     Setup { users: 2 * setup.users, acknowledged: setup.users, kd: Some(KD), ..setup }
 }

@@ -172,8 +172,8 @@ impl LoadConfig {
                     .to_owned())
             }
             Some(0) => Err("kD is between 1 and 255 I frames, not 0".to_owned()),
-            Some(kd) if answer_after >= kd => Err(format!(
-                "with a window of {kd} I frames none comes {answer_after} behind the one that asked"
+            Some(kd) if answer_after != 0 && answer_after.saturating_add(1) >= kd => Err(format!(
+                "{answer_after} I frames behind the one that asked are more than a window of {kd} has before its last"
             )),
             Some(_) => Ok(()),
         }

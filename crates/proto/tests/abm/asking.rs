@@ -157,6 +157,20 @@ fn of_a_large_window_one_in_32_asks() {
 }
 
 #[test]
+fn long_units_ask_before_m_is_full_and_not_with_s_frames() {
+    // 15 units of 1,500 octets are all that m of table 9 takes.
+    let mut pair = pair_within(Options::default(), windows(64, 1520));
+    pair.sgsn.length = |_| 1500;
+    give(&mut pair, ENOUGH, EACH);
+    pair.pass(WITHIN * 2);
+    give(&mut pair, 1, EACH);
+    let carried = pair.down.carried;
+    let asked = give(&mut pair, 160, Duration::from_millis(2));
+    assert_eq!(pair.down.carried - carried, 160, "no S frame");
+    assert!((16..=32).contains(&asked), "{asked}");
+}
+
+#[test]
 fn a_lost_end_is_found_as_soon_as_it_is_asked_about() {
     let mut pair = pair(Options::default());
     give(&mut pair, ENOUGH, EACH);
@@ -196,9 +210,9 @@ fn an_answer_that_does_not_come_is_no_frame_that_is_lost() {
 
 #[test]
 fn what_waits_for_the_window_has_it_asked_at_once() {
-    // m is three units and a little, less than half of k.
+    // m has room for all of the short units, and then not for a long one.
     let mut pair = pair_within(Options::default(), windows(K, 20));
-    pair.sgsn.length = |_| 100;
+    pair.sgsn.length = |number| if number > ENOUGH + 3 { 250 } else { 30 };
     give(&mut pair, ENOUGH, EACH);
     pair.pass(WITHIN * 2);
     give(&mut pair, 1, EACH);

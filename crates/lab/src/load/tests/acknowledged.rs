@@ -80,14 +80,14 @@ fn a_window_that_makes_no_sense_is_refused() {
         LoadConfig { kd, ..LoadConfig::default() }.check_window(is_acknowledged, answer_after)
     };
     for (kd, is_acknowledged, answer_after) in
-        [(None, false, 14), (None, true, 14), (Some(1), true, 0), (Some(15), true, 14)]
+        [(None, false, 14), (None, true, 14), (Some(1), true, 0), (Some(16), true, 14)]
     {
         assert_eq!(check(kd, is_acknowledged, answer_after), Ok(()), "{kd:?}");
     }
     for (kd, is_acknowledged, answer_after, why) in [
         (64, false, 0, "reliability class 1 or 2"),
         (0, true, 0, "between 1 and 255"),
-        (14, true, 14, "none comes 14 behind"),
+        (15, true, 14, "14 I frames behind"),
     ] {
         let refused = check(Some(kd), is_acknowledged, answer_after).unwrap_err();
         assert!(refused.contains(why), "{refused}");

@@ -17,7 +17,7 @@
 //!   frames follow each other and many have arrived since one was lost (with [`Timing::Adaptive`] and
 //!   [`Retransmission::Selective`]), the first need not ask, half a window need not where at the rate of its frames the rest lasts
 //!   for longer than the answer takes, up to 32 of them, and the S frame waits a part of T200 for the next that asks, which one does behind
-//!   which the next would come too late: an acknowledgement for each
+//!   which the next would come too late if it took twice as long as those before: an acknowledgement for each
 //!   frame costs both ends, and the radio path, more than the frame. A gap shows itself at once all the same; only what is lost
 //!   last is found out that much later.
 //!   They are sent where they are asked for, where a gap opens and where it closes, with the next

@@ -16,8 +16,9 @@ use gannet_wire::llc::{Control, Header, SackBitmap, Supervisory, i_header};
 const I_OVERHEAD: usize = 4 + FCS_LEN;
 /// Octets that come before a bitmap in an I frame: K.
 const K_LEN: usize = 1;
-/// I frames after which an acknowledgement is asked for at the latest, and where what is left of the window lasts.
+/// I frames after which an acknowledgement is asked for at the latest.
 const REQUEST_EVERY: u8 = 16;
+/// The same where what is left of the window lasts for longer than the answer takes.
 const REQUEST_EVERY_WHERE_IT_LASTS: u32 = 32;
 /// I frames that the window has still room for, at the latest, when it is asked for.
 const REQUEST_BEFORE: u32 = 1;
@@ -114,7 +115,7 @@ impl Abm {
         let is_asked = self.is_request_due(now, link, index);
         if self.units.is_empty() && !is_asked {
             // As many as will be kept at least before one is acknowledged.
-            self.units.reserve(self.request_every().into());
+            self.units.reserve(self.request_every() as usize);
         }
         let order = self.next_order();
         out.push(LlcOutput::Transmit { sapi: link.sapi, frame });
@@ -282,11 +283,12 @@ impl Abm {
         }
         let since = self.acknowledged.wrapping_add(index.into()).wrapping_sub(self.request);
         let following = self.units.get(self.sent.into()).map_or(0, |unit| unit.octets().into());
-        let is_half = since >= u32::from(self.request_every());
-        is_half && !self.lasts(now, link, since) || !self.window_is_open(following) || self.is_late(now)
+        let is_half = since >= self.request_every() && !self.lasts(now, link, since);
+        let is_last = !self.window_is_open(following) || !self.is_requested && self.is_path_full();
+        is_half || is_last || self.is_late(now)
     }
 
-    /// An S frame would ask before the next one comes, though that takes [`UNEVEN`] times as long as those since V(A) moved: then this
+    /// An S frame would ask before the next one comes, even if that takes [`UNEVEN`] times as long as those since V(A) moved: then this
     /// one asks.
     fn is_late(&self, now: Instant) -> bool {
         if self.is_requested || self.expires == NEVER {
@@ -316,9 +318,15 @@ impl Abm {
         took.saturating_mul(left.into()) > answer.saturating_mul(sent.into())
     }
 
-    /// I frames after which an acknowledgement is asked for.
-    fn request_every(&self) -> u8 {
-        (self.windows.k_sent / 2).clamp(1, REQUEST_EVERY)
+    /// I frames after which an acknowledgement is asked for: half of what k takes, and m where units are as long as those that stand.
+    fn request_every(&self) -> u32 {
+        let by_k = u32::from((self.windows.k_sent / 2).clamp(1, REQUEST_EVERY));
+        let half_of_m = u32::from(self.windows.m_sent) * M_OCTETS / 2;
+        if half_of_m == 0 || self.outstanding < half_of_m {
+            return by_k;
+        }
+        let octets = self.outstanding / u32::from(self.sent).max(1);
+        by_k.min(half_of_m / octets.max(1)).max(1)
     }
 
     /// An acknowledgement need not be asked for before half a window is sent: more is expected, and the path loses nothing.
