@@ -2,7 +2,7 @@
 
 use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
-use gannet_lab::load::config::WINDOW;
+use gannet_lab::load::config::{Proposal, WINDOW};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{ANSWER_AFTER_MAX, Pacing, Samples, Spacing};
@@ -205,7 +205,7 @@ impl LoadArguments {
         (config.users, config.cells, config.nses) = (self.users, self.cells, self.nses);
         config.apn.clone_from(&self.apn);
         (config.n201_u, config.window, config.seed) = (self.n201_u, self.window.max(1), self.seed);
-        config.kd = self.kd;
+        config.kd = self.kd.map(Proposal::by_all);
         let second = |rate_bit_per_s| Bucket { bmax_octets: rate_bit_per_s / 8, rate_bit_per_s };
         config.flow = BvcParameters { bvc: second(self.cell_rate), default_ms: second(self.ms_rate) };
         let hlr = self.hlr.unwrap_or(SocketAddr::new(self.gn, gannet_wire::gsup::PORT));

@@ -1,26 +1,29 @@
 //! `abm-cost`: what LLC's acknowledged mode costs the whole SGSN, beside unacknowledged mode.
 //!
-//! One SGSN has twice as many mobiles as have traffic: those of one half are in acknowledged mode (reliability class 2), those of
-//! the other are not. Steps for either half alternate, at the same offered load, so that the machine is the same for both. What an
+//! One SGSN has three times as many mobiles as have traffic: those of one third are not in acknowledged mode, those of the others are
+//! (reliability class 2), with kD of table 9, 16, where nobody proposes anything, and with the 64 that they propose. Steps for the
+//! thirds alternate, at the same offered load, so that the machine is the same for all. What an
 //! N-PDU costs is the time in which the SGSN's loop had something to do, by the N-PDUs that were delivered: reception, queues, SNDCP,
 //! LLC, BSSGP, NS and sending, and in acknowledged mode what has to be kept, and the mobiles' acknowledgements.
 //!
-//! They are compared at half and at nearly all of what acknowledged mode carries, which is searched for in each repetition and the median
-//! taken: one search finds what the machine happens to give. The third claim reckons it from what either carries at most,
+//! They are compared at half and at nearly all of what acknowledged mode carries with either window, which is searched for in each
+//! repetition and the median taken: one search finds what the machine happens to give. The third claim reckons it from what either carries at most,
 //! which are different loads: the more N-PDUs there are, the more of them share a turn of the loop.
 //!
 //! The mobiles acknowledge whatever asks for it at once, so that how many acknowledgements there are is the SGSN's to choose: as long
-//! as nothing is lost and N-PDUs follow each other it asks with one in up to 32 I frames (kD is 64, as the mobiles propose; the fewer the slower
-//! they come), and otherwise by each that finds no request out.
+//! as nothing is lost and N-PDUs follow each other it asks with one in 8 to 32 I frames (half of kD at most; the fewer the slower they
+//! come), and otherwise by each that finds no request out.
 
 use super::bench::{Again, Axis, Bench, Runner};
 use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
 use super::stats::Samples;
 use super::throughput::KBPS;
 use super::{Candidate, Group, Members, Offer, Setup, Spacing};
+use crate::load::config::Proposal;
 use serde_json::json;
 
-/// kD, which the mobiles propose: that of table 9, 16, is no more than some 50 kbit/s at a round trip of a second with these N-PDUs.
+/// kD that a third of the mobiles proposes: that of table 9, 16, is no more than some 50 kbit/s at a round trip of a second with these
+/// N-PDUs.
 const KD: u8 = 64;
 /// What acknowledged mode may cost, by unacknowledged mode.
 const AT_MOST: f64 = 1.5;
@@ -41,23 +44,34 @@ const SEARCH_WINDOW_S: f64 = 2.0;
 /// how a step begins, and not what an N-PDU costs: the mobiles begin one after the other, in either mode, and all have before the window.
 const BEGIN_S: f64 = 1.0;
 const WARM_UP_S: f64 = 1.5;
-/// Pairs of steps in each repetition, one of either mode after the other: what the machine does meanwhile is the same for both.
-const PAIRS: u32 = 2;
+/// Rounds of steps in each repetition, one of each mode after the other: what the machine does meanwhile is the same for all.
+const ROUNDS: u32 = 2;
 
-/// LLC's mode, and what the other is compared with first.
+/// LLC's mode, and kD: what the others are compared with first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Unacknowledged,
     Acknowledged,
+    Wide,
 }
 
 impl Mode {
-    const BOTH: [Self; 2] = [Self::Unacknowledged, Self::Acknowledged];
+    const ALL: [Self; 3] = [Self::Unacknowledged, Self::Acknowledged, Self::Wide];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Unacknowledged => "unacknowledged",
-            Self::Acknowledged => "acknowledged",
+            Self::Acknowledged => "acknowledged, kD 16",
+            Self::Wide => "acknowledged, kD 64",
+        }
+    }
+
+    /// Which third of the mobiles: those that propose come first, and those that are not in acknowledged mode last.
+    const fn third(self) -> u32 {
+        match self {
+            Self::Wide => 0,
+            Self::Acknowledged => 1,
+            Self::Unacknowledged => 2,
         }
     }
 }
@@ -89,17 +103,18 @@ struct Cost {
     pps: f64,
 }
 
-/// So many mobiles in acknowledged mode, and as many that are not.
+/// So many mobiles in acknowledged mode with a large window, as many with that of table 9, and as many that are not.
 fn setup(bench: &Bench<'_>) -> Setup {
     // What throughput a mobile negotiates does not matter here: none reaches it.
     let setup = bench.setup(KBPS * 10);
-    Setup { users: 2 * setup.users, acknowledged: setup.users, kd: Some(KD), ..setup }
+    let kd = Some(Proposal { frames: KD, users: setup.users });
+    Setup { users: 3 * setup.users, acknowledged: 2 * setup.users, kd, ..setup }
 }
 
-/// Traffic for one half.
+/// Traffic for one third.
 fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
-    let count = setup.acknowledged;
-    let first = if mode == Mode::Acknowledged { 0 } else { count };
+    let count = setup.users / 3;
+    let first = mode.third() * count;
     let each = load / f64::from(count);
     let all = Group {
         name: "all",
@@ -131,7 +146,7 @@ fn axis(what: &'static str, mode: Mode, setup: &Setup, repetition: u32) -> Axis 
 pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
     let plain = setup(bench);
     let with_work = with_bare_work(&plain);
-    let mut found = [(); 2].map(|()| Of::default());
+    let mut found = Mode::ALL.map(|_| Of::default());
     let start = |bench: &mut Bench<'_>, setup: &Setup| -> Result<Option<Runner>, String> {
         Ok(bench.start(&[Candidate::Xdp], setup)?.pop())
     };
@@ -139,28 +154,32 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
         return Err("there is no SGSN to measure".to_owned());
     };
     for (runner, setup) in [(&mut runner, &plain), (&mut worked, &with_work)] {
-        let mut offer = offer(bench, setup, Mode::Acknowledged, FIRST_PPS);
-        offer.window_s = FIRST_S;
-        bench.turn(runner, |_, chain| chain.step(&offer))?;
+        for mode in [Mode::Acknowledged, Mode::Wide] {
+            let mut offer = offer(bench, setup, mode, FIRST_PPS);
+            offer.window_s = FIRST_S;
+            bench.turn(runner, |_, chain| chain.step(&offer))?;
+        }
     }
     for repetition in 0..bench.sizes.repetitions {
-        for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
+        for (mode, of) in Mode::ALL.into_iter().zip(&mut found) {
             search(bench, &mut runner, (&plain, mode, repetition), &mut of.carried)?;
         }
     }
-    let [_, acknowledged] = &found;
-    let carried = acknowledged.carried.pps.median();
-    if carried <= 0.0 {
+    let [_, acknowledged, wide] = &found;
+    let carried = acknowledged.carried.pps.median().min(wide.carried.pps.median());
+    if carried.is_nan() || carried <= 0.0 {
         return Err("no load of acknowledged mode was delivered whole".to_owned());
     }
     for repetition in 0..bench.sizes.repetitions {
         for (at, (part, _)) in LOADS.into_iter().enumerate() {
-            for (mode, of) in (0..PAIRS).flat_map(|_| Mode::BOTH).zip([0, 1].into_iter().cycle()) {
-                let Some(cost) = found.get_mut(of).and_then(|of| of.at.get_mut(at)) else { continue };
-                compare(bench, &mut runner, (&plain, mode, repetition), carried * part, cost)?;
+            for _ in 0..ROUNDS {
+                for (mode, of) in Mode::ALL.into_iter().zip(&mut found) {
+                    let Some(cost) = of.at.get_mut(at) else { continue };
+                    compare(bench, &mut runner, (&plain, mode, repetition), carried * part, cost)?;
+                }
             }
         }
-        for (mode, of) in Mode::BOTH.into_iter().zip(&mut found) {
+        for (mode, of) in Mode::ALL.into_iter().zip(&mut found) {
             search(bench, &mut worked, (&with_work, mode, repetition), &mut of.with_work)?;
         }
     }
@@ -205,7 +224,7 @@ fn compare(
     Ok(())
 }
 
-/// Each by the one of the same repetition, or pair.
+/// Each by the one of the same repetition, or round.
 fn times(of: &Samples, by: &Samples) -> Samples {
     let mut times = Samples::default();
     (0..).zip(of.each()).for_each(|(repetition, (_, value))| times.push(value / by.at(repetition)));
@@ -223,12 +242,23 @@ fn reckoned_ns(found: &Found) -> Samples {
     ns
 }
 
-fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
-    let [plain, acknowledged] = found;
-    for ((own, other), (_, name)) in acknowledged.at.iter().zip(&plain.at).zip(LOADS) {
+fn judge(bench: &mut Bench<'_>, found: &[Of; Mode::ALL.len()]) -> Result<(), String> {
+    let [plain, acknowledged, wide] = found;
+    judge_one(bench, Mode::Acknowledged, acknowledged, plain);
+    judge_one(bench, Mode::Wide, wide, plain);
+    for (mode, of) in Mode::ALL.into_iter().zip(found) {
+        show(bench, mode, of);
+    }
+    Ok(())
+}
+
+/// Two claims at equal loads, and one by the highest of each.
+fn judge_one(bench: &mut Bench<'_>, mode: Mode, acknowledged: &Of, plain: &Of) {
+    let name = mode.name();
+    for ((own, other), (_, part)) in acknowledged.at.iter().zip(&plain.at).zip(LOADS) {
         let times = times(&own.busy_ns, &other.busy_ns);
         bench.claim(
-            &format!("busy per N-PDU at {name} of the highest load"),
+            &format!("{name}: busy per N-PDU at {part} of the highest load"),
             None,
             format!(
                 "{} times ({} ns against {} ns at {:.0} kpps; {:.2} acknowledgements per N-PDU)",
@@ -245,7 +275,7 @@ fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
     let (own, other) = (reckoned_ns(&acknowledged.with_work), reckoned_ns(&plain.with_work));
     let reckoned = times(&own, &other);
     bench.claim(
-        "cost of an N-PDU by the highest load of each",
+        &format!("{name}: cost of an N-PDU by the highest load of each"),
         None,
         format!(
             "{} times ({} ns against {} ns, from {} and {} with {BARE_WORK_NS} ns of work)",
@@ -258,26 +288,26 @@ fn judge(bench: &mut Bench<'_>, found: &[Of; 2]) -> Result<(), String> {
         format!("at most {AT_MOST} times"),
         reckoned.median() <= AT_MOST,
     );
-    for (mode, of) in Mode::BOTH.into_iter().zip(found) {
-        let limit = if of.carried.capped { ", where the generator ends" } else { "" };
-        bench.remarks.push(format!("{}: carries {} without work{limit}", mode.name(), of.carried.pps.kpps()));
-        let of_mode = || ("mode", json!(mode.name()));
+}
+
+fn show(bench: &mut Bench<'_>, mode: Mode, of: &Of) {
+    let limit = if of.carried.capped { ", where the generator ends" } else { "" };
+    bench.remarks.push(format!("{}: carries {} without work{limit}", mode.name(), of.carried.pps.kpps()));
+    let of_mode = || ("mode", json!(mode.name()));
+    bench.cell(
+        vec![of_mode(), ("what", json!("median"))],
+        vec![
+            ("carried_pps".to_owned(), of.carried.pps.json()),
+            ("carried_with_work_pps".to_owned(), of.with_work.pps.json()),
+        ],
+    );
+    for (cost, (part, _)) in of.at.iter().zip(LOADS) {
         bench.cell(
-            vec![of_mode(), ("what", json!("median"))],
+            vec![of_mode(), ("what", json!("median")), ("part", json!(part))],
             vec![
-                ("carried_pps".to_owned(), of.carried.pps.json()),
-                ("carried_with_work_pps".to_owned(), of.with_work.pps.json()),
+                ("busy_ns".to_owned(), cost.busy_ns.json()),
+                ("acknowledgements_per_n_pdu".to_owned(), cost.answers.json()),
             ],
         );
-        for (cost, (part, _)) in of.at.iter().zip(LOADS) {
-            bench.cell(
-                vec![of_mode(), ("what", json!("median")), ("part", json!(part))],
-                vec![
-                    ("busy_ns".to_owned(), cost.busy_ns.json()),
-                    ("acknowledgements_per_n_pdu".to_owned(), cost.answers.json()),
-                ],
-            );
-        }
     }
-    Ok(())
 }

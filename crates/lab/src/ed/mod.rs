@@ -45,6 +45,7 @@ pub mod uplink;
 #[cfg(test)]
 mod fake;
 
+use crate::load::config::Proposal;
 use account::Step;
 use std::fmt;
 
@@ -163,8 +164,8 @@ pub struct Setup {
     pub store: bool,
     /// Mobiles in acknowledged mode: the first so many. They have no real time, no cipher and nothing to send.
     pub acknowledged: u32,
-    /// kD that these propose, and the SGSN agrees to; `None` leaves it at its default value.
-    pub kd: Option<u8>,
+    /// kD that some of these propose, and the SGSN agrees to; the others have that of table 9.
+    pub kd: Option<Proposal>,
 }
 
 impl Setup {

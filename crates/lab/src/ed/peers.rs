@@ -111,8 +111,8 @@ pub fn config(candidate: Candidate, setup: &Setup, directory: &Path) -> String {
             (setup.users + 64).max(1024),
             setup.cells + 16,
         );
-        if let Some(frames) = setup.kd {
-            let _ = writeln!(text, " llc sapi 3 window downlink {frames} uplink 16");
+        if let Some(kd) = setup.kd {
+            let _ = writeln!(text, " llc sapi 3 window downlink {} uplink 16", kd.frames);
         }
         if setup.store {
             let _ = writeln!(text, " store {}", store(directory).display());
@@ -230,6 +230,7 @@ pub fn unconfirmed(counters: &BTreeMap<String, u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::config::Proposal;
 
     #[test]
     fn counters_are_read_line_by_line() {
@@ -289,7 +290,11 @@ mod tests {
         assert!(!text.contains(" store "));
         assert!(!text.contains(" window "));
         assert!(text.contains("\n auth-policy accept-all\n"));
-        let wide = config(Candidate::Xdp, &Setup { kd: Some(64), ..setup.clone() }, Path::new("x"));
+        let wide = config(
+            Candidate::Xdp,
+            &Setup { kd: Some(Proposal::by_all(64)), ..setup.clone() },
+            Path::new("x"),
+        );
         assert!(wide.lines().any(|line| line == " llc sapi 3 window downlink 64 uplink 16"), "{wide}");
         let ciphering = config(Candidate::Xdp, &Setup { gea: Some(3), ..setup.clone() }, Path::new("x"));
         for line in [" auth-policy remote", " encryption gea 3", " gsup remote-ip 192.0.2.6"] {

@@ -171,6 +171,10 @@ impl RealLab {
         if outcome.failed > 0 {
             return Err(format!("{}\n{}", refused(&mut load, &outcome), process.last_words()));
         }
+        let lowered = load.stats().windows_lowered;
+        if lowered > 0 {
+            return Err(format!("the SGSN did not agree to the window that {lowered} mobiles proposed"));
+        }
         self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
         if matches!(candidate, Candidate::Fifo | Candidate::Reuseport) {
             bed.poll_late_at_sgsn().map_err(text)?;

@@ -4,8 +4,8 @@ use super::account::Step;
 use super::bench::{Bench, Sizes, everybody};
 use super::real::RealLab;
 use super::saturation::bare_groups;
-use super::shape::load_config;
 use super::{Bare, Candidate, Lab};
+use crate::load::config::Proposal;
 use crate::report::Size;
 use std::path::{Path, PathBuf};
 
@@ -66,8 +66,9 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     (setup.work_ns, setup.octets, setup.buffer_ms) = (ask.work_ns, ask.octets, ask.buffer_ms);
     (setup.real_time, setup.gea) = (ask.real_time, ask.gea);
     (setup.uplink, setup.store) = (ask.uplink, ask.store);
-    (setup.acknowledged, setup.kd) = (if ask.acknowledged { ask.users } else { 0 }, ask.kd);
-    load_config(&setup)?.check_window(ask.acknowledged, ask.answer_after)?;
+    setup.acknowledged = if ask.acknowledged { ask.users } else { 0 };
+    setup.kd = ask.kd.map(Proposal::by_all);
+    setup.kd.map_or(Ok(()), |kd| kd.check(ask.acknowledged, ask.answer_after))?;
     if ask.uplink {
         setup.policing = !ask.lowered;
     } else if ask.lowered {

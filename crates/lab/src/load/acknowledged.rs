@@ -39,10 +39,22 @@ impl Emulator {
     /// SABM, with P (clause 8.5.1.2), and what is proposed.
     pub(super) fn send_sabm(&mut self, cx: &mut Context<'_>, user: u32) {
         let mut proposed = Vec::new();
-        if let Some(frames) = self.config.kd {
-            xid::Parameter::KD(frames).emit(&mut proposed);
+        if let Some(kd) = self.kd_of(user) {
+            kd.emit(&mut proposed);
         }
         self.send_u(cx, user, SAPI, false, (true, UFunction::Sabm), &proposed);
+    }
+
+    fn kd_of(&self, user: u32) -> Option<xid::Parameter> {
+        let of = self.config.kd.filter(|of| user < of.users)?;
+        Some(xid::Parameter::KD(of.frames))
+    }
+
+    /// Does UA agree to what was proposed? What it leaves out it does (clause 8.5.3.1).
+    fn is_agreed(&self, user: u32, answer: &[u8]) -> bool {
+        let Some(proposed) = self.kd_of(user) else { return true };
+        xid::parse(answer)
+            .is_ok_and(|answer| answer.iter().all(|it| it.kind() != proposed.kind() || *it == proposed))
     }
 
     /// A U frame that belongs to acknowledged mode.
@@ -59,6 +71,8 @@ impl Emulator {
         match (function, layout.header.cr) {
             (UFunction::Ua, false) if mobile.phase == Phase::Establishing && poll_final => {
                 mobile.received = 0;
+                let is_agreed = self.is_agreed(user, frame.get(layout.info()).unwrap_or_default());
+                self.stats.windows_lowered += u64::from(!is_agreed);
                 self.stats.activated += 1;
                 self.stats.established += 1;
                 self.arrive(cx, user, Phase::Active);

@@ -47,9 +47,8 @@ pub struct LoadConfig {
     pub flow_interval: Duration,
     /// The largest N201-U that mobiles accept, 140 to 1520; 500 refuses every enlargement.
     pub n201_u: u16,
-    /// kD that mobiles propose where they establish a link in acknowledged mode, 1 to 255 I frames (04.64 clause 8.9); `None`
-    /// proposes nothing, and table 9 holds.
-    pub kd: Option<u8>,
+    /// kD that mobiles propose where they establish a link in acknowledged mode; `None` proposes nothing, and table 9 holds.
+    pub kd: Option<Proposal>,
     /// Procedures that run at the same time, at most: it begins with 32, grows while answers come, and halves when one
     /// is late.
     pub window: u32,
@@ -158,24 +157,40 @@ impl LoadConfig {
         self.apn.parse::<gannet_wire::l3::ie::Apn>().map_err(|error| format!("APN: {error}"))?;
         Ok(())
     }
+}
 
-    /// The same of [`LoadConfig::kd`], where mobiles are in acknowledged mode or not, and answer when so many I frames have come behind the
+/// The window that some mobiles propose (04.64 clause 8.9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Proposal {
+    /// kD, 1 to 255 I frames.
+    pub frames: u8,
+    /// The first so many mobiles propose it, and the others nothing.
+    pub users: u32,
+}
+
+impl Proposal {
+    /// Every mobile proposes it.
+    #[must_use]
+    pub const fn by_all(frames: u8) -> Self {
+        Self { frames, users: u32::MAX }
+    }
+
+    /// What of it does not fit, where mobiles are in acknowledged mode or not, and answer when so many I frames have come behind the
     /// one that asked: at the end of the window nothing more comes.
     ///
     /// # Errors
     /// A sentence for the person.
-    pub fn check_window(&self, is_acknowledged: bool, answer_after: u8) -> Result<(), String> {
-        match self.kd {
-            None => Ok(()),
-            Some(_) if !is_acknowledged => {
+    pub fn check(self, is_acknowledged: bool, answer_after: u8) -> Result<(), String> {
+        match self.frames {
+            _ if !is_acknowledged => {
                 Err("kD is of acknowledged mode, for which mobiles ask with reliability class 1 or 2"
                     .to_owned())
             }
-            Some(0) => Err("kD is between 1 and 255 I frames, not 0".to_owned()),
-            Some(kd) if answer_after != 0 && answer_after.saturating_add(1) >= kd => Err(format!(
-                "{answer_after} I frames behind the one that asked are more than a window of {kd} has before its last"
+            0 => Err("kD is between 1 and 255 I frames, not 0".to_owned()),
+            frames if answer_after != 0 && answer_after.saturating_add(1) >= frames => Err(format!(
+                "{answer_after} I frames behind the one that asked are more than a window of {frames} has before its last"
             )),
-            Some(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 }

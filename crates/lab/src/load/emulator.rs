@@ -130,6 +130,8 @@ pub struct Stats {
     pub doubled: u64,
     /// Links in acknowledged mode that were established, by either end.
     pub established: u64,
+    /// Of those that mobiles established, such of which the SGSN agreed to less than the proposed window.
+    pub windows_lowered: u64,
     /// I frames that came through the socket, each the next one of its link.
     pub i_frames: u64,
     /// Of these, such with N-PDUs that had come on an earlier link.

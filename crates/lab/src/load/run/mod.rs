@@ -88,7 +88,7 @@ impl RunOptions {
     pub fn check(&self) -> Result<(), String> {
         self.config.check()?;
         let is_acknowledged = needs_acknowledged_mode(self.reliability);
-        self.config.check_window(is_acknowledged, self.answer_after)?;
+        self.config.kd.map_or(Ok(()), |kd| kd.check(is_acknowledged, self.answer_after))?;
         if !is_acknowledged {
             return Ok(());
         }

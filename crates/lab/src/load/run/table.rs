@@ -131,6 +131,13 @@ pub fn summary(report: &Report) -> String {
         "{} of {} users have a PDP context, activated at {:.0} a second; {} messages were sent again, {} orders failed",
         report.active, report.users, report.activated_per_second, report.stats.repeated, report.stats.failed,
     );
+    if report.stats.windows_lowered > 0 {
+        let _ = writeln!(
+            out,
+            "kD: to {} of {} proposals the SGSN answered with another window; what it agrees to is configured by `llc sapi 3 window`",
+            report.stats.windows_lowered, report.stats.established,
+        );
+    }
     let _ = writeln!(out, "generator: {}", report.generator);
     for (factor, result) in &report.steps {
         step(&mut out, *factor, result);

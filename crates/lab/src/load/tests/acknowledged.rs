@@ -1,6 +1,7 @@
 //! Mobiles in acknowledged mode against our own SGSN.
 
 use super::*;
+use crate::load::config::Proposal;
 use gannet_proto::llc::abm::{LinkConfig, State};
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::ReliabilityClass;
@@ -62,34 +63,35 @@ fn a_proposed_window_counts_as_far_as_the_sgsn_agrees() {
         (Some(3), Some((255, 16)), 3),
     ] {
         let mut world = World::new(|load, sgsn| {
-            (load.users, load.cells, load.kd) = (10, 10, kd);
+            (load.users, load.cells, load.kd) = (10, 10, kd.map(|frames| Proposal { frames, users: 4 }));
             *sgsn.user_plane.links.of_mut(Sapi::DATA3).unwrap() = chosen(configured);
         });
         world.order(0..10, Order::Activate, Some(&acknowledged));
         assert_eq!((world.phases(Phase::Active), world.stats().established), (10, 10));
+        let mut sent = Vec::new();
         for (_, mobile) in world.sgsn.machine.mobiles() {
-            let sent = mobile.llc.abm(mobile::SAPI).map(|abm| abm.windows().k_sent);
-            assert_eq!(sent, Some(agreed), "{kd:?} of {configured:?}");
+            sent.push(mobile.llc.abm(mobile::SAPI).map(|abm| abm.windows().k_sent));
         }
+        let count = |k: u8| sent.iter().filter(|sent| **sent == Some(k)).count();
+        assert_eq!(count(agreed), if agreed == 16 { 10 } else { 4 }, "{kd:?} of {configured:?}: {sent:?}");
+        assert_eq!(count(16), if agreed == 16 { 10 } else { 6 }, "{kd:?} of {configured:?}: {sent:?}");
+        let is_lowered = kd.is_some_and(|kd| kd != agreed);
+        assert_eq!(world.stats().windows_lowered, if is_lowered { 4 } else { 0 }, "{kd:?} of {configured:?}");
     }
 }
 
 #[test]
 fn a_window_that_makes_no_sense_is_refused() {
-    let check = |kd, is_acknowledged, answer_after| {
-        LoadConfig { kd, ..LoadConfig::default() }.check_window(is_acknowledged, answer_after)
-    };
-    for (kd, is_acknowledged, answer_after) in
-        [(None, false, 14), (None, true, 14), (Some(1), true, 0), (Some(16), true, 14)]
-    {
-        assert_eq!(check(kd, is_acknowledged, answer_after), Ok(()), "{kd:?}");
+    let check = |kd, is_acknowledged, answer_after| Proposal::by_all(kd).check(is_acknowledged, answer_after);
+    for (kd, answer_after) in [(1, 0), (16, 14)] {
+        assert_eq!(check(kd, true, answer_after), Ok(()), "{kd}");
     }
     for (kd, is_acknowledged, answer_after, why) in [
         (64, false, 0, "reliability class 1 or 2"),
         (0, true, 0, "between 1 and 255"),
         (15, true, 14, "14 I frames behind"),
     ] {
-        let refused = check(Some(kd), is_acknowledged, answer_after).unwrap_err();
+        let refused = check(kd, is_acknowledged, answer_after).unwrap_err();
         assert!(refused.contains(why), "{refused}");
     }
 }
