@@ -2,13 +2,13 @@
 //!
 //! One SGSN has three times as many mobiles as have traffic: those of one third are not in acknowledged mode, those of the others are
 //! (reliability class 2), with kD of table 9, 16, where nobody proposes anything, and with the 64 that they propose. Steps for the
-//! thirds alternate, at the same offered load, so that the machine is the same for all. What an
-//! N-PDU costs is the time in which the SGSN's loop had something to do, by the N-PDUs that were delivered: reception, queues, SNDCP,
-//! LLC, BSSGP, NS and sending, and in acknowledged mode what has to be kept, and the mobiles' acknowledgements.
+//! thirds alternate, at the same offered load, so that the machine is the same for all. What an N-PDU costs is the time in which the
+//! SGSN's loop had something to do, by the N-PDUs that were delivered: reception, queues, SNDCP, LLC, BSSGP, NS and sending, and in
+//! acknowledged mode what has to be kept, and the mobiles' acknowledgements.
 //!
 //! They are compared at half and at nearly all of what acknowledged mode carries with either window, which is searched for in each
-//! repetition and the median taken: one search finds what the machine happens to give. The third claim reckons it from what either carries at most,
-//! which are different loads: the more N-PDUs there are, the more of them share a turn of the loop.
+//! repetition and the median taken: one search finds what the machine happens to give. The third claim reckons it from what either
+//! carries at most, which are different loads: the more N-PDUs there are, the more of them share a turn of the loop.
 //!
 //! The mobiles acknowledge whatever asks for it at once, so that how many acknowledgements there are is the SGSN's to choose: as long
 //! as nothing is lost and N-PDUs follow each other it asks with one in 8 to 32 I frames (half of kD at most; the fewer the slower they
@@ -183,7 +183,8 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
             search(bench, &mut worked, (&with_work, mode, repetition), &mut of.with_work)?;
         }
     }
-    judge(bench, &found)
+    judge(bench, &found);
+    Ok(())
 }
 
 fn search(
@@ -242,14 +243,13 @@ fn reckoned_ns(found: &Found) -> Samples {
     ns
 }
 
-fn judge(bench: &mut Bench<'_>, found: &[Of; Mode::ALL.len()]) -> Result<(), String> {
+fn judge(bench: &mut Bench<'_>, found: &[Of; Mode::ALL.len()]) {
     let [plain, acknowledged, wide] = found;
     judge_one(bench, Mode::Acknowledged, acknowledged, plain);
     judge_one(bench, Mode::Wide, wide, plain);
     for (mode, of) in Mode::ALL.into_iter().zip(found) {
         show(bench, mode, of);
     }
-    Ok(())
 }
 
 /// Two claims at equal loads, and one by the highest of each.
