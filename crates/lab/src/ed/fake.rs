@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 const FORWARD_S: f64 = 2e-6;
 const DROP_S: f64 = 0.36e-6;
 
-#[derive(Debug, Clone, Copy)]
-struct FakeLab {
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FakeLab {
     /// gannet-xdp serves in order of arrival as well.
     is_broken: bool,
     /// Each step has one drop too many.

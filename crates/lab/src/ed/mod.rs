@@ -164,7 +164,7 @@ pub struct Setup {
     pub store: bool,
     /// Mobiles in acknowledged mode: the first so many. They have no real time, no cipher and nothing to send.
     pub acknowledged: u32,
-    /// kD that some of these propose, and the SGSN agrees to; the others have that of table 9.
+    /// kD that the first of these propose, and the SGSN agrees to; the others have that of table 9.
     pub kd: Option<Proposal>,
 }
 

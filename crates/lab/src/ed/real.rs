@@ -174,7 +174,9 @@ impl RealLab {
         }
         let lowered = load.stats().windows_lowered;
         if lowered > 0 {
-            return Err(format!("the SGSN did not agree to the window that {lowered} mobiles proposed"));
+            let why =
+                format!("the SGSN agreed to less than the window that mobiles proposed, {lowered} times");
+            return Err(format!("{why}\n{}", process.last_words()));
         }
         self.say(&format!("{candidate}: attached, {:.0} mobiles/s", outcome.per_second()));
         if matches!(candidate, Candidate::Fifo | Candidate::Reuseport) {

@@ -68,7 +68,7 @@ pub fn run(gannet: PathBuf, ask: &Ask, out: &Path, say: &mut dyn FnMut(&str)) ->
     (setup.uplink, setup.store) = (ask.uplink, ask.store);
     setup.acknowledged = if ask.acknowledged { ask.users } else { 0 };
     setup.kd = ask.kd.map(Proposal::by_all);
-    setup.kd.map_or(Ok(()), |kd| kd.check(ask.acknowledged, ask.answer_after))?;
+    Proposal::check(setup.kd, ask.acknowledged, ask.answer_after)?;
     if ask.uplink {
         setup.policing = !ask.lowered;
     } else if ask.lowered {

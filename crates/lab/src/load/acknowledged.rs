@@ -12,6 +12,7 @@ use super::emulator::Emulator;
 use super::mobile::{Phase, SAPI};
 use super::security::Cover;
 use gannet_proto::frame::Frame;
+use gannet_proto::llc::abm::Windows;
 use gannet_proto::machine::Context;
 use gannet_proto::sndcp::WINDOW;
 use gannet_proto::user_plane::needs_acknowledged_mode;
@@ -39,22 +40,33 @@ impl Emulator {
     /// SABM, with P (clause 8.5.1.2), and what is proposed.
     pub(super) fn send_sabm(&mut self, cx: &mut Context<'_>, user: u32) {
         let mut proposed = Vec::new();
-        if let Some(kd) = self.kd_of(user) {
-            kd.emit(&mut proposed);
+        if let Some(frames) = self.proposed(user) {
+            xid::Parameter::KD(frames).emit(&mut proposed);
         }
         self.send_u(cx, user, SAPI, false, (true, UFunction::Sabm), &proposed);
     }
 
-    fn kd_of(&self, user: u32) -> Option<xid::Parameter> {
-        let of = self.config.kd.filter(|of| user < of.users)?;
-        Some(xid::Parameter::KD(of.frames))
+    /// kD that a mobile proposes; `None` where it proposes nothing.
+    fn proposed(&self, user: u32) -> Option<u8> {
+        self.config.kd.filter(|of| user < of.users).map(|of| of.frames)
     }
 
-    /// Does UA agree to what was proposed? What it leaves out it does (clause 8.5.3.1).
-    fn is_agreed(&self, user: u32, answer: &[u8]) -> bool {
-        let Some(proposed) = self.kd_of(user) else { return true };
-        xid::parse(answer)
-            .is_ok_and(|answer| answer.iter().all(|it| it.kind() != proposed.kind() || *it == proposed))
+    /// The largest kD that a mobile agrees to: what it proposes, or that of table 9.
+    pub(super) fn kd_at_most(&self, user: u32) -> u8 {
+        let of_table_9 = Windows::defaults(SAPI).map_or(1, |windows| windows.k_received);
+        self.proposed(user).unwrap_or(of_table_9)
+    }
+
+    /// What UA says to the window that was proposed. What it leaves out it agrees to (clause 8.5.3.1).
+    pub(super) fn hear_window(&mut self, user: u32, answer: &[u8]) {
+        let Some(proposed) = self.proposed(user) else { return };
+        let Ok(answer) = xid::parse(answer) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let is_lower = |it: &xid::Parameter| matches!(it, xid::Parameter::KD(frames) if *frames < proposed);
+        self.stats.windows_proposed += 1;
+        self.stats.windows_lowered += u64::from(answer.iter().any(is_lower));
     }
 
     /// A U frame that belongs to acknowledged mode.
@@ -71,8 +83,7 @@ impl Emulator {
         match (function, layout.header.cr) {
             (UFunction::Ua, false) if mobile.phase == Phase::Establishing && poll_final => {
                 mobile.received = 0;
-                let is_agreed = self.is_agreed(user, frame.get(layout.info()).unwrap_or_default());
-                self.stats.windows_lowered += u64::from(!is_agreed);
+                self.hear_window(user, frame.get(layout.info()).unwrap_or_default());
                 self.stats.activated += 1;
                 self.stats.established += 1;
                 self.arrive(cx, user, Phase::Active);

@@ -175,13 +175,14 @@ impl Proposal {
         Self { frames, users: u32::MAX }
     }
 
-    /// What of it does not fit, where mobiles are in acknowledged mode or not, and answer when so many I frames have come behind the
-    /// one that asked: at the end of the window nothing more comes.
+    /// What does not fit of one that is made, where mobiles are in acknowledged mode or not, and answer when so many I frames have come
+    /// behind the one that asked: at the end of the window nothing more comes.
     ///
     /// # Errors
     /// A sentence for the person.
-    pub fn check(self, is_acknowledged: bool, answer_after: u8) -> Result<(), String> {
-        match self.frames {
+    pub fn check(made: Option<Self>, is_acknowledged: bool, answer_after: u8) -> Result<(), String> {
+        let Some(Self { frames, .. }) = made else { return Ok(()) };
+        match frames {
             _ if !is_acknowledged => {
                 Err("kD is of acknowledged mode, for which mobiles ask with reliability class 1 or 2"
                     .to_owned())

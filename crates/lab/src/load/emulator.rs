@@ -130,7 +130,9 @@ pub struct Stats {
     pub doubled: u64,
     /// Links in acknowledged mode that were established, by either end.
     pub established: u64,
-    /// Of those that mobiles established, such of which the SGSN agreed to less than the proposed window.
+    /// Windows that mobiles proposed and the SGSN answered.
+    pub windows_proposed: u64,
+    /// Such of these that it lowered.
     pub windows_lowered: u64,
     /// I frames that came through the socket, each the next one of its link.
     pub i_frames: u64,

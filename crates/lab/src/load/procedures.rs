@@ -460,8 +460,8 @@ impl Emulator {
         }
     }
 
-    /// XID parameters, in a command of that name or in SABM, answered in XID or UA (04.64 clause 8.5.3): N201-U as far as the
-    /// mobile goes along, everything else as it was proposed; of layer 3's part nothing is repeated, which is SNDCP without
+    /// XID parameters, in a command of that name or in SABM, answered in XID or UA (04.64 clause 8.5.3): N201-U and kD as
+    /// far as the mobile goes along, everything else as it was proposed; of layer 3's part nothing is repeated, which is SNDCP without
     /// compression.
     pub(super) fn negotiate(
         &mut self,
@@ -470,6 +470,7 @@ impl Emulator {
         (sapi, poll_final): (Sapi, bool),
         (answered_with, info): (UFunction, &[u8]),
     ) {
+        let kd_at_most = self.kd_at_most(user);
         let (Ok(command), Some(mobile)) = (xid::parse(info), self.mobiles.get_mut(user as usize)) else {
             self.stats.malformed += 1;
             return;
@@ -477,6 +478,7 @@ impl Emulator {
         let mut answer = Vec::with_capacity(command.len());
         for parameter in command {
             match parameter {
+                xid::Parameter::KD(offered) => answer.push(xid::Parameter::KD(offered.min(kd_at_most))),
                 xid::Parameter::N201U(offered) => {
                     let taken = offered.min(self.config.n201_u);
                     if sapi == SAPI {

@@ -7,6 +7,7 @@ mod table;
 pub use route::device_towards;
 pub use table::{live, summary};
 
+use super::config::Proposal;
 use super::plan::{Group as Member, Groups, Ramp, Sizes};
 use super::traffic::{
     CellSpec, FlowSpec, Group, GroupResult, Pacing, Samples, Side, Spacing, StepResult, Traffic,
@@ -88,7 +89,7 @@ impl RunOptions {
     pub fn check(&self) -> Result<(), String> {
         self.config.check()?;
         let is_acknowledged = needs_acknowledged_mode(self.reliability);
-        self.config.kd.map_or(Ok(()), |kd| kd.check(is_acknowledged, self.answer_after))?;
+        Proposal::check(self.config.kd, is_acknowledged, self.answer_after)?;
         if !is_acknowledged {
             return Ok(());
         }

@@ -134,8 +134,8 @@ pub fn summary(report: &Report) -> String {
     if report.stats.windows_lowered > 0 {
         let _ = writeln!(
             out,
-            "kD: to {} of {} proposals the SGSN answered with another window; what it agrees to is configured by `llc sapi 3 window`",
-            report.stats.windows_lowered, report.stats.established,
+            "kD: the SGSN agreed to less than was proposed, {} times of {}; what it agrees to is configured by `llc sapi 3 window`",
+            report.stats.windows_lowered, report.stats.windows_proposed,
         );
     }
     let _ = writeln!(out, "generator: {}", report.generator);

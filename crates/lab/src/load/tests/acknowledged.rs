@@ -5,6 +5,7 @@ use crate::load::config::Proposal;
 use gannet_proto::llc::abm::{LinkConfig, State};
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::ie::ReliabilityClass;
+use gannet_wire::llc::xid::{self, Parameter};
 
 fn acknowledged(_: u32) -> Profile {
     slow(0).reliability(ReliabilityClass::TWO)
@@ -18,6 +19,19 @@ impl World {
     /// N-PDUs that wait for a mobile's confirmation.
     fn unconfirmed(&self) -> usize {
         self.sgsn.machine.unconfirmed().n_pdus
+    }
+
+    /// What a mobile sends to the SGSN's SABM with P.
+    fn answer_to_sabm(&mut self, user: u32, parameters: &[Parameter]) -> Vec<u8> {
+        let mut ll_pdu = vec![0x43, 0xf7];
+        xid::emit(parameters, &mut ll_pdu);
+        ll_pdu.extend(gannet_wire::fcs24::fcs24(&ll_pdu));
+        let (frame, now) = (self.frames.copy_of(&ll_pdu).unwrap(), self.now);
+        let mut sent = Vec::new();
+        let hear = |emulator: &mut Emulator, cx: &mut Context<'_>| emulator.ll_pdu(cx, user, frame);
+        self.load.act(now, hear, |emission| sent.push(emission), |_| {});
+        let [Emission { frame, .. }] = sent.as_slice() else { panic!("{sent:?}") };
+        frame.to_vec()
     }
 }
 
@@ -68,21 +82,58 @@ fn a_proposed_window_counts_as_far_as_the_sgsn_agrees() {
         });
         world.order(0..10, Order::Activate, Some(&acknowledged));
         assert_eq!((world.phases(Phase::Active), world.stats().established), (10, 10));
-        let mut sent = Vec::new();
         for (_, mobile) in world.sgsn.machine.mobiles() {
-            sent.push(mobile.llc.abm(mobile::SAPI).map(|abm| abm.windows().k_sent));
+            let is_one = (0..4).any(|user| mobile.imsi() == Some(imsi(user)));
+            let sent = mobile.llc.abm(mobile::SAPI).map(|abm| abm.windows().k_sent);
+            assert_eq!(sent, Some(if is_one { agreed } else { 16 }), "{kd:?} of {configured:?}");
         }
-        let count = |k: u8| sent.iter().filter(|sent| **sent == Some(k)).count();
-        assert_eq!(count(agreed), if agreed == 16 { 10 } else { 4 }, "{kd:?} of {configured:?}: {sent:?}");
-        assert_eq!(count(16), if agreed == 16 { 10 } else { 6 }, "{kd:?} of {configured:?}: {sent:?}");
         let is_lowered = kd.is_some_and(|kd| kd != agreed);
-        assert_eq!(world.stats().windows_lowered, if is_lowered { 4 } else { 0 }, "{kd:?} of {configured:?}");
+        let Stats { windows_proposed, windows_lowered, .. } = world.stats();
+        assert_eq!(windows_proposed, if kd.is_some() { 4 } else { 0 });
+        assert_eq!(windows_lowered, if is_lowered { 4 } else { 0 }, "{kd:?} of {configured:?}");
+    }
+}
+
+#[test]
+fn what_ua_leaves_out_it_agrees_to() {
+    let mut world = World::new(|load, _| {
+        (load.users, load.cells, load.kd) = (10, 10, Some(Proposal { frames: 64, users: 4 }));
+    });
+    let mut hear = |user, answer: &[Parameter]| {
+        let mut octets = Vec::new();
+        xid::emit(answer, &mut octets);
+        world.act(|emulator, _| emulator.hear_window(user, &octets));
+        (world.stats().windows_proposed, world.stats().windows_lowered)
+    };
+    assert_eq!(hear(0, &[]), (1, 0));
+    assert_eq!(hear(1, &[Parameter::N201U(500), Parameter::KD(64)]), (2, 0));
+    assert_eq!(hear(2, &[Parameter::N201U(500), Parameter::KD(63)]), (3, 1));
+    assert_eq!(hear(4, &[Parameter::KD(16)]), (3, 1), "who has proposed nothing");
+    let malformed = world.stats().malformed;
+    world.act(|emulator, _| emulator.hear_window(3, &[0x17]));
+    assert_eq!((world.stats().malformed, world.stats().windows_proposed), (malformed + 1, 3));
+}
+
+#[test]
+fn a_mobile_agrees_to_no_more_than_its_own_window() {
+    for (kd, agreed) in [(None, 16), (Some(40), 40), (Some(255), 64)] {
+        let mut world =
+            World::new(|load, _| (load.users, load.cells, load.kd) = (1, 1, kd.map(Proposal::by_all)));
+        world.order(0..1, Order::Activate, Some(&acknowledged));
+        // UA with F, a response.
+        let mut ua = vec![0x43, 0xf6];
+        Parameter::KD(agreed).emit(&mut ua);
+        let heard = world.answer_to_sabm(0, &[Parameter::KD(64)]);
+        assert!(heard.windows(ua.len()).any(|octets| octets == ua), "{heard:02x?}, which is {ua:02x?}");
     }
 }
 
 #[test]
 fn a_window_that_makes_no_sense_is_refused() {
-    let check = |kd, is_acknowledged, answer_after| Proposal::by_all(kd).check(is_acknowledged, answer_after);
+    let check = |kd, is_acknowledged, answer_after| {
+        Proposal::check(Some(Proposal::by_all(kd)), is_acknowledged, answer_after)
+    };
+    assert_eq!(Proposal::check(None, false, 14), Ok(()));
     for (kd, answer_after) in [(1, 0), (16, 14)] {
         assert_eq!(check(kd, true, answer_after), Ok(()), "{kd}");
     }
@@ -157,13 +208,7 @@ fn the_sgsn_may_establish_the_link_anew_and_who_is_in_unacknowledged_mode_refuse
     let (_, mobile) = world.sgsn.machine.mobile_of(imsi(0)).unwrap();
     assert_eq!(mobile.llc.abm(mobile::SAPI).map(|abm| abm.state()), Some(State::Abm));
     // SABM for a mobile without.
-    let mut ll_pdu = vec![0x43, 0xf7];
-    ll_pdu.extend(gannet_wire::fcs24::fcs24(&ll_pdu));
-    let frame = world.frames.copy_of(&ll_pdu).unwrap();
-    let mut sent = Vec::new();
-    let now = world.now;
-    world.load.act(now, |emulator, cx| emulator.ll_pdu(cx, 1, frame), |emission| sent.push(emission), |_| {});
-    let [Emission { frame, .. }] = sent.as_slice() else { panic!("{sent:?}") };
+    let frame = world.answer_to_sabm(1, &[]);
     // DM with F, a response.
     assert_eq!(frame[frame.len() - 5..frame.len() - 3], [0x43, 0xf1]);
 }
