@@ -133,7 +133,9 @@ fn a_window_that_makes_no_sense_is_refused() {
     let check = |kd, is_acknowledged, answer_after| {
         Proposal::check(Some(Proposal::by_all(kd)), is_acknowledged, answer_after)
     };
-    assert_eq!(Proposal::check(None, false, 14), Ok(()));
+    for is_acknowledged in [false, true] {
+        assert_eq!(Proposal::check(None, is_acknowledged, 14), Ok(()));
+    }
     for (kd, answer_after) in [(1, 0), (16, 14)] {
         assert_eq!(check(kd, true, answer_after), Ok(()), "{kd}");
     }

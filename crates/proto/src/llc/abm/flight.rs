@@ -11,7 +11,8 @@ use crate::time::Duration;
 use core::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
-/// There is no lower limit than this, nor than this part of k: acknowledgements are asked for by every sixteenth frame on a path that loses some.
+/// There is no lower limit than this, nor than this part of k: on a path that loses some acknowledgements are asked for by every
+/// sixteenth frame.
 const LEAST: u8 = 32;
 const LEAST_OF_K: u8 = 4;
 /// Measurements under a limit after which the shortest is found anew: the path may have become a longer one. There are as many in a
