@@ -178,12 +178,12 @@ impl Keeper {
         }
     }
 
-    /// Asks for the slot of so many octets that will be claimed soon.
+    /// Asks for the slot of so many octets that will be claimed soon, and then not be looked at before it is sent again, if ever.
     pub fn expect(&self, octets: usize, prefetch: Prefetch) {
         let Memory::Slots(sizes) = &*self.0 else { return };
         let Some(slots) = sizes.get(size_for(octets)).map(RefCell::borrow) else { return };
         if let Some(slot) = slots.soon.get(AHEAD) {
-            prefetch.value(slots.octets(*slot, octets));
+            prefetch.once(slots.octets(*slot, octets));
         }
     }
 
@@ -466,7 +466,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_claimed_soon() {
-        let prefetch = Prefetch::new(|at, octets| {
+        let prefetch = Prefetch::new(|_, _| {}, |at, octets| {
             assert_eq!(octets, 400);
             ASKED.with(|asked| asked.borrow_mut().push(at.addr()));
         });

@@ -15,28 +15,38 @@ pub type Load = fn(*const u8, usize);
 
 /// Asks for memory.
 #[derive(Clone, Copy)]
-pub struct Prefetch(Load);
+pub struct Prefetch {
+    load: Load,
+    /// The same of what is needed once, and not for long after that.
+    load_once: Load,
+}
 
 impl Prefetch {
     /// Does nothing, as in a simulation.
-    pub const NONE: Self = Self(|_, _| {});
+    pub const NONE: Self = Self::new(|_, _| {}, |_, _| {});
 
     /// As the driver can.
     #[must_use]
-    pub const fn new(load: Load) -> Self {
-        Self(load)
+    pub const fn new(load: Load, load_once: Load) -> Self {
+        Self { load, load_once }
     }
 
     /// Asks for a whole value.
     #[inline]
     pub fn value<T: ?Sized>(self, value: &T) {
-        (self.0)(core::ptr::from_ref(value).cast(), size_of_val(value));
+        (self.load)(core::ptr::from_ref(value).cast(), size_of_val(value));
+    }
+
+    /// Asks for a whole value that is needed once, soon, and then not for long: nothing else should make room for it.
+    #[inline]
+    pub fn once<T: ?Sized>(self, value: &T) {
+        (self.load_once)(core::ptr::from_ref(value).cast(), size_of_val(value));
     }
 
     /// Asks for the beginning of a value: at least so many octets.
     #[inline]
     pub fn beginning<T>(self, value: &T, octets: usize) {
-        (self.0)(core::ptr::from_ref(value).cast(), octets.min(size_of::<T>()));
+        (self.load)(core::ptr::from_ref(value).cast(), octets.min(size_of::<T>()));
     }
 
     /// Asks for so many octets of memory where the next elements of a queue will stand, as far as they are behind those that it
@@ -45,13 +55,13 @@ impl Prefetch {
     pub fn end_of<T>(self, queue: &VecDeque<T>, octets: usize) {
         let (front, back) = queue.as_slices();
         let last = if back.is_empty() { front } else { back };
-        (self.0)(last.as_ptr_range().end.cast(), octets);
+        (self.load)(last.as_ptr_range().end.cast(), octets);
     }
 
     /// Asks for octets and for the line in front of them.
     #[inline]
     pub fn octets_and_before(self, octets: &[u8]) {
-        (self.0)(octets.as_ptr().wrapping_sub(LINE), octets.len() + LINE);
+        (self.load)(octets.as_ptr().wrapping_sub(LINE), octets.len() + LINE);
     }
 }
 

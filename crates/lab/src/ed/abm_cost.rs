@@ -39,11 +39,14 @@ const RESOLUTION: f64 = 1.04;
 /// and more in one, so that an acknowledgement for a whole window is seen with what it is for.
 const WINDOW_S: f64 = 4.0;
 const SEARCH_WINDOW_S: f64 = 2.0;
-/// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement. Where all mobiles begin at once
-/// some 10,000 of these come within a tenth of a second, and near the highest load the backlog that they leave lasts into the window. That is
-/// how a step begins, and not what an N-PDU costs: the mobiles begin one after the other, in either mode, and all have before the window.
-const BEGIN_S: f64 = 1.0;
-const WARM_UP_S: f64 = 1.5;
+/// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement, and the next request comes so
+/// many N-PDUs later, half of [`KD`]. Where all mobiles begin at once, or within less than that takes, their requests come together ever
+/// after, and near the highest load each such wave leaves a backlog. That is how a step begins, and not what an N-PDU costs: the mobiles begin
+/// one after the other within the time of so many N-PDUs of each, in either mode, so that their requests are spread evenly, and all have before
+/// the window.
+const BEGIN_N_PDUS: f64 = 32.0;
+/// From then on until the window.
+const WARM_UP_S: f64 = 0.5;
 /// Rounds of steps in each repetition, one of each mode after the other and then in the other order: what the machine does meanwhile is
 /// the same for all.
 const ROUNDS: u32 = 2;
@@ -120,6 +123,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
     let count = setup.users - setup.acknowledged;
     let first = mode.third() * count;
     let each = load / f64::from(count);
+    let within_s = BEGIN_N_PDUS / each;
     let all = Group {
         name: "all",
         members: Members { first, stride: 1, count },
@@ -127,10 +131,10 @@ fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
         due_pps_each: each,
         spacing: Spacing::Exponential,
         begins_s: 0.0,
-        within_s: BEGIN_S,
+        within_s,
     };
     let offer = bench.offer(setup, vec![all]);
-    Offer { warm_up_s: offer.warm_up_s.max(WARM_UP_S), ..offer }
+    Offer { warm_up_s: within_s + WARM_UP_S, ..offer }
 }
 
 fn axis(what: &'static str, mode: Mode, setup: &Setup, repetition: u32) -> Axis {
