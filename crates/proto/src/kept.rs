@@ -466,10 +466,13 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_claimed_soon() {
-        let prefetch = Prefetch::new(|_, _| {}, |at, octets| {
-            assert_eq!(octets, 400);
-            ASKED.with(|asked| asked.borrow_mut().push(at.addr()));
-        });
+        let prefetch = Prefetch::new(
+            |_, _| {},
+            |at, octets| {
+                assert_eq!(octets, 400);
+                ASKED.with(|asked| asked.borrow_mut().push(at.addr()));
+            },
+        );
         let keeper = Keeper::default();
         keeper.expect(400, prefetch);
         assert!(ASKED.take().is_empty(), "there are no slots yet");

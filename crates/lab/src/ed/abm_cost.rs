@@ -18,7 +18,7 @@ use super::bench::{Again, Axis, Bench, Runner};
 use super::saturation::{BARE_WORK_NS, Found, with_bare_work, without_bare_work};
 use super::stats::Samples;
 use super::throughput::KBPS;
-use super::{Candidate, Group, Members, Offer, Setup, Spacing};
+use super::{Candidate, Group, Members, Offer, Onset, Setup, Spacing};
 use crate::load::config::Proposal;
 use serde_json::json;
 
@@ -39,12 +39,12 @@ const RESOLUTION: f64 = 1.04;
 /// and more in one, so that an acknowledgement for a whole window is seen with what it is for.
 const WINDOW_S: f64 = 4.0;
 const SEARCH_WINDOW_S: f64 = 2.0;
-/// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement, and the next request comes so
-/// many N-PDUs later, half of [`KD`]. Where all mobiles begin at once, or within less than that takes, their requests come together ever
-/// after, and near the highest load each such wave leaves a backlog. That is how a step begins, and not what an N-PDU costs: the mobiles begin
-/// one after the other within the time of so many N-PDUs of each, in either mode, so that their requests are spread evenly, and all have before
-/// the window.
-const BEGIN_N_PDUS: f64 = 32.0;
+/// Before it: after the pause between two steps the first N-PDU of each mobile asks for an acknowledgement, and the next request comes some time
+/// later, by the number of N-PDUs or a part of T200. Where all mobiles begin at once, or evenly within another time than that, their requests
+/// come in waves ever after, each of which leaves a backlog near the highest load. That is how a step begins, and not what an N-PDU costs: the
+/// mobiles begin one after the other, in either mode, most of them in the middle of the time of so many N-PDUs of each, so that requests are
+/// spread evenly whether they come with each 15th or each 24th, and all have begun before the window.
+const BEGIN_N_PDUS: f64 = 48.0;
 /// From then on until the window.
 const WARM_UP_S: f64 = 0.5;
 /// Rounds of steps in each repetition, one of each mode after the other and then in the other order: what the machine does meanwhile is
@@ -132,6 +132,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
         spacing: Spacing::Exponential,
         begins_s: 0.0,
         within_s,
+        onset: Onset::Peaked,
     };
     let offer = bench.offer(setup, vec![all]);
     Offer { warm_up_s: within_s + WARM_UP_S, ..offer }
@@ -349,5 +350,26 @@ mod tests {
         all.sort_unstable();
         assert!(all.into_iter().eq(0..setup.users));
         assert_eq!(Mode::Proposed.name(), format!("acknowledged, kD {}", kd.frames));
+    }
+
+    #[test]
+    fn what_comes_with_each_so_many_n_pdus_of_each_mobile_comes_evenly() {
+        let mut lab = FakeLab::default();
+        let bench = Bench::new(&mut lab, Sizes::of(Size::Quick), 1);
+        let offer = offer(&bench, &setup(&bench), Mode::Default, 180_000.0);
+        let [group] = offer.groups.as_slice() else { panic!("one group") };
+        let begins: Vec<f64> = (0..group.members.count).map(|order| group.begins_s_of(order)).collect();
+        assert!(begins.is_sorted() && begins.iter().all(|at| (0.0..offer.warm_up_s).contains(at)));
+        for n_pdus in 15..=24 {
+            let period_s = f64::from(n_pdus) / group.pps_each;
+            let mut tenths = [0_u32; 10];
+            for at in &begins {
+                let part = at % period_s / period_s;
+                let tenth = (1..10).take_while(|tenth| f64::from(*tenth) <= part * 10.0).count();
+                tenths[tenth] += 1;
+            }
+            let even = group.members.count / 10;
+            assert!(tenths.iter().all(|tenth| tenth.abs_diff(even) < even / 8), "{n_pdus}: {tenths:?}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::pace::Pace;
 use super::real::RealLab;
 use super::saturation::is_whole;
 use super::stats::exceeding_per_good;
-use super::{Candidate, Chain, Group, Lab, Members, Offer, Setup, Spacing};
+use super::{Candidate, Chain, Group, Lab, Members, Offer, Onset, Setup, Spacing};
 use crate::report::{Cell, Figure, MachineInfo, Options, Report, Size, Verdict};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering::Relaxed;
@@ -425,6 +425,7 @@ impl<'a> Bench<'a> {
             spacing: spacing(pps_each > each),
             begins_s: if pps_each > each { 0.0 } else { alone_s },
             within_s: if pps_each > each { alone_s * BEGIN } else { 0.0 },
+            onset: Onset::Even,
         };
         let rest = [group("good", 0, each), group("bad", 1, each * (1.0 + 2.0 * k))];
         let groups = ahead.into_iter().chain(rest).collect();
@@ -542,6 +543,7 @@ pub fn everybody(setup: &Setup, load: f64) -> Group {
         spacing: Spacing::Exponential,
         begins_s: 0.0,
         within_s: 0.0,
+        onset: Onset::Even,
     }
 }
 

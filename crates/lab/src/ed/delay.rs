@@ -12,7 +12,7 @@ use super::conditions::Conditions;
 use super::saturation::{at_offered, cap, really_offered, with_bare_work};
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS};
-use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing, osmo, thesis};
+use super::{Bare, Candidate, Chain, Group, Members, Offer, Onset, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Scale, Style};
 use serde_json::json;
 
@@ -204,6 +204,7 @@ pub fn real_time(setup: &Setup) -> Group {
         spacing: Spacing::Fixed,
         begins_s: 0.0,
         within_s: 0.0,
+        onset: Onset::Even,
     }
 }
 

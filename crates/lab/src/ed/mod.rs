@@ -267,9 +267,33 @@ pub struct Group {
     pub begins_s: f64,
     /// They begin one after the other within so many s.
     pub within_s: f64,
+    /// And so.
+    pub onset: Onset,
+}
+
+/// How those of a group begin one after the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Onset {
+    /// As many in each moment.
+    Even,
+    /// Most of them in the middle: more and more up to there, and then fewer and fewer. What each does again and again from its beginning on
+    /// is spread evenly in the long run where that takes half of the whole time, and nearly so where it takes less.
+    Peaked,
 }
 
 impl Group {
+    /// How long after the step's beginning a member begins, by its place in the group, in s.
+    #[must_use]
+    pub fn begins_s_of(&self, order: u32) -> f64 {
+        let part = f64::from(order) / f64::from(self.members.count.max(1));
+        let part = match self.onset {
+            Onset::Even => part,
+            Onset::Peaked if part < 0.5 => (part / 2.0).sqrt(),
+            Onset::Peaked => 1.0 - ((1.0 - part) / 2.0).sqrt(),
+        };
+        self.begins_s + self.within_s * part
+    }
+
     /// Packets/s of the whole group.
     #[must_use]
     pub fn pps(&self) -> f64 {

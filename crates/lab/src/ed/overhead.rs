@@ -5,7 +5,7 @@
 
 use super::bench::{Axis, Bench, Runner};
 use super::stats::Samples;
-use super::{Candidate, Group, Members, Spacing, thesis};
+use super::{Candidate, Group, Members, Onset, Spacing, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -35,6 +35,7 @@ pub fn experiment(bench: &mut Bench<'_>) -> Result<(), String> {
                 spacing: Spacing::Fixed,
                 begins_s: 0.0,
                 within_s: 0.0,
+                onset: Onset::Even,
             };
             let mut offer = bench.offer(&setup, vec![group]);
             offer.window_s *= 2.0;

@@ -12,7 +12,7 @@ use super::conditions::Conditions;
 use super::saturation::{BARE_WORK_NS, FINE, Found, at_offered, cap, really_offered};
 use super::stats::Samples;
 use super::throughput::{GUESS_CIPHERED_PPS, KBPS, KBPS_WITH_WORK, WORK_NS};
-use super::{Candidate, Group, Members, Offer, Setup, Spacing, osmo, thesis};
+use super::{Candidate, Group, Members, Offer, Onset, Setup, Spacing, osmo, thesis};
 use crate::figure::{self, Curve, Panel, Point, Style};
 use serde_json::json;
 
@@ -128,6 +128,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, load: f64) -> Offer {
         begins_s: 0.0,
         // All queues at once, empty still, are more than what twice saturation is afterwards.
         within_s: bench.sizes.warm_up_s * BEGIN,
+        onset: Onset::Even,
     };
     offer.groups = (0..EVERY).map(group).collect();
     offer

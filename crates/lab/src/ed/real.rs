@@ -330,9 +330,8 @@ impl RealChain {
                 Spacing::Fixed => traffic::Spacing::Fixed,
                 Spacing::Exponential => traffic::Spacing::Exponential,
             };
-            let apart_s = group.within_s / f64::from(group.members.count.max(1));
             for (user, order) in group.members.iter().zip(0_u32..) {
-                let begins = Duration::from_secs_f64(group.begins_s + apart_s * f64::from(order));
+                let begins = Duration::from_secs_f64(group.begins_s_of(order));
                 if let Some(wanted) = wanted.get_mut(user as usize) {
                     *wanted = (number, group.pps_each, spacing, begins);
                 }

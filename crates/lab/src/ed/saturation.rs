@@ -5,7 +5,7 @@ use super::bench::{Again, Axis, Bench, Runner, everybody};
 use super::conditions::Conditions;
 use super::search::{Bracket, WHOLE};
 use super::stats::{Samples, best_saturation, exceeding_per_good};
-use super::{Bare, Candidate, Chain, Group, Members, Offer, Setup, Spacing};
+use super::{Bare, Candidate, Chain, Group, Members, Offer, Onset, Setup, Spacing};
 use crate::figure::Point;
 use crate::report::Cell;
 use serde_json::json;
@@ -236,6 +236,7 @@ pub fn bare_groups(bare: Bare, setup: &Setup, load: f64, blocked: f64) -> Vec<Gr
         spacing: Spacing::Exponential,
         begins_s: 0.0,
         within_s: 0.0,
+        onset: Onset::Even,
     };
     let others = load * exceeding_per_good(blocked);
     let mut groups = vec![group("all", 0, load, load)];

@@ -14,7 +14,7 @@ mod restart;
 use super::account::Step;
 use super::bench::{Bench, Sizes};
 use super::real::RealLab;
-use super::{Candidate, Chain, Lab, Lower, Members, Offer, Setup, Spacing};
+use super::{Candidate, Chain, Lab, Lower, Members, Offer, Onset, Setup, Spacing};
 use crate::report::Size;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -121,6 +121,7 @@ fn offer(setup: &Setup, times: f64, window_s: f64) -> Offer {
             spacing,
             begins_s: 0.0,
             within_s: 0.0,
+            onset: Onset::Even,
         }],
         unknown_pps: 0.0,
         octets: setup.octets,
