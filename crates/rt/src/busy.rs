@@ -80,7 +80,8 @@ const IDLE_EVERY: Duration = Duration::from_micros(200);
 const SELDOM: u64 = 4;
 const TOGETHER: u64 = 4;
 /// Where the loop has hardly any time left both are polled so many times as rarely: a packet that comes alone costs as much as some that
-/// come together, since nothing of what it takes is in the cache. One that comes up waits for a millisecond then.
+/// come together, since nothing of what it takes is in the cache. It waits for up to a millisecond then, and where more come at once than a
+/// device's queue holds what is too much is lost: 256 within that time.
 const LONGER_WHEN_SHORT: u64 = 5;
 /// Packets come as long as the last one is no older than this, and through all of the turn that follows it.
 const LATELY: Duration = Duration::from_micros(50);

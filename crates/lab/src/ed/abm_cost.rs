@@ -43,8 +43,10 @@ const SEARCH_WINDOW_S: f64 = 2.0;
 /// later, by the number of N-PDUs or a part of T200. Where all mobiles begin at once, or evenly within another time than that, their requests
 /// come in waves ever after, each of which leaves a backlog near the highest load. That is how a step begins, and not what an N-PDU costs: the
 /// mobiles begin one after the other, in either mode, most of them in the middle of the time of so many N-PDUs of each, so that requests are
-/// spread evenly whether they come with each 15th or each 24th, and all have begun before the window.
+/// spread evenly where they come with each 15th to each 24th, and less so beyond, and all have begun before the window.
 const BEGIN_N_PDUS: f64 = 48.0;
+/// However few come.
+const BEGIN_MAX_S: f64 = 10.0;
 /// From then on until the window.
 const WARM_UP_S: f64 = 0.5;
 /// Rounds of steps in each repetition, one of each mode after the other and then in the other order: what the machine does meanwhile is
@@ -123,7 +125,7 @@ fn offer(bench: &Bench<'_>, setup: &Setup, mode: Mode, load: f64) -> Offer {
     let count = setup.users - setup.acknowledged;
     let first = mode.third() * count;
     let each = load / f64::from(count);
-    let within_s = BEGIN_N_PDUS / each;
+    let within_s = (BEGIN_N_PDUS / each).min(BEGIN_MAX_S);
     let all = Group {
         name: "all",
         members: Members { first, stride: 1, count },
