@@ -267,7 +267,7 @@ pub struct Group {
     pub begins_s: f64,
     /// They begin one after the other within so many s.
     pub within_s: f64,
-    /// And so.
+    /// How they are spread over that time.
     pub onset: Onset,
 }
 
