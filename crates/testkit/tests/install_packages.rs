@@ -49,13 +49,20 @@ fn it_does_not_wait_for_ever() {
     let output = install(directory.path(), "echo 'E: Could not get lock /var/lib/dpkg/lock' >&2; exit 100");
     assert!(!output.status.success());
     assert!(String::from_utf8(output.stderr).unwrap().contains("Could not get lock"), "the reason is told");
-    assert_eq!(lines(directory.path(), "slept").len(), 360, "15 minutes for the first call, and for the second");
+    assert_eq!(
+        lines(directory.path(), "slept").len(),
+        360,
+        "15 minutes for the first call, and for the second"
+    );
 }
 
 #[test]
 fn what_no_waiting_cures_fails_at_once() {
     let directory = TempDir::new("gannet-apt");
-    let output = install(directory.path(), "[ $2 = update ] || { echo 'E: Unable to locate package absent' >&2; exit 100; }");
+    let output = install(
+        directory.path(),
+        "[ $2 = update ] || { echo 'E: Unable to locate package absent' >&2; exit 100; }",
+    );
     assert!(!output.status.success());
     assert!(String::from_utf8(output.stderr).unwrap().contains("Unable to locate package"));
     let called = lines(directory.path(), "called");
