@@ -2,6 +2,7 @@
 
 use super::{ConfigOf, Node, Running};
 use gannet_ops::ctrl::Control;
+use gannet_ops::metrics::agreement::agree;
 use gannet_ops::metrics::text::{self, Statistics};
 use gannet_ops::metrics::{Group, Marks, Metric, Rates, Source};
 use gannet_ops::vty::{CommandError, Element};
@@ -75,6 +76,9 @@ impl<N: Node> Source for Counted<'_, '_, '_, N> {
             add_common(self.access, fresh);
             let unsent = Metric::counter("statsd_unsent", "datagrams that no statsd took", counting.unsent);
             fresh.iter_mut().take(1).for_each(|node| node.add(unsent));
+        }
+        if !more {
+            agree(groups);
         }
         more
     }

@@ -85,8 +85,9 @@ fn a_node_is_scraped() {
         let output = netns.command("curl").args(["-sSf", &url]).output().unwrap();
         output.status.success().then(|| samples(&String::from_utf8(output.stdout).unwrap()))
     };
-    let unblocked = "gannet_sgsn_bvc_unblocked{nsei=\"101\",bvci=\"2\"}";
-    let page = wait_for("the cells", || scrape(9245).filter(|page| page.get(unblocked) == Some(&1)));
+    let unblocked = |bvci: u8| format!("gannet_sgsn_bvc_unblocked{{nsei=\"101\",bvci=\"{bvci}\"}}");
+    let both = |page: &BTreeMap<_, _>| [2, 3].iter().all(|bvci| page.get(&unblocked(*bvci)) == Some(&1));
+    let page = wait_for("the cells", || scrape(9245).filter(both));
     for drop in Drop::ALL {
         assert!(page.contains_key(&format!("gannet_sgsn_{}_total", drop.name())), "{}", drop.name());
     }

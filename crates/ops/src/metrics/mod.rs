@@ -18,6 +18,7 @@
 //! assert!(page.ends_with("gannet_sgsn_n_pdu_uplink_total counter\ngannet_sgsn_n_pdu_uplink_total 3\n"));
 //! ```
 
+pub mod agreement;
 pub mod http;
 mod marks;
 pub mod of_view;
@@ -198,7 +199,8 @@ pub trait Source {
     /// `sgsn`, `bss` or `ggsn`.
     fn element(&self) -> &'static str;
 
-    /// Adds the groups of a part, counted from 0; true where there is a next one.
+    /// Adds the groups of a part, counted from 0; true where there is a next one. After the last one the groups of all parts
+    /// [agree](agreement).
     fn groups(&mut self, part: usize, groups: &mut Vec<Group>) -> bool;
 
     /// All parts at once.
