@@ -286,7 +286,7 @@ pub trait Service {
     }
 }
 
-/// What the owner of a loop does at SIGTERM, SIGINT and SIGHUP.
+/// What the owner of a loop does at SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2.
 pub trait Hooks {
     /// The process is to end: tell the machines to say goodbye. The loop goes on until [`Hooks::stopped`] says true
     /// or the grace period of the configuration is over.
@@ -302,6 +302,11 @@ pub trait Hooks {
 
     /// SIGHUP came; the log files were opened again already.
     fn hangup(&mut self, access: &mut Access<'_>) {
+        let _ = access;
+    }
+
+    /// SIGUSR1 or SIGUSR2 came: write the state of the node into the log.
+    fn report(&mut self, access: &mut Access<'_>) {
         let _ = access;
     }
 }

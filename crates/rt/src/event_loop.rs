@@ -26,8 +26,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 
 const TIMER: Token = Token(0);
-const SIGNAL_STOP: Token = Token(1);
-const SIGNAL_HANGUP: Token = Token(2);
+const SIGNALS: Token = Token(1);
 /// The tokens of services follow those of the endpoints.
 const SERVICE_TOKENS: usize = 2 * ENDPOINT_TOKENS;
 /// How often linked machines may answer each other before the rest of the world has its turn.
@@ -46,7 +45,7 @@ pub struct LoopConfig {
     pub seed: Option<u64>,
     /// How long the machines may take to say goodbye.
     pub shutdown_grace: Duration,
-    /// Take SIGTERM, SIGINT and SIGHUP of the process.
+    /// Take SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 of the process.
     pub signals: bool,
     /// How long a machine may work before what arrives is looked at again, and what it said is sent. To look costs as much as some
     /// packets, also where there is something, so that a short slice is dear where a backlog waits; a loop that polls makes it shorter
@@ -119,8 +118,7 @@ impl EventLoop {
         let registry = poll.registry().try_clone()?;
         let timer = Timer::new()?;
         registry.register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
-        let signals =
-            config.signals.then(|| Signals::new(&registry, SIGNAL_STOP, SIGNAL_HANGUP)).transpose()?;
+        let signals = config.signals.then(|| Signals::new(&registry, SIGNALS)).transpose()?;
         let rng = Rng::seeded(config.seed.map_or_else(system::seed, Ok)?);
         let frames = make_frames(config.frames, config.ring_frames);
         // Without memory to share the node works on, and says so where AF_XDP is asked for.
@@ -297,6 +295,10 @@ impl EventLoop {
                 hooks.hangup(&mut self.access());
                 self.io.log.flush();
             }
+            if core::mem::take(&mut self.io.report) {
+                hooks.report(&mut self.access());
+                self.io.log.flush();
+            }
             if core::mem::take(&mut self.io.stop) {
                 if self.grace_ends.is_some() {
                     break;
@@ -392,6 +394,7 @@ impl EventLoop {
         let busy = self.io.has_readable()
             || self.io.stop
             || self.io.hangup
+            || self.io.report
             || !self.io.arrivals.is_empty()
             || !self.io.streams.is_empty()
             || self.io.busy.is_spinning(now)
@@ -431,10 +434,11 @@ impl EventLoop {
                 }
                 RINGS => {}
                 MONITOR => self.io.tables_changed = true,
-                SIGNAL_STOP | SIGNAL_HANGUP => {
+                SIGNALS => {
                     let asked = self.signals.as_mut().map(Signals::take).unwrap_or_default();
                     self.io.stop |= asked.stop;
                     self.io.hangup |= asked.hangup;
+                    self.io.report |= asked.report;
                 }
                 Token(token) if token < SERVICE_TOKENS => {
                     self.io.ready(token.saturating_sub(ENDPOINT_TOKENS), readable, writable);

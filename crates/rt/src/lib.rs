@@ -108,8 +108,8 @@ pub use network_namespace::{NetworkNamespace, device_setting};
 pub use page_exchange::ExchangeReport;
 pub use prefetch::PREFETCH;
 pub use system::{
-    Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, pin_to_core, seed,
-    send_signal, set_niceness, set_preempting,
+    Clock, ProcessSignal, cpu_time_of, daemonize, end_with_parent, lock_memory, outlive_signals, pin_to_core,
+    seed, send_signal, set_niceness, set_preempting,
 };
 pub use tcp::TcpConfig;
 pub use tun::{Tun, TunAddress};

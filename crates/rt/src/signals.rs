@@ -1,9 +1,9 @@
-//! SIGTERM, SIGINT and SIGHUP as things that the event loop polls: a pipe to itself for each kind.
+//! SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 as things that the event loop polls: a pipe to itself for each kind.
 
 use mio::net::UnixStream;
 use mio::{Interest, Registry, Token};
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 
@@ -12,6 +12,7 @@ use std::os::fd::OwnedFd;
 pub(crate) struct Asked {
     pub(crate) stop: bool,
     pub(crate) hangup: bool,
+    pub(crate) report: bool,
 }
 
 /// The reading ends of the pipes. When it is dropped, the signals go to nobody (they do not get their default meaning
@@ -20,23 +21,30 @@ pub(crate) struct Asked {
 pub(crate) struct Signals {
     stop: UnixStream,
     hangup: UnixStream,
+    report: UnixStream,
     hooks: Vec<SigId>,
 }
 
 impl Signals {
-    pub(crate) fn new(registry: &Registry, stop: Token, hangup: Token) -> io::Result<Self> {
-        let (stop_reader, stop_writers) = pipe(&[SIGTERM, SIGINT])?;
-        let (hangup_reader, hangup_writers) = pipe(&[SIGHUP])?;
-        let hooks = stop_writers.into_iter().chain(hangup_writers).collect();
-        let mut signals = Self { stop: stop_reader, hangup: hangup_reader, hooks };
-        registry.register(&mut signals.stop, stop, Interest::READABLE)?;
-        registry.register(&mut signals.hangup, hangup, Interest::READABLE)?;
+    pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
+        let (stop, stop_hooks) = pipe(&[SIGTERM, SIGINT])?;
+        let (hangup, hangup_hooks) = pipe(&[SIGHUP])?;
+        let (report, report_hooks) = pipe(&[SIGUSR1, SIGUSR2])?;
+        let hooks = [stop_hooks, hangup_hooks, report_hooks].concat();
+        let mut signals = Self { stop, hangup, report, hooks };
+        for pipe in [&mut signals.stop, &mut signals.hangup, &mut signals.report] {
+            registry.register(pipe, token, Interest::READABLE)?;
+        }
         Ok(signals)
     }
 
     /// Empties the pipes and says what was in them.
     pub(crate) fn take(&mut self) -> Asked {
-        Asked { stop: drain(&mut self.stop), hangup: drain(&mut self.hangup) }
+        Asked {
+            stop: drain(&mut self.stop),
+            hangup: drain(&mut self.hangup),
+            report: drain(&mut self.report),
+        }
     }
 }
 

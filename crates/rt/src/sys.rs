@@ -69,6 +69,37 @@ unsafe fn ioctl<T>(on: &impl AsRawFd, call: libc::Ioctl, argument: &mut T) -> io
     check(unsafe { libc::ioctl(on.as_raw_fd(), call, std::ptr::from_mut(argument)) }).map(drop)
 }
 
+/// Signals that end a process by default and never end a node; see [`crate::outlive_signals`].
+const OUTLIVED: &[c_int] = &[
+    libc::SIGHUP,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGUSR1,
+    libc::SIGSEGV,
+    libc::SIGUSR2,
+    libc::SIGPIPE,
+    libc::SIGALRM,
+    libc::SIGSTKFLT,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSYS,
+];
+
+/// Ignores them, and those of real time.
+pub(crate) fn ignore_signals() {
+    for signal in OUTLIVED.iter().copied().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+        // SAFETY: SIG_IGN is no code of ours; none of these is a signal that cannot be ignored.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
 fn control_socket(domain: c_int) -> io::Result<OwnedFd> {
     // SAFETY: makes a new descriptor and touches no memory.
     let fd = unsafe { libc::socket(domain, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };

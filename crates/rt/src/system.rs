@@ -145,6 +145,13 @@ pub fn set_preempting(pid: Option<u32>, rank: u8) -> io::Result<()> {
     sys::set_preempting(pid.unwrap_or(0), rank)
 }
 
+/// Ignores every signal that ends a process by default, but for SIGTERM, SIGINT, SIGQUIT and SIGKILL. A fault of the program
+/// itself (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT) still ends it: the kernel and the C library take no notice of this choice
+/// there. An event loop takes those that it handles. What this process starts inherits the choice.
+pub fn outlive_signals() {
+    sys::ignore_signals();
+}
+
 /// Detaches the process from its terminal (`-D`): a child goes on in a session of its own, standard input, output and
 /// error are `/dev/null`, the working directory stays. To be called before any loop, recorder or thread is made.
 ///

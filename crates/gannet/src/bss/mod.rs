@@ -141,6 +141,15 @@ impl Node for BssNode {
         show::groups(self, part, access, groups)
     }
 
+    fn tables(&self, access: &mut Access<'_>) -> Vec<node::Table> {
+        let mobiles = access.look_at(self.ms).map(|ms| node::Table::unlimited("mobiles", ms.len()));
+        let Some(bss) = access.look_at(self.bss) else { return Vec::new() };
+        let nses = node::Table::unlimited("NSEs", bss.ns().nses().count());
+        let vcs = node::Table::unlimited("NS-VCs", bss.ns().vcs().count());
+        let cells = node::Table::unlimited("cells", bss.cell_count());
+        mobiles.into_iter().chain([cells, nses, vcs]).collect()
+    }
+
     /// The mobiles are switched off, as the network is told.
     fn shutdown(&mut self, access: &mut Access<'_>) {
         let attached: Vec<u32> = access.machine(self.ms).map_or_else(Vec::new, |ms| {

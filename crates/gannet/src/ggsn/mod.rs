@@ -2,7 +2,7 @@
 
 mod operate;
 
-use crate::node::{self, Node, in_use, restart_counter, tun};
+use crate::node::{self, Node, Table, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN,
@@ -109,6 +109,10 @@ impl Node for GgsnNode {
         groups: &mut Vec<Group>,
     ) -> bool {
         operate::groups(&self.instances, part, access, groups)
+    }
+
+    fn tables(&self, access: &mut Access<'_>) -> Vec<Table> {
+        operate::tables(&self.instances, access)
     }
 
     /// The SGSNs are asked to delete all contexts, so that no mobile believes in one.

@@ -1,6 +1,7 @@
 //! What an operator asks of running GGSNs.
 
 use super::Instance;
+use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::number;
 use core::fmt::Write as _;
@@ -111,6 +112,23 @@ fn pdp_context(ggsn: &Ggsn, context: &PdpContext, apn: String) -> view::PdpConte
             uplink_octets: context.uplink.octets,
         }),
     }
+}
+
+/// The tables of all GGSNs of the process.
+pub fn tables(instances: &[Instance], access: &mut Access<'_>) -> Vec<Table> {
+    let mut tables = Vec::new();
+    for instance in instances {
+        let Some(ggsn) = access.look_at(instance.machine) else { continue };
+        let name = &instance.name;
+        tables.push(Table::unlimited(format!("GGSN {name}, PDP contexts"), ggsn.context_count()));
+        tables.push(Table::unlimited(format!("GGSN {name}, SGSNs"), ggsn.paths().iter().count()));
+        tables.extend(ggsn.access_points().map(|(config, pool)| Table {
+            name: format!("GGSN {name}, addresses of APN {}", config.name),
+            used: pool.used().into(),
+            limit: Some(pool.capacity().into()),
+        }));
+    }
+    tables
 }
 
 /// What all GGSNs of the process count.

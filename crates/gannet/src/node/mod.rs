@@ -10,6 +10,7 @@ mod log;
 mod reports;
 mod restart_counter;
 pub mod show;
+mod snapshot;
 pub mod statistics;
 pub mod tun;
 mod vty_service;
@@ -25,6 +26,7 @@ use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
 pub use restart_counter::{last as last_restart_counter, next as next_restart_counter};
+pub use snapshot::Table;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
@@ -121,6 +123,9 @@ pub trait Node: Sized + 'static {
 
     /// How many of them were not heard so far, each by one who was connected and had no room for it.
     fn traps_unheard(&mut self, _total: u64) {}
+
+    /// Its tables, for who asks how full they are.
+    fn tables(&self, access: &mut Access<'_>) -> Vec<Table>;
 
     /// Begins to say goodbye.
     fn shutdown(&mut self, access: &mut Access<'_>);
@@ -225,6 +230,10 @@ impl<N: Node> Hooks for Signals<N> {
     fn hangup(&mut self, access: &mut Access<'_>) {
         self.0.borrow_mut().reload(access);
     }
+
+    fn report(&mut self, access: &mut Access<'_>) {
+        snapshot::log(&mut self.0.borrow_mut(), access);
+    }
 }
 
 /// How long a node may take to say goodbye.
@@ -247,6 +256,7 @@ pub fn run_with<N: Node>(
     flags: Flags,
     decide: impl FnOnce(&mut N::Plan, &mut Vec<String>),
 ) -> Result<ExitCode, String> {
+    gannet_rt::outlive_signals();
     let name = N::Element::NAME;
     let file = flags.config_file.clone().ok_or_else(|| {
         format!("no configuration: say 'gannet {name} -c FILE'; docs/examples/{name}.cfg is an example")

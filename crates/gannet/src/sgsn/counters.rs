@@ -1,6 +1,7 @@
 //! Counters for programs, and the scheduler for persons.
 
 use super::{SgsnNode, paths, show};
+use crate::node::Table;
 use crate::node::show as common;
 use crate::node::statistics::{PARTS_STEP, number};
 use core::fmt::Write as _;
@@ -122,6 +123,29 @@ fn node_group(sgsn: &Sgsn) -> Group {
     }
     add_queues(sgsn, &mut group);
     group
+}
+
+/// How full its tables are.
+pub fn tables(sgsn: &Sgsn) -> Vec<Table> {
+    let (config, gb) = (sgsn.config(), sgsn.gb());
+    let mut tables = vec![
+        Table::limited("mobiles", sgsn.mobiles_len(), config.mobiles_max),
+        Table::limited("PDP contexts", sgsn.contexts().len(), config.contexts_limit()),
+        Table::limited("cells", gb.bvcs.bvcs().count(), config.cells_max as usize),
+        Table::unlimited("NSEs", gb.ns.nses().count()),
+        Table::unlimited("NS-VCs", gb.ns.vcs().count()),
+        Table::unlimited("LL-PDUs that wait for flow control", gb.flow.queued_pdus() as usize),
+        Table::unlimited("links in acknowledged mode", sgsn.unconfirmed().links),
+    ];
+    if let Some(flows) = sgsn.flows() {
+        let queued = flows.queues().queued().pdus as usize;
+        tables.push(Table::limited(
+            "N-PDUs in the queues of contexts",
+            queued,
+            config.queue.pdus_max as usize,
+        ));
+    }
+    tables
 }
 
 /// Rates that are guaranteed.

@@ -178,6 +178,10 @@ impl Node for SgsnNode {
         counters::groups(self, config, part, access, groups)
     }
 
+    fn tables(&self, access: &mut Access<'_>) -> Vec<node::Table> {
+        access.look_at(self.machine).map_or_else(Vec::new, counters::tables)
+    }
+
     fn control(&self, variable: &str, access: &mut Access<'_>) -> Option<Result<String, String>> {
         match variable {
             "subscriber-list-active-v1" => {

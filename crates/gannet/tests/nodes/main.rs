@@ -13,6 +13,7 @@ mod load;
 mod operation;
 mod statistics;
 mod transfers;
+mod upkeep;
 mod uplink;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
                 statistics::CASES,
                 transfers::CASES,
                 uplink::CASES,
+                upkeep::CASES,
             ]
             .concat(),
         ]

@@ -110,6 +110,7 @@ pub(crate) struct Io {
     pub(crate) arrivals: VecDeque<Arrival>,
     pub(crate) stop: bool,
     pub(crate) hangup: bool,
+    pub(crate) report: bool,
     pub(crate) endpoints: Vec<Option<Endpoint>>,
     /// Memory that the kernel shares, until it is given to `xdp`.
     pub(crate) umem: Option<Umem>,
@@ -182,6 +183,7 @@ impl Io {
             arrivals: VecDeque::with_capacity(1024),
             stop: false,
             hangup: false,
+            report: false,
             endpoints: Vec::new(),
             streams: Vec::new(),
             reconnect_at: None,
