@@ -237,6 +237,7 @@ impl World {
                         address: Some(PdpAddress::Ipv4(ADDRESS)),
                         pco: None,
                         packet_flow_identifier: None,
+                        cause: None,
                     };
                     let message = L3Message::Sm { ti, ti_flag: true, message: accept.into() };
                     self.send(Sapi::GMM, tlli, true, &message.to_vec());

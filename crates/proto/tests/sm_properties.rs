@@ -7,7 +7,7 @@ use gannet_proto::sm::ms::{
     Change, SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary,
 };
 use gannet_proto::sm::network::{
-    Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState,
+    Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
 };
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Quiet;
@@ -78,11 +78,14 @@ fn network_event() -> impl Strategy<Value = SmEvent> {
             Err((message_type, error)) => SmEvent::DecodeFailed { ti, ti_flag, message_type, error },
         }),
         2 => Just(SmEvent::Timer),
-        3 => (nsapi(), any::<bool>()).prop_map(|(nsapi, said)| SmEvent::Created {
+        3 => (nsapi(), any::<bool>(), 128_u8..131).prop_map(|(nsapi, said, cause)| SmEvent::Created {
             nsapi,
-            qos: QosProfile::BEST_EFFORT,
-            address: said.then_some(PdpAddress::Ipv4([10, 0, 0, 7].into())),
-            pco: None,
+            created: SmCreated {
+                qos: QosProfile::BEST_EFFORT,
+                address: said.then_some(PdpAddress::Ipv4([10, 0, 0, 7].into())),
+                cause: Cause::from_octet(cause),
+                pco: None,
+            },
         }),
         2 => nsapi().prop_map(|nsapi| SmEvent::Updated { nsapi, qos: QosProfile::BEST_EFFORT }),
         1 => nsapi().prop_map(|nsapi| SmEvent::UpdateFailed { nsapi }),

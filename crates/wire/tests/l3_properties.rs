@@ -361,9 +361,10 @@ fn activation() -> BoxedStrategy<SmMessage> {
                 SmMessage::from(ActivateRequest { nsapi, sapi, qos, address, apn, pco })
             }
         ),
-        ((sapi(), qos(), half()), (of(address()), of(pco()), of(flow()))).prop_map(
-            |((sapi, qos, radio_priority), (address, pco, packet_flow_identifier))| {
-                ActivateAccept { sapi, qos, radio_priority, address, pco, packet_flow_identifier }.into()
+        ((sapi(), qos(), half()), (of(address()), of(pco()), of(flow()), of(sm_cause()))).prop_map(
+            |((sapi, qos, radio_priority), (address, pco, packet_flow_identifier, cause))| {
+                ActivateAccept { sapi, qos, radio_priority, address, pco, packet_flow_identifier, cause }
+                    .into()
             }
         ),
         (sm_cause(), of(pco())).prop_map(|(cause, pco)| ActivateReject { cause, pco }.into()),

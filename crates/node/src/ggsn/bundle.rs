@@ -162,7 +162,7 @@ impl Ggsn {
         let user = (request.sgsn_user, request.teid_data);
         let tunnel = self.gtp.open(cx, first.tunnel.version, control, user, request.recovery);
         let tunnel = tunnel.ok_or(Cause::NoResourcesAvailable)?;
-        let (nsapi, qos, since) = (request.nsapi, request.qos, cx.now);
+        let (nsapi, qos, since) = (request.nsapi, request.qos.concrete(), cx.now);
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));
         let (classifier, deleting, advertise_at, next_answer) = (None, false, None, None);

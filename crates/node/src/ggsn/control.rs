@@ -217,9 +217,11 @@ impl Ggsn {
         Ok(Wanted { imsi, reply_to, apn, address, cause })
     }
 
+    /// By the whole name, else by what it means: an operator identifier need not be there ([`Apn::means`]).
     fn access_point(&self, name: Option<&Apn>) -> Option<u16> {
         let name = name?;
-        let found = self.access_points.iter().position(|point| same_network(&point.config.name, name));
+        let names = || self.access_points.iter().map(|point| &point.config.name);
+        let found = names().position(|own| own == name).or_else(|| names().position(|own| own.means(name)));
         found.and_then(|index| u16::try_from(index).ok()).or(self.config.default_apn)
     }
 
@@ -292,7 +294,7 @@ impl Ggsn {
             teid: Teid(0),
             tunnel,
             charging_id: self.next_charging_id,
-            qos: request.qos,
+            qos: request.qos.concrete(),
             since: cx.now,
             uplink: super::Volume::default(),
             downlink: super::Volume::default(),
@@ -391,7 +393,7 @@ impl Ggsn {
             self.gtp.close(old);
         }
         let Some(context) = self.contexts.get_mut(slot) else { return };
-        context.qos = update.qos;
+        context.qos = update.qos.concrete();
         context.tft = tft;
         let response = UpdateResponse {
             recovery: Some(self.config.restart_counter),
@@ -499,24 +501,6 @@ impl Ggsn {
         self.counters.refused += 1;
         self.gtp.refuse(cx, transaction, reply_to, cause, &mut self.gtp_outputs);
         self.event(GgsnEvent::Refused { imsi, cause });
-    }
-}
-
-/// Do two names mean the same network? An operator identifier, `mncNNN.mccNNN.gprs`, does not count
-/// (03.03 clause 9.1 [23.003]).
-fn same_network(ours: &Apn, theirs: &Apn) -> bool {
-    network_identifier(ours.as_str()).eq_ignore_ascii_case(network_identifier(theirs.as_str()))
-}
-
-fn network_identifier(name: &str) -> &str {
-    let mut labels = name.rsplitn(4, '.');
-    let is = |label: Option<&str>, start: &str| {
-        label.and_then(|label| label.get(..start.len())).is_some_and(|l| l.eq_ignore_ascii_case(start))
-    };
-    let (gprs, mcc, mnc) = (labels.next(), labels.next(), labels.next());
-    match labels.next() {
-        Some(network) if is(gprs, "gprs") && is(mcc, "mcc") && is(mnc, "mnc") => network,
-        Some(_) | None => name,
     }
 }
 

@@ -10,6 +10,7 @@ use gannet_proto::llc::{Layer3Offer, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::ms::{Change, SmMsAction, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
+use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Outputs, needs_acknowledged_mode};
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
@@ -232,7 +233,13 @@ impl Ms {
                     *order = Some(Box::new(Ordered::First(wanted)));
                 }
             }
-            SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco } => {
+            SmMsAction::Active { nsapi, sapi, qos, address, radio_priority: _, pco, cause } => {
+                if let Some(cause) = cause {
+                    let imsi = self.mobiles.get(index as usize).map(Mobile::imsi);
+                    let imsi = imsi.map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+                    let line = format_args!("{imsi}NSAPI {nsapi}: {address}, {cause}");
+                    cx.log(Category::Pdp, Level::Info, line);
+                }
                 self.put_bearer(cx, index, (nsapi, sapi), address, &qos);
                 self.stats.activated += 1;
                 self.tell(MsEvent::Activated { mobile: index, nsapi, address, qos, pco });

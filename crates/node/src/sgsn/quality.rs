@@ -60,19 +60,15 @@ impl Default for Ceilings {
 impl Ceilings {
     /// What the GGSN is asked for: the mobile's wish within the ceilings, and best effort where it leaves the choice to
     /// its subscription. What this SGSN cannot keep it does not promise: GTP is not acknowledged, so that the best
-    /// reliability class is 2 (24.008 clause 10.5.6.5 takes 1 for it). What the GGSN answers is final.
+    /// reliability class is 2 (24.008 clause 10.5.6.5 takes 1 for it). Every value is concrete. What the GGSN answers is final.
     #[must_use]
     pub fn grant(&self, wish: &QosProfile) -> QosProfile {
-        let best = QosProfile::BEST_EFFORT;
-        let or = |wished: u8, otherwise: u8| if wished == 0 { otherwise } else { wished };
-        let mut qos = *wish;
-        qos.delay = DelayClass(or(qos.delay.0, best.delay.0));
-        let reliability = ReliabilityClass(or(qos.reliability.0, best.reliability.0));
-        qos.reliability = reliability.max(ReliabilityClass::TWO).max(self.reliability);
-        qos.peak = PeakThroughput(or(qos.peak.0, best.peak.0)).min(self.peak);
-        qos.precedence = PrecedenceClass(or(qos.precedence.0, best.precedence.0)).max(self.precedence);
-        qos.mean.0 = or(qos.mean.0, best.mean.0);
-        qos.r99 = qos.r99.map(|r99| self.grant_r99(r99));
+        let mut qos = QosProfile { r99: None, ..*wish }.concrete();
+        qos.reliability = qos.reliability.max(ReliabilityClass::TWO).max(self.reliability);
+        qos.peak = qos.peak.min(self.peak);
+        qos.precedence = qos.precedence.max(self.precedence);
+        qos.r99 = wish.r99.map(|r99| self.grant_r99(r99));
+        let qos = qos.concrete();
         if self.real_time { qos } else { without_guarantees(&qos) }
     }
 
@@ -103,7 +99,7 @@ pub fn without_guarantees(qos: &QosProfile) -> QosProfile {
     if let Some(r99) = qos.r99.as_mut().filter(|r99| is_real_time(r99.traffic_class)) {
         r99.traffic_class = TrafficClass::INTERACTIVE;
         r99.handling_priority = 1;
-        (r99.gbr_up, r99.gbr_down, r99.transfer_delay) = (0, BitRate::default(), 0);
+        r99.guarantee_nothing();
     }
     qos
 }
@@ -154,7 +150,7 @@ fn r99_within(mut wish: QosR99, of: &QosR99) -> QosR99 {
     (wish.mbr_down, wish.mbr_up) = (down(wish.mbr_down, of.mbr_down), up(wish.mbr_up, of.mbr_up));
     (wish.gbr_down, wish.gbr_up) = (down(wish.gbr_down, of.gbr_down), up(wish.gbr_up, of.gbr_up));
     if !is_real_time(wish.traffic_class) {
-        (wish.gbr_up, wish.gbr_down, wish.transfer_delay) = (0, BitRate::default(), 0);
+        wish.guarantee_nothing();
     }
     wish
 }
@@ -276,7 +272,7 @@ mod tests {
         residual_ber: 7,
         sdu_error_ratio: 4,
         transfer_delay: 10,
-        handling_priority: 0,
+        handling_priority: 3,
         gbr_up: 64,
         gbr_down: BitRate { code: 128, extended: 0 },
         signalling: None,
@@ -392,7 +388,8 @@ mod tests {
         let r99 = granted.r99.unwrap();
         assert_eq!((r99.mbr_down.kbps(), bit_rate_kbps(r99.mbr_up)), (Some(96), Some(50)));
         assert_eq!((r99.traffic_class, r99.handling_priority), (TrafficClass::INTERACTIVE, 1));
-        assert_eq!((r99.gbr_up, r99.gbr_down, r99.transfer_delay), (0, BitRate::default(), 0));
+        assert_eq!((bit_rate_kbps(r99.gbr_up), r99.gbr_down.kbps()), (Some(0), Some(0)));
+        assert_eq!(r99.transfer_delay_ms(), Some(4000), "the longest");
         assert_eq!(Treatment::of(&granted, 0).class, CellClass::BestEffort);
         let granted = wish(TrafficClass::BACKGROUND).r99.unwrap();
         assert_eq!((granted.traffic_class, granted.gbr_down.kbps()), (TrafficClass::BACKGROUND, Some(96)));

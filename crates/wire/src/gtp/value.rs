@@ -200,6 +200,29 @@ impl Qos {
     pub fn profile(&self) -> QosProfile {
         QosProfile::parse_value(self.value.as_slice()).unwrap_or_default()
     }
+
+    /// The same with something concrete in the place of each value that is left to the subscription, reserved or not
+    /// defined ([`QosProfile::concrete`]); what later releases put behind the profile of R5 stays as far as it is defined.
+    /// The precedence class of R97 stands for an allocation/retention priority that is none (23.107 clause 9.1.2.2).
+    #[must_use]
+    pub fn concrete(&self) -> Self {
+        let profile = self.profile().concrete();
+        let mut octets = Vec::with_capacity(20);
+        profile.emit_value(&mut octets);
+        // Pairs of octets: extensions of the rates for uplink, and of all rates above 256 Mbit/s.
+        let extensions = [(14, 16, 0xfa), (16, 20, 0xf6)];
+        for (from, to, most) in extensions {
+            if let Some(later) = self.value.as_slice().get(from..to) {
+                octets.resize(from, 0);
+                octets.extend(later.iter().map(|octet| if *octet <= most { *octet } else { 0 }));
+            }
+        }
+        let allocation_retention = match self.allocation_retention {
+            priority @ 1..=3 => priority,
+            _ => profile.precedence.0,
+        };
+        Self { allocation_retention, value: Octets::from_start(&octets) }
+    }
 }
 
 impl Value for Qos {

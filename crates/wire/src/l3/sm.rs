@@ -40,12 +40,14 @@ message! {
         /// Radio priority of the context's data.
         half radio_priority: RadioPriority,
     } {
-        /// The address, where the mobile did not say one.
+        /// The address, where the mobile did not ask for exactly this one.
         TLV 0x2b address: PdpAddress,
         /// Options of the external network.
         TLV 0x27 pco: ProtocolConfiguration,
         /// The BSS's flow.
         TLV 0x34 packet_flow_identifier: PacketFlowIdentifier,
+        /// Why a mobile that asked for both versions of IP gets one of them.
+        TLV 0x39 cause: SmCause,
     }
 }
 

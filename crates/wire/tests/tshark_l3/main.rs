@@ -76,6 +76,8 @@ fn main() -> ExitCode {
         ("common_procedures", &[Need::Tshark], gmm::common_procedures),
         ("pdp_activation", &[Need::Tshark], sm::pdp_activation),
         ("pdp_modification_and_deactivation", &[Need::Tshark], sm::pdp_modification_and_deactivation),
+        ("profiles_that_are_granted", &[Need::Tshark], sm::profiles_that_are_granted),
+        ("profiles_between_the_nodes", &[Need::Tshark], sm::profiles_between_the_nodes),
         ("traffic_flow_template", &[Need::Tshark], sm::traffic_flow_template),
     ])
 }

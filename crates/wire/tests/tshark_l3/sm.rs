@@ -1,9 +1,14 @@
 //! Session management.
 
 use super::Direction::{Downlink, Uplink};
-use super::{Case, Direction, ELEMENTS, L3Message, check};
-use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::{ie::*, sm::*};
+use super::{Case, Direction, ELEMENTS, L3Message, check, gb};
+use gannet_testkit::tshark::Capture;
+use gannet_wire::gtp::v1c::{UpdateResponse, emit_datagram};
+use gannet_wire::gtp::{Cause, PORT_CONTROL, Qos};
+use gannet_wire::id::{Nsapi, Sapi, Teid};
+use gannet_wire::l3::{Element, ie::*, sm::*};
+use gannet_wire::llc::{Control, Header};
+use std::collections::BTreeSet;
 
 const SM_MSG: &str = "gsm_a.dtap.msg_sm_type";
 
@@ -94,12 +99,14 @@ pub fn pdp_activation() {
                 address: Some(PdpAddress::Ipv6("2001:db8::1".parse().unwrap())),
                 pco: Some(ProtocolConfiguration(vec![0x80])),
                 packet_flow_identifier: Some(PacketFlowIdentifier::SMS),
+                cause: Some(SmCause::Ipv4Only),
             },
             &with_qos(&[
                 (SM_MSG, "0x42"),
+                ("gsm_a.gm.sm.cause_2", "50"),
                 ("gsm_a.gm.radio_priority_pdp", "1"),
                 ("gsm_a.gm.sm.packet_flow_id", "2"),
-                (ELEMENTS, "0x2b,0x27,0x34"),
+                (ELEMENTS, "0x2b,0x27,0x34,0x39"),
             ]),
         ),
         sm(
@@ -308,4 +315,81 @@ pub fn traffic_flow_template() {
         ),
         modify(TftOperation::Delete, Vec::new(), &[("gsm_a.gm.sm.tft.op_code", "2")]),
     ]);
+}
+
+/// What a profile may ask for: each value of each octet, with nothing said in the others, with all of their bits, and with a
+/// profile of a phone.
+fn wishes(length: usize) -> impl Iterator<Item = Vec<u8>> {
+    let phone =
+        [0x23, 0x92, 0x1f, 0x73, 0x96, 0xfe, 0xfe, 0x74, 0xfb, 0xff, 0xff, 0, 0x6a, 0, 0x4a, 0, 1, 1, 1, 1];
+    let others = [vec![0; length], vec![0xff; length], phone[..length].to_vec()];
+    others.into_iter().flat_map(move |others| {
+        (0..length).flat_map(move |place| {
+            let others = others.clone();
+            (0..=255).map(move |value| {
+                let mut octets = others.clone();
+                octets[place] = value;
+                octets
+            })
+        })
+    })
+}
+
+/// Lines of Wireshark's about quality of service that say nothing. Those about bits of GTP's header are another matter.
+fn says_nothing(details: &str) -> Vec<&str> {
+    let is_open = |line: &&str| {
+        let says = |word| line.contains(word);
+        (says("eserved") || says("ubscribed") || says("nspecified"))
+            && !says("Reserved bit: Not set")
+            && !line.ends_with(" = Reserved: 0")
+    };
+    details.lines().filter(is_open).collect()
+}
+
+pub fn profiles_that_are_granted() {
+    let mut granted = BTreeSet::new();
+    for octets in [3, 11, 12, 14].into_iter().flat_map(wishes) {
+        let wish = QosProfile::parse_value(&octets).unwrap();
+        let mut out = Vec::new();
+        wish.concrete().emit_value(&mut out);
+        assert_eq!(QosProfile::parse_value(&out).unwrap().concrete(), wish.concrete(), "{octets:02x?}");
+        granted.insert(out);
+    }
+    assert!(granted.len() > 1000, "{}", granted.len());
+    let mut capture = Capture::new();
+    for octets in &granted {
+        let qos = Some(QosProfile::parse_value(octets).unwrap());
+        let message = ModifyAcceptMt { qos, sapi: None, radio_priority: None, packet_flow_identifier: None };
+        let message = L3Message::Sm { ti: 0, ti_flag: true, message: message.into() };
+        let control = Control::Ui { nu: 0, encrypted: false, protected: true };
+        let header = Header { cr: true, sapi: Sapi::GMM, control };
+        capture.add_udp(23000, 22000, &gb::downlink(&gb::ll_pdu(&header, &message.to_vec())));
+    }
+    let details = capture.details(&gb::OPTIONS);
+    assert!(details.matches("Precedence class").count() >= granted.len());
+    assert_eq!(says_nothing(&details), Vec::<&str>::new());
+}
+
+pub fn profiles_between_the_nodes() {
+    let mut granted = BTreeSet::new();
+    for octets in [3, 11, 12, 14, 16, 20].into_iter().flat_map(wishes) {
+        let qos = Qos { allocation_retention: octets[0] & 7, value: Octets::from_start(&octets) };
+        let qos = qos.concrete();
+        assert_eq!(qos.concrete(), qos, "{octets:02x?}");
+        assert!(matches!(qos.allocation_retention, 1..=3));
+        let mut out = vec![qos.allocation_retention];
+        out.extend(qos.value.as_slice());
+        granted.insert(out);
+    }
+    let mut capture = Capture::new();
+    for octets in &granted {
+        let qos = Qos { allocation_retention: octets[0], value: Octets::from_start(&octets[1..]) };
+        let message = UpdateResponse { qos: Some(qos), ..UpdateResponse::refused(Cause::RequestAccepted) };
+        let mut datagram = Vec::new();
+        assert!(emit_datagram(Teid(1), 1, &message.into(), &mut datagram));
+        capture.add_udp(PORT_CONTROL, PORT_CONTROL, &datagram);
+    }
+    let details = capture.details(&[]);
+    assert!(details.matches("Quality of Service").count() >= granted.len());
+    assert_eq!(says_nothing(&details), Vec::<&str>::new());
 }

@@ -2,6 +2,7 @@
 
 mod hostile;
 mod ipv6;
+mod profiles;
 mod secondary;
 mod static_addresses;
 

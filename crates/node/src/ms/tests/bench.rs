@@ -326,5 +326,6 @@ pub fn activate_accept() -> ActivateAccept {
         address: Some(ADDRESS),
         pco: None,
         packet_flow_identifier: None,
+        cause: None,
     }
 }

@@ -20,8 +20,8 @@ const APNS_MAX: usize = 1024;
 /// The access points that mobiles have asked for, and where they lead.
 #[derive(Debug)]
 pub struct AccessPoints {
-    /// (network identifier or `*`, GGSN).
-    routes: Vec<(String, GgsnPeer)>,
+    /// (APN, or `None` for all others, and its GGSN).
+    routes: Vec<(Option<Apn>, GgsnPeer)>,
     default: Option<GgsnPeer>,
     pub(super) ceilings: Ceilings,
     /// APN by the number that contexts have; its GGSN beside it.
@@ -42,7 +42,8 @@ impl AccessPoints {
     pub fn reroute(&mut self, config: &SgsnConfig) {
         let routes = config.apns.iter().filter_map(|route| {
             let ggsn = config.ggsns.get(route.ggsn)?;
-            Some((route.apn.to_ascii_lowercase(), *ggsn))
+            let apn = if route.apn == "*" { None } else { Some(route.apn.parse().ok()?) };
+            Some((apn, *ggsn))
         });
         // Where no APN is routed, all go to the first GGSN.
         self.default = config.ggsns.first().filter(|_| config.apns.is_empty()).copied();
@@ -50,15 +51,20 @@ impl AccessPoints {
         self.ceilings = config.ceilings;
         let mut names = core::mem::take(&mut self.names);
         for (apn, ggsn) in names.iter_mut().flatten() {
-            *ggsn = self.ggsn_of(apn.as_str()).unwrap_or(*ggsn);
+            *ggsn = self.ggsn_of(apn).unwrap_or(*ggsn);
         }
         self.names = names;
     }
 
-    fn ggsn_of(&self, apn: &str) -> Option<GgsnPeer> {
-        let exact = self.routes.iter().find(|(name, _)| name.eq_ignore_ascii_case(apn));
-        let wildcard = || self.routes.iter().find(|(name, _)| name == "*");
-        exact.or_else(wildcard).map(|(_, ggsn)| *ggsn).or(self.default)
+    /// By the whole name, else by what it means ([`Apn::means`]), else by the wildcard.
+    fn ggsn_of(&self, apn: &Apn) -> Option<GgsnPeer> {
+        let by = |is_it: &dyn Fn(Option<&Apn>) -> bool| {
+            self.routes.iter().find(|(name, _)| is_it(name.as_ref())).map(|(_, ggsn)| *ggsn)
+        };
+        by(&|name| name == Some(apn))
+            .or_else(|| by(&|name| name.is_some_and(|name| name.means(apn))))
+            .or_else(|| by(&|name| name.is_none()))
+            .or(self.default)
     }
 
     /// The number of an APN.
@@ -66,7 +72,7 @@ impl AccessPoints {
     /// # Errors
     /// The cause of a rejection: it leads nowhere, or there are too many.
     pub fn number_of(&mut self, apn: &Apn) -> Result<u16, SmCause> {
-        let ggsn = self.ggsn_of(apn.as_str()).ok_or(SmCause::MissingOrUnknownApn)?;
+        let ggsn = self.ggsn_of(apn).ok_or(SmCause::MissingOrUnknownApn)?;
         let known = self.names.iter().position(|entry| entry.as_ref().is_some_and(|(name, _)| name == apn));
         let known = known.or_else(|| {
             let free = self.names.iter().position(Option::is_none)?;
@@ -107,7 +113,7 @@ impl AccessPoints {
 
     /// The APN of a mobile that asks for none: the first that is routed by name.
     fn default_apn(&self) -> Option<Apn> {
-        self.routes.iter().find_map(|(name, _)| name.parse().ok())
+        self.routes.iter().find_map(|(name, _)| name.clone())
     }
 }
 
@@ -120,11 +126,12 @@ impl AccessPoints {
     }
 }
 
-/// The piece of a subscription that has this access point: by its name, else by the wildcard. Without a name the first one.
+/// The piece of a subscription that has this access point: by what its name means ([`Apn::means`]), else by the wildcard.
+/// Without a name the first one.
 pub fn subscribed<'a>(data: &'a SubscriberData, apn: Option<&Apn>) -> Option<&'a PdpInfo> {
     let infos = data.pdp_infos();
     let named = |info: &&PdpInfo| match (&info.apn, apn) {
-        (Some(SubscribedApn::Name(name)), Some(apn)) => name.as_str().eq_ignore_ascii_case(apn.as_str()),
+        (Some(SubscribedApn::Name(name)), Some(apn)) => name.means(apn),
         (Some(SubscribedApn::Name(_)), None) => true,
         (Some(SubscribedApn::Any) | None, _) => false,
     };

@@ -10,7 +10,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version};
 use gannet_proto::machine::{Batch, Context, Peer};
-use gannet_proto::sm::network::{SmContext, SmEvent};
+use gannet_proto::sm::network::{SmContext, SmCreated, SmEvent};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
@@ -336,7 +336,8 @@ impl Sgsn {
             self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
         }
         let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
-        self.sm(cx, slot, SmEvent::Created { nsapi, qos, address, pco });
+        let created = SmCreated { qos, address, cause: response.cause, pco };
+        self.sm(cx, slot, SmEvent::Created { nsapi, created });
         true
     }
 
@@ -511,7 +512,7 @@ impl Sgsn {
 }
 
 fn end_user_address(address: PdpAddress) -> EndUserAddress {
-    match address {
+    match address.left_open() {
         PdpAddress::Ipv4Dynamic | PdpAddress::Empty => EndUserAddress::Ipv4(None),
         PdpAddress::Ipv4(address) => EndUserAddress::Ipv4(Some(address)),
         PdpAddress::Ipv6Dynamic => EndUserAddress::Ipv6(None),

@@ -75,7 +75,7 @@ impl Sgsn {
             return;
         }
         if let Some((transaction, allocation_retention)) = self.updates.asked.remove(&(slot, nsapi)) {
-            let qos = Qos::new(allocation_retention, qos);
+            let qos = Qos::new(allocation_retention, qos).concrete();
             self.answer_update(cx, slot, nsapi, &transaction, Some(qos));
         }
     }

@@ -9,6 +9,7 @@ mod charging;
 mod downlink;
 mod durable;
 mod flows;
+mod granted;
 mod gtp_v0;
 mod keys;
 mod later;

@@ -32,7 +32,7 @@ fn r99(traffic_class: TrafficClass, guaranteed_kbps: u32, mbr_kbps: u32) -> QosP
         residual_ber: 7,
         sdu_error_ratio: 4,
         transfer_delay: 10,
-        handling_priority: 0,
+        handling_priority: 3,
         gbr_up: bit_rate_code_kbps(guaranteed_kbps),
         gbr_down: BitRate::from_kbps(guaranteed_kbps),
         signalling: None,
@@ -161,7 +161,7 @@ fn what_a_cell_has_no_room_for_is_not_guaranteed() {
     let (asked, told) = bench.activate_for(2, NSAPI, streaming());
     assert_eq!(asked, told);
     let r99 = told.r99.unwrap();
-    assert_eq!((r99.traffic_class, r99.gbr_down.kbps()), (TrafficClass::INTERACTIVE, None));
+    assert_eq!((r99.traffic_class, r99.gbr_down.kbps()), (TrafficClass::INTERACTIVE, Some(0)));
     assert_eq!((bench.admitted(2), bench.guarantee(2)), (None, None));
     assert_eq!(bench.mobile(2).bearer(NSAPI).unwrap().class, CellClass::BestEffort);
     let stats = *bench.sgsn.admission().stats();
@@ -360,7 +360,7 @@ fn who_asks_for_more_than_it_has_subscribed_gets_the_subscription_everywhere() {
             (TrafficClass::INTERACTIVE, Some(48)),
             "{whose}"
         );
-        assert_eq!((bit_rate_kbps(r99.mbr_up), r99.gbr_down.kbps()), (Some(48), None), "{whose}");
+        assert_eq!((bit_rate_kbps(r99.mbr_up), r99.gbr_down.kbps()), (Some(48), Some(0)), "{whose}");
     }
     let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
     let view = bench.sgsn.flow_of(teid).unwrap();

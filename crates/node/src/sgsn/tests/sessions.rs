@@ -135,15 +135,26 @@ fn access_points_lead_to_their_ggsn() {
     };
     assert_eq!(ggsn_of(Some("internet")), Ok((GGSN, "internet".into())));
     assert_eq!(ggsn_of(Some("CORPORATE")), Ok((OTHER_GGSN, "CORPORATE".into())));
+    let whole = "Corporate.mnc001.mcc001.gprs";
+    assert_eq!(ggsn_of(Some(whole)), Ok((OTHER_GGSN, whole.into())), "the network's part decides");
+    assert_eq!(ggsn_of(Some("corporate.mnc001.mcc001.gsm")), Err(27), "no operator's part");
     assert_eq!(ggsn_of(None), Ok((GGSN, "internet".into())), "the first is the default");
     assert_eq!(ggsn_of(Some("elsewhere")), Err(27));
 }
 
 #[test]
 fn a_wildcard_is_for_every_other_access_point() {
-    let mut bench = Bench::new(|config| config.apns = vec![route("*", 1), route("internet", 0)]);
+    let apns = vec![route("*", 1), route("internet", 0), route("six.mnc001.mcc001.gprs", 0)];
+    let mut bench = Bench::new(|config| config.apns = apns);
     bench.attach(0);
-    for (apn, ggsn) in [("internet", GGSN), ("whatever", OTHER_GGSN)] {
+    for (apn, ggsn) in [
+        ("internet", GGSN),
+        ("INTERNET.mnc001.mcc001.gprs", GGSN),
+        ("six", GGSN),
+        ("six.mnc002.mcc001.gprs", OTHER_GGSN),
+        ("whatever", OTHER_GGSN),
+        ("whatever.mnc001.mcc001.gprs", OTHER_GGSN),
+    ] {
         bench.sm(0, 0, ActivateRequest { apn: apn.parse().ok(), ..activate_request(NSAPI) });
         let (to, sequence, request) = bench.next_create();
         assert_eq!(to, ggsn);

@@ -153,6 +153,7 @@ impl Step<'_, '_> {
                     address,
                     radio_priority: accept.radio_priority,
                     pco: None,
+                    cause: None,
                 });
             }
             Some(_) => self.accepted_late(nsapi),
@@ -192,8 +193,11 @@ impl Step<'_, '_> {
                 context.retry.stop();
                 context.wanted.sapi = accept.sapi;
                 context.wanted.qos = accept.qos;
-                context.wanted.address = accept.address.unwrap_or(context.wanted.address);
+                let asked = context.wanted.address;
+                context.wanted.address = accept.address.unwrap_or(asked);
                 let address = context.wanted.address;
+                // Elsewhere it says nothing.
+                let cause = accept.cause.filter(|_| asked.is_dual() && !address.is_dual());
                 // Clause 8.7.2: the address is there where the mobile did not say one.
                 if address.is_dynamic() || accept.sapi == Sapi(0) {
                     return self.deactivate(nsapi, SmCause::ConditionalIeError);
@@ -205,6 +209,7 @@ impl Step<'_, '_> {
                     address,
                     radio_priority: accept.radio_priority,
                     pco: accept.pco,
+                    cause,
                 });
             }
             SmMsState::ActivePending

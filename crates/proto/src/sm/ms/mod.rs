@@ -188,6 +188,9 @@ pub enum SmMsAction {
         radio_priority: RadioPriority,
         /// Options from the external network: its name servers.
         pco: Option<ProtocolConfiguration>,
+        /// Why it is one version of IP where both were asked for: with cause 52 the other may be asked for in a second context,
+        /// with 50 and 51 it may not (clause 6.1.3.1.1).
+        cause: Option<SmCause>,
     },
     /// The quality of service has changed, or was left as it was where the network refused.
     Modified {

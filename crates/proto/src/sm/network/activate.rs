@@ -1,8 +1,9 @@
 //! PDP context activation (clause 6.1.3.1).
 
-use super::{SmAction, SmContext, SmState, Step};
+use super::{SmAction, SmContext, SmCreated, SmState, Step};
 use crate::drops::Drop;
 use crate::sm::{CONTEXTS, nsapi_of};
+use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
 use gannet_wire::l3::sm::{
@@ -18,7 +19,8 @@ impl Step<'_, '_, '_> {
         if !self.makes_room(ti, ti_flag, request.nsapi) {
             return;
         }
-        let address = match usable(request.address, self.network.cfg.ipv6) {
+        let wanted = request.address;
+        let address = match usable(wanted, self.network.cfg.ipv6) {
             Some(address) => address,
             // Clause 6.1.3.1.3.
             None => return self.reject(ti, ti_flag, false, (SmCause::UnknownPdpAddressOrType, None)),
@@ -35,7 +37,7 @@ impl Step<'_, '_, '_> {
             // 23.107 clause 9.1.2.1: a mobile of R97 gets the profile of R97.
             asked.r99 = None;
         }
-        let context = SmContext::new(ti, ti_flag, sapi, selected.apn, &asked, selected.address);
+        let context = SmContext::new(ti, ti_flag, sapi, selected.apn, &asked, wanted);
         self.contexts.put(request.nsapi, context);
         self.log(format_args!("NSAPI {}: activation of {}", request.nsapi, selected.address));
         self.out.push(SmAction::CreateTunnel {
@@ -114,13 +116,8 @@ impl Step<'_, '_, '_> {
         }
     }
 
-    pub(super) fn created(
-        &mut self,
-        nsapi: Nsapi,
-        qos: QosProfile,
-        address: Option<PdpAddress>,
-        pco: Option<ProtocolConfiguration>,
-    ) {
+    pub(super) fn created(&mut self, nsapi: Nsapi, created: SmCreated) {
+        let SmCreated { qos, address, cause, pco } = created;
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
         match context.state {
             SmState::ActivePending => {}
@@ -131,15 +128,14 @@ impl Step<'_, '_, '_> {
             | SmState::InactivePending(_)
             | SmState::Releasing => return self.drop(Drop::SmUnexpected),
         }
-        let mut negotiated = qos;
-        if context.qos().r99.is_none() {
-            negotiated.r99 = None;
-        }
-        // Clause 9.5.2.2: the address is there where the mobile left it to the network.
-        let said = context.address.is_dynamic().then_some(address).flatten();
+        let negotiated = negotiated(&qos, &context.qos());
         // A secondary context has the address of that to which it is linked, whatever the GGSN says.
         let secondary = context.is_secondary();
-        context.address = address.filter(|_| !secondary).unwrap_or(context.address);
+        let (wanted, given) = (context.address, address.filter(|_| !secondary));
+        context.address = given.unwrap_or(wanted);
+        // Clause 9.5.2.2: the mobile is told its address unless it asked for exactly this one.
+        let said = given.filter(|given| *given != wanted);
+        let cause = given.and_then(|given| narrowed(wanted, given, cause));
         context.qos = negotiated.pack();
         context.state = SmState::Active;
         let (sapi, address, radio_priority) = (context.sapi(), context.address, context.radio_priority());
@@ -147,12 +143,18 @@ impl Step<'_, '_, '_> {
         let accept: SmMessage = if secondary {
             ActivateSecondaryAccept { sapi, qos, radio_priority, packet_flow_identifier }.into()
         } else {
-            ActivateAccept { sapi, qos, radio_priority, address: said, pco, packet_flow_identifier }.into()
+            ActivateAccept { sapi, qos, radio_priority, address: said, pco, packet_flow_identifier, cause }
+                .into()
         };
         // The node is ready for data before the mobile knows that it may send.
         self.out.push(SmAction::Active { nsapi, sapi, qos: negotiated, address, radio_priority });
         self.send(nsapi, accept);
-        self.log(format_args!("NSAPI {nsapi}: active, {address}, {negotiated}"));
+        match cause {
+            Some(cause) => {
+                self.log(format_args!("NSAPI {nsapi}: active, {address}, {negotiated}, {cause}"));
+            }
+            None => self.log(format_args!("NSAPI {nsapi}: active, {address}, {negotiated}")),
+        }
     }
 
     pub(super) fn create_failed(&mut self, nsapi: Nsapi, cause: SmCause, pco: Option<ProtocolConfiguration>) {
@@ -167,17 +169,50 @@ impl Step<'_, '_, '_> {
     }
 }
 
-/// The address in the types that the SGSN serves.
+/// What a GGSN's answer says of the quality of service: what it leaves open is as it was asked for, and a mobile of R97 gets
+/// a profile of R97 (23.107 clause 9.1.2.1).
+pub(super) fn negotiated(answer: &QosProfile, asked: &QosProfile) -> QosProfile {
+    let mut qos = answer.filled(&asked.concrete());
+    if asked.r99.is_none() {
+        qos.r99 = None;
+    }
+    qos
+}
+
+/// Why a mobile that asked for both versions of IP in one context gets one of them, so that it knows whether to ask for the other
+/// in a second context (clause 6.1.3.1.1). The GGSN says by its cause whether single addresses are its limit or its choice
+/// (29.060 clause 7.3.2); where nothing was asked of it but one version, that is the choice of the network as well.
+fn narrowed(wanted: PdpAddress, given: PdpAddress, cause: Cause) -> Option<SmCause> {
+    if !wanted.is_dual() {
+        return None;
+    }
+    match given {
+        PdpAddress::Ipv4(_) | PdpAddress::Ipv4Dynamic | PdpAddress::Ipv6(_) | PdpAddress::Ipv6Dynamic
+            if cause == Cause::NewPdpTypeSingleAddress =>
+        {
+            Some(SmCause::SingleAddressBearersOnly)
+        }
+        PdpAddress::Ipv4(_) | PdpAddress::Ipv4Dynamic => Some(SmCause::Ipv4Only),
+        PdpAddress::Ipv6(_) | PdpAddress::Ipv6Dynamic => Some(SmCause::Ipv6Only),
+        PdpAddress::Ipv4v6Dynamic
+        | PdpAddress::Ipv4v6(..)
+        | PdpAddress::Ppp
+        | PdpAddress::Empty
+        | PdpAddress::Other { .. } => None,
+    }
+}
+
+/// The address in the types that the SGSN serves; the unspecified one asks for any (29.060 clause 7.3.1).
 ///
 /// Clause 10.5.6.4: an IETF type that this version does not know is to be read as IPv4. PPP, X.25 and the empty type are
 /// not served.
 fn usable(address: PdpAddress, ipv6: bool) -> Option<PdpAddress> {
-    match address {
-        PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4(_) => Some(address),
-        PdpAddress::Ipv6Dynamic | PdpAddress::Ipv6(_) => ipv6.then_some(address),
+    match address.left_open() {
+        address @ (PdpAddress::Ipv4Dynamic | PdpAddress::Ipv4(_)) => Some(address),
+        address @ (PdpAddress::Ipv6Dynamic | PdpAddress::Ipv6(_)) => ipv6.then_some(address),
         PdpAddress::Ipv4v6Dynamic if !ipv6 => Some(PdpAddress::Ipv4Dynamic),
-        PdpAddress::Ipv4v6(v4, _) if !ipv6 => Some(PdpAddress::Ipv4(v4)),
-        PdpAddress::Ipv4v6Dynamic | PdpAddress::Ipv4v6(..) => Some(address),
+        PdpAddress::Ipv4v6(v4, _) if !ipv6 => Some(PdpAddress::Ipv4(v4).left_open()),
+        address @ (PdpAddress::Ipv4v6Dynamic | PdpAddress::Ipv4v6(..)) => Some(address),
         PdpAddress::Other { organisation: IETF, .. } => Some(PdpAddress::Ipv4Dynamic),
         PdpAddress::Ppp | PdpAddress::Empty | PdpAddress::Other { .. } => None,
     }

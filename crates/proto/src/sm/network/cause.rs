@@ -13,14 +13,19 @@ use gannet_wire::l3::ie::SmCause;
 /// | unknown PDP address or type | 28 unknown PDP address or PDP type |
 /// | user authentication failed, authentication failure | 29 user authentication failed |
 /// | roaming restriction, IMSI not known, P-TMSI signature mismatch, context not found, MS refuses, detached or not responding | 30 activation rejected by GGSN |
+/// | MBMS capabilities insufficient | 24 MBMS bearer capabilities insufficient |
 /// | service not supported, version not supported | 32 service option not supported |
-/// | APN access denied, APN restriction | 33 requested service option not subscribed |
+/// | APN access denied | 33 requested service option not subscribed |
 /// | GPRS connection suspended, temporarily not reachable | 34 service option temporarily out of order |
 /// | QoS parameter mismatch | 37 QoS not accepted |
 /// | system failure, network failure, relocation failure | 38 network failure |
 /// | errors in the TFT | 41, 42, 44, 45 |
 /// | context without TFT already activated | 46 |
+/// | bearer control mode violation | 48 |
+/// | collision with network initiated request | 56 |
+/// | bearer handling not supported | 60 |
 /// | messages that the GGSN could not read | 111 protocol error: the mobile has sent nothing wrong that it could mend |
+/// | APN restriction incompatible with active PDP contexts | 112 |
 /// | anything else | 31 activation rejected, unspecified |
 #[must_use]
 pub const fn sm_cause(cause: Cause) -> SmCause {
@@ -40,7 +45,12 @@ pub const fn sm_cause(cause: Cause) -> SmCause {
         | Cause::MsIsNotGprsResponding
         | Cause::MsRefuses => SmCause::RejectedByGgsn,
         Cause::ServiceNotSupported | Cause::VersionNotSupported => SmCause::ServiceOptionNotSupported,
-        Cause::ApnAccessDenied | Cause::ApnRestrictionIncompatible => SmCause::ServiceOptionNotSubscribed,
+        Cause::ApnAccessDenied => SmCause::ServiceOptionNotSubscribed,
+        Cause::ApnRestrictionIncompatible => SmCause::ApnRestrictionIncompatible,
+        Cause::MbmsCapabilitiesInsufficient => SmCause::MbmsCapabilitiesInsufficient,
+        Cause::BearerControlModeViolation => SmCause::BearerControlModeViolation,
+        Cause::CollisionWithNetworkRequest => SmCause::CollisionWithNetworkRequest,
+        Cause::BearerHandlingNotSupported => SmCause::BearerHandlingNotSupported,
         Cause::GprsConnectionSuspended | Cause::PowerSaving => SmCause::ServiceOptionOutOfOrder,
         Cause::QosParameterMismatch => SmCause::QosNotAccepted,
         Cause::SystemFailure | Cause::NetworkFailure | Cause::RelocationFailure => SmCause::NetworkFailure,
@@ -66,12 +76,8 @@ pub const fn sm_cause(cause: Cause) -> SmCause {
         | Cause::RequestAccepted
         | Cause::NewPdpTypeNetworkPreference
         | Cause::NewPdpTypeSingleAddress
-        | Cause::MbmsCapabilitiesInsufficient
         | Cause::InvalidCorrelationId
         | Cause::MbmsBearerContextSuperseded
-        | Cause::BearerControlModeViolation
-        | Cause::CollisionWithNetworkRequest
-        | Cause::BearerHandlingNotSupported
         | Cause::TargetAccessRestricted
         | Cause::NasRedirection
         | Cause::Other(_) => SmCause::RejectedUnspecified,
@@ -96,6 +102,11 @@ mod tests {
             (194, 30),
             (200, 32),
             (222, 33),
+            (223, 112),
+            (224, 24),
+            (227, 48),
+            (228, 56),
+            (230, 60),
             (207, 34),
             (9, 37),
             (204, 38),

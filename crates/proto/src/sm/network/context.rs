@@ -120,7 +120,8 @@ impl SmContext {
     /// True where two contexts of a mobile have one address (23.060 clause 9.2.2.1.1).
     #[must_use]
     pub fn shares_address_with(&self, other: &Self) -> bool {
-        !self.address.is_dynamic() && (self.apn, self.address) == (other.apn, other.address)
+        let has_one = self.address.addresses() != (None, None) && !self.address.is_dynamic();
+        has_one && (self.apn, self.address) == (other.apn, other.address)
     }
 
     /// The indicator that goes with a DEACTIVATE PDP CONTEXT REQUEST (clause 9.5.14).

@@ -118,6 +118,19 @@ impl core::fmt::Debug for SmNetwork<'_> {
     }
 }
 
+/// What a GGSN says of a tunnel that it has made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SmCreated {
+    /// As negotiated. What it leaves open is as it was asked for.
+    pub qos: QosProfile,
+    /// The address that the GGSN gave, if it said one.
+    pub address: Option<PdpAddress>,
+    /// Of its acceptance: why it gave one version of IP where both were asked for.
+    pub cause: Cause,
+    /// Options of the external network for the mobile.
+    pub pco: Option<ProtocolConfiguration>,
+}
+
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SmEvent {
@@ -147,12 +160,8 @@ pub enum SmEvent {
     Created {
         /// Of which context.
         nsapi: Nsapi,
-        /// As negotiated.
-        qos: QosProfile,
-        /// The address that the GGSN gave, if it said one.
-        address: Option<PdpAddress>,
-        /// Options of the external network for the mobile.
-        pco: Option<ProtocolConfiguration>,
+        /// What it has answered.
+        created: SmCreated,
     },
     /// The GGSN has refused the tunnel.
     CreateRejected {
@@ -464,7 +473,7 @@ impl SmContexts {
                 step.decode_failed(ti, ti_flag, message_type, &error);
             }
             SmEvent::Timer => step.timer(),
-            SmEvent::Created { nsapi, qos, address, pco } => step.created(nsapi, qos, address, pco),
+            SmEvent::Created { nsapi, created } => step.created(nsapi, created),
             SmEvent::CreateRejected { nsapi, cause, pco } => step.create_failed(nsapi, sm_cause(cause), pco),
             // 29.060 has no answer to translate; clause 6.1.3.1.3: network failure.
             SmEvent::CreateFailed { nsapi } => step.create_failed(nsapi, SmCause::NetworkFailure, None),

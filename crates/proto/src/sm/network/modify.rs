@@ -1,5 +1,6 @@
 //! PDP context modification that the mobile asks for (clause 6.1.3.3.2).
 
+use super::activate::negotiated;
 use super::context::Mark;
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
@@ -106,10 +107,7 @@ impl Step<'_, '_, '_> {
         else {
             return self.drop(Drop::SmUnexpected);
         };
-        let mut negotiated = qos;
-        if context.qos().r99.is_none() {
-            negotiated.r99 = None;
-        }
+        let negotiated = negotiated(&qos, &context.qos());
         context.qos = negotiated.pack();
         context.mark(Mark::Tft, context.has(Mark::NextTft));
         context.state = SmState::Active;

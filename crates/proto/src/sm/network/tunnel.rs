@@ -1,6 +1,7 @@
 //! What the GGSN, the operator and the clock want: deactivation and modification by the network (clauses 6.1.3.4.2 and
 //! 6.1.3.3.1).
 
+use super::activate::negotiated;
 use super::context::{Mark, radio_priority};
 use super::{SmAction, SmContext, SmState, Step};
 use crate::drops::Drop;
@@ -106,6 +107,7 @@ impl Step<'_, '_, '_> {
     pub(super) fn modify(&mut self, nsapi: Nsapi, qos: QosProfile) {
         let (now, span) = (self.cx.now, self.network.cfg.t3386);
         let Some(context) = self.contexts.get_mut(nsapi) else { return self.drop(Drop::SmUnexpected) };
+        let qos = negotiated(&qos, &context.qos());
         match context.state {
             // The mobile may not have the answer to its own modification yet.
             SmState::Active if context.retry.is_running() => self.contexts.set_offer(nsapi, Some(qos)),

@@ -430,3 +430,105 @@ fn whatever_the_link_does_both_ends_agree() {
 fn the_contexts_of_a_mobile_keep_to_their_budget() {
     assert!(size_of::<SmContexts>() <= 64, "one context of 44 octets, its NSAPI, and where the others are");
 }
+
+/// The ACCEPT that answers a request for `address`, where the GGSN gives that with this cause; and what the mobile made of it.
+fn accepted(address: PdpAddress, given: PdpAddress, cause: Cause) -> (ActivateAccept, SmMsAction) {
+    let mut pair = Pair::new(1, 0.0, 0.0);
+    pair.gives = (given, cause);
+    pair.activate(N5, "internet", address);
+    pair.run(10);
+    assert_eq!(pair.states(), (Some(SmMsState::Active), Some(SmState::Active)), "{address}");
+    let Some((0, true, SmMessage::ActivateAccept(accept))) = pair.last_sent() else { panic!() };
+    let active = pair.at_ms.iter().find(|action| matches!(action, SmMsAction::Active { .. })).cloned();
+    assert_eq!(pair.ms.get(N5).unwrap().address(), given);
+    (accept, active.unwrap())
+}
+
+#[test]
+fn the_mobile_is_told_its_address_unless_it_asked_for_exactly_that_one() {
+    let other = PdpAddress::Ipv4([10, 0, 0, 8].into());
+    let zero = PdpAddress::Ipv4([0, 0, 0, 0].into());
+    for (asked, told) in [
+        (PdpAddress::Ipv4Dynamic, Some(ADDRESS)),
+        (zero, Some(ADDRESS)),
+        (other, Some(ADDRESS)),
+        (PdpAddress::Other { organisation: 1, number: 0x99 }, Some(ADDRESS)),
+        (ADDRESS, None),
+    ] {
+        assert_eq!(accepted(asked, ADDRESS, Cause::RequestAccepted).0.address, told, "{asked}");
+    }
+    // One that the subscription has, and not the mobile.
+    let mut pair = Pair::new(1, 0.0, 0.0);
+    pair.activate(N5, "static", PdpAddress::Ipv4Dynamic);
+    pair.run(10);
+    assert_eq!(pair.ms.get(N5).map(|context| context.address()), Some(ADDRESS));
+    // To ask for the unspecified address is to leave it to the network; two such contexts have not the same one.
+    let mut pair = Pair::new(1, 1.0, 0.0);
+    pair.uplink(0, false, request(N5, zero));
+    pair.uplink(1, false, request(N6, zero));
+    let asked: Vec<PdpAddress> = pair
+        .at_sgsn
+        .iter()
+        .filter_map(|action| match action {
+            SmAction::CreateTunnel { address, .. } => Some(*address),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((asked, pair.sgsn.sharers(N5).count()), (vec![PdpAddress::Ipv4Dynamic; 2], 0));
+}
+
+#[test]
+fn who_asked_for_both_versions_of_ip_is_told_why_it_has_one() {
+    let (four, six) = (ADDRESS, PdpAddress::Ipv6(core::net::Ipv6Addr::LOCALHOST));
+    let both = PdpAddress::Ipv4v6(core::net::Ipv4Addr::new(10, 0, 0, 7), core::net::Ipv6Addr::LOCALHOST);
+    let dual = PdpAddress::Ipv4v6Dynamic;
+    let (network, single) = (Cause::NewPdpTypeNetworkPreference, Cause::NewPdpTypeSingleAddress);
+    for (asked, given, gtp, cause) in [
+        (dual, four, network, Some(50)),
+        (dual, six, network, Some(51)),
+        (dual, four, single, Some(52)),
+        (dual, six, single, Some(52)),
+        // A GGSN that does not know the causes.
+        (dual, four, Cause::RequestAccepted, Some(50)),
+        (both, six, Cause::RequestAccepted, Some(51)),
+        (dual, both, Cause::RequestAccepted, None),
+        (PdpAddress::Ipv4Dynamic, four, network, None),
+        (PdpAddress::Ipv6Dynamic, six, single, None),
+    ] {
+        let (accept, active) = accepted(asked, given, gtp);
+        assert_eq!(accept.cause.map(SmCause::code), cause, "{asked} {given} {gtp}");
+        assert_eq!(accept.address, Some(given));
+        let SmMsAction::Active { cause: read, .. } = active else { panic!() };
+        assert_eq!(read, accept.cause, "the mobile reads it");
+    }
+    // The SGSN serves one version only.
+    let mut pair = Pair::new(1, 1.0, 0.0);
+    pair.cfg.ipv6 = false;
+    pair.uplink(0, false, request(N5, dual));
+    pair.run(1);
+    assert!(matches!(pair.last_sent(), Some((0, true, SmMessage::ActivateAccept(accept)))
+        if accept.cause == Some(SmCause::Ipv4Only) && accept.address == Some(ADDRESS)));
+}
+
+#[test]
+fn what_a_ggsn_leaves_open_is_as_it_was_asked_for() {
+    let mut pair = Pair::active();
+    let held = pair.sgsn.get(N5).unwrap().qos();
+    assert_eq!(held.concrete(), held);
+    let open = QosProfile { r99: Some(QosR99::default()), ..QosProfile::default() };
+    pair.sgsn(SmEvent::Modify { nsapi: N5, qos: open });
+    let Some((_, _, SmMessage::ModifyRequestMt(asked))) = pair.last_sent() else { panic!() };
+    assert_eq!(asked.qos, held);
+    pair.run(10);
+    pair.ms(SmMsEvent::Modify { nsapi: N5, change: Change { qos: Some(open), tft: None } });
+    pair.run(10);
+    let Some((_, _, SmMessage::ModifyAcceptMt(accept))) = pair.last_sent() else { panic!() };
+    assert_eq!(accept.qos, Some(held));
+    // A mobile of R97 never gets a profile of R99, whoever wants that.
+    let mut pair = Pair::new(1, 1.0, 0.0);
+    pair.uplink(0, false, request(N5, PdpAddress::Ipv4Dynamic));
+    pair.run(1);
+    pair.sgsn(SmEvent::Modify { nsapi: N5, qos: held });
+    let Some((_, _, SmMessage::ModifyRequestMt(asked))) = pair.last_sent() else { panic!() };
+    assert_eq!(asked.qos, QosProfile { r99: None, ..held });
+}

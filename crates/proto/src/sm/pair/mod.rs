@@ -5,7 +5,9 @@ mod cases;
 use super::ms::{
     Change, SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, SmMsState, Wanted, WantedSecondary,
 };
-use super::network::{Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState};
+use super::network::{
+    Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
+};
 use crate::drops::Drop;
 use crate::machine::{Batch, Surroundings};
 use crate::rng::Rng;
@@ -70,6 +72,8 @@ struct Pair {
     loss: f64,
     doubling: f64,
     ggsn: Ggsn,
+    /// The address that the GGSN gives, and the cause of its acceptance.
+    gives: (PdpAddress, Cause),
     /// Tunnels that the GGSN has.
     tunnels: Vec<Nsapi>,
     /// What the node and the user saw.
@@ -90,6 +94,7 @@ impl Pair {
             loss,
             doubling,
             ggsn: Ggsn::Accepts,
+            gives: (ADDRESS, Cause::RequestAccepted),
             tunnels: Vec::new(),
             at_sgsn: Vec::new(),
             at_ms: Vec::new(),
@@ -171,12 +176,14 @@ impl Pair {
             Ggsn::Accepts => {
                 self.tunnels.retain(|tunnel| *tunnel != nsapi);
                 self.tunnels.push(nsapi);
-                SmEvent::Created {
-                    nsapi,
+                let (address, cause) = self.gives;
+                let created = SmCreated {
                     qos: QosProfile { delay: DelayClass::THREE, ..asked },
-                    address: Some(ADDRESS),
+                    address: Some(address),
+                    cause,
                     pco: Some(ProtocolConfiguration(vec![0x80, 1])),
-                }
+                };
+                SmEvent::Created { nsapi, created }
             }
             Ggsn::Refuses(cause) => SmEvent::CreateRejected { nsapi, cause, pco: None },
             Ggsn::IsSilent => return self.later(20_000, Arrival::FromGgsn(SmEvent::CreateFailed { nsapi })),

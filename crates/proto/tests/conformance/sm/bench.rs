@@ -4,11 +4,12 @@ use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sm::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sm::network::{
-    Selected, Selection, SmAction, SmConfig, SmContexts, SmEvent, SmNetwork, SmState,
+    Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
 };
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
 use gannet_wire::Reader;
+use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
@@ -133,7 +134,8 @@ impl Network {
 
     pub fn created(&mut self, nsapi: Nsapi) {
         let qos = self.contexts.get(nsapi).unwrap().qos();
-        self.event(SmEvent::Created { nsapi, qos, address: Some(ADDRESS), pco: None });
+        let created = SmCreated { qos, address: Some(ADDRESS), cause: Cause::RequestAccepted, pco: None };
+        self.event(SmEvent::Created { nsapi, created });
     }
 
     pub fn run(&mut self, seconds: u64) {
@@ -327,6 +329,7 @@ pub fn accept() -> ActivateAccept {
         address: Some(ADDRESS),
         pco: None,
         packet_flow_identifier: None,
+        cause: None,
     }
 }
 

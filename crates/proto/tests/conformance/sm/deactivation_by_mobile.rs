@@ -3,7 +3,8 @@
 use super::bench::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::sm::ms::{SmMsAction, SmMsEvent, SmMsState};
-use gannet_proto::sm::network::{SmAction, SmEvent, SmState};
+use gannet_proto::sm::network::{SmAction, SmCreated, SmEvent, SmState};
+use gannet_wire::gtp::Cause;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
 
@@ -34,7 +35,8 @@ fn network_tears_down_all_contexts_of_an_address() {
     network.hears(2, request(N7));
     let elsewhere = PdpAddress::Ipv4([10, 0, 0, 99].into());
     let qos = qos(DelayClass::BEST_EFFORT);
-    network.event(SmEvent::Created { nsapi: N7, qos, address: Some(elsewhere), pco: None });
+    let created = SmCreated { qos, address: Some(elsewhere), cause: Cause::RequestAccepted, pco: None };
+    network.event(SmEvent::Created { nsapi: N7, created });
     network.hears(1, deactivate(true));
     network.event(SmEvent::Deleted { nsapi: N6 });
     assert_eq!(network.tunnels_deleted(), [(N6, true)]);

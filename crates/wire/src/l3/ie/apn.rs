@@ -21,6 +21,48 @@ impl Apn {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name without its operator identifier, `mncNNN.mccNNN.gprs`, where it has one (03.03 clause 9.1 [23.003]).
+    #[must_use]
+    pub fn network_identifier(&self) -> &str {
+        self.split().0
+    }
+
+    /// The operator identifier, where the name has one.
+    #[must_use]
+    pub fn operator_identifier(&self) -> Option<&str> {
+        self.split().1
+    }
+
+    /// Do two names mean the same access point? Their network identifiers are the same, in whichever case, and so are the
+    /// operator identifiers where both have one: a name without is completed by the network (23.060 annex A).
+    #[must_use]
+    pub fn means(&self, other: &Self) -> bool {
+        let ((network, operator), (other_network, other_operator)) = (self.split(), other.split());
+        network.eq_ignore_ascii_case(other_network)
+            && operator
+                .zip(other_operator)
+                .is_none_or(|(operator, other_operator)| operator.eq_ignore_ascii_case(other_operator))
+    }
+
+    fn split(&self) -> (&str, Option<&str>) {
+        let mut labels = self.0.rsplitn(4, '.');
+        let code = |label: Option<&str>, start: &str| {
+            label.and_then(|label| label.split_at_checked(3)).is_some_and(|(begin, digits)| {
+                begin.eq_ignore_ascii_case(start)
+                    && matches!(digits.len(), 2 | 3)
+                    && digits.bytes().all(|octet| octet.is_ascii_digit())
+            })
+        };
+        let (gprs, mcc, mnc) = (labels.next(), labels.next(), labels.next());
+        let is_operator = gprs.is_some_and(|label| label.eq_ignore_ascii_case("gprs"))
+            && code(mcc, "mcc")
+            && code(mnc, "mnc");
+        match labels.next() {
+            Some(network) if is_operator => (network, self.0.get(network.len() + 1..)),
+            Some(_) | None => (&self.0, None),
+        }
+    }
 }
 
 const fn allowed(octet: u8) -> bool {
@@ -116,6 +158,27 @@ mod tests {
         assert_eq!(out, b"\x08internet\x06mnc001\x06mcc001\x04gprs");
         assert_eq!(Apn::parse_value(&out).unwrap().as_str(), apn.as_str());
         assert_eq!(apn, "INTERNET.mnc001.MCC001.gprs".parse().unwrap());
+    }
+
+    #[test]
+    fn the_operator_identifier_is_not_the_network_s() {
+        let apn = |text: &str| text.parse::<Apn>().unwrap();
+        for (name, network, operator) in [
+            ("six.mnc001.mcc001.gprs", "six", Some("mnc001.mcc001.gprs")),
+            ("a.b.MNC01.MCC001.GPRS", "a.b", Some("MNC01.MCC001.GPRS")),
+            ("mnc001.mcc001.gprs", "mnc001.mcc001.gprs", None),
+            ("six.mncabc.mcc001.gprs", "six.mncabc.mcc001.gprs", None),
+            ("six.mnc001.mcc001.gprsx", "six.mnc001.mcc001.gprsx", None),
+            ("six", "six", None),
+        ] {
+            assert_eq!(apn(name).network_identifier(), network);
+            assert_eq!(apn(name).operator_identifier(), operator);
+        }
+        let means = |one: &str, other: &str| apn(one).means(&apn(other)) && apn(other).means(&apn(one));
+        assert!(means("six", "SIX.mnc001.mcc001.gprs") && means("Six", "siX"));
+        assert!(means("six.mnc001.mcc001.gprs", "six.MNC001.mcc001.gprs"));
+        assert!(!means("six.mnc001.mcc001.gprs", "six.mnc002.mcc001.gprs"), "another operator's");
+        assert!(!means("six", "six.example") && !means("six", "seven.mnc001.mcc001.gprs"));
     }
 
     #[test]

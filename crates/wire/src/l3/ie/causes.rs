@@ -101,6 +101,7 @@ causes! {
     /// SM cause (clause 10.5.6.6).
     SmCause, "SM Cause" {
         8 OperatorDeterminedBarring "operator determined barring",
+        24 MbmsCapabilitiesInsufficient "MBMS bearer capabilities insufficient for the service",
         25 LlcOrSndcpFailure "LLC or SNDCP failure",
         26 InsufficientResources "insufficient resources",
         27 MissingOrUnknownApn "missing or unknown APN",
@@ -123,8 +124,18 @@ causes! {
         44 FilterSemanticError "semantic errors in packet filter",
         45 FilterSyntaxError "syntactical errors in packet filter",
         46 ContextWithoutTftActive "PDP context without TFT already activated",
+        47 MulticastMembershipTimeout "multicast group membership time-out",
+        48 BearerControlModeViolation "request rejected, bearer control mode violation",
         50 Ipv4Only "PDP type IPv4 only allowed",
         51 Ipv6Only "PDP type IPv6 only allowed",
+        52 SingleAddressBearersOnly "single address bearers only allowed",
+        56 CollisionWithNetworkRequest "collision with network initiated request",
+        57 Ipv4v6Only "PDP type IPv4v6 only allowed",
+        58 NonIpOnly "PDP type non-IP only allowed",
+        60 BearerHandlingNotSupported "bearer handling not supported",
+        61 EthernetOnly "PDP type Ethernet only allowed",
+        65 MaximumReached "maximum number of PDP contexts reached",
+        66 ApnNotSupportedHere "requested APN not supported in current RAT and PLMN combination",
         81 InvalidTi "invalid transaction identifier value",
         95 SemanticallyIncorrect "semantically incorrect message",
         96 InvalidMandatoryInformation "invalid mandatory information",
@@ -134,6 +145,8 @@ causes! {
         100 ConditionalIeError "conditional IE error",
         101 MessageIncompatible "message not compatible with the protocol state",
         111 ProtocolError "protocol error, unspecified",
+        112 ApnRestrictionIncompatible "APN restriction value incompatible with active PDP context",
+        113 MultipleAccessesNotAllowed "multiple accesses to a PDN connection not allowed",
     }
 }
 

@@ -5,6 +5,7 @@ mod area;
 mod auth;
 mod capability;
 mod causes;
+mod concrete;
 mod half;
 mod identity;
 mod information;

@@ -99,10 +99,31 @@ impl PdpAddress {
         }
     }
 
-    /// True where the mobile leaves the address to the network.
+    /// True where the mobile leaves the address to the network: it names none, or the unspecified one, 0.0.0.0 or `::`.
     #[must_use]
     pub const fn is_dynamic(&self) -> bool {
-        matches!(self, Self::Ipv4Dynamic | Self::Ipv6Dynamic | Self::Ipv4v6Dynamic)
+        match self.left_open() {
+            Self::Ipv4Dynamic | Self::Ipv6Dynamic | Self::Ipv4v6Dynamic => true,
+            Self::Ipv4(_) | Self::Ipv6(_) | Self::Ipv4v6(..) => false,
+            Self::Ppp | Self::Empty | Self::Other { .. } => false,
+        }
+    }
+
+    /// The same with no address in the place of the unspecified one, which modems send that were told `0.0.0.0`.
+    #[must_use]
+    pub const fn left_open(self) -> Self {
+        match self {
+            Self::Ipv4(v4) if v4.is_unspecified() => Self::Ipv4Dynamic,
+            Self::Ipv6(v6) if v6.is_unspecified() => Self::Ipv6Dynamic,
+            Self::Ipv4v6(v4, v6) if v4.is_unspecified() && v6.is_unspecified() => Self::Ipv4v6Dynamic,
+            other => other,
+        }
+    }
+
+    /// True for both versions of IP in one context.
+    #[must_use]
+    pub const fn is_dual(&self) -> bool {
+        matches!(self, Self::Ipv4v6Dynamic | Self::Ipv4v6(..))
     }
 }
 
@@ -163,6 +184,11 @@ mod tests {
         );
         assert_eq!(PdpAddress::parse_value(&[1, 0x8d]), Ok(PdpAddress::Ipv4v6Dynamic));
         assert!(PdpAddress::parse_value(&[1, 0x8d, 10, 0, 0, 1]).is_err());
+        let open = |octets: &[u8]| PdpAddress::parse_value(octets).unwrap();
+        assert_eq!(open(&[1, 0x21, 0, 0, 0, 0]).left_open(), PdpAddress::Ipv4Dynamic);
+        assert!(open(&[1, 0x21, 0, 0, 0, 0]).is_dynamic() && !open(&[1, 0x21, 10, 0, 0, 1]).is_dynamic());
+        let both = [&[1, 0x8d][..], &[0; 20]].concat();
+        assert_eq!(open(&both).left_open(), PdpAddress::Ipv4v6Dynamic);
         let both = PdpAddress::Ipv4v6(Ipv4Addr::new(10, 0, 0, 1), Ipv6Addr::LOCALHOST);
         let mut octets = Vec::new();
         both.emit_value(&mut octets);

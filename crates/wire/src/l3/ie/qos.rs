@@ -5,7 +5,7 @@
 //! allocation/retention priority (29.060 clause 7.7.34), so [`Element::parse_value`] and [`Element::emit_value`] serve
 //! both.
 //!
-//! Value 0 of every field means "subscribed" from the mobile, and is reserved towards it.
+//! Value 0 of every field means "subscribed" from the mobile, and is reserved towards it: [`QosProfile::concrete`].
 
 use crate::error::DecodeError;
 use crate::l3::codec::{Element, bad_length};
