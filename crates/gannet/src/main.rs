@@ -8,9 +8,9 @@ mod lab_command;
 mod load_command;
 mod node;
 mod sgsn;
+mod vty_command;
 
 use clap::{Parser, Subcommand};
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
 /// Tables of a million mobiles are touched at random, packet by packet.
@@ -33,14 +33,8 @@ enum Command {
     Ggsn(node::flags::Flags),
     /// Run cells and mobiles
     Bss(node::flags::Flags),
-    /// Run a command in a node's VTY and print its answer
-    Vty {
-        /// ADDRESS:PORT of the VTY, such as 127.0.0.1:4245
-        address: String,
-        /// The command, such as "show subscriber all"
-        #[arg(required = true, trailing_var_arg = true)]
-        command: Vec<String>,
-    },
+    /// Run commands in a node's VTY and print their answers
+    Vty(vty_command::VtyArguments),
     /// Base stations, mobiles and a GGSN that load any SGSN with traffic
     Load(Box<load_command::LoadArguments>),
     /// The laboratory: list and run experiments
@@ -58,7 +52,7 @@ fn main() -> ExitCode {
         Command::Sgsn(flags) => sgsn::run(flags),
         Command::Ggsn(flags) => ggsn::run(flags),
         Command::Bss(flags) => bss::run(flags),
-        Command::Vty { address, command } => vty(&address, &command.join(" ")),
+        Command::Vty(arguments) => vty_command::run(&arguments),
         Command::Load(arguments) => load_command::run(&arguments),
         Command::Lab(command) => lab_command::run(command),
         Command::Demo(arguments) => lab_command::demo(&arguments),
@@ -68,17 +62,4 @@ fn main() -> ExitCode {
         eprintln!("gannet: {message}");
         ExitCode::FAILURE
     })
-}
-
-fn vty(address: &str, command: &str) -> Result<ExitCode, String> {
-    let address: SocketAddr = address
-        .to_socket_addrs()
-        .map_err(|error| format!("{address}: {error}"))?
-        .next()
-        .ok_or_else(|| format!("{address}: no address"))?;
-    let answer = gannet_ops::vty::client::run(address, command)
-        .map_err(|error| format!("VTY at {address}: {error}"))?;
-    println!("{answer}");
-    // As the VTY marks what it refuses.
-    Ok(if answer.starts_with('%') { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -356,15 +356,15 @@ fn errors_name_file_line_and_the_nearest_command() {
         ("sgsn\n ggsn 0\n", "x.cfg:2: incomplete command 'ggsn 0' in node config-sgsn"),
         (
             "sgsn\n gtp local-ip 1.2.3.4\n auth-policy remote\n",
-            "x.cfg: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
+            "x.cfg:3: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\n authentication required\n",
-            "x.cfg: 'authentication required' asks an HLR, and 'auth-policy accept-all' does not",
+            "x.cfg:3: 'authentication required' asks an HLR, and 'auth-policy accept-all' does not",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\n encryption gea 1 3\n",
-            "x.cfg: 'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote'",
+            "x.cfg:3: 'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote'",
         ),
         ("sgsn\n imsi-acl add 12x\n", "x.cfg:2: 'imsi-acl add 12x': an IMSI has 6 to 15 digits."),
         ("sgsn\n gsup oap-id 7\n", "x.cfg:2: 'gsup oap-id 7': osmo-hlr knows no OAP"),
@@ -374,19 +374,19 @@ fn errors_name_file_line_and_the_nearest_command() {
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  accept-dynamic-ip-sns\n ip-sns-default bind a\n",
-            "x.cfg: bind udp a needs a line 'listen",
+            "x.cfg:4: bind udp a needs a line 'listen",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n  listen 1.2.3.4 1\n  accept-dynamic-ip-sns\n",
-            "x.cfg: bind udp a: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind a'",
+            "x.cfg:6: bind udp a: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind a'",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n ip-sns-default bind a\n",
-            "x.cfg: ip-sns-default names bind a, which is not there",
+            "x.cfg:4: ip-sns-default names bind a, which is not there",
         ),
         (
             "sgsn\n gtp local-ip 1.2.3.4\nns\n nse 7\n  ip-sns-bind a\n",
-            "x.cfg: nse 7 has ip-sns-bind a, which is not there",
+            "x.cfg:5: nse 7 has ip-sns-bind a, which is not there",
         ),
         (
             "ns\n nse 7\n  ip-sns-bind a\n  nsvc ipa a 1.2.3.4 1 nsvci 1\n",
@@ -407,9 +407,12 @@ fn errors_name_file_line_and_the_nearest_command() {
             "x.cfg:3: 'ggsn 0 gtp-version 1' is indented, and",
         ),
         ("sgsn\n list\n", "x.cfg:2: 'list' is for a session"),
-        ("sgsn\n", "x.cfg: the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'"),
-        ("sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n", "x.cfg: bind udp a needs a line 'listen"),
-        ("sgsn\n gtp local-ip 1.2.3.4\n apn * ggsn 3\n", "x.cfg: APN * leads to GGSN 3, which is not there"),
+        ("sgsn\n", "x.cfg:1: the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'"),
+        ("sgsn\n gtp local-ip 1.2.3.4\nns\n bind udp a\n", "x.cfg:4: bind udp a needs a line 'listen"),
+        (
+            "sgsn\n gtp local-ip 1.2.3.4\n apn * ggsn 3\n",
+            "x.cfg:3: APN * leads to GGSN 3, which is not there",
+        ),
     ] {
         let problem = problem::<Sgsn>(text);
         assert!(problem.starts_with(expected), "{problem}\n  instead of\n{expected}");
@@ -417,7 +420,7 @@ fn errors_name_file_line_and_the_nearest_command() {
     let problem = problem::<Ggsn>("ggsn a\n gtp bind-ip 1.2.3.4\n apn b\n  type-support v6\n");
     assert_eq!(
         problem,
-        "x.cfg:4: 'type-support v6': type-support v6 is not implemented; only 'v4' and 'v4v6' are."
+        "x.cfg:4: 'type-support v6': type-support v6 is not implemented; only 'v4' and 'v4v6' are; write instead:\n    type-support v4v6"
     );
 }
 

@@ -128,7 +128,10 @@ fn configuring_changes_the_node_or_says_why_not() {
     assert!(shown.contains("\n compression rfc1144 passive\n no compression v42bis\n"), "{shown}");
     assert!(shown.contains("\nend\nGannet(config-sgsn)# "));
     let shown = terminal.types("write file /tmp/x.cfg\r\n");
-    assert!(shown.contains("Configuration saved to /tmp/x.cfg\n% It will not load: the SGSN has no address"));
+    assert!(shown.contains("% Nothing was written, since it would not load:\n"), "{shown}");
+    assert!(shown.contains(": the SGSN has no address") && terminal.node.saved.is_empty(), "{shown}");
+    let shown = terminal.types("write file force /tmp/x.cfg\r\n");
+    assert!(shown.contains("Configuration saved to /tmp/x.cfg\nIt will not load:\n"), "{shown}");
     assert!(terminal.node.saved[0].contains(" timer T3350 7\n"));
 }
 

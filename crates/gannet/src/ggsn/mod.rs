@@ -69,6 +69,25 @@ impl Node for GgsnNode {
         Ok(plans)
     }
 
+    fn problems(config: &ops::GgsnConfig) -> Vec<String> {
+        let running = || config.ggsns.iter().filter(|ggsn| ggsn.running);
+        if running().next().is_none() {
+            return Self::plan(config, &mut Vec::new()).err().into_iter().collect();
+        }
+        let whole = |ggsn: &ops::GgsnInstance| {
+            let served = || ggsn.apns.iter().filter(|apn| apn.running);
+            let mut of_apns: Vec<String> =
+                served().filter_map(|apn| access_point(&ggsn.name, apn).err()).collect();
+            of_apns.extend(served().filter_map(|apn| ipv6_of(&ggsn.name, apn).err()));
+            // What holds for all of it, once its parts are right.
+            if of_apns.is_empty() && ggsn.gtp_bind_ip.is_some() {
+                of_apns.extend(plan(ggsn, &mut Vec::new()).err());
+            }
+            of_apns
+        };
+        running().flat_map(whole).collect()
+    }
+
     fn frames(plans: &Vec<Plan>) -> usize {
         8192 * plans.len()
     }
@@ -151,9 +170,7 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
             imsi: own.imsi,
             sgsn: own.sgsn.into(),
         }));
-        if apn.has_ipv6 {
-            let missing = || format!("ggsn {name}, apn {}: add 'ipv6 prefix dynamic X:X::X:X/M'", apn.name);
-            let of = apn.ipv6_prefix.ok_or_else(missing)?;
+        if let Some(of) = ipv6_of(&name, apn)? {
             ipv6.push(Ipv6Config { apn: place, prefix: of.address, prefix_length: of.length });
         }
     }
@@ -172,6 +189,15 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
     // The node has the last word about a configuration.
     Ggsn::new(config.clone()).map_err(|error| format!("ggsn {name}: {error}"))?;
     Ok(Plan { name, state_dir: ggsn.gtp_state_dir.clone(), config, devices })
+}
+
+/// Out of which prefix the mobiles of an access point have theirs; `None` where they have none.
+fn ipv6_of(ggsn: &str, apn: &ops::ApnConfig) -> Result<Option<ops::Ipv6Prefix>, String> {
+    if !apn.has_ipv6 {
+        return Ok(None);
+    }
+    let missing = || format!("ggsn {ggsn}, apn {}: add 'ipv6 prefix dynamic X:X::X:X/M'", apn.name);
+    apn.ipv6_prefix.ok_or_else(missing).map(Some)
 }
 
 fn access_point(ggsn: &str, apn: &ops::ApnConfig) -> Result<(ApnConfig, Device), String> {

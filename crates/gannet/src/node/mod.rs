@@ -16,10 +16,10 @@ pub mod tun;
 mod vty_service;
 
 use flags::Flags;
-use gannet_ops::config::{self, ConfigError, Listen};
+use gannet_ops::config::{self, ConfigErrors, Listen, Loaded};
 use gannet_ops::connections::Connections;
 use gannet_ops::metrics::Group;
-use gannet_ops::vty::{CommandError, Element, Server};
+use gannet_ops::vty::{CommandError, Element, Problem, Server};
 use gannet_ops::{ctrl, metrics};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
@@ -51,6 +51,14 @@ pub trait Node: Sized + 'static {
     /// # Errors
     /// A sentence: what cannot be done as configured.
     fn plan(config: &ConfigOf<Self>, remarks: &mut Vec<String>) -> Result<Self::Plan, String>;
+
+    /// What cannot be done as configured, as far as [`Element::problems`] does not say it: one sentence each.
+    fn problems(config: &ConfigOf<Self>) -> Vec<String> {
+        if !Self::Element::problems(config).is_empty() {
+            return Vec::new();
+        }
+        Self::plan(config, &mut Vec::new()).err().into_iter().collect()
+    }
 
     /// Frames that the loop needs for it.
     fn frames(plan: &Self::Plan) -> usize;
@@ -182,21 +190,11 @@ impl<N: Node> Running<N> {
         let say = |access: &mut Access<'_>, level, text: &str| {
             text.lines().for_each(|line| access.log().line(Category::Main, level, format_args!("{line}")));
         };
-        let read =
-            config::load::<N::Element>(&self.file).map_err(|error| error.to_string()).and_then(|loaded| {
-                let mut remarks = Vec::new();
-                N::plan(&loaded.config, &mut remarks)
-                    .map_err(|error| format!("{}: {error}", self.file.display()))?;
-                Ok(loaded)
-            });
-        let loaded = match read {
+        let loaded = match load::<N>(&self.file) {
             Ok(loaded) => loaded,
-            Err(error) => {
-                return say(
-                    access,
-                    Level::Error,
-                    &format!("configuration not taken, all stays as it was: {error}"),
-                );
+            Err(errors) => {
+                let text = format!("configuration not taken, all stays as it was:\n{errors}");
+                return say(access, Level::Error, &text);
             }
         };
         for warning in &loaded.warnings {
@@ -261,7 +259,7 @@ pub fn run_with<N: Node>(
     let file = flags.config_file.clone().ok_or_else(|| {
         format!("no configuration: say 'gannet {name} -c FILE'; docs/examples/{name}.cfg is an example")
     })?;
-    let loaded = config::load::<N::Element>(&file).map_err(|error| explain(&error))?;
+    let loaded = load::<N>(&file).map_err(|errors| errors.to_string())?;
     let mut remarks: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
     let mut plan =
         N::plan(&loaded.config, &mut remarks).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -310,6 +308,14 @@ pub fn run_with<N: Node>(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Reads a configuration, and asks whether a node can be made of it.
+fn load<N: Node>(file: &Path) -> Result<Loaded<ConfigOf<N>>, ConfigErrors> {
+    let more = |config: &ConfigOf<N>| {
+        N::problems(config).iter().flat_map(|text| text.lines()).map(Problem::impossible).collect()
+    };
+    config::load_and_check::<N::Element>(file, more)
+}
+
 /// The sockets that programs ask a node at, bound before anything is built.
 struct Listeners {
     page: Option<Connections<metrics::http::Scrape>>,
@@ -339,10 +345,6 @@ impl Listeners {
         }
         node.add_service(Box::new(reports::Reports::new(Rc::clone(running))))
     }
-}
-
-fn explain(error: &ConfigError) -> String {
-    error.to_string()
 }
 
 /// What the operating system says about an address, and what that usually means.

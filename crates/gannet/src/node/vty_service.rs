@@ -118,6 +118,11 @@ impl<N: Node> Operator<N::Element> for Console<'_, '_, '_, N> {
         self.access.log().line(category, level, format_args!("{text}"));
     }
 
+    fn would_start(&self, config: &ConfigOf<N>) -> Result<(), CommandError> {
+        let problems = N::problems(config);
+        if problems.is_empty() { Ok(()) } else { Err(CommandError(problems.join("\n"))) }
+    }
+
     fn config_file(&self) -> Option<&Path> {
         Some(&self.running.file)
     }

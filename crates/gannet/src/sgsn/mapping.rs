@@ -91,6 +91,15 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
     Ok(Plan { bind, frames: service::frames(&config.service, &node), paths, config: node })
 }
 
+/// What cannot be done as configured: all of what [`plan`] refuses, but for the address that the configuration lacks as a whole.
+pub fn problems(config: &ops::SgsnConfig) -> Vec<String> {
+    let is_incomplete = config.ns.binds.iter().any(|bind| bind.listen.is_none());
+    let bind = bind(&config.ns).err().filter(|_| !is_incomplete);
+    let nsvcs = nsvcs(&config.ns).err();
+    let subscribers = subscribers(config).err();
+    bind.into_iter().chain(nsvcs).chain(ip_sns(&config.ns).err()).chain(subscribers).collect()
+}
+
 /// Where the HLR listens, where one is asked.
 pub fn hlr(config: &ops::SgsnConfig) -> Option<SocketAddr> {
     let access = &config.access;
@@ -159,20 +168,20 @@ fn ip_sns(ns: &NsConfig) -> Result<IpSns, String> {
 }
 
 fn nsvcs(ns: &NsConfig) -> Result<Vec<NsvcConfig>, String> {
-    let mut all = Vec::new();
+    let (mut all, mut refused) = (Vec::new(), Vec::new());
     for nse in &ns.nses {
         for nsvc in &nse.nsvcs {
-            let nsvci = nsvc.nsvci.ok_or_else(|| {
-                let (nsei, bind, ip, port) = (nse.nsei, &nsvc.bind, nsvc.remote.ip(), nsvc.remote.port());
-                format!(
+            let (nsei, bind, ip, port) = (nse.nsei, &nsvc.bind, nsvc.remote.ip(), nsvc.remote.port());
+            match nsvc.nsvci {
+                Some(nsvci) => all.push(NsvcConfig { nsei, nsvci, peer: nsvc.remote }),
+                None => refused.push(format!(
                     "nse {nsei}: NS-VCs without reset and block procedures are not implemented; \
                      say 'nsvc ipa {bind} {ip} {port} nsvci <0-65535>'"
-                )
-            })?;
-            all.push(NsvcConfig { nsei: nse.nsei, nsvci, peer: nsvc.remote });
+                )),
+            }
         }
     }
-    Ok(all)
+    if refused.is_empty() { Ok(all) } else { Err(refused.join("\n")) }
 }
 
 fn ns_timers(ns: &NsConfig) -> NsTimers {

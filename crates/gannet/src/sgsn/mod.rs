@@ -73,6 +73,10 @@ impl Node for SgsnNode {
         mapping::plan(config, remarks)
     }
 
+    fn problems(config: &ops::SgsnConfig) -> Vec<String> {
+        mapping::problems(config)
+    }
+
     fn frames(plan: &Plan) -> usize {
         plan.frames
     }

@@ -122,7 +122,11 @@ fn wrong_lines_are_named() {
 fn wrong_wholes_are_named() {
     let directory = TempDir::new("gannet-wholes");
     for (node, text, word) in [
-        ("sgsn", "sgsn\n ggsn 0 remote-ip 127.0.0.2\n", "gtp local-ip"),
+        (
+            "sgsn",
+            "sgsn\n ggsn 0 remote-ip 127.0.0.2\nns\n bind udp local\n  listen 127.0.0.1 23000\n",
+            "node.cfg:1: the SGSN has no address: add 'gtp local-ip",
+        ),
         ("sgsn", "sgsn\n gtp local-ip 127.0.0.1\n", "bind udp"),
         ("ggsn", "ggsn g\n", "gtp bind-ip"),
         ("ggsn", "line vty\n no login\n", "ggsn NAME"),

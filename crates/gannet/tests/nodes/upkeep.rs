@@ -1,10 +1,15 @@
 //! What an operator does to a running node, and what must not end it.
 
-use crate::common::{Node, file, own_address, wait_for};
+use crate::common::{GANNET, Node, file, gannet, own_address, said, wait_for};
 use gannet_testkit::{Case, TempDir};
 
 /// All of them.
-pub const CASES: &[Case] = &[("no_signal_but_four_ends_a_node", &[], no_signal_but_four_ends_a_node)];
+pub const CASES: &[Case] = &[
+    ("no_signal_but_four_ends_a_node", &[], no_signal_but_four_ends_a_node),
+    ("all_that_is_wrong_is_said_at_once", &[], all_that_is_wrong_is_said_at_once),
+    ("commands_run_in_one_session", &[], commands_run_in_one_session),
+    ("only_what_loads_is_written", &[], only_what_loads_is_written),
+];
 
 /// An SGSN at a loopback address of the test's own, with `more` lines under `sgsn`.
 pub fn sgsn_at(address: &str, more: &str) -> String {
@@ -55,4 +60,161 @@ fn no_signal_but_four_ends_a_node() {
     }
     node.signal("QUIT");
     assert!(!node.wait().success());
+}
+
+/// `--check` and the start: each error with its line, those of lines and those of the whole.
+fn all_that_is_wrong_is_said_at_once() {
+    let directory = TempDir::new("gannet-all-wrong");
+    let sgsn = "sgsn\n gtp local-ip 127.0.0.1\n apn a ggsn 3\n apn b ggsn 4\nns\n bind udp local\n  listen 127.0.0.1 23000\n  \
+                accept-ipacess\n nse 7\n  nsvc udp local 127.0.0.1 1\n  nsvc udp local 127.0.0.1 2\n";
+    let ggsn = "ggsn g\n gtp bind-ip 127.0.0.2\n apn a\n  ip prefix dynamic 10.0.0.0/24\n  no shutdown\n apn b\n  \
+                tun-device t\n  no shutdown\n no shutdown ggsn\n";
+    // What cannot be done is asked once all lines are understood.
+    let repaired = sgsn.replace("accept-ipacess", "accept-ipaccess");
+    for (node, text, expected) in [
+        ("sgsn", sgsn, &["cfg:3: ", "cfg:4: ", "cfg:8: ", "3 errors"][..]),
+        ("sgsn", &repaired, &["cfg:3: ", "cfg:4: ", "cfg:10: ", "cfg:11: ", "4 errors"]),
+        ("ggsn", ggsn, &["apn a: add 'tun-device NAME'", "apn b: add 'ip prefix dynamic", "2 errors"]),
+    ] {
+        let config = file(&directory, "node.cfg", text);
+        for more in [&["--check"][..], &[]] {
+            let output = gannet(&[&[node, "-c", &config], more].concat());
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(1), "{text}");
+            assert_eq!(text.lines().count(), expected.len(), "{text}");
+            for (line, part) in text.lines().zip(expected) {
+                assert!(line.contains(part), "'{part}' is not in '{line}' of {text}");
+            }
+        }
+    }
+}
+
+/// `gannet vty` with several commands, from the command line and from standard input, and its exit code.
+fn commands_run_in_one_session() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let at = own_address(93);
+    let directory = TempDir::new("gannet-session");
+    let node = start(&directory, &at, "");
+    let vty = format!("{at}:4245");
+    let output = gannet(&[
+        "vty",
+        &vty,
+        "-c",
+        "configure terminal",
+        "-c",
+        "sgsn",
+        "-c",
+        "timer T3350 9",
+        "-c",
+        "do show timer T3350",
+    ]);
+    let text = said(&output);
+    assert!(output.status.success() && text.contains("T3350 = 9 s"), "{text}");
+    // The first refusal ends it.
+    let output = gannet(&["vty", &vty, "-c", "show timer T3350", "-c", "nonsense", "-c", "show pid"]);
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("T3350 = 9 s") && text.contains("% Unknown command.") && text.contains("'nonsense'"),
+        "{text}"
+    );
+    assert!(!text.contains(&node.pid().to_string()), "{text}");
+    let piped = |input: &str| {
+        let mut command = Command::new(GANNET);
+        command.args(["vty", &vty]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let output = piped(
+        "! a comment\nconfigure terminal\n hostname Kiel\nsgsn\n timer T3350 8\nend\n\nshow timer T3350\nexit\n",
+    );
+    assert!(output.status.success() && said(&output).contains("T3350 = 8 s"), "{}", said(&output));
+    let output = piped("configure terminal\nsgsn\ntimer T3350 x\ntimer T3350 7\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("line 3: 'timer T3350 x' was refused"), "{}", said(&output));
+    assert!(node.vty("show timer T3350").contains("= 8 s"));
+    // Nobody is there: another code.
+    assert_eq!(gannet(&["vty", &format!("{at}:1"), "show pid"]).status.code(), Some(2));
+}
+
+/// `write file` refuses what would not load, and keeps the former file.
+fn only_what_loads_is_written() {
+    let at = own_address(94);
+    let directory = TempDir::new("gannet-write");
+    let text = format!("ggsn g\n gtp bind-ip {at}\n no shutdown ggsn\nline vty\n no login\n bind {at}\n");
+    let config = file(&directory, "ggsn.cfg", &text);
+    let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).unwrap_or_default();
+    let vty = format!("{at}:4260");
+    let node = Node::start(&directory, &vty, &["ggsn", "-c", &config]);
+    let loads = || gannet(&["ggsn", "-c", &config, "--check"]).status.success();
+    // References are checked at the prompt.
+    let refused =
+        gannet(&["vty", &vty, "-c", "configure terminal", "-c", "ggsn g", "-c", "default-apn nowhere"]);
+    assert!(!refused.status.success() && said(&refused).contains("nowhere"), "{}", said(&refused));
+    let output = gannet(&[
+        "vty",
+        &vty,
+        "-c",
+        "configure terminal",
+        "-c",
+        "ggsn g",
+        "-c",
+        "apn a",
+        "-c",
+        "no shutdown",
+        "-c",
+        "write file",
+    ]);
+    let shown = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("would not load") && shown.contains("apn a: add 'ip prefix dynamic"), "{shown}");
+    assert_eq!((read("ggsn.cfg"), read("ggsn.cfg.sav")), (text.clone(), String::new()));
+    assert!(loads());
+    let shown = node.vty("write file force");
+    assert!(shown.contains("kept in") && shown.contains("It will not load"), "{shown}");
+    assert_eq!(read("ggsn.cfg.sav"), text);
+    assert!(!loads());
+    // Made whole it is written, and what is kept is the file of before.
+    let output = gannet(&[
+        "vty",
+        &vty,
+        "-c",
+        "configure terminal",
+        "-c",
+        "ggsn g",
+        "-c",
+        "apn a",
+        "-c",
+        "ip prefix dynamic 10.0.0.0/24",
+        "-c",
+        "tun-device t0",
+        "-c",
+        "default-apn a",
+        "-c",
+        "write file",
+    ]);
+    assert!(!output.status.success(), "{}", said(&output));
+    let output = gannet(&[
+        "vty",
+        &vty,
+        "-c",
+        "configure terminal",
+        "-c",
+        "ggsn g",
+        "-c",
+        "default-apn a",
+        "-c",
+        "write file",
+    ]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(loads() && read("ggsn.cfg.sav").contains(" apn a"), "{}", read("ggsn.cfg"));
+    // An APN that is named cannot go.
+    let refused = gannet(&["vty", &vty, "-c", "configure terminal", "-c", "ggsn g", "-c", "no apn a"]);
+    assert!(
+        !refused.status.success() && said(&refused).contains("default APN a is not there"),
+        "{}",
+        said(&refused)
+    );
 }

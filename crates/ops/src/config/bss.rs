@@ -14,7 +14,7 @@ mod commands;
 use super::compression::HasCompression;
 use super::links::HasLinks;
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Element, Grammar};
+use crate::vty::{Element, Grammar, Node, Problem};
 use core::net::Ipv4Addr;
 use gannet_proto::auth::cards::Cards;
 use gannet_proto::llc::abm::LinksConfig;
@@ -463,7 +463,9 @@ impl Element for Bss {
         commands::write(config, text);
     }
 
-    fn check(config: &BssConfig) -> Result<(), CommandError> {
+    fn problems(config: &BssConfig) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut say = |text| problems.push(Problem::contradiction(Node::Bss, text));
         let cells = &config.cells;
         let last = cells.count.saturating_sub(1);
         let nses = last / cells.per_nse.max(1);
@@ -476,18 +478,15 @@ impl Element for Bss {
             ("local-port", config.local_port, (nses + 1).saturating_mul(config.ports_per_nse()) - 1),
         ] {
             if base.checked_add(more).is_none() {
-                return Err(CommandError(format!(
-                    "'{what} {base}' leaves no numbers for {} cells",
-                    cells.count
-                )));
+                say(format!("'{what} {base}' leaves no numbers for {} cells", cells.count));
             }
         }
         if u16::from(cells.rac) + areas > 255 {
-            return Err(CommandError(format!(
+            say(format!(
                 "{} cells with {} in a routing area need more than 256 routing areas",
                 cells.count, cells.per_routing_area
-            )));
+            ));
         }
-        Ok(())
+        problems
     }
 }

@@ -3,7 +3,7 @@
 mod commands;
 
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Element, Grammar};
+use crate::vty::{Element, Grammar, Node, Problem};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use gannet_wire::id::{Imsi, Nsapi};
 
@@ -216,18 +216,22 @@ impl Element for Ggsn {
         }
     }
 
-    fn check(config: &GgsnConfig) -> Result<(), CommandError> {
+    fn problems(config: &GgsnConfig) -> Vec<Problem> {
+        let mut problems = Vec::new();
         for ggsn in &config.ggsns {
             let name = &ggsn.name;
             if ggsn.gtp_bind_ip.is_none() {
-                return Err(CommandError(format!("ggsn {name} has no address: add 'gtp bind-ip A.B.C.D'")));
+                let text = format!("ggsn {name} has no address: add 'gtp bind-ip A.B.C.D'");
+                problems.push(Problem::incomplete(Node::Ggsn, text));
             }
             if let Some(default) = &ggsn.default_apn
                 && !ggsn.apns.iter().any(|apn| apn.name == *default)
             {
-                return Err(CommandError(format!("ggsn {name}: the default APN {default} is not there")));
+                let text =
+                    format!("ggsn {name}: the default APN {default} is not there: add 'apn {default}'");
+                problems.push(Problem::contradiction(Node::Ggsn, text));
             }
         }
-        Ok(())
+        problems
     }
 }

@@ -3,14 +3,16 @@
 //! A line belongs to the node that the nearest line above with less indentation opened. Deeper levels may be indented
 //! by any number of blanks; written files have one for each level. Lines that begin with `!` or `#` are comments.
 //!
-//! The first line that is not understood ends the reading: the error names file, line and the nearest known command,
-//! and nothing is started.
+//! All lines are read, also behind one that is not understood: each error names file, line and the nearest known command, and
+//! nothing is started. Lines within a line that is not understood are not looked at.
 
 pub mod bss;
 pub mod common;
 mod compression;
 mod cursor;
+mod errors;
 pub mod ggsn;
+mod instead;
 mod links;
 pub mod ns;
 pub mod sgsn;
@@ -19,16 +21,17 @@ mod suggest;
 mod text;
 
 pub use common::{Common, Listen, LogKind, LogTarget};
+pub use errors::{ConfigError, ConfigErrors};
 pub use stats::{ReporterKind, StatsConfig, StatsReporter};
 pub use text::ConfigText;
 
-use crate::vty::Element;
+use crate::vty::{Element, Problem};
 use core::fmt;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) use cursor::{Cursor, Outcome, change};
 pub(crate) use suggest::nearest;
@@ -59,56 +62,33 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why a configuration was not taken.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// The file cannot be read.
-    #[error("{file}: {source}")]
-    Io {
-        /// The file as it was named.
-        file: String,
-        /// What the operating system says.
-        source: io::Error,
-    },
-    /// A line is wrong.
-    #[error("{file}:{line}: {problem}")]
-    Line {
-        /// The file as it was named.
-        file: String,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong, and what may have been meant.
-        problem: String,
-    },
-    /// Each line is right and something is missing.
-    #[error("{file}: {problem}")]
-    Whole {
-        /// The file as it was named.
-        file: String,
-        /// What is missing.
-        problem: String,
-    },
-}
-
 /// Reads a file.
 ///
 /// # Errors
-/// Where it cannot be read, at the first line that is not understood, and where something is missing.
-pub fn load<E: Element>(path: &Path) -> Result<Loaded<E::Config>, ConfigError> {
+/// Where it cannot be read, for each line that is not understood, and for all that is missing.
+pub fn load<E: Element>(path: &Path) -> Result<Loaded<E::Config>, ConfigErrors> {
+    load_and_check::<E>(path, |_| Vec::new())
+}
+
+/// Reads a file, and asks `more` besides what is wrong with the configuration as a whole.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_and_check<E: Element>(
+    path: &Path,
+    more: impl Fn(&E::Config) -> Vec<Problem>,
+) -> Result<Loaded<E::Config>, ConfigErrors> {
     let file = path.display().to_string();
     let octets = fs::read(path).map_err(|source| ConfigError::Io { file: file.clone(), source })?;
-    read::<E>(&file, &String::from_utf8_lossy(&octets))
+    text::read::<E>(&file, &String::from_utf8_lossy(&octets), &more)
 }
 
 /// Reads the text of a file; `file` is its name in errors and warnings.
 ///
 /// # Errors
-/// At the first line that is not understood, and where something is missing.
-pub fn read<E: Element>(file: &str, content: &str) -> Result<Loaded<E::Config>, ConfigError> {
-    let loaded = text::read::<E>(file, content)?;
-    E::check(&loaded.config)
-        .map_err(|error| ConfigError::Whole { file: file.to_owned(), problem: error.to_string() })?;
-    Ok(loaded)
+/// For each line that is not understood, and for all that is missing.
+pub fn read<E: Element>(file: &str, content: &str) -> Result<Loaded<E::Config>, ConfigErrors> {
+    text::read::<E>(file, content, &|_| Vec::new())
 }
 
 /// Writes a configuration in the form in which it is read.
@@ -129,11 +109,57 @@ pub fn write<E: Element>(config: &E::Config) -> String {
 /// What the operating system says; the old file is then as it was.
 pub fn save(path: &Path, content: &str) -> io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    replace(&path, content, || Ok(()))
+}
+
+/// The same, with what was there before kept under the file's name and `.sav`, whose path is returned. A file that has this
+/// content already is left as it is, and so is what was kept before.
+///
+/// # Errors
+/// What the operating system says; both files are then as they were, or the former content stands in both.
+pub fn save_and_keep(path: &Path, content: &str) -> io::Result<Option<PathBuf>> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    match fs::read(&path) {
+        Ok(octets) if octets == content.as_bytes() => return Ok(None),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return replace(&path, content, || Ok(())).map(|()| None);
+        }
+        Err(error) => return Err(error),
+    }
+    let mut kept = path.clone().into_os_string();
+    kept.push(".sav");
+    let kept = PathBuf::from(kept);
+    replace(&path, content, || keep(&path, &kept))?;
+    Ok(Some(kept))
+}
+
+/// Gives the present file a second name, whatever had that name before.
+fn keep(path: &Path, kept: &Path) -> io::Result<()> {
+    let beside = beside(kept)?;
+    let _ = fs::remove_file(&beside);
+    // Not every file system has links.
+    if fs::hard_link(path, &beside).is_err() {
+        fs::copy(path, &beside)?;
+    }
+    fs::rename(&beside, kept).inspect_err(|_| {
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// The name that a file has until it is whole.
+fn beside(path: &Path) -> io::Result<PathBuf> {
     let mut name = OsString::from(".");
     name.push(path.file_name().ok_or_else(|| io::Error::other("it names no file"))?);
     name.push(".new");
-    let beside = path.with_file_name(name);
-    let written = write_synced(&beside, &path, content).and_then(|()| fs::rename(&beside, &path));
+    Ok(path.with_file_name(name))
+}
+
+/// Writes the new content beside the file, and gives it the file's name once `before` has succeeded.
+fn replace(path: &Path, content: &str, before: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let beside = beside(path)?;
+    let written =
+        write_synced(&beside, path, content).and_then(|()| before()).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
         let _ = fs::remove_file(&beside);
     }

@@ -5,7 +5,7 @@
 use super::ConfigText;
 use super::sgsn::SgsnConfig;
 use crate::Sgsn;
-use crate::vty::{Action, CommandError, Edit, Grammar, Node};
+use crate::vty::{Action, CommandError, Edit, Grammar, Node, Problem};
 use core::net::{IpAddr, SocketAddr};
 use gannet_wire::id::{Nsei, Nsvci};
 
@@ -165,43 +165,34 @@ impl NsConfig {
         });
     }
 
-    /// What it lacks as a whole.
-    pub(super) fn check(&self) -> Result<(), CommandError> {
-        if let Some(bind) = self.binds.iter().find(|bind| bind.listen.is_none()) {
-            return Err(CommandError(format!(
-                "bind udp {} needs a line 'listen A.B.C.D <1-65535>'",
-                bind.name
-            )));
+    /// What it lacks or contradicts as a whole.
+    pub(super) fn problems(&self, problems: &mut Vec<Problem>) {
+        for bind in self.binds.iter().filter(|bind| bind.listen.is_none()) {
+            let text = format!("bind udp {} needs a line 'listen A.B.C.D <1-65535>'", bind.name);
+            problems.push(Problem::incomplete(Node::NsBind, text));
         }
-        let known = |name: &str| self.binds.iter().any(|bind| bind.name == name);
-        if let Some(bind) = self.ip_sns_default.iter().find(|bind| !known(bind)) {
-            return Err(CommandError(format!(
-                "ip-sns-default names bind {bind}, which is not there: add 'bind udp {bind}' under 'ns'"
-            )));
+        let unknown = |name: &&String| !self.binds.iter().any(|bind| bind.name == **name);
+        let absent = |what: &str, bind: &str| {
+            format!("{what} {bind}, which is not there: add 'bind udp {bind}' under 'ns'")
+        };
+        for bind in self.ip_sns_default.iter().filter(unknown) {
+            let text = absent("ip-sns-default names bind", bind);
+            problems.push(Problem::contradiction(Node::Ns, text));
         }
-        if let Some(bind) = self.binds.iter().find(|bind| bind.accept_ip_sns)
-            && self.ip_sns_default.is_empty()
-        {
-            return Err(CommandError(format!(
-                "bind udp {}: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind {}' under 'ns'",
-                bind.name, bind.name
-            )));
+        for bind in self.binds.iter().filter(|bind| bind.accept_ip_sns && self.ip_sns_default.is_empty()) {
+            let name = &bind.name;
+            let text = format!(
+                "bind udp {name}: 'accept-dynamic-ip-sns' needs 'ip-sns-default bind {name}' under 'ns'"
+            );
+            problems.push(Problem::incomplete(Node::Ns, text));
         }
         for nse in &self.nses {
-            if let Some(bind) = nse.ip_sns_binds.iter().find(|bind| !known(bind)) {
-                return Err(CommandError(format!(
-                    "nse {} has ip-sns-bind {bind}, which is not there: add 'bind udp {bind}' under 'ns'",
-                    nse.nsei
-                )));
-            }
-            if let Some(nsvc) = nse.nsvcs.iter().find(|nsvc| !known(&nsvc.bind)) {
-                return Err(CommandError(format!(
-                    "nse {} uses bind {}, which is not there: add 'bind udp {}' under 'ns'",
-                    nse.nsei, nsvc.bind, nsvc.bind
-                )));
-            }
+            let used = nse.nsvcs.iter().map(|nsvc| &nsvc.bind).filter(unknown);
+            let used = used.map(|bind| absent(&format!("nse {} uses bind", nse.nsei), bind));
+            let by_sns = nse.ip_sns_binds.iter().filter(unknown);
+            let by_sns = by_sns.map(|bind| absent(&format!("nse {} has ip-sns-bind", nse.nsei), bind));
+            problems.extend(by_sns.chain(used).map(|text| Problem::contradiction(Node::NsNse, text)));
         }
-        Ok(())
     }
 }
 

@@ -20,7 +20,7 @@ use super::compression::HasCompression;
 use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Element, Grammar};
+use crate::vty::{CommandError, Element, Grammar, Node, Problem};
 use core::fmt;
 use core::net::Ipv4Addr;
 use gannet_proto::llc::abm::LinksConfig;
@@ -408,23 +408,26 @@ impl Element for Sgsn {
         commands::write_bssgp(&config.bssgp, text);
     }
 
-    fn check(config: &SgsnConfig) -> Result<(), CommandError> {
+    fn problems(config: &SgsnConfig) -> Vec<Problem> {
+        let mut problems = Vec::new();
         if config.gtp_local_ip.is_none() {
-            return Err(CommandError::new(
-                "the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'",
-            ));
+            let text = "the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'";
+            problems.push(Problem::incomplete(Node::Sgsn, text));
         }
-        if let Some((number, _)) = config.ggsns.iter().find(|(_, ggsn)| ggsn.remote_ip.is_none()) {
-            return Err(CommandError(format!(
-                "GGSN {number} has no address: add 'ggsn {number} remote-ip A.B.C.D'"
-            )));
+        for (number, _) in config.ggsns.iter().filter(|(_, ggsn)| ggsn.remote_ip.is_none()) {
+            let text = format!("GGSN {number} has no address: add 'ggsn {number} remote-ip A.B.C.D'");
+            problems.push(Problem::incomplete(Node::Sgsn, text));
         }
-        if let Some(route) = config.apns.iter().find(|route| !config.ggsns.contains_key(&route.ggsn)) {
-            let ApnRoute { apn, ggsn, .. } = route;
-            return Err(CommandError(format!("APN {apn} leads to GGSN {ggsn}, which is not there")));
+        let leads_nowhere = |route: &&ApnRoute| !config.ggsns.contains_key(&route.ggsn);
+        for ApnRoute { apn, ggsn, .. } in config.apns.iter().filter(leads_nowhere) {
+            let text = format!(
+                "APN {apn} leads to GGSN {ggsn}, which is not there: add 'ggsn {ggsn} remote-ip A.B.C.D'"
+            );
+            problems.push(Problem::contradiction(Node::Sgsn, text));
         }
-        access::check(&config.access)?;
-        config.ns.check()
+        access::problems(&config.access, &mut problems);
+        config.ns.problems(&mut problems);
+        problems
     }
 }
 

@@ -1,14 +1,27 @@
 //! The known command that is nearest to an unknown line.
 
 use crate::vty::grammar::Shape;
-use crate::vty::{Element, Grammar, Node};
+use crate::vty::{Action, Element, Grammar, Node};
 
 /// The pattern of `node` that is nearest to `words`: by edit distance of the fixed words, where a placeholder costs
-/// nothing if it fits. `None` where the node has no commands.
+/// nothing if it fits. `None` where none is near: whose first word is another one helps nobody, and so do the commands of
+/// a session.
 pub(crate) fn nearest<E: Element>(grammar: &Grammar<E>, node: Node, words: &[&str]) -> Option<String> {
     let commands = grammar.commands(node).iter();
-    let best = commands.min_by_key(|command| distance(&command.shape(), words))?;
+    let of_files = commands.filter(|command| !matches!(command.action(), Action::Session(_)));
+    let near = of_files.filter(|command| begins_alike(&command.shape(), words));
+    let best = near.min_by_key(|command| distance(&command.shape(), words))?;
     Some(best.pattern().to_owned())
+}
+
+/// Whether the first word, behind `no` the second one, is a slip of the pen.
+fn begins_alike(shape: &[Shape<'_>], words: &[&str]) -> bool {
+    let alike = |place: usize| {
+        let (Some(shape), Some(word)) = (shape.get(place), words.get(place)) else { return false };
+        let least = shape.fixed.iter().map(|own| edit_distance(own, word)).min();
+        shape.fits(word) || least.is_some_and(|letters| 3 * letters <= word.chars().count().max(3))
+    };
+    alike(0) && (words.first() != Some(&"no") || alike(1))
 }
 
 /// What a word costs that is missing or too many.
@@ -78,5 +91,9 @@ mod tests {
         assert_eq!(near(Node::Sgsn, "ggsn 0 remot-ip 127.0.0.2"), "ggsn <0-255> remote-ip A.B.C.D");
         assert_eq!(near(Node::Sgsn, "ggsn 0 remote-ip 127.0.0"), "ggsn <0-255> remote-ip A.B.C.D");
         assert_eq!(near(Node::NsBind, "accept-ipacess"), "accept-ipaccess");
+        for line in ["frobnicate 3", "no frobnication", "mtu 1500", "xx"] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert_eq!(nearest(&grammar, Node::Sgsn, &words), None, "{line}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Configuration text: the writer with its indentation, and the reader with its errors.
 
-use super::{ConfigError, Cursor, Loaded, Outcome, Warning, change, nearest};
+use super::instead::{self, OldNs};
+use super::{ConfigError, ConfigErrors, Cursor, Loaded, Outcome, Warning, change, nearest};
 use crate::vty::secrets::masked;
-use crate::vty::{Action, Element, Grammar, NoMatch, SessionAction};
+use crate::vty::{Action, Command, Element, Grammar, NoMatch, Node, Problem, SessionAction};
 use core::fmt;
 
 /// Lines of configuration, indented by one blank for each level.
@@ -43,27 +44,142 @@ impl ConfigText {
 /// Octets of a line that is looked at.
 const LINE_MAX: usize = 4096;
 
+/// What is asked about a configuration as a whole.
+pub(super) type Whole<'f, C> = &'f dyn Fn(&C) -> Vec<Problem>;
+
 /// Reads a whole text.
-pub(super) fn read<E: Element>(file: &str, content: &str) -> Result<Loaded<E::Config>, ConfigError> {
+pub(super) fn read<E: Element>(
+    file: &str,
+    content: &str,
+    more: Whole<'_, E::Config>,
+) -> Result<Loaded<E::Config>, ConfigErrors> {
     let grammar = Grammar::<E>::new();
-    let mut reader = Reader {
-        grammar: &grammar,
-        config: E::Config::default(),
-        cursor: Cursor::default(),
-        indents: vec![0],
-        may_deepen: false,
-    };
-    let mut warnings = Vec::new();
-    for (line, text) in (1..).zip(content.lines()) {
-        let mut of_line = Vec::new();
-        reader.line(text, &mut of_line).map_err(|problem| ConfigError::Line {
-            file: file.to_owned(),
-            line,
-            problem,
-        })?;
-        warnings.extend(of_line.into_iter().map(|text| Warning { file: file.to_owned(), line, text }));
+    let all = |config: &E::Config| [E::problems(config), more(config)].concat();
+    let Pass { config, warnings, wrong, opened, old_ns } = Pass::over(&grammar, content, usize::MAX);
+    let mut problems = all(&config);
+    // Where a line of a node is not understood, what the node lacks may be that line.
+    problems.retain(|problem| !wrong.iter().any(|line| line.may_cause(problem, &opened)));
+    if wrong.is_empty() && problems.is_empty() {
+        let of_file = |(line, text)| Warning { file: file.to_owned(), line, text };
+        return Ok(Loaded { config, warnings: warnings.into_iter().map(of_file).collect() });
     }
-    Ok(Loaded { config: reader.config, warnings })
+    let mut errors: Vec<(usize, ConfigError)> = Vec::new();
+    for WrongLine { line, problem, instead, .. } in wrong {
+        let instead = if old_ns.begins_at(line) { old_ns.instead() } else { instead };
+        errors.push((line, ConfigError::Line { file: file.to_owned(), line, problem, instead }));
+    }
+    for (count, problem) in problems.into_iter().enumerate() {
+        let opened = || opened.iter().find(|(node, _)| Some(*node) == problem.node).map(|(_, line)| *line);
+        let is_there = |lines: usize| all(&Pass::over(&grammar, content, lines).config).contains(&problem);
+        let line = if count < SOUGHT_MAX { first_line(content, is_there).or_else(opened) } else { None };
+        let (file, problem) = (file.to_owned(), problem.text);
+        errors.push(match line {
+            Some(line) => (line, ConfigError::Line { file, line, problem, instead: Vec::new() }),
+            None => (usize::MAX, ConfigError::Whole { file, problem }),
+        });
+    }
+    errors.sort_by_key(|(line, _)| *line);
+    Err(ConfigErrors(errors.into_iter().map(|(_, error)| error).collect()))
+}
+
+/// Problems whose lines are sought.
+const SOUGHT_MAX: usize = 32;
+
+/// A line with which something begins to be there, as it is at the end of the text; `None` where it is there without any line.
+fn first_line(content: &str, is_there: impl Fn(usize) -> bool) -> Option<usize> {
+    let (mut without, mut with) = (0, content.lines().count());
+    if is_there(without) {
+        return None;
+    }
+    while with - without > 1 {
+        let middle = usize::midpoint(without, with);
+        if is_there(middle) {
+            with = middle;
+        } else {
+            without = middle;
+        }
+    }
+    Some(with)
+}
+
+/// A line that is not understood.
+struct WrongLine {
+    line: usize,
+    node: Node,
+    /// The node that has such a command.
+    elsewhere: Option<Node>,
+    problem: String,
+    instead: Vec<String>,
+}
+
+impl WrongLine {
+    /// Whether this may be the line that is missing.
+    fn may_cause(&self, problem: &Problem, opened: &[(Node, usize)]) -> bool {
+        let Some(node) = problem.node else { return true };
+        let is_open = opened.iter().any(|(open, _)| *open == node);
+        self.node == node || self.elsewhere == Some(node) || (self.node == Node::Config && !is_open)
+    }
+}
+
+/// What came of the first lines of a text.
+struct Pass<E: Element> {
+    config: E::Config,
+    warnings: Vec<(usize, String)>,
+    wrong: Vec<WrongLine>,
+    /// Nodes, and the line that opened each of them first.
+    opened: Vec<(Node, usize)>,
+    old_ns: OldNs,
+}
+
+impl<E: Element> Pass<E> {
+    fn over(grammar: &Grammar<E>, content: &str, lines: usize) -> Self {
+        let mut reader = Reader {
+            grammar,
+            config: E::Config::default(),
+            cursor: Cursor::default(),
+            indents: vec![0],
+            may_deepen: false,
+        };
+        let (mut warnings, mut wrong, mut opened) = (Vec::new(), Vec::new(), Vec::new());
+        let mut old_ns = OldNs::default();
+        // The level of a line that is not understood: what stands deeper is within it.
+        let mut skipped: Option<usize> = None;
+        for (line, text) in (1..).zip(content.lines()).take(lines) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let indent = text.len() - text.trim_start().len();
+            let is_comment = words.first().is_none_or(|word| word.starts_with(['!', '#']));
+            if !is_comment && skipped.take_if(|skipped| indent <= *skipped).is_none() && skipped.is_some() {
+                continue;
+            }
+            let mut of_line = Vec::new();
+            let result = reader.line(text, &mut of_line);
+            let node = reader.cursor.node();
+            warnings.extend(of_line.into_iter().map(|text| (line, text)));
+            match result {
+                Ok(()) if reader.may_deepen => opened.push((node, line)),
+                Ok(()) => {}
+                Err(mut problem) => {
+                    skipped = Some(reader.indents.last().map_or(indent, |open| indent.min(*open)));
+                    let first = old_ns.take(line, node, &words).filter(|_| E::NAME == "sgsn");
+                    if let Some(first) = first.filter(|first| *first != line) {
+                        problem = format!(
+                            "unknown command '{}'; line {first} has what to write instead",
+                            text.trim()
+                        );
+                    } else if first.is_some() {
+                        problem = format!(
+                            "unknown command '{}': so was NS configured before osmo-sgsn 1.7",
+                            text.trim()
+                        );
+                    }
+                    let instead = instead::of_line(E::NAME, node, &words);
+                    let elsewhere = reader.elsewhere(node, &words);
+                    wrong.push(WrongLine { line, node, elsewhere, problem, instead });
+                }
+            }
+        }
+        Self { config: reader.config, warnings, wrong, opened, old_ns }
+    }
 }
 
 struct Reader<'g, E: Element> {
@@ -143,6 +259,13 @@ impl<E: Element> Reader<'_, E> {
         Ok(())
     }
 
+    /// Another node that has such a command.
+    fn elsewhere(&self, node: Node, words: &[&str]) -> Option<Node> {
+        let is_of_files = |command: &Command<E>| !matches!(command.action(), Action::Session(_));
+        let mut others = self.grammar.nodes().filter(|other| other.is_config() && *other != node);
+        others.find(|other| self.grammar.find(*other, words).is_ok_and(|(command, _)| is_of_files(command)))
+    }
+
     fn problem(&self, error: NoMatch, content: &str, words: &[&str]) -> String {
         let node = self.cursor.node();
         let what = match error {
@@ -150,13 +273,7 @@ impl<E: Element> Reader<'_, E> {
             NoMatch::Ambiguous => "ambiguous command",
             NoMatch::Incomplete => "incomplete command",
         };
-        let elsewhere =
-            self.grammar.nodes().filter(|other| other.is_config() && *other != node).find(|other| {
-                self.grammar
-                    .find(*other, words)
-                    .is_ok_and(|(command, _)| !matches!(command.action(), Action::Session(_)))
-            });
-        let hint = match (elsewhere, nearest(self.grammar, node, words)) {
+        let hint = match (self.elsewhere(node, words), nearest(self.grammar, node, words)) {
             (Some(other), _) => format!("; it is known in node {}", other.name()),
             (None, Some(pattern)) => format!("; the nearest known is '{pattern}'"),
             (None, None) => String::new(),

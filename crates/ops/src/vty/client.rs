@@ -1,4 +1,4 @@
-//! Runs a command in the VTY of a node, ours or Osmocom's.
+//! Runs commands in the VTY of a node, ours or Osmocom's.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -41,13 +41,26 @@ fn prompt(text: &str) -> Option<&str> {
 }
 
 /// A session, whose commands go one by one: Osmocom's VTY throws away what it has not sent yet when it reads `exit`.
-struct Session {
+#[derive(Debug)]
+pub struct Session {
     stream: TcpStream,
     /// Before which every prompt stands.
     name: String,
 }
 
 impl Session {
+    /// Begins one, in the enable node and without pages.
+    ///
+    /// # Errors
+    /// Where nobody listens, or no prompt comes.
+    pub fn begin(address: SocketAddr) -> io::Result<Self> {
+        let mut session = Self::open(address)?;
+        // The view node has neither configuration nor changes; `enable` gives both, and does no harm to `show`.
+        session.ask("enable")?;
+        session.ask("terminal length 0")?;
+        Ok(session)
+    }
+
     fn open(address: SocketAddr) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -68,16 +81,34 @@ impl Session {
             let length = self.stream.read(&mut part)?;
             if length == 0 {
                 let message = format!("no answer to {what} in: {text}");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
             }
             octets.extend_from_slice(part.get(..length).unwrap_or_default());
         }
     }
 
-    /// The lines between the echo of a command and the next prompt.
-    fn ask(&mut self, command: &str) -> io::Result<String> {
+    /// The lines between the echo of a command and the next prompt, or the end of the session where the command asks for it.
+    ///
+    /// # Errors
+    /// As [`run`].
+    pub fn ask(&mut self, command: &str) -> io::Result<String> {
+        let command = command.trim();
+        let words: Vec<&str> = command.split_whitespace().collect();
+        // The next prompt is another one.
+        let renames = matches!(*words, ["hostname", ..] | ["no", "hostname", ..]);
+        let leaves = matches!(*words, ["exit" | "quit"]);
+        let name = core::mem::take(&mut self.name);
+        if !renames {
+            self.name.clone_from(&name);
+        }
         write!(self.stream, "{command}\r\n")?;
-        let text = self.read(&format!("'{command}'"))?;
+        let text = match self.read(&format!("'{command}'")) {
+            Err(error) if leaves && error.kind() == io::ErrorKind::UnexpectedEof => return Ok(String::new()),
+            result => result?,
+        };
+        if renames {
+            prompt(&text).unwrap_or_default().clone_into(&mut self.name);
+        }
         let mut lines = text.lines();
         // Without it nobody knows where the answer begins, or whose it is.
         if !lines.any(|line| line.trim_end() == command) {
@@ -96,11 +127,13 @@ impl Session {
 /// Where nobody listens, or the answer does not come (ten seconds without a word end the wait), or comes without an echo of the
 /// command: [`io::ErrorKind::InvalidData`].
 pub fn run(address: SocketAddr, command: &str) -> io::Result<String> {
-    let mut session = Session::open(address)?;
-    // The view node has neither configuration nor changes; `enable` gives both, and does no harm to `show`.
-    session.ask("enable")?;
-    session.ask("terminal length 0")?;
-    session.ask(command.trim())
+    Session::begin(address)?.ask(command)
+}
+
+/// Whether a VTY has refused what was asked, as both kinds of VTY mark it: `% Unknown command.`, `%% No such GGSN`.
+#[must_use]
+pub fn is_refusal(answer: &str) -> bool {
+    answer.lines().any(|line| line.starts_with("% ") || line.starts_with("%%"))
 }
 
 #[cfg(test)]
@@ -134,6 +167,8 @@ mod tests {
         while let Some(line) = lines.next().transpose()? {
             let answer = match line.trim_end() {
                 "enable" => "G# ".to_owned(),
+                "hostname H" => "H(config)# ".to_owned(),
+                "exit" => return stream.write_all(b"exit\r\n"),
                 "show drops" => " a 1\r\n b 2 # \r\n# \r\nG# ".to_owned(),
                 "show secrets" => {
                     stream.write_all(b"******\r\nG# ")?;
@@ -153,13 +188,24 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         std::thread::scope(|scope| {
-            scope.spawn(|| (0..3).for_each(|_| serve(&listener).unwrap()));
+            scope.spawn(|| (0..4).for_each(|_| serve(&listener).unwrap()));
+            let mut session = Session::begin(address).unwrap();
+            assert_eq!(session.ask("hostname H").unwrap(), "");
+            assert_eq!(session.name, "H");
+            assert_eq!(session.ask("exit").unwrap(), "");
+            drop(session);
             assert_eq!(run(address, "show drops").unwrap(), " a 1\n b 2 # \n# ");
             assert_eq!(run(address, " show ns").unwrap(), "% Unknown command.");
             let error = run(address, "show secrets").unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().contains("no echo of 'show secrets' in: ******"), "{error}");
         });
+    }
+
+    #[test]
+    fn refusals_are_marked() {
+        assert!(is_refusal("% Unknown command.") && is_refusal("%% No such GGSN") && is_refusal("a\n% b"));
+        assert!(!is_refusal("") && !is_refusal("load 50 %\n %x") && !is_refusal("%name is no mark"));
     }
 
     #[test]

@@ -240,6 +240,9 @@ pub(super) fn install_everywhere<E: Element>(grammar: &mut Grammar<E>) {
     grammar.add(&with_end, "write terminal", &terminal, session(SessionAction::RunningConfig));
     let file = format!("{words}\nTo a file\nWhich; without it, the one that was read");
     grammar.add(&with_end, "write file [PATH]", &file, session(SessionAction::WriteFile));
+    let force =
+        format!("{words}\nTo a file\nAlso where it would not load\nWhich; without it, the one that was read");
+    grammar.add(&with_end, "write file force [PATH]", &force, session(SessionAction::WriteForced));
     let memory = format!("{words}\nTo the file that was read");
     grammar.add(&with_end, "write memory", &memory, session(SessionAction::WriteFile));
     grammar.add(

@@ -57,13 +57,39 @@ pub trait Element: Sized + 'static {
     fn install(grammar: &mut Grammar<Self>);
     /// Writes the element's own part of a configuration in the form in which it is read.
     fn write(config: &Self::Config, text: &mut ConfigText);
-    /// What a configuration lacks as a whole. Asked when a file has been read.
-    ///
-    /// # Errors
-    /// With a sentence that names the command to add.
-    fn check(config: &Self::Config) -> Result<(), CommandError> {
+    /// What a configuration lacks or contradicts as a whole: asked when a file has been read, before one is written, and at each
+    /// change in a session.
+    fn problems(config: &Self::Config) -> Vec<Problem> {
         let _ = config;
-        Ok(())
+        Vec::new()
+    }
+}
+
+/// What is wrong with a configuration whose lines are right one by one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The node of the line that is to be added or changed, where it is one node's matter.
+    pub node: Option<Node>,
+    /// Whether more lines make it right. In a session these may follow; a contradiction is refused there.
+    pub is_incomplete: bool,
+    /// The sentence, without a stop. It names the command to say.
+    pub text: String,
+}
+
+impl Problem {
+    /// Something is still to be said.
+    pub fn incomplete(node: Node, text: impl Into<String>) -> Self {
+        Self { node: Some(node), is_incomplete: true, text: text.into() }
+    }
+
+    /// Something is named that is not there, or two lines contradict each other.
+    pub fn contradiction(node: Node, text: impl Into<String>) -> Self {
+        Self { node: Some(node), is_incomplete: false, text: text.into() }
+    }
+
+    /// Something that cannot be done as configured.
+    pub fn impossible(text: impl Into<String>) -> Self {
+        Self { node: None, is_incomplete: false, text: text.into() }
     }
 }
 
@@ -97,22 +123,32 @@ pub trait Operator<E: Element> {
     /// Writes a line into the log.
     fn say(&mut self, category: Category, level: Level, text: &str);
 
+    /// Why a node would not start with a configuration, beside what [`Element::problems`] says of it.
+    ///
+    /// # Errors
+    /// A sentence for each reason, one a line.
+    fn would_start(&self, config: &E::Config) -> Result<(), CommandError> {
+        let _ = config;
+        Ok(())
+    }
+
     /// The file that `write file` writes.
     fn config_file(&self) -> Option<&Path> {
         None
     }
 
-    /// Writes a configuration to a file and returns its path.
+    /// Writes a configuration to a file and returns its path, and that of the file in which the former content is kept, where
+    /// there was another one.
     ///
     /// # Errors
     /// Where there is no file to write to, or it cannot be written.
-    fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {
+    fn save(&mut self, path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
         let path = path.or_else(|| self.config_file()).map(Path::to_path_buf);
         let path =
             path.ok_or_else(|| CommandError("There is no configuration file to write to.".to_owned()))?;
-        crate::config::save(&path, text)
-            .map_err(|error| CommandError(format!("Can't write {}: {error}", path.display())))?;
-        Ok(path)
+        let kept = crate::config::save_and_keep(&path, text)
+            .map_err(|error| CommandError(format!("Can't write {}: {error}.", path.display())))?;
+        Ok((path, kept))
     }
 }
 
@@ -233,6 +269,8 @@ pub enum SessionAction {
     RunningConfig,
     /// `write file [PATH]`
     WriteFile,
+    /// `write file force [PATH]`: also what will not load.
+    WriteForced,
     /// `terminal length <0-512>`
     Length,
     /// `terminal no length`

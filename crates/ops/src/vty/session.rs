@@ -7,7 +7,8 @@ use super::log_view::{self, LogView, category_of, level_of};
 use super::secrets::masked;
 use super::telnet::{Decoder, GREETING, Key};
 use super::{
-    Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, SessionAction,
+    Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, Problem,
+    SessionAction,
 };
 use crate::config::{Cursor, Outcome, change, write};
 use core::marker::PhantomData;
@@ -306,13 +307,20 @@ impl<E: Element> Session<E> {
         let mut warnings = Vec::new();
         let outcome = change(command.action(), args, &mut config, &mut cursor, &mut warnings)?;
         if config != *operator.config() {
+            // As at the end of a file, but for what more lines may make right.
+            let before = E::problems(operator.config());
+            let is_new = |problem: &Problem| !problem.is_incomplete && !before.contains(problem);
+            if let Some(problem) = E::problems(&config).into_iter().find(is_new) {
+                return Err(CommandError(format!("{}.", problem.text)));
+            }
             operator.reconfigure(config, out)?;
         }
         if outcome == Outcome::Entered {
             self.cursor = cursor;
         }
+        // Without the mark of what is refused.
         for warning in warnings {
-            let _ = writeln!(out, "% {warning}");
+            let _ = writeln!(out, "Note: {warning}");
         }
         Ok(())
     }
@@ -359,7 +367,8 @@ impl<E: Element> Session<E> {
                     masked(&write::<E>(host.operator.config()))
                 );
             }
-            SessionAction::WriteFile => return save(args, host.operator, out),
+            SessionAction::WriteFile => return save(args, false, host.operator, out),
+            SessionAction::WriteForced => return save(args, true, host.operator, out),
             SessionAction::Length => self.length = Some(args.value(0)?),
             SessionAction::NoLength => self.length = None,
             SessionAction::Do => return self.run_from_above(args.text(0), host, out),
@@ -385,7 +394,7 @@ impl<E: Element> Session<E> {
                     return Err(CommandError::new("It would leave this node."));
                 }
                 Act::List | Act::Help | Act::Who | Act::Version | Act::History | Act::RunningConfig => {}
-                Act::WriteFile | Act::Length | Act::NoLength | Act::Log(_) => {}
+                Act::WriteFile | Act::WriteForced | Act::Length | Act::NoLength | Act::Log(_) => {}
                 Act::Pid | Act::Uptime | Act::OnlineHelp | Act::StartupConfig | Act::Say => {}
             }
         }
@@ -440,19 +449,40 @@ impl<E: Element> Session<E> {
     }
 }
 
+/// Writes the configuration in force, if it would load, or although it would not.
 fn save<E: Element>(
     args: &Args,
+    forced: bool,
     operator: &mut dyn Operator<E>,
     out: &mut String,
 ) -> Result<(), CommandError> {
     let text = write::<E>(operator.config());
-    let lacking = E::check(operator.config());
-    let path = operator.save(args.get(0).map(Path::new), &text)?;
+    let would_load = would_load::<E>(operator, &text);
+    if let Err(CommandError(why)) = &would_load
+        && !forced
+    {
+        return Err(CommandError(format!(
+            "Nothing was written, since it would not load:\n{why}\n'write file force' writes it nevertheless."
+        )));
+    }
+    let (path, kept) = operator.save(args.get(0).map(Path::new), &text)?;
     let _ = writeln!(out, "Configuration saved to {}", path.display());
-    if let Err(error) = lacking {
-        let _ = writeln!(out, "% It will not load: {error}");
+    if let Some(kept) = kept {
+        let _ = writeln!(out, "The former one is kept in {}", kept.display());
+    }
+    if let Err(CommandError(why)) = would_load {
+        let _ = writeln!(out, "It will not load:\n{why}");
     }
     Ok(())
+}
+
+/// Whether a node would start with this text.
+fn would_load<E: Element>(operator: &dyn Operator<E>, text: &str) -> Result<(), CommandError> {
+    let loaded = crate::config::read::<E>("line", text).map_err(|errors| CommandError(errors.to_string()))?;
+    if loaded.config != *operator.config() {
+        return Err(CommandError::new("what is read again is another configuration than that in force"));
+    }
+    operator.would_start(&loaded.config)
 }
 
 /// The commands of a node; with `flags` a `!` stands in front of what changes the configuration.

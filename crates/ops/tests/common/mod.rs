@@ -57,8 +57,8 @@ impl Operator<Sgsn> for Node {
         self.said.push(format!("{} {level:?} {text}", category.name()));
     }
 
-    fn save(&mut self, path: Option<&Path>, text: &str) -> Result<PathBuf, CommandError> {
+    fn save(&mut self, path: Option<&Path>, text: &str) -> Result<(PathBuf, Option<PathBuf>), CommandError> {
         self.saved.push(text.to_owned());
-        Ok(path.unwrap_or(Path::new("sgsn.cfg")).to_path_buf())
+        Ok((path.unwrap_or(Path::new("sgsn.cfg")).to_path_buf(), None))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Sgsn;
 use crate::config::ConfigText;
-use crate::vty::{Action, CommandError, Grammar, Node};
+use crate::vty::{Action, CommandError, Grammar, Node, Problem};
 use core::fmt;
 use core::net::Ipv4Addr;
 use std::collections::BTreeSet;
@@ -204,25 +204,21 @@ fn install_gsup(grammar: &mut Grammar<Sgsn>) {
 }
 
 /// What contradicts itself.
-///
-/// # Errors
-/// A sentence.
-pub(super) fn check(access: &Access) -> Result<(), CommandError> {
+pub(super) fn problems(access: &Access, problems: &mut Vec<Problem>) {
+    let mut say = |text: String| problems.push(Problem::contradiction(Node::Sgsn, text));
     if access.policy == Policy::Remote && access.gsup_remote_ip.is_none() {
-        return Err(CommandError::new(
-            "'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
-        ));
+        say("'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'".to_owned());
     }
     if access.policy != Policy::Remote && access.authentication == Some(true) {
-        return Err(CommandError(format!(
+        say(format!(
             "'authentication required' asks an HLR, and 'auth-policy {}' does not: say 'auth-policy remote' or 'authentication optional'",
             access.policy
-        )));
-    }
-    if !access.gea.contains(&0) && (access.policy != Policy::Remote || access.authentication == Some(false)) {
-        return Err(CommandError::new(
-            "'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'",
         ));
     }
-    Ok(())
+    if !access.gea.contains(&0) && (access.policy != Policy::Remote || access.authentication == Some(false)) {
+        say(
+            "'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'"
+                .to_owned(),
+        );
+    }
 }

@@ -1,0 +1,135 @@
+//! A configuration that is wrong says all that is wrong with it, and what to write instead; one that is written loads again.
+
+use gannet_ops::config::ConfigError;
+use gannet_ops::vty::Element;
+use gannet_ops::{Ggsn, Sgsn, config};
+use gannet_testkit::TempDir;
+
+/// What is shown of a text, line by line.
+fn shown<E: Element>(text: &str) -> Vec<String> {
+    let errors = config::read::<E>("x.cfg", text).expect_err("a problem").to_string();
+    errors.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_wrong_line_is_named_with_its_place() {
+    let text = "sgsn\n gtp local-ip 127.0.0.1\n gtp lokal-ip 127.0.0.1\n timer T3350 7\n timr T3312 9\nfrobnicate\n within it\n  deeper\n\
+                ns\n bind udp local\n  listen 127.0.0.1 23000\n  accept-ipacess\n apn x\nbssgp\n frob 1500\n";
+    let shown = shown::<Sgsn>(text);
+    let expected = [
+        "x.cfg:3: unknown command 'gtp lokal-ip 127.0.0.1' in node config-sgsn; the nearest known is 'gtp local-ip A.B.C.D'",
+        "x.cfg:5: unknown command 'timr T3312 9' in node config-sgsn; the nearest known is 'timer",
+        "x.cfg:6: unknown command 'frobnicate' in node config",
+        "x.cfg:12: unknown command 'accept-ipacess' in node config-ns-bind; the nearest known is 'accept-ipaccess'",
+        "x.cfg:13: unknown command 'apn x' in node config-ns",
+        "x.cfg:15: unknown command 'frob 1500' in node config-bssgp",
+        "6 errors",
+    ];
+    assert_eq!(shown.len(), expected.len(), "{shown:#?}");
+    for (shown, expected) in shown.iter().zip(expected) {
+        assert!(shown.starts_with(expected), "{shown}\n  instead of\n{expected}");
+    }
+    // No hint at all is better than one that helps nobody.
+    assert!(!shown.iter().any(|line| line.contains("do .LINE")), "{shown:#?}");
+    assert!(shown[2].ends_with("in node config") && shown[5].ends_with("in node config-bssgp"), "{shown:#?}");
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_line_that_needs_it() {
+    let text = "sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 gtp-version 1\n apn * ggsn 0\n apn a ggsn 3\n ggsn 3 remote-ip 127.0.0.3\n apn b ggsn 7\n \
+                auth-policy remote\nns\n nse 101\n  nsvc ipa elsewhere 127.0.0.9 22000 nsvci 101\n bind udp local\n";
+    let expected = [
+        "x.cfg:3: GGSN 0 has no address: add 'ggsn 0 remote-ip A.B.C.D'",
+        "x.cfg:7: APN b leads to GGSN 7, which is not there: add 'ggsn 7 remote-ip A.B.C.D'",
+        "x.cfg:8: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'",
+        "x.cfg:11: nse 101 uses bind elsewhere, which is not there: add 'bind udp elsewhere' under 'ns'",
+        "x.cfg:12: bind udp local needs a line 'listen A.B.C.D <1-65535>'",
+        "5 errors",
+    ];
+    assert_eq!(shown::<Sgsn>(text), expected);
+    // What no line says at all stands at the line that opened its node.
+    assert_eq!(
+        shown::<Sgsn>("hostname x\nsgsn\n ggsn 0 remote-ip 127.0.0.2\n"),
+        ["x.cfg:2: the SGSN has no address: add 'gtp local-ip A.B.C.D' under 'sgsn'"]
+    );
+    // A wrong line may be the one that is missing; what concerns other nodes is told all the same.
+    let text = "sgsn\n gtp lokal-ip 127.0.0.1\nns\n bind udp local\n";
+    let errors = config::read::<Sgsn>("x.cfg", text).unwrap_err();
+    let lines = errors.all().iter().filter_map(|error| match error {
+        ConfigError::Line { line, .. } => Some(*line),
+        _ => None,
+    });
+    assert_eq!(lines.collect::<Vec<_>>(), [2, 4], "{errors}");
+}
+
+#[test]
+fn osmocoms_other_words_come_with_the_lines_to_write() {
+    // The network service before osmo-sgsn 1.7.
+    let text = "sgsn\n gtp local-ip 127.0.0.1\n ggsn dynamic\nns\n timer tns-alive 3\n encapsulation udp local-ip 192.0.2.1\n \
+                encapsulation udp local-port 23001\n encapsulation framerelay-gre enabled 0\n nse 101 nsvci 102\n nse 101 remote-role bss\n \
+                nse 101 encapsulation udp\n nse 101 remote-ip 192.0.2.9\n nse 101 remote-port 22000\n";
+    let shown = shown::<Sgsn>(text);
+    let instead = [
+        "    ns",
+        "     bind udp local",
+        "      listen 192.0.2.1 23001",
+        "      accept-ipaccess",
+        "     nse 101",
+        "      nsvc ipa local 192.0.2.9 22000 nsvci 102",
+    ];
+    let place = shown.iter().position(|line| line.starts_with("x.cfg:6: ")).unwrap();
+    assert!(shown[place].ends_with("; write instead:"), "{shown:#?}");
+    assert_eq!(shown[place + 1..=place + 6], instead);
+    let (others, _) = shown[place + 7..].split_at(7);
+    for (line, number) in others.iter().zip(7..) {
+        let expected = format!("x.cfg:{number}: unknown command 'n");
+        let other = format!("x.cfg:{number}: unknown command 'e");
+        assert!(line.starts_with(&expected) || line.starts_with(&other), "{line}");
+        assert!(line.ends_with("; line 6 has what to write instead"), "{line}");
+    }
+    assert!(
+        shown[0].starts_with("x.cfg:3: 'ggsn dynamic'") && shown[0].ends_with("; write instead:"),
+        "{shown:#?}"
+    );
+    // What is to be written instead is understood.
+    let mut rewritten = "sgsn\n gtp local-ip 127.0.0.1\n".to_owned();
+    instead.iter().for_each(|line| rewritten.push_str(&format!("{}\n", &line[4..])));
+    config::read::<Sgsn>("y.cfg", &rewritten).unwrap();
+    let ggsn = "ggsn a\n gtp control-ip 192.0.2.1\n apn b\n  gtpu-mode kernel-gtp\n  type-support v6\n  ip prefix static 10.0.0.0/24\n";
+    let shown = self::shown::<Ggsn>(ggsn);
+    for instead in
+        ["gtp bind-ip 192.0.2.1", "gtpu-mode tun", "type-support v4v6", "ip prefix dynamic 10.0.0.0/24"]
+    {
+        assert!(shown.iter().any(|line| *line == format!("    {instead}")), "{instead}: {shown:#?}");
+    }
+}
+
+#[test]
+fn a_file_of_rubbish_does_not_fill_the_screen() {
+    let text = "rubbish\n".repeat(5000);
+    let shown = shown::<Sgsn>(&text);
+    assert_eq!(shown.len(), 101);
+    assert_eq!(shown[100], "5000 errors, of which the first 100 are shown");
+}
+
+#[test]
+fn the_former_file_is_kept_and_no_half_file_is_left() {
+    let directory = TempDir::new("gannet-save");
+    let (path, kept) = (directory.path().join("x.cfg"), directory.path().join("x.cfg.sav"));
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let entries = || std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(config::save_and_keep(&path, "one\n").unwrap(), None);
+    assert_eq!(
+        config::save_and_keep(&path, "two\n").unwrap().unwrap(),
+        std::fs::canonicalize(&kept).unwrap()
+    );
+    assert_eq!((read(&path).as_str(), read(&kept).as_str()), ("two\n", "one\n"));
+    // The same once more does not push out what was kept.
+    assert_eq!(config::save_and_keep(&path, "two\n").unwrap(), None);
+    assert_eq!((read(&path).as_str(), read(&kept).as_str(), entries()), ("two\n", "one\n", 2));
+    // What cannot be kept, since its name is a directory's, is not replaced either.
+    std::fs::remove_file(&kept).unwrap();
+    std::fs::create_dir(&kept).unwrap();
+    assert!(config::save_and_keep(&path, "three\n").is_err());
+    assert_eq!((read(&path).as_str(), entries()), ("two\n", 2));
+}
