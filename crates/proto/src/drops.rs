@@ -177,6 +177,7 @@ drops! {
     GmmMalformed: "gmm_malformed", "04.08 clause 8", "a GMM message could not be read";
     GmmUnexpected: "gmm_unexpected", "04.08 clause 8.4", "a GMM message does not fit the state of its mobile";
     GmmIgnored: "gmm_ignored", "04.08 clause 4.7", "a GMM request or answer gave way to a procedure in progress";
+    GmmDetachDoubted: "gmm_detach_doubted", "03.60 clause 6.6.1", "a power-off detach was not obeyed: no P-TMSI signature, another one, or from another NSE";
     GmmRejected: "gmm_rejected", "04.08 clauses 4.7.3.1.4 and 4.7.5.1.4", "an attach or a routing area update was rejected";
     GmmAuthenticationFailed: "gmm_authentication_failed", "04.08 clause 4.7.7.5", "a mobile could not be authenticated";
     GmmNotGenuine: "gmm_not_genuine", "04.08 clause 4.7.7.6.1", "a network failed to prove to a mobile that it is genuine";

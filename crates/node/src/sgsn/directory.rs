@@ -68,7 +68,13 @@ impl Directory {
     pub fn by_tlli(&self, cell: BvcAddress, tlli: Tlli) -> Option<Slot> {
         // A local TLLI that is not ours was derived from another SGSN's P-TMSI: the mobile's own choice, too.
         let local = (tlli.kind() == TlliKind::Local).then(|| self.by_ptmsi(Self::ptmsi_of(tlli))).flatten();
-        local.or_else(|| self.by_foreign_tlli.get(&(cell, tlli)).copied())
+        local.or_else(|| self.by_cell_tlli(cell, tlli))
+    }
+
+    /// The mobile that is found by a TLLI within a cell only.
+    #[must_use]
+    pub fn by_cell_tlli(&self, cell: BvcAddress, tlli: Tlli) -> Option<Slot> {
+        self.by_foreign_tlli.get(&(cell, tlli)).copied()
     }
 
     /// The mobile that has, or is being given, this P-TMSI.

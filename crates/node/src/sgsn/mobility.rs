@@ -129,6 +129,7 @@ impl Sgsn {
                 self.stats.attached += 1;
                 self.charged(cx, slot, ChargedEvent::Attach, None);
                 if let Some(imsi) = self.imsi_of(slot) {
+                    self.replace_former(cx, slot, imsi);
                     self.tell(SgsnEvent::Attached { imsi });
                 }
             }
@@ -265,8 +266,13 @@ impl Sgsn {
         self.uplink_gone(cx, slot, mobile.imsi());
         self.subscribers.forget(slot);
         if let Some(imsi) = mobile.imsi() {
+            // Who only claimed to be a subscriber that is served elsewhere leaves that one attached.
+            let was_served = mobile.gmm.mm_state() != MmState::Idle;
+            let is_named = self.directory.by_imsi(imsi).is_none_or(|named| named == slot);
             self.directory.forget_imsi(imsi, slot);
-            self.tell(SgsnEvent::Detached { imsi });
+            if was_served || is_named {
+                self.tell(SgsnEvent::Detached { imsi });
+            }
         }
     }
 

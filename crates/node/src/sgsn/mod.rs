@@ -46,6 +46,7 @@ pub mod subscribers;
 pub mod work;
 
 mod arriving;
+mod claimants;
 mod downlink;
 mod mobility;
 mod sessions;

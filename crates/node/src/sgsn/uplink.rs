@@ -1,25 +1,25 @@
 //! From Gb to Gn: UL-UNITDATA → LL-PDU → layer 3 or N-PDU → GTP.
 
 use super::arriving::Arrived;
+use super::claimants::Speaker;
 use super::directory::BvcAddress;
 use super::mobility::mobile_key;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
+use gannet_proto::gmm::Cell;
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
-use gannet_proto::gmm::{Cell, MmState};
 use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Sapi, Tlli, TlliKind};
-use gannet_wire::l3::gmm::{AttachRequest, GmmMessage};
+use gannet_wire::id::{Sapi, Tlli};
 use gannet_wire::l3::{Direction, Header, L3Message};
-use gannet_wire::{DecodeError, Reader, llc};
+use gannet_wire::{DecodeError, Reader};
 
 impl Sgsn {
     /// An UL-UNITDATA of a cell (08.18 clause 6.1).
@@ -58,20 +58,19 @@ impl Sgsn {
         from: Uplink,
         (frame, done): (Frame, Option<Deferred>),
     ) {
+        let (slot, attaches) = match self.speaker(slot, from, &frame) {
+            Speaker::Known(slot, attaches) => (slot, attaches),
+            Speaker::New => {
+                self.tell_claim(cx, slot, from);
+                let bvc = BvcAddress { nsei: from.cell.nsei, bvci: from.cell.bvci };
+                return self.stranger(cx, bvc, from, frame);
+            }
+        };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = core::mem::take(&mut self.scratch.llc);
-        if let Some(request) = attach_request(&frame) {
-            let is_local = from.tlli.kind() == TlliKind::Local && mobile.gmm.mm_state() != MmState::Idle;
-            if is_local && !mobile.gmm.is_claimed_by(&self.config.gmm, &request) {
-                // An attach comes with a foreign or random TLLI (04.08 clause 4.7.1.4): somebody else has sent this.
-                cx.drop(Drop::GmmUnexpected, mobile.imsi());
-                self.scratch.llc = outputs;
-                return;
-            }
-            if mobile.llc.is_repetition(&frame) {
-                mobile.llc.peer_began_anew(&mut outputs);
-                mobile.links_began_anew();
-            }
+        if attaches && mobile.llc.is_repetition(&frame) {
+            mobile.llc.peer_began_anew(&mut outputs);
+            mobile.links_began_anew();
         }
         let whose = mobile.gmm.imsi();
         let intact = mobile.llc.receive_deciphered(cx, whose, frame, done.as_ref(), &mut outputs);
@@ -201,18 +200,5 @@ impl Sgsn {
                 cx.drop(Drop::GmmMalformed, self.imsi_of(slot));
             }
         }
-    }
-}
-
-/// The ATTACH REQUEST that an intact LL-PDU holds.
-fn attach_request(ll_pdu: &[u8]) -> Option<AttachRequest> {
-    const ATTACH_REQUEST: [u8; 2] = [0x08, 0x01];
-    let layout = llc::Header::parse(ll_pdu).ok().filter(|layout| layout.header.sapi == Sapi::GMM)?;
-    let information = ll_pdu.get(layout.info()).filter(|octets| octets.starts_with(&ATTACH_REQUEST))?;
-    match L3Message::parse(Direction::Uplink, information) {
-        Ok(L3Message::Gmm(GmmMessage::AttachRequest(request))) if layout.fcs_is_right(ll_pdu) => {
-            Some(request)
-        }
-        _ => None,
     }
 }

@@ -116,14 +116,6 @@ impl Sgsn {
         AuthDecision::Pending
     }
 
-    /// The mobile is this subscriber beyond doubt, as far as the policy doubts: an older context of the same gives way
-    /// (04.08 clause 4.7.3.1.6 e [24.008]).
-    pub(super) fn accepted(&mut self, cx: &mut Context<'_>, slot: Slot, imsi: Imsi) {
-        if let Some(former) = self.directory.name_imsi(imsi, slot).filter(|former| *former != slot) {
-            self.delete_mobile(cx, former);
-        }
-    }
-
     /// The mobile and its key are authentic: its frames are ciphered from now on, or are not.
     pub(in crate::sgsn) fn cipher_from_now_on(&mut self, slot: Slot) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };

@@ -219,7 +219,9 @@ impl Sgsn {
         let was_here = mobile
             .known_subscriber_mut()
             .is_some_and(|subscriber| core::mem::replace(&mut subscriber.located, false));
-        if let Some(hlr) = self.subscribers.hlr.as_mut().filter(|_| was_here) {
+        // Another context of the same subscriber is served here: the HLR is not to forget it.
+        let stays = self.directory.by_imsi(imsi).is_some_and(|other| other != slot);
+        if let Some(hlr) = self.subscribers.hlr.as_mut().filter(|_| was_here && !stays) {
             hlr.request(cx, imsi, GsupRequest::Purge, &mut self.subscribers.outputs);
         }
     }

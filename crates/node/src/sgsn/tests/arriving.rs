@@ -7,8 +7,6 @@ use crate::sgsn::gb::TOGETHER;
 use crate::sgsn::*;
 use gannet_wire::id::Sapi;
 use gannet_wire::l3::L3Message;
-use gannet_wire::l3::gmm::DetachRequestMo;
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo};
 
 /// A unit of a phone, ciphered where the phone has a cipher.
 fn ciphered(bench: &mut Bench, phone: usize, sapi: Sapi, octets: &[u8]) {
@@ -23,8 +21,7 @@ fn send(bench: &mut Bench, phone: usize, number: u16) {
 }
 
 fn switch_off(bench: &mut Bench, phone: usize) {
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-    let detach = DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None };
+    let detach = bench.detach_request(phone, true);
     ciphered(bench, phone, Sapi::GMM, &L3Message::Gmm(detach.into()).to_vec());
 }
 

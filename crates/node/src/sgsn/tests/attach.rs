@@ -13,11 +13,6 @@ fn by_ptmsi(bench: &Bench, phone: usize) -> AttachRequest {
     AttachRequest { old_ptmsi_signature: bench.phones[phone].signature, ..attach_request(identity) }
 }
 
-pub(super) fn detach_request(power_off: bool) -> DetachRequestMo {
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off };
-    DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None }
-}
-
 #[test]
 fn by_imsi() {
     let mut bench = Bench::new(|_| ());
@@ -164,7 +159,7 @@ fn a_full_table_of_mobiles() {
     bench.gmm(2, attach_request(MobileIdentity::Imsi(imsi(2))));
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::SgsnMobileTableFull, 1)]);
-    bench.gmm(0, detach_request(true));
+    bench.detach(0, true);
     bench.phones[2].power_cycle(Tlli::random(2));
     bench.attach(2);
 }
@@ -200,7 +195,7 @@ fn no_ptmsi_is_left() {
 fn detach_by_the_mobile() {
     for power_off in [false, true] {
         let mut bench = Bench::attached(true);
-        bench.gmm(0, detach_request(power_off));
+        bench.detach(0, power_off);
         if !power_off {
             // The accept is on its way before the mobile is forgotten.
             let at = bench.sent.iter().position(|sent| matches!(sent, Sent::Down(_))).unwrap();
@@ -294,7 +289,7 @@ fn what_a_stranger_sends_that_is_no_llc_frame_is_not_answered() {
     bench.up(0, &[]);
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::LlcMalformed, 2), (Drop::SgsnUnknownTlli, 2)]);
-    bench.gmm(0, detach_request(true));
+    bench.detach(0, true);
     assert!(bench.is_silent());
 }
 

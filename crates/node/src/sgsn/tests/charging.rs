@@ -1,6 +1,5 @@
 //! What mobiles and contexts have used, and when that is told.
 
-use super::attach::detach_request;
 use super::bench::*;
 use super::places::{accept_of, move_to_other_area};
 use super::uplink::sn_pdu;
@@ -165,7 +164,7 @@ fn many_that_are_due_at_once_are_told_a_few_at_a_time() {
     charge(&mut bench, Some(INTERVAL));
     assert_eq!(events(&records(&mut bench)), [ChargedEvent::PdpActive; 256]);
     // Who ends before its turn was active nevertheless.
-    bench.gmm(39, detach_request(true));
+    bench.detach(39, true);
     let of_context = [ChargedEvent::PdpActive, ChargedEvent::PdpTerminated, ChargedEvent::PdpFree];
     let mut wanted = of_context.repeat(7);
     wanted.extend([ChargedEvent::Detach, ChargedEvent::Free]);
@@ -183,7 +182,7 @@ fn a_mobile_that_detaches_takes_its_contexts_with_it() {
     let mut bench = Bench::attached(true);
     charge(&mut bench, Some(INTERVAL));
     records(&mut bench);
-    bench.gmm(0, detach_request(true));
+    bench.detach(0, true);
     let all = records(&mut bench);
     let wanted =
         [ChargedEvent::PdpTerminated, ChargedEvent::PdpFree, ChargedEvent::Detach, ChargedEvent::Free];

@@ -17,7 +17,6 @@ use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::{Bvci, Nsei, Sapi};
-use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, ModifyRequestMo, SmMessage};
 
@@ -299,8 +298,7 @@ fn an_old_teid_never_finds_the_next_context() {
     bench.attach(0);
     bench.activate(0, NSAPI);
     let old = bench.teid(0);
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-    bench.gmm(0, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    bench.detach(0, true);
     bench.delete_answer(NSAPI);
     bench.attach(1);
     bench.activate(1, NSAPI);

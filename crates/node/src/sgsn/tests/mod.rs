@@ -6,6 +6,7 @@ mod attach;
 mod bench;
 mod cell_change;
 mod charging;
+mod claimants;
 mod downlink;
 mod durable;
 mod flows;

@@ -10,7 +10,7 @@ use gannet_wire::id::{Bvci, Nsei};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 
-fn update_request(bench: &Bench, phone: usize, kind: UpdateKind) -> RauRequest {
+pub fn update_request(bench: &Bench, phone: usize, kind: UpdateKind) -> RauRequest {
     RauRequest {
         update_type: UpdateType { kind, follow_on: false },
         cksn: Cksn::NO_KEY,

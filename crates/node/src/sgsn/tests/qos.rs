@@ -14,7 +14,6 @@ use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
 use gannet_wire::gtp::value::Qos;
 use gannet_wire::gtp::{Cause as GtpCause, Message as GtpMessage};
 use gannet_wire::id::Bvci;
-use gannet_wire::l3::gmm::DetachRequestMo;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::{ActivateRequest, DeactivateRequest, ModifyAcceptMo, SmMessage};
 
@@ -177,8 +176,7 @@ fn what_a_cell_has_no_room_for_is_not_guaranteed() {
     assert_eq!(asked, streaming());
     // Who goes makes room.
     for phone in 0..3 {
-        let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-        bench.gmm(phone, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+        bench.detach(phone, true);
     }
     assert_eq!((bench.sgsn.admission().len(), bench.sgsn.admission().node_octets_per_s()), ((0, 0), 0));
 }

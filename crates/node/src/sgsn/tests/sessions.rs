@@ -7,7 +7,7 @@ use gannet_wire::gtp::v1c::{CreateResponse, DeleteRequest, EchoResponse, ErrorIn
 use gannet_wire::gtp::value::EndUserAddress;
 use gannet_wire::gtp::{Cause, Message};
 use gannet_wire::id::{Sapi, Teid};
-use gannet_wire::l3::gmm::{AttachRequest, DetachRequestMo};
+use gannet_wire::l3::gmm::AttachRequest;
 use gannet_wire::l3::ie::*;
 use gannet_wire::l3::sm::*;
 
@@ -31,8 +31,7 @@ fn delete_request(nsapi: Nsapi) -> DeleteRequest {
 }
 
 fn detach(bench: &mut Bench) {
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-    bench.gmm(0, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    bench.detach(0, true);
 }
 
 #[test]

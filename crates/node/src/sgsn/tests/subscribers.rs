@@ -288,8 +288,7 @@ fn an_hlr_that_cancels_is_obeyed_and_one_that_is_left_is_told() {
     authenticated(&mut bench);
     located(&mut bench, subscription("*", 9));
     bench.accept_attach(0);
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-    bench.gmm(0, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    bench.detach(0, true);
     assert!(matches!(heard(&mut bench), Some(Body::PurgeMsRequest(_))));
     bench.assert_empty();
 }

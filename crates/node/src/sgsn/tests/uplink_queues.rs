@@ -8,8 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::{Block, Key};
 use gannet_wire::id::{PTmsi, Sapi, Teid};
-use gannet_wire::l3::gmm::DetachRequestMo;
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMo, MobileIdentity};
+use gannet_wire::l3::ie::MobileIdentity;
 use gannet_wire::sndcp::{Compression, Header, Pdu};
 
 /// An SN-PDU with an N-PDU that says whose it is and which.
@@ -24,8 +23,7 @@ fn n_pdu(bench: &mut Bench, phone: usize, number: u16) {
 }
 
 fn switch_off(bench: &mut Bench, phone: usize) {
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: true };
-    bench.gmm(phone, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    bench.detach(phone, true);
 }
 
 /// Two phones in one cell, each with a context.
@@ -228,8 +226,7 @@ fn signalling_goes_ahead_of_all_user_data() {
     let mut bench = two(|_| {});
     bench.busy = true;
     (0..30).for_each(|number| n_pdu(&mut bench, 0, number));
-    let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off: false };
-    bench.gmm(1, DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: None });
+    bench.detach(1, false);
     bench.busy = false;
     bench.collect();
     // The request of the GGSN to take the context down is out before the first N-PDU.

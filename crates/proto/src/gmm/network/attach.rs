@@ -7,7 +7,7 @@ use super::{GmmAction, GmmConfig, GmmContext};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{AttachReject, AttachRequest, RauReject};
 use gannet_wire::l3::ie::{AttachKind, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, MobileIdentity};
@@ -126,7 +126,7 @@ impl GmmContext {
 
     /// The subscriber is known: on to the authentication service.
     pub(super) fn identified(&mut self, cx: &mut Context<'_>, imsi: Imsi, out: &mut Batch<GmmAction>) {
-        cx.log(Category::Mm, Level::Debug, format_args!("IMSI {imsi} asks to be served"));
+        self.say(cx, Level::Debug, format_args!("IMSI {imsi} asks to be served"));
         if self.imsi != Some(imsi) {
             // What was given to another subscriber is not this one's.
             self.rest.imei = None;
@@ -167,11 +167,13 @@ impl GmmContext {
     /// ATTACH REJECT (clause 4.7.3.1.4) or ROUTING AREA UPDATE REJECT (clause 4.7.5.1.4). The context ends with it.
     pub(super) fn reject(&mut self, cx: &mut Context<'_>, cause: GmmCause, out: &mut Batch<GmmAction>) {
         cx.drop(Drop::GmmRejected, self.imsi);
-        cx.log(
-            Category::Mm,
-            Level::Notice,
-            format_args!("{:?} rejected, cause {cause:?}", self.rest.procedure),
-        );
+        let what = match self.rest.procedure {
+            Procedure::Attach => "ATTACH REJECT",
+            Procedure::Update => "ROUTING AREA UPDATE REJECT",
+            Procedure::Detach => "the detach is given up",
+            Procedure::None => "the context ends",
+        };
+        self.say(cx, Level::Notice, format_args!("{what}: {cause}"));
         match self.rest.procedure {
             Procedure::Attach => self.send(AttachReject { cause, t3302: None }.into(), out),
             Procedure::Update => {

@@ -9,7 +9,7 @@ use super::{GmmAction, GmmConfig, GmmContext};
 use crate::auth::{AuthDecision, AuthFailure, AuthQuestion, AuthTicket, Challenge, Claim, Res};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{
     AuthenticationFailure, AuthenticationReject, AuthenticationRequest, AuthenticationResponse,
@@ -62,11 +62,8 @@ impl GmmContext {
             (Waiting::AuthService, AuthDecision::Reject(GmmCause::NetworkFailure))
                 if self.rest.procedure == Procedure::None =>
             {
-                cx.log(
-                    Category::Mm,
-                    Level::Notice,
-                    format_args!("it is not authenticated anew: the service fails"),
-                );
+                let why = GmmCause::NetworkFailure;
+                self.say(cx, Level::Notice, format_args!("the mobile is not authenticated anew: {why}"));
                 self.settle();
             }
             (Waiting::AuthService, AuthDecision::Reject(cause)) if self.rest.procedure == Procedure::None => {
@@ -206,7 +203,12 @@ impl GmmContext {
         let (Waiting::Authentication, Some(imsi)) = (self.rest.waiting, self.imsi) else {
             return self.unexpected(cx, "AUTHENTICATION AND CIPHERING FAILURE", out);
         };
-        cx.log(Category::Mm, Level::Notice, format_args!("the mobile can't authenticate: {}", failure.cause));
+        let why = failure.cause;
+        self.say(
+            cx,
+            Level::Notice,
+            format_args!("AUTHENTICATION AND CIPHERING FAILURE from the mobile: {why}"),
+        );
         match (failure.cause, failure.auts) {
             // Case g. A second one in a row ends it.
             (GmmCause::SynchFailure, Some(_)) if self.rest.auth.resynchronised => {

@@ -7,7 +7,7 @@ use crate::auth::AuthQuestion;
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity};
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::DecodeError;
 use gannet_wire::id::Tlli;
 use gannet_wire::l3::gmm::{
@@ -181,11 +181,8 @@ impl GmmContext {
     ) {
         if self.rest.tries >= cfg.tries {
             cx.drop(Drop::GmmNoAnswer, self.imsi);
-            cx.log(
-                Category::Mm,
-                Level::Notice,
-                format_args!("no answer while waiting for {:?}", self.rest.waiting),
-            );
+            let (tries, waiting) = (self.rest.tries, self.rest.waiting);
+            self.say(cx, Level::Notice, format_args!("no answer after {tries} tries: {waiting}"));
             return self.abort(cx, cfg, out);
         }
         self.rest.tries += 1;
@@ -273,7 +270,12 @@ impl GmmContext {
         out: &mut Batch<GmmAction>,
     ) {
         cx.drop(Drop::GmmMalformed, self.imsi);
-        cx.log(Category::Mm, Level::Notice, format_args!("GMM message of type {message_type:?}: {error}"));
+        match message_type {
+            Some(number) => {
+                self.say(cx, Level::Notice, format_args!("GMM message of type {number:#04x}: {error}"))
+            }
+            None => self.say(cx, Level::Notice, format_args!("GMM message without a type: {error}")),
+        }
         let Some(cause) = gmm::cause(error) else { return };
         let force_to_standby = ForceToStandby::NotIndicated;
         match (message_type, self.rest.gmm, self.rest.waiting) {

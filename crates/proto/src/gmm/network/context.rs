@@ -9,6 +9,7 @@ use crate::machine::{Batch, Context};
 use crate::prefetch::Prefetch;
 use crate::timers::Deadlines;
 use crate::trace::{Category, Level};
+use core::fmt;
 use gannet_wire::id::{Imei, Imsi, PTmsi, Rai, Tlli};
 use gannet_wire::l3::gmm::{GmmMessage, GmmStatus};
 use gannet_wire::l3::ie::{
@@ -27,6 +28,33 @@ pub enum GmmState {
     Registered,
     /// The network asked the mobile to detach.
     DeregisteredInitiated,
+}
+
+impl fmt::Display for GmmState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Deregistered => "GMM-DEREGISTERED",
+            Self::CommonProcedureInitiated => "GMM-COMMON-PROCEDURE-INITIATED",
+            Self::Registered => "GMM-REGISTERED",
+            Self::DeregisteredInitiated => "GMM-DEREGISTERED-INITIATED",
+        })
+    }
+}
+
+/// A mobile in a line of the log: its IMSI where it is known, and the TLLI that it used last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    imsi: Option<Imsi>,
+    tlli: Tlli,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(imsi) = self.imsi {
+            write!(f, "IMSI {imsi}, ")?;
+        }
+        write!(f, "TLLI {}", self.tlli)
+    }
 }
 
 /// The timers of one mobile in the SGSN (clause 11.2.2).
@@ -92,6 +120,24 @@ pub(super) enum Waiting {
     /// ATTACH ACCEPT was sent as often as it may be, and no ATTACH COMPLETE came. Both P-TMSIs stay valid
     /// (clause 4.7.3.1.6 c); the first use of the new one shows that the mobile has taken it.
     NewPtmsi,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Nothing => "nothing is waited for",
+            Self::AuthService => "the authentication service is waited for",
+            Self::Ptmsi => "a P-TMSI is waited for",
+            Self::IdentityImsi => "the IMSI in IDENTITY RESPONSE is waited for (T3370)",
+            Self::IdentityImei => "the IMEI in IDENTITY RESPONSE is waited for (T3370)",
+            Self::Authentication => "AUTHENTICATION AND CIPHERING RESPONSE is waited for (T3360)",
+            Self::AttachComplete => "ATTACH COMPLETE is waited for (T3350)",
+            Self::UpdateComplete => "ROUTING AREA UPDATE COMPLETE is waited for (T3350)",
+            Self::ReallocationComplete => "P-TMSI REALLOCATION COMPLETE is waited for (T3350)",
+            Self::DetachAccept => "DETACH ACCEPT is waited for (T3322)",
+            Self::NewPtmsi => "the first use of the new P-TMSI is waited for",
+        })
+    }
 }
 
 /// What the authentication of the procedure in progress has come to (clause 4.7.7). Each remedy is tried once.
@@ -309,6 +355,17 @@ impl GmmContext {
         self.drx
     }
 
+    /// A line of the log about this mobile.
+    pub(super) fn say(&self, cx: &mut Context<'_>, level: Level, what: fmt::Arguments<'_>) {
+        cx.log(Category::Mm, level, format_args!("{}: {what}", self.name()));
+    }
+
+    /// The mobile as a line of the log names it.
+    #[must_use]
+    pub const fn name(&self) -> Name {
+        Name { imsi: self.imsi, tlli: self.tlli }
+    }
+
     /// Sends to the TLLI that the mobile used last.
     pub(super) fn send(&self, message: GmmMessage, out: &mut Batch<GmmAction>) {
         out.push(GmmAction::Send { message, tlli: self.tlli });
@@ -322,22 +379,15 @@ impl GmmContext {
     /// A message that its state does not expect: counted, answered with GMM STATUS, otherwise ignored (clause 8.4).
     pub(super) fn unexpected(&self, cx: &mut Context<'_>, what: &str, out: &mut Batch<GmmAction>) {
         cx.drop(Drop::GmmUnexpected, self.imsi);
-        cx.log(
-            Category::Mm,
-            Level::Info,
-            format_args!("{what} in state {:?}, waiting for {:?}", self.rest.gmm, self.rest.waiting),
-        );
+        let (state, waiting) = (self.rest.gmm, self.rest.waiting);
+        self.say(cx, Level::Info, format_args!("{what} does not fit the state {state}, {waiting}"));
         self.status(GmmCause::MessageTypeIncompatible, out);
     }
 
     /// A message that was lost against another one: counted, and not answered, as the clause has it.
     pub(super) fn ignored(&self, cx: &mut Context<'_>, what: &str) {
         cx.drop(Drop::GmmIgnored, self.imsi);
-        cx.log(
-            Category::Mm,
-            Level::Info,
-            format_args!("{what} ignored while waiting for {:?}", self.rest.waiting),
-        );
+        self.say(cx, Level::Info, format_args!("{what} is ignored, {}", self.rest.waiting));
     }
 
     /// Enters the state that goes with waiting for an answer of the mobile, with the first of several tries.

@@ -1,11 +1,11 @@
 //! GPRS detach (clause 4.7.4): by the mobile, by the network, and implicitly.
 
 use super::context::{Authentication, GmmState, Procedure, Waiting};
-use super::{GmmAction, GmmConfig, GmmContext};
+use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity};
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{DetachAcceptMo, DetachRequestMo, DetachRequestMt};
 use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMt, ForceToStandby, GmmCause, PTmsiSignature};
@@ -15,25 +15,30 @@ impl GmmContext {
     /// also a detach by the network (clause 4.7.4.2.4 c); only what the mobile was just asked is completed first
     /// (clauses 4.7.7.6 e and 4.7.8.4 e). There is no answer when the mobile is switched off.
     ///
-    /// A signature that does not go with the P-TMSI makes the mobile show who it is (03.60 clause 6.6.1). One that is
-    /// switched off can't, and its request is passed over.
+    /// Where the signature that goes with the P-TMSI is missing or another one, or the request comes from an NSE in which
+    /// the mobile is not, the mobile has to show who it is (03.60 clause 6.6.1). One that is switched off can't: its request
+    /// is not obeyed ([`Self::is_doubted_power_off`]), and paging or the implicit detach ends its context.
     pub(super) fn detach_request(
         &mut self,
         cx: &mut Context<'_>,
         cfg: &GmmConfig,
         request: &DetachRequestMo,
+        is_elsewhere: bool,
         out: &mut Batch<GmmAction>,
     ) {
         let detach = request.detach_type;
-        cx.log(Category::Mm, Level::Info, format_args!("detach by the mobile: {detach:?}"));
-        let genuine = self.is_its_own(cfg, request.ptmsi_signature);
+        let of = match detach.kind {
+            DetachKindMo::Gprs => "GPRS",
+            DetachKindMo::Imsi => "IMSI",
+            DetachKindMo::Combined => "combined GPRS and IMSI",
+        };
+        let off = if detach.power_off { ", power off" } else { "" };
+        self.say(cx, Level::Info, format_args!("DETACH REQUEST from the mobile ({of} detach{off})"));
+        let genuine = !is_elsewhere && self.is_its_own(cfg, request.ptmsi_signature);
         match (detach.kind, detach.power_off, self.imsi) {
             // There is no MSC that would have to know.
             (DetachKindMo::Imsi, true, _) => {}
             (DetachKindMo::Imsi, false, _) => self.accept_detach(out),
-            (DetachKindMo::Gprs | DetachKindMo::Combined, true, _) if !genuine => {
-                self.ignored(cx, "a DETACH REQUEST with another P-TMSI signature");
-            }
             (DetachKindMo::Gprs | DetachKindMo::Combined, false, _) if self.awaits_proof() => {
                 self.rest.procedure = Procedure::Detach;
             }
@@ -61,17 +66,48 @@ impl GmmContext {
         }
     }
 
-    /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? Before R99 there was none in it.
+    /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? A mobile that has confirmed none has
+    /// nothing to prove. Before R99 the message has no signature: such a mobile is authenticated before it leaves, and
+    /// cannot say that it is switched off.
     fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
-        let mut valid = [self.rest.current, self.rest.new]
-            .into_iter()
-            .flatten()
-            .map(TemporaryIdentity::signature)
-            .peekable();
-        signature.is_none()
-            || !cfg.check_signature
-            || valid.peek().is_none()
+        let mut valid =
+            [self.rest.current, self.rest.new].into_iter().flatten().map(TemporaryIdentity::signature);
+        !cfg.check_signature
+            || self.rest.current.is_none()
             || valid.any(|valid| valid.is_none() || valid == signature)
+    }
+
+    /// Does this come from another NSE than the one in which the mobile is?
+    pub(super) fn is_elsewhere(&self, from: Uplink) -> bool {
+        self.cell.nsei != from.cell.nsei
+    }
+
+    /// A mobile that is switched off can show nothing more: without the signature, or from an NSE in which the mobile is
+    /// not, somebody else may say that it is.
+    pub(super) fn is_doubted_power_off(
+        &self,
+        cfg: &GmmConfig,
+        request: &DetachRequestMo,
+        from: Uplink,
+    ) -> bool {
+        let ends_gprs = match request.detach_type.kind {
+            DetachKindMo::Gprs | DetachKindMo::Combined => true,
+            DetachKindMo::Imsi => false,
+        };
+        request.detach_type.power_off
+            && ends_gprs
+            && (self.is_elsewhere(from) || !self.is_its_own(cfg, request.ptmsi_signature))
+    }
+
+    /// Such a DETACH REQUEST: counted, named in the log, and otherwise passed over.
+    pub(super) fn doubted_power_off(&self, cx: &mut Context<'_>, from: Uplink) {
+        cx.drop(Drop::GmmDetachDoubted, self.imsi);
+        let (there, here) = (from.cell.nsei, self.cell.nsei);
+        let why = format_args!(
+            "power-off DETACH REQUEST from NSEI {there} is not obeyed: its P-TMSI signature is missing or wrong, or \
+             the mobile is elsewhere (NSEI {here})"
+        );
+        self.say(cx, Level::Notice, why);
     }
 
     /// The mobile is gone.
@@ -204,7 +240,7 @@ impl GmmContext {
     /// Implicit detach (03.60 clause 6.6.1): the mobile was not heard for too long, and is not told.
     pub(super) fn implicit_detach(&mut self, cx: &mut Context<'_>, out: &mut Batch<GmmAction>) {
         cx.drop(Drop::GmmImplicitDetach, self.imsi);
-        cx.log(Category::Mm, Level::Notice, format_args!("implicit detach"));
+        self.say(cx, Level::Notice, format_args!("implicit detach: the mobile was not heard for too long"));
         self.release(out);
     }
 }

@@ -31,7 +31,7 @@ mod update;
 #[cfg(test)]
 mod tests;
 
-pub use context::{GmmContext, GmmState, GmmTimer};
+pub use context::{GmmContext, GmmState, GmmTimer, Name};
 pub use stranger::{Stranger, answer_to_stranger};
 
 use super::{Cell, MmState, T3312_DEFAULT, T3314_DEFAULT, TemporaryIdentity};
@@ -39,7 +39,7 @@ use crate::auth::{AuthDecision, AuthQuestion, AuthTicket};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::Duration;
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use context::Waiting;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, PTmsi, Rai, Tlli};
@@ -284,9 +284,16 @@ impl GmmContext {
         let heard =
             matches!(event, GmmEvent::Message { .. } | GmmEvent::DecodeFailed { .. } | GmmEvent::LlcFrame(_));
         match event {
+            // Who is not believed to be the mobile shows nothing of where it is either.
+            GmmEvent::Message { message: GmmMessage::DetachRequestMo(request), from }
+                if self.is_doubted_power_off(cfg, &request, from) =>
+            {
+                self.doubted_power_off(cx, from);
+            }
             GmmEvent::Message { message, from } => {
+                let is_elsewhere = self.is_elsewhere(from);
                 self.heard(cx, cfg, from, out);
-                self.message(cx, cfg, message, out);
+                self.message(cx, cfg, message, is_elsewhere, out);
             }
             GmmEvent::DecodeFailed { message_type, error, from } => {
                 self.heard(cx, cfg, from, out);
@@ -335,12 +342,15 @@ impl GmmContext {
         cx: &mut Context<'_>,
         cfg: &GmmConfig,
         message: GmmMessage,
+        is_elsewhere: bool,
         out: &mut Batch<GmmAction>,
     ) {
         match message {
             GmmMessage::AttachRequest(request) => self.attach_request(cx, cfg, &request, out),
             GmmMessage::AttachComplete(_) => self.complete(cx, cfg, Waiting::AttachComplete, out),
-            GmmMessage::DetachRequestMo(request) => self.detach_request(cx, cfg, &request, out),
+            GmmMessage::DetachRequestMo(request) => {
+                self.detach_request(cx, cfg, &request, is_elsewhere, out);
+            }
             GmmMessage::DetachAcceptMt(_) => self.detach_accept(cx, cfg, out),
             GmmMessage::RauRequest(request) => self.update_request(cx, cfg, &request, out),
             GmmMessage::RauComplete(complete) => self.update_complete(cx, cfg, complete, out),
@@ -355,11 +365,8 @@ impl GmmContext {
             // Clause 4.7.10: the network does nothing but tell the operator.
             GmmMessage::GmmStatus(status) => {
                 cx.drop(Drop::GmmStatusReceived, self.imsi);
-                cx.log(
-                    Category::Mm,
-                    Level::Notice,
-                    format_args!("GMM STATUS from the mobile: {}", status.cause),
-                );
+                let cause = status.cause;
+                self.say(cx, Level::Notice, format_args!("GMM STATUS from the mobile: {cause}"));
             }
             // SERVICE REQUEST belongs to Iu mode (clause 4.7.13).
             GmmMessage::ServiceRequest(_) => self.unexpected(cx, "SERVICE REQUEST", out),

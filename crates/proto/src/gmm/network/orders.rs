@@ -8,7 +8,7 @@ use super::context::{Authentication, GmmState, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
 
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::l3::gmm::GmmInformation;
 use gannet_wire::l3::ie::NetworkName;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl GmmContext {
             Some(imsi) if self.rest.orders.take(Orders::AUTHENTICATE) => {
                 self.rest.auth = Authentication::default();
                 self.rest.orders.insert(Orders::CHALLENGE);
-                cx.log(Category::Mm, Level::Info, format_args!("{imsi} is to show anew who it is"));
+                self.say(cx, Level::Info, format_args!("the mobile is to be authenticated anew"));
                 self.ask_subscriber(imsi, out);
             }
             Some(_) | None => {

@@ -6,7 +6,7 @@ use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::drops::Drop;
 use crate::gmm::{Cell, MmState, span};
 use crate::machine::{Batch, Context};
-use crate::trace::{Category, Level};
+use crate::trace::Level;
 use gannet_wire::id::Tlli;
 
 impl GmmContext {
@@ -182,11 +182,8 @@ impl GmmContext {
         } else {
             cx.drop(Drop::GmmPagingFailed, self.imsi);
             self.rest.orders = Orders::default();
-            cx.log(
-                Category::Mm,
-                Level::Notice,
-                format_args!("no answer to {} pagings", self.rest.paging_tries),
-            );
+            let tries = self.rest.paging_tries;
+            self.say(cx, Level::Notice, format_args!("no answer to {tries} pagings"));
             out.push(GmmAction::PagingFailed);
         }
     }

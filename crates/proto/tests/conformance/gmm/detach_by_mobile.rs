@@ -3,10 +3,10 @@
 use crate::harness::*;
 use gannet_proto::auth::{AuthDecision, AuthQuestion};
 use gannet_proto::drops::Drop;
-use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
 use gannet_proto::gmm::network::{GmmAction, GmmState};
-use gannet_wire::id::Tlli;
+use gannet_proto::gmm::{Cell, MmState};
+use gannet_wire::id::{Bvci, Nsei, Tlli};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 
@@ -97,9 +97,46 @@ fn c23_060_6_6_1_the_signature_of_a_detach_request() {
     network.message(with_signature(9, false));
     network.pass(30);
     assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
-    // One that is switched off can't show it.
+    // One that is switched off can't show it, nor can one that has sent none.
     network.message(with_signature(9, true));
-    assert_eq!((network.context.gmm_state(), network.drops(Drop::GmmIgnored)), (GmmState::Registered, 1));
+    network.message(unsigned_detach(DetachKindMo::Combined, true));
+    network.message(unsigned_detach(DetachKindMo::Gprs, true));
+    assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
+    assert_eq!(network.drops(Drop::GmmDetachDoubted), 3);
+    network.message(with_signature(1, true));
+    assert_eq!((network.sent().len(), network.is_released()), (0, true));
+}
+
+/// Before R99 the message has no signature (clause 9.4.5.2 of R97): the mobile is authenticated before it leaves.
+#[test]
+fn c23_060_6_6_1_a_detach_request_without_a_signature() {
+    let mut network = Network::attached();
+    network.subscriber = AuthDecision::Challenge(challenge());
+    network.message(unsigned_detach(DetachKindMo::Gprs, false));
+    assert_eq!(network.sent(), ["AuthenticationRequest"]);
+    assert!(!network.is_released());
+    // Where the policy doubts nobody, that is no hindrance.
+    let mut network = Network::attached();
+    network.message(unsigned_detach(DetachKindMo::Gprs, false));
+    assert_eq!((network.sent(), network.is_released()), (vec!["DetachAcceptMo"], true));
+}
+
+#[test]
+fn c23_060_6_6_1_a_detach_request_from_an_nse_in_which_the_mobile_is_not() {
+    let mut network = Network::attached();
+    network.subscriber = AuthDecision::Challenge(challenge());
+    let here = network.context.cell();
+    network.cell = Cell { nsei: Nsei(9), ..network.cell };
+    network.message(with_signature(1, true));
+    assert_eq!((network.drops(Drop::GmmDetachDoubted), network.is_released()), (1, false));
+    assert_eq!(network.context.cell(), here, "who is not believed does not move the mobile");
+    network.message(with_signature(1, false));
+    assert_eq!(network.sent(), ["AuthenticationRequest"], "who can show who it is, does");
+    // Another cell of the same NSE is no reason for doubt.
+    let mut network = Network::attached();
+    network.cell = Cell { bvci: Bvci(99), ..network.cell };
+    network.message(with_signature(1, true));
+    assert!(network.is_released());
 }
 
 #[test]

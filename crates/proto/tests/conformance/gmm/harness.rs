@@ -290,7 +290,13 @@ pub fn update_request(kind: UpdateKind) -> RauRequest {
     }
 }
 
+/// Of a mobile that has the first P-TMSI that [`Network`] gives, with its signature.
 pub fn detach(kind: DetachKindMo, power_off: bool) -> DetachRequestMo {
+    DetachRequestMo { ptmsi_signature: Some(PTmsiSignature(1)), ..unsigned_detach(kind, power_off) }
+}
+
+/// As before R99.
+pub fn unsigned_detach(kind: DetachKindMo, power_off: bool) -> DetachRequestMo {
     DetachRequestMo { detach_type: DetachTypeMo { kind, power_off }, ptmsi: None, ptmsi_signature: None }
 }
 

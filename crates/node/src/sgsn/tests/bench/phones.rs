@@ -174,6 +174,17 @@ impl Bench {
         phone.uses(Tlli::local(ptmsi));
     }
 
+    /// The DETACH REQUEST of a phone, with the P-TMSI signature that it has.
+    pub fn detach_request(&self, phone: usize, power_off: bool) -> DetachRequestMo {
+        let detach_type = DetachTypeMo { kind: DetachKindMo::Gprs, power_off };
+        DetachRequestMo { detach_type, ptmsi: None, ptmsi_signature: self.phones[phone].signature }
+    }
+
+    pub fn detach(&mut self, phone: usize, power_off: bool) {
+        let request = self.detach_request(phone, power_off);
+        self.gmm(phone, request);
+    }
+
     pub fn slot(&self, phone: usize) -> Slot {
         self.sgsn.mobile_of(imsi(phone)).expect("attached").0
     }

@@ -3,7 +3,11 @@
 use super::*;
 
 fn detach(kind: DetachKindMo, power_off: bool) -> DetachRequestMo {
-    DetachRequestMo { detach_type: DetachTypeMo { kind, power_off }, ptmsi: None, ptmsi_signature: None }
+    DetachRequestMo {
+        detach_type: DetachTypeMo { kind, power_off },
+        ptmsi: None,
+        ptmsi_signature: Some(PTmsiSignature(1)),
+    }
 }
 
 #[test]
