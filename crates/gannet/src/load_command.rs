@@ -4,12 +4,13 @@ use clap::builder::RangedI64ValueParser;
 use clap::{Args, ValueEnum};
 use gannet_lab::load::config::{Proposal, WINDOW};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
-use gannet_lab::load::run::{self, Generator, RunOptions, Second, Watcher, Ways};
+use gannet_lab::load::run::{self, Generator, Report, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{ANSWER_AFTER_MAX, Pacing, Samples, Spacing};
 use gannet_lab::load::{LoadConfig, Progress, Security};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::l3::ie::ReliabilityClass;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use std::fmt;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -33,157 +34,176 @@ enum DirectionArgument {
     Downlink,
     /// From the mobiles to the GGSN
     Uplink,
-    /// Both, each at the full rate
+    /// Both ways, each at the full rate
     Both,
 }
 
 /// The time between two N-PDUs of a user.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum SpacingArgument {
-    /// Always the same
+    /// Always the same time
     Fixed,
-    /// Exponentially distributed
+    /// Exponentially distributed times
     Exponential,
 }
 
 /// When N-PDUs leave.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PacingArgument {
-    /// Each when it is due
+    /// Each N-PDU leaves when it is due
     Exact,
-    /// All of an interval (--burst) at its beginning, the users in random order
+    /// All N-PDUs of an interval (--burst) leave at its beginning, the users in random order
     Burst,
 }
 
 /// What makes the traffic.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum GeneratorArgument {
-    /// Live XDP frames and a sink at the driver where that is permitted, else sockets
+    /// XDP where the kernel permits it, sockets otherwise
     Auto,
-    /// Live XDP frames and a sink at the driver
+    /// Frames are made and counted in the network driver; needs root and veth or XDP devices
     Xdp,
-    /// sendmmsg and recvmmsg
+    /// Frames go through UDP sockets; slower, and works everywhere
     Sockets,
 }
 
 /// What `gannet load` can be asked.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLE)]
 pub struct LoadArguments {
-    /// The SGSN's end of Gb
+    /// Address and port where the SGSN listens for Gb (NS over UDP)
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "192.0.2.2:23000")]
     sgsn_gb: SocketAddr,
-    /// Our end of Gb; NSE k is bound to this port plus k
+    /// Own address and port for Gb. The base station of NSE k uses this port plus k. The address must be on an interface of this
+    /// network namespace
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "192.0.2.1:22000")]
     gb: SocketAddr,
-    /// The SGSN's address on Gn
+    /// Address of the SGSN on Gn (GTP)
     #[arg(long, value_name = "ADDRESS", default_value = "192.0.2.5")]
     sgsn_gn: Ipv4Addr,
-    /// The address of our GGSN, which the SGSN has to be configured with; takes ports 2123 and 2152
+    /// Own address for Gn, where gannet load is the GGSN. Configure it in the SGSN as its GGSN. UDP ports 2123 and 2152 must be free
     #[arg(long, value_name = "ADDRESS", default_value = "192.0.2.6")]
     gn: IpAddr,
-    /// Mobiles that attach and activate a PDP context, at most 1048576
+    /// Address and port of the SGSN's VTY. With it, the losses inside the SGSN are listed by the names of its own counters (Gannet
+    /// only)
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    sgsn_vty: Option<SocketAddr>,
+    /// Number of mobiles. Each attaches and activates one PDP context. At most 1048576
     #[arg(long, default_value_t = 10_000)]
     users: u32,
-    /// Cells, over which the users are spread
+    /// Number of cells. The mobiles are spread over them
     #[arg(long, default_value_t = 400)]
     cells: u32,
-    /// Network service entities, over which the cells are spread, each with a UDP port of its own
+    /// Number of network service entities (base station controllers). The cells are spread over them
     #[arg(long, default_value_t = 1)]
     nses: u16,
-    /// Access point that the mobiles ask for
-    #[arg(long, default_value = "internet")]
+    /// Access point name that the mobiles ask for
+    #[arg(long, value_name = "APN", default_value = "internet")]
     apn: String,
-    /// The mobiles have cards, prove who they are, and cipher with this algorithm: 1, 2 or 3; frames that are to go up ciphered
-    /// go by sockets, and the sink at the driver deciphers 3
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..=3))]
+    /// Give the mobiles SIM cards, authenticate them, and cipher with GEA1, GEA2 or GEA3. Uplink then goes through sockets
+    #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u8).range(1..=3))]
     gea: Option<u8>,
-    /// Where our HLR listens for the SGSN's GSUP, with --gea; port 4222 of --gn unless said otherwise
+    /// Address and port where gannet load is the HLR, to which the SGSN connects by GSUP. By default the address of --gn, port 4222
     #[arg(long, value_name = "ADDRESS:PORT", requires = "gea")]
     hlr: Option<SocketAddr>,
-    /// Of LL-PDUs that come ciphered the sink at the driver reads the mark of one of so many, a power of two; of real-time users
-    /// each
+    /// Decipher the beginning of one in COUNT LL-PDUs, a power of two, to measure delays. Those of real-time users are all deciphered
     #[arg(long, value_name = "COUNT", default_value_t = 16, requires = "gea")]
     read_every: u32,
-    /// And all of one of so many, a power of two
+    /// Decipher and compare all octets of one in COUNT LL-PDUs, a power of two
     #[arg(long, value_name = "COUNT", default_value_t = 256, requires = "gea")]
     whole_every: u32,
-    /// Reliability class that the mobiles ask for: with 1 and 2 N-PDUs come in LLC's acknowledged mode, downlink only, and the mobiles
-    /// acknowledge them
+    /// Reliability class that the mobiles ask for. With 1 and 2 the downlink is in LLC's acknowledged mode, and there is no uplink
     #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = reliability_class(1..=5))]
     reliability_class: u8,
-    /// kD that they propose in acknowledged mode: I frames on the way down that may stand unacknowledged. The SGSN agrees to as many
-    /// as `llc sapi 3 window` says, 16 unless that is configured
+    /// Window (kD) that the mobiles propose in acknowledged mode. The SGSN lowers it to its own `llc sapi 3 window`, 16 by default
     #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u8).range(1..=255))]
     kd: Option<u8>,
-    /// In acknowledged mode the sink at the driver answers when so many I frames have come behind the one that asked, as a mobile
-    /// does that is a round trip away
+    /// In acknowledged mode, send an acknowledgement only when FRAMES more I frames have come. This stands for a long round trip
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
           value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
     answer_after: u8,
-    /// The largest N201-U that the mobiles agree to, in octets; 500 refuses every longer LL-PDU
-    #[arg(long, default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
+    /// Largest LL-PDU (N201-U) that the mobiles agree to, in octets. 500 refuses any increase
+    #[arg(long, value_name = "OCTETS", default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
     n201_u: u16,
-    /// Leak rate R that FLOW-CONTROL-BVC tells of each cell, in bit/s; more than 6553500 needs 48.018's granularity
+    /// Leak rate that the base stations announce for each cell. Above 6553500 the SGSN must know 48.018's granularity
     #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500)]
     cell_rate: u64,
-    /// Leak rate that it tells of a mobile without one of its own, in bit/s
+    /// Leak rate that the base stations announce for each mobile
     #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500)]
     ms_rate: u64,
-    /// Attaches and activations that may run at the same time
-    #[arg(long, default_value_t = WINDOW)]
+    /// Number of attaches and activations that run at the same time
+    #[arg(long, value_name = "COUNT", default_value_t = WINDOW)]
     window: u32,
-    /// N-PDUs a second of each user
+    /// N-PDUs (IP packets) a second for each mobile
     #[arg(long, value_name = "PPS", default_value_t = 10.0)]
     rate: f64,
-    /// Octets of an N-PDU, 64 to 1500; or a mix, SIZE:WEIGHT,…, of which each user draws one
+    /// Size of an N-PDU in octets, 64 to 1500. Or sizes with weights, such as 100:20,378:60,1400:20: each mobile gets one of them
     #[arg(long, value_name = "OCTETS", default_value = "378")]
     size: Sizes,
-    /// Which way traffic goes
+    /// Direction of the traffic
     #[arg(long, value_enum, default_value_t = DirectionArgument::Downlink)]
     direction: DirectionArgument,
-    /// The time between two N-PDUs of a user
+    /// Time between two N-PDUs of a mobile
     #[arg(long, value_enum, default_value_t = SpacingArgument::Fixed)]
     spacing: SpacingArgument,
     /// When N-PDUs leave
     #[arg(long, value_enum, default_value_t = PacingArgument::Exact)]
     pacing: PacingArgument,
-    /// The interval of bursts, such as 10ms; with it, pacing is by bursts
+    /// Interval of bursts, such as 10ms. It turns on --pacing burst, whose interval is 10ms otherwise
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     burst: Option<Duration>,
-    /// What makes the traffic
+    /// What makes the traffic and receives it
     #[arg(long, value_enum, default_value_t = GeneratorArgument::Auto)]
     generator: GeneratorArgument,
-    /// Share of the users who send more than they asked for, 0 to 1
+    /// Share of the mobiles that send more than they negotiated, 0 to 1
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     misbehaving: f64,
-    /// How many times their rate these send
+    /// These send so many times their rate
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0)]
     excess: f64,
-    /// Users who ask for real time (conversational, delay class 1)
+    /// Number of mobiles that ask for real time (conversational, delay class 1)
     #[arg(long, value_name = "USERS", default_value_t = 0)]
     real_time: u32,
-    /// Users who ask for high precedence
+    /// Number of mobiles that ask for high precedence
     #[arg(long, value_name = "USERS", default_value_t = 0)]
     high_precedence: u32,
-    /// Steps from one multiple of all rates to another, FROM:TO:STEPS, each of --duration
-    #[arg(long, value_name = "RAMP", default_value = "1:1:1")]
+    /// Change the load in steps: FROM:TO:STEPS, as multiples of --rate. 0.5:2:4 is 0.5, 1, 1.5 and 2 times. Each step lasts --duration
+    #[arg(long, value_name = "FROM:TO:STEPS", default_value = "1:1:1")]
     ramp: Ramp,
-    /// Seconds of a step
+    /// Length of a step in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     duration: f64,
-    /// Seed of who is what, of sizes, of spacing and of orders
-    #[arg(long, default_value_t = 1)]
+    /// Seed of all random choices. The same seed gives the same traffic
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Leave the mobiles attached at the end
     #[arg(long)]
     stay: bool,
-    /// Write what it came to into this file, as JSON
+    /// Write the results to FILE as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Only the summary, without bars and table
+    /// Print the summary only, without progress
     #[arg(long)]
     quiet: bool,
+    /// Exit with status 1 where a step could not offer what was asked. Without it, this is a warning
+    #[arg(long)]
+    strict: bool,
 }
+
+/// The end of `--help`.
+const EXAMPLE: &str = "\
+The SGSN stands between two ends that gannet load plays: base stations with mobiles on Gb, and a GGSN on Gn. Run it where \
+both of its addresses are, such as in a network namespace of its own:
+
+  ip netns exec load gannet load --gb 192.0.2.1:22000 --sgsn-gb 192.0.2.2:23000 --gn 192.0.2.6 --sgsn-gn 192.0.2.5 \
+--users 1000 --rate 20 --duration 30
+
+Results: 'asked' is what the options ask for, 'offered' is what the generator sent, 'delivered' is what arrived undamaged at \
+the right mobile. 'away' is the time in which the generator did not run since the machine was busy; above 1 % of a step there \
+is a warning. Below the table each loss has a name.
+
+Exit status: 0 where all mobiles were served, 1 where they were not (and with --strict where less was offered than asked), \
+2 where the command line is wrong.";
 
 /// "10ms", "0.5s", "200us".
 fn parse_time(text: &str) -> Result<Duration, String> {
@@ -258,6 +278,7 @@ impl LoadArguments {
             samples: Samples { read_every: self.read_every, whole_every: self.whole_every },
             reliability: ReliabilityClass(self.reliability_class),
             answer_after: self.answer_after,
+            sgsn_vty: self.sgsn_vty,
             config,
         };
         options.check()?;
@@ -282,9 +303,13 @@ impl Watcher for Screen {
         let (name, bar) = known.unwrap_or_else(|| {
             self.lines = 0;
             let bar = ProgressBar::new(progress.total);
-            let template = "{msg} [{bar:30}] {pos}/{len} {per_sec}";
+            let template = "{msg} [{bar:30}] {pos} of {len}, {rate} a second";
             if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
+                let rate = |state: &ProgressState, out: &mut dyn fmt::Write| {
+                    // Writing into a string cannot fail.
+                    let _ = write!(out, "{:.0}", state.per_sec());
+                };
+                bar.set_style(style.with_key("rate", rate).progress_chars("=> "));
             }
             bar.set_message(what.to_owned());
             (what.to_owned(), bar)
@@ -302,11 +327,12 @@ impl Watcher for Screen {
             return;
         }
         let text = run::live(second);
-        if std::io::stderr().is_terminal() && self.lines > 0 {
-            eprint!("\x1b[{}A\x1b[J", self.lines);
+        if std::io::stderr().is_terminal() {
+            eprint!("{}", run::in_place(self.lines, &text));
+            self.lines = text.lines().count();
+        } else {
+            eprint!("{text}");
         }
-        eprint!("{text}");
-        self.lines = text.lines().count();
     }
 }
 
@@ -324,15 +350,21 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, String> {
         let text = report.to_json();
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
     }
+    Ok(if succeeded(&report, arguments.strict) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Everybody was served, and where that is asked the generator offered all that it was to.
+const fn succeeded(report: &Report, strict: bool) -> bool {
     let served = report.active == report.users && !report.interrupted;
-    Ok(if served { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    served && (!strict || report.is_sound())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::Parser;
     use clap::error::ErrorKind;
+    use clap::{CommandFactory, Parser};
+    use gannet_lab::load::Stats;
 
     #[derive(Debug, Parser)]
     struct Line {
@@ -354,6 +386,36 @@ mod tests {
             assert_eq!(of(&["--reliability-class", wrong]), Err(ErrorKind::ValueValidation), "{wrong}");
         }
         assert_eq!(of(&["--reliability-class"]), Err(ErrorKind::InvalidValue));
+    }
+
+    #[test]
+    fn strict_is_about_what_was_offered() {
+        let mut report = Report {
+            users: 2,
+            active: 2,
+            activated_per_second: 1.0,
+            generator: String::new(),
+            steps: Vec::new(),
+            warnings: Vec::new(),
+            stats: Stats::default(),
+            interrupted: false,
+        };
+        assert!(succeeded(&report, true));
+        report.warnings.push("a fifth was offered".to_owned());
+        assert!(succeeded(&report, false) && !succeeded(&report, true));
+        report.active = 1;
+        assert!(!succeeded(&report, false));
+    }
+
+    #[test]
+    fn every_option_has_a_sentence_and_an_example_stands_below() {
+        let mut command = Line::command();
+        let help = command.render_help().to_string();
+        for option in command.get_arguments().filter(|option| option.get_id() != "help") {
+            let said = option.get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(said.len() > 15 && !said.ends_with('.'), "{}: {said}", option.get_id());
+        }
+        assert!(help.contains("ip netns exec load gannet load"), "{help}");
     }
 
     #[test]

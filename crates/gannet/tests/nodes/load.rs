@@ -17,6 +17,11 @@ pub const CASES: &[Case] = &[
     ("load_ciphered_with_gannet_sgsn", NEEDS, ciphered_with_gannet),
     ("load_ciphered_with_osmo_sgsn", OSMO, ciphered_with_osmo),
     ("load_through_sockets", &[Need::NetAdmin, Need::Program("ethtool")], through_sockets),
+    (
+        "load_names_what_the_sgsn_drops",
+        &[Need::NetAdmin, Need::Program("ethtool")],
+        names_what_the_sgsn_drops,
+    ),
     ("load_ends_in_order_when_it_is_interrupted", NEEDS, interrupted),
     ("load_says_what_does_not_fit", &[], what_does_not_fit),
 ];
@@ -119,7 +124,11 @@ fn check(output: &Output, json: &str, users: u64) {
         assert_eq!(sum(json, wrong), 0, "{wrong}: {}", said(output));
     }
     assert_eq!(sum(json, "detached"), users);
-    assert!(said(output).contains("really offered"));
+    let steps = json.matches("\"away_share\": ").count();
+    assert_eq!(said(output).matches(" N-PDUs; offered: ").count(), steps, "{}", said(output));
+    assert!(sum(json, "asked") > 0, "{json}");
+    // Every loss has its name: what is not delivered is in the sum of all places.
+    assert!(sum(json, "n_pdus") >= offered - delivered, "{json}");
 }
 
 fn with_gannet() {
@@ -208,6 +217,29 @@ fn through_sockets() {
     assert!(json.contains("sendmmsg") && said(&output).contains("sockets"), "{json}");
 }
 
+/// Leak rates far below what comes: the SGSN drops the rest under names of its own, which the load tells.
+fn names_what_the_sgsn_drops() {
+    let bed = Bed::new();
+    let config = bed.config(" llc n201-u 1520\n buffer-ms 200\n").replace(".cfg", ".vty.cfg");
+    let text = std::fs::read_to_string(config.replace(".vty.cfg", ".cfg")).unwrap();
+    std::fs::write(&config, text.replace(" no login\n", " no login\n bind 192.0.2.2\n")).unwrap();
+    let _sgsn = bed.start(GANNET, &["sgsn", "-c", &config]);
+    let (output, json) = bed.run(&[
+        "--users=20",
+        "--cells=4",
+        "--rate=50",
+        "--ms-rate=8000",
+        "--duration=2",
+        "--generator=sockets",
+        "--sgsn-vty=192.0.2.2:4245",
+    ]);
+    check(&output, &json, 20);
+    assert!(json.contains("\"name\": \"sgsn."), "{json}");
+    assert!(said(&output).contains("  sgsn."), "{}", said(&output));
+    let (output, _) = bed.run(&["--users=1", "--cells=1", "--duration=1", "--sgsn-vty=192.0.2.2:9"]);
+    assert!(said(&output).contains("the SGSN's VTY at 192.0.2.2:9 (--sgsn-vty)"), "{}", said(&output));
+}
+
 fn with_osmo() {
     let bed = Bed::new();
     let config = bed.config("");
@@ -248,6 +280,11 @@ fn what_does_not_fit() {
         (&["load", "--users=10", "--real-time=11"], "special"),
         (&["load", "--rate=0"], "--rate"),
         (&["load", "--gea=3", "--whole-every=0"], "power of two"),
+        (&["load", "--gb=203.0.113.7:22000"], "no interface has the address 203.0.113.7 (--gb)"),
+        (
+            &["load", "--gb=127.0.0.1:22000", "--gn=203.0.113.8"],
+            "no interface has the address 203.0.113.8 (--gn)",
+        ),
     ] {
         let output = Command::new(GANNET).args(arguments).stdin(Stdio::null()).output().unwrap();
         let text = said(&output);

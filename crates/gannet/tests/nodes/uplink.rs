@@ -53,6 +53,7 @@ fn options() -> RunOptions {
         samples: Samples::default(),
         reliability: ReliabilityClass::THREE,
         answer_after: 0,
+        sgsn_vty: None,
         config,
     }
 }

@@ -10,6 +10,7 @@
 //! at that end polls, or a kernel thread on its core.
 
 use super::account::CoreTime;
+use crate::counters::parse_snmp;
 use crate::testbed::{self, Namespace, TestbedError};
 use gannet_demux::link::{self, Offload};
 use gannet_rt::NetworkNamespace;
@@ -241,14 +242,6 @@ fn parse_devices(text: &str) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// The counters of UDP in `/proc/net/snmp`, as `udp.NAME`.
-fn parse_snmp(text: &str) -> Vec<(String, u64)> {
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
-    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return Vec::new() };
-    let values = values.split_whitespace().map(|value| value.parse().unwrap_or(0));
-    names.split_whitespace().map(|name| format!("udp.{name}")).zip(values).collect()
-}
-
 /// Reads an Ethernet address as `ip` writes it.
 #[must_use]
 pub fn parse_ethernet(text: &str) -> Option<[u8; 6]> {
@@ -366,13 +359,6 @@ fn parse(text: &str, core: usize) -> Option<[u64; 8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counters_of_udp() {
-        let text = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams RcvbufErrors\nUdp: 10 3\nUdpLite: X\nUdpLite: 9\n";
-        let expected = [("udp.InDatagrams".to_owned(), 10), ("udp.RcvbufErrors".to_owned(), 3)];
-        assert_eq!(parse_snmp(text), expected);
-    }
 
     #[test]
     fn counters_of_devices() {

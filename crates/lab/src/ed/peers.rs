@@ -146,23 +146,6 @@ pub const fn bssgp_octets(setup: &Setup) -> u16 {
     setup.octets + AROUND + 15
 }
 
-/// The pairs `name value` of an answer, several in a line or one. What two places have counted under the same name is added.
-#[must_use]
-pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
-    let pairs = answer.lines().flat_map(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let pair = |pair: &[&str]| match pair {
-            [name, value] => Some(((*name).to_owned(), value.parse().ok()?)),
-            _ => None,
-        };
-        words.chunks(2).filter_map(pair).collect::<Vec<_>>()
-    });
-    pairs.fold(BTreeMap::new(), |mut counters, (name, value): (String, u64)| {
-        *counters.entry(name).or_default() += value;
-        counters
-    })
-}
-
 /// What a step offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
@@ -230,6 +213,7 @@ pub fn unconfirmed(counters: &BTreeMap<String, u64>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counters::read_counters;
     use crate::load::config::Proposal;
 
     #[test]

@@ -7,6 +7,7 @@ use super::one_step::total;
 use super::shape::{GB_LOAD_PORT, STRANGERS, attach, bucket, load_config, refused, start_traffic};
 use super::slabs::Slabs;
 use super::{Bare, Candidate, Chain, Lab, Lower, Offer, Setup, Spacing, bare, peers};
+use crate::counters::read_counters;
 use crate::load::traffic::{self, FlowSpec, Group, GroupResult, Pacing, Traffic};
 use crate::load::{Load, pdp_address};
 use crate::testbed::{self, Process, TestbedError};
@@ -415,11 +416,11 @@ impl RealChain {
             let address = address.parse().map_err(text)?;
             let answer = self.bed.at_sgsn(|| vty::client::run(address, "show counters"));
             let answer = answer.map_err(text)?.map_err(|error| format!("VTY at {address}: {error}"))?;
-            all.extend(peers::read_counters(&answer));
+            all.extend(read_counters(&answer));
         }
         all.extend(self.bed.counters().map_err(text)?);
         if self.bare == Some(Bare::Drop) {
-            all.extend(peers::read_counters(self.process.last_words().lines().last().unwrap_or_default()));
+            all.extend(read_counters(self.process.last_words().lines().last().unwrap_or_default()));
         }
         Ok(all)
     }

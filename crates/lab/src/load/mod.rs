@@ -51,6 +51,7 @@ use config::{GTP_C, GTP_U};
 use core::net::SocketAddr;
 use emulator::Command;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
+use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Context, Port};
 use gannet_proto::time::Duration;
 use gannet_rt::log::LogSink;
@@ -330,6 +331,17 @@ impl Load {
     /// What has happened so far.
     pub fn stats(&mut self) -> Stats {
         self.look(|emulator| emulator.stats)
+    }
+
+    /// Drops of our own sockets and frames so far: what never left, or came and found no room here.
+    pub fn own_drops(&mut self) -> Vec<(Drop, u64)> {
+        let no_frame = self.stats().no_frame;
+        let mut access = self.events.access();
+        let own = [Drop::RtSendQueueFull, Drop::RtSendFailed, Drop::RtSendTooLong, Drop::RtReceiveTooLong];
+        let drops = access.log().drops();
+        let mut own: Vec<_> = own.map(|drop| (drop, drops.get(drop))).into();
+        own.push((Drop::NoFrame, drops.get(Drop::NoFrame) + no_frame));
+        own
     }
 
     /// A user is in another cell from now on, and says so.

@@ -1,11 +1,13 @@
 //! One run of `gannet load`: everybody attaches, traffic goes in steps, everybody detaches.
 
+pub mod offered;
+mod place;
 mod route;
 mod sockets;
 mod table;
 
 pub use route::device_towards;
-pub use table::{live, summary};
+pub use table::{in_place, live, summary};
 
 use super::config::Proposal;
 use super::plan::{Group as Member, Groups, Ramp, Sizes};
@@ -14,11 +16,12 @@ use super::traffic::{
     TrafficConfig,
 };
 use super::{Load, LoadConfig, LoadError, Order, Outcome, Phase, Progress, Stats, User};
-use core::net::{IpAddr, Ipv4Addr};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use gannet_proto::rng::Rng;
 use gannet_proto::user_plane::needs_acknowledged_mode;
 use gannet_wire::l3::ie::ReliabilityClass;
+use offered::{Asked, Counters};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -79,6 +82,8 @@ pub struct RunOptions {
     pub reliability: ReliabilityClass,
     /// When so many I frames have come behind the one that asked, an acknowledgement is sent at the driver.
     pub answer_after: u8,
+    /// The SGSN's VTY, which names what the SGSN drops; `None` asks nobody.
+    pub sgsn_vty: Option<SocketAddr>,
 }
 
 impl RunOptions {
@@ -118,6 +123,10 @@ pub struct Second<'a> {
     pub duration: Duration,
     /// How long it is since `before`.
     pub span: Duration,
+    /// Of that, how long the generator was away.
+    pub away: Duration,
+    /// What the rates of all users ask for.
+    pub asked: &'a Asked,
     /// Since the step's beginning.
     pub now: &'a [GroupResult],
     /// The same a second ago.
@@ -145,6 +154,8 @@ pub struct Report {
     pub generator: String,
     /// Each step: its multiple of the users' rate, and its result.
     pub steps: Vec<(f64, StepResult)>,
+    /// Where a step did not offer what was asked, in a sentence each.
+    pub warnings: Vec<String>,
     /// Counters of the control plane.
     pub stats: Stats,
     /// Somebody pressed Ctrl-C.
@@ -152,6 +163,17 @@ pub struct Report {
 }
 
 impl Report {
+    /// True where every step offered what was asked.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        self.warnings.is_empty()
+    }
+
+    fn add(&mut self, factor: f64, mut result: StepResult, asked: &Asked) {
+        self.warnings.extend(asked.enter(factor, &mut result));
+        self.steps.push((factor, result));
+    }
+
     /// Everything, as JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -165,6 +187,7 @@ impl Report {
 /// A sentence for the person.
 pub fn run(options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -> Result<Report, String> {
     options.check()?;
+    place::check(&options.config)?;
     let sentence = |error: LoadError| error.to_string();
     let going = || !stop.load(Relaxed);
     let mut load = Load::connect(options.config.clone(), &going).map_err(sentence)?;
@@ -186,6 +209,7 @@ pub fn run(options: &RunOptions, stop: &AtomicBool, watcher: &mut dyn Watcher) -
         activated_per_second: 0.0,
         generator: String::new(),
         steps: Vec::new(),
+        warnings: Vec::new(),
         stats: Stats::default(),
         interrupted: false,
     };
@@ -283,7 +307,7 @@ fn side(local: IpAddr, peer: IpAddr) -> Result<Side, String> {
     let (IpAddr::V4(local), IpAddr::V4(peer)) = (local, peer) else {
         return Err(format!("{local} to {peer}: traffic is made for IPv4 links only"));
     };
-    let device = device_towards(peer).map_err(|error| error.to_string())?;
+    let device = device_towards(peer).map_err(|error| format!("{error} ({})", place::here()))?;
     Ok(Side { device, local, peer, peer_mac: None })
 }
 
@@ -351,8 +375,12 @@ fn traffic(
             report.generator = format!("sockets, sendmmsg and recvmmsg ({why})");
             let sockets = sockets::Sockets::new(load, flows_of(options, users.into_iter()));
             for step in options.ramp.factors().enumerate().take_while(|_| !stop.load(Relaxed)) {
+                let before = Counters::read(load, options.sgsn_vty)?;
                 let result = sockets.run(options, load, step, stop, watcher);
-                report.steps.push((step.1, result.map_err(|error| error.to_string())?));
+                let mut result = result.map_err(|error| error.to_string())?;
+                let after = Counters::read(load, options.sgsn_vty)?;
+                result.losses = offered::losses(&result, false, &before, &after);
+                report.add(step.1, result, sockets.asked());
             }
             load.set_tap(None);
             return Ok(());
@@ -363,40 +391,56 @@ fn traffic(
     } else {
         "live XDP frames; the SGSN's core pays for what this side receives".to_owned()
     };
-    for (step, factor) in options.ramp.factors().enumerate() {
-        if stop.load(Relaxed) {
-            break;
-        }
-        traffic.set_factor(factor);
-        let mut before = Vec::new();
-        let mut said = Duration::ZERO;
-        let mut failed = None;
-        let result = traffic.run(options.duration, &mut |traffic, elapsed| {
-            if let Err(error) = load.poll_once() {
-                failed.get_or_insert(error);
-            }
-            if stop.load(Relaxed) || failed.is_some() {
-                traffic.stop();
-            }
-            if elapsed.saturating_sub(said) >= Duration::from_secs(1) && elapsed <= options.duration {
-                let now = traffic.so_far();
-                watcher.second(&Second {
-                    step,
-                    steps: options.ramp.steps,
-                    factor,
-                    elapsed,
-                    duration: options.duration,
-                    span: elapsed.saturating_sub(said),
-                    now: &now,
-                    before: &before,
-                });
-                (before, said) = (now, elapsed);
-            }
-        });
-        report.steps.push((factor, result.map_err(|error| error.to_string())?));
-        if let Some(error) = failed {
-            return Err(error.to_string());
-        }
+    let asked = Asked::of(traffic.config().flows.iter());
+    for step in options.ramp.factors().enumerate().take_while(|_| !stop.load(Relaxed)) {
+        let before = Counters::read(load, options.sgsn_vty)?;
+        let mut result = step_at_driver(options, (load, &mut traffic), step, &asked, stop, watcher)?;
+        let after = Counters::read(load, options.sgsn_vty)?;
+        result.losses = offered::losses(&result, true, &before, &after);
+        report.add(step.1, result, &asked);
     }
     Ok(())
+}
+
+/// One step of the generator at the driver, with the control plane's turns and what the watcher hears each second.
+fn step_at_driver(
+    options: &RunOptions,
+    (load, traffic): (&mut Load, &mut Traffic),
+    (step, factor): (usize, f64),
+    asked: &Asked,
+    stop: &AtomicBool,
+    watcher: &mut dyn Watcher,
+) -> Result<StepResult, String> {
+    traffic.set_factor(factor);
+    let mut before = Vec::new();
+    let (mut said, mut away_before) = (Duration::ZERO, Duration::ZERO);
+    let mut failed = None;
+    let result = traffic.run(options.duration, &mut |traffic, elapsed| {
+        if let Err(error) = load.poll_once() {
+            failed.get_or_insert(error);
+        }
+        if stop.load(Relaxed) || failed.is_some() {
+            traffic.stop();
+        }
+        if elapsed.saturating_sub(said) >= Duration::from_secs(1) && elapsed <= options.duration {
+            let (now, away) = (traffic.so_far(), traffic.paused());
+            watcher.second(&Second {
+                step,
+                steps: options.ramp.steps,
+                factor,
+                elapsed,
+                duration: options.duration,
+                span: elapsed.saturating_sub(said),
+                away: away.saturating_sub(away_before),
+                asked,
+                now: &now,
+                before: &before,
+            });
+            (before, said, away_before) = (now, elapsed, away);
+        }
+    });
+    match failed {
+        Some(error) => Err(error.to_string()),
+        None => result.map_err(|error| error.to_string()),
+    }
 }

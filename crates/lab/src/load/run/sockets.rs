@@ -2,9 +2,10 @@
 //! `recvmmsg`, on the same thread as the control plane. Slower by a factor of ten, and the receiving side costs as much as
 //! the sending one; what it marks, checks and counts is the same.
 
+use super::offered::Asked;
 use super::{RunOptions, Second, Watcher};
 use crate::load::plan::SIZE_MIN;
-use crate::load::traffic::{Direction, FlowSpec, Group, GroupResult, Pacing, Spacing, StepResult};
+use crate::load::traffic::{Direction, FlowSpec, Group, GroupResult, PAUSE, Pacing, Spacing, StepResult};
 use crate::load::{Event, Load, LoadError};
 use core::cmp::Reverse;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -201,9 +202,32 @@ impl Calendar {
     }
 }
 
+/// For how long nothing could leave since this thread did not run, turn by turn.
+#[derive(Debug, Default)]
+struct Pauses {
+    /// When the last turn ended, since the step began.
+    last: Duration,
+    /// Turns that took longer than [`PAUSE`], without what they were to sleep.
+    sum: Duration,
+    longest: Duration,
+}
+
+impl Pauses {
+    /// A turn has ended at `now`, in which it was to sleep for so long.
+    fn turn(&mut self, now: Duration, slept: Duration) {
+        let took = now.saturating_sub(self.last).saturating_sub(slept);
+        self.longest = self.longest.max(took);
+        if took > PAUSE {
+            self.sum += took;
+        }
+        self.last = now;
+    }
+}
+
 /// All flows of a run through sockets.
 pub(super) struct Sockets {
     ends: Rc<RefCell<Ends>>,
+    asked: Asked,
 }
 
 impl Sockets {
@@ -214,6 +238,7 @@ impl Sockets {
             those.map(|(at, (user, _))| (*user, at)).collect()
         };
         let (down, up) = (of(Direction::Down), of(Direction::Up));
+        let asked = Asked::of(flows.iter().map(|(_, flow)| flow));
         let flows = flows.into_iter().map(|(user, spec)| Flow {
             user,
             spec,
@@ -236,7 +261,12 @@ impl Sockets {
         let ends = Rc::new(RefCell::new(ends));
         let told = Rc::clone(&ends);
         load.set_tap(Some(Box::new(move |event| told.borrow_mut().event(event))));
-        Self { ends }
+        Self { ends, asked }
+    }
+
+    /// What the rates of the flows ask for.
+    pub(super) const fn asked(&self) -> &Asked {
+        &self.asked
     }
 
     fn begin(&self, options: &RunOptions, step: usize, factor: f64) -> Calendar {
@@ -318,6 +348,8 @@ impl Sockets {
         let begin = Instant::now();
         let total_ns = nanos(options.duration);
         let (mut before, mut said, mut calls) = (Vec::new(), Duration::ZERO, 0);
+        let mut pauses = Pauses::default();
+        let mut away_before = Duration::ZERO;
         while begin.elapsed() < options.duration && !stop.load(Relaxed) {
             let more = self.send(load, &mut calendar, factor, total_ns);
             calls += 1;
@@ -325,23 +357,27 @@ impl Sockets {
             let elapsed = begin.elapsed();
             if elapsed.saturating_sub(said) >= Duration::from_secs(1) {
                 let (now, span) = (self.groups(), elapsed.saturating_sub(said));
-                let (steps, duration) = (options.ramp.steps, options.duration);
                 watcher.second(&Second {
                     step,
-                    steps,
+                    steps: options.ramp.steps,
                     factor,
                     elapsed,
-                    duration,
+                    duration: options.duration,
                     span,
+                    away: pauses.sum - away_before,
+                    asked: &self.asked,
                     now: &now,
                     before: &before,
                 });
-                (before, said) = (now, elapsed);
+                (before, said, away_before) = (now, elapsed, pauses.sum);
             }
+            let mut slept = Duration::ZERO;
             if !more {
                 let next = calendar.next_ns().unwrap_or(u64::MAX).saturating_sub(nanos(begin.elapsed()));
-                load.poll(gannet_proto::time::Duration(next.min(1_000_000)))?;
+                slept = Duration::from_nanos(next.min(1_000_000));
+                load.poll(gannet_proto::time::Duration(nanos(slept)))?;
             }
+            pauses.turn(begin.elapsed(), slept);
         }
         let duration = begin.elapsed().min(options.duration);
         let drained = self.drain(load)?;
@@ -351,8 +387,17 @@ impl Sockets {
         }
         let ends = self.ends.borrow();
         let (step, unmarked) = (ends.step, ends.unmarked);
-        let mut result =
-            StepResult { step, duration, drained, unmarked, calls, groups, ..StepResult::default() };
+        let mut result = StepResult {
+            step,
+            duration,
+            drained,
+            unmarked,
+            calls,
+            groups,
+            paused: pauses.sum,
+            pause_max: pauses.longest,
+            ..StepResult::default()
+        };
         result.gn.taken = result.total(|group| group.offered);
         Ok(result)
     }
@@ -384,6 +429,18 @@ mod tests {
         assert_eq!((octets.len(), mark_of(&octets)), (378, Some(mark)));
         assert_ne!(octets, n_pdu(&spec, (7, 3, 0x0102_0305, 99)));
         assert_eq!(mark_of(&octets[..40]), None);
+    }
+
+    #[test]
+    fn a_turn_that_takes_longer_than_it_was_to_sleep_is_a_pause() {
+        let mut pauses = Pauses::default();
+        let ms = Duration::from_millis;
+        pauses.turn(ms(2), Duration::ZERO);
+        pauses.turn(ms(5), ms(1));
+        assert_eq!(pauses.sum, Duration::ZERO, "2 ms beside what it slept are work");
+        pauses.turn(ms(15), ms(1));
+        pauses.turn(ms(18), Duration::ZERO);
+        assert_eq!((pauses.sum, pauses.longest), (ms(12), ms(9)));
     }
 
     #[test]

@@ -37,7 +37,7 @@ mod step;
 
 pub use acknowledged::ANSWER_AFTER_MAX;
 pub use config::{CellSpec, Direction, FlowSpec, Group, Pacing, Side, Spacing, TrafficConfig};
-pub use result::{FlowResult, GroupResult, Latency, Ring, Samples, StepResult};
+pub use result::{FlowResult, GroupResult, Latency, Loss, Ring, Samples, StepResult};
 
 use calendar::{Calendar, Mapped, Memory, exponential_table};
 use companion::Companion;
@@ -50,6 +50,8 @@ use rhythm::Rhythm;
 use std::io;
 use std::time::Duration;
 
+/// Where the generator does not run for longer, its core was away, and what was due meanwhile is not made up for.
+pub(in crate::load) const PAUSE: Duration = Duration::from_millis(2);
 /// Octets of an LLC FCS.
 const FCS: usize = 3;
 /// Fraction bits of the stretch.

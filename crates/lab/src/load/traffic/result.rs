@@ -158,6 +158,8 @@ pub struct GroupResult {
     pub name: String,
     /// Flows in it.
     pub flows: u64,
+    /// N-PDUs that the rates of the flows ask for in the step; 0 where nobody has said so.
+    pub asked: u64,
     /// N-PDUs that were given to the driver, taken or refused.
     pub offered: u64,
     /// Octets of these N-PDUs.
@@ -209,6 +211,7 @@ impl GroupResult {
             group: number,
             name: Group(number).name(),
             flows,
+            asked: 0,
             offered,
             offered_octets: load(&group.offered_octets),
             slip_mean_ns: load(&group.slip_sum).checked_div(offered).unwrap_or(0),
@@ -297,12 +300,27 @@ pub struct StepResult {
     pub calls: u64,
     /// The longest time between two of them, in which nothing could leave.
     pub pause_max: Duration,
-    /// The machine had taken the generator's core away for so long, which its schedule waited.
+    /// The generator did not run for so long, in pauses of more than 2 ms: the machine had taken its core away.
     pub paused: Duration,
+    /// The same as a share of [`StepResult::duration`], 0 to 1.
+    pub away_share: f64,
+    /// Where N-PDUs were lost, each place by its name.
+    pub losses: Vec<Loss>,
     /// By group; those without flows are left out.
     pub groups: Vec<GroupResult>,
     /// How much of what came ciphered was read; `None` where nothing did.
     pub samples: Option<Samples>,
+}
+
+/// N-PDUs that were lost in one place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// The name of the place.
+    pub name: String,
+    /// How many.
+    pub n_pdus: u64,
+    /// The same in a sentence.
+    pub meaning: String,
 }
 
 /// How much is read of what comes ciphered; see [`super::TrafficConfig::read_every`].

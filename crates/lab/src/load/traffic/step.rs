@@ -2,7 +2,7 @@
 
 use super::calendar::Memory as _;
 use super::{
-    BpfError, Companion, FlowResult, GroupResult, Relaxed, Rhythm, Ring, Side, StepResult, Traffic,
+    BpfError, Companion, FlowResult, GroupResult, PAUSE, Relaxed, Rhythm, Ring, Side, StepResult, Traffic,
     TrafficError, io_error, nanos,
 };
 use core::sync::atomic::AtomicU64;
@@ -20,8 +20,6 @@ const XDP_TX: u32 = 3;
 const XDP_REDIRECT: u32 = 4;
 /// Octets of an answer, at most.
 const ANSWER_MAX: usize = 128;
-/// Where the generator does not run for longer, its core was away, and what was due meanwhile is not made up for.
-const PAUSE: Duration = Duration::from_millis(2);
 
 impl Traffic {
     /// Ends the step that runs, when its turn is over: what was offered up to now counts.
@@ -73,9 +71,10 @@ impl Traffic {
             passed: plan.passed.load(Relaxed),
             calls,
             pause_max: Duration::from_nanos(pause_max),
-            paused: Duration::from_nanos(plan.paused.load(Relaxed)),
+            paused: self.paused(),
             groups: self.group_results(),
             samples: self.samples,
+            ..StepResult::default()
         })
     }
 
@@ -255,6 +254,12 @@ impl Traffic {
     #[must_use]
     pub fn so_far(&self) -> Vec<GroupResult> {
         self.group_results()
+    }
+
+    /// How long the generator has been away in this step so far.
+    #[must_use]
+    pub fn paused(&self) -> Duration {
+        Duration::from_nanos(self.calendar.memory.plan().paused.load(Relaxed))
     }
 
     /// What each flow did in the last step.

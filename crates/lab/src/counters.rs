@@ -1,0 +1,59 @@
+//! Counters as text: what a VTY and the kernel answer, and what has moved in between.
+
+use std::collections::BTreeMap;
+
+/// The pairs `name value` of an answer, several in a line or one. What two places have counted under the same name is added.
+#[must_use]
+pub fn read_counters(answer: &str) -> BTreeMap<String, u64> {
+    let pairs = answer.lines().flat_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let pair = |pair: &[&str]| match pair {
+            [name, value] => Some(((*name).to_owned(), value.parse().ok()?)),
+            _ => None,
+        };
+        words.chunks(2).filter_map(pair).collect::<Vec<_>>()
+    });
+    pairs.fold(BTreeMap::new(), |mut counters, (name, value): (String, u64)| {
+        *counters.entry(name).or_default() += value;
+        counters
+    })
+}
+
+/// The counters of UDP in `/proc/net/snmp`, as `udp.NAME`.
+#[must_use]
+pub fn parse_snmp(text: &str) -> Vec<(String, u64)> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let (Some(names), Some(values)) = (lines.next(), lines.next()) else { return Vec::new() };
+    let values = values.split_whitespace().map(|value| value.parse().unwrap_or(0));
+    names.split_whitespace().map(|name| format!("udp.{name}")).zip(values).collect()
+}
+
+/// By how much each counter has grown since `before`.
+#[must_use]
+pub fn moved(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let since = |(name, value): (&String, &u64)| {
+        (name.clone(), value.saturating_sub(before.get(name).copied().unwrap_or(0)))
+    };
+    after.iter().map(since).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_udp() {
+        let text = "Tcp: A B\nTcp: 1 2\nUdp: InDatagrams RcvbufErrors\nUdp: 10 3\nUdpLite: X\nUdpLite: 9\n";
+        let expected = [("udp.InDatagrams".to_owned(), 10), ("udp.RcvbufErrors".to_owned(), 3)];
+        assert_eq!(parse_snmp(text), expected);
+    }
+
+    #[test]
+    fn only_growth_has_moved() {
+        let of = |pairs: &[(&str, u64)]| -> BTreeMap<String, u64> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect()
+        };
+        let after = moved(&of(&[("a", 5), ("b", 9), ("gone", 1)]), &of(&[("a", 7), ("b", 3), ("new", 2)]));
+        assert_eq!(after, of(&[("a", 2), ("b", 0), ("new", 2)]));
+    }
+}
