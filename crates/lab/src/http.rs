@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 /// `len` octets that depend on `seed` alone.
@@ -53,7 +54,10 @@ fn answer(mut stream: TcpStream, body: &[u8]) -> io::Result<()> {
     stream.flush()
 }
 
-/// Serves [`content`] on `address` for as long as the process lives, one connection after the other.
+/// Connections at one time, each with a thread of its own; more wait until one has ended.
+const CONNECTIONS_MAX: usize = 64;
+
+/// Serves [`content`] on `address` for as long as the process lives, [`CONNECTIONS_MAX`] connections at one time.
 ///
 /// # Errors
 /// Where the address cannot be bound. A connection that fails is only reported.
@@ -61,12 +65,27 @@ pub fn serve(address: SocketAddr, seed: u64, len: usize) -> io::Result<()> {
     let body = content(seed, len);
     let listener = TcpListener::bind(address)?;
     println!("serving {len} octets on {}, sha256 {}", listener.local_addr()?, sha256(&body));
-    for stream in listener.incoming() {
-        if let Err(error) = stream.and_then(|stream| answer(stream, &body)) {
+    serve_all(listener.incoming(), &body);
+    Ok(())
+}
+
+fn serve_all(incoming: impl Iterator<Item = io::Result<TcpStream>>, body: &[u8]) {
+    let (open, closed) = (Mutex::new(0_usize), Condvar::new());
+    let count = || open.lock().unwrap_or_else(PoisonError::into_inner);
+    let serve_one = |stream: io::Result<TcpStream>| {
+        if let Err(error) = stream.and_then(|stream| answer(stream, body)) {
             eprintln!("http: {error}");
         }
-    }
-    Ok(())
+        *count() -= 1;
+        closed.notify_one();
+    };
+    std::thread::scope(|scope| {
+        for stream in incoming {
+            let places = closed.wait_while(count(), |open| *open >= CONNECTIONS_MAX);
+            *places.unwrap_or_else(PoisonError::into_inner) += 1;
+            scope.spawn(|| serve_one(stream));
+        }
+    });
 }
 
 #[cfg(test)]
@@ -80,6 +99,35 @@ mod tests {
         assert_eq!(content(7, 1000), content(7, 1000));
         assert_ne!(content(7, 1000), content(8, 1000));
         assert_eq!(content(1, 13).len(), 13);
+    }
+
+    /// As many as there are places for are connected and say nothing; one more waits, and is served when one of them has gone.
+    #[test]
+    fn silent_clients_hold_nobody_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let body = content(3, 1000);
+        let get = || {
+            let mut client = TcpStream::connect(address).unwrap();
+            client.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+            client
+        };
+        let whole = |mut client: TcpStream| {
+            let mut reply = Vec::new();
+            client.read_to_end(&mut reply).unwrap();
+            assert!(reply.ends_with(&body));
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| serve_all(listener.incoming().take(CONNECTIONS_MAX + 2), &body));
+            let mut silent: Vec<TcpStream> =
+                (1..CONNECTIONS_MAX).map(|_| TcpStream::connect(address).unwrap()).collect();
+            whole(get());
+            silent.push(TcpStream::connect(address).unwrap());
+            let last = get();
+            silent.pop();
+            whole(last);
+            silent.clear();
+        });
     }
 
     #[test]
