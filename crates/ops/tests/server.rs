@@ -4,14 +4,43 @@ mod common;
 
 use common::Node;
 use gannet_ops::Sgsn;
+use gannet_ops::config::ExecTimeout;
 use gannet_ops::vty::Server;
 use gannet_ops::vty::server::{Change, SESSIONS_MAX};
+use gannet_proto::time::{Duration, Instant};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 fn server() -> (Server<Sgsn>, Node) {
     let server = Server::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
     (server, Node::default())
+}
+
+const NOW: Instant = Instant(5);
+const LATER: Instant = Instant(6);
+
+/// Polls until a peer has got this.
+fn read_up_to(peer: &mut TcpStream, server: &mut Server<Sgsn>, now: Instant, node: &mut Node, text: &str) {
+    peer.set_nonblocking(true).unwrap();
+    let (mut heard, mut octets) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&heard).contains(text) {
+        server.poll(now, node);
+        match peer.read(&mut octets) {
+            Ok(length) => {
+                assert!(length > 0, "it was closed");
+                heard.extend_from_slice(&octets[..length]);
+            }
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+    peer.set_nonblocking(false).unwrap();
+}
+
+/// What a peer gets up to the end.
+fn to_the_end(peer: &mut TcpStream) -> String {
+    let mut octets = Vec::new();
+    peer.read_to_end(&mut octets).unwrap();
+    String::from_utf8_lossy(&octets).into_owned()
 }
 
 fn connect(server: &Server<Sgsn>) -> TcpStream {
@@ -21,7 +50,7 @@ fn connect(server: &Server<Sgsn>) -> TcpStream {
 /// Polls until the server has closed a session.
 fn poll_until_closed(server: &mut Server<Sgsn>, node: &mut Node) {
     loop {
-        server.poll(node);
+        server.poll(NOW, node);
         if server.changes().any(|change| matches!(change, Change::Closed { .. })) {
             return;
         }
@@ -63,7 +92,7 @@ fn sessions_are_counted_told_and_limited() {
     let (mut server, mut node) = server();
     let mut peers: Vec<TcpStream> = (0..SESSIONS_MAX).map(|_| connect(&server)).collect();
     while server.sessions() < SESSIONS_MAX {
-        server.poll(&mut node);
+        server.poll(NOW, &mut node);
     }
     let opened: Vec<u32> = server
         .changes()
@@ -77,17 +106,72 @@ fn sessions_are_counted_told_and_limited() {
         .collect();
     assert_eq!(opened, (1..=16).collect::<Vec<_>>());
 
+    // One more: who has typed the longest ago gives way. All but the second one have typed since.
+    for (place, peer) in peers.iter_mut().enumerate().filter(|(place, _)| *place != 1) {
+        write!(peer, "show history {place}\r\n").unwrap();
+        read_up_to(peer, &mut server, LATER, &mut node, &format!("history {place}"));
+    }
     let mut extra = connect(&server);
-    while !server.poll(&mut node).worked {}
-    let mut octets = Vec::new();
-    extra.read_to_end(&mut octets).unwrap();
-    assert_eq!(octets, b"% Too many sessions.\r\n");
+    while !matches!(
+        server.changes().collect::<Vec<_>>()[..],
+        [Change::Closed { number: 2 }, Change::Opened { number: 2, .. }]
+    ) {
+        server.poll(LATER, &mut node);
+    }
+    assert!(
+        to_the_end(&mut peers[1])
+            .ends_with("% Too many sessions: this one was idle for the longest time.\r\n")
+    );
+    extra.write_all(b"show version\r\n").unwrap();
+    read_up_to(&mut extra, &mut server, LATER, &mut node, "(sgsn)");
 
     peers.truncate(SESSIONS_MAX - 1);
     while server.sessions() == SESSIONS_MAX {
-        server.poll(&mut node);
+        server.poll(LATER, &mut node);
     }
     assert_eq!(server.changes().last(), Some(Change::Closed { number: 16 }));
+}
+
+#[test]
+fn a_session_in_which_nobody_types_ends() {
+    let (mut server, mut node) = server();
+    let (mut idle, mut following) = (connect(&server), connect(&server));
+    following.write_all(b"logging enable\r\nlogging filter all 1\r\n").unwrap();
+    read_up_to(&mut following, &mut server, NOW, &mut node, "filter all 1\r\nGannet> ");
+    while server.sessions() < 2 {
+        server.poll(NOW, &mut node);
+    }
+    let minutes = |minutes: u64| NOW + Duration::from_secs(60 * minutes);
+    assert_eq!(server.next_deadline(), Some(minutes(10)));
+    let just_before = Instant(minutes(10).0 - 1);
+    server.poll(just_before, &mut node);
+    assert_eq!(server.sessions(), 2);
+    // A key, and it is ten minutes again.
+    idle.write_all(b"x").unwrap();
+    read_up_to(&mut idle, &mut server, just_before, &mut node, "x");
+    server.poll(minutes(19), &mut node);
+    assert_eq!(server.sessions(), 2);
+    // An operator has another opinion, and the session that shows the log stays.
+    node.config.common.exec_timeout = ExecTimeout(60);
+    server.poll(minutes(11), &mut node);
+    assert_eq!(server.sessions(), 1);
+    assert!(to_the_end(&mut idle).ends_with("Vty connection is timed out.\r\n"));
+    following.write_all(b"logging disable\r\n").unwrap();
+    read_up_to(&mut following, &mut server, minutes(11), &mut node, "disable\r\nGannet> ");
+    node.config.common.exec_timeout = ExecTimeout(0);
+    server.poll(minutes(1000), &mut node);
+    assert_eq!((server.sessions(), server.next_deadline()), (1, None));
+}
+
+#[test]
+fn silent_strangers_lock_nobody_out() {
+    let (mut server, mut node) = server();
+    let strangers: Vec<TcpStream> = (0..5 * SESSIONS_MAX).map(|_| connect(&server)).collect();
+    let mut operator = connect(&server);
+    operator.write_all(b"show version\r\n").unwrap();
+    read_up_to(&mut operator, &mut server, NOW, &mut node, "(sgsn)");
+    assert_eq!(server.sessions(), SESSIONS_MAX);
+    drop(strangers);
 }
 
 #[test]

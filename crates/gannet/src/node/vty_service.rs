@@ -57,7 +57,8 @@ impl<N: Node> Service for VtyService<N> {
     }
 
     fn round(&mut self, access: &mut Access<'_>) {
-        if !self.due && !self.log.is_waiting() {
+        let late = self.server.next_deadline().is_some_and(|deadline| deadline <= access.now());
+        if !self.due && !late && !self.log.is_waiting() {
             return;
         }
         let node = Rc::clone(&self.node);
@@ -74,7 +75,7 @@ impl<N: Node> Service for VtyService<N> {
             };
             self.server.log(&line, &console);
         }
-        let Progress { again, .. } = self.server.poll(&mut console);
+        let Progress { again, .. } = self.server.poll(at, &mut console);
         self.due = again;
         self.register_sessions(access);
         let server = &self.server;
@@ -82,7 +83,7 @@ impl<N: Node> Service for VtyService<N> {
     }
 
     fn next_wake(&self) -> Option<Instant> {
-        (self.due || self.log.is_waiting()).then_some(Instant::ZERO)
+        if self.due || self.log.is_waiting() { Some(Instant::ZERO) } else { self.server.next_deadline() }
     }
 }
 

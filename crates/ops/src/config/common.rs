@@ -16,12 +16,25 @@ pub struct Common {
     pub logs: Vec<LogTarget>,
     /// Where the VTY listens.
     pub vty: Listen,
+    /// After how long without a key the VTY ends a session.
+    pub exec_timeout: ExecTimeout,
     /// Where the control interface listens, where one is configured.
     pub ctrl: Option<Listen>,
     /// Where the page of metrics is, where one is configured.
     pub metrics: Option<Listen>,
     /// Who is told the statistics.
     pub stats: StatsConfig,
+}
+
+/// After how many seconds without a key a session of the VTY ends; 0 is never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExecTimeout(pub u32);
+
+impl Default for ExecTimeout {
+    /// That of Quagga.
+    fn default() -> Self {
+        Self(600)
+    }
 }
 
 /// Where a service listens.
@@ -137,6 +150,13 @@ impl Common {
             text.line(format_args!("no login"));
             if self.vty != Listen::default() {
                 self.vty.write(text);
+            }
+            match self.exec_timeout {
+                timeout if timeout == ExecTimeout::default() => {}
+                ExecTimeout(0) => text.line(format_args!("no exec-timeout")),
+                ExecTimeout(seconds) => {
+                    text.line(format_args!("exec-timeout {} {}", seconds / 60, seconds % 60));
+                }
             }
         });
         text.comment();
@@ -360,6 +380,7 @@ fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
     let enter = Action::Enter(Node::Line, |_| Ok(String::new()));
     grammar.add(&[Node::Config], "line vty", "A way in for operators\nTelnet", enter);
     grammar.add(&[Node::Line], "no login", "Take back\nAsk for a password", Action::Set(|_| Ok(())));
+    install_exec_timeout(grammar);
     let why = "a password is not implemented; say 'no login', and bind the VTY to an address that only operators reach.";
     grammar.add(&[Node::Line], "login", "Ask for a password: not here", Action::Refuse(why));
     grammar.add(
@@ -416,6 +437,30 @@ fn install_listeners<E: Element>(grammar: &mut Grammar<E>) {
         "Take back\nThe page of metrics",
         Action::Set(|edit| {
             E::common_mut(edit.config).metrics = None;
+            Ok(())
+        }),
+    );
+}
+
+fn install_exec_timeout<E: Element>(grammar: &mut Grammar<E>) {
+    let line = &[Node::Line];
+    let what = "When a session ends in which nobody types; not while it shows the log";
+    grammar.add(
+        line,
+        "exec-timeout <0-35791> [<0-59>]",
+        &format!("{what}\nMinutes; 10 unless said otherwise, and 0 0 is never\nSeconds besides"),
+        Action::Set(|edit| {
+            let (minutes, seconds): (u32, Option<u32>) = (edit.args.value(0)?, edit.args.optional(1)?);
+            E::common_mut(edit.config).exec_timeout = ExecTimeout(minutes * 60 + seconds.unwrap_or(0));
+            Ok(())
+        }),
+    );
+    grammar.add(
+        line,
+        "no exec-timeout",
+        &format!("Take back\n{what}"),
+        Action::Set(|edit| {
+            E::common_mut(edit.config).exec_timeout = ExecTimeout(0);
             Ok(())
         }),
     );

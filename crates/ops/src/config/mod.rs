@@ -20,7 +20,7 @@ pub mod stats;
 mod suggest;
 mod text;
 
-pub use common::{Common, Listen, LogKind, LogTarget};
+pub use common::{Common, ExecTimeout, Listen, LogKind, LogTarget};
 pub use errors::{ConfigError, ConfigErrors};
 pub use stats::{ReporterKind, StatsConfig, StatsReporter};
 pub use text::ConfigText;

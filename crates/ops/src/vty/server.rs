@@ -1,12 +1,18 @@
 //! The VTY's sockets: a listener and its sessions, none of which ever blocks.
 //!
 //! An event loop registers [`Server::listener_fd`] and each descriptor of [`Server::changes`] for reading and writing,
-//! and calls [`Server::poll`] whenever one of them is ready, and again at once while [`Progress::again`] says so.
+//! and calls [`Server::poll`] whenever one of them is ready, again at once while [`Progress::again`] says so, and at
+//! [`Server::next_deadline`].
+//!
+//! Nobody is locked out by sessions in which nobody types: these end after a time, and where all places are taken the one in
+//! which nobody has typed for the longest time gives way to who comes.
 
 use super::session::{Host, LogLine};
 use super::{Element, Grammar, Operator, Session};
+use crate::config::ExecTimeout;
 use crate::socket::{self, Socket};
 use core::net::SocketAddr;
+use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level};
 use std::io;
 use std::net::TcpListener;
@@ -50,6 +56,8 @@ struct Peer<E: Element> {
     session: Session<E>,
     /// Read and not yet taken.
     inbox: Vec<u8>,
+    /// When the operator typed last.
+    typed: Instant,
 }
 
 /// A listener and its sessions.
@@ -59,6 +67,8 @@ pub struct Server<E: Element> {
     listener: TcpListener,
     peers: Vec<Option<Peer<E>>>,
     changes: Vec<Change>,
+    /// After so long without a key a session ends.
+    patience: Option<Duration>,
 }
 
 impl<E: Element> Server<E> {
@@ -77,7 +87,8 @@ impl<E: Element> Server<E> {
     /// What the operating system says, with the address.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let listener = socket::listen("VTY", address)?;
-        Ok(Self { grammar: Grammar::new(), listener, peers: Vec::new(), changes: Vec::new() })
+        let (peers, changes) = (Vec::new(), Vec::new());
+        Ok(Self { grammar: Grammar::new(), listener, peers, changes, patience: None })
     }
 
     /// Where it listens.
@@ -105,20 +116,27 @@ impl<E: Element> Server<E> {
         self.peers.iter().flatten().count()
     }
 
-    /// Accepts, reads, runs commands and writes, as far as it goes without waiting.
-    pub fn poll(&mut self, operator: &mut dyn Operator<E>) -> Progress {
+    /// When the first session ends unless somebody types in it.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let patience = self.patience?;
+        self.peers.iter().flatten().filter(|peer| peer.may_end()).map(|peer| peer.typed + patience).min()
+    }
+
+    /// Accepts, reads, runs commands and writes, as far as it goes without waiting; and ends sessions in which nobody types.
+    pub fn poll(&mut self, now: Instant, operator: &mut dyn Operator<E>) -> Progress {
         let mut progress = Progress::default();
         while let Ok((stream, address)) = self.listener.accept() {
             progress.worked = true;
             if let Some(socket) = Socket::new(stream) {
-                self.admit(socket, address, operator);
+                self.admit(socket, address, now, operator);
             }
         }
         let names: Vec<String> = self.names();
         for (number, place) in (1..).zip(&mut self.peers) {
             let Some(peer) = place else { continue };
             let mut host = Host { grammar: &self.grammar, operator, sessions: &names };
-            let of_peer = peer.poll(&mut host);
+            let of_peer = peer.poll(now, &mut host);
             progress.worked |= of_peer.worked;
             progress.again |= of_peer.again;
             if peer.is_done() {
@@ -126,6 +144,7 @@ impl<E: Element> Server<E> {
                 self.changes.push(Change::Closed { number });
             }
         }
+        self.end_idle(now, operator);
         progress
     }
 
@@ -147,20 +166,56 @@ impl<E: Element> Server<E> {
         numbered.filter_map(name).collect()
     }
 
-    fn admit(&mut self, socket: Socket, address: SocketAddr, operator: &dyn Operator<E>) {
-        let place = self.peers.iter().position(Option::is_none).unwrap_or(self.peers.len());
-        if place >= SESSIONS_MAX {
-            socket.dismiss(b"% Too many sessions.\r\n");
-            return;
+    /// Ends the sessions in which nobody has typed for too long.
+    fn end_idle(&mut self, now: Instant, operator: &dyn Operator<E>) {
+        let ExecTimeout(seconds) = E::common(operator.config()).exec_timeout;
+        self.patience = (seconds > 0).then(|| Duration::from_secs(seconds.into()));
+        let Some(patience) = self.patience else { return };
+        let is_over = |peer: &Option<Peer<E>>| {
+            peer.as_ref().is_some_and(|peer| peer.may_end() && peer.typed + patience <= now)
+        };
+        while let Some(place) = self.peers.iter().position(is_over) {
+            self.end(place, b"\r\nVty connection is timed out.\r\n");
         }
+    }
+
+    /// Ends a session with a last word.
+    fn end(&mut self, place: usize, word: &[u8]) {
+        let Some(mut peer) = self.peers.get_mut(place).and_then(Option::take) else { return };
+        self.changes.push(Change::Closed { number: number_of(place) });
+        // Not in the middle of what it is being told.
+        if peer.session.output().is_empty() {
+            peer.socket.dismiss(word);
+        }
+    }
+
+    /// The place of a new session: a free one, or that of the session in which nobody has typed for the longest time.
+    fn place(&mut self) -> usize {
+        let free = self.peers.iter().position(Option::is_none).unwrap_or(self.peers.len());
+        if free < SESSIONS_MAX {
+            return free;
+        }
+        let typed = |(_, peer): &(usize, &Option<Peer<E>>)| peer.as_ref().map(|peer| peer.typed);
+        let idlest = self.peers.iter().enumerate().min_by_key(typed).map_or(0, |(place, _)| place);
+        self.end(idlest, b"\r\n% Too many sessions: this one was idle for the longest time.\r\n");
+        idlest
+    }
+
+    fn admit(&mut self, socket: Socket, address: SocketAddr, now: Instant, operator: &dyn Operator<E>) {
+        let place = self.place();
         let (fd, name) = (socket.fd(), address.to_string());
-        let peer = Peer { socket, name, session: Session::new(operator), inbox: Vec::new() };
+        let peer = Peer { socket, name, session: Session::new(operator), inbox: Vec::new(), typed: now };
         match self.peers.get_mut(place) {
             Some(slot) => *slot = Some(peer),
             None => self.peers.push(Some(peer)),
         }
-        self.changes.push(Change::Opened { number: u32::try_from(place + 1).unwrap_or(u32::MAX), fd });
+        self.changes.push(Change::Opened { number: number_of(place), fd });
     }
+}
+
+/// Sessions are numbered from 1.
+fn number_of(place: usize) -> u32 {
+    u32::try_from(place + 1).unwrap_or(u32::MAX)
 }
 
 impl<E: Element> AsRawFd for Server<E> {
@@ -171,11 +226,19 @@ impl<E: Element> AsRawFd for Server<E> {
 }
 
 impl<E: Element> Peer<E> {
-    fn poll(&mut self, host: &mut Host<'_, E>) -> Progress {
+    /// It may end for its silence: nobody reads the log in it.
+    fn may_end(&self) -> bool {
+        !self.session.shows_log()
+    }
+
+    fn poll(&mut self, now: Instant, host: &mut Host<'_, E>) -> Progress {
         let mut progress = Progress::default();
         for _ in 0..READS_PER_POLL {
             let wrote = self.socket.write(self.session.output(), usize::MAX);
             let read = self.read();
+            if read {
+                self.typed = now;
+            }
             let taken = self.session.input(&self.inbox, host);
             self.inbox.drain(..taken);
             if !(wrote || read || taken > 0) {

@@ -134,6 +134,12 @@ impl<E: Element> Session<E> {
         self.log.shows(category, level)
     }
 
+    /// Whether it shows any line of the log.
+    #[must_use]
+    pub fn shows_log(&self) -> bool {
+        Category::ALL.iter().any(|category| self.shows(*category, Level::Fatal))
+    }
+
     /// Shows a line of the log, if it wants it and has room for it.
     pub fn log_line(&mut self, line: &LogLine<'_>, operator: &dyn Operator<E>) {
         if !self.shows(line.category, line.level) || self.output.len() >= OUTPUT_MAX {
