@@ -1,5 +1,7 @@
 //! The VTY over real sockets, polled as an event loop polls it.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 mod common;
 
 use common::Node;

@@ -2,7 +2,7 @@
 
 mod operate;
 
-use crate::node::{self, Node, Table, in_use, restart_counter, tun};
+use crate::node::{self, Node, Table, Whose, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
     ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN,
@@ -235,7 +235,8 @@ fn own_address(given: ops::Prefix) -> ops::Prefix {
 
 fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     let Plan { name, state_dir, mut config, devices } = plan;
-    config.restart_counter = restart_counter(state_dir.as_deref(), node);
+    let whose = Whose { node: "ggsn", address: config.address };
+    config.restart_counter = restart_counter(state_dir.as_deref(), whose, node);
     let (address, restart_counter) = (config.address, config.restart_counter);
     let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
     // What happens to contexts the node says itself, in the log.

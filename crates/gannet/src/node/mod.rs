@@ -25,7 +25,7 @@ use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
 use gannet_rt::{Access, Clock, EventLoop, Hooks, LoopConfig};
-pub use restart_counter::{last as last_restart_counter, next as next_restart_counter};
+pub use restart_counter::{Whose, last as last_restart_counter};
 pub use snapshot::Table;
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -362,14 +362,28 @@ pub fn in_use(error: &io::Error) -> String {
     text
 }
 
-/// The restart counter for a configured directory; where there is none it is 0, and the author is told.
-pub fn restart_counter(directory: Option<&str>, node: &mut EventLoop) -> u8 {
-    let counter = match directory {
-        Some(directory) => next_restart_counter(Path::new(directory)),
-        None => Err("no 'gtp state-dir': peers will not see restarts of this node".to_owned()),
+/// The restart counter of a node, out of its directory. Where there is none, or the counter in it is of no use, it comes from
+/// the clock, and the author is told.
+pub fn restart_counter(directory: Option<&str>, whose: Whose, node: &mut EventLoop) -> u8 {
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let now_s = since_1970.as_secs();
+    let mut say =
+        |level, text: String| node.access().log().line(Category::Gtp, level, format_args!("{text}"));
+    let Some(directory) = directory else {
+        let counter = u8::try_from(now_s % 256).unwrap_or(0);
+        say(
+            Level::Notice,
+            format!(
+                "no 'gtp state-dir': restart counter {counter} comes from the clock, so that peers see this start"
+            ),
+        );
+        return counter;
     };
-    counter.unwrap_or_else(|problem| {
-        node.access().log().line(Category::Gtp, Level::Notice, format_args!("{problem}"));
-        0
+    restart_counter::next(Path::new(directory), whose, now_s).unwrap_or_else(|(counter, why)| {
+        say(
+            Level::Error,
+            format!("{why}; restart counter {counter} comes from the clock, so that peers see this start"),
+        );
+        counter
     })
 }

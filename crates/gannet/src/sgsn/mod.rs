@@ -9,7 +9,7 @@ mod service;
 mod show;
 mod store;
 
-use crate::node::{self, Node, in_use, last_restart_counter, restart_counter};
+use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_counter};
 use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
@@ -91,10 +91,11 @@ impl Node for SgsnNode {
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
         let Plan { config: mut node_config, bind, paths, .. } = plan;
-        let store = open_store(config)?;
+        let whose = Whose { node: "sgsn", address: node_config.gtp_address };
+        let store = open_store(config, whose)?;
         node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
             Some(counter) => counter,
-            None => restart_counter(config.gtp_state_dir.as_deref(), node),
+            None => restart_counter(config.gtp_state_dir.as_deref(), whose, node),
         };
         node_config.teid_generation = store.as_ref().map_or(0, Opened::teid_generation);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
@@ -220,9 +221,9 @@ impl Node for SgsnNode {
 }
 
 /// The store of the configuration, where there is one.
-fn open_store(config: &ops::SgsnConfig) -> Result<Option<Opened>, String> {
-    let last =
-        config.gtp_state_dir.as_deref().and_then(|directory| last_restart_counter(Path::new(directory)));
+fn open_store(config: &ops::SgsnConfig, whose: Whose) -> Result<Option<Opened>, String> {
+    let directory = config.gtp_state_dir.as_deref();
+    let last = directory.and_then(|directory| last_restart_counter(Path::new(directory), whose));
     config.store.as_deref().map(|path| Opened::open(path, last)).transpose()
 }
 

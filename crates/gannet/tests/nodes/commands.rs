@@ -328,10 +328,24 @@ fn the_restart_counter_is_kept() {
         node.signal("TERM");
         assert_eq!(node.wait().code(), Some(0));
     }
-    assert_eq!(std::fs::read_to_string(state.join("gsn_restart")).unwrap(), "2\n");
-    let node = start_sgsn(&directory, &at, " gtp state-dir /nowhere/at/all\n", &[]);
-    assert!(node.log().contains("/nowhere/at/all"), "{}", node.log());
-    assert!(node.vty("show sgsn").contains("restart counter 0"));
+    let file = state.join(format!("gsn_restart.sgsn.{at}"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "2\n");
+    // Where it cannot be kept a line says so, and which one the peers are told.
+    std::fs::write(&file, "rubbish").unwrap();
+    for (more, why) in
+        [(more.as_str(), "there is no number in it"), (" gtp state-dir /nowhere/at/all\n", "/nowhere/at/all")]
+    {
+        let mut node = start_sgsn(&directory, &at, more, &[]);
+        let log = node.log();
+        let line = log
+            .lines()
+            .find(|line| line.starts_with("gtp ERROR ") && line.contains(why))
+            .unwrap_or_else(|| panic!("{log}"));
+        let counter = line.split("restart counter ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        assert!(node.vty("show sgsn").contains(&format!("restart counter {counter}\n")), "{line}");
+        node.signal("TERM");
+        assert_eq!(node.wait().code(), Some(0));
+    }
 }
 
 /// As the kernel sees the memory that the C library's heap is in.

@@ -1,6 +1,6 @@
 //! SGSN, GGSN and BSS on the loopback addresses of one network namespace, and what an operator sees and does.
 
-use crate::common::{GANNET, Node, file, said, wait_for};
+use crate::common::{GANNET, Node, file, repository, said, wait_for};
 use gannet_testkit::netns::Netns;
 use gannet_testkit::{Case, Need, TempDir};
 
@@ -8,6 +8,7 @@ use gannet_testkit::{Case, Need, TempDir};
 pub const CASES: &[Case] = &[
     ("operators_see_and_act", &[Need::NetAdmin], operators_see_and_act),
     ("a_restart_of_the_sgsn_is_survived", &[Need::NetAdmin], a_restart_of_the_sgsn_is_survived),
+    ("the_examples_run_together", &[Need::NetAdmin], the_examples_run_together),
     ("why_names_a_reject", &[Need::NetAdmin], why_names_a_reject),
 ];
 
@@ -42,7 +43,12 @@ impl Network {
             "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.1\n cells 2\n mobiles 2\n tun ms count 1\n radio delay 5\n{bss}\
              line vty\n no login\n"
         );
-        for (name, text) in [("ggsn.cfg", ggsn), ("sgsn.cfg", sgsn), ("bss.cfg", bss)] {
+        Self::with(label, directory, [ggsn, sgsn, bss])
+    }
+
+    /// Starts all three with these configurations, in the order GGSN, SGSN, BSS.
+    fn with(label: &str, directory: TempDir, texts: [String; 3]) -> Self {
+        for (name, text) in ["ggsn.cfg", "sgsn.cfg", "bss.cfg"].into_iter().zip(texts) {
             file(&directory, name, &text);
         }
         let mut network = Self { nodes: Vec::new(), netns: Netns::new(label), directory };
@@ -226,4 +232,41 @@ fn why_names_a_reject() {
     });
     assert!(why.contains("clause"), "{why}");
     assert!(network.vty(BSS, "show mobile 1").contains("attached"));
+}
+
+/// As they are but for the directory of the restart counters; and once more with a store, which finds everybody again although the
+/// GGSN has been started in the same directory after the SGSN.
+fn the_examples_run_together() {
+    let directory = TempDir::new("gannet-examples");
+    let place = directory.path().display().to_string();
+    let read = |name: &str| {
+        let path = repository().join("docs/examples").join(name);
+        let text = std::fs::read_to_string(path).unwrap();
+        // Of the SGSN and the GGSN.
+        assert_eq!(text.matches("gtp state-dir /var/tmp").count(), usize::from(name != "bss.cfg"));
+        text.replace("/var/tmp", &place)
+    };
+    let with_store =
+        read("sgsn.cfg").replace(" gtp state-dir", &format!(" store {place}/mobiles\n gtp state-dir"));
+    let mut network = Network::with("examples", directory, [read("ggsn.cfg"), with_store, read("bss.cfg")]);
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 10);
+    let counters = |network: &Network| {
+        let of = |node: &str, address: &str| {
+            let path = network.directory.path().join(format!("gsn_restart.{node}.{address}"));
+            std::fs::read_to_string(path).unwrap()
+        };
+        (of("sgsn", "127.0.0.1"), of("ggsn", "127.0.0.2"))
+    };
+    assert_eq!(counters(&network), ("1\n".to_owned(), "1\n".to_owned()));
+    wait_for("the store", || network.vty(SGSN, "show store").contains("0 changes wait").then_some(()));
+    // The GGSN restarts, which is its own affair: the SGSN's store is not old for that.
+    network.stop("sgsn");
+    network.stop("ggsn");
+    network.start("ggsn");
+    network.start("sgsn");
+    assert_eq!(counters(&network), ("1\n".to_owned(), "2\n".to_owned()));
+    let store = network.vty(SGSN, "show store");
+    assert!(store.contains("10 mobiles"), "{store}");
+    let subscribers = network.vty(SGSN, "show subscriber all");
+    assert_eq!(subscribers.matches("GMM-REGISTERED").count(), 10, "{subscribers}");
 }
