@@ -72,6 +72,7 @@ pub mod log;
 
 mod access;
 mod busy;
+mod capture;
 mod companion;
 mod driver;
 mod ether;

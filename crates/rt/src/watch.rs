@@ -107,6 +107,7 @@ impl Io {
     /// Looks at what may have changed; costs nothing in nearly all turns.
     pub(crate) fn keep_house(&mut self) {
         self.choose_pollers();
+        self.watch_capture();
         if self.reconnect_at.is_some_and(|at| at <= self.now) {
             self.reconnect();
         }
@@ -189,7 +190,7 @@ impl Io {
     /// When [`Io::keep_house`] wants to be called at the latest.
     pub(crate) fn housekeeping_at(&self) -> Option<Instant> {
         let look_at = self.xdp.as_ref().and_then(crate::xdp::Xdp::look_at);
-        look_at.into_iter().chain(self.reconnect_at).min()
+        look_at.into_iter().chain(self.reconnect_at).chain(self.capture_look_at()).min()
     }
 
     /// Does a frame wait that its device did not take?

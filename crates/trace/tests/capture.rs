@@ -8,6 +8,8 @@ use gannet_trace::pcapng::{Direction, Reader, Record, Recorder};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 fn main() -> ExitCode {
@@ -16,6 +18,7 @@ fn main() -> ExitCode {
         ("a_file_cut_anywhere_is_readable_up_to_the_last_block", &[], cut_anywhere),
         ("a_record_that_has_no_room_is_lost_and_counted", &[], lost),
         ("a_full_disk_is_told_and_stops_nothing", &[], full_disk),
+        ("a_disk_that_has_room_again_is_written_on", &[], room_again),
         ("what_comes_by_a_new_interface_is_written_without_being_asked_for", &[], new_interface),
         ("wireshark_reads_every_frame", &[Need::Tshark], wireshark),
     ])
@@ -114,10 +117,59 @@ fn full_disk() {
     let ends = (address("192.0.2.1:1"), address("192.0.2.2:2"));
     recorder.udp(gb, 0, Direction::In, ends, &[0; 100]);
     assert_eq!(recorder.flush().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
-    let before = recorder.lost();
-    recorder.udp(gb, 0, Direction::In, ends, &[0; 100]);
-    assert_eq!(recorder.lost(), before + 1);
+    assert!(recorder.failure().unwrap().contains("No space left"));
+    // Some are kept for the time when there is room again, and no more.
+    (0..100_000).for_each(|_| recorder.udp(gb, 0, Direction::In, ends, &[0; 100]));
+    assert!(recorder.lost() > 0 && recorder.recorded() > 1000);
     assert!(recorder.flush().is_err());
+}
+
+/// A disk with some room: it takes a part of a block before it is full.
+#[derive(Clone)]
+struct Disk {
+    room: Arc<AtomicUsize>,
+    octets: Arc<Mutex<Vec<u8>>>,
+}
+
+impl std::io::Write for Disk {
+    fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+        let count = octets.len().min(self.room.load(SeqCst));
+        if count == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.room.fetch_sub(count, SeqCst);
+        self.octets.lock().unwrap().extend_from_slice(&octets[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The disk is full in the middle of a block, and has room again: the file has every record that was not counted as lost, each whole.
+fn room_again() {
+    let disk = Disk { room: Arc::new(AtomicUsize::new(1001)), octets: Arc::default() };
+    let mut recorder = Recorder::into_writer(Box::new(disk.clone()), 4000).unwrap();
+    let gb = recorder.interface("Gb");
+    let ends = (address("192.0.2.1:1"), address("192.0.2.2:2"));
+    let record = |recorder: &mut Recorder, count| {
+        (0..count).for_each(|_| recorder.udp(gb, 0, Direction::In, ends, &[0; 100]))
+    };
+    record(&mut recorder, 20);
+    assert!(recorder.flush().is_err());
+    assert!(recorder.failure().is_some());
+    let before = records(&disk.octets.lock().unwrap()).len();
+    assert!((1..20).contains(&before), "{before}");
+    record(&mut recorder, 100);
+    disk.room.store(usize::MAX / 2, SeqCst);
+    recorder.flush().unwrap();
+    assert_eq!(recorder.failure(), None);
+    record(&mut recorder, 5);
+    let (recorded, lost) = (recorder.recorded(), recorder.lost());
+    assert!(recorded > 30 && lost > 50 && recorded + lost == 125, "{recorded}, {lost}");
+    drop(recorder);
+    assert_eq!(records(&disk.octets.lock().unwrap()).len() as u64, recorded);
 }
 
 fn wireshark() {

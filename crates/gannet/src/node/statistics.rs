@@ -34,6 +34,8 @@ pub fn add_common(access: &mut Access<'_>, groups: &mut [Group]) {
     let Some(node) = groups.first_mut() else { return };
     let frames = access.frames();
     let (free, total, exhausted) = (frames.free(), frames.capacity(), frames.exhausted());
+    let recorder = access.recorder();
+    let (recorded, unrecorded) = recorder.map_or((0, 0), |recorder| (recorder.recorded(), recorder.lost()));
     let uptime_s = access.now().0 / 1_000_000_000;
     let log = access.log();
     if !node.metrics.iter().any(|metric| metric.kind == gannet_ops::metrics::Kind::Drop) {
@@ -48,6 +50,16 @@ pub fn add_common(access: &mut Access<'_>, groups: &mut [Group]) {
         "log_lines_left_out",
         "lines of the log that were left out, since their category had more than 100 a second of their level",
         log.lines_left_out(),
+    ));
+    node.add(Metric::counter(
+        "capture_datagrams",
+        "datagrams and packets that went into the capture (--pcap)",
+        recorded,
+    ));
+    node.add(Metric::counter(
+        "capture_lost",
+        "datagrams and packets that are missing in the capture, since its disk was full or too slow",
+        unrecorded,
     ));
     node.add(Metric::counter("frames_exhausted", "how often no frame was free", exhausted));
     node.add(Metric::gauge("frames_free", "frames of the pool that are free", number(free)));

@@ -8,6 +8,7 @@ pub const CASES: &[Case] = &[
     ("no_signal_but_four_ends_a_node", &[], no_signal_but_four_ends_a_node),
     ("all_that_is_wrong_is_said_at_once", &[], all_that_is_wrong_is_said_at_once),
     ("commands_run_in_one_session", &[], commands_run_in_one_session),
+    ("a_full_disk_ends_no_node_and_is_said", &[], a_full_disk_ends_no_node_and_is_said),
     ("only_what_loads_is_written", &[], only_what_loads_is_written),
 ];
 
@@ -217,4 +218,36 @@ fn only_what_loads_is_written() {
         "{}",
         said(&refused)
     );
+}
+
+/// `--pcap` on a full disk: it is said, counted, and the node serves.
+fn a_full_disk_ends_no_node_and_is_said() {
+    let (at, bss_at) = (own_address(95), own_address(195));
+    let directory = TempDir::new("gannet-full-disk");
+    let config = file(&directory, "sgsn.cfg", &sgsn_at(&at, ""));
+    let arguments = ["sgsn", "-c", &config, "--pcap", "/dev/full"];
+    let mut node = Node::start(&directory, &format!("{at}:4245"), &arguments);
+    let bss = std::net::UdpSocket::bind(format!("{bss_at}:22000")).unwrap();
+    bss.set_read_timeout(Some(std::time::Duration::from_secs(30))).unwrap();
+    // NS-RESET, which is acknowledged before and after.
+    let reset = [0x02, 0x00, 0x81, 0x01, 0x01, 0x82, 0x00, 0x65, 0x04, 0x82, 0x00, 0x65];
+    let serves = || {
+        bss.send_to(&reset, format!("{at}:23000")).unwrap();
+        let mut octets = [0; 100];
+        assert!(bss.recv(&mut octets).unwrap() > 0 && octets[0] == 0x03);
+    };
+    serves();
+    wait_for("the line about the disk", || {
+        node.log().contains("capture: No space left on device").then_some(())
+    });
+    serves();
+    let recorded: u64 = node
+        .vty("show counters")
+        .lines()
+        .find_map(|line| line.strip_prefix("capture_datagrams ").map(|count| count.parse().unwrap()))
+        .unwrap();
+    assert!(recorded >= 4, "{recorded}");
+    node.signal("TERM");
+    assert!(!node.wait().success(), "the capture is not whole");
+    assert_eq!(node.log().matches("capture: No space left").count(), 1, "{}", node.log());
 }

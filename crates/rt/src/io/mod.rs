@@ -5,6 +5,7 @@ mod send;
 mod stream;
 
 use crate::busy::Busy;
+use crate::capture::CaptureWatch;
 use crate::load::Load;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
@@ -107,6 +108,7 @@ pub(crate) struct Io {
     pub(crate) log: LogSink,
     pub(crate) frames: FramePool,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) capture_watch: CaptureWatch,
     pub(crate) arrivals: VecDeque<Arrival>,
     pub(crate) stop: bool,
     pub(crate) hangup: bool,
@@ -180,6 +182,7 @@ impl Io {
             log,
             frames,
             recorder: None,
+            capture_watch: CaptureWatch::default(),
             arrivals: VecDeque::with_capacity(1024),
             stop: false,
             hangup: false,

@@ -4,7 +4,8 @@
 //! [`Recorder`] never makes its caller wait for the disk: records go into a buffer of limited size which a thread of
 //! its own writes out; a record that finds the buffer full is lost and counted ([`Recorder::lost`]). The thread
 //! writes whole blocks in the order of recording, at the latest 50 ms after they came, so a file whose writer was
-//! killed is readable up to the last whole block; [`Reader`] takes an incomplete block at the end for the end.
+//! killed is readable up to the last whole block. A file that takes nothing (a full disk) is tried again each second and
+//! goes on where it stopped ([`Recorder::failure`] says why); [`Reader`] takes an incomplete block at the end for the end.
 
 mod packet;
 mod reader;

@@ -12,8 +12,9 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::{Block, PcapNgWriter};
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,6 +25,8 @@ const LIMIT_DEFAULT: usize = 4 << 20;
 const BLOCK_OVERHEAD: usize = 64;
 /// How long records may be gathered before they are written.
 const GATHER: Duration = Duration::from_millis(50);
+/// How soon a file is tried again that took nothing.
+const AGAIN: Duration = Duration::from_secs(1);
 /// The exponent of the timestamps' unit: 10 to the power of -9 seconds.
 const NANOSECONDS: u8 = 9;
 
@@ -45,6 +48,8 @@ pub struct Recorder {
 
 struct Shared {
     state: Mutex<State>,
+    /// The file takes nothing at present; see [`State::failed`].
+    is_failing: AtomicBool,
     /// Tells the thread that there is something to do.
     work: Condvar,
     /// Tells a caller of `flush` that it is done.
@@ -56,6 +61,7 @@ struct State {
     flushes_asked: u64,
     flushes_done: u64,
     closing: bool,
+    /// Why the file has taken nothing the last time.
     failed: Option<io::Error>,
 }
 
@@ -79,11 +85,22 @@ impl Recorder {
     /// # Errors
     /// Where the file or the thread cannot be made.
     pub fn with_limit(path: &Path, limit: usize) -> io::Result<Self> {
-        let file = File::create(path)?;
+        Self::into_writer(Box::new(File::create(path)?), limit)
+    }
+
+    /// Records into anything else that takes octets, possibly some at a time. What it does not take is offered again each second.
+    ///
+    /// # Errors
+    /// Where the thread cannot be made.
+    pub fn into_writer(file: Box<dyn Write + Send>, limit: usize) -> io::Result<Self> {
         let blocks = PcapNgWriter::new(Vec::with_capacity(limit)).map_err(io::Error::other)?;
         let state = State { blocks, flushes_asked: 0, flushes_done: 0, closing: false, failed: None };
-        let shared =
-            Arc::new(Shared { state: Mutex::new(state), work: Condvar::new(), flushed: Condvar::new() });
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            is_failing: AtomicBool::new(false),
+            work: Condvar::new(),
+            flushed: Condvar::new(),
+        });
         let its = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
@@ -154,7 +171,7 @@ impl Recorder {
         self.block.options.push(EnhancedPacketOption::Flags(direction.flags()));
         let mut state = self.shared.lock();
         let waiting = state.blocks.get_ref().len();
-        if state.failed.is_some() || waiting + self.block.data.len() + BLOCK_OVERHEAD > self.limit {
+        if waiting + self.block.data.len() + BLOCK_OVERHEAD > self.limit {
             self.lost += 1;
             return;
         }
@@ -177,13 +194,13 @@ impl Recorder {
     /// Waits until everything recorded so far was handed to the operating system.
     ///
     /// # Errors
-    /// The first error of the file; nothing is written after it.
+    /// Why the file does not take it. It is tried again later.
     pub fn flush(&mut self) -> io::Result<()> {
         let mut state = self.shared.lock();
         state.flushes_asked += 1;
         let mine = state.flushes_asked;
         self.shared.work.notify_one();
-        while state.flushes_done < mine && state.failed.is_none() {
+        while state.flushes_done < mine {
             state = self.shared.flushed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         match &state.failed {
@@ -198,10 +215,19 @@ impl Recorder {
         self.recorded
     }
 
-    /// Records lost because the disk was too slow or failed.
+    /// Records lost because the disk was too slow or full for too long.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Why the file takes nothing at present. What is recorded meanwhile waits, as far as there is room.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        if !self.shared.is_failing.load(Relaxed) {
+            return None;
+        }
+        self.shared.lock().failed.as_ref().map(ToString::to_string)
     }
 }
 
@@ -232,31 +258,62 @@ const fn empty() -> EnhancedPacketBlock<'static> {
     }
 }
 
-/// The thread: takes the filled buffer, leaves the empty one, and writes without holding the lock.
-fn write_out(shared: &Shared, mut file: File, mut taken: Vec<u8>) {
+/// The thread: takes the filled buffer, leaves the empty one, and writes without holding the lock. What the file does not take
+/// is offered again, from the octet on at which it stopped, so that its blocks stay whole.
+fn write_out(shared: &Shared, mut file: Box<dyn Write + Send>, mut taken: Vec<u8>) {
+    let mut written = 0;
     let mut state = shared.lock();
     loop {
-        while state.blocks.get_ref().is_empty() && !state.closing && state.flushes_asked == state.flushes_done
-        {
-            state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let is_new = written == taken.len();
+        if is_new {
+            state = await_work(shared, state);
+            taken.clear();
+            written = 0;
+            core::mem::swap(state.blocks.get_mut(), &mut taken);
+        } else {
+            let idle = |state: &mut State| !state.closing && state.flushes_asked == state.flushes_done;
+            let waited = shared.work.wait_timeout_while(state, AGAIN, idle);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        if !state.closing && state.flushes_asked == state.flushes_done {
-            (state, _) = shared.work.wait_timeout(state, GATHER).unwrap_or_else(PoisonError::into_inner);
-        }
-        core::mem::swap(state.blocks.get_mut(), &mut taken);
-        let (serving, last) = (state.flushes_asked, state.closing);
+        let (asked, last) = (state.flushes_asked, state.closing);
         drop(state);
-        let result = file.write_all(&taken);
-        taken.clear();
+        let result = write_some(&mut *file, &taken, &mut written);
         state = shared.lock();
-        state.flushes_done = serving;
         let failed = result.is_err();
-        if let Err(error) = result {
-            state.failed = Some(error);
+        state.failed = result.err();
+        shared.is_failing.store(failed, Relaxed);
+        // What was offered again may have more behind it.
+        if is_new || failed {
+            state.flushes_done = asked;
+            shared.flushed.notify_all();
         }
-        shared.flushed.notify_all();
-        if last || failed {
+        if last && (failed || state.blocks.get_ref().is_empty()) {
             return;
         }
     }
+}
+
+/// Waits for records, gathers some, and returns at once for who waits or wants to end.
+fn await_work<'s>(shared: &'s Shared, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    let is_urgent = |state: &State| state.closing || state.flushes_asked != state.flushes_done;
+    while state.blocks.get_ref().is_empty() && !is_urgent(&state) {
+        state = shared.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    if !is_urgent(&state) {
+        (state, _) = shared.work.wait_timeout(state, GATHER).unwrap_or_else(PoisonError::into_inner);
+    }
+    state
+}
+
+/// Writes what is not written yet.
+fn write_some(file: &mut dyn Write, octets: &[u8], written: &mut usize) -> io::Result<()> {
+    while let Some(rest) = octets.get(*written..).filter(|rest| !rest.is_empty()) {
+        match file.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => *written += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
