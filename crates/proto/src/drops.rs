@@ -215,6 +215,16 @@ drops! {
     GtpNoHeadroom: "gtp_no_headroom", "29.060 clause 6", "a G-PDU's header does not fit in front of its T-PDU";
     GtpUnknownTeid: "gtp_unknown_teid", "29.060 clause 7.3.7", "a G-PDU came for a tunnel endpoint that does not exist";
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
+    GtpOwnAddress: "gtp_own_address", "29.060 clause 9.1", "a G-PDU was to be sent through a tunnel that leads to this node itself";
+    GtpUnreachable: "gtp_unreachable", "29.060 clause 7.3", "a peer names an address for signalling or user traffic that this node cannot reach: of another version of IP, of nobody, of many, or its own";
+    GtpIncomplete: "gtp_incomplete", "29.060 clause 11.1.5", "a message lacks an element that it must have";
+    GtpNotServed: "gtp_not_served", "29.060 clause 7.1", "a request came that a node of this kind does not serve";
+    GtpVersionRefused: "gtp_version_refused", "29.060 clause 7.2.3", "a peer does not support the version of a request to it";
+    GtpForeignUser: "gtp_foreign_user", "29.060 clause 9.1", "a G-PDU came from an address that is none of the tunnel's peer";
+    GtpForeignErrorIndication: "gtp_foreign_error_indication", "29.060 clause 7.3.7", "an Error Indication about a tunnel came from an address that is none of the tunnel's peer";
+    GgsnForeignSgsn: "ggsn_foreign_sgsn", "29.060 clause 10.1.2", "a request about a PDP context came from an address that is none of the context's SGSN";
+    GgsnMoveRefused: "ggsn_move_refused", "29.060 clause 7.3.3", "a PDP context was to be moved or replaced by an address that may not do so: it is not listed, or guesses tunnel endpoints";
+    GgsnPeerLimit: "ggsn_peer_limit", "configuration", "an SGSN, or all that are not listed together, have as many PDP contexts as they may have";
     SgsnForeignGgsn: "sgsn_foreign_ggsn", "29.060 clause 10.1.2", "a message about a tunnel came from an address that is not the tunnel's GGSN";
     GtpUnexpectedErrorIndication: "gtp_unexpected_error_indication", "29.060 clause 7.3.7", "an Error Indication names an address or endpoint that no tunnel uses";
 

@@ -4,14 +4,15 @@
 
 use super::addresses::Addresses;
 use super::context::PdpContext;
+use super::peers::named_by_create;
 use super::{DeleteReason, Ggsn};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::Endpoint;
+use gannet_proto::gtp::{Endpoint, Transaction};
 use gannet_proto::machine::Context;
 use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::v1c::CreateRequest;
-use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use gannet_wire::id::{Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::{PacketFields, PacketFilter, Tft, TftFault, TrafficFlowTemplate};
 
 /// The packet filters of all contexts of an address.
@@ -69,7 +70,7 @@ impl Ggsn {
 
     /// The context of an NSAPI with the address of that to which an endpoint leads.
     pub(super) fn beside(&self, endpoint: Endpoint, nsapi: Nsapi) -> Option<Slot> {
-        let of = self.contexts.by_endpoint(endpoint)?;
+        let of = self.contexts.by_control(endpoint)?;
         let is_meant = |slot: &Slot| self.contexts.get(*slot).is_some_and(|context| context.nsapi == nsapi);
         self.sharers(of).into_iter().find(is_meant)
     }
@@ -141,35 +142,43 @@ impl Ggsn {
     pub(super) fn create_secondary(
         &mut self,
         cx: &mut Context<'_>,
-        endpoint: Endpoint,
-        linked: Nsapi,
+        transaction: &Transaction,
+        (endpoint, linked): (Endpoint, Nsapi),
         request: &CreateRequest,
     ) -> Result<Slot, Cause> {
-        let linked = self.beside(endpoint, linked).ok_or(Cause::NonExistent)?;
+        let from = transaction.peer.ip();
+        let found = self.beside(endpoint, linked);
+        let linked = self.believed(cx, transaction, found).ok_or(Cause::NonExistent)?;
         let first = self.contexts.get(linked).cloned().ok_or(Cause::NonExistent)?;
         if first.nsapi == request.nsapi {
             return Err(Cause::MandatoryIeIncorrect);
         }
         let tft = self.template_after(linked, request.nsapi, None, request.tft.as_ref())?;
+        let ends = self.ends(cx, transaction, &named_by_create(request), Some(first.imsi))?;
         // The SGSN has forgotten the context that the subscriber had before.
-        if let Some(old) = self.contexts.by_tid(Tid { imsi: first.imsi, nsapi: request.nsapi }) {
-            self.delete(cx, old, DeleteReason::Replaced);
+        match self.contexts.by_tid(Tid { imsi: first.imsi, nsapi: request.nsapi }) {
+            Some(old) => self.replace(cx, old, transaction)?,
+            None => self.within_limits(cx, from)?,
         }
         if self.contexts.is_full() {
             return Err(Cause::NoResourcesAvailable);
         }
-        let control = (request.sgsn_control, request.teid_control.unwrap_or(first.tunnel.peer_control));
-        let user = (request.sgsn_user, request.teid_data);
-        let tunnel = self.gtp.open(cx, first.tunnel.version, control, user, request.recovery);
-        let tunnel = tunnel.ok_or(Cause::NoResourcesAvailable)?;
+        let version = first.tunnel.version;
+        let control = (ends.control, request.teid_control.unwrap_or(first.tunnel.peer_control));
+        let user = (ends.user, request.teid_data);
+        let (tunnel, origin) = self.open(cx, version, control, user, (from, request.recovery))?;
         let (nsapi, qos, since) = (request.nsapi, request.qos.concrete(), cx.now);
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));
         let (classifier, deleting, advertise_at, next_answer) = (None, false, None, None);
+        let (named, counter) = (ends.named, request.recovery.or(first.counter));
         let context = PdpContext {
             nsapi,
             teid,
             tunnel,
+            origin,
+            counter,
+            named,
             charging_id,
             qos,
             since,
@@ -184,17 +193,12 @@ impl Ggsn {
         };
         let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
+            self.gtp.close_origin(origin);
             return Err(Cause::NoResourcesAvailable);
         };
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.reclassify(slot);
         Ok(slot)
-    }
-
-    /// Where a refusal of a request for a secondary context goes that names no endpoint for it, and whose it was.
-    pub(super) fn linked_peer(&self, endpoint: Endpoint) -> Option<(Teid, Imsi)> {
-        let context = self.contexts.get(self.contexts.by_endpoint(endpoint)?)?;
-        Some((context.tunnel.peer_control, context.imsi))
     }
 
     /// All contexts of an address go (29.060 clause 7.3.5, teardown indicator).

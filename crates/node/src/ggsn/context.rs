@@ -4,13 +4,14 @@
 use super::addresses::Addresses;
 use super::bundle::Classifier;
 use crate::slots::{Slot, Slots};
+use core::net::IpAddr;
 use foldhash::fast::FixedState;
 use gannet_proto::gtp::{Endpoint, GtpTunnel, TeidParts, Version};
 use gannet_proto::time::Instant;
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Tft;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// T-PDUs and their octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,10 +42,20 @@ pub struct PdpContext {
     pub apn: u16,
     /// The mobile's addresses.
     pub address: Addresses,
-    /// Our endpoint, for signalling and G-PDUs.
+    /// Our endpoint for G-PDUs, and for signalling where it is the first context of its address.
     pub teid: Teid,
+    /// Our endpoint for signalling, one for all contexts of an address (29.060 clause 5).
+    pub control_teid: Teid,
     /// The way to the SGSN.
     pub tunnel: GtpTunnel,
+    /// The path of the address that its Create came from, or the Update that moved it.
+    pub(super) origin: u16,
+    /// The SGSN's restart counter at that time.
+    pub(super) counter: Option<u8>,
+    /// All addresses that the SGSN named.
+    pub(super) named: Vec<IpAddr>,
+    /// It came from an SGSN that is not listed, while others are.
+    pub(super) is_unlisted: bool,
     /// Identifies its charging data.
     pub charging_id: u32,
     /// Negotiated quality of service.
@@ -80,8 +91,10 @@ impl PdpContext {
 pub(super) struct Contexts {
     slots: Slots<PdpContext>,
     by_tid: HashMap<u64, Slot, FixedState>,
-    /// By the path and endpoint to which we send G-PDUs.
-    by_peer: HashMap<(u16, Teid), Slot, FixedState>,
+    /// By the path and endpoint to which we send G-PDUs: several, where SGSNs say so.
+    by_peer: BTreeSet<(u16, Teid, Slot)>,
+    /// Endpoints for signalling whose first context is gone, with one of those that still share them.
+    shared_control: HashMap<Teid, Slot, FixedState>,
 }
 
 impl Contexts {
@@ -89,7 +102,8 @@ impl Contexts {
         Self {
             slots: Slots::with_limit(limit),
             by_tid: HashMap::with_hasher(FixedState::default()),
-            by_peer: HashMap::with_hasher(FixedState::default()),
+            by_peer: BTreeSet::new(),
+            shared_control: HashMap::with_hasher(FixedState::default()),
         }
     }
 
@@ -105,23 +119,39 @@ impl Contexts {
         self.slots.iter()
     }
 
-    /// Puts a context in and gives it its TEID; `None` where the table is full.
+    /// Puts a context in and gives it its TEID, which is that for signalling, too, where it has none yet; `None` where the table
+    /// is full.
     pub fn insert(&mut self, context: PdpContext) -> Option<Slot> {
-        let (tid, peer) = (context.tid().to_u64(), peer_key(&context.tunnel));
-        let slot = self.slots.insert(context).ok()?;
+        let (tid, tunnel) = (context.tid().to_u64(), context.tunnel);
+        let mut slot = self.slots.insert(context).ok()?;
+        // An endpoint for signalling outlives its context where others share it, and is nobody else's meanwhile.
+        while self.shared_control.contains_key(&teid_at(slot)) {
+            let context = self.slots.remove(slot)?;
+            slot = self.slots.insert(context).ok()?;
+        }
         if let Some(context) = self.slots.get_mut(slot) {
-            let generation = TeidParts::generation_of(slot.generation);
-            context.teid = TeidParts { generation, place: slot.index }.teid();
+            context.teid = teid_at(slot);
+            if context.control_teid == Teid(0) {
+                context.control_teid = context.teid;
+            }
         }
         self.by_tid.insert(tid, slot);
-        self.by_peer.insert(peer, slot);
+        self.by_peer.insert(peer_key(&tunnel, slot));
         Some(slot)
     }
 
-    pub fn remove(&mut self, slot: Slot) -> Option<PdpContext> {
+    /// Takes a context out. `sharer` is another one with its endpoint for signalling.
+    pub fn remove(&mut self, slot: Slot, sharer: Option<Slot>) -> Option<PdpContext> {
         let context = self.slots.remove(slot)?;
         self.by_tid.remove(&context.tid().to_u64());
-        self.forget_peer(&context.tunnel, slot);
+        self.by_peer.remove(&peer_key(&context.tunnel, slot));
+        let shared = context.control_teid;
+        if context.teid == shared || self.shared_control.get(&shared) == Some(&slot) {
+            match sharer {
+                Some(sharer) => drop(self.shared_control.insert(shared, sharer)),
+                None => drop(self.shared_control.remove(&shared)),
+            }
+        }
         Some(context)
     }
 
@@ -130,16 +160,9 @@ impl Contexts {
         let context = self.slots.get_mut(slot)?;
         let old = core::mem::replace(&mut context.tunnel, tunnel);
         context.tunnel.next_sequence = old.next_sequence;
-        self.forget_peer(&old, slot);
-        self.by_peer.insert(peer_key(&tunnel), slot);
+        self.by_peer.remove(&peer_key(&old, slot));
+        self.by_peer.insert(peer_key(&tunnel, slot));
         Some(old)
-    }
-
-    /// An SGSN may use one endpoint for two contexts: only the last of them is found by it.
-    fn forget_peer(&mut self, tunnel: &GtpTunnel, slot: Slot) {
-        if self.by_peer.get(&peer_key(tunnel)) == Some(&slot) {
-            self.by_peer.remove(&peer_key(tunnel));
-        }
     }
 
     pub fn get(&self, slot: Slot) -> Option<&PdpContext> {
@@ -156,14 +179,23 @@ impl Contexts {
         self.slots.get(slot).filter(|context| context.teid == teid).map(|_| slot)
     }
 
-    /// The context to which an endpoint of ours leads, as its SGSN's version of GTP names it. In version 0 the TID says that
-    /// alone: the flow label of a G-PDU is not looked at.
+    /// The context to whose G-PDUs an endpoint of ours belongs, as its SGSN's version of GTP names it. In version 0 the TID says
+    /// that alone: the flow label of a G-PDU is not looked at.
     pub fn by_endpoint(&self, endpoint: Endpoint) -> Option<Slot> {
         let (slot, version) = match endpoint {
             Endpoint::Teid(teid) => (self.by_teid(teid)?, Version::V1),
             Endpoint::Tid { tid, .. } => (self.by_tid(tid)?, Version::V0),
         };
         self.slots.get(slot).filter(|context| context.tunnel.version == version).map(|_| slot)
+    }
+
+    /// A context to which an endpoint of ours for signalling belongs.
+    pub fn by_control(&self, endpoint: Endpoint) -> Option<Slot> {
+        let shared = || match endpoint {
+            Endpoint::Teid(teid) => self.shared_control.get(&teid).copied(),
+            Endpoint::Tid { .. } => None,
+        };
+        self.by_endpoint(endpoint).or_else(shared)
     }
 
     /// The context at a place of the table.
@@ -175,12 +207,18 @@ impl Contexts {
         self.by_tid.get(&tid.to_u64()).copied()
     }
 
-    /// The context whose G-PDUs go to an endpoint of a peer.
-    pub fn by_peer(&self, path: u16, teid: Teid) -> Option<Slot> {
-        self.by_peer.get(&(path, teid)).copied()
+    /// The contexts whose G-PDUs go to an endpoint of a peer.
+    pub fn by_peer(&self, path: u16, teid: Teid) -> Vec<Slot> {
+        let (first, last) =
+            (Slot { index: 0, generation: 0 }, Slot { index: u32::MAX, generation: u16::MAX });
+        self.by_peer.range((path, teid, first)..=(path, teid, last)).map(|(.., slot)| *slot).collect()
     }
 }
 
-const fn peer_key(tunnel: &GtpTunnel) -> (u16, Teid) {
-    (tunnel.user_path, tunnel.peer_user)
+fn teid_at(slot: Slot) -> Teid {
+    TeidParts { generation: TeidParts::generation_of(slot.generation), place: slot.index }.teid()
+}
+
+const fn peer_key(tunnel: &GtpTunnel, slot: Slot) -> (u16, Teid, Slot) {
+    (tunnel.user_path, tunnel.peer_user, slot)
 }

@@ -2,18 +2,17 @@
 
 use super::context::PdpContext;
 use super::notify::notification;
+use super::peers::{name_of, named_by_create};
 use super::pool::ClaimError;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
-use core::net::{Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_proto::drops::Drop;
 use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version, flow_label};
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::trace::{Category, Level};
-use gannet_wire::gtp::header::message_type;
-use gannet_wire::gtp::v1c::{
-    CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, UpdateRequest, UpdateResponse,
-};
+use gannet_wire::gtp::ie;
+use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
 use gannet_wire::gtp::{Cause, EndUserAddress, Message};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::Apn;
@@ -70,44 +69,40 @@ impl Ggsn {
                 self.request(cx, &transaction, endpoint, &message);
             }
             GtpOutput::Malformed { transaction, endpoint, reply_to, cause } => {
-                let known = self.contexts.by_endpoint(endpoint).and_then(|slot| self.contexts.get(slot));
-                let imsi = known.map(|context| context.imsi);
-                let reply_to = reply_to.or(known.map(|context| context.tunnel.peer_control));
-                self.refuse(cx, &transaction, reply_to.unwrap_or_default(), imsi, cause);
+                let slot = self.contexts.by_control(endpoint);
+                let (known, imsi) = self.answered_to(slot, transaction.peer.ip());
+                self.refuse(cx, &transaction, reply_to.unwrap_or(known), imsi, cause);
             }
             // Whatever the SGSN answered to our Delete PDP Context Request, or if it did not: the context goes.
             GtpOutput::Response { user, message, .. } => match notification(user) {
                 Some(teid) => self.notification_answered(cx, teid, Some(message)),
                 None => self.delete(cx, slot_of(user), DeleteReason::Command),
             },
-            GtpOutput::TimedOut { user } => match notification(user) {
+            GtpOutput::TimedOut { user } | GtpOutput::VersionRefused { user } => match notification(user) {
                 Some(teid) => self.notification_answered(cx, teid, None),
                 None => self.delete(cx, slot_of(user), DeleteReason::Command),
             },
-            GtpOutput::PeerRestarted { path, .. } => {
-                self.delete_where(cx, DeleteReason::PeerRestarted, |tunnel| tunnel.control_path == path);
-            }
-            GtpOutput::PathFailed { path, .. } => {
-                self.delete_where(cx, DeleteReason::PathFailed, |tunnel| {
-                    tunnel.control_path == path || tunnel.user_path == path
-                });
-            }
+            GtpOutput::PeerRestarted { path, counter, .. } => self.sgsn_restarted(cx, path, counter),
+            GtpOutput::PathFailed { path, plane, .. } => self.path_failed(cx, path, plane),
             GtpOutput::PathRestored { .. } => {}
-            GtpOutput::ErrorIndication { path, endpoint, .. } => match self.missing_at_sgsn(path, endpoint) {
-                Some(slot) => self.delete(cx, slot, DeleteReason::ErrorIndication),
-                None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
-            },
+            GtpOutput::ErrorIndication { peer, path, endpoint } => {
+                let slots = self.missing_at_sgsn(path, endpoint);
+                self.missing(cx, &slots, peer);
+            }
         }
     }
 
-    /// Which context an Error Indication names: by the SGSN's endpoint, or in version 0 by the TID of our G-PDU, where that
-    /// goes to who says so.
-    fn missing_at_sgsn(&self, path: u16, endpoint: Endpoint) -> Option<Slot> {
+    /// Which contexts an Error Indication names: by the SGSN's endpoint, or in version 0 by the TID of our G-PDU, where that
+    /// goes to the address that it names.
+    fn missing_at_sgsn(&self, path: u16, endpoint: Endpoint) -> Vec<Slot> {
         match endpoint {
             Endpoint::Teid(teid) => self.contexts.by_peer(path, teid),
             Endpoint::Tid { .. } => {
-                let slot = self.contexts.by_endpoint(endpoint)?;
-                self.contexts.get(slot).filter(|context| context.tunnel.user_path == path).map(|_| slot)
+                let slot = self.contexts.by_endpoint(endpoint);
+                let goes_there = |slot: &Slot| {
+                    self.contexts.get(*slot).is_some_and(|context| context.tunnel.user_path == path)
+                };
+                slot.into_iter().filter(goes_there).collect()
             }
         }
     }
@@ -122,23 +117,7 @@ impl Ggsn {
         match message {
             Message::CreateRequest(request) => self.creation(cx, transaction, endpoint, request),
             Message::UpdateRequest(request) => self.update(cx, transaction, endpoint, request),
-            Message::DeleteRequest(request) => {
-                let Some(slot) = self.find(endpoint, request.nsapi.0) else {
-                    return self.refuse(cx, transaction, Teid(0), None, Cause::NonExistent);
-                };
-                let Some(reply_to) = self.contexts.get(slot).map(|context| context.tunnel.peer_control)
-                else {
-                    return;
-                };
-                if request.teardown == Some(true) {
-                    self.delete_all(cx, slot, DeleteReason::Sgsn);
-                } else {
-                    self.delete(cx, slot, DeleteReason::Sgsn);
-                }
-                let cause = Cause::RequestAccepted;
-                let response = DeleteResponse { cause, pco: None, private_extension: None }.into();
-                self.gtp.respond(cx, transaction, reply_to, &response, &mut self.gtp_outputs);
-            }
+            Message::DeleteRequest(request) => self.deletion(cx, transaction, endpoint, request),
             Message::PduNotificationRejectRequest(request) => {
                 self.notification_rejected(cx, transaction, endpoint, request);
             }
@@ -147,13 +126,37 @@ impl Ggsn {
         }
     }
 
+    /// An SGSN deletes a context, or all of its address (29.060 clause 7.3.5).
+    fn deletion(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        request: &DeleteRequest,
+    ) {
+        let found = self.find(endpoint, request.nsapi.0);
+        let Some(slot) = self.believed(cx, transaction, found) else {
+            return self.refuse(cx, transaction, Teid(0), None, Cause::NonExistent);
+        };
+        let Some(context) = self.contexts.get(slot) else { return };
+        let reply_to = context.tunnel.peer_control;
+        if request.teardown == Some(true) {
+            self.delete_all(cx, slot, DeleteReason::Sgsn);
+        } else {
+            self.delete(cx, slot, DeleteReason::Sgsn);
+        }
+        let cause = Cause::RequestAccepted;
+        let response = DeleteResponse { cause, pco: None, private_extension: None }.into();
+        self.gtp.respond(cx, transaction, reply_to, &response, &mut self.gtp_outputs);
+    }
+
     /// The context that an SGSN means: our endpoint must be that of a context of its address and the NSAPI its own, in
     /// version 0 the TID and our flow label.
-    fn find(&self, endpoint: Endpoint, nsapi: u8) -> Option<Slot> {
+    pub(super) fn find(&self, endpoint: Endpoint, nsapi: u8) -> Option<Slot> {
         match endpoint {
             Endpoint::Teid(_) => self.beside(endpoint, Nsapi(nsapi)),
             Endpoint::Tid { flow, .. } => {
-                let slot = self.contexts.by_endpoint(endpoint)?;
+                let slot = self.contexts.by_control(endpoint)?;
                 let is_meant = |context: &&PdpContext| flow == flow_label(context.teid);
                 self.contexts.get(slot).filter(is_meant).map(|_| slot)
             }
@@ -171,32 +174,43 @@ impl Ggsn {
     ) {
         let created = match request.linked_nsapi {
             Some(linked) => {
-                let created = self.create_secondary(cx, endpoint, linked, request);
+                let created = self.create_secondary(cx, transaction, (endpoint, linked), request);
                 created.map(|slot| (slot, Cause::RequestAccepted))
             }
-            None => self.create(cx, transaction.version(), request),
+            None => self.create(cx, transaction, request),
         };
         match created {
             Ok((slot, cause)) => self.accept_creation(cx, transaction, slot, cause, request),
             Err(cause) => {
-                let (peer, imsi) = self.linked_peer(endpoint).unzip();
-                let reply_to = request.teid_control.or(peer).unwrap_or_default();
+                let slot = self.contexts.by_control(endpoint);
+                let (peer, imsi) = self.answered_to(slot, transaction.peer.ip());
+                let reply_to = request.teid_control.unwrap_or(peer);
                 self.refuse(cx, transaction, reply_to, request.imsi.or(imsi), cause);
             }
         }
     }
 
     /// What a request wants, or the cause to refuse it with.
-    fn examine(&self, request: &CreateRequest) -> Result<Wanted, Cause> {
+    fn examine(
+        &self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        request: &CreateRequest,
+    ) -> Result<Wanted, Cause> {
         if request.tft.is_some() {
             // A first context has none to tell it from (24.008 clause 6.1.3.1).
             return Err(Cause::OptionalIeIncorrect);
         }
-        let (Some(imsi), Some(reply_to), Some(address)) =
-            (request.imsi, request.teid_control, &request.end_user_address)
-        else {
-            return Err(Cause::MandatoryIeMissing);
+        let mut missing = |kind| {
+            cx.drop(Drop::GtpIncomplete, request.imsi);
+            let (from, element) = (transaction.peer.ip(), ie::name(kind));
+            let text = format_args!("Create request from {from}: {element} is missing");
+            cx.log(Category::Gtp, Level::Notice, text);
+            Cause::MandatoryIeMissing
         };
+        let imsi = request.imsi.ok_or_else(|| missing(ie::IMSI))?;
+        let reply_to = request.teid_control.ok_or_else(|| missing(ie::TEID_CONTROL))?;
+        let address = request.end_user_address.as_ref().ok_or_else(|| missing(ie::END_USER_ADDRESS))?;
         let apn = self.access_point(request.apn.as_ref()).ok_or(Cause::MissingOrUnknownApn)?;
         let has_ipv6 = self.access_points.get(usize::from(apn)).is_some_and(|point| point.ipv6.is_some());
         let (address, cause) = match address {
@@ -228,29 +242,63 @@ impl Ggsn {
     fn create(
         &mut self,
         cx: &mut Context<'_>,
-        version: Version,
+        transaction: &Transaction,
         request: &CreateRequest,
     ) -> Result<(Slot, Cause), Cause> {
-        let wanted = self.examine(request)?;
+        let wanted = self.examine(cx, transaction, request)?;
+        let ends = self.ends(cx, transaction, &named_by_create(request), Some(wanted.imsi))?;
+        let from = transaction.peer.ip();
         // The SGSN has forgotten the context that the subscriber had before (29.060 clause 7.3.1).
-        if let Some(old) = self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi }) {
-            self.delete(cx, old, DeleteReason::Replaced);
+        match self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi }) {
+            Some(old) => self.replace(cx, old, transaction)?,
+            None => self.within_limits(cx, from)?,
         }
         if self.contexts.is_full() {
             return Err(Cause::NoResourcesAvailable);
         }
-        let address = self.take_address(&wanted)?;
-        let control = (request.sgsn_control, wanted.reply_to);
-        let user = (request.sgsn_user, request.teid_data);
-        let tunnel = self.gtp.open(cx, version, control, user, request.recovery);
-        let slot = tunnel.and_then(|tunnel| self.insert(cx, request, &wanted, address, tunnel));
+        let address = self.take_address(cx, &wanted, from)?;
+        let control = (ends.control, wanted.reply_to);
+        let user = (ends.user, request.teid_data);
+        let opened = self.open(cx, transaction.version(), control, user, (from, request.recovery));
+        let slot = opened.ok().and_then(|(tunnel, origin)| {
+            self.insert(cx, request, &wanted, (address, ends.named), (tunnel, origin))
+        });
         if slot.is_none() {
             self.give_back(wanted.apn, address);
         }
         slot.map(|slot| (slot, wanted.cause)).ok_or(Cause::NoResourcesAvailable)
     }
 
-    fn take_address(&mut self, wanted: &Wanted) -> Result<Addresses, Cause> {
+    /// The tunnel of a context, and the path that its request came from.
+    pub(super) fn open(
+        &mut self,
+        cx: &mut Context<'_>,
+        version: Version,
+        control: (IpAddr, Teid),
+        user: (IpAddr, Teid),
+        (from, recovery): (IpAddr, Option<u8>),
+    ) -> Result<(GtpTunnel, u16), Cause> {
+        let origin = self.gtp.open_origin(cx, version, from, recovery).ok_or(Cause::NoResourcesAvailable)?;
+        match self.gtp.open(cx, version, control, user, None) {
+            Some(tunnel) => Ok((tunnel, origin)),
+            None => {
+                self.gtp.close_origin(origin);
+                Err(Cause::NoResourcesAvailable)
+            }
+        }
+    }
+
+    fn take_address(
+        &mut self,
+        cx: &mut Context<'_>,
+        wanted: &Wanted,
+        from: IpAddr,
+    ) -> Result<Addresses, Cause> {
+        let point = self.access_points.get(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
+        if !self.has_unlisted_room(point, from) {
+            cx.drop(Drop::GgsnPeerLimit, Some(wanted.imsi));
+            return Err(Cause::AllDynamicAddressesOccupied);
+        }
         let point = self.access_points.get_mut(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
         // 0.0.0.0 asks for a dynamic address as no address does.
         let asked = wanted.address.v4.map(|asked| asked.filter(|address| !address.is_unspecified()));
@@ -282,9 +330,13 @@ impl Ggsn {
         cx: &mut Context<'_>,
         request: &CreateRequest,
         wanted: &Wanted,
-        address: Addresses,
-        tunnel: GtpTunnel,
+        (address, named): (Addresses, Vec<IpAddr>),
+        (tunnel, origin): (GtpTunnel, u16),
     ) -> Option<Slot> {
+        let path = self.gtp.paths().get(origin);
+        let (from, counter) = (path.map(|path| path.address), path.and_then(|path| path.restart_counter));
+        let is_listed = from.is_some_and(|from| self.gtp.listed(from).is_some());
+        let is_unlisted = self.gtp.lists_peers() && !is_listed;
         let context = PdpContext {
             imsi: wanted.imsi,
             nsapi: request.nsapi,
@@ -292,7 +344,12 @@ impl Ggsn {
             apn: wanted.apn,
             address,
             teid: Teid(0),
+            control_teid: Teid(0),
             tunnel,
+            origin,
+            counter,
+            named,
+            is_unlisted,
             charging_id: self.next_charging_id,
             qos: request.qos.concrete(),
             since: cx.now,
@@ -306,8 +363,12 @@ impl Ggsn {
         };
         let Some(slot) = self.contexts.insert(context) else {
             self.gtp.close(tunnel);
+            self.gtp.close_origin(origin);
             return None;
         };
+        if let Some(point) = self.access_points.get_mut(usize::from(wanted.apn)) {
+            point.unlisted += u32::from(is_unlisted);
+        }
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.assign_addresses(wanted.apn, address, slot);
         self.advertise_soon(cx, slot);
@@ -326,16 +387,22 @@ impl Ggsn {
         let dns = self.access_points.get(usize::from(context.apn)).map(|point| point.config.dns);
         let pco = request.pco.as_ref().zip(dns);
         let own = context.address.v4.unwrap_or(Ipv4Addr::UNSPECIFIED);
+        // The SGSN has confirmed the endpoint for signalling by using it (29.060 clause 7.3.2). A flow label is always there.
+        let is_confirmed = request.linked_nsapi.is_some() && transaction.version() == Version::V1;
+        let sgsn = self.sgsn_of(context).unwrap_or(transaction.peer.ip());
+        let (ours, alternative) = (self.gtp.own_address(sgsn), self.gtp.alternative_address(sgsn));
         let response = CreateResponse {
             reordering_required: Some(false),
             recovery: Some(self.config.restart_counter),
             teid_data: Some(context.teid),
-            teid_control: Some(context.teid),
+            teid_control: Some(context.control_teid).filter(|_| !is_confirmed),
             charging_id: Some(context.charging_id),
             end_user_address: Some(context.address.end_user_address()),
             pco: pco.and_then(|(pco, dns)| pco::answer(pco, own, &dns)),
-            ggsn_control: Some(self.config.address),
-            ggsn_user: Some(self.config.address),
+            ggsn_control: Some(ours),
+            ggsn_user: Some(ours),
+            alternative_control: alternative,
+            alternative_user: alternative,
             qos: Some(context.qos),
             ..CreateResponse::refused(cause)
         };
@@ -349,67 +416,6 @@ impl Ggsn {
             format_args!("IMSI {imsi} NSAPI {nsapi}: context with address {address}"),
         );
         self.event(GgsnEvent::Created { imsi, nsapi, apn, address });
-    }
-
-    // -------------------------------------------------------------------------------------------------- update
-
-    /// The mobile is at another SGSN, or wants another quality of service (29.060 clause 7.3.3).
-    fn update(
-        &mut self,
-        cx: &mut Context<'_>,
-        transaction: &Transaction,
-        endpoint: Endpoint,
-        request: &UpdateRequest,
-    ) {
-        let Some(slot) = self.find(endpoint, request.nsapi.0) else {
-            return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
-        };
-        let Some(context) = self.contexts.get(slot) else { return };
-        let (imsi, old_control) = (context.imsi, context.tunnel.peer_control);
-        let update = match request.sgsn_initiated() {
-            Ok(update) => update,
-            Err(error) => {
-                cx.drop(Drop::GtpMalformed, Some(imsi));
-                let cause = gannet_wire::gtp::cause(&error);
-                return self.refuse(cx, transaction, old_control, Some(imsi), cause);
-            }
-        };
-        let (nsapi, held) = (context.nsapi, context.tft.clone());
-        let tft = match &request.tft {
-            Some(change) => self.template_after(slot, nsapi, held.as_ref(), Some(change)),
-            None => Ok(held.clone()),
-        };
-        let tft = match tft {
-            Ok(tft) => tft,
-            Err(cause) => return self.refuse(cx, transaction, old_control, Some(imsi), cause),
-        };
-        let control = (update.sgsn_control, update.teid_control.unwrap_or(old_control));
-        let user = (update.sgsn_user, update.teid_data);
-        let opened = self.gtp.open(cx, transaction.version(), control, user, request.recovery);
-        let Some(tunnel) = opened else {
-            return self.refuse(cx, transaction, control.1, Some(imsi), Cause::NoResourcesAvailable);
-        };
-        if let Some(old) = self.contexts.replace_tunnel(slot, tunnel) {
-            self.gtp.close(old);
-        }
-        let Some(context) = self.contexts.get_mut(slot) else { return };
-        context.qos = update.qos.concrete();
-        context.tft = tft;
-        let response = UpdateResponse {
-            recovery: Some(self.config.restart_counter),
-            teid_data: Some(context.teid),
-            teid_control: Some(context.teid),
-            charging_id: Some(context.charging_id),
-            gsn_first: Some(self.config.address),
-            gsn_second: Some(self.config.address),
-            qos: Some(context.qos),
-            ..UpdateResponse::refused(Cause::RequestAccepted)
-        };
-        self.counters.updated += 1;
-        if held.is_some() || request.tft.is_some() {
-            self.reclassify(slot);
-        }
-        self.gtp.respond(cx, transaction, control.1, &response.into(), &mut self.gtp_outputs);
     }
 
     // -------------------------------------------------------------------------------------------------- delete
@@ -430,24 +436,20 @@ impl Ggsn {
         }
     }
 
-    fn delete_where(
+    pub(super) fn delete_where(
         &mut self,
         cx: &mut Context<'_>,
         reason: DeleteReason,
-        concerns: impl Fn(&GtpTunnel) -> bool,
+        concerns: impl Fn(&PdpContext) -> bool,
     ) {
-        let slots: Vec<Slot> = self
-            .contexts
-            .iter()
-            .filter(|(_, context)| concerns(&context.tunnel))
-            .map(|(slot, _)| slot)
-            .collect();
+        let slots: Vec<Slot> =
+            self.contexts.iter().filter(|(_, context)| concerns(context)).map(|(slot, _)| slot).collect();
         slots.into_iter().for_each(|slot| self.delete(cx, slot, reason));
     }
 
     pub(super) fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
         let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
-        let Some(context) = self.contexts.remove(slot) else { return };
+        let Some(context) = self.contexts.remove(slot, sharer) else { return };
         self.advertising.forget(context.advertise_at, slot);
         match sharer {
             Some(sharer) => {
@@ -455,9 +457,15 @@ impl Ggsn {
                 // Another of the mobile's contexts goes on with it.
                 context.advertise_at.into_iter().for_each(|at| self.advertise_at(cx, sharer, at));
             }
-            None => self.give_back(context.apn, context.address),
+            None => {
+                if let Some(point) = self.access_points.get_mut(usize::from(context.apn)) {
+                    point.unlisted = point.unlisted.saturating_sub(context.is_unlisted.into());
+                }
+                self.give_back(context.apn, context.address);
+            }
         }
         self.gtp.close(context.tunnel);
+        self.gtp.close_origin(context.origin);
         self.counters.deleted += 1;
         let PdpContext { imsi, nsapi, address, .. } = context;
         cx.log(
@@ -487,12 +495,7 @@ impl Ggsn {
         cause: Cause,
     ) {
         cx.drop(Drop::GgsnRefused, imsi);
-        let what = match transaction.request {
-            message_type::CREATE_REQUEST => "Create",
-            message_type::UPDATE_REQUEST => "Update",
-            message_type::DELETE_REQUEST => "Delete",
-            _ => "other",
-        };
+        let what = name_of(transaction.request);
         cx.log(
             Category::Pdp,
             Level::Notice,

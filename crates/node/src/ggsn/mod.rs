@@ -19,9 +19,11 @@ mod context;
 mod control;
 mod notify;
 mod pco;
+mod peers;
 mod pool;
 #[cfg(test)]
 mod tests;
+mod update;
 mod user;
 
 pub use addresses::{Addresses, IPV6_PREFIX_LENGTHS, PrefixPool};
@@ -34,7 +36,9 @@ use advertise::Advertising;
 use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use gannet_proto::gtp::{GtpConfig, GtpEntity, GtpOutput, PLACES, Paths};
+use gannet_proto::gtp::{
+    GtpConfig, GtpEntity, GtpOutput, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
+};
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
 use gannet_wire::gtp::Cause;
@@ -51,6 +55,10 @@ pub const PORT_TUN: Port = Port(2);
 
 /// Signalling and G-PDUs of GTPv0, UDP 3386.
 pub const PORT_GTP_V0: Port = Port(3);
+/// Signalling with SGSNs of the other version of IP, UDP 2123.
+pub const PORT_GTP_C_SECOND: Port = Port(4);
+/// G-PDUs of the other version of IP, UDP 2152.
+pub const PORT_GTP_U_SECOND: Port = Port(5);
 
 /// Who wants to be woken.
 const TIMER_GTP: u8 = 0;
@@ -88,6 +96,13 @@ pub struct Ipv6Config {
 pub struct GgsnConfig {
     /// Our address for signalling and user traffic.
     pub address: IpAddr,
+    /// Our address of the other version of IP, for SGSNs that have that.
+    pub second_address: Option<IpAddr>,
+    /// From where messages about a tunnel are taken.
+    pub source_check: SourceCheck,
+    /// SGSNs that are listed. Where there is one, the others may not move or replace its contexts, and have at most half of what
+    /// there is together.
+    pub peers: Vec<ListedPeer>,
     /// The access points.
     pub apns: Vec<ApnConfig>,
     /// Which of them have IPv6, too.
@@ -116,6 +131,9 @@ impl GgsnConfig {
     pub const fn new(address: IpAddr, apns: Vec<ApnConfig>) -> Self {
         Self {
             address,
+            second_address: None,
+            source_check: SourceCheck::Strict,
+            peers: Vec::new(),
             apns,
             ipv6: Vec::new(),
             static_mobiles: Vec::new(),
@@ -266,6 +284,8 @@ struct AccessPoint {
     config: ApnConfig,
     pool: AddressPool,
     ipv6: Option<PrefixPool>,
+    /// Contexts of SGSNs that are not listed, while others are.
+    unlisted: u32,
 }
 
 /// A GGSN.
@@ -307,7 +327,7 @@ impl Ggsn {
                 }
                 None => None,
             };
-            access_points.push(AccessPoint { config: apn.clone(), pool, ipv6 });
+            access_points.push(AccessPoint { config: apn.clone(), pool, ipv6, unlisted: 0 });
         }
         let mut static_mobiles = StaticMobiles::default();
         for mobile in &config.static_mobiles {
@@ -322,13 +342,20 @@ impl Ggsn {
             return Err(GgsnConfigError::DefaultApn(default));
         }
         let limit = usize::try_from(config.context_limit).unwrap_or(0);
+        let second = config
+            .second_address
+            .map(|address| SecondAddress { address, ports: [PORT_GTP_C_SECOND, PORT_GTP_U_SECOND] });
+        let ports = [PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0];
         let gtp = GtpConfig {
+            second,
+            source_check: config.source_check,
+            peers: config.peers.clone(),
             restart_counter: config.restart_counter,
             echo_interval: config.echo_interval,
             t3_response: config.t3_response,
             n3_requests: config.n3_requests,
             answers_per_second: config.answers_per_second,
-            ..GtpConfig::new([PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0], config.address, TIMER_GTP)
+            ..GtpConfig::new(Role::Ggsn, ports, config.address, TIMER_GTP)
         };
         Ok(Self {
             gtp: GtpEntity::new(gtp),
@@ -408,7 +435,9 @@ impl Machine for Ggsn {
     fn handle_input(&mut self, cx: &mut Context<'_>, inputs: &mut Batch<Input<GgsnCommand>>) {
         while let Some(input) = inputs.pop() {
             match input {
-                Input::Datagram { port: PORT_GTP_U, peer, frame } => self.uplink(cx, peer, frame),
+                Input::Datagram { port: PORT_GTP_U | PORT_GTP_U_SECOND, peer, frame } => {
+                    self.uplink(cx, peer, frame)
+                }
                 Input::Datagram { port: PORT_GTP_V0, peer, frame } => self.uplink_v0(cx, peer, frame),
                 Input::Datagram { port: PORT_TUN, peer, frame } => self.downlink(cx, peer, frame),
                 Input::Datagram { peer, frame, .. } => {

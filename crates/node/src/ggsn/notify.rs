@@ -118,7 +118,7 @@ impl Ggsn {
             end_user_address: EndUserAddress::Ipv4(Some(mobile.address)),
             apn,
             pco: None,
-            ggsn_control: self.config.address,
+            ggsn_control: self.gtp.own_address(mobile.sgsn),
             private_extension: None,
         };
         let (user, to) = (USER | u64::from(teid.0), Endpoint::Teid(Teid(0)));

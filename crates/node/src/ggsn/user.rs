@@ -49,12 +49,14 @@ impl Ggsn {
     }
 
     fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, g_pdu: ReceivedGPdu) {
-        let slot = self.contexts.by_endpoint(g_pdu.endpoint);
-        let with_slot = slot.and_then(|slot| Some((slot, self.contexts.get_mut(slot)?)));
-        let Some((slot, context)) = with_slot else {
+        let Some(slot) = self.contexts.by_endpoint(g_pdu.endpoint) else {
             self.gtp.unknown_endpoint(cx, peer, g_pdu.endpoint, &mut self.gtp_outputs);
             return;
         };
+        if !self.is_from_sgsn(cx, slot, peer) {
+            return;
+        }
+        let Some(context) = self.contexts.get_mut(slot) else { return };
         let Some((source, destination)) = addresses(&g_pdu.frame) else {
             cx.drop(Drop::GgsnNotIp, Some(context.imsi));
             return;

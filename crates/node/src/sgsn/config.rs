@@ -8,7 +8,7 @@ use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
-use gannet_proto::gtp::{PLACES, Version};
+use gannet_proto::gtp::{PLACES, SourceCheck, Version};
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
@@ -47,6 +47,12 @@ pub struct SgsnConfig {
     pub cells_max: u32,
     /// Our address on Gn, for both planes.
     pub gtp_address: IpAddr,
+    /// Our address on Gn of the other version of IP, for GGSNs that have that.
+    pub gtp_second_address: Option<IpAddr>,
+    /// From where messages about a tunnel are taken.
+    pub source_check: SourceCheck,
+    /// GGSNs' addresses that may speak for any tunnel.
+    pub gtp_peers: Vec<IpAddr>,
     /// How often this node was started, modulo 256 (29.060 clause 11.2).
     pub restart_counter: u8,
     /// With which generation the TEIDs of new contexts begin. A node that goes on with the contexts of an earlier run has
@@ -287,6 +293,9 @@ impl Default for SgsnConfig {
             contexts_max: None,
             cells_max: 256,
             gtp_address: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            gtp_second_address: None,
+            source_check: SourceCheck::Strict,
+            gtp_peers: Vec::new(),
             restart_counter: 0,
             teid_generation: 0,
             echo_interval: Duration::from_secs(60),

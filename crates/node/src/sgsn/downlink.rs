@@ -41,6 +41,10 @@ impl Sgsn {
 
     fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, pdu: ReceivedGPdu, outputs: &mut Batch<GtpOutput>) {
         let ReceivedGPdu { endpoint, frame, .. } = pdu;
+        let context = self.teid_at(endpoint).and_then(|teid| self.context_of(teid));
+        if context.is_some_and(|context| !self.is_from_ggsn(cx, context, peer)) {
+            return;
+        }
         let known = match (self.teid_at(endpoint), self.config.ingress) {
             (None, _) => false,
             (Some(teid), Ingress::Queued) => self.enqueue_n_pdu(cx, teid, frame).is_ok(),

@@ -66,12 +66,11 @@ use core::net::IpAddr;
 use directory::Directory;
 use durable::Durable;
 use flows::{Expected, Flows, Ingress};
-use foldhash::quality::SeedableRandomState;
 use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmAction;
 use gannet_proto::gsup::GsupConfig;
-use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput};
+use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput, ListedPeer, Role, SecondAddress};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
@@ -82,7 +81,7 @@ use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
 use gb::Gb;
 use held::Held;
 use mobile::Mobile;
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use subscribers::Subscribers;
 use uplink_queues::UplinkQueues;
 use user_plane::Unconfirmed;
@@ -101,6 +100,10 @@ pub const GTP_U: Port = Port(2);
 pub const GTP_V0: Port = Port(3);
 /// The stream to the HLR.
 pub const HLR: Port = Port(4);
+/// The UDP port of GTP-C of the other version of IP.
+pub const GTP_C_SECOND: Port = Port(5);
+/// The UDP port of GTP-U of the other version of IP.
+pub const GTP_U_SECOND: Port = Port(6);
 
 /// Who asked for a wake-up.
 pub(crate) mod owner {
@@ -278,8 +281,10 @@ pub struct Sgsn {
     pub(crate) access_points: sessions::AccessPoints,
     /// When names of access points may next be looked through.
     pub(crate) apn_sweep_due: Instant,
-    /// Contexts by what an Error Indication of GTPv1 names: the path to the GGSN and the GGSN's endpoint.
-    pub(crate) by_peer_endpoint: HashMap<(u16, Teid), (Slot, Nsapi), SeedableRandomState>,
+    /// Contexts by what an Error Indication of GTPv1 names: the path to the GGSN and the GGSN's endpoint. GGSNs may name the same.
+    pub(crate) by_peer_endpoint: BTreeSet<(u16, Teid, Slot, Nsapi)>,
+    /// Addresses of a context's GGSN besides those of its tunnel, where there are any.
+    pub(crate) ggsn_addresses: sessions::GgsnAddresses,
     /// Contexts that are not to be activated anew again and again.
     pub(crate) asked_anew: sessions::AskedAnew,
     pub(crate) stranger_limiter: AnswerLimiter,
@@ -295,7 +300,17 @@ impl Sgsn {
     /// collide in the tables.
     #[must_use]
     pub fn new(config: SgsnConfig, seed: u64) -> Self {
-        let mut gtp = GtpConfig::new([GTP_C, GTP_U, GTP_V0], config.gtp_address, owner::GTP);
+        let ports = [GTP_C, GTP_U, GTP_V0];
+        let mut gtp = GtpConfig::new(Role::Sgsn, ports, config.gtp_address, owner::GTP);
+        gtp.second = config
+            .gtp_second_address
+            .map(|address| SecondAddress { address, ports: [GTP_C_SECOND, GTP_U_SECOND] });
+        gtp.source_check = config.source_check;
+        gtp.peers = config
+            .gtp_peers
+            .iter()
+            .map(|address| ListedPeer { address: *address, contexts_max: None })
+            .collect();
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
         gtp.echo_intervals = config.echo_intervals.clone();
@@ -304,7 +319,6 @@ impl Sgsn {
         let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;
         let gsup = asks_hlr.then(|| GsupConfig::new(HLR, &config.subscribers.unit_name, owner::GSUP));
         let strangers = config.stranger_answers_per_second;
-        let state = SeedableRandomState::with_seed(seed, foldhash::SharedSeed::global_fixed());
         Self {
             gb: Gb::new(&config),
             gtp: GtpEntity::new(gtp),
@@ -327,7 +341,8 @@ impl Sgsn {
             notifications: sessions::Notifications::default(),
             access_points: sessions::AccessPoints::new(&config),
             apn_sweep_due: Instant::ZERO,
-            by_peer_endpoint: HashMap::with_capacity_and_hasher(config.mobiles_max, state),
+            by_peer_endpoint: BTreeSet::new(),
+            ggsn_addresses: sessions::GgsnAddresses::default(),
             asked_anew: sessions::AskedAnew::with_limit(config.contexts_limit()),
             eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
@@ -404,8 +419,10 @@ impl Machine for Sgsn {
             }
             match input {
                 Input::Datagram { port: GB, peer, frame } => self.gb_datagram(cx, peer, frame),
-                Input::Datagram { port: GTP_C, peer, frame } => self.gtp_control(cx, peer, &frame),
-                Input::Datagram { port: GTP_U, peer, frame } => self.gtp_user(cx, peer, frame),
+                Input::Datagram { port: GTP_C | GTP_C_SECOND, peer, frame } => {
+                    self.gtp_control(cx, peer, &frame)
+                }
+                Input::Datagram { port: GTP_U | GTP_U_SECOND, peer, frame } => self.gtp_user(cx, peer, frame),
                 Input::Datagram { port: GTP_V0, peer, frame } => self.gtp_v0(cx, peer, frame),
                 Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
                 Input::Datagram { port: HLR, frame, .. } => self.hlr_octets(cx, &frame),

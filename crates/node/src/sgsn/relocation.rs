@@ -27,10 +27,12 @@ struct Endpoint {
     nsapi: Nsapi,
     control: IpAddr,
     user: IpAddr,
+    /// Other addresses of the GGSN.
+    others: Vec<IpAddr>,
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 17;
+pub const LAYOUT: u8 = 18;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]
@@ -105,7 +107,9 @@ impl Sgsn {
         let path = |index| self.gtp.paths().get(index).map(|path| path.address);
         let endpoints = mobile.bearers().filter_map(|(nsapi, bearer)| {
             let tunnel = bearer.tunnel?;
-            Some(Endpoint { nsapi, control: path(tunnel.control_path)?, user: path(tunnel.user_path)? })
+            let others = self.ggsn_addresses.of(slot, nsapi).to_vec();
+            let (control, user) = (path(tunnel.control_path)?, path(tunnel.user_path)?);
+            Some(Endpoint { nsapi, control, user, others })
         });
         let apns = mobile.sm().iter().filter_map(|(_, context)| {
             let (apn, _) = self.access_points.get(context.apn())?;
@@ -173,6 +177,9 @@ impl Sgsn {
         });
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
+        for Endpoint { nsapi, others, .. } in endpoints {
+            self.ggsn_addresses.set(slot, nsapi, others);
+        }
         self.name(cx, slot, imsi);
         self.count_unconfirmed(slot);
         self.flows_follow(slot);
@@ -246,7 +253,7 @@ impl Sgsn {
             let version = bearer.tunnel.map(|tunnel| tunnel.version).unwrap_or_default();
             self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi, version });
             if let Some(tunnel) = bearer.tunnel.filter(|tunnel| tunnel.version == Version::V1) {
-                self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
+                self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user, slot, nsapi));
             }
         }
         mobile.gmm.deadlines_mut().arm(mobile_key(owner::GMM, slot), cx.timers);

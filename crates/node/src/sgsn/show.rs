@@ -163,6 +163,7 @@ impl Sgsn {
             ("N-PDUs in reassembly", self.reassembler.len()),
             ("requests to GGSNs", self.requests.len()),
             ("updates by GGSNs", self.updates.len()),
+            ("other addresses of GGSNs", self.ggsn_addresses.len()),
             ("notifications by GGSNs", self.notifications.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),

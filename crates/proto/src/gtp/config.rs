@@ -1,12 +1,24 @@
 //! How a GSN speaks GTP.
 
+use super::trust::{ListedPeer, Role, SourceCheck};
 use crate::machine::Port;
 use crate::time::Duration;
 use core::net::IpAddr;
 
+/// A node's address in the other version of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecondAddress {
+    /// The address, for both planes.
+    pub address: IpAddr,
+    /// The ports for GTP-C and GTP-U there. GTPv0 has no IPv6.
+    pub ports: [Port; 2],
+}
+
 /// How a GSN speaks GTP.
 #[derive(Debug, Clone)]
 pub struct GtpConfig {
+    /// Which requests it serves.
+    pub role: Role,
     /// The node's port for GTP-C.
     pub control_port: Port,
     /// The node's port for GTP-U.
@@ -17,6 +29,12 @@ pub struct GtpConfig {
     pub control_address: IpAddr,
     /// Our address for user traffic.
     pub user_address: IpAddr,
+    /// Our address of the other version of IP, for peers that have that.
+    pub second: Option<SecondAddress>,
+    /// From where messages about a tunnel are taken.
+    pub source_check: SourceCheck,
+    /// The peers that the operator lists.
+    pub peers: Vec<ListedPeer>,
     /// How often this node was started, modulo 256 (29.060 clause 11.2).
     pub restart_counter: u8,
     /// T3-RESPONSE: how long a response is waited for.
@@ -51,16 +69,21 @@ impl GtpConfig {
     /// The recommended values, with one address for both planes. The ports are those of GTP-C, GTP-U and GTPv0.
     #[must_use]
     pub const fn new(
+        role: Role,
         [control_port, user_port, v0_port]: [Port; 3],
         address: IpAddr,
         timer_owner: u8,
     ) -> Self {
         Self {
+            role,
             control_port,
             user_port,
             v0_port,
             control_address: address,
             user_address: address,
+            second: None,
+            source_check: SourceCheck::Strict,
+            peers: Vec::new(),
             restart_counter: 0,
             t3_response: Duration::from_secs(5),
             n3_requests: 3,

@@ -22,29 +22,30 @@ mod receive;
 mod request;
 #[cfg(test)]
 mod tests;
+mod trust;
 mod tunnel;
 mod version0;
+mod wake;
 
-pub use config::GtpConfig;
+pub use config::{GtpConfig, SecondAddress};
 pub use error_indication::AnswerLimiter;
 pub use path::{Channel, Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
+pub use trust::{BARRED_FOR, GUESSES_MAX, GUESSES_WITHIN, GsnAddresses, ListedPeer, Role, SourceCheck};
 pub use tunnel::{Endpoint, GtpTunnel, PLACES, TeidParts, Version, flow_label};
 
 use crate::drops::Drop;
 use crate::frame::Frame;
 use crate::machine::{Batch, Context, Peer, Port};
-use crate::time::{Duration, Instant};
-use crate::timers::TimerKey;
-use crate::trace::{Category, Level};
 use core::net::{IpAddr, SocketAddr};
 use gannet_wire::DecodeError;
-use gannet_wire::gtp::v1c::{self, EchoRequest, ErrorIndication};
+use gannet_wire::gtp::v1c::{self, ErrorIndication};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause, Message, v0};
 use gannet_wire::id::{Teid, Tid};
 use request::{Asker, Outstanding, Requests, Responses};
+use trust::Guessers;
 
 /// What the entity gives to its node.
 #[derive(Debug)]
@@ -85,6 +86,8 @@ pub enum GtpOutput {
         user: u64,
         /// Who answered.
         peer: IpAddr,
+        /// Who was asked.
+        asked: IpAddr,
         /// In which version.
         version: Version,
         /// What.
@@ -95,12 +98,19 @@ pub enum GtpOutput {
         /// The node's key.
         user: u64,
     },
+    /// The peer does not speak the version of a request (29.060 clause 7.2.3).
+    VersionRefused {
+        /// The node's key.
+        user: u64,
+    },
     /// A peer has lost all its contexts: those with this path are void (29.060 clause 11.2).
     PeerRestarted {
         /// The peer.
         peer: IpAddr,
         /// The index of its path.
         path: u16,
+        /// Its restart counter. Contexts that were made under this one are not lost.
+        counter: u8,
     },
     /// A peer answers no Echo Request any more. It is asked further on.
     PathFailed {
@@ -120,11 +130,12 @@ pub enum GtpOutput {
         /// On which plane.
         plane: Plane,
     },
-    /// A peer does not know the endpoint that we sent a G-PDU to (29.060 clause 7.3.7).
+    /// A peer does not know the endpoint that we sent a G-PDU to (29.060 clause 7.3.7). Whether it is the tunnel's peer who says
+    /// so is the node's to see.
     ErrorIndication {
         /// Who says so.
         peer: IpAddr,
-        /// The index of the path for which the tunnel was made.
+        /// The index of the path to the address that the message names.
         path: u16,
         /// The peer's endpoint.
         endpoint: Endpoint,
@@ -144,6 +155,9 @@ pub struct GtpEntity {
     responses: Responses,
     limiter: AnswerLimiter,
     answers_wake_asked: bool,
+    guessers: Guessers,
+    /// Lines about messages from addresses that are not believed.
+    foreign_lines: AnswerLimiter,
 }
 
 impl GtpEntity {
@@ -157,6 +171,8 @@ impl GtpEntity {
             responses: Responses::with_limit(config.response_limit),
             limiter: AnswerLimiter::new(config.answers_per_second, burst),
             answers_wake_asked: false,
+            guessers: Guessers::new(),
+            foreign_lines: AnswerLimiter::new(1, 10),
             config,
         }
     }
@@ -187,22 +203,25 @@ impl GtpEntity {
 
     // ------------------------------------------------------------------------------------------------- tunnels
 
-    /// Makes a tunnel to a peer's two addresses and endpoints: of version 0 his flow labels. `recovery` is the restart counter of the message that
-    /// named them. `None`, with a named drop, where the table of paths is full.
+    /// Makes a tunnel to a peer's two addresses and endpoints: of version 0 his flow labels. `recovery` is the restart counter of
+    /// the message that named them, and where that came from: it is the counter of that address and of no other. `None`, with a
+    /// named drop, where the table of paths is full.
     pub fn open(
         &mut self,
         cx: &mut Context<'_>,
         version: Version,
         control: (IpAddr, Teid),
         user: (IpAddr, Teid),
-        recovery: Option<u8>,
+        recovery: Option<(IpAddr, u8)>,
     ) -> Option<GtpTunnel> {
         let control_path = self.acquire(cx, (control.0, version), Plane::Control)?;
         let Some(user_path) = self.acquire(cx, (user.0, version), Plane::User) else {
             self.paths.release(control_path, Plane::Control);
             return None;
         };
-        if let (Some(path), Some(counter)) = (self.paths.get_mut(control_path), recovery) {
+        if let Some((from, counter)) = recovery
+            && let Some(path) = self.paths.get_mut(control_path).filter(|path| path.address == from)
+        {
             path.restart_counter = Some(counter);
         }
         Some(GtpTunnel {
@@ -220,6 +239,34 @@ impl GtpEntity {
     pub fn close(&mut self, tunnel: GtpTunnel) {
         self.paths.release(tunnel.control_path, Plane::Control);
         self.paths.release(tunnel.user_path, Plane::User);
+    }
+
+    /// Counts a context at the path that its request came from, which is another than those of its tunnel where the peer says
+    /// so. `None`, with a named drop, where the table of paths is full.
+    pub fn open_origin(
+        &mut self,
+        cx: &mut Context<'_>,
+        version: Version,
+        from: IpAddr,
+        recovery: Option<u8>,
+    ) -> Option<u16> {
+        let next_echo = cx.now + self.config.echo_interval_of(from);
+        let Some((index, new)) = self.paths.acquire_origin(from, version, next_echo) else {
+            cx.drop(Drop::GtpPathTableFull, None);
+            return None;
+        };
+        if new {
+            self.wake_for_echo(cx, index);
+        }
+        if let (Some(path), Some(_)) = (self.paths.get_mut(index), recovery) {
+            path.restart_counter = recovery;
+        }
+        Some(index)
+    }
+
+    /// Gives that back.
+    pub fn close_origin(&mut self, path: u16) {
+        self.paths.release_origin(path);
     }
 
     fn acquire(
@@ -254,6 +301,11 @@ impl GtpEntity {
             cx.drop(Drop::GtpNoPath, None);
             return false;
         };
+        // What a node sends to itself would come back with each turn.
+        if self.is_own(path.address) {
+            cx.drop(Drop::GtpOwnAddress, None);
+            return false;
+        }
         let t_pdu_len = frame.len();
         let written = match tunnel.version {
             Version::V1 => {
@@ -273,7 +325,7 @@ impl GtpEntity {
         tunnel.next_sequence = tunnel.next_sequence.wrapping_add(1);
         let channel = Channel::of(tunnel.version, Plane::User);
         let peer = Peer::Udp(SocketAddr::new(path.address, channel.number()));
-        out.push(GtpOutput::Transmit { port: self.port(channel), peer, frame });
+        out.push(GtpOutput::Transmit { port: self.port(channel, path.address), peer, frame });
         true
     }
 
@@ -287,12 +339,18 @@ impl GtpEntity {
         out: &mut Batch<GtpOutput>,
     ) {
         cx.drop(Drop::GtpUnknownTeid, None);
+        if let Peer::Udp(from) = from {
+            self.missed(cx, from.ip());
+        }
         if !self.limiter.permit(cx.now) {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
             return;
         }
         let Peer::Udp(from) = from else { return };
-        let address = self.config.user_address;
+        let address = match self.own_address(from.ip()) {
+            first if first == self.config.control_address => self.config.user_address,
+            second => second,
+        };
         // In version 0 the header says whose tunnel is missing, and a flow of it there is none.
         let (channel, teid, to) = match endpoint {
             Endpoint::Teid(teid) => (Channel::User, teid, Endpoint::Teid(Teid(0))),
@@ -394,131 +452,6 @@ impl GtpEntity {
         Some(sequence)
     }
 
-    // ------------------------------------------------------------------------------------------------ wake-ups
-
-    /// Is this wake-up ours? Those of [`GtpConfig::timer_owner`] are.
-    #[must_use]
-    pub const fn owns(&self, key: TimerKey) -> bool {
-        key.owner == self.config.timer_owner
-    }
-
-    /// Takes a wake-up of ours: repeats a request, tests a path, or forgets old answers.
-    pub fn wake(&mut self, cx: &mut Context<'_>, key: TimerKey, out: &mut Batch<GtpOutput>) {
-        match (u16::try_from(key.slot), u16::try_from(key.slot.wrapping_sub(PATH_SLOT))) {
-            (Ok(sequence), _) => self.t3_response(cx, sequence, key.generation, out),
-            (Err(_), Ok(path)) => self.echo(cx, path, key.generation, out),
-            (Err(_), Err(_)) => {
-                self.answers_wake_asked = false;
-                self.responses.expire(cx.now);
-                self.wake_for_answers(cx);
-            }
-        }
-    }
-
-    /// T3-RESPONSE has expired: the request is sent again, N3-REQUESTS times in all (29.060 clause 7.6).
-    fn t3_response(
-        &mut self,
-        cx: &mut Context<'_>,
-        sequence: u16,
-        generation: u16,
-        out: &mut Batch<GtpOutput>,
-    ) {
-        let Some(request) = self.requests.woken(sequence, generation) else { return };
-        if let Some(left) = request.attempts_left.checked_sub(1) {
-            request.attempts_left = left;
-            let (channel, peer) = (request.channel, request.peer);
-            let octets = core::mem::take(&mut request.octets);
-            self.transmit(cx, channel, peer, &octets, out);
-            if let Some(request) = self.requests.woken(sequence, generation) {
-                request.octets = octets;
-            }
-            self.wake_for_request(cx, sequence, generation);
-            return;
-        }
-        let Some(request) = self.requests.remove(sequence) else { return };
-        cx.drop(Drop::GtpNoResponse, None);
-        match request.asker {
-            Asker::Node(user) => out.push(GtpOutput::TimedOut { user }),
-            Asker::Echo { path, generation, plane } => self.echo_failed(cx, path, generation, plane, out),
-        }
-    }
-
-    /// Tests both planes of a path (29.060 clause 7.2.1, 09.60 clause 7.4.1).
-    fn echo(&mut self, cx: &mut Context<'_>, index: u16, generation: u16, out: &mut Batch<GtpOutput>) {
-        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
-            return;
-        };
-        path.next_echo = cx.now + self.config.echo_interval_of(path.address);
-        let (address, version, planes) = (path.address, path.version, path.tested());
-        for plane in planes.iter().copied() {
-            if self.paths.get(index).is_none_or(|path| path.plane(plane).echo_outstanding) {
-                continue;
-            }
-            let asker = Asker::Echo { path: index, generation, plane };
-            let message: Message = EchoRequest { private_extension: None }.into();
-            let kind = message.message_type();
-            let channel = Channel::of(version, plane);
-            let emit = |sequence, octets: &mut Vec<u8>| of_path(channel, sequence, &message, octets);
-            let asked = self.ask(cx, asker, channel, address, kind, emit, out).is_some();
-            if let Some(path) = self.paths.get_mut(index) {
-                path.plane_mut(plane).echo_outstanding = asked;
-            }
-        }
-        self.wake_for_echo(cx, index);
-    }
-
-    fn echo_failed(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u16,
-        generation: u16,
-        plane: Plane,
-        out: &mut Batch<GtpOutput>,
-    ) {
-        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
-            return;
-        };
-        let peer = path.address;
-        let state = path.plane_mut(plane);
-        state.echo_outstanding = false;
-        if !core::mem::replace(&mut state.failed, true) {
-            cx.log(
-                Category::Gtp,
-                Level::Notice,
-                format_args!("path to {peer} failed on the {plane:?} plane"),
-            );
-            out.push(GtpOutput::PathFailed { peer, path: index, plane });
-        }
-    }
-
-    fn key(&self, slot: u32, generation: u16) -> TimerKey {
-        TimerKey { owner: self.config.timer_owner, slot, generation }
-    }
-
-    fn wake_for_request(&self, cx: &mut Context<'_>, sequence: u16, generation: u16) {
-        let key = self.key(u32::from(sequence), generation);
-        cx.timers.wake(key, cx.now + self.config.t3_response);
-    }
-
-    fn wake_for_echo(&self, cx: &mut Context<'_>, index: u16) {
-        let tested = |path: &&Path| self.config.echo_interval_of(path.address) != Duration::ZERO;
-        if let Some(path) = self.paths.get(index).filter(tested) {
-            cx.timers.wake(self.key(PATH_SLOT + u32::from(index), path.generation), path.next_echo);
-        }
-    }
-
-    fn wake_for_answers(&mut self, cx: &mut Context<'_>) {
-        if let (false, Some(end)) = (self.answers_wake_asked, self.responses.next_end()) {
-            self.answers_wake_asked = true;
-            cx.timers.wake(self.key(ANSWERS_SLOT, 0), end);
-        }
-    }
-
-    /// How long a peer may repeat a request: as long as we would, and once more.
-    fn answers_end(&self, now: Instant) -> Instant {
-        now + self.config.t3_response * (u64::from(self.config.n3_requests) + 1)
-    }
-
     // ---------------------------------------------------------------------------------------------- datagrams
 
     /// Sends a message about a path, which names no endpoint.
@@ -549,14 +482,18 @@ impl GtpEntity {
             cx.drop(Drop::NoFrame, None);
             return;
         };
-        out.push(GtpOutput::Transmit { port: self.port(channel), peer: Peer::Udp(to), frame });
+        out.push(GtpOutput::Transmit { port: self.port(channel, to.ip()), peer: Peer::Udp(to), frame });
     }
 
-    const fn port(&self, channel: Channel) -> Port {
-        match channel {
-            Channel::Control => self.config.control_port,
-            Channel::User => self.config.user_port,
-            Channel::V0 => self.config.v0_port,
+    /// The port towards a peer.
+    fn port(&self, channel: Channel, peer: IpAddr) -> Port {
+        let second = self.config.second.filter(|second| second.address.is_ipv4() == peer.is_ipv4());
+        match (channel, second) {
+            (Channel::Control, Some(second)) => second.ports[0],
+            (Channel::User, Some(second)) => second.ports[1],
+            (Channel::Control, None) => self.config.control_port,
+            (Channel::User, None) => self.config.user_port,
+            (Channel::V0, _) => self.config.v0_port,
         }
     }
 }

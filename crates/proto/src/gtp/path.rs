@@ -92,6 +92,8 @@ pub struct Path {
     pub control: PlaneState,
     /// The user plane.
     pub user: PlaneState,
+    /// Contexts whose request came from here.
+    pub origins: u32,
     /// When it is tested next.
     pub(super) next_echo: Instant,
     /// Tells it from an earlier path at the same place.
@@ -126,7 +128,7 @@ impl Path {
     }
 
     const fn is_used(&self) -> bool {
-        self.control.tunnels > 0 || self.user.tunnels > 0
+        self.control.tunnels > 0 || self.user.tunnels > 0 || self.origins > 0
     }
 }
 
@@ -212,6 +214,21 @@ impl Paths {
         Some((index, new))
     }
 
+    /// The same for a context whose request came from `address`. Nothing is sent there for that alone, so it is not tested.
+    pub(super) fn acquire_origin(
+        &mut self,
+        address: IpAddr,
+        version: Version,
+        next_echo: Instant,
+    ) -> Option<(u16, bool)> {
+        let (index, new) = match self.find(address, version) {
+            Some(index) => (index, false),
+            None => (self.insert(address, version, next_echo)?, true),
+        };
+        self.get_mut(index)?.origins += 1;
+        Some((index, new))
+    }
+
     fn insert(&mut self, address: IpAddr, version: Version, next_echo: Instant) -> Option<u16> {
         let index = match self.free.pop() {
             Some(index) => index,
@@ -228,6 +245,7 @@ impl Paths {
             restart_counter: None,
             control: PlaneState::default(),
             user: PlaneState::default(),
+            origins: 0,
             next_echo,
             generation: self.generation,
         });
@@ -240,9 +258,18 @@ impl Paths {
         let Some(path) = self.get_mut(index) else { return };
         let state = path.plane_mut(plane);
         state.tunnels = state.tunnels.saturating_sub(1);
-        if path.is_used() {
-            return;
-        }
+        self.remove_unused(index);
+    }
+
+    /// Counts one context less whose request came from here.
+    pub(super) fn release_origin(&mut self, index: u16) {
+        let Some(path) = self.get_mut(index) else { return };
+        path.origins = path.origins.saturating_sub(1);
+        self.remove_unused(index);
+    }
+
+    fn remove_unused(&mut self, index: u16) {
+        let Some(path) = self.get(index).filter(|path| !path.is_used()) else { return };
         let name = (path.address, path.version);
         self.by_address.remove(&name);
         if let Some(place) = self.table.get_mut(usize::from(index)) {

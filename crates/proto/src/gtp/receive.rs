@@ -221,15 +221,14 @@ impl GtpEntity {
             ) => self.peer_request(cx, of, None, out),
             // GTPv1 has the Error Indication on the user plane; some send it on the control plane.
             (_, message_type::ERROR_INDICATION) => self.error_indication(cx, of, out),
-            (_, message_type::VERSION_NOT_SUPPORTED)
-            | (Channel::Control | Channel::User, message_type::SUPPORTED_EXTENSION_HEADERS) => {
+            (_, message_type::VERSION_NOT_SUPPORTED) => {
+                self.version_refused(cx, channel, from, of.sequence, out);
+            }
+            (Channel::Control | Channel::User, message_type::SUPPORTED_EXTENSION_HEADERS) => {
                 cx.log(
                     Category::Gtp,
                     Level::Notice,
-                    format_args!(
-                        "{from} does not support version {} or its extension headers",
-                        channel.version()
-                    ),
+                    format_args!("{from} does not support an extension header"),
                 );
             }
             // Unknown or unexpected: discarded without an answer (29.060 clauses 11.1.3 and 11.1.4).
@@ -268,6 +267,10 @@ impl GtpEntity {
         // GTP' has the protocol type bit clear, and two that do not understand each other must not go on saying so.
         let is_gtp_prime = flags >> 5 == 1;
         let is_answer = octets.get(1) == Some(&message_type::VERSION_NOT_SUPPORTED);
+        let sequence = foreign_sequence(flags, octets);
+        if is_answer && channel != Channel::User && !is_gtp_prime {
+            self.version_refused(cx, channel, from, sequence, out);
+        }
         if is_gtp_prime || is_answer || octets.len() < 8 {
             return;
         }
@@ -275,7 +278,7 @@ impl GtpEntity {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
             return;
         }
-        self.send(cx, channel, from, 0, &VersionNotSupported {}.into(), out);
+        self.send(cx, channel, from, sequence, &VersionNotSupported {}.into(), out);
     }
 
     /// Are all extension headers known that must be? If not, the sender is told which are (29.060 clause 7.2.4).
@@ -328,7 +331,7 @@ impl GtpEntity {
                 cx.drop(Drop::GtpRepeatedRequest, None);
                 let answer = cx.frames.copy_of(answer);
                 let Some(frame) = answer else { return cx.drop(Drop::NoFrame, None) };
-                let (port, peer) = (self.port(channel), Peer::Udp(from));
+                let (port, peer) = (self.port(channel, from.ip()), Peer::Udp(from));
                 return out.push(GtpOutput::Transmit { port, peer, frame });
             }
         }
@@ -352,7 +355,10 @@ impl GtpEntity {
         };
         match parsed {
             Ok(message) => {
-                if let Some(counter) = recovery_of(&message) {
+                // What a node does not serve says nothing about its contexts.
+                if !self.config.role.serves(of.kind) {
+                    cx.drop(Drop::GtpNotServed, None);
+                } else if let Some(counter) = recovery_of(&message) {
                     self.recovery(cx, from.ip(), channel.version(), counter, out);
                 }
                 out.push(GtpOutput::Request { transaction, endpoint, message: Box::new(message) });
@@ -366,8 +372,10 @@ impl GtpEntity {
 
     fn response(&mut self, cx: &mut Context<'_>, of: &Signalling<'_>, out: &mut Batch<GtpOutput>) {
         let (version, peer) = (of.channel.version(), of.from.ip());
-        let asked = self.requests.answered(of.sequence, version, peer, of.kind);
-        let Some(Outstanding { asker, .. }) = asked else {
+        // A GSN of several addresses may answer from another one, where the operator vouches for it.
+        let is_listed = self.listed(peer).is_some();
+        let asked = self.requests.answered(of.sequence, version, (peer, is_listed), of.kind);
+        let Some(Outstanding { asker, peer: asked, .. }) = asked else {
             return cx.drop(Drop::GtpUnexpectedResponse, None);
         };
         let parsed = of.parse();
@@ -383,7 +391,7 @@ impl GtpEntity {
         match asker {
             Asker::Node(user) => {
                 let message = parsed.map(Box::new);
-                out.push(GtpOutput::Response { user, peer, version, message });
+                out.push(GtpOutput::Response { user, peer, asked: asked.ip(), version, message });
             }
             Asker::Echo { path, generation, plane } => self.echo_answered(path, generation, plane, out),
         }
@@ -413,12 +421,12 @@ impl GtpEntity {
             Recovery::Nothing => {}
             Recovery::Restarted(path) => {
                 cx.log(Category::Gtp, Level::Notice, format_args!("{peer} has restarted, counter {counter}"));
-                out.push(GtpOutput::PeerRestarted { peer, path });
+                out.push(GtpOutput::PeerRestarted { peer, path, counter });
             }
         }
     }
 
-    /// Only a peer that we have tunnels with can miss one of them.
+    /// Only an address that we have tunnels to can miss one of them.
     fn error_indication(&mut self, cx: &mut Context<'_>, of: &Signalling<'_>, out: &mut Batch<GtpOutput>) {
         let (version, peer) = (of.channel.version(), of.from.ip());
         let read = match version {
@@ -433,11 +441,43 @@ impl GtpEntity {
                 .map(|endpoint| (peer, endpoint)),
         };
         let Some((address, endpoint)) = read else { return cx.drop(Drop::GtpMalformed, None) };
-        match (self.paths.find(address, version), self.paths.find(peer, version)) {
-            (Some(path), Some(_)) => out.push(GtpOutput::ErrorIndication { peer, path, endpoint }),
-            (None, _) | (_, None) => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
+        match self.paths.find(address, version) {
+            Some(path) => out.push(GtpOutput::ErrorIndication { peer, path, endpoint }),
+            None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
         }
     }
+
+    /// Version Not Supported (29.060 clause 7.2.3): the request that it answers has failed, and all to this peer where it
+    /// names none by its number.
+    fn version_refused(
+        &mut self,
+        cx: &mut Context<'_>,
+        channel: Channel,
+        from: SocketAddr,
+        sequence: u16,
+        out: &mut Batch<GtpOutput>,
+    ) {
+        let refused = self.requests.refused(sequence, channel, from.ip());
+        if refused.is_empty() {
+            return cx.drop(Drop::GtpUnexpectedResponse, None);
+        }
+        cx.drop(Drop::GtpVersionRefused, None);
+        let text = format_args!("{from} does not support version {} of GTP", channel.version());
+        cx.log(Category::Gtp, Level::Notice, text);
+        refused.into_iter().for_each(|user| out.push(GtpOutput::VersionRefused { user }));
+    }
+}
+
+/// The sequence number in the header of another version, with which its sender knows our answer: of version 0 (09.60 clause 6)
+/// and version 2, of which the lower 16 bits (29.274 clause 5.1), and 0 where there is none.
+fn foreign_sequence(flags: u8, octets: &[u8]) -> u16 {
+    let at = match (flags >> 5, flags & 0x08) {
+        (0, _) => 4,
+        (2, 0) => 5,
+        (2, _) => 9,
+        _ => return 0,
+    };
+    octets.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |octets| u16::from_be_bytes(*octets))
 }
 
 /// The restart counter that a message carries.

@@ -79,19 +79,40 @@ impl Requests {
     }
 
     /// Takes the request that a response from `peer` answers: same number, version and address, the right type
-    /// (29.060 clause 7.6, 09.60 clause 7.6).
+    /// (29.060 clause 7.6, 09.60 clause 7.6). One who is trusted may answer for another address, but not an Echo Request.
     pub fn answered(
         &mut self,
         sequence: u16,
         version: Version,
-        peer: IpAddr,
+        (peer, is_trusted): (IpAddr, bool),
         message: u8,
     ) -> Option<Outstanding> {
         let Entry::Occupied(entry) = self.by_sequence.entry(sequence) else { return None };
         let request = entry.get();
-        let fits =
-            request.channel.version() == version && request.peer.ip() == peer && request.expects == message;
+        let is_from = request.peer.ip() == peer || is_trusted && matches!(request.asker, Asker::Node(_));
+        let fits = request.channel.version() == version && is_from && request.expects == message;
         fits.then(|| entry.remove())
+    }
+
+    /// Takes the requests of the node that a peer cannot read: the one with this number, or all to it where the number is 0 and
+    /// none has it. Their keys.
+    pub fn refused(&mut self, sequence: u16, channel: Channel, peer: IpAddr) -> Vec<u64> {
+        let fits = |request: &Outstanding| request.channel == channel && request.peer.ip() == peer;
+        let user = |request: &Outstanding| match request.asker {
+            Asker::Node(user) if fits(request) => Some(user),
+            Asker::Node(_) | Asker::Echo { .. } => None,
+        };
+        let mut numbers: Vec<u16> = match self.by_sequence.get(&sequence).and_then(user) {
+            Some(_) => vec![sequence],
+            None if sequence == 0 => {
+                let all = self.by_sequence.iter();
+                all.filter(|(_, request)| user(request).is_some()).map(|(number, _)| *number).collect()
+            }
+            None => Vec::new(),
+        };
+        numbers.sort_unstable();
+        let taken = numbers.into_iter().filter_map(|number| self.by_sequence.remove(&number));
+        taken.filter_map(|request| user(&request)).collect()
     }
 
     /// The request that a wake-up concerns.
@@ -255,17 +276,40 @@ mod tests {
         assert_eq!(requests.sequence(0), Some(0));
         requests.insert(0, outstanding());
         assert_eq!(requests.sequence(0), None);
-        assert!(requests.answered(0xffff, Version::V1, OTHER, 17).is_none());
-        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 19).is_none());
-        assert!(requests.answered(1, Version::V1, PEER.ip(), 17).is_none());
-        assert!(requests.answered(0xffff, Version::V0, PEER.ip(), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, (OTHER, false), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, (PEER.ip(), false), 19).is_none());
+        assert!(requests.answered(1, Version::V1, (PEER.ip(), false), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V0, (PEER.ip(), false), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, (OTHER, true), 19).is_none());
+        assert!(requests.refused(0xffff, Channel::Control, OTHER).is_empty());
+        assert!(requests.refused(0xffff, Channel::V0, PEER.ip()).is_empty());
         assert!(requests.woken(0xffff, generation.wrapping_add(9)).is_none());
         assert!(requests.woken(0xffff, generation).is_some());
-        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 17).is_some());
-        assert!(requests.answered(0xffff, Version::V1, PEER.ip(), 17).is_none());
+        assert!(requests.answered(0xffff, Version::V1, (PEER.ip(), false), 17).is_some());
+        assert!(requests.answered(0xffff, Version::V1, (PEER.ip(), false), 17).is_none());
         assert!(!requests.cancel(0, 8));
         assert!(requests.cancel(0, 7));
         assert_eq!(requests.len(), 0);
+    }
+
+    #[test]
+    fn a_peer_of_another_version_refuses_one_request_or_all() {
+        let mut requests = Requests::with_limit(9);
+        let echo = Asker::Echo { path: 0, generation: 0, plane: Plane::Control };
+        for (number, asker) in [(3, Asker::Node(3)), (4, Asker::Node(4)), (5, Asker::Node(5)), (6, echo)] {
+            requests.insert(number, Outstanding { asker, ..outstanding() });
+        }
+        assert_eq!(requests.refused(4, Channel::Control, PEER.ip()), [4]);
+        assert!(requests.refused(4, Channel::Control, PEER.ip()).is_empty());
+        assert!(requests.refused(6, Channel::Control, PEER.ip()).is_empty(), "an Echo Request");
+        assert!(requests.refused(0, Channel::Control, OTHER).is_empty());
+        assert_eq!(requests.refused(0, Channel::Control, PEER.ip()), [3, 5]);
+        assert_eq!(requests.len(), 1);
+        // An address that the operator vouches for may answer, but not for the path to another.
+        requests.insert(7, outstanding());
+        assert!(requests.answered(6, Version::V1, (OTHER, true), 17).is_none());
+        assert!(requests.answered(7, Version::V1, (OTHER, false), 17).is_none());
+        assert!(requests.answered(7, Version::V1, (OTHER, true), 17).is_some());
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::machine::Surroundings;
+use crate::time::{Duration, Instant};
 use crate::trace::Quiet;
 use core::net::Ipv4Addr;
 use gannet_wire::gtp::header::{ExtensionHeader, Header, Repr, message_type};
-use gannet_wire::gtp::v1c::{DeleteRequest, DeleteResponse, EchoResponse};
+use gannet_wire::gtp::v1c::{DeleteRequest, DeleteResponse, EchoRequest, EchoResponse};
 use gannet_wire::gtp::{PORT_CONTROL, PORT_USER, PORT_V0};
 use gannet_wire::id::Nsapi;
 
@@ -23,7 +24,7 @@ struct Gsn {
 
 impl Gsn {
     fn new(address: IpAddr, change: impl FnOnce(&mut GtpConfig)) -> Self {
-        let mut config = GtpConfig::new([CONTROL, USER, V0], address, 9);
+        let mut config = GtpConfig::new(Role::Ggsn, [CONTROL, USER, V0], address, 9);
         change(&mut config);
         let around = Surroundings::new(1, 64, Quiet::default());
         Self { entity: GtpEntity::new(config), around, out: Batch::default() }
@@ -31,6 +32,7 @@ impl Gsn {
 
     fn open(&mut self, peer: IpAddr, recovery: Option<u8>) -> GtpTunnel {
         let ends = ((peer, Teid(0xc)), (peer, Teid(0xd)));
+        let recovery = recovery.map(|counter| (peer, counter));
         self.entity.open(&mut self.around.context(), Version::V1, ends.0, ends.1, recovery).unwrap()
     }
 
@@ -154,8 +156,9 @@ fn a_request_its_repetition_and_its_response() {
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     sgsn.receive(GGSN, CONTROL, &response[0].1);
     let told = sgsn.told();
-    let [GtpOutput::Response { user: 77, peer: GGSN, version: Version::V1, message: Ok(message) }] =
-        told.as_slice()
+    let [
+        GtpOutput::Response { user: 77, peer: GGSN, asked: GGSN, version: Version::V1, message: Ok(message) },
+    ] = told.as_slice()
     else {
         panic!("{told:?}")
     };

@@ -82,6 +82,8 @@ fn create_request(request: of_v0::CreateRequest, tid: Tid) -> Message {
         pco: request.pco,
         sgsn_control: request.sgsn_control,
         sgsn_user: request.sgsn_user,
+        alternative_control: None,
+        alternative_user: None,
         msisdn: Some(request.msisdn).filter(|number| *number != NO_MSISDN),
         qos: request.qos.to_qos(),
         tft: None,

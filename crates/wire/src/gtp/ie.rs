@@ -183,7 +183,15 @@ impl<'a> Elements<'a> {
         T::decode(element.value).map_err(|error| DecodeError::new(name, element.offset, error))
     }
 
-    /// An optional or conditional element; `None` where it is absent or cannot be read. What a second one means
+    /// An element that other circumstances make mandatory; `None` where it is absent.
+    ///
+    /// # Errors
+    /// What is wrong with its value.
+    pub fn conditional<T: Value>(&self, kind: u8, nth: usize) -> Result<Option<T>, DecodeError> {
+        self.find(kind, nth).map(|_| self.mandatory(kind, nth)).transpose()
+    }
+
+    /// An optional element; `None` where it is absent or cannot be read. What a second one means
     /// depends on the first, so that one must be readable too.
     #[must_use]
     pub fn optional<T: Value>(&self, kind: u8, nth: usize) -> Option<T> {

@@ -1,7 +1,8 @@
 //! How the signalling messages of both versions of GTP are declared.
 
-/// Declares messages: for each field its element, whether it is mandatory, and the how-manieth element of its type it
-/// is. The order of the fields is the order on the wire. The tables `ie` and `message_type` are those of the place that
+/// Declares messages: for each field its element, its presence, and the how-manieth element of its type it is. A message is
+/// refused where a mandatory element is missing, or a mandatory or conditional one cannot be read (29.060 clauses 11.1.5 to
+/// 11.1.9); an optional one that cannot be read counts as absent. The order of the fields is the order on the wire. The tables `ie` and `message_type` are those of the place that
 /// declares: one for each version of GTP.
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident = $kind:ident {
@@ -63,10 +64,13 @@ macro_rules! messages {
         }
     };
     (@type mandatory $type:ty) => { $type };
+    (@type conditional $type:ty) => { Option<$type> };
     (@type optional $type:ty) => { Option<$type> };
     (@get mandatory $elements:expr, $ie:expr, $nth:literal) => { $elements.mandatory($ie, $nth)? };
+    (@get conditional $elements:expr, $ie:expr, $nth:literal) => { $elements.conditional($ie, $nth)? };
     (@get optional $elements:expr, $ie:expr, $nth:literal) => { $elements.optional($ie, $nth) };
     (@put mandatory $value:expr, $ie:expr, $out:expr) => { $crate::gtp::ie::emit_by(ie::TABLE, $ie, &$value, $out) };
+    (@put conditional $value:expr, $ie:expr, $out:expr) => { messages!(@put optional $value, $ie, $out) };
     (@put optional $value:expr, $ie:expr, $out:expr) => {
         if let Some(value) = &$value {
             $crate::gtp::ie::emit_by(ie::TABLE, $ie, value, $out);

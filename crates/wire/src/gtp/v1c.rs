@@ -46,7 +46,7 @@ messages! {
     /// Create PDP Context Request (29.060 clause 7.3.1).
     CreateRequest = CREATE_REQUEST {
         /// The subscriber; absent in a secondary activation.
-        imsi: optional Imsi = IMSI[0],
+        imsi: conditional Imsi = IMSI[0],
         /// Where the mobile is.
         rai: optional Rai = RAI[0],
         /// The SGSN's restart counter.
@@ -56,11 +56,11 @@ messages! {
         /// The SGSN's endpoint for G-PDUs.
         teid_data: mandatory Teid = TEID_DATA_I[0],
         /// The SGSN's endpoint for signalling.
-        teid_control: optional Teid = TEID_CONTROL[0],
+        teid_control: conditional Teid = TEID_CONTROL[0],
         /// The context's NSAPI.
         nsapi: mandatory Nsapi = NSAPI[0],
         /// The NSAPI of an active context with the same address: a secondary activation.
-        linked_nsapi: optional Nsapi = NSAPI[1],
+        linked_nsapi: conditional Nsapi = NSAPI[1],
         /// Charging characteristics.
         charging_characteristics: optional u16 = CHARGING_CHARACTERISTICS[0],
         /// Trace reference.
@@ -68,15 +68,19 @@ messages! {
         /// Trace type.
         trace_type: optional u16 = TRACE_TYPE[0],
         /// PDP type, and the address where it is static.
-        end_user_address: optional EndUserAddress = END_USER_ADDRESS[0],
+        end_user_address: conditional EndUserAddress = END_USER_ADDRESS[0],
         /// The network asked for.
-        apn: optional Apn = APN[0],
+        apn: conditional Apn = APN[0],
         /// From the mobile, for the GGSN; see [`crate::gtp::pco`].
         pco: optional Vec<u8> = PCO[0],
         /// The SGSN's address for signalling.
         sgsn_control: mandatory IpAddr = GSN_ADDRESS[0],
         /// The SGSN's address for user traffic.
         sgsn_user: mandatory IpAddr = GSN_ADDRESS[1],
+        /// The SGSN's address for signalling of the other IP version.
+        alternative_control: optional IpAddr = GSN_ADDRESS[2],
+        /// The SGSN's address for user traffic of the other IP version.
+        alternative_user: optional IpAddr = GSN_ADDRESS[3],
         /// The mobile's telephone number.
         msisdn: optional Msisdn = MSISDN[0],
         /// Requested quality of service.
@@ -127,6 +131,10 @@ messages! {
         ggsn_control: optional IpAddr = GSN_ADDRESS[0],
         /// The GGSN's address for user traffic.
         ggsn_user: optional IpAddr = GSN_ADDRESS[1],
+        /// The GGSN's address for signalling of the other IP version.
+        alternative_control: optional IpAddr = GSN_ADDRESS[2],
+        /// The GGSN's address for user traffic of the other IP version.
+        alternative_user: optional IpAddr = GSN_ADDRESS[3],
         /// Negotiated quality of service.
         qos: optional Qos = QOS_PROFILE[0],
         /// Common flags.
@@ -142,13 +150,13 @@ messages! {
     /// Update PDP Context Request (29.060 clause 7.3.3) of either side; see [`UpdateRequest::sgsn_initiated`].
     UpdateRequest = UPDATE_REQUEST {
         /// The subscriber.
-        imsi: optional Imsi = IMSI[0],
+        imsi: conditional Imsi = IMSI[0],
         /// Where the mobile is.
         rai: optional Rai = RAI[0],
         /// The sender's restart counter.
         recovery: optional u8 = RECOVERY[0],
         /// The SGSN's endpoint for G-PDUs.
-        teid_data: optional Teid = TEID_DATA_I[0],
+        teid_data: conditional Teid = TEID_DATA_I[0],
         /// The SGSN's endpoint for signalling.
         teid_control: optional Teid = TEID_CONTROL[0],
         /// The context's NSAPI.
@@ -162,11 +170,15 @@ messages! {
         /// Protocol configuration options.
         pco: optional Vec<u8> = PCO[0],
         /// The SGSN's address for signalling.
-        sgsn_control: optional IpAddr = GSN_ADDRESS[0],
+        sgsn_control: conditional IpAddr = GSN_ADDRESS[0],
         /// The SGSN's address for user traffic.
-        sgsn_user: optional IpAddr = GSN_ADDRESS[1],
+        sgsn_user: conditional IpAddr = GSN_ADDRESS[1],
+        /// The SGSN's address for signalling of the other IP version.
+        alternative_control: optional IpAddr = GSN_ADDRESS[2],
+        /// The SGSN's address for user traffic of the other IP version.
+        alternative_user: optional IpAddr = GSN_ADDRESS[3],
         /// Requested quality of service.
-        qos: optional Qos = QOS_PROFILE[0],
+        qos: conditional Qos = QOS_PROFILE[0],
         /// Traffic flow template.
         tft: optional Vec<u8> = TFT[0],
         /// Trigger Id of a trace.
@@ -205,6 +217,10 @@ messages! {
         gsn_first: optional IpAddr = GSN_ADDRESS[0],
         /// The GGSN's address for user traffic.
         gsn_second: optional IpAddr = GSN_ADDRESS[1],
+        /// The GGSN's address for signalling of the other IP version.
+        alternative_control: optional IpAddr = GSN_ADDRESS[2],
+        /// The GGSN's address for user traffic of the other IP version.
+        alternative_user: optional IpAddr = GSN_ADDRESS[3],
         /// Negotiated quality of service.
         qos: optional Qos = QOS_PROFILE[0],
         /// Common flags.
@@ -398,6 +414,8 @@ impl CreateResponse {
             pco: None,
             ggsn_control: None,
             ggsn_user: None,
+            alternative_control: None,
+            alternative_user: None,
             qos: None,
             common_flags: None,
             apn_restriction: None,
@@ -457,6 +475,8 @@ impl UpdateRequest {
             pco: None,
             sgsn_control: None,
             sgsn_user: None,
+            alternative_control: None,
+            alternative_user: None,
             qos: None,
             tft: None,
             trigger_id: None,
@@ -499,6 +519,8 @@ impl UpdateResponse {
             pco: None,
             gsn_first: None,
             gsn_second: None,
+            alternative_control: None,
+            alternative_user: None,
             qos: None,
             common_flags: None,
             apn_restriction: None,

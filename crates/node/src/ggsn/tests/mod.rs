@@ -1,18 +1,20 @@
 //! A GGSN and the far end of its Gn interface: messages and G-PDUs as an SGSN sends and reads them.
 
+mod addresses;
 mod hostile;
 mod ipv6;
+mod peers;
 mod profiles;
 mod secondary;
 mod static_addresses;
 
 use super::*;
 use core::net::SocketAddr;
-use gannet_proto::drops::Drop;
+use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::Surroundings;
 use gannet_proto::time::Instant;
-use gannet_proto::trace::Quiet;
+use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_wire::gtp::header::{Header, message_type};
 use gannet_wire::gtp::v1c::{
     CreateRequest, CreateResponse, Created, DeleteRequest, DeleteResponse, EchoResponse, ErrorIndication,
@@ -38,9 +40,28 @@ fn apn(name: &str, third: u8, prefix_length: u8) -> ApnConfig {
     }
 }
 
+/// Keeps what was dropped, and the lines that an operator reads by default.
+#[derive(Default)]
+struct Kept {
+    drops: DropCounters,
+    lines: Vec<String>,
+}
+
+impl TraceSink for Kept {
+    fn enabled(&self, _: Category, level: Level) -> bool {
+        level >= Level::Notice
+    }
+    fn line(&mut self, _: Category, _: Level, line: core::fmt::Arguments<'_>) {
+        self.lines.push(line.to_string());
+    }
+    fn dropped(&mut self, drop: Drop, _: Option<Imsi>) {
+        self.drops.add(drop);
+    }
+}
+
 struct Net {
     ggsn: Ggsn,
-    around: Surroundings<Quiet>,
+    around: Surroundings<Kept>,
     next_sequence: u16,
     events: Vec<GgsnEvent>,
 }
@@ -53,7 +74,7 @@ impl Net {
         let mut config = GgsnConfig::new(GGSN, vec![apn("internet", 0, 24), apn("small", 1, 30)]);
         config.restart_counter = 7;
         change(&mut config);
-        let around = Surroundings::new(1, 128, Quiet::default());
+        let around = Surroundings::new(1, 128, Kept::default());
         Self { ggsn: Ggsn::new(config).unwrap(), around, next_sequence: 0, events: Vec::new() }
     }
 
@@ -201,6 +222,8 @@ fn create_request(n: u16, name: &str) -> CreateRequest {
         pco: None,
         sgsn_control: SGSN,
         sgsn_user: SGSN,
+        alternative_control: None,
+        alternative_user: None,
         msisdn: None,
         qos: qos(),
         tft: None,
@@ -305,7 +328,7 @@ fn requests_that_are_refused() {
         assert_eq!(net.create(request), Err(cause));
     }
     assert_eq!(net.ggsn.counters().refused, count as u64);
-    assert_eq!(net.drops(), [(Drop::GgsnRefused, count as u64)]);
+    assert_eq!(net.drops(), [(Drop::GtpIncomplete, 3), (Drop::GgsnRefused, count as u64)]);
     net.assert_empty();
 }
 

@@ -23,7 +23,8 @@ fn create_tft(precedence: u8, component: Component) -> Option<Vec<u8>> {
 impl Net {
     /// Asks for a context beside that of NSAPI 5 of subscriber 1.
     fn secondary(&mut self, nsapi: u8, linked: u8, tft: Option<Vec<u8>>) -> Result<Created, Cause> {
-        let first = self.ggsn.context(imsi(1), Nsapi(linked)).map_or(Teid(0x0123_4567), |first| first.teid);
+        let linked_to = self.ggsn.context(imsi(1), Nsapi(linked));
+        let first = linked_to.map_or(Teid(0x0123_4567), |first| first.control_teid);
         let request = CreateRequest {
             imsi: None,
             teid_data: sgsn_data(nsapi),
@@ -37,11 +38,16 @@ impl Net {
         };
         let (_, message) = self.control(SGSN, first, request);
         let Message::CreateResponse(response) = message else { panic!("{message:?}") };
-        if response.cause.is_accepted() { Ok(response.created().unwrap()) } else { Err(response.cause) }
+        if !response.cause.is_accepted() {
+            return Err(response.cause);
+        }
+        // The SGSN has the endpoint for signalling from the first one (29.060 clause 7.3.2).
+        assert_eq!(response.teid_control, None);
+        Ok(CreateResponse { teid_control: Some(first), ..response }.created().unwrap())
     }
 
     fn update(&mut self, nsapi: u8, tft: Option<Vec<u8>>) -> Cause {
-        let teid = self.ggsn.context(imsi(1), Nsapi(nsapi)).unwrap().teid;
+        let teid = self.ggsn.context(imsi(1), Nsapi(nsapi)).unwrap().control_teid;
         let request = UpdateRequest {
             teid_data: Some(sgsn_data(nsapi)),
             sgsn_control: Some(SGSN),
@@ -95,7 +101,7 @@ fn packets_find_their_context_by_precedence() {
 fn a_context_outlives_that_to_which_it_was_linked() {
     let mut net = with_first();
     net.secondary(6, 5, create_tft(20, Component::SourcePort(53))).unwrap();
-    let teid = net.ggsn.context(imsi(1), Nsapi(5)).unwrap().teid;
+    let teid = net.ggsn.context(imsi(1), Nsapi(5)).unwrap().control_teid;
     let request = DeleteRequest { teardown: None, ..delete_request(5) };
     let (_, Message::DeleteResponse(response)) = net.control(SGSN, teid, request) else { panic!() };
     assert_eq!((response.cause, net.ggsn.context_count()), (Cause::RequestAccepted, 1));
@@ -107,7 +113,7 @@ fn a_context_outlives_that_to_which_it_was_linked() {
     let (_, used) = net.ggsn.access_points().next().map(|(_, pool)| ((), pool.used())).unwrap();
     assert_eq!(used, 1);
     // All of them go at once.
-    let teid = net.ggsn.context(imsi(1), Nsapi(6)).unwrap().teid;
+    let teid = net.ggsn.context(imsi(1), Nsapi(6)).unwrap().control_teid;
     assert_eq!(net.delete(teid, 6).1, Cause::RequestAccepted);
     assert_eq!(net.ggsn.context_count(), 0);
     net.assert_empty();
@@ -163,4 +169,36 @@ fn what_is_wrong_has_its_cause() {
     }
     assert_eq!(net.ggsn.context_count(), 2);
     assert_eq!(net.way_of(53, 0), Some(sgsn_data(6)));
+}
+
+/// The endpoint for signalling is one for all contexts of an address, and lives as long as any of them (29.060 clause 5); that
+/// for G-PDUs goes with its context.
+#[test]
+fn the_endpoint_for_signalling_outlives_the_first_context() {
+    let mut net = with_first();
+    let shared = net.ggsn.context(imsi(1), Nsapi(5)).unwrap().teid;
+    for (nsapi, port) in [(6, 53), (7, 80)] {
+        net.secondary(nsapi, 5, create_tft(nsapi, Component::SourcePort(port))).unwrap();
+        assert_eq!(net.ggsn.context(imsi(1), Nsapi(nsapi)).unwrap().control_teid, shared);
+    }
+    let delete = |net: &mut Net, nsapi| {
+        let request = DeleteRequest { teardown: None, ..delete_request(nsapi) };
+        let (_, Message::DeleteResponse(response)) = net.control(SGSN, shared, request) else { panic!() };
+        response.cause
+    };
+    assert_eq!(delete(&mut net, 5), Cause::RequestAccepted);
+    assert_eq!(net.update(6, None), Cause::RequestAccepted);
+    let up = packet(Ipv4Addr::new(10, 0, 0, 2), HOST);
+    assert_eq!(read(&net.uplink(shared, &up)[0].2).0.message, message_type::ERROR_INDICATION);
+    // Its place is taken again and again; the endpoint stays theirs.
+    for n in 0..600 {
+        let created = net.create(create_request(2, "internet")).unwrap();
+        assert_ne!(created.teid_control, shared, "{n}");
+    }
+    assert_eq!(delete(&mut net, 6), Cause::RequestAccepted);
+    // By that of the second, which nobody was told, none is found.
+    assert_eq!(net.update(7, None), Cause::RequestAccepted);
+    assert_eq!(delete(&mut net, 7), Cause::RequestAccepted);
+    assert_eq!(delete(&mut net, 7), Cause::NonExistent);
+    assert_eq!(net.ggsn.context_count(), 1);
 }

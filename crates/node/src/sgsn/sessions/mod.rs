@@ -1,6 +1,7 @@
 //! Sessions: what SM asks of the node, and what the GGSNs answer.
 
 mod asked_anew;
+mod ggsns;
 mod notified;
 mod requalify;
 mod requests;
@@ -9,6 +10,7 @@ mod tunnels;
 mod updates;
 
 pub use asked_anew::AskedAnew;
+pub use ggsns::GgsnAddresses;
 pub use notified::Notifications;
 pub use requests::Requests;
 pub use selection::{AccessPoints, subscribed};

@@ -77,6 +77,10 @@ impl Sgsn {
             cx.drop(Drop::SgsnForeignGgsn, Some(request.imsi));
             return Err(Cause::ServiceNotSupported);
         }
+        if !self.gtp.is_reachable(request.ggsn_control) {
+            cx.drop(Drop::GtpUnreachable, Some(request.imsi));
+            return Err(Cause::MandatoryIeIncorrect);
+        }
         let slot = self.directory.by_imsi(request.imsi).ok_or(Cause::ImsiNotKnown)?;
         let mobile = self.mobiles.get(slot).ok_or(Cause::ImsiNotKnown)?;
         if mobile.gmm.mm_state() == MmState::Idle {

@@ -57,11 +57,13 @@ impl Sgsn {
                     let to = reply_to.unwrap_or_else(|| self.peer_control(&transaction, endpoint));
                     self.refuse(cx, &transaction, to, cause);
                 }
-                GtpOutput::Response { user, peer, version, message } => {
-                    self.ggsn_answered(cx, user, (peer, version), message);
+                GtpOutput::Response { user, peer, asked, version, message } => {
+                    self.ggsn_answered(cx, user, (peer, asked, version), message);
                 }
-                GtpOutput::TimedOut { user } => self.ggsn_silent(cx, user),
-                GtpOutput::PeerRestarted { peer, path } => {
+                GtpOutput::TimedOut { user } | GtpOutput::VersionRefused { user } => {
+                    self.ggsn_silent(cx, user);
+                }
+                GtpOutput::PeerRestarted { peer, path, .. } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
                     self.tell(SgsnEvent::GgsnRestarted { peer });
                     let is_there =
@@ -76,59 +78,10 @@ impl Sgsn {
                     cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
                 }
                 GtpOutput::ErrorIndication { peer, path, endpoint } => {
-                    match self.missing_at_ggsn(path, endpoint) {
-                        Some((slot, nsapi)) if self.is_ggsn_of(slot, nsapi, peer) => {
-                            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
-                            // 29.060 clause 7.3.7: the mobile may make it anew. Mostly the GGSN has restarted, and says so later.
-                            let cause = self.asked_anew.cause(cx.now, slot, nsapi);
-                            self.tunnel_lost(cx, slot, nsapi, cause);
-                        }
-                        Some((slot, _)) => cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot)),
-                        None => cx.drop(Drop::GtpUnexpectedErrorIndication, None),
-                    }
+                    self.endpoint_missing(cx, peer, path, endpoint);
                 }
             }
         }
-    }
-
-    /// Which context an Error Indication names, by the GGSN's endpoint or by the TID of our G-PDU.
-    fn missing_at_ggsn(&self, path: u16, endpoint: Endpoint) -> Option<(Slot, Nsapi)> {
-        match endpoint {
-            Endpoint::Teid(teid) => self.by_peer_endpoint.get(&(path, teid)).copied(),
-            Endpoint::Tid { tid, .. } => {
-                let (slot, bearer) = self.context_by_tid(tid)?;
-                bearer.tunnel.filter(|tunnel| tunnel.version == Version::V0).map(|_| (slot, tid.nsapi))
-            }
-        }
-    }
-
-    /// Is this one of the addresses of a context's GGSN? Whoever else speaks of the context is not believed.
-    fn is_ggsn_of(&self, slot: Slot, nsapi: Nsapi, peer: IpAddr) -> bool {
-        let tunnel = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)?.tunnel);
-        tunnel.is_some_and(|tunnel| {
-            [tunnel.control_path, tunnel.user_path]
-                .into_iter()
-                .any(|path| self.gtp.paths().get(path).is_some_and(|path| path.address == peer))
-        })
-    }
-
-    /// The mobile with the context that a request of a GGSN concerns, where it is that GGSN's. The endpoint may be that of
-    /// another context of the same address: a GGSN may keep to the first one (29.060 clause 7.3.1).
-    pub(super) fn asked_about(
-        &self,
-        cx: &mut Context<'_>,
-        transaction: &Transaction,
-        endpoint: Endpoint,
-        asked: Nsapi,
-    ) -> Option<Slot> {
-        let (slot, nsapi) = self.context_at(endpoint)?;
-        if !self.is_ggsn_of(slot, nsapi, transaction.peer.ip()) {
-            cx.drop(Drop::SgsnForeignGgsn, self.imsi_of(slot));
-            return None;
-        }
-        let mobile = self.mobiles.get(slot)?;
-        let shares = || mobile.sm().sharers(nsapi).any(|other| other == asked);
-        (nsapi == asked || shares() && self.is_ggsn_of(slot, asked, transaction.peer.ip())).then_some(slot)
     }
 
     // ------------------------------------------------------------------------------------------------- making
@@ -151,7 +104,6 @@ impl Sgsn {
         let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
         let teid = self.make_bearer(cx, slot, nsapi)?;
         let mobile = self.mobiles.get(slot)?;
-        let address = self.config.gtp_address;
         // A secondary context goes to the GGSN that has the other, which knows the rest (29.060 clause 7.3.1).
         let shared = match wish.linked {
             Some(linked) => Some(mobile.bearer(linked)?.tunnel?),
@@ -162,6 +114,8 @@ impl Sgsn {
             Some(tunnel) => (self.gtp.paths().get(tunnel.control_path)?.address, tunnel.version),
             None => (ggsn.address, ggsn.version),
         };
+        let address = self.gtp.own_address(peer);
+        let alternative = self.gtp.alternative_address(peer);
         let request = CreateRequest {
             imsi: mobile.imsi().filter(|_| is_first),
             rai: Some(mobile.gmm.routing_area()),
@@ -180,6 +134,8 @@ impl Sgsn {
             pco: wish.pco.map(|pco| pco.0),
             sgsn_control: address,
             sgsn_user: address,
+            alternative_control: alternative,
+            alternative_user: alternative,
             msisdn: mobile
                 .subscriber()
                 .filter(|_| is_first)
@@ -232,14 +188,14 @@ impl Sgsn {
         &mut self,
         cx: &mut Context<'_>,
         key: u64,
-        from: (IpAddr, Version),
+        from: (IpAddr, IpAddr, Version),
         message: Result<Box<Message>, DecodeError>,
     ) {
         let Some((request, is_current)) = self.requests.end(key) else { return };
         let Request { slot, nsapi, kind, .. } = request;
         match (kind, message.map(|message| *message)) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
-                if !self.created(cx, slot, nsapi, from.1, &response) {
+                if !self.created(cx, slot, nsapi, from, &response) {
                     self.take_down(cx, request, from, &response);
                 }
             }
@@ -281,7 +237,7 @@ impl Sgsn {
         &mut self,
         cx: &mut Context<'_>,
         request: Request,
-        (peer, version): (IpAddr, Version),
+        (peer, _, version): (IpAddr, IpAddr, Version),
         response: &CreateResponse,
     ) {
         if response.cause.is_accepted()
@@ -289,7 +245,7 @@ impl Sgsn {
             && let Some(imsi) = request.subscriber
         {
             let endpoint = Endpoint::of_peer(version, Tid { imsi, nsapi: request.nsapi }, teid);
-            self.send_delete(cx, request, response.ggsn_control.unwrap_or(peer), endpoint);
+            self.send_delete(cx, request, self.control_of(response, peer), endpoint);
         }
     }
 
@@ -299,9 +255,10 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         nsapi: Nsapi,
-        version: Version,
+        from: (IpAddr, IpAddr, Version),
         response: &CreateResponse,
     ) -> bool {
+        let version = from.2;
         let pco = response.pco.clone().map(ProtocolConfiguration);
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
@@ -309,12 +266,7 @@ impl Sgsn {
             return true;
         }
         let response = self.with_what_is_shared(slot, nsapi, response);
-        let tunnel = response.created().ok().and_then(|created| {
-            let control = (created.ggsn_control, created.teid_control);
-            let user = (created.ggsn_user, created.teid_data);
-            let tunnel = self.gtp.open(cx, version, control, user, response.recovery)?;
-            Some((created, tunnel))
-        });
+        let tunnel = self.created_tunnel(cx, (slot, nsapi), from, &response);
         let Some((created, tunnel)) = tunnel else {
             self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             return false;
@@ -328,12 +280,13 @@ impl Sgsn {
                 self.note_charging_id(teid, created.charging_id);
             }
             None => {
+                self.ggsn_addresses.set(slot, nsapi, Vec::new());
                 self.gtp.close(tunnel);
                 return false;
             }
         }
         if version == Version::V1 {
-            self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user), (slot, nsapi));
+            self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user, slot, nsapi));
         }
         let (qos, address) = (created.qos.profile(), pdp_address(&created.end_user_address));
         let created = SmCreated { qos, address, cause: response.cause, pco };
@@ -367,10 +320,8 @@ impl Sgsn {
 
     /// Gives a tunnel back that a context had.
     pub(in crate::sgsn) fn close_tunnel(&mut self, slot: Slot, nsapi: Nsapi, tunnel: GtpTunnel) {
-        let name = (tunnel.user_path, tunnel.peer_user);
-        if tunnel.version == Version::V1 && self.by_peer_endpoint.get(&name) == Some(&(slot, nsapi)) {
-            self.by_peer_endpoint.remove(&name);
-        }
+        self.by_peer_endpoint.remove(&(tunnel.user_path, tunnel.peer_user, slot, nsapi));
+        self.ggsn_addresses.set(slot, nsapi, Vec::new());
         self.gtp.close(tunnel);
     }
 
@@ -479,14 +430,6 @@ impl Sgsn {
         let mut outputs = Batch::default();
         self.gtp.refuse(cx, transaction, to, cause, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
-    }
-
-    /// Where a GGSN hears the answer to a request that names this endpoint of ours; 0 where the context is not its own.
-    pub(super) fn peer_control(&self, transaction: &Transaction, endpoint: Endpoint) -> Teid {
-        let known = self.context_at(endpoint);
-        let known = known.filter(|(slot, nsapi)| self.is_ggsn_of(*slot, *nsapi, transaction.peer.ip()));
-        let tunnel = known.and_then(|(slot, nsapi)| self.mobiles.get(slot)?.bearer(nsapi)?.tunnel);
-        tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)
     }
 
     /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew

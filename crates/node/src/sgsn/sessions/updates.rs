@@ -119,7 +119,10 @@ impl Sgsn {
     ) -> Option<()> {
         let mobile = self.mobiles.get(slot)?;
         let (imsi, bearer) = (mobile.imsi()?, mobile.bearer(nsapi)?);
-        let (tunnel, address) = (bearer.tunnel?, self.config.gtp_address);
+        let tunnel = bearer.tunnel?;
+        let to = self.gtp.paths().get(tunnel.control_path)?.address;
+        let address = self.gtp.own_address(to);
+        let alternative = self.gtp.alternative_address(to);
         let request = UpdateRequest {
             rai: Some(mobile.gmm.routing_area()),
             recovery: Some(self.config.restart_counter),
@@ -127,12 +130,13 @@ impl Sgsn {
             teid_control: Some(bearer.teid),
             sgsn_control: Some(address),
             sgsn_user: Some(address),
+            alternative_control: alternative,
+            alternative_user: alternative,
             // 23.107 clause 9.1.2.2: the precedence class of R97 is the allocation/retention priority.
             qos: Some(Qos::new(qos.precedence.0, qos)),
             tft: tft.map(|tft| tft.0),
             ..UpdateRequest::new(nsapi)
         };
-        let to = self.gtp.paths().get(tunnel.control_path)?.address;
         let endpoint = Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control);
         let key = self.requests.begin(Request { slot, nsapi, kind, subscriber: None });
         self.request(cx, key, to, endpoint, &request.into()).map(|_| ())
@@ -194,7 +198,7 @@ impl Sgsn {
         let to = bearer.tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control);
         let response = UpdateResponse {
             teid_data: Some(bearer.teid),
-            gsn_first: Some(self.config.gtp_address),
+            gsn_first: Some(self.gtp.own_address(transaction.peer.ip())),
             qos,
             ..UpdateResponse::refused(Cause::RequestAccepted)
         };

@@ -1,0 +1,105 @@
+//! Contexts are updated: the mobile is at another SGSN, or wants another quality of service (29.060 clause 7.3.3).
+
+use super::Ggsn;
+use super::peers::named_by_update;
+use crate::slots::Slot;
+use gannet_proto::drops::Drop;
+use gannet_proto::gtp::{Endpoint, Transaction};
+use gannet_proto::machine::Context;
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::gtp::Cause;
+use gannet_wire::gtp::v1c::{UpdateRequest, UpdateResponse};
+use gannet_wire::id::Teid;
+
+impl Ggsn {
+    /// The mobile is at another SGSN, or wants another quality of service (29.060 clause 7.3.3).
+    pub(super) fn update(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        request: &UpdateRequest,
+    ) {
+        let from = transaction.peer.ip();
+        let Some(slot) = self.find(endpoint, request.nsapi.0) else {
+            self.gtp.missed(cx, from);
+            return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
+        };
+        if !self.may_update(cx, slot, transaction) {
+            return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
+        }
+        let reply_to = request.teid_control.unwrap_or(self.answered_to(Some(slot), from).0);
+        match self.updated(cx, transaction, slot, request) {
+            Ok(response) => {
+                let reply_to =
+                    self.contexts.get(slot).map_or(reply_to, |context| context.tunnel.peer_control);
+                self.gtp.respond(cx, transaction, reply_to, &response.into(), &mut self.gtp_outputs);
+            }
+            Err(cause) => {
+                let imsi = self.contexts.get(slot).map(|context| context.imsi);
+                self.refuse(cx, transaction, reply_to, imsi, cause);
+            }
+        }
+    }
+
+    /// Takes an update, or gives the cause of its refusal; nothing has changed then.
+    fn updated(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        slot: Slot,
+        request: &UpdateRequest,
+    ) -> Result<UpdateResponse, Cause> {
+        let from = transaction.peer.ip();
+        let context = self.contexts.get(slot).ok_or(Cause::NonExistent)?;
+        let (imsi, nsapi, old_control) = (context.imsi, context.nsapi, context.tunnel.peer_control);
+        let held = context.tft.clone();
+        let update = request.sgsn_initiated().map_err(|error| {
+            cx.drop(Drop::GtpIncomplete, Some(imsi));
+            cx.log(Category::Gtp, Level::Notice, format_args!("Update request from {from}: {error}"));
+            gannet_wire::gtp::cause(&error)
+        })?;
+        let tft = match &request.tft {
+            Some(change) => self.template_after(slot, nsapi, held.as_ref(), Some(change))?,
+            None => held.clone(),
+        };
+        let ends = self.ends(cx, transaction, &named_by_update(request), Some(imsi))?;
+        let control = (ends.control, update.teid_control.unwrap_or(old_control));
+        let user = (ends.user, update.teid_data);
+        let is_known = self.is_known(slot, from);
+        let opened = self.open(cx, transaction.version(), control, user, (from, request.recovery));
+        let (tunnel, origin) = opened?;
+        if let Some(old) = self.contexts.replace_tunnel(slot, tunnel) {
+            self.gtp.close(old);
+        }
+        if is_known {
+            self.gtp.close_origin(origin);
+        } else {
+            self.moved(cx, slot, from, origin);
+        }
+        let context = self.contexts.get_mut(slot).ok_or(Cause::NonExistent)?;
+        context.qos = update.qos.concrete();
+        context.tft = tft;
+        context.named = ends.named;
+        context.counter = request.recovery.or(context.counter.filter(|_| is_known));
+        let alternative = self.gtp.alternative_address(ends.control);
+        let (ours, charging_id) = (self.gtp.own_address(ends.control), Some(context.charging_id));
+        let response = UpdateResponse {
+            recovery: Some(self.config.restart_counter),
+            teid_data: Some(context.teid),
+            teid_control: Some(context.control_teid),
+            charging_id,
+            gsn_first: Some(ours),
+            gsn_second: Some(ours),
+            alternative_control: alternative,
+            alternative_user: alternative,
+            qos: Some(context.qos),
+            ..UpdateResponse::refused(Cause::RequestAccepted)
+        };
+        self.counters.updated += 1;
+        if held.is_some() || request.tft.is_some() {
+            self.reclassify(slot);
+        }
+        Ok(response)
+    }
+}

@@ -1,0 +1,233 @@
+//! Which addresses a context's GGSN has, and what is taken from them.
+
+use crate::sgsn::Sgsn;
+use crate::slots::Slot;
+use core::net::IpAddr;
+use gannet_proto::drops::Drop;
+use gannet_proto::gtp::{Endpoint, GsnAddresses, GtpTunnel, Transaction, Version};
+use gannet_proto::machine::{Context, Peer};
+use gannet_proto::trace::{Category, Level};
+use gannet_wire::gtp::header::message_type;
+use gannet_wire::gtp::v1c::{CreateResponse, Created};
+use gannet_wire::id::{Nsapi, Teid};
+use std::collections::BTreeMap;
+
+/// Addresses of GGSNs besides those of their tunnels, by context: where the Create went and where its answer came from, and
+/// alternative ones.
+#[derive(Debug, Default)]
+pub struct GgsnAddresses(BTreeMap<(Slot, Nsapi), Vec<IpAddr>>);
+
+impl GgsnAddresses {
+    /// Of a context.
+    #[must_use]
+    pub fn of(&self, slot: Slot, nsapi: Nsapi) -> &[IpAddr] {
+        self.0.get(&(slot, nsapi)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Keeps them.
+    pub fn set(&mut self, slot: Slot, nsapi: Nsapi, addresses: Vec<IpAddr>) {
+        self.0.remove(&(slot, nsapi));
+        if !addresses.is_empty() {
+            self.0.insert((slot, nsapi), addresses);
+        }
+    }
+
+    /// Contexts that have some.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Sgsn {
+    fn address_of(&self, path: u16) -> Option<IpAddr> {
+        self.gtp.paths().get(path).map(|path| path.address)
+    }
+
+    fn tunnel_of(&self, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
+        self.mobiles.get(slot)?.bearer(nsapi)?.tunnel
+    }
+
+    /// All addresses that are known of a context's GGSN.
+    fn known(&self, slot: Slot, nsapi: Nsapi) -> impl Iterator<Item = IpAddr> {
+        let tunnel = self.tunnel_of(slot, nsapi);
+        let paths = tunnel.map(|tunnel| [tunnel.user_path, tunnel.control_path]);
+        let of_paths = paths.into_iter().flatten().filter_map(|path| self.address_of(path));
+        of_paths.chain(self.ggsn_addresses.of(slot, nsapi).iter().copied())
+    }
+
+    /// Is this one of the addresses of a context's GGSN, or one that may speak for it? Whoever else speaks of the context is not
+    /// believed.
+    pub(super) fn is_ggsn_of(&self, slot: Slot, nsapi: Nsapi, peer: IpAddr) -> bool {
+        self.tunnel_of(slot, nsapi).is_some() && self.gtp.believes(peer, self.known(slot, nsapi))
+    }
+
+    /// May a G-PDU for a context come from here? Counted and logged where it may not.
+    pub(in crate::sgsn) fn is_from_ggsn(
+        &mut self,
+        cx: &mut Context<'_>,
+        (slot, nsapi): (Slot, Nsapi),
+        peer: Peer,
+    ) -> bool {
+        let (Some(tunnel), Peer::Udp(from)) = (self.tunnel_of(slot, nsapi), peer) else { return true };
+        let (from, user) = (from.ip(), self.address_of(tunnel.user_path));
+        if user == Some(from) || self.gtp.believes_user(from, self.known(slot, nsapi)) {
+            return true;
+        }
+        let whose = self.imsi_of(slot);
+        self.gtp.foreign(cx, Drop::GtpForeignUser, whose, "G-PDU", (from, user));
+        false
+    }
+
+    /// Counts and logs a message about a context from an address that is not believed.
+    pub(super) fn note_foreign(
+        &mut self,
+        cx: &mut Context<'_>,
+        (slot, nsapi): (Slot, Nsapi),
+        what: &str,
+        from: IpAddr,
+    ) {
+        let of = self.tunnel_of(slot, nsapi).and_then(|tunnel| self.address_of(tunnel.control_path));
+        let whose = self.imsi_of(slot);
+        self.gtp.foreign(cx, Drop::SgsnForeignGgsn, whose, what, (from, of));
+    }
+
+    /// The mobile with the context that a request of a GGSN concerns, where it is that GGSN's. The endpoint may be that of
+    /// another context of the same address: a GGSN may keep to the first one (29.060 clause 7.3.1).
+    pub(super) fn asked_about(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        endpoint: Endpoint,
+        asked: Nsapi,
+    ) -> Option<Slot> {
+        let from = transaction.peer.ip();
+        let Some((slot, nsapi)) = self.context_at(endpoint) else {
+            self.gtp.missed(cx, from);
+            return None;
+        };
+        if !self.is_ggsn_of(slot, nsapi, from) {
+            let what = match transaction.request {
+                message_type::DELETE_REQUEST => "Delete request",
+                message_type::UPDATE_REQUEST => "Update request",
+                _ => "request",
+            };
+            self.note_foreign(cx, (slot, nsapi), what, from);
+            return None;
+        }
+        let mobile = self.mobiles.get(slot)?;
+        let shares = || mobile.sm().sharers(nsapi).any(|other| other == asked);
+        (nsapi == asked || shares() && self.is_ggsn_of(slot, asked, from)).then_some(slot)
+    }
+
+    /// Which contexts an Error Indication names, by the GGSN's endpoint or by the TID of our G-PDU.
+    pub(super) fn missing_at_ggsn(&self, path: u16, endpoint: Endpoint) -> Vec<(Slot, Nsapi)> {
+        match endpoint {
+            Endpoint::Teid(teid) => {
+                let slot = |index, generation| Slot { index, generation };
+                let first = (path, teid, slot(0, 0), Nsapi(0));
+                let last = (path, teid, slot(u32::MAX, u16::MAX), Nsapi(u8::MAX));
+                let named = self.by_peer_endpoint.range(first..=last);
+                named.map(|(_, _, slot, nsapi)| (*slot, *nsapi)).collect()
+            }
+            Endpoint::Tid { tid, .. } => {
+                let found = self.context_by_tid(tid);
+                let found = found.filter(|(_, bearer)| {
+                    bearer
+                        .tunnel
+                        .is_some_and(|tunnel| tunnel.version == Version::V0 && tunnel.user_path == path)
+                });
+                found.map(|(slot, _)| (slot, tid.nsapi)).into_iter().collect()
+            }
+        }
+    }
+
+    /// A GGSN does not know the endpoint of a context, where it is that GGSN who says so (29.060 clause 7.3.7).
+    pub(super) fn endpoint_missing(
+        &mut self,
+        cx: &mut Context<'_>,
+        peer: IpAddr,
+        path: u16,
+        endpoint: Endpoint,
+    ) {
+        let named = self.missing_at_ggsn(path, endpoint);
+        if named.is_empty() {
+            return cx.drop(Drop::GtpUnexpectedErrorIndication, None);
+        }
+        let believed: Vec<_> =
+            named.iter().copied().filter(|(slot, nsapi)| self.is_ggsn_of(*slot, *nsapi, peer)).collect();
+        if let (true, Some(context)) = (believed.is_empty(), named.first()) {
+            return self.note_foreign(cx, *context, "Error Indication", peer);
+        }
+        for (slot, nsapi) in believed {
+            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+            // The mobile may make it anew. Mostly the GGSN has restarted, and says so later.
+            let cause = self.asked_anew.cause(cx.now, slot, nsapi);
+            self.tunnel_lost(cx, slot, nsapi, cause);
+        }
+    }
+
+    /// Where a GGSN's answer to a Create says that its tunnel ends; `None`, counted and logged, where an element is missing or
+    /// its addresses cannot be reached from here.
+    pub(super) fn created_tunnel(
+        &mut self,
+        cx: &mut Context<'_>,
+        (slot, nsapi): (Slot, Nsapi),
+        (peer, asked, version): (IpAddr, IpAddr, Version),
+        response: &CreateResponse,
+    ) -> Option<(Created, GtpTunnel)> {
+        let whose = self.imsi_of(slot);
+        let created = match response.created() {
+            Ok(created) => created,
+            Err(error) => {
+                cx.drop(Drop::GtpIncomplete, whose);
+                let imsi = whose.map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+                let text = format_args!("{imsi}NSAPI {nsapi}: Create response from {peer}: {error}");
+                cx.log(Category::Gtp, Level::Notice, text);
+                return None;
+            }
+        };
+        let named = named_by_response(response);
+        let Some((control, user)) = self.gtp.reachable(&named) else {
+            cx.drop(Drop::GtpUnreachable, whose);
+            let addresses: Vec<String> = named.iter().map(|address| address.to_string()).collect();
+            let text = format_args!(
+                "NSAPI {nsapi}: Create response from {peer}: GSN Address {} cannot be reached from here",
+                addresses.join(", ")
+            );
+            cx.log(Category::Gtp, Level::Notice, text);
+            return None;
+        };
+        let recovery = response.recovery.map(|counter| (peer, counter));
+        let ends = ((control, created.teid_control), (user, created.teid_data));
+        let tunnel = self.gtp.open(cx, version, ends.0, ends.1, recovery)?;
+        let mut others: Vec<IpAddr> = named.iter().chain([peer, asked]).collect();
+        others.sort_unstable();
+        others.dedup();
+        others.retain(|address| *address != control && *address != user);
+        self.ggsn_addresses.set(slot, nsapi, others);
+        Some((created, tunnel))
+    }
+
+    /// Where a tunnel is taken down that a GGSN has made and that is of no use here: at the address that it names, if that can
+    /// be reached.
+    pub(super) fn control_of(&self, response: &CreateResponse, peer: IpAddr) -> IpAddr {
+        let named = named_by_response(response).control.into_iter().flatten();
+        named.into_iter().find(|address| self.gtp.is_reachable(*address)).unwrap_or(peer)
+    }
+
+    /// Where a GGSN hears the answer to a request that names this endpoint of ours; 0 where the context is not its own.
+    pub(super) fn peer_control(&self, transaction: &Transaction, endpoint: Endpoint) -> Teid {
+        let known = self.context_at(endpoint);
+        let known = known.filter(|(slot, nsapi)| self.is_ggsn_of(*slot, *nsapi, transaction.peer.ip()));
+        let tunnel = known.and_then(|(slot, nsapi)| self.tunnel_of(slot, nsapi));
+        tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control)
+    }
+}
+
+const fn named_by_response(response: &CreateResponse) -> GsnAddresses {
+    GsnAddresses {
+        control: [response.ggsn_control, response.alternative_control],
+        user: [response.ggsn_user, response.alternative_user],
+    }
+}
