@@ -29,7 +29,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::DemuxOverRate | D::DemuxQueueFull | D::DemuxBadIpChecksum | D::DemuxBadUdpChecksum
         | D::DemuxMalformed | D::DemuxRingFull | D::DemuxFillEmpty | D::FlowQueueFull
         | D::FlowQueueCellFull | D::FlowQueueNodeFull | D::FlowQueueContextGone | D::FlowQueuePushedOut
-        | D::GtpUnknownTeid => Place::Unread,
+        | D::GtpUnknownTeid | D::GtpForeignUser => Place::Unread,
         D::UplinkQueueFull | D::UplinkQueueCellFull | D::UplinkQueueNodeFull | D::UplinkQueueMobileGone
         | D::UplinkQueuePushedOut => Place::UplinkQueue,
         D::NoFrame | D::RtNoEndpoint | D::RtSendQueueFull | D::RtSendTooLong | D::RtSendFailed | D::NsNoVc
@@ -38,7 +38,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::LlcTooLong | D::LlcNoRoom | D::SndcpEmpty | D::SndcpTooLong | D::SndcpNoRoom
         | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnUnconfirmedFull | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
-        D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom
+        D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom | D::GtpOwnAddress
         | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
         | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
@@ -62,6 +62,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpMalformed | D::GtpVersion | D::GtpUnknownMessage | D::GtpExtensionHeader
         | D::GtpRepeatedRequest | D::GtpUnexpectedResponse | D::GtpNoResponse | D::GtpTooManyRequests
         | D::GtpPathTableFull | D::GtpErrorIndicationLimited | D::GtpUnexpectedErrorIndication
+        | D::GtpUnreachable | D::GtpIncomplete | D::GtpNotServed | D::GtpVersionRefused | D::GtpForeignErrorIndication
+        | D::GgsnForeignSgsn | D::GgsnMoveRefused | D::GgsnPeerLimit
         | D::GgsnRefused | D::GgsnNotReached | D::GgsnSolicitationLimited | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached
         | D::SgsnGgsnRefused | D::SgsnTunnelLost | D::SgsnPathFailed | D::SgsnRadioStatus

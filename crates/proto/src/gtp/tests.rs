@@ -479,3 +479,36 @@ fn without_a_free_frame_nothing_is_sent_and_the_request_goes_on() {
     assert_eq!(sgsn.sent().len(), 1);
     assert_eq!(sgsn.drops(), [(Drop::NoFrame, 1)]);
 }
+
+/// What a node sends to itself would come back, and go round until its hop count ends.
+#[test]
+fn a_tunnel_to_the_node_itself_carries_nothing() {
+    let second: IpAddr = "2001:db8::2".parse().unwrap();
+    let mut ggsn = Gsn::new(GGSN, |config| {
+        config.second = Some(SecondAddress { address: second, ports: [Port(4), Port(5)] });
+    });
+    let tid = Tid { imsi: "24001".parse().unwrap(), nsapi: Nsapi(5) };
+    for (peer, is_sent) in [(GGSN, false), (second, false), (SGSN, true)] {
+        let mut tunnel = ggsn.open(peer, None);
+        let frame = ggsn.around.frames.copy_of(&[0x45; 20]).unwrap();
+        let mut cx = ggsn.around.context();
+        let sent = ggsn.entity.send_user(&mut cx, tid, &mut tunnel, frame, &mut ggsn.out);
+        assert_eq!(sent, is_sent, "{peer}");
+    }
+    assert_eq!(ggsn.around.trace.drops.get(Drop::GtpOwnAddress), 2);
+}
+
+/// The answer to another version has the number of what it answers, so that its sender knows.
+#[test]
+fn version_not_supported_names_its_request() {
+    let mut ggsn = Gsn::new(GGSN, |_| ());
+    let v0 = [&[0x1e, 1, 0, 0, 0x12, 0x34, 0, 0, 0xff, 0xff, 0xff, 0xff][..], &[0; 8]].concat();
+    let v2 = vec![0x40, 1, 0, 9, 0, 0x12, 0x34, 0, 3, 0, 1, 0, 7];
+    let v2_of_tunnel = vec![0x48, 32, 0, 8, 0, 0, 0, 0, 0, 0x12, 0x34, 0];
+    for octets in [v0, v2, v2_of_tunnel] {
+        ggsn.receive(SGSN, CONTROL, &octets);
+        let (sent, _) = ggsn.outputs();
+        let header = Header::parse(&sent[0].1).unwrap();
+        assert_eq!((header.message, header.sequence), (message_type::VERSION_NOT_SUPPORTED, Some(0x1234)));
+    }
+}

@@ -19,6 +19,7 @@ mod messages;
 mod notified;
 mod ns_bvc;
 mod operation;
+mod peers;
 mod places;
 mod qos;
 mod relocation;

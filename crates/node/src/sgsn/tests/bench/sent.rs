@@ -55,7 +55,7 @@ impl Bench {
     fn transmitted(&mut self, port: Port, peer: SocketAddr, octets: &[u8]) {
         match port {
             GB => self.gb_transmitted(peer, octets),
-            GTP_C => {
+            GTP_C | GTP_C_SECOND => {
                 assert_eq!(peer.port(), 2123);
                 let header = Header::parse(octets).unwrap();
                 let message = GtpMessage::parse(header.message, header.payload(octets)).unwrap();
@@ -66,7 +66,7 @@ impl Bench {
                 }
                 self.sent.push_back(Sent::Control(peer.ip(), header, message));
             }
-            GTP_U => {
+            GTP_U | GTP_U_SECOND => {
                 assert_eq!(peer.port(), 2152);
                 let header = Header::parse(octets).unwrap();
                 if header.message == message_type::ECHO_REQUEST {
