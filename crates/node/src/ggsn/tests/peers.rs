@@ -5,8 +5,8 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gtp::flow_label;
 use gannet_wire::gtp::v0;
 use gannet_wire::gtp::v1c::{
-    PduNotificationRejectRequest, PduNotificationRequest, SupportedExtensionHeaders, UpdateResponse,
-    VersionNotSupported,
+    EchoRequest, PduNotificationRejectRequest, PduNotificationRequest, SupportedExtensionHeaders,
+    UpdateResponse, VersionNotSupported,
 };
 use gannet_wire::id::Tid;
 
@@ -71,153 +71,203 @@ impl Net {
     }
 }
 
-#[test]
-fn what_a_stranger_says_of_others_changes_nothing() {
-    use Drop::{
-        GgsnForeignSgsn, GgsnRefused, GtpExtensionHeader, GtpForeignErrorIndication, GtpForeignUser,
-        GtpMalformed, GtpNotServed, GtpUnexpectedErrorIndication, GtpUnexpectedResponse, GtpUnknownTeid,
-        GtpVersion,
-    };
+/// What a stranger says, through which port, and what is counted for it.
+type Said = (&'static str, Port, Vec<u8>, Vec<Drop>);
+
+/// Says it all beside a context of the SGSN: nothing but the counters moves, and the SGSN goes on.
+fn says(said: impl FnOnce(&Created) -> Vec<Said>) -> Net {
     let mut net = Net::new(|_| ());
     let created = net.create(create_request(1, "internet")).unwrap();
-    let (control, user) = (created.teid_control, created.teid_data);
-    let up = packet(address_of(&created), HOST);
-    let tid = Tid { imsi: imsi(1), nsapi: Nsapi(5) };
-    let secondary = CreateRequest {
-        imsi: None,
-        nsapi: Nsapi(6),
-        linked_nsapi: Some(Nsapi(5)),
-        end_user_address: None,
-        apn: None,
-        recovery: Some(99),
-        ..at(1, STRANGER)
-    };
-    let indication = |address| ErrorIndication { teid: Teid(0x201), address, private_extension: None };
-    let notification = PduNotificationRequest {
-        imsi: imsi(1),
-        teid_control: Teid(1),
-        end_user_address: EndUserAddress::Ipv4(Some(address_of(&created))),
-        apn: "internet".parse().unwrap(),
-        pco: None,
-        ggsn_control: STRANGER,
-        private_extension: None,
-    };
-    let rejection = PduNotificationRejectRequest {
-        cause: Cause::MsRefusesRequest,
-        teid_control: Teid(1),
-        end_user_address: EndUserAddress::Ipv4(Some(address_of(&created))),
-        apn: "internet".parse().unwrap(),
-        pco: None,
-        private_extension: None,
-    };
-    let torn_down = DeleteRequest { teardown: Some(true), ..delete_request(5) };
-    let accepted = Cause::RequestAccepted;
-    let deleted = DeleteResponse { cause: accepted, pco: None, private_extension: None };
-    let echoed = EchoResponse { recovery: 99, private_extension: None };
-    let v0_of = |kind, flow, payload: &[u8]| {
-        let header = v0::Header::of_tunnel(kind, 1, tid, flow);
-        let mut octets = vec![0; v0::LEN];
-        assert!(header.emit(payload.len(), &mut octets));
-        octets.extend_from_slice(payload);
-        octets
-    };
-    let label = flow_label(control);
-    let with_extension = {
-        let mut octets = vec![0x34, 255, 0, 8 + u8::try_from(up.len()).unwrap()];
-        octets.extend(user.0.to_be_bytes());
-        octets.extend([0, 1, 0, 0xc9, 1, 0, 0, 0]);
-        octets.extend(&up);
-        octets
-    };
-    let (c, u, v) = (PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0);
-    let refused = |why| vec![(why, 1), (GgsnRefused, 1)];
-    let table: Vec<(&str, Port, Vec<u8>, Vec<(Drop, u64)>)> = vec![
-        ("Create, secondary", c, datagram(control, 1, secondary), refused(GgsnForeignSgsn)),
-        (
-            "Update Response",
-            c,
-            datagram(control, 2, UpdateResponse::refused(accepted)),
-            vec![(GtpUnexpectedResponse, 1)],
-        ),
-        (
-            "Create Response",
-            c,
-            datagram(control, 2, CreateResponse::refused(accepted)),
-            vec![(GtpUnexpectedResponse, 1)],
-        ),
-        (
-            "Update without NSAPI",
-            c,
-            vec![0x32, 18, 0, 4, 1, 0, 0, 0, 0, 3, 0, 0],
-            vec![(GtpMalformed, 1), (GgsnRefused, 1)],
-        ),
-        ("Delete", c, datagram(control, 4, delete_request(5)), refused(GgsnForeignSgsn)),
-        ("Delete, teardown", c, datagram(control, 5, torn_down), refused(GgsnForeignSgsn)),
-        ("Delete Response", c, datagram(control, 6, deleted), vec![(GtpUnexpectedResponse, 1)]),
-        (
-            "Echo Request",
-            c,
-            datagram(Teid(0), 7, gannet_wire::gtp::v1c::EchoRequest { private_extension: None }),
-            vec![],
-        ),
-        ("Echo Response", c, datagram(Teid(0), 8, echoed.clone()), vec![(GtpUnexpectedResponse, 1)]),
-        ("Echo Response, user plane", u, datagram(Teid(0), 8, echoed), vec![(GtpUnexpectedResponse, 1)]),
-        ("Error Indication", u, datagram(Teid(0), 9, indication(SGSN)), vec![(GtpForeignErrorIndication, 1)]),
-        (
-            "Error Indication at GTP-C",
-            c,
-            datagram(Teid(0), 9, indication(SGSN)),
-            vec![(GtpForeignErrorIndication, 1)],
-        ),
-        (
-            "Error Indication for itself",
-            u,
-            datagram(Teid(0), 9, indication(STRANGER)),
-            vec![(GtpUnexpectedErrorIndication, 1)],
-        ),
-        ("G-PDU", u, g_pdu(user, &up), vec![(GtpForeignUser, 1)]),
-        ("G-PDU for nobody", u, g_pdu(Teid(0x0700_0000), &up), vec![(GtpUnknownTeid, 1)]),
-        ("G-PDU with an unknown extension header", u, with_extension, vec![(GtpExtensionHeader, 1)]),
-        (
-            "PDU Notification",
-            c,
-            datagram(Teid(0), 10, notification),
-            vec![(GtpNotServed, 1), (GgsnRefused, 1)],
-        ),
-        ("PDU Notification Reject", c, datagram(control, 11, rejection), vec![(GgsnRefused, 1)]),
-        (
-            "Version Not Supported",
-            c,
-            datagram(Teid(0), 12, VersionNotSupported {}),
-            vec![(GtpUnexpectedResponse, 1)],
-        ),
-        (
-            "Supported Extension Headers",
-            c,
-            datagram(Teid(0), 13, SupportedExtensionHeaders { types: vec![1] }),
-            vec![],
-        ),
-        ("another version", c, vec![0x48, 32, 0, 8, 1, 0, 0, 0, 0, 0, 1, 0], vec![(GtpVersion, 1)]),
-        ("v0 G-PDU", v, v0_of(255, label, &up), vec![(GtpUnknownTeid, 1)]),
-        ("v0 Delete", v, v0_of(20, label, &[]), vec![(GgsnRefused, 1)]),
-        ("v0 Error Indication", v, v0_of(26, label, &[]), vec![(GtpUnexpectedErrorIndication, 1)]),
-    ];
     let before = net.state();
-    for (what, port, octets, expected) in table {
+    for (what, port, octets, expected) in said(&created) {
         let mut dropped = net.dropped_by(port, STRANGER, &octets);
-        let mut expected = expected;
+        let mut expected: Vec<_> = expected.into_iter().map(|drop| (drop, 1)).collect();
         dropped.sort_by_key(|(drop, _)| drop.index());
         expected.sort_by_key(|(drop, _)| drop.index());
         assert_eq!(dropped, expected, "{what}");
         assert_eq!(net.state(), before, "{what}");
     }
+    let up = packet(address_of(&created), HOST);
+    assert_eq!(net.uplink(created.teid_data, &up).len(), 1);
+    assert_eq!(net.delete(created.teid_control, 5).1, Cause::RequestAccepted);
+    net
+}
+
+#[test]
+fn requests_of_a_stranger_change_nothing() {
+    use Drop::{GgsnForeignSgsn, GgsnRefused, GtpMalformed, GtpNotServed};
+    let net = says(|created| {
+        let control = created.teid_control;
+        let (end_user_address, apn) = (created.end_user_address.clone(), "internet".parse().unwrap());
+        let secondary = CreateRequest {
+            imsi: None,
+            nsapi: Nsapi(6),
+            linked_nsapi: Some(Nsapi(5)),
+            end_user_address: None,
+            apn: None,
+            recovery: Some(99),
+            ..at(1, STRANGER)
+        };
+        let notification = PduNotificationRequest {
+            imsi: imsi(1),
+            teid_control: Teid(1),
+            end_user_address: end_user_address.clone(),
+            apn,
+            pco: None,
+            ggsn_control: STRANGER,
+            private_extension: None,
+        };
+        let rejection = PduNotificationRejectRequest {
+            cause: Cause::MsRefusesRequest,
+            teid_control: Teid(1),
+            end_user_address,
+            apn: notification.apn.clone(),
+            pco: None,
+            private_extension: None,
+        };
+        let torn_down = DeleteRequest { teardown: Some(true), ..delete_request(5) };
+        let foreign = || vec![GgsnForeignSgsn, GgsnRefused];
+        let c = PORT_GTP_C;
+        let incomplete = vec![0x32, 18, 0, 4, 1, 0, 0, 0, 0, 3, 0, 0];
+        vec![
+            ("Create, secondary", c, datagram(control, 1, secondary), foreign()),
+            ("Update without NSAPI", c, incomplete, vec![GtpMalformed, GgsnRefused]),
+            ("Delete", c, datagram(control, 4, delete_request(5)), foreign()),
+            ("Delete, teardown", c, datagram(control, 5, torn_down), foreign()),
+            ("PDU Notification", c, datagram(Teid(0), 6, notification), vec![GtpNotServed, GgsnRefused]),
+            ("PDU Notification Reject", c, datagram(control, 7, rejection), vec![GgsnRefused]),
+        ]
+    });
     let lines = &net.around.trace.lines;
     let line =
         "IMSI 001010000000001: Delete request from 203.0.113.66 refused, the tunnel's peer is 192.0.2.1";
     assert!(lines.iter().any(|it| it == line), "{lines:?}");
-    // The same from the SGSN is taken.
-    assert_eq!(net.uplink(user, &up).len(), 1);
-    assert_eq!(net.delete(control, 5).1, Cause::RequestAccepted);
+}
+
+#[test]
+fn responses_and_path_messages_of_a_stranger_change_nothing() {
+    use Drop::{GtpUnexpectedResponse, GtpVersion};
+    says(|created| {
+        let control = created.teid_control;
+        let accepted = Cause::RequestAccepted;
+        let deleted = DeleteResponse { cause: accepted, pco: None, private_extension: None };
+        let echoed = EchoResponse { recovery: 99, private_extension: None };
+        let echo = EchoRequest { private_extension: None };
+        let headers = SupportedExtensionHeaders { types: vec![1] };
+        let unexpected = || vec![GtpUnexpectedResponse];
+        let (c, u) = (PORT_GTP_C, PORT_GTP_U);
+        vec![
+            ("Create Response", c, datagram(control, 1, CreateResponse::refused(accepted)), unexpected()),
+            ("Update Response", c, datagram(control, 2, UpdateResponse::refused(accepted)), unexpected()),
+            ("Delete Response", c, datagram(control, 3, deleted), unexpected()),
+            ("Echo Request", c, datagram(Teid(0), 4, echo), vec![]),
+            ("Echo Response", c, datagram(Teid(0), 5, echoed.clone()), unexpected()),
+            ("Echo Response, user plane", u, datagram(Teid(0), 6, echoed), unexpected()),
+            ("Version Not Supported", c, datagram(Teid(0), 7, VersionNotSupported {}), unexpected()),
+            ("Supported Extension Headers", c, datagram(Teid(0), 8, headers), vec![]),
+            ("another version", c, vec![0x48, 32, 0, 8, 1, 0, 0, 0, 0, 0, 1, 0], vec![GtpVersion]),
+        ]
+    });
+}
+
+#[test]
+fn user_plane_messages_of_a_stranger_change_nothing() {
+    use Drop::{
+        GtpExtensionHeader, GtpForeignErrorIndication, GtpForeignUser, GtpUnexpectedErrorIndication,
+        GtpUnknownTeid,
+    };
+    says(|created| {
+        let (user, up) = (created.teid_data, packet(address_of(created), HOST));
+        let indication = |address| {
+            let indication = ErrorIndication { teid: Teid(0x201), address, private_extension: None };
+            datagram(Teid(0), 9, indication)
+        };
+        let mut with_extension = vec![0x34, 255, 0, 8 + u8::try_from(up.len()).unwrap()];
+        with_extension.extend(user.0.to_be_bytes());
+        with_extension.extend([0, 1, 0, 0xc9, 1, 0, 0, 0]);
+        with_extension.extend(&up);
+        let (c, u) = (PORT_GTP_C, PORT_GTP_U);
+        vec![
+            ("Error Indication", u, indication(SGSN), vec![GtpForeignErrorIndication]),
+            ("Error Indication at GTP-C", c, indication(SGSN), vec![GtpForeignErrorIndication]),
+            ("Error Indication for itself", u, indication(STRANGER), vec![GtpUnexpectedErrorIndication]),
+            ("G-PDU", u, g_pdu(user, &up), vec![GtpForeignUser]),
+            ("G-PDU for nobody", u, g_pdu(Teid(0x0700_0000), &up), vec![GtpUnknownTeid]),
+            ("G-PDU with an unknown extension header", u, with_extension, vec![GtpExtensionHeader]),
+        ]
+    });
+}
+
+#[test]
+fn messages_of_version_0_of_a_stranger_change_nothing() {
+    use Drop::{GgsnRefused, GtpUnexpectedErrorIndication, GtpUnknownTeid};
+    says(|created| {
+        let tid = Tid { imsi: imsi(1), nsapi: Nsapi(5) };
+        let up = packet(address_of(created), HOST);
+        let v0_of = |kind, payload: &[u8]| {
+            let header = v0::Header::of_tunnel(kind, 1, tid, flow_label(created.teid_control));
+            let mut octets = vec![0; v0::LEN];
+            assert!(header.emit(payload.len(), &mut octets));
+            octets.extend_from_slice(payload);
+            octets
+        };
+        let v = PORT_GTP_V0;
+        vec![
+            ("G-PDU", v, v0_of(255, &up), vec![GtpUnknownTeid]),
+            ("Delete", v, v0_of(20, &[]), vec![GgsnRefused]),
+            ("Error Indication", v, v0_of(26, &[]), vec![GtpUnexpectedErrorIndication]),
+            ("Echo Request", v, v0_of(1, &[]), vec![]),
+        ]
+    });
+}
+
+/// The same of a context of GTPv0, whose endpoint is its subscriber's IMSI and a flow label that the stranger knows.
+#[test]
+fn contexts_of_version_0_belong_to_their_sgsn_too() {
+    let mut net = Net::new(|_| ());
+    let request = create_request(1, "internet");
+    let tid = Tid { imsi: imsi(1), nsapi: Nsapi(5) };
+    let creation = v0::message::CreateRequest {
+        qos: gannet_wire::gtp::value::QosR97::of(&request.qos),
+        recovery: Some(1),
+        selection_mode: gannet_wire::gtp::value::SelectionMode::Verified,
+        flow_data: gannet_wire::id::FlowLabel(0x201),
+        flow_signalling: gannet_wire::id::FlowLabel(0x101),
+        end_user_address: EndUserAddress::Ipv4(None),
+        apn: "internet".parse().unwrap(),
+        pco: None,
+        sgsn_control: SGSN,
+        sgsn_user: SGSN,
+        msisdn: gannet_wire::gtp::Msisdn { nature_and_plan: 0x91, tbcd: Octets::EMPTY },
+        private_extension: None,
+    };
+    let mut octets = Vec::new();
+    let header = v0::Header::of_tunnel(16, 1, tid, gannet_wire::id::FlowLabel(0));
+    assert!(v0::emit_datagram(header, &creation.into(), &mut octets));
+    assert_eq!(net.datagram(PORT_GTP_V0, SGSN, &octets).len(), 1);
+    let context = net.ggsn.context(imsi(1), Nsapi(5)).unwrap();
+    let (label, own) = (flow_label(context.teid), context.address.v4.unwrap());
+    let said = |kind, payload: &[u8]| {
+        let header = v0::Header::of_tunnel(kind, 2, tid, label);
+        let mut octets = vec![0; v0::LEN];
+        assert!(header.emit(payload.len(), &mut octets));
+        octets.extend_from_slice(payload);
+        octets
+    };
+    let before = net.state();
+    for (octets, expected) in [
+        (said(255, &packet(own, HOST)), vec![(Drop::GtpForeignUser, 1)]),
+        (said(20, &[]), vec![(Drop::GgsnRefused, 1), (Drop::GgsnForeignSgsn, 1)]),
+        (said(26, &[]), vec![(Drop::GtpUnexpectedErrorIndication, 1)]),
+    ] {
+        let mut dropped = net.dropped_by(PORT_GTP_V0, STRANGER, &octets);
+        dropped.sort_by_key(|(drop, _)| *drop != Drop::GgsnRefused);
+        assert_eq!(dropped, expected);
+        assert_eq!(net.state(), before);
+    }
+    assert_eq!(net.datagram(PORT_GTP_V0, SGSN, &said(255, &packet(own, HOST))).len(), 1);
+    net.datagram(PORT_GTP_V0, SGSN, &said(26, &[]));
+    assert_eq!(net.ggsn.context_count(), 0);
 }
 
 #[test]
