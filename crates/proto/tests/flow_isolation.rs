@@ -44,6 +44,8 @@ impl Input {
             room_part: 0,
             room_least: 2,
             behind: Duration(u64::MAX),
+            behind_after: Duration::ZERO,
+            behind_least: 0,
             crowd: u32::MAX,
             cell: CellConfig { limit: Limit::NONE, real_time: None },
             cost: Cost { per_pdu_ns: 500_000, per_1024_octets_ns: 0 },

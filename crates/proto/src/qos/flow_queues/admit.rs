@@ -170,13 +170,13 @@ impl<T> FlowQueues<T> {
         let was_ready = flow.wants();
         let Some(taken) = self.nodes.pop_back(flow) else { return false };
         self.queued.sub(taken.octets);
+        let crossed_low = flow.falls(share);
         if let Some(cell) = self.cells.get_mut(cell as usize) {
             cell.went(victim, flow, taken.octets, was_ready);
             if was_ready && !cell.blocked {
-                self.ready -= 1;
+                self.fewer_ready(1);
             }
         }
-        let crossed_low = flow.falls(share);
         let reason = self.config.names.pushed_out;
         self.count_drop(victim, reason);
         dropped(Dropped { flow: victim, item: taken.item, octets: taken.octets, reason, crossed_low });

@@ -24,6 +24,7 @@ impl<T> FlowQueues<T> {
             crossed_low |= state.falls(share);
             drained(taken.item, taken.octets);
         }
+        self.fewer_ready(0);
         crossed_low
     }
 

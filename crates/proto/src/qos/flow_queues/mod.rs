@@ -33,10 +33,11 @@
 //! high watermark, or has its part.
 //!
 //! Limits are as long as radio is slow; what waits for the *processor* is another matter. After some milliseconds it is out of
-//! the caches, and costs up to three times as much: a node that is once behind would stay so. So room also ends where
-//! what could be served at once would take longer than [`Config::behind`], but for a few packets of each flow; and where very many flows have but a packet each, no
+//! the caches, and costs up to three times as much: a node that is once behind would stay so. So where more comes than is served
+//! ([`behind`]) room also ends where what could be served at once would take longer than [`Config::behind`], but for a few packets
+//! of each flow; and where very many flows have but a packet each, no
 //! further one joins them ([`Config::crowd`]); sooner where there are more flows than could wait, each of which comes once in a
-//! while ([`variety`]).
+//! while ([`variety`]). A burst, or what has come while the processor was somebody else's, has all the room that there is.
 //!
 //! **Blocking.** A blocked flow is served in no round and keeps its queue. A cell is blocked and unblocked in O(1)
 //! whatever it holds: its flows are parked as their turns come, and return a few at each call.
@@ -48,6 +49,7 @@
 
 mod admit;
 mod ahead;
+mod behind;
 mod cell;
 mod chains;
 mod expire;
@@ -69,6 +71,7 @@ use super::deadline_heap::DeadlineHeap;
 use super::token_bucket::{Rate, TokenBucket};
 use crate::drops::{Drop, DropCounters};
 use crate::time::{Duration, Instant};
+use behind::Behind;
 use cell::Cell;
 use chains::Chains;
 use flow::{ABOVE, BLOCKED, EXISTS, Flow, LIMITED, LINKED, MEMBER, NIL, Share};
@@ -153,8 +156,13 @@ pub struct Config {
     /// them, which are out of the caches before their turn. Of those who send a fifth more than their share, and those who
     /// send twice as much, the latter get 1 % more with three.
     pub room_least: u32,
-    /// How far the processor may be behind: no more room is left than for what it does in so long.
+    /// How far the processor may be behind, where more comes than it serves: no more room is left than for what it does in so long.
     pub behind: Duration,
+    /// More comes than it serves where it has worked for so long and there was always more to do. Longer than what comes
+    /// while something else has the processor takes it, as long as it has time.
+    pub behind_after: Duration,
+    /// There is room for so many packets in any case. A sixteenth of them is what one flow of 300 packets/s has sent after 100 ms.
+    pub behind_least: u32,
     /// With so many flows of best effort waiting, one that has nothing waiting has to come again; and with a sixteenth of that
     /// where all of these are fresh and more come than could wait, so that each comes once in a while: of them nobody is
     /// treated more equally for waiting, and what waits goes cold.
@@ -185,6 +193,8 @@ impl Default for Config {
             room_part: 16,
             room_least: 3,
             behind: Duration::from_millis(10),
+            behind_after: Duration::from_millis(100),
+            behind_least: 512,
             crowd: 16_384,
             cell: CellConfig { limit: Limit { pdus: 8192, octets: 8_000_000 }, real_time: None },
             node_real_time: Some(Rate { per_s: 800_000_000, burst: 10_000_000 }),
@@ -302,8 +312,7 @@ pub struct FlowQueues<T> {
     quantum_ns: [u32; 5],
     /// Packets of flows that are not blocked, in cells that are not.
     ready: u32,
-    /// How many of them the processor serves while it is as far behind as it may be.
-    ready_max: u32,
+    behind: Behind,
     queued: Amount,
     totals: Totals,
 }
@@ -327,7 +336,7 @@ impl<T> FlowQueues<T> {
             cost: config.cost,
             quantum_ns: [1; 5],
             ready: 0,
-            ready_max: u32::MAX,
+            behind: Behind::new(&config),
             queued: Amount::default(),
             totals: Totals::default(),
             variety: Variety::new(config.crowd),
@@ -339,7 +348,7 @@ impl<T> FlowQueues<T> {
 
     /// What a flow of best effort may have waiting now.
     fn share(&self) -> Share {
-        let ahead = self.ready_max.saturating_sub(self.ready) as usize;
+        let ahead = self.behind.room().saturating_sub(self.ready) as usize;
         Share::of(self.nodes.free().min(ahead), self.config.room_part, self.config.room_least)
     }
 
@@ -347,7 +356,9 @@ impl<T> FlowQueues<T> {
     /// Then it is the same to all of them which packet is lost, and the earlier that is, the cheaper.
     #[must_use]
     pub fn has_enough(&self) -> bool {
-        self.variety.is_great() && self.waiting(Turn::Fresh) >= self.config.crowd / PART_OF_CROWD * 3 / 4
+        self.behind.is_working()
+            && self.variety.is_great()
+            && self.waiting(Turn::Fresh) >= self.config.crowd / PART_OF_CROWD * 3 / 4
     }
 
     fn waiting(&self, turn: Turn) -> u32 {
@@ -357,15 +368,15 @@ impl<T> FlowQueues<T> {
     /// Do so many flows of best effort wait that even a packet of each is out of the caches before its turn?
     fn has_a_crowd(&self) -> bool {
         let fresh = self.waiting(Turn::Fresh);
-        fresh + self.waiting(Turn::BestEffort) >= self.config.crowd
-            || (self.variety.is_great() && fresh >= self.config.crowd / PART_OF_CROWD)
+        self.behind.is_working()
+            && (fresh + self.waiting(Turn::BestEffort) >= self.config.crowd
+                || (self.variety.is_great() && fresh >= self.config.crowd / PART_OF_CROWD))
     }
 
     /// A new cost of packets, from now on.
     pub fn set_cost(&mut self, cost: Cost) {
         self.cost = cost;
         let longest = u64::from(cost.of(self.config.octets_max));
-        self.ready_max = u32::try_from(self.config.behind.0 / longest).unwrap_or(u32::MAX);
         let of = |visit: u32| {
             u32::try_from((longest * u64::from(visit.max(1))).min(COST_MAX_NS)).unwrap_or(u32::MAX)
         };
@@ -437,13 +448,15 @@ impl<T> FlowQueues<T> {
             self.turns.unlink(at);
         }
         flow.marks &= !(MEMBER | LINKED | LIMITED);
+        let mut ready = 0;
         if let Some(cell) = self.cells.get_mut(flow.cell as usize) {
             cell.leaves(at, flow);
             if flow.wants() && !cell.blocked {
-                self.ready -= u32::from(flow.pdus);
+                ready = u32::from(flow.pdus);
             }
         }
         flow.cell = NIL;
+        self.fewer_ready(ready);
     }
 
     /// Makes the flow known to a cell, with its backlog.
@@ -487,8 +500,18 @@ impl<T> FlowQueues<T> {
         let Some(cell) = self.cells.get_mut(flow.cell as usize) else { return };
         let pdus = u32::from(flow.pdus);
         cell.ready = if blocked { cell.ready - pdus } else { cell.ready + pdus };
-        if !cell.blocked {
-            self.ready = if blocked { self.ready - pdus } else { self.ready + pdus };
+        match (cell.blocked, blocked) {
+            (true, _) => {}
+            (false, true) => self.fewer_ready(pdus),
+            (false, false) => self.ready += pdus,
+        }
+    }
+
+    /// So many packets can be served no more, or were served.
+    fn fewer_ready(&mut self, pdus: u32) {
+        self.ready -= pdus;
+        if self.ready == 0 {
+            self.behind.pause();
         }
     }
 
@@ -496,7 +519,8 @@ impl<T> FlowQueues<T> {
     pub fn block_cell(&mut self, cell: u32) {
         let Some(state) = self.cells.get_mut(cell as usize).filter(|state| !state.blocked) else { return };
         state.blocked = true;
-        self.ready -= state.ready;
+        let ready = state.ready;
+        self.fewer_ready(ready);
         self.limited.remove(cell);
     }
 

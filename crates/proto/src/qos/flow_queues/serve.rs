@@ -76,7 +76,11 @@ impl<T> FlowQueues<T> {
         let crossed_low = flow.falls(share);
         let cost = self.cost.of(taken.octets);
         self.queued.sub(taken.octets);
+        self.behind.serves(now, cost);
         self.ready -= 1;
+        if self.ready == 0 {
+            self.behind.pause();
+        }
         let cell = self.cells.get_mut(flow.cell as usize)?;
         cell.went(at, flow, taken.octets, true);
         if turn == Turn::RealTime {

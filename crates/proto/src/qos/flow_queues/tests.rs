@@ -21,6 +21,8 @@ const CONFIG: Config = Config {
     room_part: 0,
     room_least: 2,
     behind: Duration(u64::MAX),
+    behind_after: Duration::ZERO,
+    behind_least: 0,
     crowd: u32::MAX,
     cell: CellConfig { limit: Limit { pdus: 64, octets: 64_000 }, real_time: None },
     node_real_time: None,

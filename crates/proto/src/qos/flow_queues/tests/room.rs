@@ -36,33 +36,73 @@ fn some_room_is_left_for_others() {
     assert!(left.iter().all(|(_, pdus)| (1..9).contains(pdus)), "{left:?}");
 }
 
+/// The processor has always had something to do, packets that take it so long.
+fn work_on(queues: &mut FlowQueues<u32>, now: &mut Instant, each_ns: u64) {
+    let waiting = queues.backlog(3).pdus;
+    for _ in 0..100 {
+        now.0 += each_ns;
+        queues.enqueue(*now, 3, 100, 0, &mut |gone| panic!("{gone:?}"));
+        assert_eq!(queues.dequeue(*now).map(|served| served.flow), Some(3));
+    }
+    assert_eq!(queues.backlog(3).pdus, waiting);
+}
+
 #[test]
 fn who_waits_for_the_processor_has_a_share_of_its_time() {
     let limit = Limit { pdus: 400, octets: u32::MAX };
     let cell = CellConfig { limit, real_time: None };
-    // A microsecond each.
-    let config = Config { nodes_max: 400, room_part: 4, behind: Duration::from_micros(60), cell, ..CONFIG };
-    let mut queues = queues(config, &[FLOW, FLOW, FLOW]);
+    let config = Config { nodes_max: 400, room_part: 4, behind: Duration::from_micros(61), cell, ..CONFIG };
+    let urgent = FlowConfig { class: Class::RealTime, ..FLOW };
+    let mut queues = queues(config, &[FLOW, FLOW, FLOW, urgent]);
     let until_told = |queues: &mut FlowQueues<u32>, flow| {
         (0..100).find(|item| offer(queues, flow, *item).0.crossed_high).map(|item| item + 1)
     };
+    let mut now = Instant(1);
     // What is blocked does not wait for the processor.
     queues.block(2);
-    assert_eq!(until_told(&mut queues, 2), Some(15), "a quarter of all");
-    assert_eq!(until_told(&mut queues, 0), Some(12), "of what it leaves itself");
+    assert_eq!(until_told(&mut queues, 2), Some(15 + 65), "a quarter of all, and of what that leaves");
+    queues.remove(2, |_, _| {});
+    assert!(queues.configure(2, &FLOW));
+    // One waits all the time, and packets take a microsecond each.
+    assert!(queues.enqueue(now, 3, 100, 0, &mut |_| {}).accepted);
+    work_on(&mut queues, &mut now, 1000);
+    assert_eq!(until_told(&mut queues, 0), Some(12), "a quarter of what it leaves itself");
     assert_eq!(until_told(&mut queues, 1), Some(10));
-    queues.unblock(2);
     let mut left = Vec::new();
-    while let Some(served) = queues.dequeue(Instant::ZERO) {
+    while let Some(served) = queues.dequeue(now) {
         left.extend(served.crossed_low.then(|| (served.flow, queues.backlog(served.flow).pdus)));
     }
     left.sort_unstable();
-    assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1, 2], "{left:?}");
+    assert_eq!(left.iter().map(|(flow, _)| *flow).collect::<Vec<_>>(), [0, 1], "{left:?}");
     // A dearer packet: less room, but for the least.
-    queues.set_cost(Cost { per_pdu_ns: 3000, per_1024_octets_ns: 0 });
+    assert!(queues.enqueue(now, 3, 100, 0, &mut |_| {}).accepted);
+    work_on(&mut queues, &mut now, 3000);
     assert_eq!(until_told(&mut queues, 0), Some(4), "a quarter of a third");
-    queues.set_cost(Cost { per_pdu_ns: 60_000, per_1024_octets_ns: 0 });
+    work_on(&mut queues, &mut now, 60_000);
     assert_eq!(until_told(&mut queues, 1), Some(2), "the least");
+}
+
+#[test]
+fn what_a_pause_of_the_processor_has_gathered_is_no_crowd() {
+    let after = Duration::from_millis(8);
+    let mut queues = queues(Config { flows_max: 30, crowd: 16, behind_after: after, ..CONFIG }, &[FLOW; 30]);
+    for name in 0..30 {
+        assert!(offer(&mut queues, name, 0).0.accepted, "{name}");
+    }
+    // A millisecond of work later there are as many again.
+    let mut now = Instant(0);
+    for _ in 0..999 {
+        now.0 += 1000;
+        let Some(served) = queues.dequeue(now) else { panic!() };
+        assert!(!queues.has_enough());
+        queues.enqueue(now, served.flow, 100, 0, &mut |gone| panic!("{gone:?}"));
+    }
+    let Some(served) = queues.dequeue(now) else { panic!() };
+    assert_eq!((queues.backlog(served.flow).pdus, queues.has_enough()), (0, true));
+    assert_eq!(offer(&mut queues, served.flow, 0).1, [(served.flow, 0, Drop::FlowQueueNodeFull)]);
+    // Once everybody has had his turn a crowd may come again.
+    while queues.dequeue(now).is_some() {}
+    assert!((0..30).all(|name| offer(&mut queues, name, 0).0.accepted));
 }
 
 #[test]
@@ -134,6 +174,7 @@ fn part_of_the_others(config: Config, times: f64) -> f64 {
     const FLOWS: u32 = 400;
     let room = CellConfig { limit: Limit { pdus: 60_000, octets: u32::MAX }, real_time: None };
     let config = Config { flows_max: FLOWS, nodes_max: 60_000, cell: room, behind: Duration::ZERO, ..config };
+    let config = Config { behind_after: Duration::ZERO, behind_least: 0, ..config };
     let mut queues = queues(config, &[FLOW; FLOWS as usize]);
     let mut dice = crate::rng::Rng::seeded(7);
     let mut after = |flow: u32, at_us: f64| {
@@ -143,13 +184,14 @@ fn part_of_the_others(config: Config, times: f64) -> f64 {
     let mut next: Vec<f64> = (0..FLOWS).map(|flow| after(flow, 0.0)).collect();
     let mut served = [0_u32; 2];
     for now_us in 0..200 * FLOWS {
+        let now = Instant(u64::from(now_us) * 1000);
         for (flow, due) in (0..FLOWS).zip(&mut next) {
             while *due <= f64::from(now_us) {
-                queues.enqueue(Instant(0), flow, 100, 0, &mut |_| {});
+                queues.enqueue(now, flow, 100, 0, &mut |_| {});
                 *due = after(flow, *due);
             }
         }
-        if let Some(packet) = queues.dequeue(Instant(0)) {
+        if let Some(packet) = queues.dequeue(now) {
             served[usize::from(packet.flow >= FLOWS / 2)] += 1;
         }
     }
