@@ -25,6 +25,7 @@ pub mod gsup;
 pub mod gtp;
 pub mod kept;
 pub mod llc;
+pub mod load;
 pub mod machine;
 pub mod ns;
 pub mod octet_queue;

@@ -6,7 +6,7 @@ use crate::llc::cipher::{BatchCipher, Portable};
 use crate::prefetch::Prefetch;
 use crate::qos::classifier::RuleChange;
 use crate::rng::Rng;
-use crate::time::Instant;
+use crate::time::{Duration, Instant};
 use crate::timers::{TimerKey, Timers};
 use crate::trace::{Category, Level, TraceSink};
 use core::fmt;
@@ -218,8 +218,12 @@ pub trait Machine {
     /// The driver has so much to send that it would soon have to drop, or with `false` has room again: what can wait in the
     /// machine's own queues is to wait there.
     fn hold_back(&mut self, _on: bool) {}
-    /// The driver has hardly any time left, or with `false` has time again: what could not be sent soon had better not come in.
+    /// The driver has hardly had any time left for a while, or with `false` has time again: what could not be sent soon had better not
+    /// come in.
     fn set_short_of_time(&mut self, _on: bool) {}
+    /// The driver's turn, which ends now, has spent so much time on packets: to receive what came, to do what
+    /// [`Machine::poll_output`] did, and to send that. A driver in virtual time, where nothing takes time, need not say it.
+    fn turn_took(&mut self, _now: Instant, _took: Duration) {}
     /// True where so much waits that what arrives besides had better stay where it is, as far as it is of best effort: there a
     /// packet that is too much is lost before anything is spent on it.
     fn has_enough(&self) -> bool {

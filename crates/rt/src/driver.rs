@@ -33,6 +33,8 @@ pub(crate) struct Driver<M: Machine> {
     held: bool,
     /// It was told that time is short ([`Machine::set_short_of_time`]).
     short_of_time: bool,
+    /// For how long it has worked in this turn, but for its inputs; `None` where it had no part in it.
+    worked: Option<Duration>,
 }
 
 /// A driver of any machine.
@@ -58,6 +60,10 @@ pub(crate) trait AnyDriver {
     /// Lets the machine work through its inputs, and then on until it has nothing more to do or the slice is over; where it is
     /// in a hurry by then, that of such a machine.
     fn run(&mut self, index: usize, io: &mut Io, slice: Duration, in_a_hurry: Duration);
+    /// For how long it has worked in this turn, but for its inputs; `None` where it had no part in it.
+    fn worked(&self) -> Option<Duration>;
+    /// A turn has ended, of which so much was spent on its packets.
+    fn turn_took(&mut self, now: Instant, took: Duration);
     /// To find the machine again by its type.
     fn as_any(&mut self) -> &mut dyn Any;
 }
@@ -75,6 +81,7 @@ impl<M: Machine> Driver<M> {
             unfinished: false,
             held: false,
             short_of_time: false,
+            worked: None,
         }
     }
 
@@ -139,13 +146,17 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
             ciphers: crate::gea::best(),
         };
         (self.touched, self.unfinished) = (false, false);
-        let short_of_time = io.load.is_short_of_time();
+        let worked = self.worked.get_or_insert(Duration::ZERO);
+        let short_of_time = io.load.lasts();
         if short_of_time != self.short_of_time {
             self.short_of_time = short_of_time;
             self.machine.set_short_of_time(short_of_time);
         }
+        let mut from = began;
         if !self.inputs.is_empty() {
             self.machine.handle_input(&mut cx, &mut self.inputs);
+            from = io.clock.now();
+            io.turn_cost.was_other(from.since(began));
         }
         // Asked behind the inputs, of which one may have brought the hurry.
         let end = began + if self.machine.is_in_a_hurry(io.now) { slice.min(in_a_hurry) } else { slice };
@@ -178,11 +189,23 @@ impl<M: Machine + 'static> AnyDriver for Driver<M> {
                     }
                 }
             }
-            if io.clock.now() >= end {
+            let now = io.clock.now();
+            worked.0 += now.since(from).0;
+            from = now;
+            if now >= end {
                 self.unfinished = true;
                 return;
             }
         }
+    }
+
+    fn worked(&self) -> Option<Duration> {
+        self.worked
+    }
+
+    fn turn_took(&mut self, now: Instant, took: Duration) {
+        self.worked = None;
+        self.machine.turn_took(now, took);
     }
 
     fn as_any(&mut self) -> &mut dyn Any {

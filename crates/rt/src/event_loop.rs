@@ -342,6 +342,7 @@ impl EventLoop {
             self.take_events();
         }
         self.io.keep_house();
+        self.io.turn_cost.begin(self.io.clock.now());
         let now = self.io.now;
         let hurry = self.drivers.iter().any(|driver| driver.is_in_a_hurry(now));
         if hurry && !self.io.arrivals.is_empty() {
@@ -361,7 +362,9 @@ impl EventLoop {
             driver.wake(self.io.now);
         }
         self.work(true, None);
+        let began = self.io.clock.now();
         self.serve_round();
+        self.io.turn_cost.was_other(self.io.clock.now().since(began));
         // The services may have given commands; what else there is has had its slice.
         self.work(false, Some(Duration::ZERO));
         self.io.follow(self.drivers.iter().any(|driver| driver.unfinished()));
@@ -369,8 +372,23 @@ impl EventLoop {
             self.io.poll_between();
         }
         self.io.flush();
+        self.tell_cost();
         self.io.log.flush();
         Ok(())
+    }
+
+    /// Tells each machine that has worked what the turn has spent on its packets: all of it but for what the others did.
+    fn tell_cost(&mut self) {
+        let all: Option<u64> =
+            self.drivers.iter().filter_map(|driver| Some(driver.worked()?.0)).reduce(u64::saturating_add);
+        let Some(all) = all else { return };
+        let now = self.io.clock.now();
+        let took = self.io.turn_cost.ended(now);
+        for driver in &mut self.drivers {
+            if let Some(worked) = driver.worked() {
+                driver.turn_took(now, Duration(took.0.saturating_sub(all.saturating_sub(worked.0))));
+            }
+        }
     }
 
     /// What is urgent leaves before the rest is looked at, and where a poll has not found all that has come another one follows.

@@ -129,7 +129,7 @@ impl PageExchange {
         };
     }
 
-    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`crate::load`])?
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_proto::load`])?
     fn follow(&mut self, now: Instant, short_of_time: bool) {
         if self.is_on && !self.exchange.is_open() {
             // The device has refused a page, and is asked again later, whatever it says.
@@ -248,7 +248,7 @@ impl Xdp {
         (able.is_some() != before.is_some()).then_some(able.is_some())
     }
 
-    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`crate::load`])?
+    /// A turn that began at `now` is nearly over; has the loop hardly any time left ([`gannet_proto::load`])?
     pub(crate) fn follow(&mut self, now: Instant, short_of_time: bool) {
         if let Some(pages) = &mut self.pages {
             pages.follow(now, short_of_time);

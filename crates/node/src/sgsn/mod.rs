@@ -74,7 +74,7 @@ use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput, ListedPe
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
-use gannet_proto::time::Instant;
+use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::user_plane::Outputs;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tlli};
@@ -464,6 +464,10 @@ impl Machine for Sgsn {
         if let Some(flows) = &mut self.flows {
             flows.set_short_of_time(on);
         }
+    }
+
+    fn turn_took(&mut self, now: Instant, took: Duration) {
+        self.flows_took(now, took);
     }
 
     fn has_enough(&self) -> bool {

@@ -77,6 +77,8 @@ impl UplinkQueues {
                 nodes_max: pdus_max,
                 room_part: ROOM_PART,
                 cell: CellConfig { limit: Limit { pdus: pdus_max, octets: u32::MAX }, real_time: None },
+                // Nothing but the processor is waited for: they are short by themselves.
+                behind: Duration(u64::MAX),
                 node_real_time: config.queue.node_real_time,
                 cost,
                 octets_max: N_PDU_OCTETS_MAX,
@@ -320,6 +322,9 @@ impl Sgsn {
             && let Some(served) = self.uplink.as_mut().and_then(|uplink| uplink.queues.dequeue(cx.now))
         {
             let Waiting { slot, from, cell, frame } = served.item;
+            if let Some(flows) = &mut self.flows {
+                flows.serves(served.octets);
+            }
             self.uplink_served(slot);
             if self.arrives(cx, Arrived::new(slot, from, Some(cell), frame)) {
                 together += 1;

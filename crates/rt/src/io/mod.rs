@@ -6,7 +6,6 @@ mod stream;
 
 use crate::busy::Busy;
 use crate::capture::CaptureWatch;
-use crate::load::Load;
 use crate::log::LogSink;
 use crate::messages::{BATCH, Messages};
 use crate::netlink::Monitor;
@@ -20,6 +19,7 @@ use gannet_demux::Classify;
 use gannet_demux::reuseport::Reuseport;
 use gannet_demux::umem::Umem;
 use gannet_proto::frame::{Frame, FramePool};
+use gannet_proto::load::{Load, TurnCost};
 use gannet_proto::machine::{Peer, Port, StreamState};
 use gannet_proto::qos::classifier::RuleChange;
 use gannet_proto::time::Instant;
@@ -128,6 +128,8 @@ pub(crate) struct Io {
     pub(crate) tables_changed: bool,
     pub(crate) busy: Busy,
     pub(crate) load: Load,
+    /// What this turn has spent on packets.
+    pub(crate) turn_cost: TurnCost,
     /// What has happened to streams and was not told yet.
     pub(crate) streams: Vec<(Owner, StreamState)>,
     /// When the first stream wants to connect.
@@ -176,6 +178,7 @@ impl Io {
             tables_changed: false,
             busy,
             load: Load::default(),
+            turn_cost: TurnCost::default(),
             registry,
             clock,
             now: clock.now(),

@@ -6,6 +6,7 @@
 //! | `mod.rs` | the flow of a context comes, changes and goes, and with it the rule by which a driver knows it |
 //! | `arrival` | an N-PDU goes into its queue |
 //! | `service` | the scheduler's batch goes into the protocol stack |
+//! | `pace` | what an N-PDU costs, by what turns of the driver took |
 //! | `blocking` | flows that are not served: of mobiles that must be paged first, and by feedback of flow control |
 //! | `starved` | flows that wait for room for their first N-PDU in acknowledged mode |
 //! | `leaking` | flows that a driver without time holds to their leak rate |
@@ -17,6 +18,7 @@
 mod arrival;
 mod blocking;
 mod leaking;
+mod pace;
 mod service;
 mod starved;
 
@@ -40,7 +42,7 @@ use leaking::Leaking;
 use starved::Starved;
 use std::collections::VecDeque;
 
-pub use service::Pace;
+pub use pace::Pace;
 
 /// How N-PDUs from Gn come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,6 +210,11 @@ impl Flows {
     #[must_use]
     pub const fn pace(&self) -> &Pace {
         &self.pace
+    }
+
+    /// A packet of `octets`, in either direction, was taken out of its queue.
+    pub(super) fn serves(&mut self, octets: u32) {
+        self.pace.served(octets);
     }
 
     /// The queues' cell of a class in a radio cell.
