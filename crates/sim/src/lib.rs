@@ -6,4 +6,5 @@
 pub mod driven;
 pub mod gprs;
 pub mod link;
+pub mod processor;
 pub mod queue;
