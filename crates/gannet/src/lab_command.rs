@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::report::{Options, Size};
-use gannet_lab::{ed, experiments, http};
+use gannet_lab::{busy, ed, experiments, http};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub enum LabCommand {
         /// Where the results go
         #[arg(long, default_value = "out/lab")]
         out: PathBuf,
-        /// Exit 1 when a claim does not hold
+        /// Exit 1 when a claim does not hold or is not shown
         #[arg(long)]
         strict: bool,
     },
@@ -70,6 +70,9 @@ pub enum LabCommand {
         #[arg(long, default_value_t = 0)]
         work_ns: u32,
     },
+    /// A process that computes without an end, for `busy-machine`
+    #[command(hide = true)]
+    Spin,
     /// A host for downloads: one file of octets over HTTP
     #[command(hide = true)]
     Serve {
@@ -232,6 +235,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
         }
+        LabCommand::Spin => busy::spin(),
         LabCommand::Serve { bind, octets, seed } => {
             http::serve(bind, seed, octets).map_err(|error| format!("{bind}: {error}"))?;
             Ok(ExitCode::SUCCESS)

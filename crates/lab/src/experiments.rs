@@ -81,6 +81,11 @@ pub const ALL: &[Experiment] = &[
         run: |options| run("ed-scale", options, ed::scale::experiment),
     },
     Experiment {
+        name: "busy-machine",
+        description: "a lightly loaded SGSN beside processes that never sleep: nothing lost, and its estimates recover",
+        run: crate::busy::run,
+    },
+    Experiment {
         name: "ed-throughput-gea3",
         description: "the same as ed-throughput where each packet is ciphered with GEA3",
         run: |options| run_ciphered("ed-throughput-gea3", options, GEA3, ed::throughput::experiment),

@@ -5,6 +5,7 @@
 //! the same octets for the same seed; a real-time one states the machine.
 
 pub mod abm;
+pub mod busy;
 pub mod counters;
 pub mod demo;
 pub mod ed;

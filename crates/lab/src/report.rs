@@ -63,8 +63,20 @@ pub struct Verdict {
     pub ours: String,
     /// What ours was to be.
     pub goal: String,
-    /// Whether it is.
-    pub holds: bool,
+    /// Whether it is; `None` where this run could not measure it, which is "not shown".
+    pub holds: Option<bool>,
+}
+
+impl Verdict {
+    /// Whether it holds, as the table says it.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self.holds {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "not shown",
+        }
+    }
 }
 
 /// The machine on which a run was made.
@@ -127,10 +139,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// True when every claim holds.
+    /// True when every claim holds. One that is not shown does not.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.holds)
+        self.verdicts.iter().all(|verdict| verdict.holds == Some(true))
     }
 
     /// The table for a person: paper, ours, goal, holds.
@@ -138,13 +150,7 @@ impl Report {
     pub fn table(&self) -> String {
         let row = |v: &Verdict| {
             let paper = v.paper.clone().unwrap_or_else(|| "-".to_owned());
-            [
-                v.name.clone(),
-                paper,
-                v.ours.clone(),
-                v.goal.clone(),
-                if v.holds { "yes" } else { "NO" }.to_owned(),
-            ]
+            [v.name.clone(), paper, v.ours.clone(), v.goal.clone(), v.word().to_owned()]
         };
         let head = ["", "paper", "ours", "goal", "holds"].map(str::to_owned);
         let rows: Vec<[String; 5]> = std::iter::once(head).chain(self.verdicts.iter().map(row)).collect();
@@ -208,7 +214,11 @@ impl Report {
                 escape(v.paper.as_deref().unwrap_or("–")),
                 escape(&v.ours),
                 escape(&v.goal),
-                if v.holds { ">yes" } else { " class=\"no\">no" }
+                match v.holds {
+                    Some(true) => ">yes",
+                    Some(false) => " class=\"no\">no",
+                    None => ">not shown",
+                }
             );
         }
         page.push_str("</table>\n");
@@ -244,7 +254,11 @@ mod tests {
             seed: 1,
             machine: None,
             cells: vec![],
-            verdicts: vec![verdict("short", true), verdict("a longer one", false)],
+            verdicts: vec![
+                verdict("short", Some(true)),
+                verdict("a longer one", Some(false)),
+                verdict("unknown", None),
+            ],
             figures: vec![],
             remarks: vec![],
         };
@@ -253,6 +267,12 @@ mod tests {
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines[1], "short         -      1     2     yes");
         assert_eq!(lines[2], "a longer one  -      1     2     NO");
+        assert_eq!(lines[3], "unknown       -      1     2     not shown");
+        assert!(report.page().contains("<td>not shown</td>"));
+        let json = serde_json::to_value(&report).unwrap();
+        assert_eq!(json.pointer("/verdicts/2/holds"), Some(&serde_json::Value::Null));
+        let strictly = |holds| Report { verdicts: vec![verdict("x", holds)], ..report.clone() }.holds();
+        assert_eq!([Some(true), Some(false), None].map(strictly), [true, false, false]);
         assert!(report.page().contains("class=\"no\">no"));
     }
 }

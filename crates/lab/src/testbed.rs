@@ -89,7 +89,7 @@ pub fn stop_on_signals() -> io::Result<Arc<AtomicBool>> {
 const PREFIX: &str = "gannet-demo-";
 
 /// A command that ends with us, and that Ctrl-C does not reach.
-fn command(program: &str) -> Command {
+pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     gannet_rt::end_with_parent(&mut command);
     command.stdin(Stdio::null());

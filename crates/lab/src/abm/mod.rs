@@ -244,7 +244,7 @@ fn verdicts(all: &[Measured]) -> Vec<Verdict> {
         paper: None,
         ours,
         goal: goal.to_owned(),
-        holds,
+        holds: Some(holds),
     };
     let [ours, others @ ..] = MODES;
     let [_, _, adaptive, fixed] = MODES;
@@ -373,6 +373,6 @@ mod tests {
         assert!(drawing(&all).unwrap().svg.contains("go-back-N, fixed T201"));
         let verdicts = verdicts(&all);
         assert_eq!(verdicts.len(), 8, "one of goodput for this round trip: {verdicts:?}");
-        verdicts.iter().for_each(|row| assert!(row.holds, "{row:?}"));
+        verdicts.iter().for_each(|row| assert_eq!(row.holds, Some(true), "{row:?}"));
     }
 }

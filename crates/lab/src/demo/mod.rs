@@ -4,7 +4,7 @@
 //! Every node runs as a process of its own with its own configuration file, exactly as a person would start it.
 //! SGSN and GGSN may be Gannet's or Osmocom's: nothing else changes.
 
-mod configs;
+pub(crate) mod configs;
 mod outcome;
 
 use crate::http;

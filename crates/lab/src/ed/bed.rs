@@ -222,7 +222,7 @@ fn offload(device: &str, offload: Offload, on: bool) -> Result<(), TestbedError>
 }
 
 /// The counters of devices in `/proc/net/dev`, as `DEVICE.NAME`.
-fn parse_devices(text: &str) -> Vec<(String, u64)> {
+pub(crate) fn parse_devices(text: &str) -> Vec<(String, u64)> {
     const COLUMNS: [(usize, &str); 6] = [
         (1, "rx_packets"),
         (3, "rx_dropped"),

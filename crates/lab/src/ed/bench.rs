@@ -436,7 +436,7 @@ impl<'a> Bench<'a> {
     /// A claim, as a row of the table.
     pub fn claim(&mut self, name: &str, paper: Option<&str>, ours: String, goal: String, holds: bool) {
         let (name, paper) = (name.to_owned(), paper.map(str::to_owned));
-        self.verdicts.push(Verdict { name, paper, ours, goal, holds });
+        self.verdicts.push(Verdict { name, paper, ours, goal, holds: Some(holds) });
     }
 
     /// A figure beside the numbers; where all is ciphered it has a name of its own.

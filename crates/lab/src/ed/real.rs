@@ -32,7 +32,7 @@ const WAKE_UP: gannet_proto::time::Duration = gannet_proto::time::Duration::from
 const SETTLE_LOOK: gannet_proto::time::Duration = gannet_proto::time::Duration::from_millis(50);
 
 /// How long an SGSN may take to open its VTY, and from one look to the next.
-const HEARS_WITHIN: Duration = Duration::from_secs(10);
+const HEARS_WITHIN: Duration = Duration::from_secs(60);
 const HEARS_LOOK: Duration = Duration::from_millis(10);
 
 /// Chains on this machine.

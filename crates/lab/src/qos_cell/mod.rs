@@ -161,7 +161,7 @@ fn verdicts(all: &[AtLoad]) -> Vec<Verdict> {
         paper: None,
         ours,
         goal: goal.to_owned(),
-        holds,
+        holds: Some(holds),
     };
     let lost: u64 = all.iter().map(|at| at.class(Service::RealTime).lost).sum();
     let (_, slowest) = extremes(all.iter().map(|at| at.class(Service::RealTime).delay_p99_ms));

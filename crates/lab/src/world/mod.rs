@@ -129,7 +129,7 @@ fn report(
         paper: None,
         ours,
         goal,
-        holds,
+        holds: Some(holds),
     };
     let wanted = u64::from(scale.mobiles) * u64::from(scale.rounds);
     let (free, all) = (world.frames.free(), world.frames.capacity());
