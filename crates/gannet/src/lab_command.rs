@@ -72,7 +72,10 @@ pub enum LabCommand {
     },
     /// A process that computes without an end, for `busy-machine`
     #[command(hide = true)]
-    Spin,
+    Spin {
+        /// Directory of the run that has started it, for who wonders whose it is
+        run: PathBuf,
+    },
     /// A host for downloads: one file of octets over HTTP
     #[command(hide = true)]
     Serve {
@@ -235,7 +238,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             ed::bare::run(&ed::bare::Options { bare, users, real_time, cells, peer, port, work_ns })?;
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Spin => busy::spin(),
+        LabCommand::Spin { run: _ } => busy::spin(),
         LabCommand::Serve { bind, octets, seed } => {
             http::serve(bind, seed, octets).map_err(|error| format!("{bind}: {error}"))?;
             Ok(ExitCode::SUCCESS)

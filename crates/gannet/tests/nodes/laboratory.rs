@@ -31,6 +31,7 @@ pub const CASES: &[Case] = &[
     ("lab_memory", NEEDS, || chain("gannet-xdp", "memory")),
     ("an_interrupted_experiment_ends_in_order", NEEDS, interrupted),
     ("an_experiment_that_is_interrupted_twice_ends_at_once", NEEDS, interrupted_twice),
+    ("busy_processes_end_with_their_experiment", NEEDS, busy_processes_end),
 ];
 
 /// Nothing comes to the wrong mobile, and everything that was offered is delivered, dropped by name, or lost in a ring: in
@@ -71,9 +72,9 @@ struct Experiment {
 }
 
 impl Experiment {
-    fn start(out: &Path) -> Self {
+    fn start(name: &str, out: &Path) -> Self {
         let mut command = Command::new(GANNET);
-        command.args(["lab", "run", "ed-overhead", "--quick", "--out"]).arg(out);
+        command.args(["lab", "run", name, "--quick", "--out"]).arg(out);
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
@@ -111,7 +112,7 @@ impl Drop for Experiment {
 /// One SGSN waits for its turn, stopped, and another one has just been loaded: both end, and their namespaces go.
 fn interrupted() {
     let directory = TempDir::new("gannet-lab-stop");
-    let mut experiment = Experiment::start(directory.path());
+    let mut experiment = Experiment::start("ed-overhead", directory.path());
     experiment.wait_for("gannet-fifo: attached");
     let pid = experiment.child.id();
     // Two SGSNs, and two namespaces of each.
@@ -133,7 +134,7 @@ fn interrupted() {
 /// next run.
 fn interrupted_twice() {
     let directory = TempDir::new("gannet-lab-stop");
-    let mut experiment = Experiment::start(directory.path());
+    let mut experiment = Experiment::start("ed-overhead", directory.path());
     experiment.wait_for("gannet-fifo: attached");
     let pid = experiment.child.id();
     // So that both are there when it goes on.
@@ -148,5 +149,20 @@ fn interrupted_twice() {
         left_behind(pid, directory.path()).iter().all(is_namespace).then_some(())
     });
     chain("gannet-fifo", "account");
+    assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
+}
+
+/// Three SGSNs, what stands around two of them, and a process that never sleeps.
+fn busy_processes_end() {
+    let directory = TempDir::new("gannet-lab-busy");
+    let mut experiment = Experiment::start("busy-machine", directory.path());
+    experiment.wait_for("gannet-xdp, 1 busy process on its core");
+    let pid = experiment.child.id();
+    wait_for("a busy process", || {
+        left_behind(pid, directory.path()).iter().any(|name| name.contains("lab spin")).then_some(())
+    });
+    experiment.signal("INT");
+    let (status, rest) = experiment.end();
+    assert_eq!(status.code(), Some(1), "{rest}");
     assert_eq!(left_behind(pid, directory.path()), Vec::<String>::new());
 }

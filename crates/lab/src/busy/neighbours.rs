@@ -19,7 +19,7 @@ impl Neighbours {
         let cores = if beside.is_pinned { SGSN_CORE.to_string() } else { all_cores() };
         let start = |number| {
             let mut command = testbed::command("taskset");
-            command.args(["-c", &cores]).arg(gannet).args(["lab", "spin"]);
+            command.args(["-c", &cores]).arg(gannet).args(["lab", "spin"]).arg(directory);
             let name = format!("busy{number}");
             let process = Process::start(&name, &mut command, &directory.join(format!("{name}.log")));
             process.inspect(|process| process.signal(ProcessSignal::Stop)).map_err(text)
