@@ -16,9 +16,11 @@ use std::time::{Duration, Instant};
 
 /// Echo requests a second of all mobiles together: as many N-PDUs go up as come down.
 const PINGS_PER_S: u32 = 300;
+/// They leave so many at once, one mobile after the other: more than one batch of the scheduler, so that it has something to measure.
+const AT_ONCE: u32 = 30;
 /// Octets of an echo message beside its header, as `ping` has it.
 const PAYLOAD: usize = 56;
-/// A ping that is this late is not sent any more, and counts as asked.
+/// A burst that is this late is not sent any more, and counts as asked.
 const LATE_MAX: Duration = Duration::from_millis(50);
 /// After the last ping, how long an answer is waited for.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(3);
@@ -72,7 +74,7 @@ impl Downloads {
     }
 }
 
-/// When pings are due: at equal distances while they go.
+/// When bursts of pings are due: at equal distances while they go.
 #[derive(Debug)]
 struct Schedule {
     gap: Duration,
@@ -255,7 +257,8 @@ fn ping(orders: &Orders) -> Result<Pings, String> {
     };
     let mut sockets =
         pinging.map(open).collect::<Result<Vec<_>, _>>().map_err(|error| format!("ping: {error}"))?;
-    let (mut pings, mut schedule, begin) = (Pings::default(), Schedule::new(PINGS_PER_S), Instant::now());
+    let (mut pings, mut schedule, begin) =
+        (Pings::default(), Schedule::new(PINGS_PER_S / AT_ONCE), Instant::now());
     let (mut turn, mut ended) = (0, None);
     loop {
         let now = begin.elapsed();
@@ -267,8 +270,8 @@ fn ping(orders: &Orders) -> Result<Pings, String> {
             }
         } else if orders.goes.load(Relaxed) {
             let (asked, sent) = schedule.due(now);
-            pings.asked += asked;
-            for _ in 0..sent {
+            pings.asked += asked * u64::from(AT_ONCE);
+            for _ in 0..sent * u64::from(AT_ONCE) {
                 let count = sockets.len();
                 let Some((socket, book)) = sockets.get_mut(turn % count) else { continue };
                 turn += 1;
@@ -402,7 +405,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pings_are_due_at_equal_distances_and_late_ones_are_not_made_up_for() {
+    fn bursts_are_due_at_equal_distances_and_late_ones_are_not_made_up_for() {
         let ms = Duration::from_millis;
         let mut schedule = Schedule::new(100);
         assert_eq!(schedule.due(ms(5)), (1, 1), "the first at once");
