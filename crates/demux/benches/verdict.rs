@@ -60,6 +60,7 @@ fn main() {
             samples_at_once: 1,
             ..Config::default()
         };
+        // A TEID costs the same whatever the key is.
         let mut kernel = Classifier::load(&config).unwrap();
         let slow = Policer { rate_octets_per_s: 1, burst_octets: 1000 };
         for (teid, policer) in [(1, None), (2, Some(slow))] {

@@ -52,7 +52,7 @@ static __always_inline int parse_v1(struct __sk_buff *skb, const __u8 *gtp, stru
 
 	if (stop > skb->len)
 		return COUNT_MALFORMED;
-	pdu->teid = bpf_ntohl(*(__be32 *)(gtp + 4));
+	pdu->name = name_of_teid(bpf_ntohl(*(__be32 *)(gtp + 4)));
 	if (gtp[0] & V1_OPTIONS) {
 		if (at + 4 > stop || bpf_skb_load_bytes(skb, at, numbers, 4))
 			return COUNT_MALFORMED;
@@ -142,7 +142,7 @@ static __always_inline __u32 ring_of_datagram(struct sk_reuseport_md *md)
 
 	if (bpf_skb_load_bytes(md, 2, &port, 2) || bpf_skb_load_bytes(md, UDP_LEN, gtp, 8) || gtp[1] != G_PDU)
 		return RING_SIGNALLING;
-	name = bpf_ntohl(*(__be32 *)(gtp + 4));
+	name = name_of_teid(bpf_ntohl(*(__be32 *)(gtp + 4)));
 	if (port == bpf_htons(GTP_V0_PORT)) {
 		__u64 *found;
 

@@ -63,7 +63,7 @@ static __always_inline int parse_v1(void *data, void *end, __u32 at, __u32 len, 
 	stop = bpf_ntohs(*(__be16 *)(gtp + 2));
 	if (stop > len - V1_LEN)
 		return COUNT_MALFORMED;
-	pdu->teid = bpf_ntohl(*(__be32 *)(gtp + 4));
+	pdu->name = name_of_teid(bpf_ntohl(*(__be32 *)(gtp + 4)));
 	stop += at + V1_LEN;
 	at += V1_LEN;
 	if (flags & V1_OPTIONS) {
@@ -141,14 +141,14 @@ static __always_inline int forward(struct xdp_md *ctx, struct context *flow, __u
 }
 
 /*
- * Leaves it to user space to decide: the name is the TEID, and instead of an LL-PDU the message. Parts are place << 16 | length.
+ * Leaves it to user space to decide: the name is that of the TEID, and instead of an LL-PDU the message. Parts are place << 16 | length.
  * Apart from the rest, which is for everybody.
  */
-static __noinline int leave(struct xdp_md *ctx, __u32 teid, __u32 pdu, __u32 message)
+static __noinline int leave(struct xdp_md *ctx, __u32 name, __u32 pdu, __u32 message)
 {
 	struct exchange *exchange = exchange_of(ctx);
 	struct metadata what = {
-		.name = teid,
+		.name = name,
 		.pdu_offset = pdu >> 16,
 		.pdu_len = pdu,
 		.llc_offset = message >> 16,
@@ -179,7 +179,7 @@ int gn(struct xdp_md *ctx)
 		return carry(ctx);
 	}
 	if (leaves() && !pdu.is_v0
-	    && leave(ctx, pdu.teid, pdu.at << 16 | pdu.len, pdu.message_at << 16 | pdu.message_len))
+	    && leave(ctx, pdu.name, pdu.at << 16 | pdu.len, pdu.message_at << 16 | pdu.message_len))
 		return carry(ctx);
 	found = find_flow(&pdu, &flow);
 	if (!flow || found != FOUND) {

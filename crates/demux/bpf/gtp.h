@@ -8,6 +8,7 @@
 
 #include "contexts.h"
 #include "layout.h"
+#include "teid.h"
 
 #define GTP_V1_PORT 2152
 #define GTP_V0_PORT 3386
@@ -31,7 +32,8 @@
 #define EXTENSION_COMPREHEND 0x80
 
 struct g_pdu {
-	__u32 teid;
+	/* The name of the context, by its TEID or its TID. */
+	__u32 name;
 	/* Octets in the order of the wire. */
 	__u64 tid;
 	/* T-PDU: where, from the same start as the header; and octets. */
@@ -64,13 +66,13 @@ static __always_inline int find_flow(struct g_pdu *pdu, struct context **flow)
 
 		if (!name)
 			return COUNT_UNKNOWN_CONTEXT;
-		pdu->teid = *name;
+		pdu->name = *name;
 		key = BY_TID;
 	}
-	*flow = entry_at(pdu->teid);
+	*flow = entry_at(pdu->name);
 	if (!*flow || !((*flow)->keys & key))
 		return COUNT_UNKNOWN_CONTEXT;
-	return (*flow)->teid == pdu->teid ? FOUND : COUNT_STALE_GENERATION;
+	return (*flow)->teid == pdu->name ? FOUND : COUNT_STALE_GENERATION;
 }
 
 #endif

@@ -8,8 +8,11 @@
 
 #include <linux/types.h>
 
-/* Low bits of a TEID: the place of the PDP context. The bits above count how often the place was used before. */
+/* Low bits of a context's name: its place. The bits above count how often the place was used before. */
 #define PLACE_MASK 0xffffff
+
+/* Rounds between a name and its TEID (teid.h). */
+#define TEID_ROUNDS 6
 
 /* Longer frames do not fit behind the 256 octets of headroom of a chunk of 2048 octets. */
 #define FRAME_MAX (2048 - 256)
@@ -88,7 +91,7 @@ enum {
 
 /* One flow: one cache line. */
 struct context {
-	/* The full TEID; with BY_TLLI how many TLLIs lead here. */
+	/* The name under which it is found, with its generation; with BY_TLLI how many TLLIs lead here. */
 	__u32 teid;
 	__u8 keys;
 	__u8 blocked;

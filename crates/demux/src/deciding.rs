@@ -43,16 +43,16 @@ impl Deciding {
         Self { contexts, totals, cells, sampling_ns: config.sampling_ns() }
     }
 
-    /// Asks for the context at the place of a TEID.
+    /// Asks for the context at the place of a name.
     #[inline]
-    pub(crate) fn expect(&self, teid: u32, prefetch: Prefetch) {
-        if let Some(entry) = self.entry(teid) {
+    pub(crate) fn expect(&self, name: u32, prefetch: Prefetch) {
+        if let Some(entry) = self.entry(name) {
             prefetch.value(entry);
         }
     }
 
-    fn entry(&self, teid: u32) -> Option<&Entry> {
-        self.contexts.get((teid & PLACE_MASK) as usize)
+    fn entry(&self, name: u32) -> Option<&Entry> {
+        self.contexts.get((name & PLACE_MASK) as usize)
     }
 
     /// The program's time.
@@ -61,11 +61,11 @@ impl Deciding {
         lent.filter(|now| *now != 0).unwrap_or_else(monotonic_ns)
     }
 
-    /// Decides about a packet as the program has described it: the TEID as its name, and where the T-PDU is.
+    /// Decides about a packet as the program has described it: the name that its TEID has, and where the T-PDU is.
     pub(crate) fn decide(&self, left: &Left, now_ns: u64) -> Decision {
-        let entry = self.entry(left.teid).filter(|entry| entry.keys.load(Acquire) & key::TEID != 0);
+        let entry = self.entry(left.name).filter(|entry| entry.keys.load(Acquire) & key::TEID != 0);
         match entry {
-            Some(entry) if entry.teid.load(Relaxed) == left.teid => self.decide_of(entry, left, now_ns),
+            Some(entry) if entry.teid.load(Relaxed) == left.name => self.decide_of(entry, left, now_ns),
             _ if self.is_sample(now_ns) => {
                 self.count(count::SAMPLED);
                 Decision::Sample
@@ -138,7 +138,7 @@ impl Deciding {
 /// A packet that was left, as the program describes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Left {
-    pub(crate) teid: u32,
+    pub(crate) name: u32,
     pub(crate) pdu_offset: u16,
     pub(crate) pdu_len: u16,
     /// GTP's header and all behind it.
@@ -147,15 +147,15 @@ pub(crate) struct Left {
 
 impl Left {
     pub(crate) fn of(metadata: &Metadata) -> Self {
-        let Metadata { name: teid, pdu_offset, pdu_len, llc_offset, llc_len, .. } = *metadata;
-        Self { teid, pdu_offset, pdu_len, message: (llc_offset, llc_len) }
+        let Metadata { name, pdu_offset, pdu_len, llc_offset, llc_len, .. } = *metadata;
+        Self { name, pdu_offset, pdu_len, message: (llc_offset, llc_len) }
     }
 
     /// What the node gets of a sample: the whole message, as something of signalling, which user data on Gn never is.
     pub(crate) const fn as_sample(&self) -> Metadata {
         let (pdu_offset, pdu_len) = self.message;
         Metadata {
-            name: self.teid,
+            name: self.name,
             pdu_offset,
             pdu_len,
             class: Class::Signalling,

@@ -249,7 +249,7 @@ impl Exchange {
             && number != 0
         {
             if let Some(left) = self.what_is_left(number) {
-                deciding.expect(left.teid, prefetch);
+                deciding.expect(left.name, prefetch);
             }
             count += 1;
         }

@@ -4,9 +4,10 @@ use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
 use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key};
-use crate::maps::{Interfaces, Maps, globals, globals_of_frames};
+use crate::maps::{Interfaces, Maps, globals, globals_of_frames, globals_of_teids};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -15,6 +16,7 @@ use std::os::fd::BorrowedFd;
 #[derive(Debug)]
 pub struct Tables {
     maps: Maps,
+    teid_key: TeidKey,
     /// The places of the TIDs, as the kernel's table has them.
     tids: HashMap<u64, u32>,
     /// Who decides what the program leaves, until the exchange has it.
@@ -27,6 +29,7 @@ impl Tables {
     /// Loads an object; `reads_frames` where it includes `bpf/parse.h`.
     pub(crate) fn load(code: &'static Bytecode, reads_frames: bool, config: &Config) -> Result<Self, Error> {
         let mut globals = globals(config);
+        globals.extend(globals_of_teids(config));
         if reads_frames {
             globals.extend(globals_of_frames(config));
         }
@@ -40,7 +43,7 @@ impl Tables {
         }
         let maps = Maps::load(code, config, &globals, &sizes)?;
         let deciding = (!config.concurrent).then(|| Deciding::new(&maps, config));
-        Ok(Self { maps, tids: HashMap::new(), deciding, contexts: 0 })
+        Ok(Self { maps, teid_key: config.teid_key, tids: HashMap::new(), deciding, contexts: 0 })
     }
 
     /// Lends the program a time; see [`AtDriver::lend_clock`].
@@ -55,7 +58,7 @@ impl Tables {
     /// The entry of a key, where there is one.
     fn find(&self, key: &Key) -> Option<&Entry> {
         let (name, bit) = match key {
-            Key::Teid(teid) => (teid.0, key::TEID),
+            Key::Teid(teid) => (self.teid_key.name(*teid).0, key::TEID),
             Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, key::TID),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return None,
         };
@@ -65,7 +68,7 @@ impl Tables {
 
     fn install(&mut self, rule: &Rule) -> Result<(), Error> {
         let (name, bit) = match rule.key {
-            Key::Teid(teid) => (teid.0, key::TEID),
+            Key::Teid(teid) => (self.teid_key.name(teid).0, key::TEID),
             Key::Tid(_) => (rule.name, key::TID),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return Ok(()),
         };

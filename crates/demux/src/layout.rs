@@ -8,7 +8,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Policer};
 
-/// Low bits of a TEID: the place of the PDP context.
+/// Low bits of the name of a PDP context: its place.
 pub const PLACE_MASK: u32 = 0x00ff_ffff;
 /// Longer frames do not fit behind 256 octets of headroom in a chunk of 2048 octets; the kernel gets them.
 pub const FRAME_MAX: usize = 2048 - 256;

@@ -185,6 +185,11 @@ pub(crate) fn globals(config: &Config) -> Globals {
     ]
 }
 
+/// What a program asks that finds contexts by their TEIDs.
+pub(crate) fn globals_of_teids(config: &Config) -> Globals {
+    vec![("teid_key", config.teid_key.words().flat_map(u32::to_ne_bytes).collect())]
+}
+
 /// What a program asks that reads whole frames.
 pub(crate) fn globals_of_frames(config: &Config) -> Globals {
     let (mut v4, mut v6) = (Vec::new(), Vec::new());

@@ -3,6 +3,7 @@
 use crate::bpf::{self, XdpMode};
 use crate::layout::{ByRing, DROPS, OWN_MAX, PLACE_MASK, count};
 use gannet_proto::drops::Drop;
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::qos::class::Class;
 use gannet_proto::qos::classifier::RuleChange;
 use std::net::IpAddr;
@@ -33,6 +34,8 @@ pub struct Config {
     pub samples_at_once: u32,
     /// Whether pages may be exchanged: see [`crate::exchange`].
     pub exchange: bool,
+    /// Between TEIDs and the names of contexts.
+    pub teid_key: TeidKey,
 }
 
 impl Default for Config {
@@ -47,6 +50,7 @@ impl Default for Config {
             samples_per_s: 100,
             samples_at_once: 16,
             exchange: false,
+            teid_key: TeidKey::TRANSPARENT,
         }
     }
 }

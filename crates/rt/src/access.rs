@@ -204,7 +204,7 @@ impl Access<'_> {
     }
 
     /// What a classifier has counted for one flow, by its rule's name; `None` where there is no classifier or no such flow.
-    /// The name of a PDP context is its TEID, which is above 2^24, and that of a mobile's uplink a number below.
+    /// The name of a PDP context is above 2^24, and that of a mobile's uplink a number below.
     #[must_use]
     pub fn flow_counters(&self, name: u32) -> Option<gannet_demux::FlowCounters> {
         self.io.flow_counters(name)

@@ -12,6 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 use gannet_demux::device::DeviceConfig;
 use gannet_demux::reuseport::{Reuseport, Service};
 use gannet_demux::{ByRing, Ring};
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::machine::{Peer, Port};
 use gannet_proto::trace::Level;
 use mio::Interest;
@@ -73,6 +74,8 @@ pub struct IngressConfig {
     pub contexts_v0: u32,
     /// A port that takes GTPv0 beside it, at its own socket or sockets: with the same back end, by the same program.
     pub v0: Option<(Port, UdpConfig)>,
+    /// Between TEIDs and the names of contexts; see [`gannet_demux::Config::teid_key`].
+    pub teid_key: TeidKey,
     /// Whether the program verifies UDP checksums; see [`gannet_demux::Config::verify_udp_checksum`].
     pub verify_udp_checksum: bool,
     /// Packets that may wait in the ring of signalling, a power of two; only [`Traffic::Gb`] has one.
@@ -99,6 +102,7 @@ impl IngressConfig {
             contexts: 65_536,
             contexts_v0: 1024,
             v0: None,
+            teid_key: TeidKey::TRANSPARENT,
             verify_udp_checksum: false,
             signalling_ring: 1024,
             real_time_ring: 4096,
@@ -136,6 +140,7 @@ impl IngressConfig {
             verify_udp_checksum: self.verify_udp_checksum,
             concurrent: link.rx_queues > 1,
             exchange: exchange && self.traffic == Traffic::Gn,
+            teid_key: self.teid_key,
             ..gannet_demux::Config::default()
         };
         match self.traffic {
@@ -293,6 +298,7 @@ impl Io {
         let mut programs = Reuseport::load(&gannet_demux::Config {
             contexts: config.contexts,
             tids: config.contexts_v0,
+            teid_key: config.teid_key,
             ..gannet_demux::Config::default()
         })
         .map_err(|error| error.to_string())?;

@@ -18,6 +18,7 @@ use gannet_node::ms::{self, Ms, MsConfig, UM as MS_UM};
 use gannet_node::sgsn::{self, GB, GTP_C, GTP_U, GTP_V0, Sgsn, SgsnConfig, SgsnEvent};
 use gannet_proto::drops::{Drop, DropCounters};
 use gannet_proto::frame::{Frame, FramePool};
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::machine::{Input, Peer, Port};
 use gannet_proto::rng::Rng;
 use gannet_proto::time::Instant;
@@ -203,8 +204,11 @@ impl GprsWorld {
         let mut rng = Rng::seeded(config.seed);
         let frames = FramePool::new(config.frames);
         let bss = Bss::new(config.bss).map_err(|error| error.to_string())?;
-        let ggsn = Ggsn::new(config.ggsn).map_err(|error| error.to_string())?;
-        let sgsn = Sgsn::new(config.sgsn, config.seed);
+        // Each world has its own keys, the same one in each run.
+        let key = |of: u128| TeidKey::new(u128::from(config.seed) << 64 | of);
+        let ggsn =
+            Ggsn::new(GgsnConfig { teid_key: key(1), ..config.ggsn }).map_err(|error| error.to_string())?;
+        let sgsn = Sgsn::new(SgsnConfig { teid_key: key(2), ..config.sgsn }, config.seed);
         let (up, down) = (Link::new(config.gb), Link::new(config.gb));
         let (gn_up, gn_down) = (Link::new(config.gn), Link::new(config.gn));
         Ok(Self {

@@ -8,7 +8,7 @@
 //! # What becomes of a frame
 //!
 //! 1. [`parse`](mod@parse) finds a G-PDU or T-PDU in it, or says that the kernel shall have it, or why it is dropped.
-//! 2. A TEID leads to the context at its low 24 bits; a TID by a table to the context's name. A context that is not
+//! 2. A TEID leads by the node's key to the context's name, whose low 24 bits are its place; a TID by a table. A context that is not
 //!    there, or has another generation, is unknown: a limited sample goes to the node, so that it sends an Error
 //!    Indication, and the rest is dropped.
 //! 3. A blocked flow is dropped, then one over its rate. What is left goes to its [`Ring`].
@@ -48,7 +48,7 @@ enum Access {
 #[derive(Debug)]
 struct Flow {
     access: Access,
-    /// The full TEID, or for GTPv0 the name, of which the place is a part.
+    /// The name under which it is found, of which the place is a part.
     teid: u32,
     name: u32,
     class: Class,
@@ -103,7 +103,7 @@ impl Model {
             Parsed::GPdu(pdu) => pdu,
         };
         let found = match pdu.owner {
-            Owner::Teid(teid) => Some((teid.0, Access::Teid)),
+            Owner::Teid(teid) => Some((self.config.teid_key.name(teid).0, Access::Teid)),
             Owner::Tid(tid) => self.tids.get(&tid).map(|name| (*name, Access::Tid)),
         };
         let flow = found.and_then(|(teid, access)| {
@@ -141,7 +141,7 @@ impl Model {
     /// The flow of a key, and nobody who has its place by now.
     fn find(&mut self, key: &Key) -> Option<&mut Flow> {
         let (name, access) = match key {
-            Key::Teid(teid) => (teid.0, Access::Teid),
+            Key::Teid(teid) => (self.config.teid_key.name(*teid).0, Access::Teid),
             Key::Tid(tid) => (*self.tids.get(&tid.to_u64())?, Access::Tid),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return None,
         };
@@ -151,7 +151,7 @@ impl Model {
 
     fn install(&mut self, rule: &Rule) -> Result<(), Error> {
         let (teid, access) = match rule.key {
-            Key::Teid(teid) => (teid.0, Access::Teid),
+            Key::Teid(teid) => (self.config.teid_key.name(teid).0, Access::Teid),
             Key::Tid(_) => (rule.name, Access::Tid),
             Key::LocalTlli(_) | Key::CellTlli { .. } | Key::Name(_) => return Ok(()),
         };

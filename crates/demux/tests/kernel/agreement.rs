@@ -10,6 +10,7 @@ use gannet_demux::{
     AtDriver, Classifier, Classify, Config, METADATA_LEN, Metadata, Ring, Totals, Uplink, UplinkConfig,
 };
 use gannet_proto::drops::Drop;
+use gannet_proto::gtp::{ContextName, TeidKey};
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule, RuleChange};
 use gannet_wire::id::{Bvci, Imsi, Nsapi, Nsei, Teid, Tid, Tlli, TlliKind};
@@ -28,10 +29,19 @@ pub(crate) fn tid(number: u8) -> Tid {
     Tid { imsi: Imsi::from_digits(digits).unwrap(), nsapi: Nsapi(5 + number % 8) }
 }
 
-pub(crate) fn teid_of(rng: &mut Rng) -> Teid {
+/// Between the names of contexts and their TEIDs.
+pub(crate) fn teid_key() -> TeidKey {
+    TeidKey::new(0x5eed)
+}
+
+fn name_of(rng: &mut Rng) -> ContextName {
     // Few generations, so that many are stale; some places beyond the table.
     let generation = rng.u32(..6).saturating_sub(3);
-    Teid(rng.u32(..PLACES) | generation << 24)
+    ContextName(rng.u32(..PLACES) | generation << 24)
+}
+
+pub(crate) fn teid_of(rng: &mut Rng) -> Teid {
+    teid_key().teid(name_of(rng))
 }
 
 fn key(rng: &mut Rng) -> Key {
@@ -44,8 +54,8 @@ pub(crate) fn change(rng: &mut Rng) -> RuleChange {
         0..5 => {
             let key = key(rng);
             let name = match key {
-                Key::Teid(teid) => teid.0,
-                _ => teid_of(rng).0,
+                Key::Teid(teid) => teid_key().name(teid).0,
+                _ => name_of(rng).0,
             };
             let policer = rng
                 .bool()
@@ -142,7 +152,13 @@ fn run(seed: u64, config: Config) -> Vec<(String, u64)> {
 
 /// The same for the filter of the UDP sockets.
 pub fn filter_and_model_agree() {
-    let config = Config { contexts: CONTEXTS, tids: 64, samples_per_s: 500, ..Config::default() };
+    let config = Config {
+        contexts: CONTEXTS,
+        tids: 64,
+        samples_per_s: 500,
+        teid_key: teid_key(),
+        ..Config::default()
+    };
     let mut kernel = Reuseport::load(&config).unwrap();
     let mut model = Model::new(config).unwrap();
     let mut rng = Rng::with_seed(5);
@@ -283,8 +299,14 @@ pub(crate) fn seen(totals: &Totals) -> Vec<(String, u64)> {
 /// A million frames, in four set-ups.
 pub fn program_and_model_agree_on_a_million_frames() {
     let own = vec![OWN_V4.into(), OWN_V6.into()];
-    let base =
-        Config { addresses: own, contexts: CONTEXTS, tids: 64, samples_per_s: 500, ..Config::default() };
+    let base = Config {
+        addresses: own,
+        contexts: CONTEXTS,
+        tids: 64,
+        samples_per_s: 500,
+        teid_key: teid_key(),
+        ..Config::default()
+    };
     let runs = [
         (1, Config { concurrent: false, ..base.clone() }),
         (2, Config { verify_udp_checksum: true, ..base.clone() }),

@@ -1,7 +1,7 @@
 //! What the program leaves to user space, with the program run by hand: it is decided as the model has it, and nothing
 //! overtakes another packet.
 
-use crate::agreement::{CONTEXTS, change, same_flows, seen, teid_of, tid};
+use crate::agreement::{CONTEXTS, change, same_flows, seen, teid_key, teid_of, tid};
 use crate::common::frames::{self, Generator};
 use crate::exchange::{DROP, ELSEWHERE, LOOPBACK, PASS, arrive, buffer, received};
 use fastrand::Rng;
@@ -9,6 +9,7 @@ use gannet_demux::device::Received;
 use gannet_demux::exchange::Exchange;
 use gannet_demux::model::{Model, Verdict};
 use gannet_demux::{Classifier, Classify, Config, METADATA_LEN, Metadata, Ring};
+use gannet_proto::gtp::ContextName;
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Key, Rule, RuleChange};
@@ -40,9 +41,10 @@ fn all(exchange: &mut Exchange) -> Vec<(Metadata, Vec<u8>)> {
 }
 
 pub fn what_is_left_is_decided_as_by_the_program() {
-    let mut kernel = Classifier::load(&config()).unwrap();
+    let config = Config { teid_key: teid_key(), ..config() };
+    let mut kernel = Classifier::load(&config).unwrap();
     let mut exchange = kernel.exchange([4096; 4], 8).unwrap();
-    let mut model = Model::new(config()).unwrap();
+    let mut model = Model::new(config).unwrap();
     exchange.open(LOOPBACK, ELSEWHERE);
     assert!(exchange.leave());
     let mut rng = Rng::with_seed(7);
@@ -73,9 +75,10 @@ pub fn what_is_left_is_decided_as_by_the_program() {
                 // The whole message, so that its sender can be told.
                 let at = usize::from(of.pdu_offset);
                 let message = &frame[at..at + usize::from(of.pdu_len)];
+                let teid = teid_key().teid(ContextName(of.name));
                 assert_eq!(
                     (message[0] >> 5, message[1], &message[4..8]),
-                    (1, 255, &of.name.to_be_bytes()[..])
+                    (1, 255, &teid.0.to_be_bytes()[..])
                 );
                 samples += 1;
             }

@@ -237,6 +237,7 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     let Plan { name, state_dir, mut config, devices } = plan;
     let whose = Whose { node: "ggsn", address: config.address };
     config.restart_counter = restart_counter(state_dir.as_deref(), whose, node);
+    config.teid_key = crate::node::new_teid_key()?;
     let (address, restart_counter) = (config.address, config.restart_counter);
     let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
     // What happens to contexts the node says itself, in the log.

@@ -21,6 +21,7 @@ use gannet_ops::connections::Connections;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::{CommandError, Element, Problem, Server};
 use gannet_ops::{ctrl, metrics};
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::time::Duration;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::log::LogSink;
@@ -360,6 +361,15 @@ pub fn in_use(error: &io::Error) -> String {
     };
     let _ = write!(text, " ({hint})");
     text
+}
+
+/// A key of a node's own between the names of contexts and their TEIDs.
+///
+/// # Errors
+/// A sentence: there is no randomness.
+pub fn new_teid_key() -> Result<TeidKey, String> {
+    let half = || gannet_rt::seed().map(u128::from).map_err(|error| format!("/dev/urandom: {error}"));
+    Ok(TeidKey::new(half()? << 64 | half()?))
 }
 
 /// The restart counter of a node, out of its directory. Where there is none, or the counter in it is of no use, it comes from

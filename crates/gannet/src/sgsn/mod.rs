@@ -90,7 +90,7 @@ impl Node for SgsnNode {
     }
 
     fn build(plan: Plan, config: &ops::SgsnConfig, node: &mut EventLoop) -> Result<Self, String> {
-        let Plan { config: mut node_config, bind, paths, .. } = plan;
+        let Plan { config: mut node_config, bind, mut paths, .. } = plan;
         let whose = Whose { node: "sgsn", address: node_config.gtp_address };
         let store = open_store(config, whose)?;
         node_config.restart_counter = match store.as_ref().and_then(Opened::counter) {
@@ -98,6 +98,11 @@ impl Node for SgsnNode {
             None => restart_counter(config.gtp_state_dir.as_deref(), whose, node),
         };
         node_config.teid_generation = store.as_ref().map_or(0, Opened::teid_generation);
+        node_config.teid_key = match store.as_ref().and_then(Opened::teid_key) {
+            Some(key) => key,
+            None => crate::node::new_teid_key()?,
+        };
+        paths.set_teid_key(node_config.teid_key);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
         let seed = node_seed()?;
         let records = Rc::new(RefCell::new(Records::default()));

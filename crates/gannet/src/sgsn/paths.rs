@@ -8,6 +8,7 @@ use core::net::SocketAddr;
 use gannet_node::sgsn::{GB, GTP_U, GTP_V0, Sgsn};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::{self, Class, Group, Metric};
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::qos::class as qos;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{
@@ -74,6 +75,11 @@ impl Paths {
             (ingress.empty, uplink.empty) = (EMPTY_WHERE_POLLED, EMPTY_WHERE_POLLED);
         }
         Self { ingress, uplink, output, busy_poll, core: service.core.map(usize::from) }
+    }
+
+    /// What the classifier of Gn needs to know contexts by their TEIDs.
+    pub const fn set_teid_key(&mut self, key: TeidKey) {
+        self.ingress.teid_key = key;
     }
 
     /// What the loop must be for it.
@@ -274,9 +280,9 @@ pub fn why(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, out: &mut Strin
     let uplink = sgsn.uplink().and_then(|uplink| uplink.view(slot));
     let mut flows = Vec::new();
     for (nsapi, bearer) in mobile.bearers() {
-        flows.push((nsapi, bearer.teid, sgsn.flow_of(bearer.teid)));
+        flows.push((nsapi, bearer.name, sgsn.flow_of(bearer.name)));
     }
-    for (nsapi, teid, view) in flows {
+    for (nsapi, name, view) in flows {
         if let Some(view) = view {
             let _ = writeln!(
                 out,
@@ -287,7 +293,7 @@ pub fn why(node: &SgsnNode, access: &mut Access<'_>, imsi: Imsi, out: &mut Strin
                 view.dropped
             );
         }
-        if let Some(counters) = access.flow_counters(teid.0) {
+        if let Some(counters) = access.flow_counters(name.0) {
             passed(format_args!("NSAPI {nsapi}: {} N-PDUs", counters.passed), counters, out);
         }
     }

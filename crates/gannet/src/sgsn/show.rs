@@ -151,7 +151,7 @@ fn pdp_context(
 fn treatment(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, nsapi: Nsapi, context: &SmContext) -> view::Treatment {
     let priority = mobile.bearer(nsapi).map_or(0, |bearer| bearer.allocation_retention);
     let treatment = Treatment::of(&context.qos(), priority);
-    let teid = sgsn.teid(slot, nsapi);
+    let name = sgsn.context_name(slot, nsapi);
     view::Treatment {
         class: match treatment.class {
             CellClass::Signalling => "signalling",
@@ -166,7 +166,7 @@ fn treatment(sgsn: &Sgsn, slot: Slot, mobile: &Mobile, nsapi: Nsapi, context: &S
         },
         rate_octets_per_s: treatment.rate_octets_per_s,
         guaranteed_octets_per_s: treatment.guaranteed_octets_per_s,
-        is_admitted: teid.and_then(|teid| sgsn.admission().is_admitted(teid)).unwrap_or(false),
+        is_admitted: name.and_then(|name| sgsn.admission().is_admitted(name)).unwrap_or(false),
     }
 }
 

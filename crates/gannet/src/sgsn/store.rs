@@ -5,6 +5,7 @@ use gannet_node::sgsn::durable::Change;
 use gannet_node::sgsn::{Sgsn, relocation};
 use gannet_ops::store::{Batch, Embedded, Entry, Owner, Store as _, Writer};
 use gannet_ops::view;
+use gannet_proto::gtp::TeidKey;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, MachineId, Service};
@@ -59,6 +60,11 @@ impl Opened {
         u8::try_from(self.owner.starts * GENERATIONS % 255).unwrap_or(0)
     }
 
+    /// Under which key the contexts in it have their TEIDs, where it has any.
+    pub fn teid_key(&self) -> Option<TeidKey> {
+        (self.owner.teid_secret != 0).then(|| TeidKey::new(self.owner.teid_secret))
+    }
+
     /// Takes all mobiles into the node, and keeps it from now on.
     ///
     /// # Errors
@@ -71,7 +77,8 @@ impl Opened {
     ) -> Result<Keeper, String> {
         let say = |error: gannet_ops::store::StoreError| error.to_string();
         let Self { path, mut store, owner, stale } = self;
-        store.set_owner(Owner { starts: owner.starts + 1, restart_counter }).map_err(say)?;
+        let teid_secret = sgsn_key(machine, node).secret();
+        store.set_owner(Owner { starts: owner.starts + 1, restart_counter, teid_secret }).map_err(say)?;
         let mut access = node.access();
         if let Some((sgsn, _)) = access.machine_and_context(machine) {
             sgsn.keep_changes();
@@ -98,6 +105,11 @@ impl Opened {
         let (batch, since) = (None, Instant::ZERO);
         Ok(Keeper { path, machine, writer, batch, since, failures: 0, restored: (restored, refused) })
     }
+}
+
+/// The key that the node has.
+fn sgsn_key(machine: MachineId<Sgsn>, node: &mut EventLoop) -> TeidKey {
+    node.access().look_at(machine).map(Sgsn::teid_key).copied().unwrap_or_default()
 }
 
 /// What was found in a store.

@@ -6,7 +6,7 @@ use super::bundle::Classifier;
 use crate::slots::{Slot, Slots};
 use core::net::IpAddr;
 use foldhash::fast::FixedState;
-use gannet_proto::gtp::{Endpoint, GtpTunnel, TeidParts, Version};
+use gannet_proto::gtp::{ContextName, Endpoint, GtpTunnel, TeidKey, Version};
 use gannet_proto::time::Instant;
 use gannet_wire::gtp::{Msisdn, Qos};
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
@@ -90,6 +90,7 @@ impl PdpContext {
 #[derive(Debug)]
 pub(super) struct Contexts {
     slots: Slots<PdpContext>,
+    key: TeidKey,
     by_tid: HashMap<u64, Slot, FixedState>,
     /// By the path and endpoint to which we send G-PDUs: several, where SGSNs say so.
     by_peer: BTreeSet<(u16, Teid, Slot)>,
@@ -98,9 +99,10 @@ pub(super) struct Contexts {
 }
 
 impl Contexts {
-    pub fn with_limit(limit: usize) -> Self {
+    pub fn with_limit(limit: usize, key: TeidKey) -> Self {
         Self {
             slots: Slots::with_limit(limit),
+            key,
             by_tid: HashMap::with_hasher(FixedState::default()),
             by_peer: BTreeSet::new(),
             shared_control: HashMap::with_hasher(FixedState::default()),
@@ -125,12 +127,12 @@ impl Contexts {
         let (tid, tunnel) = (context.tid().to_u64(), context.tunnel);
         let mut slot = self.slots.insert(context).ok()?;
         // An endpoint for signalling outlives its context where others share it, and is nobody else's meanwhile.
-        while self.shared_control.contains_key(&teid_at(slot)) {
+        while self.shared_control.contains_key(&teid_at(&self.key, slot)) {
             let context = self.slots.remove(slot)?;
             slot = self.slots.insert(context).ok()?;
         }
         if let Some(context) = self.slots.get_mut(slot) {
-            context.teid = teid_at(slot);
+            context.teid = teid_at(&self.key, slot);
             if context.control_teid == Teid(0) {
                 context.control_teid = context.teid;
             }
@@ -175,7 +177,7 @@ impl Contexts {
 
     /// The context of one of our endpoints.
     fn by_teid(&self, teid: Teid) -> Option<Slot> {
-        let slot = self.slots.at(TeidParts::of(teid).place)?;
+        let slot = self.slots.at(self.key.name(teid).place())?;
         self.slots.get(slot).filter(|context| context.teid == teid).map(|_| slot)
     }
 
@@ -215,8 +217,8 @@ impl Contexts {
     }
 }
 
-fn teid_at(slot: Slot) -> Teid {
-    TeidParts { generation: TeidParts::generation_of(slot.generation), place: slot.index }.teid()
+fn teid_at(key: &TeidKey, slot: Slot) -> Teid {
+    key.teid(ContextName::new(ContextName::generation_of(slot.generation), slot.index))
 }
 
 const fn peer_key(tunnel: &GtpTunnel, slot: Slot) -> (u16, Teid, Slot) {

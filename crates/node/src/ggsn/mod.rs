@@ -37,7 +37,7 @@ use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_proto::gtp::{
-    GtpConfig, GtpEntity, GtpOutput, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
+    GtpConfig, GtpEntity, GtpOutput, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck, TeidKey,
 };
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
@@ -123,12 +123,14 @@ pub struct GgsnConfig {
     pub n3_requests: u8,
     /// Error Indications and other unasked-for answers a second.
     pub answers_per_second: u32,
+    /// Between the places of contexts and their TEIDs: thrown at each start.
+    pub teid_key: TeidKey,
 }
 
 impl GgsnConfig {
     /// The recommended values for a GGSN at `address` with these access points.
     #[must_use]
-    pub const fn new(address: IpAddr, apns: Vec<ApnConfig>) -> Self {
+    pub fn new(address: IpAddr, apns: Vec<ApnConfig>) -> Self {
         Self {
             address,
             second_address: None,
@@ -144,6 +146,7 @@ impl GgsnConfig {
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             answers_per_second: 100,
+            teid_key: TeidKey::default(),
         }
     }
 }
@@ -360,7 +363,7 @@ impl Ggsn {
         Ok(Self {
             gtp: GtpEntity::new(gtp),
             access_points,
-            contexts: Contexts::with_limit(limit),
+            contexts: Contexts::with_limit(limit, config.teid_key),
             advertising: Advertising::default(),
             static_mobiles,
             next_charging_id: 1,

@@ -8,7 +8,7 @@
 use super::{Addresses, Ggsn, GgsnConfigError};
 use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::{Endpoint, Transaction};
+use gannet_proto::gtp::{ContextName, Endpoint, Transaction};
 use gannet_proto::machine::{Context, Peer};
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level};
@@ -26,8 +26,8 @@ pub const NOTIFICATION_INTERVAL: Duration = Duration::from_secs(60);
 pub const NOTIFICATIONS_MAX: usize = 128;
 /// Static addresses that one GGSN may have.
 pub const STATIC_MOBILES_MAX: usize = 1 << 16;
-/// Endpoints of notifications: no context has such a place.
-const FIRST_TEID: u32 = 0x00f0_0000;
+/// Names of the endpoints of notifications: no context has the generation 0.
+const FIRST_NAME: u32 = 0x00f0_0000;
 /// Tells our notifications from requests about contexts.
 const USER: u64 = 1 << 63;
 
@@ -80,15 +80,15 @@ impl StaticMobiles {
         }
     }
 
-    fn at(&self, teid: Teid) -> Option<StaticMobile> {
-        let place = usize::try_from(teid.0.checked_sub(FIRST_TEID)?).ok()?;
+    fn at(&self, name: ContextName) -> Option<StaticMobile> {
+        let place = usize::try_from(name.0.checked_sub(FIRST_NAME)?).ok()?;
         self.mobiles.get(place).map(|(mobile, _)| *mobile)
     }
 }
 
-/// Whether a response belongs to a notification: the endpoint that it had.
-pub(super) fn notification(user: u64) -> Option<Teid> {
-    user.checked_sub(USER).and_then(|teid| u32::try_from(teid).ok()).map(Teid)
+/// Whether a response belongs to a notification: the name of the endpoint that it had.
+pub(super) fn notification(user: u64) -> Option<ContextName> {
+    user.checked_sub(USER).and_then(|name| u32::try_from(name).ok()).map(ContextName)
 }
 
 impl Ggsn {
@@ -111,17 +111,17 @@ impl Ggsn {
             return None;
         }
         let apn = self.access_points.get(usize::from(mobile.apn))?.config.name.clone();
-        let teid = Teid(FIRST_TEID + u32::try_from(place).ok()?);
+        let name = ContextName(FIRST_NAME + u32::try_from(place).ok()?);
         let request = PduNotificationRequest {
             imsi: mobile.imsi,
-            teid_control: teid,
+            teid_control: self.config.teid_key.teid(name),
             end_user_address: EndUserAddress::Ipv4(Some(mobile.address)),
             apn,
             pco: None,
             ggsn_control: self.gtp.own_address(mobile.sgsn),
             private_extension: None,
         };
-        let (user, to) = (USER | u64::from(teid.0), Endpoint::Teid(Teid(0)));
+        let (user, to) = (USER | u64::from(name.0), Endpoint::Teid(Teid(0)));
         self.gtp.request(cx, user, mobile.sgsn, to, &request.into(), &mut self.gtp_outputs)?;
         self.counters.notified += 1;
         self.static_mobiles.unanswered += 1;
@@ -134,11 +134,11 @@ impl Ggsn {
     pub(super) fn notification_answered(
         &mut self,
         cx: &mut Context<'_>,
-        teid: Teid,
+        name: ContextName,
         answer: Option<Result<Box<Message>, DecodeError>>,
     ) {
         self.static_mobiles.unanswered = self.static_mobiles.unanswered.saturating_sub(1);
-        let Some(mobile) = self.static_mobiles.at(teid) else { return };
+        let Some(mobile) = self.static_mobiles.at(name) else { return };
         let why = match answer {
             Some(Ok(message)) => match *message {
                 Message::PduNotificationResponse(response) if response.cause.is_accepted() => return,
@@ -160,7 +160,7 @@ impl Ggsn {
         request: &PduNotificationRejectRequest,
     ) {
         let known = match endpoint {
-            Endpoint::Teid(teid) => self.static_mobiles.at(teid),
+            Endpoint::Teid(teid) => self.static_mobiles.at(self.config.teid_key.name(teid)),
             Endpoint::Tid { .. } => None,
         };
         let Some(mobile) = known.filter(|mobile| mobile.sgsn == transaction.peer.ip()) else {

@@ -16,12 +16,12 @@ use super::contexts::ContextRef;
 use super::quality::{Treatment, without_guarantees};
 use crate::slots::Slot;
 use core::cmp::Reverse;
-use gannet_proto::gtp::TeidParts;
+use gannet_proto::gtp::ContextName;
 use gannet_proto::machine::Context;
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::time::Instant;
 use gannet_proto::trace::{Category, Level};
-use gannet_wire::id::{Nsapi, Teid};
+use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{QosProfile, SmCause};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -161,8 +161,8 @@ impl Admission {
 
     /// Is what a context claims guaranteed? `None` where it claims nothing.
     #[must_use]
-    pub fn is_admitted(&self, teid: Teid) -> Option<bool> {
-        self.claims.get(&place_of(teid)).map(|claim| claim.admitted)
+    pub fn is_admitted(&self, name: ContextName) -> Option<bool> {
+        self.claims.get(&place_of(name)).map(|claim| claim.admitted)
     }
 
     /// Of what is guaranteed in a cell that which goes ahead of best effort only, in octets/s.
@@ -229,8 +229,8 @@ impl Admission {
 }
 
 /// The place of a context in the table of contexts.
-const fn place_of(teid: Teid) -> u32 {
-    TeidParts::of(teid).place
+const fn place_of(name: ContextName) -> u32 {
+    name.place()
 }
 
 /// What of the guarantee of an activation fits, and what becomes of it otherwise.
@@ -303,13 +303,13 @@ impl Sgsn {
     }
 
     /// What of it another profile of a context may claim, whose own claim gives way to it.
-    pub(super) fn room_instead(&self, now: Instant, slot: Slot, teid: Teid) -> Room {
-        self.room(now, slot).and(self.own_claim(teid))
+    pub(super) fn room_instead(&self, now: Instant, slot: Slot, name: ContextName) -> Room {
+        self.room(now, slot).and(self.own_claim(name))
     }
 
     /// What a context claims and has, in octets/s.
-    fn own_claim(&self, teid: Teid) -> u64 {
-        let own = self.admission.claims.get(&place_of(teid)).filter(|claim| claim.admitted);
+    fn own_claim(&self, name: ContextName) -> u64 {
+        let own = self.admission.claims.get(&place_of(name)).filter(|claim| claim.admitted);
         own.map_or(0, |claim| claim.octets_per_s)
     }
 
@@ -318,7 +318,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get(slot).filter(|_| !self.admission.claims.is_empty()) else {
             return Vec::new();
         };
-        let claims = mobile.bearers().map(|(nsapi, bearer)| (nsapi, self.own_claim(bearer.teid)));
+        let claims = mobile.bearers().map(|(nsapi, bearer)| (nsapi, self.own_claim(bearer.name)));
         claims.filter(|(_, claim)| *claim > 0).collect()
     }
 
@@ -335,7 +335,7 @@ impl Sgsn {
     /// had goes first.
     pub(super) fn claim(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, qos: &QosProfile) {
         let Some(bearer) = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)) else { return };
-        let (place, treatment) = (place_of(bearer.teid), Treatment::of(qos, bearer.allocation_retention));
+        let (place, treatment) = (place_of(bearer.name), Treatment::of(qos, bearer.allocation_retention));
         let former = self.admission.remove(place);
         let octets_per_s = u64::from(treatment.guaranteed_octets_per_s);
         let cell = self.cell_number(slot);
@@ -371,8 +371,8 @@ impl Sgsn {
     }
 
     /// A context is gone, and with it what it claimed.
-    pub(super) fn unclaim(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid) {
-        if let Some(Claim { cell, .. }) = self.admission.remove(place_of(teid)) {
+    pub(super) fn unclaim(&mut self, cx: &mut Context<'_>, slot: Slot, name: ContextName) {
+        if let Some(Claim { cell, .. }) = self.admission.remove(place_of(name)) {
             self.guarantees_changed(cx, slot, cell);
             self.claim_ended(cx, cell);
         }
@@ -385,8 +385,8 @@ impl Sgsn {
         }
         for nsapi in (5..=15).map(Nsapi) {
             let Some(mobile) = self.mobiles.get(slot) else { return };
-            let Some(teid) = mobile.bearer(nsapi).map(|bearer| bearer.teid) else { continue };
-            if self.admission.claims.contains_key(&place_of(teid)) {
+            let Some(name) = mobile.bearer(nsapi).map(|bearer| bearer.name) else { continue };
+            if self.admission.claims.contains_key(&place_of(name)) {
                 self.claim_negotiated(cx, slot, nsapi);
             }
         }
@@ -429,13 +429,14 @@ impl Sgsn {
 
     /// Tells the queues of a mobile's cell, and flow control, what is guaranteed now.
     fn guarantees_changed(&mut self, cx: &mut Context<'_>, slot: Slot, cell: u32) {
-        let claimed = |teid: Teid| self.admission.claims.get(&place_of(teid));
-        let guaranteed =
-            |teid: Teid| claimed(teid).filter(|claim| claim.admitted && claim.class == CellClass::Guaranteed);
+        let claimed = |name: ContextName| self.admission.claims.get(&place_of(name));
+        let guaranteed = |name: ContextName| {
+            claimed(name).filter(|claim| claim.admitted && claim.class == CellClass::Guaranteed)
+        };
         let of_mobile = self.mobiles.get(slot).map(|mobile| {
             mobile
                 .bearers()
-                .filter_map(|(_, bearer)| Some(guaranteed(bearer.teid)?.octets_per_s))
+                .filter_map(|(_, bearer)| Some(guaranteed(bearer.name)?.octets_per_s))
                 .sum::<u64>()
         });
         if let Some(octets_per_s) = of_mobile {

@@ -12,11 +12,11 @@
 use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
-use gannet_proto::gtp::TeidParts;
+use gannet_proto::gtp::ContextName;
 use gannet_proto::machine::Context;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::timers::TimerKey;
-use gannet_wire::id::{Imei, Imsi, Nsapi, Teid};
+use gannet_wire::id::{Imei, Imsi, Nsapi};
 use gannet_wire::l3::ie::{Apn, PdpAddress};
 use std::collections::BTreeSet;
 
@@ -93,7 +93,7 @@ pub struct ChargedSession {
 /// The account of one context.
 #[derive(Debug)]
 struct Account {
-    teid: Teid,
+    name: ContextName,
     since: Instant,
     /// When its next record is due, as in [`Charging::due`].
     due: Instant,
@@ -127,11 +127,11 @@ impl Account {
 pub(super) struct Charging {
     interval: Duration,
     /// What the GGSN has said of the context that is being activated.
-    charging_id: Option<(Teid, u32)>,
+    charging_id: Option<(ContextName, u32)>,
     /// By the place of the context.
     accounts: Vec<Option<Box<Account>>>,
     /// When the next record of each account is due.
-    due: BTreeSet<(Instant, Teid)>,
+    due: BTreeSet<(Instant, ContextName)>,
     /// For when it is to be woken.
     wake_at: Option<Instant>,
     /// Records of one turn.
@@ -139,30 +139,30 @@ pub(super) struct Charging {
 }
 
 impl Charging {
-    fn account(&mut self, teid: Teid) -> Option<&mut Account> {
-        let place = self.accounts.get_mut(TeidParts::of(teid).place as usize)?;
-        place.as_deref_mut().filter(|account| account.teid == teid)
+    fn account(&mut self, name: ContextName) -> Option<&mut Account> {
+        let place = self.accounts.get_mut(name.place() as usize)?;
+        place.as_deref_mut().filter(|account| account.name == name)
     }
 
     /// Puts an account at its place, or takes away what is there.
-    fn put(&mut self, teid: Teid, account: Option<Box<Account>>) {
-        let Some(place) = self.accounts.get_mut(TeidParts::of(teid).place as usize) else { return };
+    fn put(&mut self, name: ContextName, account: Option<Box<Account>>) {
+        let Some(place) = self.accounts.get_mut(name.place() as usize) else { return };
         if let Some(old) = place.take() {
-            self.due.remove(&(old.due, old.teid));
+            self.due.remove(&(old.due, old.name));
         }
         if let Some(account) = &account {
-            self.due.insert((account.due, account.teid));
+            self.due.insert((account.due, account.name));
         }
         *place = account;
     }
 
     /// The next record of an account is due at another time.
-    fn postpone(&mut self, teid: Teid, at: impl FnOnce(&Account) -> Instant) {
-        let Some(account) = self.account(teid) else { return };
+    fn postpone(&mut self, name: ContextName, at: impl FnOnce(&Account) -> Instant) {
+        let Some(account) = self.account(name) else { return };
         let (former, due) = (account.due, at(account));
         account.due = due;
-        self.due.remove(&(former, teid));
-        self.due.insert((due, teid));
+        self.due.remove(&(former, name));
+        self.due.insert((due, name));
     }
 
     fn wake(&mut self, cx: &mut Context<'_>, at: Instant) {
@@ -211,9 +211,9 @@ impl Sgsn {
             if charging.interval != interval {
                 charging.interval = interval;
                 let told = charging.accounts.iter().flatten().filter(|account| account.is_told);
-                let teids: Vec<Teid> = told.map(|account| account.teid).collect();
-                for teid in teids {
-                    charging.postpone(teid, |account| next_after(account.since, interval, cx.now));
+                let names: Vec<ContextName> = told.map(|account| account.name).collect();
+                for name in names {
+                    charging.postpone(name, |account| next_after(account.since, interval, cx.now));
                 }
                 self.tell_due(cx);
             }
@@ -234,9 +234,9 @@ impl Sgsn {
     }
 
     /// What a GGSN has answered to the activation of a context.
-    pub(super) fn note_charging_id(&mut self, teid: Teid, charging_id: u32) {
+    pub(super) fn note_charging_id(&mut self, name: ContextName, charging_id: u32) {
         if let Some(charging) = self.charging.as_deref_mut() {
-            charging.charging_id = Some((teid, charging_id));
+            charging.charging_id = Some((name, charging_id));
         }
     }
 
@@ -254,22 +254,28 @@ impl Sgsn {
     pub(super) fn open_account(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         let Some(interval) = self.charging.as_deref().map(|charging| charging.interval) else { return };
         let due = next_after(cx.now, interval, cx.now);
-        if let Some(teid) = self.make_account(cx, slot, nsapi, due) {
-            self.tell_active(cx, slot, teid);
+        if let Some(name) = self.make_account(cx, slot, nsapi, due) {
+            self.tell_active(cx, slot, name);
             self.tell_due(cx);
         }
     }
 
-    fn make_account(&mut self, cx: &Context<'_>, slot: Slot, nsapi: Nsapi, due: Instant) -> Option<Teid> {
+    fn make_account(
+        &mut self,
+        cx: &Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+        due: Instant,
+    ) -> Option<ContextName> {
         let charging = self.charging.as_deref_mut()?;
         let mobile = self.mobiles.get(slot)?;
         let (bearer, context) = mobile.bearer(nsapi).zip(mobile.sm().get(nsapi))?;
         let path = bearer.tunnel.and_then(|tunnel| self.gtp.paths().get(tunnel.control_path))?;
         let (apn, _) = self.access_points.get(context.apn()).filter(|_| context.is_active())?;
-        let teid = bearer.teid;
-        let charging_id = charging.charging_id.take_if(|(of, _)| *of == teid).map(|(_, id)| id);
+        let name = bearer.name;
+        let charging_id = charging.charging_id.take_if(|(of, _)| *of == name).map(|(_, id)| id);
         let account = Account {
-            teid,
+            name,
             since: cx.now,
             due,
             is_told: false,
@@ -280,15 +286,15 @@ impl Sgsn {
             downlink_octets: 0,
             charging_id,
         };
-        charging.put(teid, Some(Box::new(account)));
-        Some(teid)
+        charging.put(name, Some(Box::new(account)));
+        Some(name)
     }
 
     /// The first record of an account, where it has not been told.
-    fn tell_active(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid) {
-        let account = self.charging.as_deref_mut().and_then(|charging| charging.account(teid));
+    fn tell_active(&mut self, cx: &mut Context<'_>, slot: Slot, name: ContextName) {
+        let account = self.charging.as_deref_mut().and_then(|charging| charging.account(name));
         if account.is_some_and(|account| !core::mem::replace(&mut account.is_told, true)) {
-            self.charged(cx, slot, ChargedEvent::PdpActive, Some(teid));
+            self.charged(cx, slot, ChargedEvent::PdpActive, Some(name));
         }
     }
 
@@ -302,7 +308,7 @@ impl Sgsn {
     /// The records of what is due, as many as one turn may have.
     fn tell_due(&mut self, cx: &mut Context<'_>) {
         while let Some(charging) = self.charging.as_deref_mut() {
-            let Some((at, teid)) = charging.due.first().copied() else { break };
+            let Some((at, name)) = charging.due.first().copied() else { break };
             if at > cx.now {
                 charging.wake(cx, at);
                 break;
@@ -312,14 +318,14 @@ impl Sgsn {
                 break;
             }
             let interval = charging.interval;
-            charging.postpone(teid, |account| next_after(account.since, interval, cx.now));
-            let is_told = charging.account(teid).is_some_and(|account| account.is_told);
-            match self.contexts.find(teid) {
+            charging.postpone(name, |account| next_after(account.since, interval, cx.now));
+            let is_told = charging.account(name).is_some_and(|account| account.is_told);
+            match self.contexts.find(name) {
                 Some(context) if is_told => {
-                    self.charged(cx, context.mobile, ChargedEvent::PdpPeriodic, Some(teid));
+                    self.charged(cx, context.mobile, ChargedEvent::PdpPeriodic, Some(name));
                 }
-                Some(context) => self.tell_active(cx, context.mobile, teid),
-                None => charging.put(teid, None),
+                Some(context) => self.tell_active(cx, context.mobile, name),
+                None => charging.put(name, None),
             }
         }
     }
@@ -328,7 +334,7 @@ impl Sgsn {
     pub(super) fn count_octets(&mut self, slot: Slot, nsapi: Nsapi, direction: Direction, octets: usize) {
         let Some(charging) = self.charging.as_deref_mut() else { return };
         let bearer = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi));
-        let Some(account) = bearer.and_then(|bearer| charging.account(bearer.teid)) else { return };
+        let Some(account) = bearer.and_then(|bearer| charging.account(bearer.name)) else { return };
         let count = match direction {
             Direction::Uplink => &mut account.uplink_octets,
             Direction::Downlink => &mut account.downlink_octets,
@@ -348,15 +354,15 @@ impl Sgsn {
             return;
         }
         let bearer = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi));
-        let Some(teid) = bearer.map(|bearer| bearer.teid) else { return };
-        if self.charging.as_deref_mut().and_then(|charging| charging.account(teid)).is_none() {
+        let Some(name) = bearer.map(|bearer| bearer.name) else { return };
+        if self.charging.as_deref_mut().and_then(|charging| charging.account(name)).is_none() {
             return;
         }
-        self.tell_active(cx, slot, teid);
-        self.charged(cx, slot, why, Some(teid));
-        self.charged(cx, slot, ChargedEvent::PdpFree, Some(teid));
+        self.tell_active(cx, slot, name);
+        self.charged(cx, slot, why, Some(name));
+        self.charged(cx, slot, ChargedEvent::PdpFree, Some(name));
         if let Some(charging) = self.charging.as_deref_mut() {
-            charging.put(teid, None);
+            charging.put(name, None);
         }
     }
 
@@ -381,12 +387,12 @@ impl Sgsn {
         cx: &mut Context<'_>,
         slot: Slot,
         event: ChargedEvent,
-        teid: Option<Teid>,
+        name: Option<ContextName>,
     ) {
         let Some(charging) = self.charging.as_deref_mut() else { return };
         let sgsn = self.config.gtp_address;
         let session =
-            teid.and_then(|teid| charging.account(teid)).map(|account| account.session(cx.now, sgsn));
+            name.and_then(|name| charging.account(name)).map(|account| account.session(cx.now, sgsn));
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let Some(imsi) = mobile.imsi() else { return };
         let data = mobile.subscriber().map(|subscriber| subscriber.data());

@@ -8,7 +8,7 @@ use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
-use gannet_proto::gtp::{PLACES, SourceCheck, Version};
+use gannet_proto::gtp::{PLACES, SourceCheck, TeidKey, Version};
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
@@ -58,6 +58,8 @@ pub struct SgsnConfig {
     /// With which generation the TEIDs of new contexts begin. A node that goes on with the contexts of an earlier run has
     /// another one than that run: a context that run has made last and not kept is not to be taken for a new one.
     pub teid_generation: u8,
+    /// Between the names of contexts and their TEIDs: thrown at the first start, and kept with what is kept of mobiles.
+    pub teid_key: TeidKey,
     /// Time between two Echo Requests on a path to a GGSN; zero for none.
     pub echo_interval: Duration,
     /// The same of single GGSNs, by their address.
@@ -298,6 +300,7 @@ impl Default for SgsnConfig {
             gtp_peers: Vec::new(),
             restart_counter: 0,
             teid_generation: 0,
+            teid_key: TeidKey::default(),
             echo_interval: Duration::from_secs(60),
             echo_intervals: Vec::new(),
             t3_response: Duration::from_secs(5),

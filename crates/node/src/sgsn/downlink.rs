@@ -11,12 +11,12 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::gtp::{Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
+use gannet_proto::gtp::{ContextName, Endpoint, GtpOutput, ReceivedGPdu, Version, flow_label};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sndcp::{NPdu, Receiver};
 use gannet_proto::time::Duration;
 use gannet_proto::user_plane::unitdata_request;
-use gannet_wire::id::{Nsapi, Sapi, Teid, Tid};
+use gannet_wire::id::{Nsapi, Sapi, Tid};
 
 impl Sgsn {
     /// A datagram at the port of GTP-U.
@@ -41,14 +41,14 @@ impl Sgsn {
 
     fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, pdu: ReceivedGPdu, outputs: &mut Batch<GtpOutput>) {
         let ReceivedGPdu { endpoint, frame, .. } = pdu;
-        let context = self.teid_at(endpoint).and_then(|teid| self.context_of(teid));
+        let context = self.name_at(endpoint).and_then(|name| self.context_of(name));
         if context.is_some_and(|context| !self.is_from_ggsn(cx, context, peer)) {
             return;
         }
-        let known = match (self.teid_at(endpoint), self.config.ingress) {
+        let known = match (self.name_at(endpoint), self.config.ingress) {
             (None, _) => false,
-            (Some(teid), Ingress::Queued) => self.enqueue_n_pdu(cx, teid, frame).is_ok(),
-            (Some(teid), Ingress::Fifo) => match self.context_of(teid) {
+            (Some(name), Ingress::Queued) => self.enqueue_n_pdu(cx, name, frame).is_ok(),
+            (Some(name), Ingress::Fifo) => match self.context_of(name) {
                 Some((slot, nsapi)) => {
                     self.n_pdu_downlink(cx, slot, nsapi, frame);
                     true
@@ -61,35 +61,36 @@ impl Sgsn {
         }
     }
 
-    /// The TEID of the context to which an endpoint of ours leads: in version 1 it is that, in version 0 the TID has it.
+    /// The name of the context to which an endpoint of ours leads: in version 1 the TEID has it, in version 0 the TID.
     /// A G-PDU's flow label is not looked at, as a driver does not look at it: the TID alone says whose it is. A context
     /// answers to no other version than that of its GGSN.
-    fn teid_at(&self, endpoint: Endpoint) -> Option<Teid> {
+    fn name_at(&self, endpoint: Endpoint) -> Option<ContextName> {
         match endpoint {
             Endpoint::Teid(teid) => {
-                self.contexts.find(teid).filter(|context| context.version == Version::V1).map(|_| teid)
+                let name = self.contexts.name(teid);
+                self.contexts.find(name).filter(|context| context.version == Version::V1).map(|_| name)
             }
             Endpoint::Tid { tid, .. } => {
                 let (_, bearer) = self.context_by_tid(tid)?;
-                bearer.tunnel.filter(|tunnel| tunnel.version == Version::V0).map(|_| bearer.teid)
+                bearer.tunnel.filter(|tunnel| tunnel.version == Version::V0).map(|_| bearer.name)
             }
         }
     }
 
-    /// The context that one of our TEIDs names: one access to a table.
-    pub(super) fn context_of(&self, teid: Teid) -> Option<(Slot, Nsapi)> {
-        let ContextRef { mobile: slot, nsapi, .. } = self.contexts.find(teid)?;
+    /// The context of a name: one access to a table.
+    pub(super) fn context_of(&self, name: ContextName) -> Option<(Slot, Nsapi)> {
+        let ContextRef { mobile: slot, nsapi, .. } = self.contexts.find(name)?;
         self.mobiles.get(slot)?.bearer(nsapi)?.tunnel.map(|_| (slot, nsapi))
     }
 
     /// The context to which signalling for an endpoint of ours belongs. In version 0 the flow label must be ours.
     pub(super) fn context_at(&self, endpoint: Endpoint) -> Option<(Slot, Nsapi)> {
-        let teid = self.teid_at(endpoint)?;
+        let name = self.name_at(endpoint)?;
         let is_ours = match endpoint {
             Endpoint::Teid(_) => true,
-            Endpoint::Tid { flow, .. } => flow == flow_label(teid),
+            Endpoint::Tid { flow, .. } => flow == flow_label(self.contexts.teid(name)),
         };
-        self.context_of(teid).filter(|_| is_ours)
+        self.context_of(name).filter(|_| is_ours)
     }
 
     /// An N-PDU for a mobile: sent at once where it is READY, held where it must be paged first.

@@ -13,7 +13,7 @@ use gannet_proto::frame::Frame;
 use gannet_proto::gmm::MmState;
 use gannet_proto::gmm::network::GmmContext;
 use gannet_proto::gsup::SubscriberData;
-use gannet_proto::gtp::GtpTunnel;
+use gannet_proto::gtp::{ContextName, GtpTunnel};
 use gannet_proto::kept::Keeper;
 use gannet_proto::llc::{LlcContext, LlcRole};
 use gannet_proto::machine::Context;
@@ -25,7 +25,7 @@ use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::user_plane::{Again, Outputs, UserPlane, UserPlaneConfig, unitdata_indication};
 use gannet_wire::bssgp::ie as bssgp;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid, Tlli};
+use gannet_wire::id::{Imsi, Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie as l3;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,8 @@ pub const RADIO_CAPABILITY_MAX: usize = 50;
 /// its LL-PDUs. Session management keeps its own part in [`Mobile::sm`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bearer {
-    /// Our endpoint, for both planes.
-    pub teid: Teid,
+    /// What the context is called in this node, from which its TEID follows.
+    pub name: ContextName,
     /// The far end; `None` until the GGSN has answered.
     pub tunnel: Option<GtpTunnel>,
     /// The N-PDU counter, NSAPI and SAPI.
@@ -56,9 +56,9 @@ pub struct Bearer {
 }
 
 impl Bearer {
-    fn new(nsapi: Nsapi, teid: Teid) -> Self {
+    fn new(nsapi: Nsapi, name: ContextName) -> Self {
         Self {
-            teid,
+            name,
             tunnel: None,
             sndcp: SndcpNsapi::new(nsapi, Sapi::DATA3),
             protected: true,
@@ -369,8 +369,8 @@ impl Mobile {
     }
 
     /// A new bearer in the place of an NSAPI; `None` outside 5 to 15.
-    pub fn make_bearer(&mut self, nsapi: Nsapi, teid: Teid) -> Option<&mut Bearer> {
-        self.bearers.insert(nsapi, Bearer::new(nsapi, teid))
+    pub fn make_bearer(&mut self, nsapi: Nsapi, name: ContextName) -> Option<&mut Bearer> {
+        self.bearers.insert(nsapi, Bearer::new(nsapi, name))
     }
 
     /// Takes a bearer out.

@@ -70,7 +70,9 @@ use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmAction;
 use gannet_proto::gsup::GsupConfig;
-use gannet_proto::gtp::{AnswerLimiter, GtpConfig, GtpEntity, GtpOutput, ListedPeer, Role, SecondAddress};
+use gannet_proto::gtp::{
+    AnswerLimiter, ContextName, GtpConfig, GtpEntity, GtpOutput, ListedPeer, Role, SecondAddress,
+};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
@@ -325,7 +327,7 @@ impl Sgsn {
             subscribers: Subscribers::new(gsup),
             mobiles: Slots::with_limit(config.mobiles_max),
             directory: Directory::new(config.mobiles_max, seed),
-            contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation),
+            contexts: Contexts::with_limit(config.contexts_limit(), config.teid_generation, config.teid_key),
             admission: Admission::new(config.cells_max),
             durable: None,
             charging: None,
@@ -424,7 +426,9 @@ impl Machine for Sgsn {
                 }
                 Input::Datagram { port: GTP_U | GTP_U_SECOND, peer, frame } => self.gtp_user(cx, peer, frame),
                 Input::Datagram { port: GTP_V0, peer, frame } => self.gtp_v0(cx, peer, frame),
-                Input::Classified { port: GTP_U, name, frame } => self.classified(cx, Teid(name), frame),
+                Input::Classified { port: GTP_U, name, frame } => {
+                    self.classified(cx, ContextName(name), frame)
+                }
                 Input::Datagram { port: HLR, frame, .. } => self.hlr_octets(cx, &frame),
                 Input::Stream { port: HLR, state } => self.hlr_stream(cx, state),
                 Input::Datagram { .. } | Input::Classified { .. } | Input::Stream { .. } => {}

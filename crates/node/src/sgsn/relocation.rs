@@ -2,14 +2,15 @@
 //! are this one mechanism.
 //!
 //! Everything about the mobile is in the octets. Indices into this node's tables are not: its tunnels name their paths
-//! by address and its contexts their APN by name. Its TEIDs hold its slot; where it arrives in another one, the GGSNs
-//! must be told (Update PDP Context), which is the caller's concern.
+//! by address and its contexts their APN by name. Its contexts keep their TEIDs where it arrives at a node with the same key
+//! ([`TeidKey`](gannet_proto::gtp::TeidKey)). Elsewhere they get new ones, of which the GGSNs are told (Update PDP Context).
 //!
 //! What [`super::durable`] keeps for the time after a restart are the same octets.
 
 use super::contexts::ContextRef;
 use super::mobile::Mobile;
 use super::mobility::mobile_key;
+use super::sessions::Kind;
 use super::{Sgsn, owner};
 use crate::slots::Slot;
 use core::net::IpAddr;
@@ -32,11 +33,13 @@ struct Endpoint {
 }
 
 /// The first octet of what travels: another layout is another number.
-pub const LAYOUT: u8 = 18;
+pub const LAYOUT: u8 = 19;
 
 /// What travels, between [`LAYOUT`] and an FCS-24 of all octets before it.
 #[derive(Debug, Deserialize)]
 struct Travelling {
+    /// Under which key its contexts have their TEIDs.
+    key: u32,
     slot: Slot,
     mobile: Mobile,
     endpoints: Vec<Endpoint>,
@@ -46,6 +49,7 @@ struct Travelling {
 /// The same where it is, to be written.
 #[derive(Debug, Serialize)]
 struct Leaving<'a> {
+    key: u32,
     slot: Slot,
     mobile: &'a Mobile,
     endpoints: Vec<Endpoint>,
@@ -115,7 +119,8 @@ impl Sgsn {
             let (apn, _) = self.access_points.get(context.apn())?;
             Some((context.apn(), apn))
         });
-        let leaving = Leaving { slot, mobile, endpoints: endpoints.collect(), apns: apns.collect() };
+        let (key, endpoints, apns) = (self.contexts.key().id(), endpoints.collect(), apns.collect());
+        let leaving = Leaving { key, slot, mobile, endpoints, apns };
         octets.clear();
         octets.push(LAYOUT);
         *octets = postcard::to_extend(&leaving, core::mem::take(octets)).ok()?;
@@ -155,7 +160,7 @@ impl Sgsn {
     }
 
     fn take_in(&mut self, cx: &mut Context<'_>, travelling: Travelling) -> Result<Slot, ImportError> {
-        let Travelling { slot: former, mut mobile, endpoints, apns } = travelling;
+        let Travelling { key, slot: former, mut mobile, endpoints, apns } = travelling;
         let imsi = mobile.imsi().ok_or(ImportError::Unreadable)?;
         let is_taken = |ptmsi: Option<_>| ptmsi.is_some_and(|ptmsi| self.directory.by_ptmsi(ptmsi).is_some());
         let taken = is_taken(mobile.gmm.ptmsi()) || is_taken(mobile.gmm.new_ptmsi());
@@ -165,8 +170,13 @@ impl Sgsn {
         if self.mobiles.len() >= self.mobiles.limit() {
             return Err(ImportError::Full);
         }
-        if !mobile.bearers().all(|(_, bearer)| self.contexts.is_free(bearer.teid)) {
+        // Under another key the same names would be other TEIDs, and the same TEIDs no places.
+        let keeps_teids = key == self.contexts.key().id();
+        if keeps_teids && !mobile.bearers().all(|(_, bearer)| self.contexts.is_free(bearer.name)) {
             return Err(ImportError::TeidTaken);
+        }
+        if !keeps_teids && mobile.bearers().count() > self.contexts.room() {
+            return Err(ImportError::Full);
         }
         let mut here = Vec::new();
         for (number, apn) in apns {
@@ -177,6 +187,9 @@ impl Sgsn {
         });
         self.open_tunnels(cx, &mut mobile, &endpoints)?;
         let slot = self.place(former, mobile).ok_or(ImportError::Full)?;
+        if !keeps_teids {
+            self.rename_contexts(slot);
+        }
         for Endpoint { nsapi, others, .. } in endpoints {
             self.ggsn_addresses.set(slot, nsapi, others);
         }
@@ -189,6 +202,9 @@ impl Sgsn {
         });
         self.open_accounts(cx, slot);
         self.settle_contexts(cx, slot);
+        if !keeps_teids {
+            self.tell_new_teids(cx, slot);
+        }
         self.send_queued(cx);
         Ok(slot)
     }
@@ -238,6 +254,29 @@ impl Sgsn {
         }
     }
 
+    /// Gives the contexts of a mobile that comes from elsewhere names of this node; there is room for them.
+    fn rename_contexts(&mut self, slot: Slot) {
+        for nsapi in (5..=15).map(Nsapi) {
+            let bearer = self.mobiles.get_mut(slot).and_then(|mobile| mobile.bearer_mut(nsapi));
+            let Some(bearer) = bearer else { continue };
+            let version = bearer.tunnel.map(|tunnel| tunnel.version).unwrap_or_default();
+            if let Some(name) = self.contexts.make(ContextRef { mobile: slot, nsapi, version }) {
+                bearer.name = name;
+            }
+        }
+    }
+
+    /// The GGSNs of a mobile that comes from elsewhere are told where its contexts are now (29.060 clause 7.3.3).
+    fn tell_new_teids(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        for nsapi in (5..=15).map(Nsapi) {
+            let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm().get(nsapi));
+            if let Some(qos) = context.filter(|context| context.is_active()).map(SmContext::qos) {
+                // Without an answer the path tells that its GGSN is gone.
+                let _ = self.ask_for_update(cx, (slot, nsapi), Kind::Moved, &qos, None);
+            }
+        }
+    }
+
     /// Puts a mobile into the slot that it had, or into another.
     fn place(&mut self, former: Slot, mobile: Mobile) -> Option<Slot> {
         match self.mobiles.insert_at(former, mobile) {
@@ -251,7 +290,7 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         for (nsapi, bearer) in mobile.bearers() {
             let version = bearer.tunnel.map(|tunnel| tunnel.version).unwrap_or_default();
-            self.contexts.put(bearer.teid, ContextRef { mobile: slot, nsapi, version });
+            self.contexts.put(bearer.name, ContextRef { mobile: slot, nsapi, version });
             if let Some(tunnel) = bearer.tunnel.filter(|tunnel| tunnel.version == Version::V1) {
                 self.by_peer_endpoint.insert((tunnel.user_path, tunnel.peer_user, slot, nsapi));
             }

@@ -9,7 +9,7 @@ use super::uplink_queues::UplinkQueues;
 use super::user_plane::Unconfirmed;
 use super::{GgsnPeer, Sgsn, SgsnConfig, Stats};
 use crate::slots::Slot;
-use gannet_proto::gtp::{GtpEntity, TeidParts, Version};
+use gannet_proto::gtp::{ContextName, GtpEntity, TeidKey, Version};
 use gannet_proto::qos::classifier::Key;
 use gannet_proto::qos::flow_queues::FlowView;
 use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
@@ -86,7 +86,19 @@ impl Sgsn {
     /// Our TEID of a context, for both planes; `None` where it has no bearer.
     #[must_use]
     pub fn teid(&self, slot: Slot, nsapi: Nsapi) -> Option<Teid> {
-        Some(self.mobiles.get(slot)?.bearer(nsapi)?.teid)
+        Some(self.contexts.teid(self.context_name(slot, nsapi)?))
+    }
+
+    /// What a context is called in this node, as the rules of a driver name it; `None` where it has no bearer.
+    #[must_use]
+    pub fn context_name(&self, slot: Slot, nsapi: Nsapi) -> Option<ContextName> {
+        Some(self.mobiles.get(slot)?.bearer(nsapi)?.name)
+    }
+
+    /// The key between the names of contexts and their TEIDs.
+    #[must_use]
+    pub const fn teid_key(&self) -> &TeidKey {
+        self.contexts.key()
     }
 
     /// The queues of the queued ingress; `None` where N-PDUs are processed as they arrive.
@@ -101,11 +113,11 @@ impl Sgsn {
         self.unconfirmed
     }
 
-    /// The queue of one of our endpoints.
+    /// The queue of a context.
     #[must_use]
-    pub fn flow_of(&self, teid: Teid) -> Option<FlowView> {
-        self.contexts.find(teid)?;
-        self.flows.as_ref()?.queues().view(TeidParts::of(teid).place)
+    pub fn flow_of(&self, name: ContextName) -> Option<FlowView> {
+        self.contexts.find(name)?;
+        self.flows.as_ref()?.queues().view(name.place())
     }
 
     /// The queues of what comes from mobiles; `None` where that is processed as it arrives.
@@ -129,9 +141,9 @@ impl Sgsn {
             let version = bearer.tunnel.map(|tunnel| tunnel.version);
             let key = match (version, mobile.imsi()) {
                 (Some(Version::V0), Some(imsi)) => Key::Tid(Tid { imsi, nsapi }),
-                (_, _) => Key::Teid(bearer.teid),
+                (_, _) => Key::Teid(self.contexts.teid(bearer.name)),
             };
-            (key, bearer.teid.0)
+            (key, bearer.name.0)
         });
         let uplink = self.directory.keys().map(|(key, slot)| (key, slot.index));
         let mut all: Vec<_> = downlink.chain(uplink).collect();

@@ -139,6 +139,9 @@ impl Drop for Embedded {
     }
 }
 
+/// The numbers of an [`Owner`].
+const OWNER: [&str; 4] = ["starts", "restart counter", "TEID secret, high half", "TEID secret, low half"];
+
 impl Store for Embedded {
     fn write(&mut self, batch: &Batch) -> Result<(), StoreError> {
         if self.database.is_none() {
@@ -177,13 +180,18 @@ impl Store for Embedded {
     }
 
     fn owner(&mut self) -> Result<Owner, StoreError> {
-        let [starts, counter] = self.numbers(["starts", "restart counter"])?;
+        let [starts, counter, high, low] = self.numbers(OWNER)?;
         let restart_counter = counter.and_then(|counter| u8::try_from(counter).ok()).unwrap_or(0);
-        Ok(Owner { starts: starts.unwrap_or(0), restart_counter })
+        let teid_secret = u128::from(high.unwrap_or(0)) << 64 | u128::from(low.unwrap_or(0));
+        Ok(Owner { starts: starts.unwrap_or(0), restart_counter, teid_secret })
     }
 
     fn set_owner(&mut self, owner: Owner) -> Result<(), StoreError> {
-        self.set_numbers(&[("starts", owner.starts), ("restart counter", owner.restart_counter.into())])
+        let [high, low] = [owner.teid_secret >> 64, owner.teid_secret & u128::from(u64::MAX)];
+        let [high, low] = [high, low].map(|half| u64::try_from(half).unwrap_or(0));
+        let [starts, counter, first, second] = OWNER;
+        let counter = (counter, owner.restart_counter.into());
+        self.set_numbers(&[(starts, owner.starts), counter, (first, high), (second, low)])
     }
 }
 

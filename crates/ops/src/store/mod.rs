@@ -75,6 +75,8 @@ pub struct Owner {
     pub starts: u64,
     /// The restart counter of GTP under which its contexts are known to the GGSNs (29.060 clause 11.2).
     pub restart_counter: u8,
+    /// The secret of the key under which its contexts have their TEIDs; 0 where none was kept.
+    pub teid_secret: u128,
 }
 
 /// What is found under one name.

@@ -42,11 +42,12 @@ fn what_is_written_is_there_again() {
     batch.put(imsi(3), b"");
     batch.delete(imsi(9));
     store.write(&batch).unwrap();
-    store.set_owner(Owner { starts: 3, restart_counter: 7 }).unwrap();
+    let owner = Owner { starts: 3, restart_counter: 7, teid_secret: 5 << 64 | 9 };
+    store.set_owner(owner).unwrap();
     drop(store);
     let mut store = Embedded::open(&path, LAYOUT).unwrap();
     assert_eq!(entries(&mut store), [(imsi(1), b"newer".to_vec()), (imsi(3), Vec::new())]);
-    assert_eq!((store.len().unwrap(), store.owner().unwrap()), (2, Owner { starts: 3, restart_counter: 7 }));
+    assert_eq!((store.len().unwrap(), store.owner().unwrap()), (2, owner));
     store.delete(imsi(3)).unwrap();
     assert_eq!(store.len().unwrap(), 1);
     store.clear().unwrap();

@@ -9,7 +9,7 @@
 //!
 //! [`GtpEntity`] has the paths to the peers (Echo, Recovery), our requests with their retransmission, and the answers
 //! to theirs. A [`GtpTunnel`] is what one PDP context knows of its peer: plain data, kept by the node inside the
-//! context. Which context a TEID names is the node's table; [`TeidParts`] is the layout that makes it one access.
+//! context. Which context a TEID names is the node's table; [`TeidKey`] makes it one access.
 //!
 //! The node gives datagrams to [`GtpEntity::receive_control`], [`GtpEntity::receive_user`] and [`GtpEntity::receive_v0`] by
 //! the port they came in at, its wake-ups to [`GtpEntity::wake`], and takes what follows out of the batch of [`GtpOutput`]. A G-PDU costs no
@@ -20,6 +20,7 @@ mod error_indication;
 mod path;
 mod receive;
 mod request;
+mod teid;
 #[cfg(test)]
 mod tests;
 mod trust;
@@ -32,8 +33,9 @@ pub use error_indication::AnswerLimiter;
 pub use path::{Channel, Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
+pub use teid::{ContextName, PLACES, TEID_ROUNDS, TeidKey};
 pub use trust::{BARRED_FOR, GUESSES_MAX, GUESSES_WITHIN, GsnAddresses, ListedPeer, Role, SourceCheck};
-pub use tunnel::{Endpoint, GtpTunnel, PLACES, TeidParts, Version, flow_label};
+pub use tunnel::{Endpoint, GtpTunnel, Version, flow_label};
 
 use crate::drops::Drop;
 use crate::frame::Frame;

@@ -1,4 +1,4 @@
-//! One GTP tunnel, how each version names its ends, and the layout of our own tunnel endpoint identifiers (29.060 clauses 6 and 9.2).
+//! One GTP tunnel, and how each version names its ends (29.060 clauses 6 and 9.2).
 
 use core::fmt;
 use gannet_wire::id::{FlowLabel, Teid, Tid};
@@ -60,8 +60,8 @@ pub(super) fn flow_in(teid: Teid) -> FlowLabel {
     FlowLabel(u16::from_be_bytes([high, low]))
 }
 
-/// Our flow label in version 0 for a context that has this TEID, both for signalling and data: generation and place
-/// folded together, so that it changes when a tunnel is made anew. Never 0.
+/// Our flow label in version 0 for a context that has this TEID, both for signalling and data: the halves of the TEID folded
+/// together. Never 0. That of a tunnel which is made anew at the same place is another one but for one in 2^16.
 #[must_use]
 pub fn flow_label(teid: Teid) -> FlowLabel {
     let [a, b, c, d] = teid.0.to_be_bytes();
@@ -102,40 +102,6 @@ impl GtpTunnel {
     }
 }
 
-/// Places that a TEID can name.
-pub const PLACES: u32 = 1 << 24;
-
-/// What our own TEIDs consist of, so that one access to a table finds the context, here as in the kernel's map:
-/// generation (8 bits), place of the context (24 bits).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TeidParts {
-    /// Tells a TEID from an older one of the same place. Never 0 in a TEID that is given out, so that no TEID is 0.
-    pub generation: u8,
-    /// The place in a table of contexts, below [`PLACES`].
-    pub place: u32,
-}
-
-impl TeidParts {
-    /// The parts of a TEID.
-    #[must_use]
-    pub const fn of(teid: Teid) -> Self {
-        let [generation, ..] = teid.0.to_be_bytes();
-        Self { generation, place: teid.0 & (PLACES - 1) }
-    }
-
-    /// The TEID of these parts.
-    #[must_use]
-    pub const fn teid(self) -> Teid {
-        Teid((self.generation as u32) << 24 | self.place & (PLACES - 1))
-    }
-
-    /// The generation that stands for a slot's generation of more bits: 1 to 255.
-    #[must_use]
-    pub fn generation_of(generation: u16) -> u8 {
-        u8::try_from(generation % 255 + 1).unwrap_or(1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn flow_labels_change_with_the_generation() {
+    fn flow_labels_fold_the_teid() {
         assert_eq!(flow_label(Teid(0x0100_0005)), FlowLabel(0x0105));
         assert_eq!(flow_label(Teid(0x0200_0005)), FlowLabel(0x0205));
         assert_eq!(flow_label(Teid(0x0103_0103)), FlowLabel(0xffff), "never 0");
@@ -155,14 +121,5 @@ mod tests {
         assert_eq!(Endpoint::of_peer(Version::V1, tid, Teid(7)), Endpoint::Teid(Teid(7)));
         let flow = FlowLabel(7);
         assert_eq!(Endpoint::of_peer(Version::V0, tid, Teid(7)), Endpoint::Tid { tid, flow });
-    }
-
-    #[test]
-    fn the_parts_of_a_teid() {
-        let parts = TeidParts { generation: 0xab, place: 0xcd_ef05 };
-        assert_eq!(parts.teid(), Teid(0xabcd_ef05));
-        assert_eq!(TeidParts::of(Teid(0xabcd_ef05)), parts);
-        assert_eq!(TeidParts::of(TeidParts { place: PLACES - 1, ..parts }.teid()).place, PLACES - 1);
-        assert!((0..=u16::MAX).all(|generation| TeidParts::generation_of(generation) > 0));
     }
 }

@@ -10,8 +10,8 @@ use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
 /// How a packet names its owner, and how a node does that speaks of all its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// A G-PDU of GTPv1, by our TEID. The low 24 bits are the place of the context in a table, the high 8 bits how
-    /// often the place was used before.
+    /// A G-PDU of GTPv1, by our TEID. [`TeidKey`](crate::gtp::TeidKey) leads to the place of the context in a table, and to
+    /// how often that was used before.
     Teid(Teid),
     /// A T-PDU of GTPv0, by the TID.
     Tid(Tid),
@@ -46,8 +46,8 @@ pub struct Policer {
 pub struct Rule {
     /// What its packets carry.
     pub key: Key,
-    /// What the driver says of its packets to the node: the TEID for a PDP context, the index of the mobile's slot for
-    /// the uplink.
+    /// What the driver says of its packets to the node: the [`ContextName`](crate::gtp::ContextName) of a PDP context, the
+    /// index of the mobile's slot for the uplink.
     pub name: u32,
     /// With the precedence: into which ring they go.
     pub class: Class,

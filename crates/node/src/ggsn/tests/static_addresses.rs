@@ -1,6 +1,7 @@
 //! Subscribers with addresses of their own, and SGSNs that are asked for them.
 
 use super::*;
+use gannet_proto::gtp::{ContextName, TeidKey};
 use gannet_wire::gtp::v1c::{PduNotificationRejectRequest, PduNotificationRequest, PduNotificationResponse};
 
 const OWN: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
@@ -100,7 +101,7 @@ fn nobody_else_is_given_the_address() {
 #[test]
 fn a_mobile_that_is_not_reached_is_counted() {
     let mut net = net();
-    let (header, _) = notification(&net.downlink(Peer::Slot(0), &packet(HOST, OWN)));
+    let (header, asked) = notification(&net.downlink(Peer::Slot(0), &packet(HOST, OWN)));
     assert!(answer(&mut net, &header, Cause::ImsiNotKnown).is_empty());
     let reject = PduNotificationRejectRequest {
         cause: Cause::MsRefusesRequest,
@@ -110,12 +111,15 @@ fn a_mobile_that_is_not_reached_is_counted() {
         pco: None,
         private_extension: None,
     };
-    let (to, response) = net.control(SGSN, Teid(0x00f0_0000), reject.clone());
+    // Its endpoint, and that which another notification would have.
+    let [own, another] = [0x00f0_0000, 0x00f0_0001].map(|name| TeidKey::default().teid(ContextName(name)));
+    assert_eq!(asked.teid_control, own);
+    let (to, response) = net.control(SGSN, own, reject.clone());
     let Message::PduNotificationRejectResponse(response) = response else { panic!("{response:?}") };
     assert_eq!((to.teid, response.cause), (Teid(7), Cause::RequestAccepted));
     // From elsewhere, or about nobody.
-    for (from, teid) in [(OTHER_SGSN, 0x00f0_0000), (SGSN, 0x00f0_0001)] {
-        let (_, response) = net.control(from, Teid(teid), reject.clone());
+    for (from, teid) in [(OTHER_SGSN, own), (SGSN, another)] {
+        let (_, response) = net.control(from, teid, reject.clone());
         let Message::PduNotificationRejectResponse(response) = response else { panic!("{response:?}") };
         assert_eq!(response.cause, Cause::NonExistent);
     }

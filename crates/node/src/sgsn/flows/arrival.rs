@@ -2,14 +2,14 @@
 
 use super::blocking::UNREACHABLE;
 use super::{CELLS_OF_A_CELL, flow_of};
-use crate::sgsn::contexts::ContextRef;
+use crate::sgsn::contexts::{ContextRef, Contexts};
 use crate::sgsn::directory::Directory;
 use crate::sgsn::{GB, GTP_U, Sgsn, SgsnCommand, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmEvent;
-use gannet_proto::gtp::TeidParts;
+use gannet_proto::gtp::ContextName;
 use gannet_proto::machine::{Batch, Context, Input};
 use gannet_proto::prefetch::Prefetch;
 use gannet_proto::qos::class::Class;
@@ -18,7 +18,7 @@ use gannet_proto::qos::flow_queues::Dropped;
 use gannet_proto::time::Duration;
 use gannet_proto::timers::TimerKey;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Teid, Tlli, TlliKind};
+use gannet_wire::id::{Tlli, TlliKind};
 use gannet_wire::{gtp, ns};
 
 /// How long an arrival of real time is remembered.
@@ -41,13 +41,13 @@ pub(in crate::sgsn) struct Expected {
 }
 
 /// The place of the context for which something arrives, as far as its first octets say.
-fn place_of(input: &Input<SgsnCommand>) -> Option<u32> {
-    let teid = match input {
-        Input::Classified { port: GTP_U, name, .. } => Teid(*name),
-        Input::Datagram { port: GTP_U, frame, .. } => gtp::Header::glance(frame)?,
+fn place_of(contexts: &Contexts, input: &Input<SgsnCommand>) -> Option<u32> {
+    let name = match input {
+        Input::Classified { port: GTP_U, name, .. } => ContextName(*name),
+        Input::Datagram { port: GTP_U, frame, .. } => contexts.name(gtp::Header::glance(frame)?),
         _ => return None,
     };
-    Some(TeidParts::of(teid).place)
+    Some(name.place())
 }
 
 /// The TLLI from which an acknowledgement, or anything as short, comes, as far as its first octets say. What is longer mostly waits.
@@ -60,8 +60,8 @@ fn tlli_of(input: &Input<SgsnCommand>) -> Option<Tlli> {
 
 impl Sgsn {
     /// A T-PDU whose TEID a driver has read. Who sent it is not known, so an unknown TEID has no answer.
-    pub(in crate::sgsn) fn classified(&mut self, cx: &mut Context<'_>, teid: Teid, frame: Frame) {
-        if self.enqueue_n_pdu(cx, teid, frame).is_err() {
+    pub(in crate::sgsn) fn classified(&mut self, cx: &mut Context<'_>, name: ContextName, frame: Frame) {
+        if self.enqueue_n_pdu(cx, name, frame).is_err() {
             cx.drop(Drop::GtpUnknownTeid, None);
         }
     }
@@ -77,7 +77,7 @@ impl Sgsn {
     ) {
         let all = inputs.len();
         let places = |from: usize, to: usize| {
-            (from..to.min(all)).filter_map(|at| Some((at, place_of(inputs.get(at)?)?)))
+            (from..to.min(all)).filter_map(|at| Some((at, place_of(&self.contexts, inputs.get(at)?)?)))
         };
         let mobiles =
             |from: usize, to: usize| (from..to.min(all)).filter_map(|at| self.concerned(inputs.get(at)?));
@@ -137,12 +137,12 @@ impl Sgsn {
     pub(in crate::sgsn) fn enqueue_n_pdu(
         &mut self,
         cx: &mut Context<'_>,
-        teid: Teid,
+        name: ContextName,
         frame: Frame,
     ) -> Result<(), Frame> {
-        let Some(ContextRef { mobile: slot, .. }) = self.contexts.find(teid) else { return Err(frame) };
+        let Some(ContextRef { mobile: slot, .. }) = self.contexts.find(name) else { return Err(frame) };
         let Some(flows) = &mut self.flows else { return Err(frame) };
-        let flow = flow_of(teid);
+        let flow = flow_of(name);
         let Some(view) = flows.queues.view(flow) else { return Err(frame) };
         self.stats.n_pdu_downlink += 1;
         if view.cell >= flows.cells_max * CELLS_OF_A_CELL {
@@ -170,7 +170,7 @@ impl Sgsn {
             flows.held += 1;
         }
         if enqueued.crossed_high {
-            self.classify(RuleChange::Block(self.driver_key(teid), Block::QueueFull));
+            self.classify(RuleChange::Block(self.driver_key(name), Block::QueueFull));
         }
         for gone in &dropped {
             self.gave_way(cx, flow, gone);
@@ -189,7 +189,7 @@ impl Sgsn {
 
     /// Something was dropped so that something else has room, or because it has none itself.
     fn gave_way(&mut self, cx: &mut Context<'_>, arrived: u32, gone: &Dropped<Frame>) {
-        let Some((teid, context)) = self.context_of_flow(gone.flow) else { return };
+        let Some((name, context)) = self.context_of_flow(gone.flow) else { return };
         cx.drop(gone.reason, self.imsi_of(context.mobile));
         if let Some(flows) = &mut self.flows
             && flows.mark(context.mobile) & UNREACHABLE != 0
@@ -198,7 +198,7 @@ impl Sgsn {
             flows.held -= 1;
         }
         if gone.crossed_low {
-            self.classify(RuleChange::Unblock(self.driver_key(teid), Block::QueueFull));
+            self.classify(RuleChange::Unblock(self.driver_key(name), Block::QueueFull));
         }
     }
 }

@@ -93,7 +93,7 @@ impl Sgsn {
         if let Some(bearer) = mobile.bearer(nsapi)
             && waits_for_confirmation(&self.config, allowance, mobile, nsapi)
         {
-            flows.queues.block(flow_of(bearer.teid));
+            flows.queues.block(flow_of(bearer.name));
         }
     }
 
@@ -138,8 +138,8 @@ impl Sgsn {
                 break;
             }
             let Some(flow) = self.flows.as_mut().and_then(|flows| flows.starved.pop()) else { break };
-            let Some((teid, context)) = self.context_of_flow(flow) else { continue };
-            if self.flows.as_ref().is_some_and(|flows| flows.has_queued(teid)) {
+            let Some((name, context)) = self.context_of_flow(flow) else { continue };
+            if self.flows.as_ref().is_some_and(|flows| flows.has_queued(name)) {
                 self.set_blocked(context.mobile, context.nsapi);
                 room -= 1;
             }
@@ -159,7 +159,7 @@ impl Sgsn {
         }
         flows.set_mark(slot, UNREACHABLE, unreachable);
         let waiting: u32 =
-            mobile.bearers().map(|(_, bearer)| flows.queues.backlog(flow_of(bearer.teid)).pdus).sum();
+            mobile.bearers().map(|(_, bearer)| flows.queues.backlog(flow_of(bearer.name)).pdus).sum();
         flows.held = if unreachable { flows.held + waiting } else { flows.held - waiting };
         self.set_all_blocked(slot);
     }
@@ -167,7 +167,7 @@ impl Sgsn {
     /// Something waits in a queue of a mobile.
     pub(in crate::sgsn) fn has_queued(&self, slot: Slot) -> bool {
         let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return false };
-        mobile.bearers().any(|(_, bearer)| flows.has_queued(bearer.teid))
+        mobile.bearers().any(|(_, bearer)| flows.has_queued(bearer.name))
     }
 
     /// A mobile is gone: nothing that was known of it holds for the next one in its slot.
@@ -213,7 +213,7 @@ impl Sgsn {
             let Whose::Ms(index, _) = whose else { continue };
             let mobile = self.mobiles.at(*index).and_then(|slot| self.mobiles.get(slot));
             for (_, bearer) in mobile.into_iter().flat_map(Mobile::bearers) {
-                flows.queues.expect(flow_of(bearer.teid), prefetch);
+                flows.queues.expect(flow_of(bearer.name), prefetch);
             }
         }
     }
@@ -240,7 +240,7 @@ impl Sgsn {
         }
         flows.set_mark(slot, dropped_mark(class), on);
         for (_, bearer) in mobile.bearers().filter(|(_, bearer)| bearer.class == class) {
-            let key = key_of(&self.contexts, bearer.teid, mobile.imsi());
+            let key = key_of(&self.contexts, bearer.name, mobile.imsi());
             let why = Block::FlowControl;
             let change = if on { RuleChange::Block(key, why) } else { RuleChange::Unblock(key, why) };
             self.out.push(Output::Classify(change));
@@ -324,7 +324,7 @@ impl Sgsn {
         }
         let (whose, mut left) = (mobile.imsi(), 0);
         for (_, bearer) in mobile.bearers() {
-            let (flow, mut gone) = (flow_of(bearer.teid), 0);
+            let (flow, mut gone) = (flow_of(bearer.name), 0);
             let crossed_low = flows.queues.expire(flow, before, |_, _| {
                 gone += 1;
                 cx.drop(why, whose);
@@ -332,7 +332,7 @@ impl Sgsn {
             flows.held -= gone;
             left += flows.queues.backlog(flow).pdus;
             if crossed_low {
-                let key = key_of(&self.contexts, bearer.teid, whose);
+                let key = key_of(&self.contexts, bearer.name, whose);
                 let change = RuleChange::Unblock(key, Block::QueueFull);
                 self.out.push(Output::Classify(change));
             }
@@ -344,7 +344,7 @@ impl Sgsn {
 impl Flows {
     /// Brings the flow of a bearer in line with its mobile's marks, and with the window of acknowledged mode.
     fn set_blocked(&mut self, slot: Slot, bearer: &Bearer, is_full: bool) {
-        let flow = flow_of(bearer.teid);
+        let flow = flow_of(bearer.name);
         if is_full || self.mark(slot) & (UNREACHABLE | full_mark(bearer.class)) != 0 {
             self.queues.block(flow);
         } else {

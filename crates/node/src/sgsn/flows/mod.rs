@@ -30,14 +30,14 @@ use super::{Sgsn, SgsnConfig};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::{TeidParts, Version};
+use gannet_proto::gtp::{ContextName, Version};
 use gannet_proto::machine::{Context, Output};
 use gannet_proto::qos::class::{CellClass, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Rule, RuleChange};
 use gannet_proto::qos::flow_queues::{self, CellConfig, Cost, Dropped, FlowConfig, FlowQueues, Limit};
 use gannet_proto::qos::token_bucket::Rate;
 use gannet_proto::time::{Duration, Instant};
-use gannet_wire::id::{Imsi, Nsapi, Teid, Tid};
+use gannet_wire::id::{Imsi, Nsapi, Tid};
 use leaking::Leaking;
 use starved::Starved;
 use std::collections::VecDeque;
@@ -237,8 +237,8 @@ impl Flows {
     }
 
     /// Something waits in the queue of a context.
-    pub(super) fn has_queued(&self, teid: Teid) -> bool {
-        self.queues.backlog(flow_of(teid)).pdus > 0
+    pub(super) fn has_queued(&self, name: ContextName) -> bool {
+        self.queues.backlog(flow_of(name)).pdus > 0
     }
 
     /// What is guaranteed in a cell has changed: so much goes ahead of best effort there, in octets/s.
@@ -263,8 +263,8 @@ impl Flows {
 }
 
 /// The number of a context's flow.
-const fn flow_of(teid: Teid) -> u32 {
-    TeidParts::of(teid).place
+const fn flow_of(name: ContextName) -> u32 {
+    name.place()
 }
 
 /// What a flow may have waiting, and what it may claim, of this treatment.
@@ -287,18 +287,18 @@ pub(super) fn flow_config(treatment: &Treatment, cell: u32, buffer: Duration) ->
 }
 
 /// How a driver knows the G-PDUs of a context of this subscriber: by our TEID, or in version 0 by the TID.
-fn key_of(contexts: &Contexts, teid: Teid, whose: Option<Imsi>) -> Key {
-    match (contexts.find(teid), whose) {
+fn key_of(contexts: &Contexts, name: ContextName, whose: Option<Imsi>) -> Key {
+    match (contexts.find(name), whose) {
         (Some(ContextRef { nsapi, version: Version::V0, .. }), Some(imsi)) => Key::Tid(Tid { imsi, nsapi }),
-        (_, _) => Key::Teid(teid),
+        (_, _) => Key::Teid(contexts.teid(name)),
     }
 }
 
 impl Sgsn {
     /// The same for whoever has it.
-    fn driver_key(&self, teid: Teid) -> Key {
-        let whose = self.contexts.find(teid).and_then(|context| self.imsi_of(context.mobile));
-        key_of(&self.contexts, teid, whose)
+    fn driver_key(&self, name: ContextName) -> Key {
+        let whose = self.contexts.find(name).and_then(|context| self.imsi_of(context.mobile));
+        key_of(&self.contexts, name, whose)
     }
 
     pub(super) fn classify(&mut self, change: RuleChange) {
@@ -316,7 +316,7 @@ impl Sgsn {
         let bvc = mobile.bvc();
         let cell = flows.cell_of(self.gb.bvcs.find(bvc.nsei, bvc.bvci), treatment.class);
         let config = flow_config(&treatment, cell, self.config.queue.buffer);
-        flows.queues.configure(flow_of(bearer.teid), &config);
+        flows.queues.configure(flow_of(bearer.name), &config);
         self.set_blocked(slot, nsapi);
         self.install_rule(slot, nsapi);
         self.uplink_changed(slot);
@@ -326,16 +326,16 @@ impl Sgsn {
     fn install_rule(&mut self, slot: Slot, nsapi: Nsapi) {
         let (Some(flows), Some(mobile)) = (&self.flows, self.mobiles.get(slot)) else { return };
         let (Some(bearer), Some(context)) = (mobile.bearer(nsapi), mobile.sm().get(nsapi)) else { return };
-        let teid = bearer.teid;
-        let key = key_of(&self.contexts, teid, mobile.imsi());
+        let name = bearer.name;
+        let key = key_of(&self.contexts, name, mobile.imsi());
         let treatment = Treatment::of(&context.qos(), bearer.allocation_retention);
-        let above = flows.queues.view(flow_of(teid)).is_some_and(|view| view.above);
+        let above = flows.queues.view(flow_of(name)).is_some_and(|view| view.above);
         let dropped = flows.is_dropped(slot, treatment.class);
         let bought = self.config.policing.map(|policing| treatment.policer(policing.burst));
         let leak = self.leak_policer(slot, treatment.class);
         self.classify(RuleChange::Install(Rule {
             key,
-            name: teid.0,
+            name: name.0,
             class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
@@ -349,20 +349,26 @@ impl Sgsn {
     }
 
     /// A context has no tunnel any more: what waits for it goes nowhere, and its rule goes.
-    pub(super) fn flow_gone(&mut self, cx: &mut Context<'_>, slot: Slot, teid: Teid, whose: Option<Imsi>) {
+    pub(super) fn flow_gone(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        name: ContextName,
+        whose: Option<Imsi>,
+    ) {
         let Some(flows) = &mut self.flows else { return };
-        if flows.queues.view(flow_of(teid)).is_none() {
+        if flows.queues.view(flow_of(name)).is_none() {
             return;
         }
         let mut gone = 0;
-        flows.queues.remove(flow_of(teid), |_, _| {
+        flows.queues.remove(flow_of(name), |_, _| {
             gone += 1;
             cx.drop(Drop::FlowQueueContextGone, whose);
         });
         if flows.mark(slot) & blocking::UNREACHABLE != 0 {
             flows.held -= gone;
         }
-        self.classify(RuleChange::Remove(key_of(&self.contexts, teid, whose)));
+        self.classify(RuleChange::Remove(key_of(&self.contexts, name, whose)));
         self.uplink_changed(slot);
     }
 
@@ -372,7 +378,7 @@ impl Sgsn {
         let bvc = mobile.bvc();
         let cell = self.gb.bvcs.find(bvc.nsei, bvc.bvci);
         for (_, bearer) in mobile.bearers() {
-            flows.queues.move_cell(flow_of(bearer.teid), flows.cell_of(cell, bearer.class));
+            flows.queues.move_cell(flow_of(bearer.name), flows.cell_of(cell, bearer.class));
         }
         cell.is_some()
     }
@@ -400,7 +406,7 @@ impl Sgsn {
     }
 
     /// Whose flow this is.
-    fn context_of_flow(&self, flow: u32) -> Option<(Teid, ContextRef)> {
+    fn context_of_flow(&self, flow: u32) -> Option<(ContextName, ContextRef)> {
         self.contexts.at(flow)
     }
 }

@@ -60,11 +60,11 @@ impl Sgsn {
     }
 
     fn serve(&mut self, cx: &mut Context<'_>, served: Served<Frame>) {
-        let Some((teid, ContextRef { mobile, nsapi, .. })) = self.context_of_flow(served.flow) else {
+        let Some((name, ContextRef { mobile, nsapi, .. })) = self.context_of_flow(served.flow) else {
             return;
         };
         if served.crossed_low {
-            self.classify(RuleChange::Unblock(self.driver_key(teid), Block::QueueFull));
+            self.classify(RuleChange::Unblock(self.driver_key(name), Block::QueueFull));
         }
         if served.since + self.config.held_lifetime < cx.now {
             cx.drop(Drop::HeldTooLong, self.imsi_of(mobile));

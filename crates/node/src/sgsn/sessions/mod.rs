@@ -12,6 +12,7 @@ mod updates;
 pub use asked_anew::AskedAnew;
 pub use ggsns::GgsnAddresses;
 pub use notified::Notifications;
+pub(super) use requests::Kind;
 pub use requests::Requests;
 pub use selection::{AccessPoints, subscribed};
 pub use updates::Updates;
@@ -25,14 +26,14 @@ use super::{Sgsn, SgsnEvent, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
-use gannet_proto::gtp::Version;
+use gannet_proto::gtp::{ContextName, Version};
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
 use gannet_wire::DecodeError;
-use gannet_wire::id::{Imsi, Nsapi, Sapi, Teid};
+use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::L3Message;
 use gannet_wire::l3::ie::{PdpContextStatus, QosProfile, SmCause};
 use gannet_wire::l3::sm::SmMessage;
@@ -225,22 +226,27 @@ impl Sgsn {
         );
     }
 
-    /// The bearer of a new context, under a TEID of its own; `None` where the table of contexts is full.
-    pub(super) fn make_bearer(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) -> Option<Teid> {
+    /// The bearer of a new context, under a name of its own; `None` where the table of contexts is full.
+    pub(super) fn make_bearer(
+        &mut self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        nsapi: Nsapi,
+    ) -> Option<ContextName> {
         let mobile = self.mobiles.get_mut(slot)?;
         if let Some(bearer) = mobile.bearer(nsapi) {
-            return Some(bearer.teid);
+            return Some(bearer.name);
         }
-        let Some(teid) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
+        let Some(name) = self.contexts.make(ContextRef { mobile: slot, nsapi, version: Version::default() })
         else {
             cx.drop(Drop::SgsnContextTableFull, mobile.imsi());
             return None;
         };
-        if mobile.make_bearer(nsapi, teid).is_none() {
-            self.contexts.remove(teid);
+        if mobile.make_bearer(nsapi, name).is_none() {
+            self.contexts.remove(name);
             return None;
         }
-        Some(teid)
+        Some(name)
     }
 
     /// A bearer was taken out of its mobile: its TEID is old from now on, and its tunnel goes.
@@ -252,10 +258,10 @@ impl Sgsn {
         bearer: &Bearer,
         whose: Option<Imsi>,
     ) {
-        self.flow_gone(cx, slot, bearer.teid, whose);
-        self.unclaim(cx, slot, bearer.teid);
+        self.flow_gone(cx, slot, bearer.name, whose);
+        self.unclaim(cx, slot, bearer.name);
         self.update_abandoned(cx, slot, nsapi);
-        self.contexts.remove(bearer.teid);
+        self.contexts.remove(bearer.name);
         if let Some(tunnel) = bearer.tunnel {
             self.close_tunnel(slot, nsapi, tunnel);
         }

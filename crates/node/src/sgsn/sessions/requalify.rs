@@ -81,7 +81,7 @@ impl Sgsn {
         if wish.r99.is_none() {
             granted.r99 = None;
         }
-        let room = self.room_instead(cx.now, slot, mobile.bearer(nsapi)?.teid);
+        let room = self.room_instead(cx.now, slot, mobile.bearer(nsapi)?.name);
         // Where a guarantee that does not fit would be rejected, the context goes on as it is.
         let (granted, _) = room.admit(&granted).ok()?;
         (granted != asked).then_some((wish, granted))

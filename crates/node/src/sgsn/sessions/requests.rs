@@ -19,6 +19,8 @@ pub enum Kind {
     Notification,
     /// Update PDP Context, since the subscription has changed.
     Requalify,
+    /// Update PDP Context, since the mobile has come from another node.
+    Moved,
 }
 
 /// One request.

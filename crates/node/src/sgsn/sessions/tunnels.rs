@@ -102,7 +102,8 @@ impl Sgsn {
 
     fn ask_for_tunnel(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, wish: Wish) -> Option<()> {
         let (apn, ggsn) = self.access_points.get(wish.apn)?.clone();
-        let teid = self.make_bearer(cx, slot, nsapi)?;
+        let name = self.make_bearer(cx, slot, nsapi)?;
+        let teid = self.contexts.teid(name);
         let mobile = self.mobiles.get(slot)?;
         // A secondary context goes to the GGSN that has the other, which knows the rest (29.060 clause 7.3.1).
         let shared = match wish.linked {
@@ -211,7 +212,22 @@ impl Sgsn {
             (Kind::Requalify, Ok(Message::UpdateResponse(response))) if is_current => {
                 self.requalified(cx, slot, nsapi, &response);
             }
-            (Kind::Create | Kind::Update | Kind::Requalify | Kind::Delete | Kind::Notification, _) => {}
+            // 29.060 clause 7.3.4: the GGSN does not have the context, or not for this node.
+            (Kind::Moved, Ok(Message::UpdateResponse(response)))
+                if is_current && !response.cause.is_accepted() =>
+            {
+                cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+                self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
+            }
+            (
+                Kind::Create
+                | Kind::Update
+                | Kind::Requalify
+                | Kind::Moved
+                | Kind::Delete
+                | Kind::Notification,
+                _,
+            ) => {}
         }
     }
 
@@ -228,7 +244,10 @@ impl Sgsn {
                 self.tunnel_deleted(cx, slot, nsapi);
             }
             // The path tells by itself that the GGSN is gone; until then the context goes on as it is.
-            Some((Request { kind: Kind::Requalify | Kind::Notification, .. }, _) | (_, false)) | None => {}
+            Some(
+                (Request { kind: Kind::Requalify | Kind::Moved | Kind::Notification, .. }, _) | (_, false),
+            )
+            | None => {}
         }
     }
 
@@ -275,9 +294,9 @@ impl Sgsn {
             Some(bearer) => {
                 bearer.tunnel = Some(tunnel);
                 bearer.allocation_retention = created.qos.allocation_retention;
-                self.contexts.set_version(bearer.teid, version);
-                let teid = bearer.teid;
-                self.note_charging_id(teid, created.charging_id);
+                self.contexts.set_version(bearer.name, version);
+                let name = bearer.name;
+                self.note_charging_id(name, created.charging_id);
             }
             None => {
                 self.ggsn_addresses.set(slot, nsapi, Vec::new());
@@ -313,8 +332,8 @@ impl Sgsn {
         self.update_abandoned(cx, slot, nsapi);
         let mobile = self.mobiles.get_mut(slot)?;
         let (whose, bearer) = (mobile.imsi(), mobile.bearer_mut(nsapi)?);
-        let (tunnel, teid) = (bearer.tunnel.take(), bearer.teid);
-        self.flow_gone(cx, slot, teid, whose);
+        let (tunnel, name) = (bearer.tunnel.take(), bearer.name);
+        self.flow_gone(cx, slot, name, whose);
         tunnel
     }
 

@@ -109,7 +109,7 @@ impl Sgsn {
     }
 
     /// The same, and what the answer is for.
-    pub(super) fn ask_for_update(
+    pub(in crate::sgsn) fn ask_for_update(
         &mut self,
         cx: &mut Context<'_>,
         (slot, nsapi): (Slot, Nsapi),
@@ -123,11 +123,12 @@ impl Sgsn {
         let to = self.gtp.paths().get(tunnel.control_path)?.address;
         let address = self.gtp.own_address(to);
         let alternative = self.gtp.alternative_address(to);
+        let teid = self.contexts.teid(bearer.name);
         let request = UpdateRequest {
             rai: Some(mobile.gmm.routing_area()),
             recovery: Some(self.config.restart_counter),
-            teid_data: Some(bearer.teid),
-            teid_control: Some(bearer.teid),
+            teid_data: Some(teid),
+            teid_control: Some(teid),
             sgsn_control: Some(address),
             sgsn_user: Some(address),
             alternative_control: alternative,
@@ -197,7 +198,7 @@ impl Sgsn {
         let Some(bearer) = self.mobiles.get(slot).and_then(|mobile| mobile.bearer(nsapi)) else { return };
         let to = bearer.tunnel.map_or(Teid(0), |tunnel| tunnel.peer_control);
         let response = UpdateResponse {
-            teid_data: Some(bearer.teid),
+            teid_data: Some(self.contexts.teid(bearer.name)),
             gsn_first: Some(self.gtp.own_address(transaction.peer.ip())),
             qos,
             ..UpdateResponse::refused(Cause::RequestAccepted)

@@ -130,7 +130,7 @@ fn everybody_goes_on_after_a_kill() {
     // A new context has a TEID that the run before cannot have given out.
     bench.attach(3);
     bench.activate(3, NSAPI);
-    assert_eq!(bench.sgsn.teid(bench.slot(3), NSAPI).unwrap().0 >> 24, 17);
+    assert_eq!(bench.sgsn.context_name(bench.slot(3), NSAPI).unwrap().generation(), 17);
 }
 
 #[test]

@@ -41,6 +41,10 @@ impl Bench {
         self.sgsn.teid(self.slot(phone), NSAPI).unwrap()
     }
 
+    fn context_name(&self, phone: usize) -> ContextName {
+        self.sgsn.context_name(self.slot(phone), NSAPI).unwrap()
+    }
+
     fn rule(&self, phone: usize) -> Rule {
         self.rules.owner(Key::Teid(self.teid(phone))).unwrap().rule
     }
@@ -87,7 +91,8 @@ impl Bench {
     /// A T-PDU whose owner the driver has read.
     fn classified(&mut self, teid: Teid, t_pdu: &[u8]) {
         let frame = self.around.frames.copy_of(t_pdu).unwrap();
-        self.input(Input::Classified { port: GTP_U, name: teid.0, frame });
+        let name = self.sgsn.teid_key().name(teid).0;
+        self.input(Input::Classified { port: GTP_U, name, frame });
     }
 
     fn block_cell(&mut self, bvci: u16) {
@@ -110,9 +115,9 @@ impl Bench {
 fn a_rule_says_what_was_negotiated() {
     let mut bench = Bench::attached(false);
     bench.activate_with(0, NSAPI, profile(1, 3, 1));
-    let teid = bench.teid(0);
+    let name = bench.context_name(0);
     let rule = bench.rule(0);
-    assert_eq!((rule.name, rule.class, rule.precedence), (teid.0, Class::RealTime, Precedence::High));
+    assert_eq!((rule.name, rule.class, rule.precedence), (name.0, Class::RealTime, Precedence::High));
     assert_eq!(rule.policer, Some(Policer { rate_octets_per_s: 4000, burst_octets: 4000 }));
     let bearer = bench.mobile(0).bearer(NSAPI).unwrap();
     assert_eq!(
@@ -238,7 +243,7 @@ fn who_sends_too_much_hurts_only_himself() {
         bench.serve_once();
     }
     bench.collect();
-    let views = [0, 1, 2, 3].map(|phone| bench.sgsn.flow_of(bench.teid(phone)).unwrap());
+    let views = [0, 1, 2, 3].map(|phone| bench.sgsn.flow_of(bench.context_name(phone)).unwrap());
     assert_eq!(views.map(|view| view.served + u64::from(view.dropped)), [150, 150, 800, 800]);
     assert_eq!((views[0].dropped, views[1].dropped), (0, 0));
     assert!(views[2].dropped > 500 && views[3].dropped > 500, "{views:?}");
@@ -281,7 +286,7 @@ fn a_driver_is_told_at_the_watermarks() {
         bench.downlink(0, NSAPI, &[1; 100]);
         offered += 1;
     }
-    let queued = |bench: &Bench| bench.sgsn.flow_of(bench.teid(0)).unwrap().queued.pdus;
+    let queued = |bench: &Bench| bench.sgsn.flow_of(bench.context_name(0)).unwrap().queued.pdus;
     assert_eq!(queued(&bench), 21);
     for _ in 0..5 {
         bench.downlink(0, NSAPI, &[1; 100]);
@@ -297,12 +302,12 @@ fn an_old_teid_never_finds_the_next_context() {
     let mut bench = Bench::new(|config| config.contexts_max = Some(1));
     bench.attach(0);
     bench.activate(0, NSAPI);
-    let old = bench.teid(0);
+    let (old, place) = (bench.teid(0), bench.context_name(0).place());
     bench.detach(0, true);
     bench.delete_answer(NSAPI);
     bench.attach(1);
     bench.activate(1, NSAPI);
-    assert_eq!(bench.teid(1).0 & 0x00ff_ffff, old.0 & 0x00ff_ffff, "the same place");
+    assert_eq!(bench.context_name(1).place(), place, "the same place");
     bench.classified(old, b"for phone 0");
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::GtpUnknownTeid, 1)]);

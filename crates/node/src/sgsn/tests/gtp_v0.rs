@@ -4,7 +4,7 @@ use super::bench::*;
 use crate::sgsn::*;
 use core::net::SocketAddr;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::{Version, flow_label};
+use gannet_proto::gtp::{ContextName, Version, flow_label};
 use gannet_proto::qos::classifier::Key;
 use gannet_wire::gtp::header::message_type;
 use gannet_wire::gtp::v0::message as v0m;
@@ -115,9 +115,9 @@ impl Bench {
 fn a_context_of_version_0_from_activation_to_its_end() {
     for ingress in [Ingress::Queued, Ingress::Fifo] {
         let mut bench = Bench::with_v0(ingress);
-        let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
-        let keys: Vec<_> = bench.rules.keys().filter(|(_, name)| *name == teid.0).collect();
-        let wanted = if ingress == Ingress::Queued { vec![(Key::Tid(tid()), teid.0)] } else { vec![] };
+        let ContextName(own) = bench.sgsn.context_name(bench.slot(0), NSAPI).unwrap();
+        let keys: Vec<_> = bench.rules.keys().filter(|(_, name)| *name == own).collect();
+        let wanted = if ingress == Ingress::Queued { vec![(Key::Tid(tid()), own)] } else { vec![] };
         assert_eq!(keys, wanted, "a driver knows it by its TID");
         bench.g_pdu_v0(tid(), b"down");
         assert_eq!(bench.hear(0).1[4..], *b"down");
@@ -127,7 +127,8 @@ fn a_context_of_version_0_from_activation_to_its_end() {
             assert_eq!((to, t_pdu.as_slice()), (GGSN, &b"up"[..]));
             assert_eq!(header, g_pdu(tid(), FLOW_DATA, sequence.into()));
         }
-        // The TEID that stands for it inside is nobody's in version 1.
+        // The TEID that its name would have is nobody's in version 1.
+        let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
         bench.g_pdu(teid, b"of version 1");
         let other = bench.next_user_plane();
         assert_eq!(other.message, message_type::ERROR_INDICATION);
@@ -149,7 +150,7 @@ fn a_context_of_version_0_from_activation_to_its_end() {
 #[test]
 fn a_driver_gives_t_pdus_of_version_0_by_the_name_of_the_rule() {
     let mut bench = Bench::with_v0(Ingress::Queued);
-    let name = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap().0;
+    let ContextName(name) = bench.sgsn.context_name(bench.slot(0), NSAPI).unwrap();
     let frame = bench.around.frames.copy_of(b"down").unwrap();
     bench.input(Input::Classified { port: GTP_U, name, frame });
     assert_eq!(bench.hear(0).1[4..], *b"down");

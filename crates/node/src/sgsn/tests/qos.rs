@@ -59,7 +59,7 @@ impl Bench {
     }
 
     fn admitted(&self, phone: usize) -> Option<bool> {
-        self.sgsn.admission().is_admitted(self.sgsn.teid(self.slot(phone), NSAPI).unwrap())
+        self.sgsn.admission().is_admitted(self.sgsn.context_name(self.slot(phone), NSAPI).unwrap())
     }
 
     fn guarantee(&self, phone: usize) -> Option<u64> {
@@ -361,7 +361,7 @@ fn who_asks_for_more_than_it_has_subscribed_gets_the_subscription_everywhere() {
         assert_eq!((bit_rate_kbps(r99.mbr_up), r99.gbr_down.kbps()), (Some(48), Some(0)), "{whose}");
     }
     let teid = bench.sgsn.teid(bench.slot(0), NSAPI).unwrap();
-    let view = bench.sgsn.flow_of(teid).unwrap();
+    let view = bench.sgsn.flow_of(bench.sgsn.context_name(bench.slot(0), NSAPI).unwrap()).unwrap();
     assert_eq!(view.class, gannet_proto::qos::class::Class::BestEffort);
     assert_eq!(view.precedence, gannet_proto::qos::class::Precedence::Low);
     assert_eq!(view.weight, 1);

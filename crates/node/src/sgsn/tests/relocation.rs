@@ -5,9 +5,11 @@ use crate::sgsn::relocation::ImportError;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
+use gannet_proto::gtp::TeidKey;
 use gannet_wire::bssgp::Message;
-use gannet_wire::gtp::Cause;
-use gannet_wire::id::Sapi;
+use gannet_wire::gtp::v1c::UpdateResponse;
+use gannet_wire::gtp::{Cause, Message as GtpMessage};
+use gannet_wire::id::{Sapi, Teid};
 use gannet_wire::l3::ie::{MobileIdentity, SmCause};
 use gannet_wire::l3::sm::{DeactivateRequest, SmMessage};
 
@@ -88,6 +90,49 @@ fn to_another_sgsn() {
     assert_eq!((number, apn.as_str()), (0, "internet"));
     assert_eq!(first.sgsn.mobiles().count(), 1);
     assert_eq!((first.drops(), second.drops()), (vec![], vec![]));
+}
+
+#[test]
+fn to_an_sgsn_with_another_key() {
+    let mut first = Bench::attached(true);
+    first.attach(1);
+    first.activate(1, Nsapi(7));
+    let octets = first.export(1);
+    let other = TeidKey::new(7);
+    let mut second = Bench::new(|config| config.teid_key = other);
+    second.attach(2);
+    second.activate(2, NSAPI);
+    let slot = second.import(&octets).unwrap();
+    let (teid, name) = (second.sgsn.teid(slot, Nsapi(7)), second.sgsn.context_name(slot, Nsapi(7)).unwrap());
+    assert_eq!(teid, Some(other.teid(name)));
+    // The GGSN is told where the context is now, under the TEID of this node's key.
+    let (to, header, message) = second.next_control();
+    let GtpMessage::UpdateRequest(update) = message else { panic!("{message:?}") };
+    assert_eq!((to, update.nsapi, header.teid), (GGSN, Nsapi(7), Teid(GGSN_CONTROL + 7)));
+    assert_eq!((update.teid_data, update.teid_control), (teid, teid));
+    let accepted = UpdateResponse::refused(Cause::RequestAccepted);
+    second.answer(to, teid.unwrap(), header.sequence.unwrap(), accepted);
+    second.phones[1] = first.phones.remove(1);
+    second.downlink(1, Nsapi(7), b"down");
+    assert_eq!(second.hear(1).1[4..], *b"down");
+    assert_eq!(second.drops(), []);
+    // A GGSN that does not have the context says so: the mobile is to make it anew.
+    let octets = second.export(1);
+    let mut third = Bench::new(|_| ());
+    let slot = third.import(&octets).unwrap();
+    let teid = third.sgsn.teid(slot, Nsapi(7)).unwrap();
+    let (to, header, _) = third.next_control();
+    third.answer(to, teid, header.sequence.unwrap(), UpdateResponse::refused(Cause::NonExistent));
+    assert_eq!(third.dropped(Drop::SgsnTunnelLost), 1);
+    // There is no room for it.
+    let mut full = Bench::new(|config| (config.contexts_max, config.teid_key) = (Some(1), other));
+    full.attach(2);
+    full.activate(2, NSAPI);
+    let mut first = Bench::attached(true);
+    first.attach(1);
+    first.activate(1, Nsapi(7));
+    let octets = first.export(1);
+    assert_eq!(full.import(&octets), Err(ImportError::Full));
 }
 
 #[test]

@@ -452,7 +452,7 @@ fn a_full_table_of_contexts() {
     // The place is free again, and the old name of it stays old.
     bench.activate(1, NSAPI);
     assert_ne!(bench.sgsn.teid(bench.slot(1), NSAPI), Some(teid));
-    assert_eq!(bench.sgsn.contexts().find(teid), None);
+    assert_eq!(bench.sgsn.contexts().find(bench.sgsn.teid_key().name(teid)), None);
     bench.downlink(1, NSAPI, b"down");
     assert_eq!(bench.hear(1).1[4..], *b"down");
 }

@@ -275,9 +275,9 @@ impl Handset {
 
     fn feed(&mut self) {
         while let Some((nsapi, n_pdu)) = self.to_phone.pop_front() {
-            let teid = self.bench.sgsn.teid(self.bench.slot(0), nsapi).unwrap();
+            let name = self.bench.sgsn.context_name(self.bench.slot(0), nsapi).unwrap();
             let most = if self.bench.mobile(0).is_out_of_reach() { 3 } else { QUEUED_MAX };
-            if self.bench.sgsn.flow_of(teid).unwrap().queued.pdus >= most {
+            if self.bench.sgsn.flow_of(name).unwrap().queued.pdus >= most {
                 self.to_phone.push_front((nsapi, n_pdu));
                 break;
             }

@@ -76,8 +76,8 @@ fn with_two_contexts(seed: u64, most: usize, ingress: Ingress) -> Handset {
 
 /// Do N-PDUs of so many octets of a context wait in its queue, and nothing of it is served?
 fn keeps(handset: &Handset, nsapi: Nsapi, pdus: u32) -> bool {
-    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), nsapi).unwrap();
-    let view = handset.bench.sgsn.flow_of(teid).unwrap();
+    let name = handset.bench.sgsn.context_name(handset.bench.slot(0), nsapi).unwrap();
+    let view = handset.bench.sgsn.flow_of(name).unwrap();
     (view.blocked, view.queued.pdus) == (true, pdus)
 }
 
@@ -160,8 +160,8 @@ fn a_mobile_that_confirms_is_not_kept_waiting_by_many_that_do_not() {
     activate_in_acknowledged_mode(bench, others());
     // One after another takes all that it gets, and none says a word.
     for (phone, nsapi) in others() {
-        let teid = bench.sgsn.teid(bench.slot(phone), nsapi).unwrap();
-        while !bench.sgsn.flow_of(teid).unwrap().blocked {
+        let name = bench.sgsn.context_name(bench.slot(phone), nsapi).unwrap();
+        while !bench.sgsn.flow_of(name).unwrap().blocked {
             bench.downlink(phone, nsapi, &[7; 1000]);
         }
         bench.sent.clear();

@@ -104,8 +104,8 @@ fn what_is_not_confirmed_keeps_the_rest_in_its_queue() {
     handset.turns(20);
     let sndcp = handset.bench.mobile(0).sndcp().unwrap();
     assert_eq!(sndcp.unconfirmed_of(NSAPI), 64, "as many as may wait");
-    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), NSAPI).unwrap();
-    let view = handset.bench.sgsn.flow_of(teid).unwrap();
+    let name = handset.bench.sgsn.context_name(handset.bench.slot(0), NSAPI).unwrap();
+    let view = handset.bench.sgsn.flow_of(name).unwrap();
     assert!(view.blocked && view.queued.pdus == 12, "{view:?}");
     assert_eq!(handset.bench.drops(), []);
     handset.is_cut = false;

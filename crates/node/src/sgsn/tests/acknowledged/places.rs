@@ -205,8 +205,8 @@ fn what_a_routing_area_update_has_confirmed_makes_room_when_llc_has_let_it_go() 
     handset.to_phone.extend((0..12).map(|number| (NSAPI, vec![number; 1200])));
     handset.turns(20);
     let heard = handset.heard.len();
-    let teid = handset.bench.sgsn.teid(handset.bench.slot(0), NSAPI).unwrap();
-    let view = handset.bench.sgsn.flow_of(teid).unwrap();
+    let name = handset.bench.sgsn.context_name(handset.bench.slot(0), NSAPI).unwrap();
+    let view = handset.bench.sgsn.flow_of(name).unwrap();
     assert!(0 < heard && heard < 12 && view.blocked, "{heard}: its share is used up, and the rest waits");
     update_accepted(&mut handset);
     // All that LLC waits for.
