@@ -183,6 +183,29 @@ impl Context<'_> {
         self.trace.dropped(drop, whose);
     }
 
+    /// Says why something was refused to a subscriber, or ended: in the log, and for who asks about him (`show why`). The sentence
+    /// has the cause in words with its number, and the rule or the peer that has decided.
+    pub fn explain(&mut self, category: Category, whose: Option<Imsi>, why: fmt::Arguments<'_>) {
+        self.log_of(whose, category, Level::Notice, why);
+        if let Some(imsi) = whose {
+            self.trace.explained(imsi, why);
+        }
+    }
+
+    /// A log line about a subscriber, who stands in front of it where he is known.
+    pub fn log_of(
+        &mut self,
+        whose: Option<Imsi>,
+        category: Category,
+        level: Level,
+        line: fmt::Arguments<'_>,
+    ) {
+        match whose {
+            Some(imsi) => self.log(category, level, format_args!("IMSI {imsi}: {line}")),
+            None => self.log(category, level, line),
+        }
+    }
+
     /// Writes a log line if someone wants it. The arguments are formatted only then.
     pub fn log(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>) {
         if self.trace.enabled(category, level) {

@@ -65,6 +65,11 @@ pub trait TraceSink {
     fn line(&mut self, category: Category, level: Level, line: fmt::Arguments<'_>);
     /// One PDU or procedure was dropped or refused, by name; whose, where that is known.
     fn dropped(&mut self, drop: Drop, whose: Option<Imsi>);
+    /// Why something was refused to a subscriber, or ended: a sentence for who asks about him. Whoever keeps nothing of
+    /// subscribers has no use for it.
+    fn explained(&mut self, whose: Imsi, why: fmt::Arguments<'_>) {
+        let _ = (whose, why);
+    }
 }
 
 /// A sink that keeps nothing but the counters of drops.

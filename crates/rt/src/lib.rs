@@ -102,7 +102,7 @@ pub use companion::{Companion, Datagrams};
 pub use event_loop::{EventLoop, LoopConfig};
 pub use gannet_demux::{FlowCounters, Ring};
 pub use gannet_proto::load::LoopTime;
-pub use history::{DROPS_PER_MOBILE, DropHistory};
+pub use history::{DROPS_PER_MOBILE, DropHistory, Happened};
 pub use ingress::{Backend, IngressConfig, IngressReport, OutputConfig, OutputReport, OutputWay, Traffic};
 pub use network_namespace::{NetworkNamespace, device_setting};
 pub use page_exchange::ExchangeReport;

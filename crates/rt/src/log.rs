@@ -323,6 +323,10 @@ impl TraceSink for LogSink {
             self.history.add(imsi, self.now, drop);
         }
     }
+
+    fn explained(&mut self, whose: Imsi, why: fmt::Arguments<'_>) {
+        self.history.explain(whose, self.now, why);
+    }
 }
 
 impl LogSink {
@@ -405,6 +409,7 @@ const fn civil_date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Happened;
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -542,6 +547,12 @@ mod tests {
         sink.set_now(Instant(7));
         sink.dropped(Drop::NoFrame, Some(imsi));
         assert_eq!(sink.drops().get(Drop::NoFrame), 2);
-        assert_eq!(sink.history().of(imsi).collect::<Vec<_>>(), [(Instant(7), Drop::NoFrame)]);
+        assert_eq!(
+            sink.history().of(imsi).collect::<Vec<_>>(),
+            [(Instant(7), &Happened::Dropped(Drop::NoFrame))]
+        );
+        sink.explained(imsi, format_args!("GGSN {} does not answer", 2));
+        let explained = Happened::Explained("GGSN 2 does not answer".into());
+        assert_eq!(sink.history().of(imsi).last(), Some((Instant(7), &explained)));
     }
 }

@@ -247,6 +247,47 @@ fn files_and_functions_stay_readable() {
     report(&broken);
 }
 
+/// Crates whose texts reach people: the log, the VTY, the command line, errors.
+const SPEAKS_TO_PEOPLE: &[&str] = &["wire", "proto", "node", "ops", "demux", "rt", "trace", "gannet"];
+
+/// Where a line formats a value as the language prints it for its programmers.
+fn is_debug_output(line: &str) -> bool {
+    line.match_indices("?}").any(|(end, _)| {
+        let before = line.get(..end).unwrap_or_default();
+        before.rsplit('{').next().is_some_and(|format| format.contains(':') && !format.contains('}'))
+    })
+}
+
+#[test]
+fn no_debug_output_reaches_a_person() {
+    for line in ["{x:?}", "{:?}", "{:#?}", "{name:02x?}"] {
+        assert!(is_debug_output(line), "{line}");
+    }
+    assert!(!is_debug_output("{x} { y: a? }") && !is_debug_output("{x:02x}") && !is_debug_output("f(x?)}"));
+    let mut broken = String::new();
+    for name in SPEAKS_TO_PEOPLE {
+        let sources = sources_of(name);
+        let modules = test_modules(&sources);
+        for (path, text) in sources.iter().filter(|(path, _)| !is_test(path, &modules)) {
+            // What is printed for programmers may be printed so.
+            let mut end_of_impl = None;
+            for (number, line) in code_lines(without_tests(text)) {
+                let body = line.trim_start();
+                if body.starts_with("impl") && body.contains("Debug for ") {
+                    end_of_impl = Some(format!("{}}}", &line[..line.len() - body.len()]));
+                }
+                if end_of_impl.as_deref() == Some(line) {
+                    end_of_impl = None;
+                }
+                if end_of_impl.is_none() && is_debug_output(line) {
+                    writeln!(broken, "{}:{number}: {body}", path.display()).unwrap();
+                }
+            }
+        }
+    }
+    report(&broken);
+}
+
 #[test]
 fn every_drop_is_raised_by_code_and_by_a_test() {
     let list = std::fs::read_to_string(root().join("crates/proto/src/drops.rs")).unwrap();

@@ -1,5 +1,14 @@
 //! Enumerations of one octet that keep the values they do not know.
 
+/// A cause with its number.
+pub(crate) struct Numbered<T>(pub(crate) T, pub(crate) u8);
+
+impl<T: core::fmt::Display> core::fmt::Display for Numbered<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} (cause {:#04x})", self.0, self.1)
+    }
+}
+
 /// An enum with a variant, an octet and a text for each value, and `Unknown` for the others.
 macro_rules! octet_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $value:literal, $text:literal;)* }) => {
@@ -22,6 +31,13 @@ macro_rules! octet_enum {
             #[must_use]
             pub const fn octet(self) -> u8 {
                 match self { $(Self::$variant => $value,)* Self::Unknown(other) => other }
+            }
+        }
+        impl $name {
+            /// Its text with its number, as a cause is told to people.
+            #[must_use]
+            pub fn with_number(self) -> impl core::fmt::Display {
+                crate::octet_enum::Numbered(self, self.octet())
             }
         }
         impl core::fmt::Display for $name {

@@ -10,7 +10,7 @@ use std::io;
 pub enum Error {
     /// The build had no compiler.
     #[error(
-        "this build holds no kernel program {0:?}: when it was built, clang or the headers of libbpf were missing \
+        "this build holds no kernel program '{0}': when it was built, clang or the headers of libbpf were missing \
          (install clang and libbpf-dev and build again)"
     )]
     NotBuilt(&'static str),
@@ -51,7 +51,7 @@ pub enum Error {
     )]
     NoLink,
     /// The verifier refused a program.
-    #[error("the kernel's verifier refuses the program {program:?}: {error}; it ends with: {log}")]
+    #[error("the kernel's verifier refuses the program '{program}': {error}; it ends with: {log}")]
     Refused {
         /// The program's name.
         program: String,
@@ -61,7 +61,7 @@ pub enum Error {
         log: String,
     },
     /// A program or map of this name is not in the object, or is of another kind.
-    #[error("the object {object:?} has no {kind} {name:?}")]
+    #[error("the object '{object}' has no {kind} '{name}'")]
     NoSuch {
         /// The object's name.
         object: &'static str,
@@ -71,7 +71,7 @@ pub enum Error {
         name: String,
     },
     /// A type does not have the size of the map's values.
-    #[error("the values of map {map:?} have {kernel} octets, here they have {here}")]
+    #[error("the values of map '{map}' have {kernel} octets, here they have {here}")]
     ValueSize {
         /// The map.
         map: String,
@@ -81,7 +81,7 @@ pub enum Error {
         here: usize,
     },
     /// Anything else that the loader said.
-    #[error("the object {object:?} cannot be loaded: {reason}")]
+    #[error("the object '{object}' cannot be loaded: {reason}")]
     Load {
         /// The object's name.
         object: &'static str,
@@ -136,13 +136,13 @@ impl Error {
     pub(crate) fn of_map(map: &str, error: MapError) -> Self {
         match error {
             MapError::CreateError { name, io_error } => {
-                Self::of_call(format!("making the map {name:?}"), io_error)
+                Self::of_call(format!("making the map '{name}'"), io_error)
             }
             MapError::SyscallError(error) => {
-                Self::of_call(format!("{} for {map:?}", error.call), error.io_error)
+                Self::of_call(format!("{} for '{map}'", error.call), error.io_error)
             }
-            MapError::IoError(error) => Self::of_call(format!("the map {map:?}"), error),
-            other => Self::Call { what: format!("the map {map:?}"), error: io::Error::other(other) },
+            MapError::IoError(error) => Self::of_call(format!("the map '{map}'"), error),
+            other => Self::Call { what: format!("the map '{map}'"), error: io::Error::other(other) },
         }
     }
 
@@ -154,15 +154,15 @@ impl Error {
                 // Only the verifier writes a log; without one the kernel did not let it begin. And it is stricter with
                 // those who lack a right.
                 if log.trim().is_empty() || !may_load() {
-                    return Self::of_call(format!("loading the program {program:?}"), io_error);
+                    return Self::of_call(format!("loading the program '{program}'"), io_error);
                 }
                 Self::Refused { program: program.to_owned(), error: io_error, log: last_lines(&log) }
             }
             ProgramError::SyscallError(error) => {
-                Self::of_call(format!("{} for {program:?}", error.call), error.io_error)
+                Self::of_call(format!("{} for '{program}'", error.call), error.io_error)
             }
             other => Self::Call {
-                what: format!("the program {program:?}"),
+                what: format!("the program '{program}'"),
                 error: io::Error::other(with_sources(&other)),
             },
         }
@@ -214,7 +214,7 @@ mod tests {
         assert!(of(libc::EOPNOTSUPP).contains("generic mode"));
         assert!(of(libc::ENODEV).contains("no interface has the index 7"));
         assert!(of(libc::ERANGE).contains("MTU"));
-        let refused = Error::of_call("loading the program \"gn\"", io::Error::from_raw_os_error(libc::EPERM));
+        let refused = Error::of_call("loading the program 'gn'", io::Error::from_raw_os_error(libc::EPERM));
         let expected = if may_load() { "ulimit -l" } else { "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN" };
         assert!(refused.to_string().contains(expected), "{refused}");
         assert!(Error::NotBuilt("gn").to_string().contains("clang"));

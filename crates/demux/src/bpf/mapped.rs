@@ -70,7 +70,7 @@ impl<T: Shared> MappedArray<T> {
                 Ok(Self { base, entries, octets, values: PhantomData })
             }
             _ => Err(Error::of_call(
-                format!("mapping the map {name:?} into memory"),
+                format!("mapping the map '{name}' into memory"),
                 io::Error::last_os_error(),
             )),
         }

@@ -195,7 +195,7 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
         }
         MsEvent::NonGprs { mobile, standing, cause } => match cause {
             Some(cause) => say(*mobile, Category::Mm, Level::Notice, format_args!("GPRS only: {cause}")),
-            None => say(*mobile, Category::Mm, Level::Info, format_args!("non-GPRS services: {standing:?}")),
+            None => say(*mobile, Category::Mm, Level::Info, format_args!("non-GPRS services: {standing}")),
         },
         MsEvent::Activated { mobile, nsapi, address, .. } => {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} active, address {address}"));
@@ -204,13 +204,17 @@ fn mobile_event(ms: &Ms, event: &MsEvent, outside: &mut Outside<'_>) {
             say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: address {address} now"));
         }
         MsEvent::Deactivated { mobile, nsapi, cause } => {
-            say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} deactivated ({cause:?})"));
+            let why = cause.map_or_else(|| "no cause was said".to_owned(), |cause| cause.to_string());
+            say(*mobile, Category::Pdp, Level::Info, format_args!("NSAPI {nsapi} deactivated: {why}"));
         }
         MsEvent::Rejected { mobile, procedure, cause } => {
-            say(*mobile, Category::Mm, Level::Notice, format_args!("{procedure:?} failed: {cause:?}"));
+            say(*mobile, Category::Mm, Level::Notice, format_args!("{procedure} failed: {cause}"));
+            if let Some(imsi) = ms.mobile(*mobile).map(|mobile| mobile.imsi()) {
+                outside.log().explained(imsi, format_args!("{procedure} failed: {cause}"));
+            }
         }
         MsEvent::LinkEnded { mobile, nsapi, cause } => {
-            let text = format_args!("acknowledged mode of NSAPI {nsapi} has ended: {cause:?}");
+            let text = format_args!("acknowledged mode of NSAPI {nsapi} has ended: {cause}");
             say(*mobile, Category::Llc, Level::Notice, text);
         }
         MsEvent::NPdu { .. } | MsEvent::HeldBack { .. } => {}

@@ -1,10 +1,10 @@
 //! What `show …` prints in every kind of node.
 
 use core::fmt::Write as _;
-use gannet_ops::view::{self, IpSns, NsVc, NsVcStats, Nse, Why};
+use gannet_ops::view::{self, Explanation, IpSns, NsVc, NsVcStats, Nse, Why};
 use gannet_proto::ns::sns::Sns;
 use gannet_proto::ns::{self as proto, NsEntity, VcState};
-use gannet_rt::Access;
+use gannet_rt::{Access, Happened};
 use gannet_wire::id::{Imsi, Nsei};
 use gannet_wire::ns::IpElement;
 
@@ -18,8 +18,11 @@ pub fn drops(access: &mut Access<'_>, out: &mut String) {
 /// `show why imsi IMSI`.
 pub fn why(access: &mut Access<'_>, imsi: Imsi, out: &mut String) {
     let before = out.len();
-    for (at, drop) in access.log().history().of(imsi) {
-        let _ = write!(out, "{}", Why::of_drop(at, drop));
+    for (time, happened) in access.log().history().of(imsi) {
+        let _ = match happened {
+            Happened::Dropped(drop) => write!(out, "{}", Why::of_drop(time, *drop)),
+            Happened::Explained(sentence) => write!(out, "{}", Explanation { time, sentence }),
+        };
     }
     if out.len() == before {
         let _ = writeln!(out, "Nothing of IMSI {imsi} was dropped or refused that is remembered.");

@@ -216,8 +216,7 @@ fn order(node: &SgsnNode, operation: &SgsnOperation, access: &mut Access<'_>, ou
         SgsnOperation::Relocate(imsi) => {
             known(Some(&*sgsn), *imsi)?;
             let octets = sgsn.export(&mut cx, *imsi).unwrap_or_default();
-            let error =
-                |error| CommandError(format!("IMSI {imsi} has left and cannot come back: {error:?}."));
+            let error = |error| CommandError(format!("IMSI {imsi} has left and cannot come back: {error}."));
             sgsn.import(&mut cx, &octets).map_err(error)?;
             let _ = writeln!(out, "IMSI {imsi} left as {} octets and is back.", octets.len());
         }

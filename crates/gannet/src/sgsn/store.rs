@@ -134,7 +134,7 @@ impl Found {
                 }
             }
             Entry::Foreign(name) => {
-                self.refuse(access, format_args!("the entry {name:02x?} of the store is no subscriber's"));
+                self.refuse(access, format_args!("the entry {} of the store is no subscriber's", hex(name)));
             }
         }
     }
@@ -240,4 +240,9 @@ impl Service for StoreService {
         let keeper = self.0.borrow();
         keeper.batch.as_ref().map(|_| keeper.since + COLLECTED)
     }
+}
+
+/// Octets as hexadecimal digits.
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }

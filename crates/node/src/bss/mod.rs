@@ -27,6 +27,7 @@ mod uplink;
 pub use config::{CellConfig, Config, ConfigError, VcConfig, gb_port};
 
 use away::Away;
+use core::fmt;
 use core::net::SocketAddr;
 use gannet_proto::bssgp::bvc::{BvcOutput, Bvcs};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
@@ -169,6 +170,16 @@ pub enum EndpointChange {
     Delete(SocketAddr),
     /// Other weights: SNS-CHANGEWEIGHT.
     Weights(IpElement),
+}
+
+impl fmt::Display for EndpointChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Add(local) => write!(f, "{} is not added", local.element.endpoint),
+            Self::Delete(endpoint) => write!(f, "{endpoint} is not deleted"),
+            Self::Weights(element) => write!(f, "the weights of {} are not changed", element.endpoint),
+        }
+    }
 }
 
 /// What the BSS tells. Cells are named by their index.
@@ -332,7 +343,7 @@ impl Bss {
             EndpointChange::Weights(element) => self.ns.sns_change_weight(cx, nsei, element, out),
         };
         if let Err(error) = done {
-            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {change:?}: {error}"));
+            cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei}: {change}: {error}"));
         }
     }
 

@@ -80,7 +80,7 @@ impl Bss {
         if !classes.is_none_or(PriorityClass::has_low_access_priority) {
             return;
         }
-        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: the SGSN is overloaded"));
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSEI {nsei}: the SGSN is overloaded"));
         let until = cx.now + self.config.overload_hold;
         for cell in self.cells.iter_mut().filter(|cell| cell.config.nsei == nsei) {
             cell.closed_until = until;

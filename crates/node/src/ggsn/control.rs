@@ -471,7 +471,7 @@ impl Ggsn {
         cx.log(
             Category::Pdp,
             Level::Info,
-            format_args!("IMSI {imsi} NSAPI {nsapi}: context with address {address} is gone, {reason:?}"),
+            format_args!("IMSI {imsi} NSAPI {nsapi}: context with address {address} is gone: {reason}"),
         );
         self.event(GgsnEvent::Deleted { imsi, nsapi, address, reason });
     }
@@ -496,11 +496,8 @@ impl Ggsn {
     ) {
         cx.drop(Drop::GgsnRefused, imsi);
         let what = name_of(transaction.request);
-        cx.log(
-            Category::Pdp,
-            Level::Notice,
-            format_args!("{what} request from {} refused: {cause}", transaction.peer),
-        );
+        let why = format_args!("{what} request from {} refused: {cause}", transaction.peer);
+        cx.explain(Category::Pdp, imsi, why);
         self.counters.refused += 1;
         self.gtp.refuse(cx, transaction, reply_to, cause, &mut self.gtp_outputs);
         self.event(GgsnEvent::Refused { imsi, cause });

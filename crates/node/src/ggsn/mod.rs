@@ -228,6 +228,19 @@ pub enum DeleteReason {
     ErrorIndication,
 }
 
+impl fmt::Display for DeleteReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sgsn => "the SGSN has deleted it",
+            Self::Command => "an operator has deleted it",
+            Self::Replaced => "its subscriber has created it anew",
+            Self::PeerRestarted => "the SGSN has restarted",
+            Self::PathFailed => "the SGSN does not answer",
+            Self::ErrorIndication => "the SGSN does not know it (Error Indication)",
+        })
+    }
+}
+
 /// Events that the node tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GgsnEvent {

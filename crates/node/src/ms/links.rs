@@ -141,7 +141,7 @@ impl Ms {
         cx.log(
             Category::Llc,
             Level::Notice,
-            format_args!("{}: acknowledged mode of NSAPI {nsapi} has ended: {cause:?}", mobile.imsi()),
+            format_args!("IMSI {}: acknowledged mode of NSAPI {nsapi} has ended: {cause}", mobile.imsi()),
         );
         let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
         if waits || cause != ReleaseCause::Refused {

@@ -130,7 +130,7 @@ impl Ms {
 
     fn mm_state_changed(&self, cx: &mut Context<'_>, index: u32, state: MmState) {
         if let Some(imsi) = self.imsi_of(index) {
-            cx.log(Category::Mm, Level::Debug, format_args!("{imsi}: MM state {state:?}"));
+            cx.log(Category::Mm, Level::Debug, format_args!("IMSI {imsi}: MM state {state}"));
         }
     }
 

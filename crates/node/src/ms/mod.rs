@@ -36,6 +36,7 @@ mod uplink;
 
 pub use config::{MsConfig, NPduDelivery, PdpRequest};
 
+use core::fmt;
 use directory::{Directory, imei_of, imsi_of};
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
@@ -196,6 +197,26 @@ pub enum Failure {
     Sm(SmCause),
     /// The network did not answer the last request.
     NoAnswer,
+}
+
+impl fmt::Display for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Attach => f.write_str("attach"),
+            Self::RoutingAreaUpdate => f.write_str("routing area update"),
+            Self::Activate(nsapi) => write!(f, "activation of NSAPI {nsapi}"),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gmm(cause) => write!(f, "{cause}"),
+            Self::Sm(cause) => write!(f, "{cause}"),
+            Self::NoAnswer => f.write_str("the network does not answer"),
+        }
+    }
 }
 
 /// What a mobile tells. `mobile` is its index.

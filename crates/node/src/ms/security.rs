@@ -62,7 +62,7 @@ impl Ms {
             cx.drop(Drop::MsNoCipher, Some(mobile.imsi()));
         }
         let ciphering = ordered.unwrap_or_default();
-        cx.log(Category::Mm, Level::Info, format_args!("{}: {}", mobile.imsi(), ciphering.algorithm));
+        cx.log(Category::Mm, Level::Info, format_args!("IMSI {}: {}", mobile.imsi(), ciphering.algorithm));
         mobile.llc.assign(mobile.llc.tlli(), mobile.llc.tlli_old(), ciphering);
         mobile.llc.arm(owner::key(owner::LLC, index), cx.timers);
     }

@@ -96,7 +96,7 @@ impl Ms {
             cx.drop(drop, Some(whose));
             return;
         }
-        cx.log(Category::Mm, Level::Debug, format_args!("{whose}: {} sent", message.name()));
+        cx.log(Category::Mm, Level::Debug, format_args!("IMSI {whose}: {} sent", message.name()));
         self.send_ll_pdu(cx, index, tlli, frame);
     }
 

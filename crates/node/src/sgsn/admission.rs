@@ -352,10 +352,9 @@ impl Sgsn {
                 u64::from(!admitted && former.is_none_or(|former| former.admitted));
             self.admission.insert(place, claim);
             if !admitted {
-                let whose = self.imsi_of(slot);
-                let line = format_args!(
-                    "{whose:?} NSAPI {nsapi}: cell {cell} has no room for {octets_per_s} octets/s"
-                );
+                let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
+                let line =
+                    format_args!("{whose}NSAPI {nsapi}: cell {cell} has no room for {octets_per_s} octets/s");
                 cx.log(Category::Pdp, Level::Notice, line);
             }
         }

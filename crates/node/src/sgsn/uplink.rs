@@ -184,7 +184,14 @@ impl Sgsn {
         octets: &[u8],
         error: DecodeError,
     ) {
-        cx.log(Category::Mm, Level::Info, format_args!("layer 3: {error}"));
+        cx.log(
+            Category::Mm,
+            Level::Info,
+            format_args!(
+                "TLLI {} (NSEI {} BVCI {}): message of layer 3: {error}",
+                from.tlli, from.cell.nsei, from.cell.bvci
+            ),
+        );
         match Header::parse(&mut Reader::new(octets)) {
             Ok(Header::Gmm { skip: 0, message_type }) => {
                 let message_type = Some(message_type);

@@ -268,7 +268,7 @@ impl Sgsn {
         self.stats.links_lost += 1;
         self.changed(slot);
         let whose = self.imsi_of(slot).map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
-        let line = format_args!("{whose}NSAPI {nsapi}: the link of acknowledged mode has ended: {cause:?}");
+        let line = format_args!("{whose}NSAPI {nsapi}: the link of acknowledged mode has ended: {cause}");
         cx.log(Category::Llc, Level::Notice, line);
         match cause {
             ReleaseCause::Refused => {

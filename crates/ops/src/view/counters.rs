@@ -52,6 +52,21 @@ impl Why {
     }
 }
 
+/// One line of `show why imsi IMSI` that explains: the cause, and who or which rule has decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Explanation<'a> {
+    /// When, since the start.
+    pub time: Instant,
+    /// The sentence.
+    pub sentence: &'a str,
+}
+
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:>12}  {}", Seconds(self.time).to_string(), self.sentence)
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { time, name, clause, sentence } = self;

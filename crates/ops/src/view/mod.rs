@@ -22,7 +22,7 @@ mod links;
 mod mobile;
 mod node;
 
-pub use counters::{DropCount, Why, drops};
+pub use counters::{DropCount, Explanation, Why, drops};
 pub use gb::{Bvc, BvcStats, FlowControl, IpSns, NsBind, NsVc, NsVcStats, Nse};
 pub use links::{Link, Llc, Sndcp};
 pub use mobile::{Cell, MmContext, Mobile, PdpContext, Qos, Subscriber, Treatment, Volumes};

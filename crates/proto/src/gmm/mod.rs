@@ -39,6 +39,16 @@ pub enum MmState {
     Ready,
 }
 
+impl core::fmt::Display for MmState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Idle => "IDLE",
+            Self::Standby => "STANDBY",
+            Self::Ready => "READY",
+        })
+    }
+}
+
 /// Where a mobile was heard: the cell, and the BVC that serves it, which stands first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[repr(C)]

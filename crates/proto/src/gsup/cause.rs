@@ -1,6 +1,7 @@
 //! Why something at the HLR failed, and what a mobile is told.
 
 use crate::gmm::Consequence;
+use core::fmt;
 use gannet_wire::l3::ie::GmmCause;
 
 /// The GMM cause for an ATTACH REJECT or ROUTING AREA UPDATE REJECT when the HLR refused with `cause`.
@@ -40,6 +41,19 @@ pub enum GsupFailure {
     Busy,
     /// A purge gave way to a new location update.
     Superseded,
+}
+
+impl fmt::Display for GsupFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(cause) => write!(f, "{cause}"),
+            Self::NoAnswer => f.write_str("there is none in time"),
+            Self::LinkDown => f.write_str("there is no connection to it"),
+            Self::TooMany => f.write_str("too many requests wait for it"),
+            Self::Busy => f.write_str("another request about the subscriber waits for it"),
+            Self::Superseded => f.write_str("a later request has taken its place"),
+        }
+    }
 }
 
 impl GsupFailure {

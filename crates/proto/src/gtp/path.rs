@@ -21,6 +21,15 @@ pub enum Plane {
     User,
 }
 
+impl core::fmt::Display for Plane {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Control => "control plane",
+            Self::User => "user plane",
+        })
+    }
+}
+
 impl Plane {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Control, Self::User];

@@ -98,11 +98,7 @@ impl GtpEntity {
         let state = path.plane_mut(plane);
         state.echo_outstanding = false;
         if !core::mem::replace(&mut state.failed, true) {
-            cx.log(
-                Category::Gtp,
-                Level::Notice,
-                format_args!("path to {peer} failed on the {plane:?} plane"),
-            );
+            cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} failed, {plane}"));
             out.push(GtpOutput::PathFailed { peer, path: index, plane });
         }
     }

@@ -429,7 +429,7 @@ impl LlcContext {
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
         let layout = Header::parse(&frame).map_err(|error| {
-            cx.log(Category::Llc, Level::Info, format_args!("LL-PDU: {error}"));
+            cx.log(Category::Llc, Level::Info, format_args!("TLLI {}: LL-PDU: {error}", self.tlli));
             Drop::LlcMalformed
         })?;
         let sapi = layout.header.sapi;

@@ -248,7 +248,8 @@ impl LlcContext {
         cx.drop(Drop::LlcXidUnanswered, whose);
         let has_block = self.block_sent(slot).is_some();
         if let Some(sapi) = SAPIS.get(slot) {
-            cx.log(Category::Llc, Level::Notice, format_args!("SAPI {sapi}: no response to XID"));
+            let line = format_args!("SAPI {sapi}: no response to XID");
+            cx.log_of(whose, Category::Llc, Level::Notice, line);
             out.push(LlcOutput::Status { sapi: *sapi, cause: LlcStatus::XidUnanswered });
             if has_block {
                 out.push(LlcOutput::Layer3XidConfirm { sapi: *sapi, block: None });

@@ -157,6 +157,19 @@ pub enum NsStatus {
     VcReset(Nsvci),
 }
 
+impl core::fmt::Display for NsStatus {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NseAvailable => f.write_str("the network service is available"),
+            Self::NseUnavailable => {
+                f.write_str("the network service is not available, no NS-VC is unblocked")
+            }
+            Self::TransferCapacity { unblocked } => write!(f, "{unblocked} NS-VCs are unblocked"),
+            Self::VcReset(nsvci) => write!(f, "NSVCI {nsvci} was reset"),
+        }
+    }
+}
+
 /// What an entity gives to its node.
 #[derive(Debug)]
 pub enum NsOutput {

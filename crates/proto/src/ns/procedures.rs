@@ -105,7 +105,7 @@ impl NsEntity {
             vc.repeated = 0;
             vc.counters.blockings += u64::from(before == VcState::Unblocked);
             let name = vc.name();
-            cx.log(Category::Ns, Level::Notice, format_args!("{name}: {before} -> {after} ({event:?})"));
+            cx.log(Category::Ns, Level::Notice, format_args!("{name}: {before} -> {after}, {event}"));
             self.set_unblocked(index, after == VcState::Unblocked, out);
         }
         if event == Event::Test(Test::Failed)

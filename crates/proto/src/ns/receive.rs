@@ -252,7 +252,10 @@ impl NsEntity {
         out: &mut Batch<NsOutput>,
     ) {
         let target = status.nsvci.map_or(Some(index), |nsvci| self.of_same_nse(index, nsvci));
-        cx.log(Category::Ns, Level::Notice, format_args!("NS-STATUS received: {}", status.cause));
+        if let Some(vc) = self.table.get(index) {
+            let (name, cause) = (vc.name(), status.cause.with_number());
+            cx.log(Category::Ns, Level::Notice, format_args!("{name}: NS-STATUS received, {cause}"));
+        }
         match (status.cause, target) {
             (Cause::NsVcUnknown, Some(target)) => {
                 self.apply(cx, target, Event::Use(Use::StatusUnknown), None, out)

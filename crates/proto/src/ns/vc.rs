@@ -152,6 +152,32 @@ pub(super) enum Use {
     StatusBlocked,
 }
 
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Reset(Reset::Oam) => "reset by an operator or at the start",
+            Self::Reset(Reset::Rx) => "NS-RESET came",
+            Self::Reset(Reset::RxAck) => "NS-RESET-ACK came",
+            Self::Reset(Reset::Timeout) => "no answer to NS-RESET, another try",
+            Self::Reset(Reset::Exhausted) => "no answer to NS-RESET",
+            Self::Block(Block::Oam) => "blocked by an operator",
+            Self::Block(Block::OamUnblock) => "unblocked by an operator or after its reset",
+            Self::Block(Block::Rx) => "NS-BLOCK came",
+            Self::Block(Block::RxAck) => "NS-BLOCK-ACK came",
+            Self::Block(Block::RxUnblock) => "NS-UNBLOCK came",
+            Self::Block(Block::RxUnblockAck) => "NS-UNBLOCK-ACK came",
+            Self::Block(Block::Timeout) => "no answer to NS-BLOCK or NS-UNBLOCK, another try",
+            Self::Block(Block::Exhausted) => "no answer to NS-BLOCK or NS-UNBLOCK",
+            Self::Test(Test::RxAlive) => "NS-ALIVE came",
+            Self::Test(Test::RxAliveAck) => "NS-ALIVE-ACK came",
+            Self::Test(Test::Failed) => "no answer to NS-ALIVE",
+            Self::Use(Use::Unitdata) => "user data came",
+            Self::Use(Use::StatusUnknown) => "NS-STATUS came, the peer does not know it",
+            Self::Use(Use::StatusBlocked) => "NS-STATUS came, it is blocked at the peer",
+        })
+    }
+}
+
 /// What the entity does on behalf of an NS-VC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {

@@ -459,7 +459,7 @@ impl Sndcp {
         let (header, start) = match Header::parse(&frame) {
             Ok(parsed) => parsed,
             Err(error) => {
-                cx.log(Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
+                cx.log_of(setting.whose, Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
                 cx.drop(Drop::SndcpMalformed, setting.whose);
                 return;
             }

@@ -231,7 +231,16 @@ impl Sgsn {
         mobile: MobileRef,
         cause: RadioCause,
     ) {
-        cx.log(Category::Bssgp, Level::Info, format_args!("RADIO-STATUS {mobile:?}: {cause:?}"));
+        cx.log(
+            Category::Bssgp,
+            Level::Info,
+            format_args!(
+                "{mobile}: RADIO-STATUS from NSEI {} BVCI {}, {}",
+                bvc.nsei,
+                bvc.bvci,
+                cause.with_number()
+            ),
+        );
         let slot = match mobile {
             MobileRef::Tlli(tlli) => self.directory.by_tlli(bvc, tlli),
             MobileRef::Tmsi(tmsi) => self.directory.by_ptmsi(PTmsi(tmsi)),

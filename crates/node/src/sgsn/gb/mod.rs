@@ -176,7 +176,7 @@ impl Sgsn {
     }
 
     fn nse_status(&mut self, cx: &mut Context<'_>, nsei: Nsei, status: NsStatus) {
-        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {status:?}"));
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSEI {nsei}: {status}"));
         let mut outputs = Batch::default();
         match status {
             NsStatus::NseAvailable => self.gb.bvcs.nse_up(cx, nsei, &mut outputs),
@@ -202,12 +202,24 @@ impl Sgsn {
                     self.gb.flow.set_open(bvc, false);
                 }
                 BvcOutput::Blocked { bvc, cause } => {
-                    cx.log(Category::Bssgp, Level::Notice, format_args!("cell {bvc} blocked: {cause:?}"));
+                    let whose = match self.gb.bvcs.get(bvc) {
+                        Some(of) => format!("NSEI {} BVCI {}", of.nsei, of.bvci),
+                        None => format!("cell {bvc}"),
+                    };
+                    cx.log(
+                        Category::Bssgp,
+                        Level::Notice,
+                        format_args!("{whose} is blocked: {}", cause.with_number()),
+                    );
                     self.gb.flow.set_open(bvc, false);
                 }
                 BvcOutput::Unblocked { bvc } => self.gb.flow.set_open(bvc, true),
                 BvcOutput::Unanswered { nsei, bvci } => {
-                    cx.log(Category::Bssgp, Level::Error, format_args!("BVC {nsei}/{bvci} does not answer"));
+                    cx.log(
+                        Category::Bssgp,
+                        Level::Error,
+                        format_args!("NSEI {nsei} BVCI {bvci} does not answer"),
+                    );
                 }
             }
         }

@@ -32,6 +32,7 @@ use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
+use gannet_proto::trace::Category;
 use gannet_wire::DecodeError;
 use gannet_wire::id::{Imsi, Nsapi, Sapi};
 use gannet_wire::l3::L3Message;
@@ -56,9 +57,17 @@ impl Sgsn {
         let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data) = mobile.sessions();
-        let mut selection = OfSubscriber { points: &mut self.access_points, data, room, own, decided: None };
+        let mut selection =
+            OfSubscriber { points: &mut self.access_points, data, room, own, decided: None, refused: None };
         let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut selection, whose };
         sm.handle(cx, &mut network, event, &mut actions);
+        if let Some((apn, cause)) = &selection.refused {
+            let rule = selection.rule(*cause);
+            match apn {
+                Some(apn) => cx.explain(Category::Pdp, whose, format_args!("APN {apn} is refused: {rule}")),
+                None => cx.explain(Category::Pdp, whose, format_args!("no APN was named, and {rule}")),
+            }
+        }
         if let Some(decided) = selection.decided {
             self.quality_decided(cx, slot, &decided);
         }

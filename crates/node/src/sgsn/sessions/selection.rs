@@ -151,6 +151,20 @@ pub struct OfSubscriber<'a> {
     pub own: Vec<(Nsapi, u64)>,
     /// What was decided last.
     pub decided: Option<Decided>,
+    /// The access point that was asked for and is refused, and why.
+    pub refused: Option<(Option<Apn>, SmCause)>,
+}
+
+impl OfSubscriber<'_> {
+    /// Which rule has refused an access point.
+    pub fn rule(&self, cause: SmCause) -> &'static str {
+        match (cause, self.data) {
+            (SmCause::MissingOrUnknownApn, _) => "no 'apn' line leads from it to a GGSN",
+            (SmCause::InsufficientResources, _) => "as many access points are in use as may be",
+            (_, Some(_)) => "it is not in the subscription that the HLR has sent",
+            (_, None) => "it is not served",
+        }
+    }
 }
 
 /// What became of an activation's wish.
@@ -168,7 +182,9 @@ pub struct Decided {
 
 impl Selection for OfSubscriber<'_> {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
-        let selected = self.subscribed(request)?;
+        let selected = self.subscribed(request).inspect_err(|cause| {
+            self.refused = Some((request.apn.clone(), *cause));
+        })?;
         let qos = self.decide(request.nsapi, &request.qos, &selected.qos)?;
         Ok(Selected { qos, ..selected })
     }

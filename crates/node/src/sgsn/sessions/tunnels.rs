@@ -72,10 +72,14 @@ impl Sgsn {
                 }
                 GtpOutput::PathFailed { peer, plane, .. } => {
                     cx.drop(Drop::SgsnPathFailed, None);
-                    cx.log(Category::Gtp, Level::Error, format_args!("path to {peer} failed ({plane:?})"));
+                    cx.log(Category::Gtp, Level::Error, format_args!("path to GGSN {peer} failed, {plane}"));
                 }
                 GtpOutput::PathRestored { peer, plane, .. } => {
-                    cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} restored ({plane:?})"));
+                    cx.log(
+                        Category::Gtp,
+                        Level::Notice,
+                        format_args!("path to GGSN {peer} restored, {plane}"),
+                    );
                 }
                 GtpOutput::ErrorIndication { peer, path, endpoint } => {
                     self.endpoint_missing(cx, peer, path, endpoint);
@@ -196,6 +200,10 @@ impl Sgsn {
         let Request { slot, nsapi, kind, .. } = request;
         match (kind, message.map(|message| *message)) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
+                if !response.cause.is_accepted() {
+                    let why = format_args!("NSAPI {nsapi}: GGSN {} refuses it: {}", from.0, response.cause);
+                    cx.explain(Category::Pdp, self.imsi_of(slot), why);
+                }
                 if !self.created(cx, slot, nsapi, from, &response) {
                     self.take_down(cx, request, from, &response);
                 }
@@ -235,9 +243,11 @@ impl Sgsn {
     fn ggsn_silent(&mut self, cx: &mut Context<'_>, key: u64) {
         match self.requests.end(key) {
             Some((Request { slot, nsapi, kind: Kind::Create, .. }, true)) => {
+                self.explain_silence(cx, slot, nsapi);
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
             Some((Request { slot, nsapi, kind: Kind::Update, .. }, true)) => {
+                self.explain_silence(cx, slot, nsapi);
                 self.update_failed(cx, slot, nsapi);
             }
             Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
@@ -248,6 +258,27 @@ impl Sgsn {
                 (Request { kind: Kind::Requalify | Kind::Moved | Kind::Notification, .. }, _) | (_, false),
             )
             | None => {}
+        }
+    }
+
+    /// Which GGSN does not answer for a context.
+    fn explain_silence(&self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+        let Some(mobile) = self.mobiles.get(slot) else { return };
+        let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
+        let has_it = tunnel.and_then(|tunnel| Some(self.gtp.paths().get(tunnel.control_path)?.address));
+        let by_apn = || Some(self.access_points.get(mobile.sm().get(nsapi)?.apn())?.1.address);
+        let tries = self.config.n3_requests;
+        match has_it.or_else(by_apn) {
+            Some(ggsn) => cx.explain(
+                Category::Pdp,
+                mobile.imsi(),
+                format_args!("NSAPI {nsapi}: GGSN {ggsn} does not answer, it was asked {tries} times"),
+            ),
+            None => cx.explain(
+                Category::Pdp,
+                mobile.imsi(),
+                format_args!("NSAPI {nsapi}: its GGSN does not answer"),
+            ),
         }
     }
 
@@ -400,7 +431,15 @@ impl Sgsn {
             Message::UpdateRequest(request) => self.ggsn_updates(cx, transaction, endpoint, request),
             Message::PduNotificationRequest(request) => self.ggsn_notifies(cx, transaction, request),
             other => {
-                cx.log(Category::Gtp, Level::Info, format_args!("{:#04x} refused", other.message_type()));
+                cx.log(
+                    Category::Gtp,
+                    Level::Info,
+                    format_args!(
+                        "GGSN {}: message of type {:#04x} refused",
+                        transaction.peer,
+                        other.message_type()
+                    ),
+                );
                 let to = self.peer_control(transaction, endpoint);
                 self.refuse(cx, transaction, to, Cause::ServiceNotSupported);
             }

@@ -4,17 +4,45 @@ use super::{Awaited, Subscriber, Waiting};
 use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
+use core::fmt;
 use gannet_proto::auth::vectors::{Next, Resynchronisation};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthQuestion, AuthTicket};
 use gannet_proto::drops::Drop;
 use gannet_proto::gsup::{GsupRequest, Resync};
 use gannet_proto::llc::Ciphering;
 use gannet_proto::machine::Context;
-use gannet_wire::id::Imsi;
+use gannet_proto::trace::Category;
+use gannet_wire::id::{Imsi, Plmn};
 use gannet_wire::l3::ie::GmmCause;
 
 /// Not served by a policy of our own (04.08 clause 4.7.3.1.4 [24.008]).
 const NOT_SERVED: AuthDecision = AuthDecision::Reject(GmmCause::GprsNotAllowed);
+
+/// Which rule of ours says so.
+struct NotServed {
+    policy: AuthPolicy,
+    /// Where the mobile is.
+    plmn: Plmn,
+}
+
+impl fmt::Display for NotServed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plmn = self.plmn;
+        match self.policy {
+            AuthPolicy::AclOnly => {
+                f.write_str("by 'auth-policy acl-only', since no 'imsi-acl' line names it")
+            }
+            AuthPolicy::Closed => {
+                write!(
+                    f,
+                    "by 'auth-policy closed', since it is not of network {plmn} and no 'imsi-acl' line names it"
+                )
+            }
+            // These decide otherwise.
+            AuthPolicy::AcceptAll | AuthPolicy::Remote => f.write_str("by 'auth-policy'"),
+        }
+    }
+}
 
 impl Sgsn {
     /// Answers GMM; [`AuthDecision::Pending`] where the HLR is asked first.
@@ -33,7 +61,11 @@ impl Sgsn {
                     self.accepted(cx, slot, imsi);
                     AuthDecision::Accept
                 }
-                AuthQuestion::Subscriber(_) => NOT_SERVED,
+                AuthQuestion::Subscriber(_) => {
+                    let why = NotServed { policy: config.policy, plmn: mobile.gmm.cell().id.rai.plmn };
+                    cx.explain(Category::Mm, Some(imsi), format_args!("not served: {why}"));
+                    NOT_SERVED
+                }
                 // Nobody was challenged, so nothing can be the answer.
                 AuthQuestion::Repeat | AuthQuestion::Answer(_) | AuthQuestion::Failure(_) => {
                     AuthDecision::Mismatch
@@ -88,6 +120,8 @@ impl Sgsn {
                 decision
             }
             AuthDecision::Mismatch => {
+                let why = "not authenticated: the mobile's answer is not that of the HLR's vector";
+                cx.explain(Category::Mm, Some(imsi), format_args!("{why}"));
                 if let Some(hlr) = &mut self.subscribers.hlr {
                     hlr.report_auth_failure(cx, imsi, &mut self.subscribers.outputs);
                 }
@@ -107,6 +141,8 @@ impl Sgsn {
         let subscribers = &mut self.subscribers;
         if subscribers.hlr.is_some() && !subscribers.wait(imsi, waiting) {
             cx.drop(Drop::GsupTooManyRequests, Some(imsi));
+            let why = "not served: as many mobiles as may wait for the HLR's answer about this IMSI";
+            cx.explain(Category::Mm, Some(imsi), format_args!("{why}"));
             return AuthDecision::Reject(GmmCause::Congestion);
         }
         let Some(hlr) = &mut subscribers.hlr else {
@@ -121,5 +157,20 @@ impl Sgsn {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let ciphering = mobile.subscriber().map_or(Ciphering::NONE, Subscriber::ciphering);
         mobile.llc.set_ciphering(ciphering);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_network_names_itself() {
+        let plmn = Plmn::new(262, 1, false);
+        let why = NotServed { policy: AuthPolicy::Closed, plmn }.to_string();
+        assert_eq!(
+            why,
+            "by 'auth-policy closed', since it is not of network 262-01 and no 'imsi-acl' line names it"
+        );
     }
 }

@@ -76,6 +76,10 @@ impl Sgsn {
     ) {
         let rules = self.config.subscribers.rules();
         let waiting = self.subscribers.take(imsi, true);
+        if let Err(failure) = &result {
+            let what = "the HLR's answer about authentication";
+            cx.explain(Category::Mm, Some(imsi), format_args!("not served by {what}: {failure}"));
+        }
         let (mut tuples, failure) = match result {
             Ok(tuples) => (tuples, GmmCause::NetworkFailure),
             Err(failure) => (Vec::new(), failure.gmm_cause()),
@@ -107,6 +111,10 @@ impl Sgsn {
         imsi: Imsi,
         result: Result<(), GsupFailure>,
     ) {
+        if let Err(failure) = &result {
+            let what = "the HLR's answer about its location";
+            cx.explain(Category::Mm, Some(imsi), format_args!("not served by {what}: {failure}"));
+        }
         for who in self.subscribers.take(imsi, false) {
             let Awaited::Location(decision) = who.awaited else { continue };
             let Some(subscriber) = self.mobiles.get_mut(who.slot).map(Mobile::subscriber_mut) else {
@@ -170,6 +178,12 @@ impl Sgsn {
         match how {
             CancelType::Update => self.delete_mobile(cx, slot),
             CancelType::Withdraw => {
+                let whose = self.imsi_of(slot);
+                cx.explain(
+                    Category::Mm,
+                    whose,
+                    format_args!("detached: the HLR has withdrawn the subscription"),
+                );
                 let (kind, cause) = (DetachTypeMt::ReattachNotRequired, Some(GmmCause::GprsNotAllowed));
                 self.gmm(cx, slot, GmmEvent::OperatorDetach { kind, cause });
             }

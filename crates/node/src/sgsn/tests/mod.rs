@@ -30,3 +30,4 @@ mod subscribers;
 mod told;
 mod uplink;
 mod uplink_queues;
+mod why;

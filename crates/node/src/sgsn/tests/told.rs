@@ -12,6 +12,8 @@ pub struct Told {
     pub nameless: DropCounters,
     pub lines: Vec<String>,
     pub is_listening: bool,
+    /// Why something was refused.
+    pub explained: Vec<(Imsi, String)>,
 }
 
 impl TraceSink for Told {
@@ -23,6 +25,10 @@ impl TraceSink for Told {
         if self.is_listening {
             self.lines.push(text.to_string());
         }
+    }
+
+    fn explained(&mut self, whose: Imsi, why: core::fmt::Arguments<'_>) {
+        self.explained.push((whose, why.to_string()));
     }
 
     fn dropped(&mut self, drop: Drop, whose: Option<Imsi>) {

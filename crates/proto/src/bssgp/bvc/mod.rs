@@ -313,7 +313,7 @@ impl Bvcs {
         out: &mut Batch<BvcOutput>,
     ) {
         cx.drop(Drop::BssgpMalformed, None);
-        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: {error}"));
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSEI {nsei}: {error}"));
         if !pdu.is_empty() && PduType::of(pdu) != Some(PduType::Status) {
             self.send_status(cx, nsei, Status::about_pdu(bssgp::cause(error), None, pdu), out);
         }
@@ -329,7 +329,7 @@ impl Bvcs {
     ) {
         cx.drop(Drop::BssgpUnexpected, None);
         let name = message.pdu_type();
-        cx.log(Category::Bssgp, Level::Notice, format_args!("NSE {nsei}: unexpected {name}"));
+        cx.log(Category::Bssgp, Level::Notice, format_args!("NSEI {nsei}: unexpected {name}"));
         if message.pdu_type() != PduType::Status {
             let status = Status::about_pdu(Cause::PduNotCompatible, None, &message.to_vec());
             self.send_status(cx, nsei, status, out);

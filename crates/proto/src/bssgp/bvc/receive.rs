@@ -8,6 +8,15 @@ use gannet_wire::bssgp::signalling::Status;
 use gannet_wire::bssgp::{Cause, Message};
 use gannet_wire::id::{Bvci, CellId, Nsei};
 
+/// Which BVC a message is about, where it says so.
+struct About(Option<Bvci>);
+
+impl core::fmt::Display for About {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.map_or(Ok(()), |bvci| write!(f, " about BVCI {bvci}"))
+    }
+}
+
 impl Bvcs {
     /// Takes a message about a BVC that came on the signalling BVC. False where the message is about something else
     /// and remains to be looked at.
@@ -269,7 +278,7 @@ impl Bvcs {
         cx.log(
             Category::Bssgp,
             Level::Notice,
-            format_args!("NSE {nsei}: STATUS, {}, BVC {:?}", status.cause, status.bvci),
+            format_args!("NSEI {nsei}: STATUS{}, {}", About(status.bvci), status.cause.with_number()),
         );
         let bvc = status.bvci.and_then(|bvci| self.find(nsei, bvci));
         let Some(bvc) = bvc.filter(|_| self.config.role == Role::Bss) else { return };

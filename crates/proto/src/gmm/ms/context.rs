@@ -30,6 +30,19 @@ pub enum GmmMsState {
     RoutingAreaUpdatingInitiated,
 }
 
+impl core::fmt::Display for GmmMsState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Null => "GMM-NULL",
+            Self::Deregistered => "GMM-DEREGISTERED",
+            Self::RegisteredInitiated => "GMM-REGISTERED-INITIATED",
+            Self::Registered => "GMM-REGISTERED",
+            Self::DeregisteredInitiated => "GMM-DEREGISTERED-INITIATED",
+            Self::RoutingAreaUpdatingInitiated => "GMM-ROUTING-AREA-UPDATING-INITIATED",
+        })
+    }
+}
+
 /// The sub-state of GMM-DEREGISTERED and GMM-REGISTERED (clauses 4.1.3.1.2 and 4.1.3.1.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Service {
@@ -277,14 +290,18 @@ impl GmmMsContext {
     /// A message that its state does not expect: counted, answered with GMM STATUS, otherwise ignored (clause 8.4).
     pub(super) fn unexpected(&mut self, cx: &mut Context<'_>, what: &str, out: &mut Batch<GmmMsAction>) {
         cx.drop(Drop::GmmUnexpected, Some(self.imsi));
-        cx.log(Category::Mm, Level::Info, format_args!("{what} in state {:?}", self.state));
+        cx.log(Category::Mm, Level::Info, format_args!("IMSI {}: {what} in state {}", self.imsi, self.state));
         self.status(cx, GmmCause::MessageTypeIncompatible, out);
     }
 
     /// A message or an order that was lost against a procedure in progress, as the clause has it.
     pub(super) fn ignored(&self, cx: &mut Context<'_>, what: &str) {
         cx.drop(Drop::GmmIgnored, Some(self.imsi));
-        cx.log(Category::Mm, Level::Info, format_args!("{what} ignored in state {:?}", self.state));
+        cx.log(
+            Category::Mm,
+            Level::Info,
+            format_args!("IMSI {}: {what} ignored in state {}", self.imsi, self.state),
+        );
     }
 
     /// Any LLC frame was sent: READY, and T3314 from its beginning (clause 4.7.2.1).

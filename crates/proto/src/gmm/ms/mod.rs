@@ -232,7 +232,8 @@ impl GmmMsContext {
             }
             GmmMsEvent::DecodeFailed(error) => {
                 cx.drop(Drop::GmmMalformed, Some(self.imsi));
-                cx.log(Category::Mm, Level::Notice, format_args!("GMM message from the network: {error}"));
+                let line = format_args!("GMM message from the network: {error}");
+                cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
                 if let Some(cause) = gmm::cause(&error) {
                     self.status(cx, cause, out);
                 }
@@ -279,7 +280,8 @@ impl GmmMsContext {
             // Clause 4.7.10: nothing is done but told.
             GmmMessage::GmmStatus(status) => {
                 cx.drop(Drop::GmmStatusReceived, Some(self.imsi));
-                cx.log(Category::Mm, Level::Notice, format_args!("GMM STATUS: {}", status.cause));
+                let line = format_args!("GMM STATUS: {}", status.cause);
+                cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
             }
             // These belong to Iu mode (clause 4.7.13).
             GmmMessage::ServiceAccept(_) | GmmMessage::ServiceReject(_) => {

@@ -23,6 +23,17 @@ pub enum NonGprs {
     Refused,
 }
 
+impl core::fmt::Display for NonGprs {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Wanted => "wanted",
+            Self::Attached => "attached",
+            Self::Detached => "detached",
+            Self::Refused => "refused",
+        })
+    }
+}
+
 impl GmmMsContext {
     /// How the mobile stands with non-GPRS services; of interest where it asks for combined procedures.
     #[must_use]

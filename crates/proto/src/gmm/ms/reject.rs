@@ -137,7 +137,11 @@ impl GmmMsContext {
 
     fn rejected(&mut self, cx: &mut Context<'_>, cause: GmmCause, t3302: Option<GprsTimer>) {
         cx.drop(Drop::GmmRejected, Some(self.imsi));
-        cx.log(Category::Mm, Level::Notice, format_args!("rejected in {:?}: {cause}", self.state));
+        cx.log(
+            Category::Mm,
+            Level::Notice,
+            format_args!("IMSI {}: rejected in {}: {cause}", self.imsi, self.state),
+        );
         if let Some(t3302) = t3302 {
             self.t3302 = t3302;
         }

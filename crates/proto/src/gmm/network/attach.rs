@@ -174,6 +174,9 @@ impl GmmContext {
             Procedure::None => "the context ends",
         };
         self.say(cx, Level::Notice, format_args!("{what}: {cause}"));
+        if let Some(imsi) = self.imsi {
+            cx.trace.explained(imsi, format_args!("{what}: {cause}"));
+        }
         match self.rest.procedure {
             Procedure::Attach => self.send(AttachReject { cause, t3302: None }.into(), out),
             Procedure::Update => {

@@ -281,6 +281,16 @@ pub enum ReleaseCause {
     Unanswered,
 }
 
+impl core::fmt::Display for ReleaseCause {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Peer => "the peer has released it (DISC)",
+            Self::Refused => "the peer refuses it (DM)",
+            Self::Unanswered => "the peer does not answer (N200 tries)",
+        })
+    }
+}
+
 /// The instant that stands for "not running".
 const NEVER: Instant = Instant(u64::MAX);
 

@@ -25,6 +25,16 @@ enum Change {
     Weights,
 }
 
+impl core::fmt::Display for Change {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Add => "added",
+            Self::Delete => "deleted",
+            Self::Weights => "given other weights",
+        })
+    }
+}
+
 /// A procedure of our own.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Procedure {
@@ -280,7 +290,7 @@ impl NsEntity {
             }
         }
         let endpoint = local.element.endpoint;
-        cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei}: {endpoint}: {change:?} is done"));
+        cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei}: {endpoint} was {change}"));
     }
 
     fn undone(&mut self, cx: &mut Context<'_>, nsei: Nsei, procedure: Procedure, out: &mut Batch<NsOutput>) {

@@ -387,7 +387,11 @@ impl NsEntity {
     /// Counts a PDU that was refused, and tells a person why.
     fn refused(cx: &mut Context<'_>, nsei: Nsei, what: &str, cause: Cause) {
         cx.drop(Drop::NsSnsRefused, None);
-        cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei}: {what} refused: {cause}"));
+        cx.log(
+            Category::Ns,
+            Level::Notice,
+            format_args!("NSEI {nsei}: {what} refused: {}", cause.with_number()),
+        );
     }
 
     /// Sends a PDU of the IP sub-network service.

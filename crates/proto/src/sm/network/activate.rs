@@ -108,7 +108,7 @@ impl Step<'_, '_, '_> {
         (cause, pco): (SmCause, Option<ProtocolConfiguration>),
     ) {
         self.drop(Drop::SmRejected);
-        self.log(format_args!("activation rejected: {cause}"));
+        self.explain(format_args!("ACTIVATE PDP CONTEXT REJECT: {cause}"));
         if secondary {
             self.answer(ti, ti_flag, ActivateSecondaryReject { cause });
         } else {

@@ -503,7 +503,11 @@ impl Step<'_, '_, '_> {
     }
 
     fn log(&mut self, line: core::fmt::Arguments<'_>) {
-        self.cx.log(Category::Pdp, Level::Info, line);
+        self.cx.log_of(self.network.whose, Category::Pdp, Level::Info, line);
+    }
+
+    fn explain(&mut self, why: core::fmt::Arguments<'_>) {
+        self.cx.explain(Category::Pdp, self.network.whose, why);
     }
 
     /// Answers a message whose flag was `ti_flag`.

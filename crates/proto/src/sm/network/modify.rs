@@ -97,7 +97,7 @@ impl Step<'_, '_, '_> {
 
     fn reject_change(&mut self, nsapi: Nsapi, cause: SmCause) {
         self.drop(Drop::SmRejected);
-        self.log(format_args!("NSAPI {nsapi}: modification rejected, {cause}"));
+        self.explain(format_args!("MODIFY PDP CONTEXT REJECT, NSAPI {nsapi}: {cause}"));
         self.send(nsapi, ModifyReject { cause });
     }
 

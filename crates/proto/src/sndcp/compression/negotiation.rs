@@ -404,7 +404,7 @@ fn read(cx: &mut Context<'_>, whose: Option<Imsi>, block: &[u8]) -> Option<Vec<P
     match xid::parse(block) {
         Ok(parameters) => Some(parameters),
         Err(error) => {
-            cx.log(Category::Sndcp, Level::Info, format_args!("XID: {error}"));
+            cx.log_of(whose, Category::Sndcp, Level::Info, format_args!("XID: {error}"));
             cx.drop(Drop::SndcpBadXid, whose);
             None
         }

@@ -250,6 +250,16 @@ pub enum MobileRef {
     Imsi(Imsi),
 }
 
+impl core::fmt::Display for MobileRef {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Tlli(tlli) => write!(f, "TLLI {tlli}"),
+            Self::Tmsi(tmsi) => write!(f, "TMSI or P-TMSI {tmsi:08x}"),
+            Self::Imsi(imsi) => write!(f, "IMSI {imsi}"),
+        }
+    }
+}
+
 /// FLOW-CONTROL-BVC (clause 10.4.4). Sizes and rates are in units of [`Granularity::unit`] octets and bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowControlBvc {
