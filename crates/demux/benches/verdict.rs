@@ -70,6 +70,7 @@ fn main() {
                 class: Class::BestEffort,
                 precedence: Precedence::Normal,
                 policer,
+                source: None,
             };
             kernel.apply(&RuleChange::Install(rule)).unwrap();
         }

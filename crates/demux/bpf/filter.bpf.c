@@ -121,8 +121,6 @@ int filter(struct __sk_buff *skb)
 			count(COUNT_SAMPLED);
 			return -1;
 		}
-		if (flow && found == COUNT_STALE_GENERATION)
-			add_u32(&flow->dropped_stale);
 		count(found);
 		return 0;
 	}

@@ -120,6 +120,7 @@ static __always_inline int parse(struct xdp_md *ctx, void *data, void *end, stru
 	found = check_udp(ctx, data, end, &udp);
 	if (found != FOUND)
 		return found;
+	pdu->source = udp.source;
 	if (is_v0)
 		return parse_v0(data, end, udp.at + 8, udp.len - 8, pdu);
 	return parse_v1(data, end, udp.at + 8, udp.len - 8, pdu);
@@ -142,9 +143,9 @@ static __always_inline int forward(struct xdp_md *ctx, struct context *flow, __u
 
 /*
  * Leaves it to user space to decide: the name is that of the TEID, and instead of an LL-PDU the message. Parts are place << 16 | length.
- * Apart from the rest, which is for everybody.
+ * Where class, precedence, queue and ring would stand, the source stands. Apart from the rest, which is for everybody.
  */
-static __noinline int leave(struct xdp_md *ctx, __u32 name, __u32 pdu, __u32 message)
+static __noinline int leave(struct xdp_md *ctx, __u32 name, __u32 pdu, __u32 message, __be32 source)
 {
 	struct exchange *exchange = exchange_of(ctx);
 	struct metadata what = {
@@ -155,6 +156,7 @@ static __noinline int leave(struct xdp_md *ctx, __u32 name, __u32 pdu, __u32 mes
 		.llc_len = message,
 	};
 
+	__builtin_memcpy(&what.class, &source, sizeof(source));
 	return exchange && hand_over(ctx, exchange, QUEUE_LEFT, &what);
 }
 
@@ -179,7 +181,7 @@ int gn(struct xdp_md *ctx)
 		return carry(ctx);
 	}
 	if (leaves() && !pdu.is_v0
-	    && leave(ctx, pdu.name, pdu.at << 16 | pdu.len, pdu.message_at << 16 | pdu.message_len))
+	    && leave(ctx, pdu.name, pdu.at << 16 | pdu.len, pdu.message_at << 16 | pdu.message_len, pdu.source))
 		return carry(ctx);
 	found = find_flow(&pdu, &flow);
 	if (!flow || found != FOUND) {
@@ -187,10 +189,12 @@ int gn(struct xdp_md *ctx)
 			count(COUNT_SAMPLED);
 			return XDP_PASS;
 		}
-		if (flow && found == COUNT_STALE_GENERATION)
-			add_u32(&flow->dropped_stale);
 		count(found);
 		return carry(ctx);
+	}
+	if (is_from_elsewhere(flow, pdu.source)) {
+		count(COUNT_TO_KERNEL);
+		return XDP_PASS;
 	}
 	what = decide(flow, pdu.len, 1);
 	count(what);

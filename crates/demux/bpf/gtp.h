@@ -32,6 +32,8 @@
 #define EXTENSION_COMPREHEND 0x80
 
 struct g_pdu {
+	/* From where it comes, over IPv4; else 0. */
+	__be32 source;
 	/* The name of the context, by its TEID or its TID. */
 	__u32 name;
 	/* Octets in the order of the wire. */
@@ -73,6 +75,12 @@ static __always_inline int find_flow(struct g_pdu *pdu, struct context **flow)
 	if (!*flow || !((*flow)->keys & key))
 		return COUNT_UNKNOWN_CONTEXT;
 	return (*flow)->teid == pdu->name ? FOUND : COUNT_STALE_GENERATION;
+}
+
+/* The node knows who else may send to a context than the end of its tunnel; the kernel gives it these packets. */
+static __always_inline int is_from_elsewhere(struct context *flow, __be32 source)
+{
+	return flow->source && flow->source != source;
 }
 
 #endif

@@ -109,7 +109,8 @@ struct context {
 	__u32 dropped_blocked;
 	__u32 dropped_over_rate;
 	__u32 dropped_queue_full;
-	__u32 dropped_stale;
+	/* On Gn the address of IPv4 that its packets come from; 0 for any. */
+	__be32 source;
 	union {
 		__u64 passed_octets;
 		/* With BY_TLLI: the bucket of the mobile's signalling. */

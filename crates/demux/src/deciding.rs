@@ -6,7 +6,7 @@
 
 use crate::bpf::MappedArray;
 use crate::layout::{CELL_CLOCK, CELL_SAMPLE_TAT, Counts, Entry, Gcra, Metadata, PLACE_MASK};
-use crate::layout::{Ring, block_bit, conforming, count, key};
+use crate::layout::{METADATA_LEN, Ring, block_bit, conforming, count, is_from_elsewhere, key};
 use crate::link::monotonic_ns;
 use crate::maps::Maps;
 use crate::rules::Config;
@@ -22,8 +22,9 @@ use std::rc::Rc;
 pub(crate) enum Decision {
     /// It goes to its ring, with this in front.
     Ring(Metadata),
-    /// It is for no context that is here, and one of those of which the node shall know.
-    Sample,
+    /// The node gets the whole message as the kernel would give it: it is for no context that is here, and one of those of which
+    /// the node shall know, or it is not from where its context's packets come.
+    Whole,
     /// It is dropped, and counted.
     Dropped,
 }
@@ -65,15 +66,18 @@ impl Deciding {
     pub(crate) fn decide(&self, left: &Left, now_ns: u64) -> Decision {
         let entry = self.entry(left.name).filter(|entry| entry.keys.load(Acquire) & key::TEID != 0);
         match entry {
-            Some(entry) if entry.teid.load(Relaxed) == left.name => self.decide_of(entry, left, now_ns),
+            Some(entry) if entry.teid.load(Relaxed) == left.name => {
+                if is_from_elsewhere(entry.source.load(Relaxed), left.source) {
+                    self.count(count::TO_KERNEL);
+                    return Decision::Whole;
+                }
+                self.decide_of(entry, left, now_ns)
+            }
             _ if self.is_sample(now_ns) => {
                 self.count(count::SAMPLED);
-                Decision::Sample
+                Decision::Whole
             }
-            Some(entry) => {
-                add(&entry.stale_drops);
-                self.dropped(count::STALE_GENERATION)
-            }
+            Some(_) => self.dropped(count::STALE_GENERATION),
             None => self.dropped(count::UNKNOWN_CONTEXT),
         }
     }
@@ -143,16 +147,25 @@ pub(crate) struct Left {
     pub(crate) pdu_len: u16,
     /// GTP's header and all behind it.
     pub(crate) message: (u16, u16),
+    /// From where it comes, over IPv4; else 0.
+    pub(crate) source: u32,
 }
 
 impl Left {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
-        let Metadata { name, pdu_offset, pdu_len, llc_offset, llc_len, .. } = *metadata;
-        Self { name, pdu_offset, pdu_len, message: (llc_offset, llc_len) }
+    /// As the program writes it: where in a [`Metadata`] class, precedence, queue and ring stand, the source stands.
+    pub(crate) fn of(octets: &[u8; METADATA_LEN]) -> Self {
+        let [n0, n1, n2, n3, o0, o1, l0, l1, s0, s1, s2, s3, a0, a1, b0, b1] = *octets;
+        Self {
+            name: u32::from_ne_bytes([n0, n1, n2, n3]),
+            pdu_offset: u16::from_ne_bytes([o0, o1]),
+            pdu_len: u16::from_ne_bytes([l0, l1]),
+            message: (u16::from_ne_bytes([a0, a1]), u16::from_ne_bytes([b0, b1])),
+            source: u32::from_ne_bytes([s0, s1, s2, s3]),
+        }
     }
 
-    /// What the node gets of a sample: the whole message, as something of signalling, which user data on Gn never is.
-    pub(crate) const fn as_sample(&self) -> Metadata {
+    /// What the node gets of the whole message: something of signalling, which user data on Gn never is.
+    pub(crate) const fn whole(&self) -> Metadata {
         let (pdu_offset, pdu_len) = self.message;
         Metadata {
             name: self.name,

@@ -15,7 +15,7 @@
 use crate::bpf::{MappedArray, Object, Shared};
 use crate::deciding::{Deciding, Decision, Left};
 use crate::device::Received;
-use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, Metadata, RINGS, Ring};
+use crate::layout::{ByRing, FRAME_MAX, METADATA_LEN, RINGS, Ring};
 use crate::rules::Error;
 use crate::xsk::Statistics;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -265,7 +265,7 @@ impl Exchange {
         let decision = self.what_is_left(number).zip(self.deciding.as_ref());
         let metadata = decision.and_then(|(left, deciding)| match deciding.decide(&left, now_ns) {
             Decision::Ring(metadata) => Some(metadata),
-            Decision::Sample => Some(left.as_sample()),
+            Decision::Whole => Some(left.whole()),
             Decision::Dropped => None,
         });
         let Some(metadata) = metadata.filter(|metadata| self.takes(metadata.ring)) else {
@@ -299,7 +299,7 @@ impl Exchange {
     fn what_is_left(&self, number: u64) -> Option<Left> {
         let mut octets = [0; METADATA_LEN];
         self.slot(number)?.read(&mut octets);
-        Metadata::from_octets(&octets).as_ref().map(Left::of)
+        Some(Left::of(&octets))
     }
 
     fn slot(&self, number: u64) -> Option<&Slot> {

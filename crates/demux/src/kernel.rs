@@ -3,7 +3,7 @@
 use crate::bpf::{Bytecode, Object, TestRun, TestRunResult, XdpMode, objects};
 use crate::deciding::Deciding;
 use crate::exchange::{Exchange, SLOTS};
-use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key};
+use crate::layout::{ByRing, Entry, Gcra, RINGS, block_bit, key, source_of};
 use crate::maps::{Interfaces, Maps, globals, globals_of_frames, globals_of_teids};
 use crate::rules::{AtDriver, Classify, Config, Error, FlowCounters, Totals};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -90,6 +90,7 @@ impl Tables {
         entry.name.store(rule.name, Relaxed);
         entry.class.store(rule.class as u8, Relaxed);
         entry.precedence.store(rule.precedence as u8, Relaxed);
+        entry.source.store(source_of(rule.source), Relaxed);
         entry.blocked.store(0, Relaxed);
         entry.keys.store(bit, Release);
         if let Key::Tid(tid) = rule.key

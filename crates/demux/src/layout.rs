@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Policer};
+use std::net::IpAddr;
 
 /// Low bits of the name of a PDP context: its place.
 pub const PLACE_MASK: u32 = 0x00ff_ffff;
@@ -126,7 +127,8 @@ pub(crate) struct Entry {
     pub(crate) blocked_drops: AtomicU32,
     pub(crate) over_rate_drops: AtomicU32,
     pub(crate) queue_full_drops: AtomicU32,
-    pub(crate) stale_drops: AtomicU32,
+    /// On Gn the address of IPv4 that packets come from, in the order of the wire; 0 for any.
+    pub(crate) source: AtomicU32,
     /// For a mobile's uplink the theoretical arrival time of its signalling.
     pub(crate) passed_octets: AtomicU64,
 }
@@ -178,6 +180,21 @@ pub(crate) const fn conforming(tat_ns: u64, increment_ns: u64, burst_ns: u64, no
     let from = if tat_ns > now_ns { tat_ns } else { now_ns };
     let next = from.wrapping_add(increment_ns);
     if next.wrapping_sub(now_ns) <= burst_ns { Some(next) } else { None }
+}
+
+/// The source of a context's packets as an entry has it. A packet over IPv6 has 0, and no packet has the broadcast address: the kernel
+/// gets all packets of a context whose peer speaks IPv6.
+pub(crate) fn source_of(source: Option<IpAddr>) -> u32 {
+    match source {
+        None => 0,
+        Some(IpAddr::V4(address)) => u32::from_ne_bytes(address.octets()),
+        Some(IpAddr::V6(_)) => u32::MAX,
+    }
+}
+
+/// Where the packets of a context come from `source`, does this one come from elsewhere?
+pub(crate) const fn is_from_elsewhere(source: u32, packet: u32) -> bool {
+    source != 0 && source != packet
 }
 
 /// What the program says of a frame that it gives to a socket: the octets in front of it.

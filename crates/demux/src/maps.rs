@@ -100,19 +100,12 @@ impl Entry {
             blocked: self.blocked_drops.load(Relaxed),
             over_rate: self.over_rate_drops.load(Relaxed),
             queue_full: self.queue_full_drops.load(Relaxed),
-            stale: self.stale_drops.load(Relaxed),
         }
     }
 
     pub(crate) fn reset_counters(&self) {
         self.passed_octets.store(0, Relaxed);
-        for counter in [
-            &self.passed,
-            &self.blocked_drops,
-            &self.over_rate_drops,
-            &self.queue_full_drops,
-            &self.stale_drops,
-        ] {
+        for counter in [&self.passed, &self.blocked_drops, &self.over_rate_drops, &self.queue_full_drops] {
             counter.store(0, Relaxed);
         }
     }

@@ -223,19 +223,16 @@ pub struct FlowCounters {
     pub over_rate: u32,
     /// Dropped while its queue was full.
     pub queue_full: u32,
-    /// Dropped at its place with another generation.
-    pub stale: u32,
 }
 
 impl FlowCounters {
     /// The drops with their names.
     #[must_use]
-    pub fn drops(&self) -> [(Drop, u32); 4] {
+    pub fn drops(&self) -> [(Drop, u32); 3] {
         [
             (Drop::DemuxBlocked, self.blocked),
             (Drop::DemuxOverRate, self.over_rate),
             (Drop::DemuxQueueFull, self.queue_full),
-            (Drop::DemuxStaleGeneration, self.stale),
         ]
     }
 }
@@ -307,8 +304,7 @@ mod tests {
     fn what_a_ring_loses_has_a_name() {
         let drops = ring_drops(3, 4);
         assert_eq!(drops, [(Drop::DemuxRingFull, 3), (Drop::DemuxFillEmpty, 4)]);
-        let per_flow =
-            FlowCounters { blocked: 1, over_rate: 2, queue_full: 3, stale: 4, ..FlowCounters::default() };
-        assert_eq!(per_flow.drops().iter().map(|(_, count)| count).sum::<u32>(), 10);
+        let per_flow = FlowCounters { blocked: 1, over_rate: 2, queue_full: 3, ..FlowCounters::default() };
+        assert_eq!(per_flow.drops().iter().map(|(_, count)| count).sum::<u32>(), 6);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn octets_of(key: &Key) -> Option<u64> {
 
 /// The classifier as an XDP program on the interfaces of Gb. A mobile is a flow: its name is its place in the table,
 /// and it may have several TLLIs, which the kernel's table alone knows: with a million mobiles a second one would cost more
-/// than their places. [`FlowCounters::passed_octets`] and `stale` stay 0.
+/// than their places. [`FlowCounters::passed_octets`] stays 0.
 #[derive(Debug)]
 pub struct Uplink {
     maps: Maps,

@@ -19,7 +19,7 @@ fn config() -> Config {
 }
 
 fn rule(key: Key, name: u32) -> Rule {
-    Rule { key, name, class: Class::BestEffort, precedence: Precedence::Normal, policer: None }
+    Rule { key, name, class: Class::BestEffort, precedence: Precedence::Normal, policer: None, source: None }
 }
 
 fn tid() -> Tid {
@@ -179,6 +179,35 @@ fn the_udp_checksum_is_trusted_or_verified() {
 }
 
 #[test]
+fn what_is_not_from_the_end_of_its_tunnel_goes_to_the_node() {
+    let g_pdu = frames::gtp_v1(255, TEID, (None, None), &[], &[0x45; 20]);
+    let over_v4 = frames::usual(2152, &g_pdu);
+    let over_v6 = frames::ethernet(
+        &[],
+        0x86dd,
+        &frames::ipv6(frames::OWN_V6, 17, &frames::udp(frames::OWN_V6.into(), 2152, true, &g_pdu)),
+    );
+    for (source, v4_passes, v6_passes) in [
+        (None, true, true),
+        (Some(frames::PEER_V4.into()), true, false),
+        (Some(std::net::IpAddr::from([192, 0, 2, 99])), false, false),
+        (Some(frames::PEER_V6.into()), false, false),
+    ] {
+        let mut model = model(config());
+        model.apply(&RuleChange::Install(Rule { source, ..rule(Key::Teid(Teid(TEID)), TEID) })).unwrap();
+        for (frame, passes) in [(&over_v4, v4_passes), (&over_v6, v6_passes)] {
+            let verdict = model.classify(frame, 0, 0);
+            assert_eq!(matches!(verdict, Verdict::Redirect(_)), passes, "{source:?}");
+            assert!(passes || verdict == Verdict::Pass, "{source:?}: {verdict:?}");
+        }
+        let stopped = u64::from(!v4_passes) + u64::from(!v6_passes);
+        assert_eq!(model.totals().to_kernel(), stopped);
+        // At a socket of its own the node sees from where a datagram comes.
+        assert!(matches!(model.classify_datagram(&over_v4[34..], 0), Verdict::Redirect(_)));
+    }
+}
+
+#[test]
 fn a_place_has_one_generation_at_a_time() {
     let to = |teid| frames::usual(2152, &frames::gtp_v1(255, teid, (None, None), &[], &[0x45; 20]));
     let mut model = model(config());
@@ -187,7 +216,6 @@ fn a_place_has_one_generation_at_a_time() {
     assert_eq!(model.classify(&to(TEID + 1), 0, 0), Verdict::Drop(Drop::DemuxUnknownContext));
     // Nor does a context of GTPv0 answer to a TEID.
     assert_eq!(model.classify(&to(0x0500_0009), 0, 0), Verdict::Drop(Drop::DemuxUnknownContext));
-    assert_eq!(model.of_flow(TEID).unwrap().stale, 1);
     // The next generation takes the place; changes for the last one touch it no more.
     model.apply(&RuleChange::Install(rule(Key::Teid(Teid(other)), other))).unwrap();
     model.apply(&RuleChange::Block(Key::Teid(Teid(TEID)), Block::QueueFull)).unwrap();

@@ -34,7 +34,7 @@ fn cell_key(tlli: u32) -> Key {
 }
 
 fn rule(key: Key, name: u32) -> Rule {
-    Rule { key, name, class: Class::RealTime, precedence: Precedence::High, policer: None }
+    Rule { key, name, class: Class::RealTime, precedence: Precedence::High, policer: None, source: None }
 }
 
 fn peer(nsei: Option<Nsei>) -> RuleChange {

@@ -11,15 +11,18 @@
 //! 2. A TEID leads by the node's key to the context's name, whose low 24 bits are its place; a TID by a table. A context that is not
 //!    there, or has another generation, is unknown: a limited sample goes to the node, so that it sends an Error
 //!    Indication, and the rest is dropped.
-//! 3. A blocked flow is dropped, then one over its rate. What is left goes to its [`Ring`].
+//! 3. A packet that is not from where its flow's packets come goes to the node, which knows who else may send them.
+//! 4. A blocked flow is dropped, then one over its rate. What is left goes to its [`Ring`].
 
 mod parse;
 mod uplink;
 
+use parse::source_v4;
 pub use parse::{GPdu, Owner, Parsed, parse, parse_datagram};
 pub use uplink::UplinkModel;
 
 use crate::layout::{DROPS, Gcra, Metadata, PLACE_MASK, Ring, block_bit, conforming, count};
+use crate::layout::{is_from_elsewhere, source_of};
 use crate::rules::{Classify, Config, Error, FlowCounters, Totals};
 use gannet_proto::drops::Drop;
 use gannet_proto::qos::class::{Class, Precedence};
@@ -53,6 +56,8 @@ struct Flow {
     name: u32,
     class: Class,
     precedence: Precedence,
+    /// [`source_of`] the rule's.
+    source: u32,
     blocked: u8,
     gcra: Gcra,
     tat_ns: u64,
@@ -83,16 +88,18 @@ impl Model {
 
     /// Classifies a frame that arrived at `now_ns` on the receive queue `queue`, and counts it.
     pub fn classify(&mut self, frame: &[u8], queue: u8, now_ns: u64) -> Verdict {
-        self.judge(parse(frame, &self.config), queue, now_ns)
+        let source = source_v4(frame, &self.config);
+        self.judge(parse(frame, &self.config), Some(source), queue, now_ns)
     }
 
     /// Classifies a UDP datagram, from its header on, that arrived at one of the node's sockets: as the back end
-    /// `reuseport` does. The position in the metadata counts from the UDP header.
+    /// `reuseport` does. The position in the metadata counts from the UDP header. The node sees itself from where it comes.
     pub fn classify_datagram(&mut self, udp: &[u8], now_ns: u64) -> Verdict {
-        self.judge(parse_datagram(udp), 0, now_ns)
+        self.judge(parse_datagram(udp), None, 0, now_ns)
     }
 
-    fn judge(&mut self, parsed: Parsed, queue: u8, now_ns: u64) -> Verdict {
+    /// `source` is that of [`source_of`], where it counts.
+    fn judge(&mut self, parsed: Parsed, source: Option<u32>, queue: u8, now_ns: u64) -> Verdict {
         let pdu = match parsed {
             Parsed::NotOurs => return Verdict::Pass,
             Parsed::ForTheNode => {
@@ -112,6 +119,10 @@ impl Model {
         });
         let sampling = self.config.sampling_ns();
         match flow {
+            Some((true, flow)) if source.is_some_and(|source| is_from_elsewhere(flow.source, source)) => {
+                self.totals.add(count::TO_KERNEL);
+                Verdict::Pass
+            }
             Some((true, flow)) => {
                 let verdict = flow.decide(&pdu, queue, now_ns);
                 match verdict {
@@ -125,10 +136,7 @@ impl Model {
                 self.totals.add(count::SAMPLED);
                 Verdict::Pass
             }
-            Some((false, flow)) => {
-                flow.counters.stale = flow.counters.stale.wrapping_add(1);
-                self.dropped(Drop::DemuxStaleGeneration)
-            }
+            Some((false, _)) => self.dropped(Drop::DemuxStaleGeneration),
             None => self.dropped(Drop::DemuxUnknownContext),
         }
     }
@@ -168,6 +176,7 @@ impl Model {
             name: rule.name,
             class: rule.class,
             precedence: rule.precedence,
+            source: source_of(rule.source),
             blocked: 0,
             gcra: Gcra::of(rule.policer),
             tat_ns: 0,

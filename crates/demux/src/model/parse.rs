@@ -85,6 +85,12 @@ pub(super) fn datagram<'a>(frame: &'a [u8], config: &Config) -> Option<Datagram<
     if is_v6 { parse_ipv6(frame, at, config) } else { parse_ipv4(frame, at, config) }
 }
 
+/// From where a datagram comes over IPv4, as an entry of the program's table has it; else 0.
+pub(super) fn source_v4(frame: &[u8], config: &Config) -> u32 {
+    let source = datagram(frame, config).and_then(|udp| udp.source_v4());
+    source.map_or(0, |source| u32::from_ne_bytes(source.ip().octets()))
+}
+
 /// Finds a G-PDU in a UDP datagram, from its header on, that a socket of the node's received.
 #[must_use]
 pub fn parse_datagram(udp: &[u8]) -> Parsed {

@@ -1,7 +1,7 @@
 //! The kernel's program and the model, given the same frames, rules and instants, say the same: verdict, metadata with the
 //! ring, every counter.
 
-use crate::common::frames::{Generator, OWN_V4, OWN_V6, PEER_V4, ethernet};
+use crate::common::frames::{Generator, OWN_V4, OWN_V6, PEER_V4, PEER_V6, ethernet};
 use fastrand::Rng;
 use gannet_demux::bpf::{TestRun, TestRunResult};
 use gannet_demux::model::{Model, UplinkModel, Verdict};
@@ -62,7 +62,14 @@ pub(crate) fn change(rng: &mut Rng) -> RuleChange {
                 .then(|| Policer { rate_octets_per_s: 1 << rng.u32(6..16), burst_octets: rng.u32(50..1000) });
             let class = Class::ALL[rng.usize(..3)];
             let precedence = Precedence::ALL[rng.usize(..3)];
-            RuleChange::Install(Rule { key, name, class, precedence, policer })
+            // Mostly any or that of the frames, else another one or one of the other version.
+            let source = match rng.u32(..8) {
+                0..4 => None,
+                4..6 => Some(PEER_V4.into()),
+                6 => Some(OWN_V4.into()),
+                _ => Some(PEER_V6.into()),
+            };
+            RuleChange::Install(Rule { key, name, class, precedence, policer, source })
         }
         5 => RuleChange::Remove(key(rng)),
         6..9 => RuleChange::Block(key(rng), reason),

@@ -34,7 +34,8 @@ fn program() -> (Classifier, Exchange) {
         [(REAL_TIME, Class::RealTime), (BEST_EFFORT, Class::BestEffort), (BLOCKED, Class::BestEffort)]
     {
         let key = Key::Teid(Teid(teid));
-        let rule = Rule { key, name: teid, class, precedence: Precedence::Normal, policer: None };
+        let rule =
+            Rule { key, name: teid, class, precedence: Precedence::Normal, policer: None, source: None };
         program.apply(&RuleChange::Install(rule)).unwrap();
     }
     program.apply(&RuleChange::Block(Key::Teid(Teid(BLOCKED)), Block::FlowControl)).unwrap();

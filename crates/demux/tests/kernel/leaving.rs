@@ -105,7 +105,8 @@ pub fn nothing_overtakes_where_it_begins() {
     let mut kernel = Classifier::load(&config()).unwrap();
     for (teid, class) in [(URGENT, Class::RealTime), (OTHER, Class::BestEffort)] {
         let key = Key::Teid(Teid(teid));
-        let rule = Rule { key, name: teid, class, precedence: Precedence::Normal, policer: None };
+        let rule =
+            Rule { key, name: teid, class, precedence: Precedence::Normal, policer: None, source: None };
         kernel.apply(&RuleChange::Install(rule)).unwrap();
     }
     let mut exchange = kernel.exchange([4096; 4], 64).unwrap();

@@ -74,7 +74,8 @@ fn classifier(address: &str) -> Classifier {
     let mut classifier = Classifier::load(&config).unwrap();
     for teid in [PASSED, BLOCKED, FULL] {
         let (class, precedence) = (Class::BestEffort, Precedence::Normal);
-        let rule = Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
+        let rule =
+            Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None, source: None };
         classifier.apply(&RuleChange::Install(rule)).unwrap();
     }
     for (teid, reason) in [(BLOCKED, Block::FlowControl), (FULL, Block::QueueFull)] {

@@ -72,7 +72,7 @@ fn program() -> Uplink {
         (Key::LocalTlli(Tlli(HIGH)), 4, Class::BestEffort, Precedence::High),
     ];
     for (key, name, class, precedence) in flows {
-        let rule = Rule { key, name, class, precedence, policer: None };
+        let rule = Rule { key, name, class, precedence, policer: None, source: None };
         program.apply(&RuleChange::Install(rule)).unwrap();
     }
     program.apply(&RuleChange::Block(Key::LocalTlli(Tlli(BLOCKED)), Block::QueueFull)).unwrap();
@@ -183,7 +183,8 @@ pub fn serve_gn(high: u32) {
     let addresses = vec!["192.0.2.7".parse().unwrap()];
     let mut program = Classifier::load(&Config { addresses, samples_per_s: 0, ..Config::default() }).unwrap();
     for (teid, class, precedence, _) in CONTEXTS {
-        let rule = Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
+        let rule =
+            Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None, source: None };
         program.apply(&RuleChange::Install(rule)).unwrap();
     }
     let (mut umem, mut device) = open([0, 64, high, 64]);

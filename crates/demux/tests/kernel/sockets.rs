@@ -48,7 +48,8 @@ pub fn steer() {
         (6, Class::BestEffort, Precedence::High),
     ];
     for (teid, class, precedence) in flows {
-        let rule = Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
+        let rule =
+            Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None, source: None };
         back_end.apply(&RuleChange::Install(rule)).unwrap();
     }
     back_end.apply(&RuleChange::Block(Key::Teid(Teid(4)), Block::FlowControl)).unwrap();
@@ -99,7 +100,7 @@ pub fn steer() {
     let address: SocketAddr = "127.0.0.1:3386".parse().unwrap();
     let tid = Tid { imsi: "001010000000001".parse().unwrap(), nsapi: Nsapi(5) };
     let (class, precedence) = (Class::RealTime, Precedence::Normal);
-    let rule = Rule { key: Key::Tid(tid), name: 9, class, precedence, policer: None };
+    let rule = Rule { key: Key::Tid(tid), name: 9, class, precedence, policer: None, source: None };
     back_end.apply(&RuleChange::Install(rule)).unwrap();
     let of_v0 = Ring::ALL.map(|ring| (ring, socket(address)));
     for (ring, socket) in &of_v0 {

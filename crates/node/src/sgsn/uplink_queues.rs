@@ -254,6 +254,7 @@ impl Sgsn {
             class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: self.config.policing.map(|policing| policed.policer(policing.burst)),
+            source: None,
         }));
         if is_blocked {
             self.classify(RuleChange::Block(Key::Name(slot.index), Block::QueueFull));

@@ -4,7 +4,7 @@
 //! after a delay, and a driver that knows no owners ignores them.
 
 use super::class::{Class, Precedence};
-use core::net::SocketAddr;
+use core::net::{IpAddr, SocketAddr};
 use gannet_wire::id::{Bvci, Nsei, Teid, Tid, Tlli};
 
 /// How a packet names its owner, and how a node does that speaks of all its packets.
@@ -55,6 +55,9 @@ pub struct Rule {
     pub precedence: Precedence,
     /// What exceeds it is dropped; `None` lets everything pass.
     pub policer: Option<Policer>,
+    /// On Gn the address that its packets come from: those from elsewhere are left to the node, which knows who else may send
+    /// them. `None` where everybody may, and on Gb.
+    pub source: Option<IpAddr>,
 }
 
 /// Why a flow takes nothing now.

@@ -138,7 +138,7 @@ mod tests {
 
     fn install(key: Key, name: u32) -> RuleChange {
         let (class, precedence) = (Class::BestEffort, Precedence::Normal);
-        RuleChange::Install(Rule { key, name, class, precedence, policer: None })
+        RuleChange::Install(Rule { key, name, class, precedence, policer: None, source: None })
     }
 
     #[test]

@@ -165,13 +165,19 @@ impl Machine for Forward {
                 }
                 Input::Command(()) => {
                     for (teid, class, precedence) in RULES {
-                        let rule =
-                            Rule { key: Key::Teid(Teid(teid)), name: teid, class, precedence, policer: None };
+                        let rule = Rule {
+                            key: Key::Teid(Teid(teid)),
+                            name: teid,
+                            class,
+                            precedence,
+                            policer: None,
+                            source: None,
+                        };
                         self.out.push(Output::Classify(RuleChange::Install(rule)));
                     }
                     for (key, name) in MOBILES {
                         let (class, precedence) = (Class::BestEffort, Precedence::Normal);
-                        let rule = Rule { key, name, class, precedence, policer: None };
+                        let rule = Rule { key, name, class, precedence, policer: None, source: None };
                         self.out.push(Output::Classify(RuleChange::Install(rule)));
                     }
                     let change = RuleChange::Block(Key::LocalTlli(Tlli(BLOCKED)), Block::QueueFull);

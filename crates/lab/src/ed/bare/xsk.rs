@@ -130,6 +130,7 @@ fn classifier(options: &Options) -> Result<Classifier, String> {
             class: if real_time { Class::RealTime } else { Class::BestEffort },
             precedence: Precedence::Normal,
             policer: None,
+            source: None,
         };
         let mut apply = |change| classifier.apply(&change).map_err(|error| error.to_string());
         apply(RuleChange::Install(rule))?;

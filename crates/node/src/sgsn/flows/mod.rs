@@ -339,6 +339,7 @@ impl Sgsn {
             class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
+            source: None,
         }));
         if above {
             self.classify(RuleChange::Block(key, Block::QueueFull));
