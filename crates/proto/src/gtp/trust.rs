@@ -4,7 +4,7 @@
 //! the request that made it came from or went to, those that its peer named, and those that the operator lists.
 //! [`SourceCheck`] says for which messages an unknown source is refused.
 
-use super::GtpEntity;
+use super::{GtpEntity, GtpTunnel};
 use crate::drops::Drop;
 use crate::machine::Context;
 use crate::time::{Duration, Instant};
@@ -208,6 +208,15 @@ impl GtpEntity {
     /// The same of a G-PDU.
     pub fn believes_user(&self, from: IpAddr, known: impl Iterator<Item = IpAddr>) -> bool {
         self.config.source_check != SourceCheck::Strict || self.believes(from, known)
+    }
+
+    /// From where a driver takes the G-PDUs of a tunnel: those from elsewhere need the answer of [`GtpEntity::believes_user`].
+    /// `None` where all are taken.
+    #[must_use]
+    pub fn user_source(&self, tunnel: &GtpTunnel) -> Option<IpAddr> {
+        let path =
+            self.paths().get(tunnel.user_path).filter(|_| self.config.source_check == SourceCheck::Strict);
+        path.map(|path| path.address)
     }
 
     /// May an address that a tunnel does not know take it over, or put another into its place?

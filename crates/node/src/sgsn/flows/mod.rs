@@ -339,7 +339,7 @@ impl Sgsn {
             class: treatment.class.class(),
             precedence: treatment.precedence,
             policer: bought.into_iter().chain(leak).min_by_key(|policer| policer.rate_octets_per_s),
-            source: None,
+            source: bearer.tunnel.as_ref().and_then(|tunnel| self.gtp.user_source(tunnel)),
         }));
         if above {
             self.classify(RuleChange::Block(key, Block::QueueFull));

@@ -5,6 +5,7 @@ use super::bench::*;
 use crate::sgsn::*;
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_proto::drops::Drop;
+use gannet_proto::gtp::SourceCheck;
 use gannet_proto::machine::Peer;
 use gannet_proto::qos::class::{CellClass, Class, Precedence};
 use gannet_proto::qos::classifier::{Block, Key, Policer, Rule};
@@ -108,6 +109,18 @@ impl Bench {
     /// All that a phone hears now, by its first octet.
     fn numbers(&mut self, phone: usize, count: usize) -> Vec<u8> {
         (0..count).map(|_| self.hear(phone).1[4]).collect()
+    }
+}
+
+#[test]
+fn a_rule_says_from_where_packets_come_where_that_is_checked() {
+    for (source_check, source) in
+        [(SourceCheck::Strict, Some(GGSN)), (SourceCheck::Control, None), (SourceCheck::Off, None)]
+    {
+        let mut bench = Bench::new(|config| config.source_check = source_check);
+        bench.attach(0);
+        bench.activate_with(0, NSAPI, profile(4, 3, 2));
+        assert_eq!(bench.rule(0).source, source, "{source_check:?}");
     }
 }
 
