@@ -2,11 +2,11 @@
 
 mod operate;
 
-use crate::node::{self, Node, Table, Whose, in_use, restart_counter, tun};
+use crate::node::{self, Node, Table, Whose, gn, in_use, restart_counter, tun};
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_node::ggsn::{
-    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0, PORT_TUN,
-    PREFIX_LENGTHS, StaticMobile,
+    ApnConfig, Ggsn, GgsnCommand, GgsnConfig, Ipv6Config, PORT_GTP_C, PORT_GTP_C_SECOND, PORT_GTP_U,
+    PORT_GTP_U_SECOND, PORT_GTP_V0, PORT_TUN, PREFIX_LENGTHS, StaticMobile,
 };
 use gannet_ops::config::ggsn as ops;
 use gannet_ops::metrics::Group;
@@ -182,6 +182,9 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
     let config = GgsnConfig {
         default_apn: default,
         echo_interval,
+        second_address: ggsn.gn.ipv6.map(IpAddr::V6),
+        source_check: gn::source_check(&ggsn.gn),
+        peers: gn::listed(&ggsn.gn),
         ipv6,
         static_mobiles,
         ..GgsnConfig::new(address.into(), apns)
@@ -239,17 +242,22 @@ fn build(plan: Plan, node: &mut EventLoop) -> Result<Instance, String> {
     config.restart_counter = restart_counter(state_dir.as_deref(), whose, node);
     config.teid_key = crate::node::new_teid_key()?;
     let (address, restart_counter) = (config.address, config.restart_counter);
+    let second_address = config.second_address;
     let ggsn = Ggsn::new(config).map_err(|error| format!("ggsn {name}: {error}"))?;
     // What happens to contexts the node says itself, in the log.
     let machine = node.add_machine(ggsn, |_, _, _| {});
-    let mut udp = |port: Port, number: u16| {
+    let mut udp = |port: Port, address: IpAddr, number: u16| {
         let mut udp = UdpConfig::new(SocketAddr::new(address, number)).record_as("Gn");
         udp.buffer_octets = Some(SOCKET_BUFFER_OCTETS);
         node.bind_udp(machine, port, &udp).map_err(|error| in_use(&error))
     };
-    udp(PORT_GTP_C, gtp::PORT_CONTROL)?;
-    udp(PORT_GTP_U, gtp::PORT_USER)?;
-    udp(PORT_GTP_V0, gtp::PORT_V0)?;
+    udp(PORT_GTP_C, address, gtp::PORT_CONTROL)?;
+    udp(PORT_GTP_U, address, gtp::PORT_USER)?;
+    udp(PORT_GTP_V0, address, gtp::PORT_V0)?;
+    if let Some(second) = second_address {
+        udp(PORT_GTP_C_SECOND, second, gtp::PORT_CONTROL)?;
+        udp(PORT_GTP_U_SECOND, second, gtp::PORT_USER)?;
+    }
     let mut names = Vec::new();
     for (slot, device) in (0..).zip(devices) {
         let made = open(&device)?;

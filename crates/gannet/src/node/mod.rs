@@ -5,6 +5,7 @@
 //! the signals.
 
 pub mod flags;
+pub mod gn;
 mod listener;
 mod log;
 mod reports;

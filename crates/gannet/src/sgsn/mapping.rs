@@ -7,6 +7,7 @@ use gannet_node::sgsn::subscribers::SubscriberConfig;
 use gannet_node::sgsn::{
     ApnRoute, CellChange, GgsnPeer, IpSns, NsTimers, NsvcConfig, PduLifetimes, SgsnConfig,
 };
+use gannet_ops::config::gtp::ECHO_INTERVAL_S;
 use gannet_ops::config::ns::NsConfig;
 use gannet_ops::config::sgsn::{self as ops, GmmTimer};
 use gannet_proto::auth::AuthPolicy;
@@ -46,8 +47,10 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         mobiles_max: config.limits.mobiles as usize,
         cells_max: config.limits.cells,
         gtp_address,
-        // Of a GGSN that no configuration has nothing is known: it is not tested.
-        echo_interval: Duration::ZERO,
+        gtp_second_address: config.gn.ipv6.map(IpAddr::V6),
+        source_check: crate::node::gn::source_check(&config.gn),
+        gtp_peers: config.gn.peers.keys().copied().collect(),
+        echo_interval: other_echo_interval(config),
         echo_intervals: echo_intervals(config),
         t3_response: seconds(config.gtp_retry.t3_response_s.into()),
         n3_requests: config.gtp_retry.n3_requests,
@@ -249,6 +252,13 @@ fn echo_intervals(config: &ops::SgsnConfig) -> Vec<(IpAddr, Duration)> {
         Some((IpAddr::V4(ggsn.remote_ip?), Duration::from_secs(seconds.into())))
     };
     config.ggsns.values().filter_map(of).collect()
+}
+
+/// How often the other addresses are tested that GGSNs name: not where no GGSN is.
+fn other_echo_interval(config: &ops::SgsnConfig) -> Duration {
+    let is_tested = |ggsn: &ops::GgsnPeer| ggsn.echo_interval_s.is_some();
+    let seconds = if config.ggsns.values().any(is_tested) { ECHO_INTERVAL_S } else { 0 };
+    Duration::from_secs(seconds.into())
 }
 
 /// A timer that mobiles are told: 0 switches it off, and not every number can be said (04.08 clause 10.5.7.3).
@@ -479,8 +489,20 @@ mod tests {
     fn each_ggsn_has_its_interval_of_echo_requests() {
         let config = plan_of(&format!(" ggsn 5 echo-interval 90\n{NS}")).0.unwrap().config;
         let of = |last, seconds| (IpAddr::from([127, 0, 0, last]), Duration::from_secs(seconds));
-        assert_eq!(config.echo_intervals, [of(3, 0), of(5, 90)]);
-        assert_eq!(config.echo_interval, Duration::ZERO);
+        assert_eq!(config.echo_intervals, [of(3, 60), of(5, 90)]);
+        assert_eq!(config.echo_interval, Duration::from_secs(60));
+        let none = format!(" ggsn 3 no echo-interval\n ggsn 5 no echo-interval\n{NS}");
+        let config = plan_of(&none).0.unwrap().config;
+        assert_eq!((config.echo_interval, config.echo_intervals[0]), (Duration::ZERO, of(3, 0)));
+    }
+
+    #[test]
+    fn whom_to_believe_reaches_the_node() {
+        let lines = " gtp local-ipv6 2001:db8::1\n gtp source-check control\n gtp peer 192.0.2.9\n";
+        let config = plan_of(&format!("{lines}{NS}")).0.unwrap().config;
+        assert_eq!(config.gtp_second_address, "2001:db8::1".parse().ok());
+        assert_eq!(config.source_check, gannet_proto::gtp::SourceCheck::Control);
+        assert_eq!(config.gtp_peers, [IpAddr::from([192, 0, 2, 9])]);
     }
 
     #[test]

@@ -13,7 +13,9 @@ use crate::node::{self, Node, Whose, in_use, last_restart_counter, restart_count
 use charging::Records;
 use core::cell::RefCell;
 use core::net::{IpAddr, SocketAddr};
-use gannet_node::sgsn::{GB, GTP_C, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent};
+use gannet_node::sgsn::{
+    GB, GTP_C, GTP_C_SECOND, GTP_U_SECOND, HLR, Sgsn, SgsnCommand, SgsnConfig, SgsnEvent,
+};
 use gannet_ops::config::sgsn as ops;
 use gannet_ops::metrics::Group;
 use gannet_ops::vty::CommandError;
@@ -104,6 +106,7 @@ impl Node for SgsnNode {
         };
         paths.set_teid_key(node_config.teid_key);
         let (gtp_address, restart_counter) = (node_config.gtp_address, node_config.restart_counter);
+        let second_address = node_config.gtp_second_address;
         let seed = node_seed()?;
         let records = Rc::new(RefCell::new(Records::default()));
         records.borrow_mut().set(&config.charging, config.common.ctrl.is_some())?;
@@ -125,6 +128,11 @@ impl Node for SgsnNode {
         };
         let gb = udp(GB, paths.ns_socket())?;
         udp(GTP_C, &gtp_c)?;
+        if let Some(address) = second_address {
+            for (port, number) in [(GTP_C_SECOND, gtp::PORT_CONTROL), (GTP_U_SECOND, gtp::PORT_USER)] {
+                udp(port, &UdpConfig { bind: SocketAddr::new(address, number), ..gtp_c.clone() })?;
+            }
+        }
         if let Some(to) = mapping::hlr(config) {
             node.connect_tcp(machine, HLR, &TcpConfig { to })
                 .map_err(|error| format!("GSUP to {to}: {error}"))?;

@@ -2,6 +2,7 @@
 
 mod commands;
 
+use super::gtp::Gn;
 use super::{Common, ConfigText};
 use crate::vty::{Element, Grammar, Node, Problem};
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -31,6 +32,8 @@ pub struct GgsnInstance {
     pub gtp_state_dir: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_bind_ip: Option<Ipv4Addr>,
+    /// Its IPv6 address, and which SGSNs are believed.
+    pub gn: Gn,
     /// Between two Echo Requests, in s; `None` sends none.
     pub echo_interval_s: Option<u16>,
     /// Its access points, in their order in the file.
@@ -129,7 +132,8 @@ impl GgsnInstance {
             description: None,
             gtp_state_dir: None,
             gtp_bind_ip: None,
-            echo_interval_s: None,
+            gn: Gn::default(),
+            echo_interval_s: Some(super::gtp::ECHO_INTERVAL_S),
             apns: Vec::new(),
             default_apn: None,
             running: true,

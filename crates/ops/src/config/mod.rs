@@ -12,6 +12,7 @@ mod compression;
 mod cursor;
 mod errors;
 pub mod ggsn;
+pub mod gtp;
 mod instead;
 mod links;
 pub mod ns;

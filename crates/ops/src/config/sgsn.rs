@@ -17,10 +17,11 @@ pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
 pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
+use super::gtp::{Gn, HasGn};
 use super::links::HasLinks;
 use super::ns::NsConfig;
 use super::{Common, ConfigText};
-use crate::vty::{CommandError, Element, Grammar, Node, Problem};
+use crate::vty::{CommandError, Edit, Element, Grammar, Node, Problem};
 use core::fmt;
 use core::net::Ipv4Addr;
 use gannet_proto::llc::abm::LinksConfig;
@@ -43,6 +44,8 @@ pub struct SgsnConfig {
     pub store: Option<String>,
     /// The address of GTP, control and user plane.
     pub gtp_local_ip: Option<Ipv4Addr>,
+    /// Its IPv6 address, and which GGSNs are believed.
+    pub gn: Gn,
     /// Retransmission of GTP requests.
     pub gtp_retry: GtpRetry,
     /// GGSNs by their number.
@@ -85,8 +88,14 @@ impl HasCompression for SgsnConfig {
     }
 }
 
+impl HasGn for SgsnConfig {
+    fn gn<'e>(edit: &'e mut Edit<'_, Self>) -> Result<&'e mut Gn, CommandError> {
+        Ok(&mut edit.config.gn)
+    }
+}
+
 /// One GGSN.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GgsnPeer {
     /// Its address.
     pub remote_ip: Option<Ipv4Addr>,
@@ -94,6 +103,16 @@ pub struct GgsnPeer {
     pub gtp_version: GtpVersion,
     /// Between two Echo Requests, in s; `None` sends none.
     pub echo_interval_s: Option<u16>,
+}
+
+impl Default for GgsnPeer {
+    fn default() -> Self {
+        Self {
+            remote_ip: None,
+            gtp_version: GtpVersion::default(),
+            echo_interval_s: Some(super::gtp::ECHO_INTERVAL_S),
+        }
+    }
 }
 
 /// A version of GTP.

@@ -3,6 +3,7 @@
 use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Prefix, StaticMobile};
 use crate::Ggsn;
 use crate::config::ConfigText;
+use crate::config::gtp::{self, Gn, HasGn};
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix};
 use gannet_wire::id::Nsapi;
@@ -22,14 +23,16 @@ pub(super) fn write(ggsn: &GgsnInstance, text: &mut ConfigText) {
         if let Some(address) = ggsn.gtp_bind_ip {
             text.line(format_args!("gtp bind-ip {address}"));
         }
+        ggsn.gn.write("gtp bind-ipv6", text);
         for apn in &ggsn.apns {
             write_apn(apn, text);
         }
         if let Some(default) = &ggsn.default_apn {
             text.line(format_args!("default-apn {default}"));
         }
-        if let Some(seconds) = ggsn.echo_interval_s {
-            text.line(format_args!("echo-interval {seconds}"));
+        match ggsn.echo_interval_s {
+            Some(seconds) => text.line(format_args!("echo-interval {seconds}")),
+            None => text.line(format_args!("no echo-interval")),
         }
         text.line(format_args!("{}shutdown ggsn", if ggsn.running { "no " } else { "" }));
     });
@@ -76,6 +79,12 @@ fn ggsn_here<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut GgsnInstance, Com
     let name = edit.path.first().cloned().unwrap_or_default();
     let ggsn = edit.config.ggsns.iter_mut().find(|ggsn| ggsn.name == name);
     ggsn.ok_or_else(|| CommandError(format!("ggsn {name} is gone.")))
+}
+
+impl HasGn for GgsnConfig {
+    fn gn<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut Gn, CommandError> {
+        ggsn_here(edit).map(|ggsn| &mut ggsn.gn)
+    }
 }
 
 fn apn_here<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut ApnConfig, CommandError> {
@@ -170,6 +179,22 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
             ggsn_here(edit).map(|ggsn| ggsn.gtp_bind_ip = Some(address))
         }),
     );
+    grammar.add(
+        ggsn,
+        "gtp bind-ipv6 X:X::X:X",
+        "GTP\nThe address of its sockets for SGSNs with IPv6\nThe address",
+        Action::<Ggsn>::Set(|edit| {
+            let address = edit.args.value(0)?;
+            ggsn_here(edit).map(|ggsn| ggsn.gn.ipv6 = Some(address))
+        }),
+    );
+    grammar.add(
+        ggsn,
+        "no gtp bind-ipv6",
+        "Take back\nGTP\nThe address of its sockets for SGSNs with IPv6",
+        Action::<Ggsn>::Set(|edit| ggsn_here(edit).map(|ggsn| ggsn.gn.ipv6 = None)),
+    );
+    gtp::install(grammar, Node::Ggsn, true);
     let one = "control and user plane have one address: say 'gtp bind-ip A.B.C.D'.";
     grammar.add(
         ggsn,

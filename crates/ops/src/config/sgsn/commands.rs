@@ -5,7 +5,7 @@ use super::{
     Watermark,
 };
 use crate::Sgsn;
-use crate::config::{ConfigText, compression, links};
+use crate::config::{ConfigText, compression, gtp, links};
 use crate::vty::{Action, CommandError, Edit, Grammar, Node};
 
 type Done = Result<(), CommandError>;
@@ -20,6 +20,7 @@ pub(super) fn write(config: &SgsnConfig, text: &mut ConfigText) {
         if let Some(address) = config.gtp_local_ip {
             text.line(format_args!("gtp local-ip {address}"));
         }
+        config.gn.write("gtp local-ipv6", text);
         for (number, ggsn) in &config.ggsns {
             write_ggsn(*number, ggsn, text);
         }
@@ -210,6 +211,25 @@ fn install_gtp(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+    grammar.add(
+        sgsn,
+        "gtp local-ipv6 X:X::X:X",
+        "GTP\nThe address of its sockets for GGSNs with IPv6\nThe address",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gn.ipv6 = Some(edit.args.value(0)?);
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "no gtp local-ipv6",
+        "Take back\nGTP\nThe address of its sockets for GGSNs with IPv6",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.gn.ipv6 = None;
+            Ok(())
+        }),
+    );
+    gtp::install(grammar, Node::Sgsn, false);
     grammar.add(
         sgsn,
         "gtp t3-response <1-60>",

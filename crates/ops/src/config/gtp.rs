@@ -1,0 +1,120 @@
+//! What SGSN and GGSN are told alike of Gn: the address of the other version of IP, and whom to believe.
+
+use super::ConfigText;
+use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
+use core::net::{IpAddr, Ipv6Addr};
+use std::collections::BTreeMap;
+
+/// Between two Echo Requests to a peer where nothing else is said, in s: the least that 29.060 clause 7.2.1 allows.
+pub const ECHO_INTERVAL_S: u16 = 60;
+
+/// Which messages about a tunnel are taken from addresses that the tunnel knows only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SourceCheck {
+    /// Signalling and G-PDUs.
+    #[default]
+    Strict,
+    /// Signalling.
+    Control,
+    /// None.
+    Off,
+}
+
+impl SourceCheck {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Strict, "strict"), (Self::Control, "control"), (Self::Off, "off")];
+}
+
+/// Gn, besides the first address.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Gn {
+    /// The IPv6 address of GTP, beside that of IPv4.
+    pub ipv6: Option<Ipv6Addr>,
+    /// From where messages about a tunnel are taken.
+    pub source_check: SourceCheck,
+    /// Peers that are listed, with their limits of PDP contexts.
+    pub peers: BTreeMap<IpAddr, Option<u32>>,
+}
+
+impl Gn {
+    /// Writes what differs from the defaults. `address` is the command for the IPv6 address.
+    pub(super) fn write(&self, address: &str, text: &mut ConfigText) {
+        if let Some(ipv6) = self.ipv6 {
+            text.line(format_args!("{address} {ipv6}"));
+        }
+        if self.source_check != SourceCheck::default() {
+            let word = SourceCheck::ALL.iter().find(|(check, _)| *check == self.source_check);
+            text.line(format_args!("gtp source-check {}", word.map_or("strict", |(_, word)| word)));
+        }
+        for (address, contexts_max) in &self.peers {
+            match contexts_max {
+                Some(max) => text.line(format_args!("gtp peer {address} max-contexts {max}")),
+                None => text.line(format_args!("gtp peer {address}")),
+            }
+        }
+    }
+}
+
+/// A configuration in which an element that speaks GTP is.
+pub(super) trait HasGn: Sized {
+    /// What the command that is carried out concerns.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    fn gn<'e>(edit: &'e mut Edit<'_, Self>) -> Result<&'e mut Gn, CommandError>;
+}
+
+fn peer<C: HasGn>(edit: &mut Edit<'_, C>) -> Result<IpAddr, CommandError> {
+    let text = edit.args.text(0);
+    let address = text.parse();
+    address.map_err(|_| CommandError(format!("'{text}' is no address: A.B.C.D or X:X::X:X is expected.")))
+}
+
+/// The commands, in this node.
+pub(super) fn install<E: Element>(grammar: &mut Grammar<E>, node: Node, limits: bool)
+where
+    E::Config: HasGn,
+{
+    let mut add =
+        |pattern: &'static str, help: &str, action: Action<E>| grammar.add(&[node], pattern, help, action);
+    add(
+        "gtp source-check (strict|control|off)",
+        "GTP\nWhat is taken from addresses that are none of a tunnel's peer\nNothing\nG-PDUs\nEverything",
+        Action::Set(|edit| {
+            let word = edit.args.text(0);
+            let found = SourceCheck::ALL.into_iter().find(|(_, name)| *name == word);
+            let check = found.map_or(SourceCheck::Strict, |(check, _)| check);
+            E::Config::gn(edit).map(|gn| gn.source_check = check)
+        }),
+    );
+    let listed = "GTP\nA peer that may speak for any tunnel\nIts address, IPv4 or IPv6";
+    add(
+        "gtp peer ADDRESS",
+        listed,
+        Action::Set(|edit| {
+            let address = peer(edit)?;
+            E::Config::gn(edit)?.peers.insert(address, None);
+            Ok(())
+        }),
+    );
+    if limits {
+        add(
+            "gtp peer ADDRESS max-contexts <0-1048576>",
+            &format!("{listed}\nPDP contexts that it may have\nHow many"),
+            Action::Set(|edit| {
+                let (address, max) = (peer(edit)?, edit.args.value(1)?);
+                E::Config::gn(edit)?.peers.insert(address, Some(max));
+                Ok(())
+            }),
+        );
+    }
+    add(
+        "no gtp peer ADDRESS",
+        &format!("Take back\n{listed}"),
+        Action::Set(|edit| {
+            let address = peer(edit)?;
+            E::Config::gn(edit)?.peers.remove(&address);
+            Ok(())
+        }),
+    );
+}
