@@ -60,6 +60,8 @@ pub(super) struct Seen {
     pub(super) moved: BTreeMap<String, u64>,
     /// The estimate of the node and of the control node after each disturbance, in ns; `None` where a node has none.
     pub(super) estimates: Vec<[Option<u64>; 2]>,
+    /// The estimate of the control node before it has measured anything.
+    pub(super) initial: Option<u64>,
     /// The part of the time for which the machine below had taken the SGSNs' core.
     pub(super) stolen_share: f64,
 }
@@ -196,6 +198,9 @@ impl Measured {
         let holds = if ratios.len() < self.seen.estimates.len() || ratios.is_empty() {
             ours.push_str("; a node gave no estimate");
             None
+        } else if self.seen.estimates.iter().all(|[_, control]| *control == self.seen.initial) {
+            ours.push_str("; the control node has measured nothing yet");
+            None
         } else if let Some(ratio) = unlike {
             ours.push_str(&format!("; undisturbed, the two nodes differ {ratio:.2} times"));
             None
@@ -256,6 +261,7 @@ impl Measured {
             ("node_wide_drops", json!(self.node_wide())),
             ("estimate_ns", json!(of(0))),
             ("control_estimate_ns", json!(of(1))),
+            ("initial_estimate_ns", json!(self.seen.initial)),
             ("estimate_ratio", self.ratio().map_or(Value::Null, |ratio| json!(ratio))),
             ("stolen_share", json!(self.seen.stolen_share)),
         ];
@@ -281,6 +287,7 @@ mod tests {
                 downloads,
                 moved,
                 estimates: vec![[Some(3300), Some(3000)]; 10],
+                initial: Some(800),
                 stolen_share: 0.0,
             },
         }
@@ -347,6 +354,9 @@ mod tests {
         assert_eq!(estimate(None, |_| ()), Some(None));
         let missing = |cell: &mut Measured| cell.seen.estimates[0] = [Some(3000), None];
         assert_eq!(estimate(Some(1.0), missing), Some(None));
+        // Two nodes that say what was configured agree in nothing that was measured.
+        let idle = |cell: &mut Measured| cell.seen.estimates = vec![[Some(800), Some(800)]; 10];
+        assert_eq!(estimate(Some(1.0), idle), Some(None));
         assert_eq!(estimate(Some(1.0), |cell| cell.beside.busy = 0), None);
         assert_eq!(estimate(Some(1.0), |cell| cell.candidate = Candidate::Fifo), None);
     }

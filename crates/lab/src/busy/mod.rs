@@ -126,6 +126,8 @@ struct Nodes {
     chain: Box<dyn Chain>,
     node: Stage,
     control: Stage,
+    /// What the control node's estimate is before it has measured anything.
+    initial: Option<u64>,
 }
 
 impl Run {
@@ -164,7 +166,8 @@ impl Run {
             Stage::start(&self.gannet, &directory, &format!("{ingress}-{label}"), ingress, &self.stop)
         };
         let (node, control) = (stage("node")?, stage("control")?);
-        let mut nodes = Nodes { chain, node, control };
+        let initial = control.cost_ns()?;
+        let mut nodes = Nodes { chain, node, control, initial };
         self.warm_up(&nodes)?;
         let cells: Vec<Beside> = self.sizes.cells().collect();
         cells.into_iter().map(|beside| self.cell(candidate, beside, &mut nodes)).collect()
@@ -228,7 +231,8 @@ impl Run {
         let (pings, downloads) = service.end()?;
         reference.end()?;
         let moved = crate::counters::moved(&before, &node.counters()?);
-        Ok(Seen { seconds, pings, downloads, moved, estimates, stolen_share: core.stolen_s / core.wall_s })
+        let (initial, stolen_share) = (nodes.initial, core.stolen_s / core.wall_s);
+        Ok(Seen { seconds, pings, downloads, moved, estimates, initial, stolen_share })
     }
 }
 

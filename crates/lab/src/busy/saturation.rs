@@ -1,8 +1,8 @@
 //! The load that is delivered whole beside busy processes.
 
 use super::judge::Beside;
-use crate::ed::saturation::is_whole;
-use crate::ed::search::Bracket;
+use crate::ed::account::Step;
+use crate::ed::search::{Bracket, WHOLE};
 use crate::ed::{Chain, Group, Members, Offer, Onset, Setup, Spacing};
 use serde::Serialize;
 
@@ -20,6 +20,9 @@ const GUESS_PPS: f64 = 80_000.0;
 const STRIDE: f64 = 2.0;
 const RESOLUTION: f64 = 1.3;
 const WARM_UP_S: f64 = 0.1;
+/// Of what comes within the window, what is delivered within it at the least. The rest may wait: for some 10 ms of it the busy
+/// processes have the core.
+const IN_TIME: f64 = 0.9;
 
 /// What was found.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -83,6 +86,13 @@ fn offer(pps: f64, window_s: f64) -> Offer {
     }
 }
 
+/// True where the load was delivered whole: at last all but 0.5 % of it, and most of it at once.
+#[expect(clippy::cast_precision_loss, reason = "counts of a step stay far below 2^52")]
+fn is_whole(step: &Step) -> bool {
+    let at_last = step.delivered_all() as f64 >= step.offered_all() as f64 * WHOLE;
+    at_last && step.delivered_pps() >= step.offered_pps() * IN_TIME && step.offered_all() > 0
+}
+
 /// Searches in so many steps of such a window at most.
 pub(super) fn search(
     chain: &mut dyn Chain,
@@ -110,7 +120,7 @@ pub(super) fn search(
 mod tests {
     use super::*;
     use crate::ed::Lower;
-    use crate::ed::account::{GroupCount, Step};
+    use crate::ed::account::GroupCount;
 
     /// Delivers whole up to a load, beside a generator that is away for a part of the time.
     struct Fake {
@@ -157,6 +167,24 @@ mod tests {
         fn resume(&mut self) -> Result<(), String> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn what_waits_at_the_end_of_the_window_is_late_and_not_lost() {
+        let step = |delivered, delivered_all| {
+            let group = GroupCount {
+                offered: 1000,
+                offered_all: 1300,
+                delivered,
+                delivered_all,
+                ..GroupCount::default()
+            };
+            Step { window_s: 1.0, groups: vec![group], ..Step::default() }
+        };
+        assert!(is_whole(&step(1000, 1300)) && is_whole(&step(920, 1300)));
+        assert!(!is_whole(&step(880, 1300)), "it comes too late");
+        assert!(!is_whole(&step(1000, 1290)), "it is lost");
+        assert!(!is_whole(&Step::default()), "nothing was offered");
     }
 
     #[test]

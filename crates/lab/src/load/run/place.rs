@@ -39,7 +39,7 @@ pub(super) fn here() -> String {
     let read = |what: &str| fs::read_to_string(format!("/proc/thread-self/net/{what}")).unwrap_or_default();
     let list = |all: Vec<String>| if all.is_empty() { "none".to_owned() } else { all.join(", ") };
     format!(
-        "this is network namespace {}, with interfaces {} and IPv4 addresses {}",
+        "this is {}, with interfaces {} and IPv4 addresses {}",
         name(),
         list(interfaces(&read("dev"))),
         list(addresses(&read("fib_trie")).into_iter().collect())
@@ -54,7 +54,16 @@ fn name() -> String {
     let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names
         .find(|name| ours.is_some() && of(&format!("/run/netns/{name}")) == ours)
-        .map_or_else(|| "without a name".to_owned(), |name| format!("'{name}'"))
+        .map(|name| format!("network namespace '{name}'"))
+        .unwrap_or_else(|| {
+            let is_first = ours.is_some() && of("/proc/1/ns/net") == ours;
+            if is_first {
+                "the machine's own network namespace"
+            } else {
+                "a network namespace without a name"
+            }
+            .to_owned()
+        })
 }
 
 /// The names in `/proc/net/dev`.
@@ -70,7 +79,7 @@ fn addresses(text: &str) -> BTreeSet<String> {
     for line in text.lines().map(str::trim) {
         if let Some(address) = line.strip_prefix("|-- ") {
             leaf = address;
-        } else if line.ends_with("host LOCAL") {
+        } else if line == "/32 host LOCAL" {
             found.insert(leaf.to_owned());
         }
     }
@@ -100,7 +109,7 @@ mod tests {
     fn interfaces_and_addresses_are_read_from_the_kernel() {
         let dev = "Inter-|   Receive\n face |bytes packets\n    lo: 1 1\n   gb1: 900 7\n";
         assert_eq!(interfaces(dev), ["lo", "gb1"]);
-        let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 192.0.2.0\n        /30 link UNICAST\n     \
+        let trie = "Main:\n  +-- 0.0.0.0/0 3 0 5\n     |-- 127.0.0.0\n        /8 host LOCAL\n     |-- 127.0.0.1\n        /32 host LOCAL\n     |-- 192.0.2.0\n        /30 link UNICAST\n     \
                     |-- 192.0.2.1\n        /32 host LOCAL\n     |-- 192.0.2.3\n        /32 link BROADCAST\n";
         assert_eq!(Vec::from_iter(addresses(trie)), ["127.0.0.1", "192.0.2.1"]);
     }
