@@ -95,6 +95,21 @@ fn what_a_poll_costs_by_itself_is_no_packet() {
 }
 
 #[test]
+fn a_poll_in_which_something_else_had_the_processor_counts_once() {
+    let mut busy = Busy::new(BusyPoll::Always);
+    turns(&mut busy, 60, 75, 600);
+    assert_eq!(busy.gap_ns, 8000);
+    // As long as 25,000 dropped packets would take.
+    let at = busy.counted_at;
+    busy.polled(at, at + Duration::from_millis(10));
+    busy.found(75);
+    busy.reckon(at + Duration::from_millis(10), None);
+    assert!((4000..4100).contains(&busy.gap_ns), "{}", busy.gap_ns);
+    turns(&mut busy, 60, 75, 600);
+    assert!(busy.gap_ns > 7900, "{}", busy.gap_ns);
+}
+
+#[test]
 fn a_device_at_which_nothing_comes_is_polled_rarely_while_another_is_busy() {
     let mut busy = Busy::new(BusyPoll::Always);
     busy.pollers.push(Poller::new(3, None));
