@@ -1,5 +1,7 @@
 //! `scripts/install-packages` beside another process that installs packages, with an `apt-get` and a clock of the test's own.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use gannet_testkit::TempDir;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
