@@ -14,8 +14,9 @@ const KBPS: u32 = 448;
 const OCTETS: u16 = 378;
 /// Of what they negotiated, what may be offered.
 const OFFERED_MAX: f64 = 0.97;
-/// Where the search begins with a core of its own, in N-PDUs a second.
-const GUESS_PPS: f64 = 80_000.0;
+/// Where the search begins with a core of its own, in N-PDUs a second: low, since a load far above saturation says little, and it is
+/// enough to know that the service is below half of it.
+const GUESS_PPS: f64 = 10_000.0;
 /// Steps upwards and downwards, and how near the two sides come: it is compared with its half.
 const STRIDE: f64 = 2.0;
 const RESOLUTION: f64 = 1.3;
