@@ -110,15 +110,16 @@ fn error_indications_for_a_live_tunnel_an_unknown_one_and_from_a_stranger() {
     for (teid, from) in [(Teid(1), gn(GGSN_GN, 2152)), (teid, stranger(2152))] {
         assert!(bench.world.inject(Node::Sgsn, GTP_U, from, &indication(teid)));
     }
-    assert_eq!(bench.moved(&before), [(Node::Sgsn, Drop::GtpUnexpectedErrorIndication, 2)]);
+    let refused = [(Node::Sgsn, Drop::SgsnForeignGgsn, 1), (Node::Sgsn, Drop::GtpUnexpectedErrorIndication, 1)];
+    assert_eq!(bench.moved(&before), refused);
     bench.ms_events.clear();
     assert!(bench.world.inject(Node::Sgsn, GTP_U, gn(GGSN_GN, 2152), &indication(teid)));
     bench.run(2);
     let told = bench.ms_events.iter().map(|event| format!("{event:?}")).collect::<String>();
     assert!(told.starts_with("Deactivated { mobile: 0, nsapi: Nsapi(5)"), "{told}");
     bench.assert_all_arrived(&[]);
-    let expected =
-        [(Node::Sgsn, Drop::GtpUnexpectedErrorIndication, 2), (Node::Sgsn, Drop::SgsnTunnelLost, 1)];
+    let [foreign, unknown] = refused;
+    let expected = [foreign, unknown, (Node::Sgsn, Drop::SgsnTunnelLost, 1)];
     assert_eq!(bench.moved(&before), expected);
     // At the GGSN its context stands until the mobile asks anew: the new one takes its place.
     bench.silent.clear();
