@@ -54,7 +54,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::SndcpEntityRefused | D::SndcpBadParameters | D::SndcpBadAnswer | D::SndcpXidCollision
         | D::SndcpBadCompression | D::SndcpUnacknowledged | D::SndcpNotEstablished | D::SndcpFirstMissing
         | D::SndcpContradiction | D::SndcpRepeated | D::SndcpGap | D::SndcpBadSequence | D::SndcpUnexpected | D::GmmMalformed | D::GmmUnexpected
-        | D::GmmIgnored | D::GmmDetachDoubted | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNotGenuine
+        | D::BssgpForeignMobile | D::BssgpOtherCell | D::SgsnSmsNotServed | D::GmmIgnored | D::GmmDetachDoubted | D::GmmRejected | D::GmmAuthenticationFailed | D::GmmNotGenuine
         | D::GmmNoAnswer
         | D::GmmStatusReceived | D::GmmNotAttached | D::GmmUnreachable | D::GmmPagingFailed
         | D::GmmImplicitDetach | D::SmMalformed | D::SmUnexpected | D::SmUnknownTi | D::SmIgnored

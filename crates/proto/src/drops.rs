@@ -89,6 +89,8 @@ drops! {
     BssgpUnknownBvc: "bssgp_unknown_bvc", "08.18 clause 7.1", "a BSSGP PDU came for a BVC that does not exist here";
     BssgpBlockedBvc: "bssgp_blocked_bvc", "08.18 clause 8.3", "a BSSGP PDU came for a BVC that is blocked or was not reset yet";
     BssgpUnexpected: "bssgp_unexpected", "08.18 clause 8", "a BSSGP PDU does not fit the state of its BVC or the role of its receiver";
+    BssgpForeignMobile: "bssgp_foreign_mobile", "08.18 clause 7", "a BSS spoke of a mobile that is not in its cells, or of nobody";
+    BssgpOtherCell: "bssgp_other_cell", "08.18 clause 6.1", "an UL-UNITDATA named another cell than that of its BVC, whose cell counts";
     BssgpTableFull: "bssgp_table_full", "configuration", "the table of BVCs is full";
     BssgpUnanswered: "bssgp_unanswered", "08.18 clauses 8.3 and 8.4", "a BVC procedure stayed without answer after all its repetitions";
     BssgpStatusReceived: "bssgp_status_received", "08.18 clause 8.5", "the peer answered a BSSGP PDU of ours with STATUS";
@@ -260,6 +262,7 @@ drops! {
     // ---------------------------------------------------------------- the SGSN
 
     SgsnUnknownTlli: "sgsn_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came with a TLLI that nobody has";
+    SgsnSmsNotServed: "sgsn_sms_not_served", "03.60 clause 5.4.1", "a mobile sent a short message (SAPI 7), which this SGSN does not serve";
     SgsnStrangerUnanswered: "sgsn_stranger_unanswered", "configuration", "too many unknown mobiles were answered lately";
     SgsnMobileTableFull: "sgsn_mobile_table_full", "configuration", "the table of mobiles is full";
     SgsnContextTableFull: "sgsn_context_table_full", "configuration", "the table of PDP contexts is full";

@@ -41,6 +41,8 @@ pub struct Directory {
     by_imsi: Table<Imsi>,
     by_ptmsi: Table<PTmsi>,
     by_foreign_tlli: Table<(BvcAddress, Tlli)>,
+    /// In how many cells a foreign or random TLLI is somebody's.
+    cells_of_tlli: HashMap<Tlli, u32, SeedableRandomState>,
 }
 
 impl Directory {
@@ -53,6 +55,7 @@ impl Directory {
             // A mobile has two P-TMSIs while a new one is not yet confirmed.
             by_ptmsi: HashMap::with_capacity_and_hasher(mobiles * 2, state()),
             by_foreign_tlli: HashMap::with_capacity_and_hasher(mobiles, state()),
+            cells_of_tlli: HashMap::with_capacity_and_hasher(mobiles, state()),
         }
     }
 
@@ -101,7 +104,9 @@ impl Directory {
 
     /// Names a mobile by a foreign or random TLLI within a cell.
     fn name_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) {
-        self.by_foreign_tlli.insert((cell, tlli), slot);
+        if self.by_foreign_tlli.insert((cell, tlli), slot).is_none() {
+            *self.cells_of_tlli.entry(tlli).or_default() += 1;
+        }
     }
 
     /// Forgets a subscriber's name where it is `slot`'s.
@@ -119,7 +124,28 @@ impl Directory {
     /// Forgets a foreign or random TLLI where it is `slot`'s; false where it is not.
     fn forget_foreign_tlli(&mut self, cell: BvcAddress, tlli: Tlli, slot: Slot) -> bool {
         let name = (cell, tlli);
-        self.by_foreign_tlli.get(&name) == Some(&slot) && self.by_foreign_tlli.remove(&name).is_some()
+        if self.by_foreign_tlli.get(&name) != Some(&slot) {
+            return false;
+        }
+        self.by_foreign_tlli.remove(&name);
+        let cells = self.cells_of_tlli.get(&tlli).map_or(0, |cells| cells.saturating_sub(1));
+        match cells {
+            0 => self.cells_of_tlli.remove(&tlli),
+            cells => self.cells_of_tlli.insert(tlli, cells),
+        };
+        true
+    }
+
+    /// Is a TLLI somebody's in any cell, or made of a P-TMSI that somebody has here or attaches with?
+    #[must_use]
+    pub fn is_known_anywhere(&self, tlli: Tlli) -> bool {
+        let ptmsi = match tlli.kind() {
+            TlliKind::Local | TlliKind::Foreign => Some(Self::ptmsi_of(tlli)),
+            TlliKind::Random | TlliKind::Auxiliary | TlliKind::Reserved => None,
+        };
+        let of_ptmsi = ptmsi.into_iter().flat_map(|ptmsi| [Tlli::local(ptmsi), Tlli::foreign(ptmsi)]);
+        ptmsi.is_some_and(|ptmsi| self.by_ptmsi(ptmsi).is_some())
+            || core::iter::once(tlli).chain(of_ptmsi).any(|tlli| self.cells_of_tlli.contains_key(&tlli))
     }
 
     /// Every name that an UL-UNITDATA may carry, as a driver knows it, with whose it is.

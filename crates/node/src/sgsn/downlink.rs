@@ -200,6 +200,11 @@ impl Sgsn {
     /// An SN-PDU of a mobile; the N-PDU goes to the GGSN when it is whole.
     pub(super) fn sn_pdu(&mut self, cx: &mut Context<'_>, slot: Slot, sapi: Sapi, frame: Frame) {
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
+        if sapi == Sapi::SMS {
+            // There is no SMS-GMSC behind this SGSN (03.60 clause 5.4.1 [23.060]).
+            cx.drop(Drop::SgsnSmsNotServed, mobile.imsi());
+            return;
+        }
         let receiver = Receiver { slot: slot.index, whose: mobile.imsi(), compresses: false };
         let n_pdu = mobile.unitdata_indication(cx, &mut self.reassembler, receiver, sapi, frame);
         self.reassembler.arm(super::owner::reassembly_key(), cx.timers);

@@ -53,6 +53,7 @@ mod sessions;
 mod strangers;
 #[cfg(test)]
 mod tests;
+mod unknown_users;
 mod uplink;
 pub mod uplink_queues;
 mod user_plane;
@@ -290,6 +291,7 @@ pub struct Sgsn {
     /// Contexts that are not to be activated anew again and again.
     pub(crate) asked_anew: sessions::AskedAnew,
     pub(crate) stranger_limiter: AnswerLimiter,
+    unknown_users: unknown_users::UnknownUsers,
     /// Where the search for a mobile that only attaches goes on, when the table is full.
     pub(crate) eviction_hand: u32,
     pub(crate) stats: Stats,
@@ -348,6 +350,7 @@ impl Sgsn {
             asked_anew: sessions::AskedAnew::with_limit(config.contexts_limit()),
             eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
+            unknown_users: unknown_users::UnknownUsers::default(),
             stats: Stats::default(),
             scratch: Scratch::default(),
             out: Batch::with_capacity(1024),

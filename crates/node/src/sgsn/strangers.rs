@@ -5,6 +5,7 @@
 
 use super::directory::BvcAddress;
 use super::mobile::Mobile;
+use super::unknown_users::user_data_sapi;
 use super::{Sgsn, SgsnEvent};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
@@ -28,8 +29,13 @@ impl Sgsn {
     pub(super) fn stranger(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, from: Uplink, frame: Frame) {
         let mut llc = LlcContext::new(LlcRole::Sgsn);
         let mut outputs = Batch::default();
+        let user_data = user_data_sapi(&frame);
         if !llc.receive(cx, None, frame, &mut outputs) {
             cx.drop(Drop::SgsnUnknownTlli, None);
+            match user_data {
+                Some(sapi) => self.unknown_user(cx, bvc, from, (sapi, llc)),
+                None => unanswered(cx, from, "an LL-PDU that LLC does not take"),
+            }
             return;
         }
         let octets = outputs.pop().and_then(|output| match output {
@@ -143,20 +149,28 @@ impl Sgsn {
         self.name_foreign_tlli(bvc, from.tlli, slot);
     }
 
-    fn answer_stranger(
+    fn answer_stranger(&mut self, cx: &mut Context<'_>, from: Uplink, llc: LlcContext, what: Stranger<'_>) {
+        cx.drop(Drop::SgsnUnknownTlli, None);
+        let Some(answer) = answer_to_stranger(what) else {
+            return unanswered(cx, from, "a message that has no answer to a mobile without a context");
+        };
+        if !self.stranger_limiter.permit(cx.now) {
+            cx.drop(Drop::SgsnStrangerUnanswered, None);
+            unanswered(cx, from, "too many unknown mobiles were answered lately");
+            self.tell_overload(cx);
+            return;
+        }
+        self.send_answer(cx, from, llc, answer);
+    }
+
+    /// Sends a message to a mobile without a context.
+    pub(super) fn send_answer(
         &mut self,
         cx: &mut Context<'_>,
         from: Uplink,
         mut llc: LlcContext,
-        what: Stranger<'_>,
+        answer: GmmMessage,
     ) {
-        cx.drop(Drop::SgsnUnknownTlli, None);
-        let Some(answer) = answer_to_stranger(what) else { return };
-        if !self.stranger_limiter.permit(cx.now) {
-            cx.drop(Drop::SgsnStrangerUnanswered, None);
-            self.tell_overload(cx);
-            return;
-        }
         // It counts from where its former context was; what begins at zero would pass for a repetition. So the logical
         // links begin anew at both ends (LLGMM-RESET, 04.64 clauses 7.2.1.2 and 8.5.3.1).
         let mut reset = Batch::default();
@@ -175,4 +189,11 @@ impl Sgsn {
             self.tell(SgsnEvent::StrangerAnswered { tlli: from.tlli });
         }
     }
+}
+
+/// A line of the log: why a mobile without a context gets no answer.
+fn unanswered(cx: &mut Context<'_>, from: Uplink, why: &str) {
+    let (tlli, cell) = (from.tlli, from.cell);
+    let text = format_args!("TLLI {tlli} (NSEI {}, BVCI {}) is not answered: {why}", cell.nsei, cell.bvci);
+    cx.log(Category::Mm, Level::Info, text);
 }

@@ -23,13 +23,27 @@ use gannet_wire::{DecodeError, Reader};
 
 impl Sgsn {
     /// An UL-UNITDATA of a cell (08.18 clause 6.1).
-    pub(super) fn ul_unitdata(&mut self, cx: &mut Context<'_>, bvc: BvcAddress, mut frame: Frame) {
+    pub(super) fn ul_unitdata(
+        &mut self,
+        cx: &mut Context<'_>,
+        bvc: BvcAddress,
+        index: u32,
+        mut frame: Frame,
+    ) {
         let (tlli, id, range) = match UlUnitdata::parse(&frame) {
             Ok((unitdata, range)) => (unitdata.tlli, unitdata.cell, range),
             Err(error) => {
                 self.bssgp_malformed(cx, bvc, &frame, &error);
                 return;
             }
+        };
+        // The mobile is in the cell for which the BVC was reset, whatever the PDU says.
+        let id = match self.gb.bvcs.get(index).map(|known| known.cell) {
+            Some(known) if known != id => {
+                cx.drop(Drop::BssgpOtherCell, None);
+                known
+            }
+            Some(_) | None => id,
         };
         let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id };
         if !frame.narrow(range.start, range.end) {
@@ -160,11 +174,19 @@ impl Sgsn {
     /// A layer 3 message on SAPI 1. On a link that has a cipher, what has to come ciphered is taken in no other way (04.08
     /// clause 4.7.1.2).
     fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8], ciphered: bool) {
+        if octets.is_empty() {
+            // Any LL-PDU answers a page, and phones send an empty one (04.08 clause 4.7.9.1.1).
+            return self.gmm_heard(cx, slot, from);
+        }
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
         match L3Message::parse(Direction::Uplink, octets) {
             Ok(message) if in_the_clear && message_goes_ciphered(&message) => {
                 cx.drop(Drop::LlcUnciphered, self.imsi_of(slot));
+                let name = mobile.gmm.name();
+                let text =
+                    format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
+                cx.log(Category::Mm, Level::Info, text);
             }
             Ok(L3Message::Gmm(message)) => self.gmm(cx, slot, GmmEvent::Message { message, from }),
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
@@ -184,14 +206,9 @@ impl Sgsn {
         octets: &[u8],
         error: DecodeError,
     ) {
-        cx.log(
-            Category::Mm,
-            Level::Info,
-            format_args!(
-                "TLLI {} (NSEI {} BVCI {}): message of layer 3: {error}",
-                from.tlli, from.cell.nsei, from.cell.bvci
-            ),
-        );
+        if let Some(mobile) = self.mobiles.get(slot) {
+            cx.log(Category::Mm, Level::Info, format_args!("{}: layer 3: {error}", mobile.gmm.name()));
+        }
         match Header::parse(&mut Reader::new(octets)) {
             Ok(Header::Gmm { skip: 0, message_type }) => {
                 let message_type = Some(message_type);

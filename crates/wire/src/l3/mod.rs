@@ -110,6 +110,20 @@ impl Header {
     }
 }
 
+/// A DETACH REQUEST of a mobile whose P-TMSI signature comes without its length, as in ATTACH REQUEST, instead of with it
+/// (clause 9.4.5.2): the same as it should be. Three octets behind the identifier can be nothing else.
+fn short_signature(direction: Direction, octets: &[u8]) -> Option<Vec<u8>> {
+    const P_TMSI_SIGNATURE: u8 = 0x19;
+    let (front, signature) = octets.split_at_checked(octets.len().checked_sub(3)?)?;
+    match (direction, front) {
+        (Direction::Uplink, [PD_GMM, 0x05, _, P_TMSI_SIGNATURE])
+        | (Direction::Uplink, [PD_GMM, 0x05, _, 0x18, 0x05, _, _, _, _, _, P_TMSI_SIGNATURE]) => {
+            Some([front, &[3], signature].concat())
+        }
+        _ => None,
+    }
+}
+
 /// A layer 3 message of SAPI 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum L3Message {
@@ -134,9 +148,14 @@ impl L3Message {
     pub fn parse(direction: Direction, octets: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(octets);
         match Header::parse(&mut r)? {
-            Header::Gmm { skip: 0, message_type } => {
-                GmmMessage::parse(direction, message_type, r).map(Self::Gmm)
-            }
+            Header::Gmm { skip: 0, message_type } => match short_signature(direction, octets) {
+                Some(octets) => {
+                    let mut r = Reader::new(&octets);
+                    Header::parse(&mut r)?;
+                    GmmMessage::parse(direction, message_type, r).map(Self::Gmm)
+                }
+                None => GmmMessage::parse(direction, message_type, r).map(Self::Gmm),
+            },
             Header::Gmm { skip, .. } => Err(DecodeError::new(
                 "Skip Indicator",
                 0,

@@ -232,3 +232,20 @@ fn conditional_errors_have_their_cause() {
     assert_eq!(gmm::cause(&error), Some(GmmCause::ConditionalIeError));
     assert_eq!(sm::cause(&error), Some(SmCause::ConditionalIeError));
 }
+
+/// A P-TMSI signature without its length, as in ATTACH REQUEST.
+#[test]
+fn a_detach_request_with_a_signature_without_its_length() {
+    let signature_of = |tail: &str| match L3Message::parse(Uplink, &octets(&format!("080509{tail}"))).unwrap()
+    {
+        L3Message::Gmm(GmmMessage::DetachRequestMo(request)) => request.ptmsi_signature,
+        other => panic!("{other:?}"),
+    };
+    let signature = Some(PTmsiSignature(0x0d_8fe1));
+    for tail in ["19030d8fe1", "190d8fe1", "1805f4c123456719030d8fe1", "1805f4c1234567190d8fe1"] {
+        assert_eq!(signature_of(tail), signature, "{tail}");
+    }
+    for tail in ["", "1805f4c1234567", "19020d8f00", "190d8f", "1805f4c12345671903"] {
+        assert_eq!(signature_of(tail), None, "{tail}");
+    }
+}

@@ -36,8 +36,8 @@ struct Flush {
     nsei: Nsei,
     /// The cell that the mobile has left.
     cell: u32,
-    /// What waits there is to go to the new cell.
-    moves: bool,
+    /// Where what waits there is to go, if it is to go anywhere.
+    to: Option<(Nsei, Bvci)>,
 }
 
 /// Those of one mobile, in their order.
@@ -134,9 +134,14 @@ impl CellChanges {
         Some(silence)
     }
 
+    /// Has a mobile left this cell, whose BSS has not answered FLUSH-LL yet?
+    pub(super) fn has_left(&self, slot: Slot, cell: u32) -> bool {
+        self.flushes.get(&slot).is_some_and(|flushes| flushes.asked.iter().any(|flush| flush.cell == cell))
+    }
+
     /// Does anything keep the user data of a mobile waiting?
     fn holds(&self, slot: Slot) -> bool {
-        let moves = |flushes: &Flushes| flushes.asked.iter().any(|flush| flush.moves);
+        let moves = |flushes: &Flushes| flushes.asked.iter().any(|flush| flush.to.is_some());
         self.silent.contains_key(&slot) || self.flushes.get(&slot).is_some_and(moves)
     }
 
@@ -171,7 +176,8 @@ impl Sgsn {
             None => (None, None),
         };
         if let Some(cell) = self.gb.bvcs.find(old.nsei, old.bvci) {
-            let flush = Flush { nsei: old.nsei, cell, moves: new_bvci.is_some() };
+            let to = new_bvci.map(|bvci| (new_nsei.unwrap_or(old.nsei), bvci));
+            let flush = Flush { nsei: old.nsei, cell, to };
             let due = cx.now + self.config.cell_change.flush_timeout;
             if self.gb.changes.ask(slot, flush, due) {
                 cx.drop(Drop::SgsnFlushUnanswered, imsi);
@@ -206,7 +212,18 @@ impl Sgsn {
         };
         let octets = u64::from(ack.octets);
         self.gb.flow.take_out(cx, flush.cell, None, octets);
-        let to = ack.new_bvci.and_then(|bvci| self.gb.bvcs.find(ack.new_nsei.unwrap_or(nsei), bvci));
+        let said = ack.new_bvci.map(|bvci| (ack.new_nsei.unwrap_or(nsei), bvci));
+        if said.is_some() && said != flush.to {
+            // Nothing is in a cell to which it was not to go.
+            cx.drop(Drop::SgsnFlushUnexpected, self.imsi_of(slot));
+            if let Some(name) = self.mobiles.get(slot).map(|mobile| mobile.gmm.name()) {
+                let text =
+                    format_args!("{name}: FLUSH-LL-ACK of NSEI {nsei} names another cell than FLUSH-LL did");
+                cx.log(Category::Bssgp, Level::Notice, text);
+            }
+        }
+        let to = said.filter(|said| Some(*said) == flush.to);
+        let to = to.and_then(|(nsei, bvci)| self.gb.bvcs.find(nsei, bvci));
         match (ack.action, to) {
             (FlushAction::Transferred | FlushAction::PartiallyTransferred, Some(cell)) => {
                 self.stats.octets_moved += octets;
@@ -231,24 +248,20 @@ impl Sgsn {
         mobile: MobileRef,
         cause: RadioCause,
     ) {
-        cx.log(
-            Category::Bssgp,
-            Level::Info,
-            format_args!(
-                "{mobile}: RADIO-STATUS from NSEI {} BVCI {}, {}",
-                bvc.nsei,
-                bvc.bvci,
-                cause.with_number()
-            ),
-        );
-        let slot = match mobile {
+        let found = match mobile {
             MobileRef::Tlli(tlli) => self.directory.by_tlli(bvc, tlli),
             MobileRef::Tmsi(tmsi) => self.directory.by_ptmsi(PTmsi(tmsi)),
             MobileRef::Imsi(imsi) => self.directory.by_imsi(imsi),
         };
-        let Some((slot, state)) = slot.and_then(|slot| Some((slot, self.mobiles.get(slot)?))) else { return };
+        let here = found.and_then(|slot| Some((slot, self.mobiles.get(slot)?)));
+        let Some((slot, state)) = here.filter(|(_, state)| state.bvc() == bvc) else {
+            let what = format_args!("RADIO-STATUS ({})", cause.with_number());
+            return self.not_its_mobile(cx, bvc, what, found);
+        };
         cx.drop(Drop::SgsnRadioStatus, state.imsi());
-        if state.bvc() != bvc || state.gmm.mm_state() != MmState::Ready {
+        let name = state.gmm.name();
+        cx.log(Category::Bssgp, Level::Info, format_args!("{name}: RADIO-STATUS of the BSS: {}", cause.with_number()));
+        if state.gmm.mm_state() != MmState::Ready {
             return;
         }
         match cause {

@@ -1,5 +1,6 @@
 //! The Gb side: network service, BSSGP, cells, and the queue of each cell.
 
+mod about_mobiles;
 mod cell_change;
 mod leaving;
 mod overload;
@@ -280,7 +281,7 @@ impl Sgsn {
     }
 
     /// The NSEs that have cells in a routing area, each once, in the order of their first cell.
-    fn nses_of(&self, rai: Rai) -> Vec<Nsei> {
+    pub(super) fn nses_of(&self, rai: Rai) -> Vec<Nsei> {
         let mut nses = Vec::new();
         for (_, bvc) in self.gb.bvcs.bvcs().filter(|(_, bvc)| bvc.cell.rai == rai) {
             if !nses.contains(&bvc.nsei) {

@@ -261,7 +261,7 @@ fn a_mobile_that_was_ordered_to_another_cell_is_waited_for() {
     // What the cell says that it has left means nothing any more.
     status(&mut bench, RadioCause::ContactLost);
     assert_eq!(bench.mobile(0).gmm.mm_state(), MmState::Ready);
-    assert_eq!(bench.drops(), [(Drop::SgsnRadioStatus, 2)]);
+    assert_eq!(bench.drops(), [(Drop::BssgpForeignMobile, 1), (Drop::SgsnRadioStatus, 1)]);
 }
 
 #[test]

@@ -392,7 +392,7 @@ fn a_suspended_mobile_gets_nothing_until_it_resumes() {
     assert!(matches!(bench.next_bssgp(), Message::SuspendNack { .. }));
     bench.signal(&Message::Resume { tlli, rai, reference });
     assert!(matches!(bench.next_bssgp(), Message::ResumeNack { .. }));
-    assert_eq!(bench.drops(), []);
+    assert_eq!(bench.drops(), [(Drop::BssgpForeignMobile, 2)]);
 }
 
 #[test]

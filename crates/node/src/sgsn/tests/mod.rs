@@ -1,5 +1,6 @@
 //! The SGSN against a BSS, mobiles and GGSNs that say what a test lets them say.
 
+mod about_mobiles;
 mod acknowledged;
 mod arriving;
 mod attach;
@@ -28,6 +29,7 @@ mod security;
 mod sessions;
 mod subscribers;
 mod told;
+mod unknown_users;
 mod uplink;
 mod uplink_queues;
 mod why;

@@ -199,7 +199,7 @@ fn flow_control_of_a_mobile() {
     let stranger = Tlli(0xc000_0001);
     bench.bssgp(NSE, CELL, &Message::FlowControlMs(bucket(600, 800).to_message(stranger, 6)));
     assert_eq!(bench.sent.len(), 1);
-    assert_eq!(bench.drops(), [(Drop::SgsnUnknownTlli, 1)]);
+    assert_eq!(bench.drops(), [(Drop::BssgpForeignMobile, 1)]);
 }
 
 #[test]

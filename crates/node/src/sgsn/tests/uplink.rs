@@ -128,7 +128,7 @@ fn radio_status() {
     bench.bssgp(Nsei(1), Bvci(2), &status(MobileRef::Tlli(Tlli(1))));
     bench.bssgp(Nsei(1), Bvci(2), &status(MobileRef::Imsi(imsi(0))));
     assert!(bench.is_silent());
-    assert_eq!(bench.drops(), [(Drop::SgsnRadioStatus, 2)]);
+    assert_eq!(bench.drops(), [(Drop::BssgpForeignMobile, 1), (Drop::SgsnRadioStatus, 2)]);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn llc_discarded() {
     assert_eq!(level(&bench), before - 300);
     bench.signal(&Message::LlcDiscarded(LlcDiscarded { bvci: Bvci(77), frames: 1, ..discarded }));
     assert!(bench.is_silent());
-    assert_eq!(bench.drops(), [(Drop::SgsnDiscardedByBss, 3)]);
+    assert_eq!(bench.drops(), [(Drop::BssgpForeignMobile, 1), (Drop::SgsnDiscardedByBss, 2)]);
 }
 
 #[test]

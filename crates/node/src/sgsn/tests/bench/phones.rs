@@ -46,9 +46,14 @@ impl Phone {
 
 impl Bench {
     pub fn up(&mut self, phone: usize, ll_pdu: &[u8]) {
+        self.up_naming(phone, ll_pdu, cell(self.phones[phone].cell).id);
+    }
+
+    /// The same with a cell in the PDU that may be another one.
+    pub fn up_naming(&mut self, phone: usize, ll_pdu: &[u8], id: CellId) {
         let Phone { tlli, cell: n, .. } = self.phones[phone];
         let cell = cell(n);
-        let header = UlUnitdata::new(tlli, QosProfile::default(), cell.id);
+        let header = UlUnitdata::new(tlli, QosProfile::default(), id);
         let mut pdu = vec![0; header.buffer_len(ll_pdu.len())];
         assert!(header.emit(ll_pdu.len(), &mut pdu));
         pdu.extend(ll_pdu);
