@@ -43,7 +43,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
         | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended => Place::Elsewhere,
-        D::NsMalformed | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
+        D::NsMalformed | D::NsClaimRefused | D::NsUnknownPeer | D::NsUnexpected | D::NsSnsRefused | D::NsTableFull | D::BssgpMalformed
         | D::BssgpUnknownBvc | D::BssgpBlockedBvc | D::BssgpUnexpected | D::BssgpTableFull
         | D::BssgpUnanswered | D::BssgpStatusReceived | D::LlcMalformed | D::LlcBadFcs | D::LlcUnknownSapi
         | D::LlcUnassigned | D::LlcDuplicate | D::LlcCiphered | D::LlcUnciphered | D::LlcAbmRefused | D::LlcNotAbm

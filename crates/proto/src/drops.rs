@@ -75,6 +75,7 @@ drops! {
     // ---------------------------------------------------------------- network service
 
     NsMalformed: "ns_malformed", "08.16 clause 8", "an NS PDU could not be read";
+    NsClaimRefused: "ns_claim_refused", "08.16 clause 7.3", "an NS-RESET or SNS-SIZE named what a live peer at another address has";
     NsUnknownPeer: "ns_unknown_peer", "08.16 clause 7.3", "an NS PDU came from an address that has no NS-VC";
     NsBlocked: "ns_blocked", "08.16 clause 7.2", "an NS-UNITDATA came on a blocked or dead NS-VC";
     NsUnexpected: "ns_unexpected", "08.16 clause 8", "an NS PDU does not fit the state of its NS-VC";

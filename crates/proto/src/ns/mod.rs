@@ -8,10 +8,12 @@
 //!
 //! Limits: [`NsConfig::vc_max`] and [`NsConfig::nse_max`]. A full table gives up the NS-VC that has been dead for
 //! longest among those that nobody configured; one of those is forgotten anyway [`FORGET_AFTER`] its death.
+//! Who names what a live peer has waits for the test of that peer (`claims`).
 //! NS-STATUS goes to strangers at most [`STRANGER_ANSWERS_PER_S`] times a second, and never answers NS-STATUS.
 //!
 //! NS-UNITDATA allocates nothing, in either direction.
 
+mod claims;
 pub mod load_sharing;
 mod procedures;
 mod receive;
@@ -19,6 +21,7 @@ pub mod sns;
 mod table;
 mod vc;
 
+pub use claims::{CLAIMS_MAX, SAME_HOST};
 pub use table::Nse;
 pub use vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 
@@ -29,6 +32,7 @@ use crate::machine::{Batch, Context, Port};
 use crate::time::Duration;
 use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
+use claims::Claim;
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
@@ -206,6 +210,7 @@ pub struct NsEntity {
     config: NsConfig,
     table: Table,
     sns: SnsTable,
+    claims: Vec<Claim>,
     to_strangers: Allowance,
     to_peers: Allowance,
 }
@@ -216,7 +221,7 @@ impl NsEntity {
     pub fn new(config: NsConfig) -> Self {
         let table = Table::new(config.vc_max, config.nse_max);
         let (sns, to_strangers, to_peers) = (SnsTable::default(), Allowance::default(), Allowance::default());
-        Self { config, table, sns, to_strangers, to_peers }
+        Self { config, table, sns, claims: Vec::new(), to_strangers, to_peers }
     }
 
     /// Its configuration.

@@ -1,5 +1,6 @@
 //! Carries out what the state machine of an NS-VC decides: PDUs, timers, indications.
 
+use super::claims;
 use super::sns;
 use super::vc::{Action, Block, Event, NsTimer, Reset, Test, Use, VcIndex, VcOrigin, VcState, step, step_ip};
 use super::{DEATH, FORGET_AFTER, NsEntity, NsOutput, NsRole, NsStatus, STATUS_ANSWERS_PER_S, octets};
@@ -16,6 +17,9 @@ use gannet_wire::ns::{Cause, Pdu, Status};
 impl NsEntity {
     /// A wake-up with this entity's `owner`.
     pub fn wake(&mut self, cx: &mut Context<'_>, key: TimerKey, out: &mut Batch<NsOutput>) {
+        if key.slot == claims::SLOT {
+            return self.wake_claims(cx, out);
+        }
         if let Some(number) = sns::of_slot(key.slot) {
             return self.wake_sns(cx, number, key.generation, out);
         }

@@ -29,6 +29,9 @@ impl NsEntity {
         vc.counters.octets_in += octets(&frame);
         let index = vc.index;
         if Unitdata::is(&frame) {
+            if !self.claims.is_empty() {
+                self.holder_lives(cx, index, out);
+            }
             self.unitdata(cx, index, frame, out)
         } else {
             self.control(cx, index, &frame, out)
@@ -101,7 +104,10 @@ impl NsEntity {
             Pdu::Unblock => self.apply(cx, index, Event::Block(Block::RxUnblock), received, out),
             Pdu::UnblockAck => self.apply(cx, index, Event::Block(Block::RxUnblockAck), received, out),
             Pdu::Alive => self.apply(cx, index, Event::Test(Test::RxAlive), received, out),
-            Pdu::AliveAck => self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out),
+            Pdu::AliveAck => {
+                self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out);
+                self.holder_lives(cx, index, out);
+            }
             Pdu::Status(status) => self.status_received(cx, index, &status, out),
             Pdu::Sns(sns) => {
                 if let Some(from) = self.table.get(index).map(|vc| (vc.port, vc.peer)) {
@@ -140,8 +146,14 @@ impl NsEntity {
         let Some(vc) = self.table.get(index) else { return };
         let (origin, port, peer) = (vc.origin, vc.port, vc.peer);
         let (nsei, Some(nsvci)) = (vc.nsei, vc.nsvci) else {
-            // The BSS has another dialect now, if it may have.
-            if self.config.accept_dynamic && self.sns_gives_way(cx, vc.nsei, peer, out) {
+            // The BSS has another dialect now, if it may have, and if it does not speak this one any more.
+            let may_change =
+                self.config.accept_dynamic && self.sns(vc.nsei).is_some_and(|sns| !sns.is_configured());
+            let (other, live) = (vc.nsei, self.live_of(vc.nsei));
+            if may_change && !live.is_empty() {
+                return self.contest(cx, &live, (port, peer), octets, out);
+            }
+            if self.config.accept_dynamic && self.sns_gives_way(cx, other, peer, out) {
                 return self.announced(cx, (port, peer), named, octets, out);
             }
             return self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
@@ -155,8 +167,10 @@ impl NsEntity {
             cx.log(Category::Ns, Level::Error, text);
             self.send(cx, index, &Pdu::ResetAck { nsei, nsvci }, out);
         } else {
-            // Another BSS has this address now.
-            self.remove_vc(cx, index, out);
+            // Another BSS has this address now, unless it names what somebody else has.
+            if self.live_elsewhere(named, peer).is_empty() {
+                self.remove_vc(cx, index, out);
+            }
             self.announced(cx, (port, peer), named, octets, out);
         }
     }
@@ -171,12 +185,16 @@ impl NsEntity {
         out: &mut Batch<NsOutput>,
     ) {
         let known = self.table.named(nsei, nsvci);
-        if !self.config.accept_dynamic
-            || known
+        let is_open = self.config.accept_dynamic
+            && known
                 .and_then(|index| self.table.get(index))
-                .is_some_and(|vc| vc.origin == VcOrigin::Configured)
-            || !self.sns_gives_way(cx, nsei, peer, out)
-        {
+                .is_none_or(|vc| vc.origin != VcOrigin::Configured)
+            && self.sns(nsei).is_none_or(|sns| !sns.is_configured());
+        let live = self.live_elsewhere((nsei, nsvci), peer);
+        if is_open && !live.is_empty() {
+            return self.contest(cx, &live, (port, peer), octets, out);
+        }
+        if !is_open || !self.sns_gives_way(cx, nsei, peer, out) {
             cx.drop(Drop::NsUnknownPeer, None);
             let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
             return answer_stranger(&mut self.to_strangers, cx, (port, peer), status, out);
@@ -205,6 +223,17 @@ impl NsEntity {
             vc.counters.octets_in += super::octets(octets);
         }
         self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
+    }
+
+    /// Live peers whose service would end if `peer` got what NS-RESET names: those of an NSE that speaks IP-SNS, and
+    /// another address that has the NS-VC.
+    fn live_elsewhere(&self, (nsei, nsvci): (Nsei, Nsvci), peer: SocketAddr) -> Vec<VcIndex> {
+        if self.sns(nsei).is_some() {
+            return self.live_of(nsei);
+        }
+        let known = self.table.named(nsei, nsvci).filter(|index| self.is_live(*index));
+        let known = known.filter(|index| self.table.get(*index).is_some_and(|vc| vc.peer != peer));
+        known.into_iter().collect()
     }
 
     /// A PDU from an address that has no NS-VC.

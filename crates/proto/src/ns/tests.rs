@@ -293,6 +293,8 @@ fn the_octets_of_a_real_bss() {
     assert_eq!(sgsn.pdus(), [Pdu::UnblockAck, Pdu::AliveAck]);
     // Restarted on another port: the same NS-VC, moved.
     sgsn.receive(address(22001), &RESET);
+    assert_eq!(sgsn.pdus(), [Pdu::Alive], "whoever is at the first port is tested");
+    sgsn.wake(sgsn.around.now + SAME_HOST);
     assert_eq!(sgsn.sent().first().map(|(peer, _)| *peer), Some(address(22001)));
     let vcs: Vec<_> = sgsn.ns.vcs().map(|vc| (vc.peer(), vc.state())).collect();
     assert_eq!(vcs, [(address(22001), VcState::Blocked)]);

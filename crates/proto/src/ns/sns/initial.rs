@@ -1,6 +1,6 @@
 //! Size and configuration (48.016 clause 6.2): how two NSEs that know nothing of each other begin.
 
-use super::super::vc::VcOrigin;
+use super::super::vc::{VcIndex, VcOrigin};
 use super::super::{NsEntity, NsOutput, NsRole};
 use super::{Size, Sns, SnsPdu, SnsSetup, SnsState, SnsTimer, endpoints};
 use crate::drops::Drop;
@@ -134,6 +134,10 @@ impl NsEntity {
         let repeated =
             known.is_some_and(|sns| sns.state == SnsState::ConfigBss && sns.path == from && sns.size == size);
         if !repeated {
+            let live = self.live_beside(nsei, from);
+            if !live.is_empty() {
+                return self.contest(cx, &live, from, octets, out);
+            }
             if !self.may_have(nsei, from.1) || !self.frees_address(cx, nsei, from, out) {
                 Self::refused(cx, nsei, "SNS-SIZE", Cause::PduNotCompatible);
                 return self.out_of_state(cx, from, octets, out);
@@ -145,6 +149,16 @@ impl NsEntity {
         }
         self.send_sns(cx, from, SnsPdu::SizeAck { nsei, cause: None }, out);
         self.enter_sns(cx, nsei, SnsState::ConfigBss, out);
+    }
+
+    /// Live peers whose service would end if SNS-SIZE from this address were obeyed: those of an NSE that has begun
+    /// elsewhere, or that is there without IP-SNS. An NSE that a person has configured with NS-VCs is not asked about.
+    fn live_beside(&self, nsei: Nsei, from: (Port, SocketAddr)) -> Vec<VcIndex> {
+        let vcs = self.vcs_of(nsei);
+        let vcs = || vcs.iter().filter_map(|index| self.table.get(*index));
+        let is_own = self.sns.named(nsei).is_some() && vcs().any(|vc| vc.peer == from.1);
+        let is_configured = vcs().any(|vc| vc.origin == VcOrigin::Configured);
+        if is_own || is_configured { Vec::new() } else { self.live_of(nsei) }
     }
 
     /// The address from which `nsei` begins may have been another NSE's; one that nobody configured gives way.

@@ -532,13 +532,17 @@ fn an_sgsn_is_not_filled_and_an_nse_is_not_taken() {
     assert_eq!(sgsn.pdus(), [Pdu::Sns(SnsPdu::SizeAck { nsei: Nsei(102), cause })]);
     assert_eq!(sgsn.drops(Name::NsTableFull), 1);
     let stranger = SocketAddr::from(([198, 51, 100, 7], 22001));
-    sgsn.receive(stranger, &size(101, 8, 1, 0));
-    assert!(matches!(sgsn.pdus()[..], [Pdu::Status(_)]));
     let reset = Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSEI }.to_vec();
-    sgsn.receive(stranger, &reset);
-    assert!(matches!(sgsn.pdus()[..], [Pdu::Status(_)]));
-    assert_eq!(sgsn.states(), [VcState::Unblocked; 2], "an NSE that is alive stays where it is");
-    assert_eq!((sgsn.drops(Name::NsSnsRefused), sgsn.drops(Name::NsUnknownPeer)), (2, 1));
+    for (claim, refused) in [(size(101, 8, 1, 0), 1), (reset, 2)] {
+        sgsn.receive(stranger, &claim);
+        assert_eq!(sgsn.pdus(), [Pdu::Alive, Pdu::Alive], "whoever has it is tested first");
+        // One of its endpoints answers.
+        sgsn.receive_at(Port(1), bss_address(2), &[0x0b]);
+        let sent = sgsn.sent();
+        assert!(matches!(&sent[..], [(to, pdu)] if *to == stranger && pdu[0] == 0x08), "{sent:?}");
+        assert_eq!(sgsn.states(), [VcState::Unblocked; 2], "an NSE that is alive stays where it is");
+        assert_eq!(sgsn.drops(Name::NsClaimRefused), refused);
+    }
     let mut closed = Side::new(NsConfig::new(NsRole::Sgsn, 1));
     closed.receive(bss_address(1), &size(101, 8, 1, 0));
     let status = Status::about_pdu(Cause::PduNotCompatible, &size(101, 8, 1, 0));
@@ -551,10 +555,20 @@ fn a_bss_changes_its_dialect() {
     let mut sgsn = in_service();
     let reset = Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(7), nsei: NSEI };
     sgsn.receive_at(Port(1), bss_address(1), &reset.to_vec());
+    assert_eq!(sgsn.pdus(), [Pdu::Alive, Pdu::Alive], "one PDU changes nothing while IP-SNS is answered");
+    sgsn.receive_at(Port(1), bss_address(1), &[0x0b]);
+    assert!(matches!(sgsn.pdus()[..], [Pdu::Status(_)]));
+    assert_eq!((sgsn.states(), sgsn.drops(Name::NsClaimRefused)), (vec![VcState::Unblocked; 2], 1));
+    // It speaks IP-SNS no more.
+    sgsn.receive_at(Port(1), bss_address(1), &reset.to_vec());
+    sgsn.sent();
+    sgsn.wake(sgsn.around.now + sgsn.ns.config().tns_alive);
     assert_eq!(sgsn.pdus().first(), Some(&Pdu::ResetAck { nsvci: Nsvci(7), nsei: NSEI }));
     assert_eq!(sgsn.states(), [VcState::Blocked]);
     assert!(sgsn.ns.sns(NSEI).is_none());
     sgsn.receive_at(Port(1), bss_address(1), &size(101, 8, 1, 0));
+    assert_eq!(sgsn.pdus(), [Pdu::Alive]);
+    sgsn.wake(sgsn.around.now + sgsn.ns.config().tns_alive);
     assert_eq!(sgsn.pdus(), [Pdu::Sns(SnsPdu::SizeAck { nsei: NSEI, cause: None })]);
     assert_eq!(sgsn.ns.vcs().count(), 0);
     // One that a person has configured stays as it is.
