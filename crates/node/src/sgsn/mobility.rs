@@ -144,6 +144,7 @@ impl Sgsn {
                 self.drop_queued(cx, slot, Instant(u64::MAX), Drop::HeldUnanswered);
             }
             GmmAction::DeletePdpContexts(contexts) => self.delete_contexts(cx, slot, contexts),
+            GmmAction::GiveUpActivations => self.give_up_activations(cx, slot),
             GmmAction::Released => {
                 self.purge(cx, slot);
                 self.forget_mobile(cx, slot);
@@ -304,6 +305,7 @@ const fn is_durable(action: &GmmAction) -> bool {
         | GmmAction::NPduNumbers(_)
         | GmmAction::CellChanged { .. }
         | GmmAction::DeletePdpContexts(_)
+        | GmmAction::GiveUpActivations
         | GmmAction::Released => true,
     }
 }

@@ -29,7 +29,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gtp::{ContextName, Version};
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork};
+use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork, SmState};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Category;
@@ -224,6 +224,16 @@ impl Sgsn {
             self.close_account(cx, slot, nsapi, ChargedEvent::PdpTerminated);
             self.sm(cx, slot, SmEvent::Forget { nsapi, cause: SmCause::RegularDeactivation });
         }
+    }
+
+    /// Contexts that a mobile has only asked for end here and at their GGSNs.
+    pub(super) fn give_up_activations(&mut self, cx: &mut Context<'_>, slot: Slot) {
+        let mut pending = PdpContextStatus::default();
+        let contexts = self.mobiles.get(slot).into_iter().flat_map(|mobile| mobile.sm().iter());
+        contexts
+            .filter(|(_, context)| context.state() == SmState::ActivePending)
+            .for_each(|(nsapi, _)| pending.set(nsapi));
+        self.delete_contexts(cx, slot, pending);
     }
 
     /// The operator ends a context.

@@ -211,6 +211,22 @@ fn who_is_switched_off_shows_that_it_is_the_mobile() {
     bench.assert_empty();
 }
 
+/// What a mobile has only asked for ends with a power-off detach that is not obeyed, at the GGSN too; what it has stays.
+#[test]
+fn a_doubted_power_off_gives_up_an_activation_under_way() {
+    let mut bench = Bench::attached(true);
+    let other = gannet_wire::id::Nsapi(6);
+    bench.sm(0, 1, activate_request(other));
+    let (ggsn, sequence, create) = bench.next_create();
+    let unsigned = DetachRequestMo { ptmsi_signature: None, ..bench.detach_request(0, true) };
+    bench.gmm(0, unsigned);
+    bench.create_answer(ggsn, sequence, &create, gannet_wire::gtp::Cause::RequestAccepted);
+    bench.delete_answer(other);
+    assert!(bench.is_silent());
+    assert_eq!(bench.mobile(0).bearers().count(), 1);
+    goes_on(&mut bench);
+}
+
 #[test]
 fn lines_about_a_mobile_name_it() {
     let mut bench = two_under_one_tlli(Bench::attached(true));

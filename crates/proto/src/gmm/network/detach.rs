@@ -99,8 +99,10 @@ impl GmmContext {
             && (self.is_elsewhere(from) || !self.is_its_own(cfg, request.ptmsi_signature))
     }
 
-    /// Such a DETACH REQUEST: counted, named in the log, and otherwise passed over.
-    pub(super) fn doubted_power_off(&self, cx: &mut Context<'_>, from: Uplink) {
+    /// Such a DETACH REQUEST is counted and named in the log. It ends what the mobile has only asked for, which a mobile that
+    /// is on asks for again (T3380), and nothing that it has.
+    pub(super) fn doubted_power_off(&self, cx: &mut Context<'_>, from: Uplink, out: &mut Batch<GmmAction>) {
+        out.push(GmmAction::GiveUpActivations);
         cx.drop(Drop::GmmDetachDoubted, self.imsi);
         let (there, here) = (from.cell.nsei, self.cell.nsei);
         let why = format_args!(

@@ -268,6 +268,9 @@ pub enum GmmAction {
     PagingFailed,
     /// Delete these PDP contexts here, without signalling to the mobile.
     DeletePdpContexts(PdpContextStatus),
+    /// Somebody says that the mobile is switched off, and has not proved to be it: PDP contexts that the mobile has only
+    /// asked for are given up, without signalling to it. Those that are active stay.
+    GiveUpActivations,
     /// The context is over: remove it, its identities and its TLLIs.
     Released,
 }
@@ -288,7 +291,7 @@ impl GmmContext {
             GmmEvent::Message { message: GmmMessage::DetachRequestMo(request), from }
                 if self.is_doubted_power_off(cfg, &request, from) =>
             {
-                self.doubted_power_off(cx, from);
+                self.doubted_power_off(cx, from, out);
             }
             GmmEvent::Message { message, from } => {
                 let is_elsewhere = self.is_elsewhere(from);
