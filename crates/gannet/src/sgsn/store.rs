@@ -90,6 +90,14 @@ impl Opened {
             );
             access.log().line(Category::Main, Level::Notice, text);
         }
+        // BSSs are where they were, whatever became of the mobiles.
+        let network = store.network().map_err(say)?;
+        if let Some((sgsn, _)) = access.machine_and_context(machine)
+            && network.is_some_and(|octets| sgsn.recall_network(&octets).is_none())
+        {
+            let text = format_args!("store {path}: what it has of BSSs cannot be read, and is passed over");
+            access.log().line(Category::Main, Level::Error, text);
+        }
         let begin = std::time::Instant::now();
         let mut found = Found::default();
         store.all(&mut |entry| found.take(entry, machine, &mut access)).map_err(say)?;
@@ -103,7 +111,8 @@ impl Opened {
         access.log().line(Category::Main, Level::Notice, text);
         let writer = Writer::start(Box::new(store), BATCHES).map_err(|error| error.to_string())?;
         let (batch, since) = (None, Instant::ZERO);
-        Ok(Keeper { path, machine, writer, batch, since, failures: 0, restored: (restored, refused) })
+        let (failures, network) = (0, 0);
+        Ok(Keeper { path, machine, writer, batch, since, network, failures, restored: (restored, refused) })
     }
 }
 
@@ -156,6 +165,8 @@ pub struct Keeper {
     /// What is collected, and since when.
     batch: Option<Batch>,
     since: Instant,
+    /// The number of what was last kept of BSSs.
+    network: u64,
     /// Of which the log was told.
     failures: u64,
     restored: (u64, u64),
@@ -177,10 +188,18 @@ impl Keeper {
     /// Takes some changes, and gives them to the writer where that is enough or they have waited long enough.
     fn round(&mut self, access: &mut Access<'_>) {
         let now = access.now();
-        if access.look_at(self.machine).is_some_and(|sgsn| sgsn.changes_waiting() > 0) {
+        let changes = access.look_at(self.machine).map_or(self.network, Sgsn::network_changes);
+        let has_moved = changes != self.network;
+        if has_moved || access.look_at(self.machine).is_some_and(|sgsn| sgsn.changes_waiting() > 0) {
             if self.batch.is_none() {
                 self.batch = self.writer.spare();
                 self.since = now;
+            }
+            if let (true, Some(batch), Some(sgsn)) =
+                (has_moved, &mut self.batch, access.look_at(self.machine))
+            {
+                batch.put_network(sgsn.network());
+                self.network = changes;
             }
             if let (Some(batch), Some(sgsn)) = (&mut self.batch, access.machine(self.machine)) {
                 sgsn.take_changes(A_TURN, |change| match change {

@@ -86,6 +86,25 @@ impl Sgsn {
         self.durable = Some(Durable::new(self.config.mobiles_max));
     }
 
+    /// A number that is another one whenever [`Sgsn::network`] is.
+    #[must_use]
+    pub const fn network_changes(&self) -> u64 {
+        self.gb.ns.address_changes()
+    }
+
+    /// What was learned of BSSs, as octets for [`Sgsn::recall_network`].
+    #[must_use]
+    pub fn network(&self) -> Vec<u8> {
+        postcard::to_allocvec(&self.gb.ns.learned()).unwrap_or_default()
+    }
+
+    /// What was learned before a restart: at the start NS-VCs are reset, and endpoints of IP-SNS tested. To be called before
+    /// [`super::SgsnCommand::Start`]. How much it is, or `None` where the octets are nothing of the kind.
+    pub fn recall_network(&mut self, octets: &[u8]) -> Option<usize> {
+        self.gb.recalled = postcard::from_bytes(octets).ok()?;
+        Some(self.gb.recalled.len())
+    }
+
     /// How many places wait.
     #[must_use]
     pub fn changes_waiting(&self) -> usize {

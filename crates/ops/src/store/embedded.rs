@@ -3,6 +3,7 @@
 //! | table | key | value |
 //! |---|---|---|
 //! | `store` | `format`, `layout`, `starts`, `restart counter` | a number |
+//! | `network` | `gb` | what was learned of BSSs, octets of the node's own |
 //! | `mobiles` | the IMSI, eight octets as TBCD (29.060 clause 7.7.2) | octets of the node's own |
 
 use super::{Batch, Entry, Owner, Problem, Store, StoreError};
@@ -18,6 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 const STORE: TableDefinition<'_, &str, u64> = TableDefinition::new("store");
+const NETWORK: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("network");
 const MOBILES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("mobiles");
 
 /// The number of the tables above.
@@ -179,6 +181,17 @@ impl Store for Embedded {
         })
     }
 
+    fn network(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.attempt(|database| {
+            let table = match database.begin_read()?.open_table(NETWORK) {
+                Ok(table) => table,
+                Err(TableError::TableDoesNotExist(_)) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            };
+            Ok(table.get("gb")?.map(|octets| octets.value().to_vec()))
+        })
+    }
+
     fn owner(&mut self) -> Result<Owner, StoreError> {
         let [starts, counter, high, low] = self.numbers(OWNER)?;
         let restart_counter = counter.and_then(|counter| u8::try_from(counter).ok()).unwrap_or(0);
@@ -197,6 +210,9 @@ impl Store for Embedded {
 
 fn write(database: &Database, batch: &Batch) -> Result<(), redb::Error> {
     let transaction = database.begin_write()?;
+    if let Some(octets) = batch.network() {
+        transaction.open_table(NETWORK)?.insert("gb", octets)?;
+    }
     {
         let mut table = transaction.open_table(MOBILES)?;
         for (done, (imsi, octets)) in batch.iter().enumerate() {

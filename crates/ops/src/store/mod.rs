@@ -27,6 +27,7 @@ use std::path::PathBuf;
 pub struct Batch {
     octets: Vec<u8>,
     changes: Vec<(Imsi, Option<Range<usize>>)>,
+    network: Option<Vec<u8>>,
 }
 
 impl Batch {
@@ -42,6 +43,17 @@ impl Batch {
         self.changes.push((imsi, None));
     }
 
+    /// Keep these octets of what was learned of the network.
+    pub fn put_network(&mut self, octets: Vec<u8>) {
+        self.network = Some(octets);
+    }
+
+    /// What was learned of the network, where it has changed.
+    #[must_use]
+    pub fn network(&self) -> Option<&[u8]> {
+        self.network.as_deref()
+    }
+
     /// The changes in their order; `None` where nothing is kept.
     pub fn iter(&self) -> impl Iterator<Item = (Imsi, Option<&[u8]>)> {
         self.changes
@@ -51,20 +63,21 @@ impl Batch {
 
     /// How many changes there are.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.changes.len()
+    pub fn len(&self) -> usize {
+        self.changes.len() + usize::from(self.network.is_some())
     }
 
     /// True where there is none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Empties it; its memory stays.
     pub fn clear(&mut self) {
         self.octets.clear();
         self.changes.clear();
+        self.network = None;
     }
 }
 
@@ -121,6 +134,12 @@ pub trait Store: Send {
     /// # Errors
     /// Why they are all still there.
     fn clear(&mut self) -> Result<(), StoreError>;
+
+    /// What was learned of the network, where something was kept.
+    ///
+    /// # Errors
+    /// What kept it from being read.
+    fn network(&mut self) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Whose it is; the default where nobody has used it yet.
     ///

@@ -44,10 +44,16 @@ fn what_is_written_is_there_again() {
     store.write(&batch).unwrap();
     let owner = Owner { starts: 3, restart_counter: 7, teid_secret: 5 << 64 | 9 };
     store.set_owner(owner).unwrap();
+    assert_eq!(store.network().unwrap(), None);
+    batch.clear();
+    batch.put_network(b"bss".to_vec());
+    assert_eq!((batch.len(), batch.is_empty()), (1, false));
+    store.write(&batch).unwrap();
     drop(store);
     let mut store = Embedded::open(&path, LAYOUT).unwrap();
     assert_eq!(entries(&mut store), [(imsi(1), b"newer".to_vec()), (imsi(3), Vec::new())]);
     assert_eq!((store.len().unwrap(), store.owner().unwrap()), (2, owner));
+    assert_eq!(store.network().unwrap(), Some(b"bss".to_vec()));
     store.delete(imsi(3)).unwrap();
     assert_eq!(store.len().unwrap(), 1);
     store.clear().unwrap();
@@ -175,6 +181,10 @@ impl Store for Failing {
     fn clear(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
+    fn network(&mut self) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
+    }
+
     fn owner(&mut self) -> Result<Owner, StoreError> {
         Ok(Owner::default())
     }

@@ -14,6 +14,7 @@
 //! NS-UNITDATA allocates nothing, in either direction.
 
 mod claims;
+mod learned;
 pub mod load_sharing;
 mod procedures;
 mod receive;
@@ -22,6 +23,7 @@ mod table;
 mod vc;
 
 pub use claims::{CLAIMS_MAX, SAME_HOST};
+pub use learned::Learned;
 pub use table::Nse;
 pub use vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
 

@@ -100,6 +100,11 @@ impl Table {
         self.changes
     }
 
+    /// Something that is learned of an NSE has changed without its addresses.
+    pub(super) const fn touch(&mut self) {
+        self.changes += 1;
+    }
+
     pub(super) fn get(&self, index: VcIndex) -> Option<&NsVc> {
         self.slots.get(usize::try_from(index.0).ok()?)?.vc.as_ref()
     }

@@ -255,6 +255,7 @@ fn reports_of_the_bss_are_counted_by_its_mobile() {
     // The mobile is paged, as there is something for it, in both cells of its routing area; in one of them nobody hears it.
     let expected = [
         (Node::Ms, Drop::MsPagingNobody, 1),
+        (Node::Sgsn, Drop::BssgpForeignMobile, 1),
         (Node::Sgsn, Drop::SgsnRadioStatus, 1),
         (Node::Sgsn, Drop::SgsnDiscardedByBss, 3),
     ];

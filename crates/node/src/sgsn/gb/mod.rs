@@ -21,7 +21,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::ns::sns::{LocalEndpoint, SnsConfig};
-use gannet_proto::ns::{NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
+use gannet_proto::ns::{Learned, NsConfig, NsEntity, NsOutput, NsRole, NsStatus};
 use gannet_proto::time::Instant;
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
@@ -30,6 +30,7 @@ use gannet_wire::bssgp::signalling::{Message, PagingPs};
 use gannet_wire::id::{Bvci, Imsi, Nsei, PTmsi, Rai};
 use gannet_wire::l3::ie::DrxParameter;
 use leaving::Leaving;
+use std::collections::BTreeSet;
 
 /// Everything about Gb.
 #[derive(Debug)]
@@ -51,6 +52,10 @@ pub struct Gb {
     /// More may go out at once than was sent.
     pub(super) flow_more: bool,
     outputs: Batch<NsOutput>,
+    /// What was learned before a restart, until the start.
+    pub(super) recalled: Vec<Learned>,
+    /// NSEs of before a restart whose BVCs are to be reset as soon as they are there.
+    awaited: BTreeSet<Nsei>,
 }
 
 /// The network service's part of a configuration.
@@ -110,6 +115,8 @@ impl Gb {
             overload_due: Instant::ZERO,
             flow_more: false,
             outputs: Batch::with_capacity(256),
+            recalled: Vec::new(),
+            awaited: BTreeSet::new(),
         }
     }
 
@@ -180,6 +187,9 @@ impl Sgsn {
         cx.log(Category::Bssgp, Level::Notice, format_args!("NSEI {nsei}: {status}"));
         let mut outputs = Batch::default();
         match status {
+            NsStatus::NseAvailable if self.gb.awaited.remove(&nsei) => {
+                self.gb.bvcs.nse_recalled(cx, nsei, &mut outputs);
+            }
             NsStatus::NseAvailable => self.gb.bvcs.nse_up(cx, nsei, &mut outputs),
             NsStatus::NseUnavailable => self.gb.bvcs.nse_down(nsei, &mut outputs),
             NsStatus::TransferCapacity { .. } | NsStatus::VcReset(_) => {}
@@ -233,6 +243,14 @@ impl Sgsn {
             cx.log(Category::Ns, Level::Error, format_args!("NSEI {nsei} NSVCI {nsvci}: {error}"));
         }
         self.add_configured_ip_sns(cx);
+        let mut recalled = core::mem::take(&mut self.gb.recalled);
+        recalled.retain(|learned| self.gb.ns.recall(cx, learned, &mut outputs));
+        if !recalled.is_empty() {
+            let text =
+                format_args!("{} NS-VCs and NSEs of before the restart are reset or tested", recalled.len());
+            cx.log(Category::Ns, Level::Notice, text);
+        }
+        self.gb.awaited = recalled.iter().map(Learned::nsei).collect();
         // What is configured is known to be there, and is not waited for.
         self.gb.ns.reset_all(cx, &mut outputs);
         self.ns_outputs(cx, &mut outputs);

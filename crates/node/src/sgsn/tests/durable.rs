@@ -11,6 +11,7 @@ use gannet_wire::bssgp::Message;
 use gannet_wire::id::{Bvci, Nsei, Sapi};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::MobileIdentity;
+use gannet_wire::ns;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -281,4 +282,62 @@ proptest! {
         }
         prop_assert_eq!(bench.dropped(Drop::LlcDuplicate), 0);
     }
+}
+
+/// After a kill the SGSN resets the NS-VCs that it had learned, and the signalling BVC behind them: a BSS that has noticed
+/// nothing is in service at once, and so are its mobiles.
+#[test]
+fn traffic_goes_on_as_soon_as_the_bss_has_answered() {
+    let mut bench = Bench::kept();
+    bench.attach(0);
+    bench.activate(0, NSAPI);
+    let mut disk = Disk::new();
+    bench.write_to(&mut disk);
+    let network = bench.sgsn.network();
+    let began = bench.sgsn.network_changes();
+    bench.beacon(0);
+    assert_eq!(bench.sgsn.network_changes(), began, "packets change nothing of it");
+    let mut bench = bench.killed(&disk);
+    assert_eq!(bench.sgsn.recall_network(b"no network"), None);
+    assert_eq!(bench.sgsn.recall_network(&network), Some(2));
+    bench.order(SgsnCommand::Start);
+    for nsei in [1, 2].map(Nsei) {
+        let (nsvci, cause) = (gannet_wire::id::Nsvci(nsei.0), ns::Cause::OamIntervention);
+        assert_eq!(bench.next(), Sent::Ns(bss(nsei), ns::Pdu::Reset { cause, nsvci, nsei }));
+    }
+    // Both BSSs answer and unblock, and get a BVC-RESET of their signalling BVCs.
+    for nsei in [1, 2].map(Nsei) {
+        let nsvci = gannet_wire::id::Nsvci(nsei.0);
+        bench.ns(nsei, &ns::Pdu::ResetAck { nsvci, nsei });
+        bench.ns(nsei, &ns::Pdu::Unblock);
+        let mut sent = [bench.next(), bench.next()];
+        sent.sort_by_key(|sent| !matches!(sent, Sent::Ns(..)));
+        let [unblocked, reset] = sent;
+        assert_eq!(unblocked, Sent::Ns(bss(nsei), ns::Pdu::UnblockAck));
+        let Sent::Bssgp(to, Bvci::SIGNALLING, Message::BvcReset { bvci, features, .. }) = reset else {
+            panic!("{reset:?}")
+        };
+        assert_eq!((to, bvci), (nsei, Bvci::SIGNALLING));
+        bench.bssgp(nsei, Bvci::SIGNALLING, &Message::BvcResetAck { bvci, cell: None, features });
+    }
+    for n in 0..4 {
+        bench.reset_bvc(cell(n).nsei, cell(n).bvci, Some(cell(n).id));
+    }
+    // No time has passed; the mobile is paged, answers, and has what came for it.
+    bench.downlink(0, NSAPI, b"n-pdu");
+    assert!(matches!(bench.next_bssgp(), Message::PagingPs(_)));
+    bench.sent.clear();
+    bench.beacon(0);
+    assert!(bench.hear(0).1.ends_with(b"n-pdu"));
+    assert_eq!(bench.drops(), []);
+}
+
+#[test]
+fn what_a_configuration_does_not_take_any_more_is_not_reset() {
+    let network = Bench::kept().sgsn.network();
+    let mut bench = Bench::without_bss(|config| config.accept_dynamic = false);
+    assert_eq!(bench.sgsn.recall_network(&network), Some(2));
+    bench.order(SgsnCommand::Start);
+    assert!(bench.is_silent());
+    assert_eq!(bench.sgsn.gb().ns.vcs().count(), 0);
 }

@@ -224,6 +224,14 @@ impl Bvcs {
         }
     }
 
+    /// The same at an SGSN that has restarted, and whose BSS may not have noticed: it resets the signalling BVC, and the
+    /// BSS then its own (clause 8.4).
+    pub fn nse_recalled(&mut self, cx: &mut Context<'_>, nsei: Nsei, out: &mut Batch<BvcOutput>) {
+        if let Some(nse) = self.find_or_add_nse(cx, nsei) {
+            self.begin_signalling_reset(cx, nse, out);
+        }
+    }
+
     /// No NS-VC of the NSE is left.
     pub fn nse_down(&mut self, nsei: Nsei, out: &mut Batch<BvcOutput>) {
         if let Some(nse) = self.by_nsei.get(&nsei).copied() {

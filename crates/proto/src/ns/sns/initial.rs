@@ -72,9 +72,36 @@ impl NsEntity {
             sns.set_state(cx, SnsState::Configured);
             sns.deadlines.clear(SnsTimer::TsnsProv as usize);
         }
+        self.table.touch();
         let vcs = self.vcs_of(nsei);
         self.begin_tests(cx, &vcs, out);
         self.forget_unless_alive(cx, nsei);
+    }
+
+    /// Goes on after a restart with the endpoints that an NSE had; `setup` where nobody has configured it.
+    pub(in super::super) fn recall_sns(
+        &mut self,
+        cx: &mut Context<'_>,
+        nsei: Nsei,
+        (setup, path): (Option<SnsSetup>, (Port, SocketAddr)),
+        remote: Vec<IpElement>,
+        out: &mut Batch<NsOutput>,
+    ) -> bool {
+        if let Some(setup) = setup {
+            if self.sns.all().count() >= self.config.nse_max {
+                return false;
+            }
+            self.sns.insert(setup, false, path, cx.now);
+        }
+        let max = self.config.sns.endpoints_max;
+        let vcs_max = self.config.sns.vcs_max;
+        let Some(sns) = self.sns.get_mut(nsei) else { return false };
+        sns.path = path;
+        sns.size = Size { ns_vcs_max: vcs_max, ip4: max, ip6: max };
+        sns.remote = remote;
+        self.follow_endpoints(cx, nsei, out);
+        self.configured(cx, nsei, out);
+        true
     }
 
     /// An NSE that nobody configured is forgotten if none of its NS-VCs ever passes its test.

@@ -14,7 +14,7 @@ mod change;
 mod endpoints;
 mod initial;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::procedures::{answer_stranger, transmit};
 use super::vc::{VcIndex, VcOrigin};
@@ -203,6 +203,11 @@ impl Sns {
     #[must_use]
     pub fn local(&self) -> &[LocalEndpoint] {
         &self.local
+    }
+    /// Our endpoint and the peer's over which its PDUs go.
+    #[must_use]
+    pub const fn path(&self) -> (Port, SocketAddr) {
+        self.path
     }
     /// The peer's endpoints.
     #[must_use]

@@ -23,7 +23,7 @@ fn local(address: fn(u16) -> SocketAddr, port: u16, weights: (u8, u8)) -> LocalE
     LocalEndpoint { port: Port(port), element }
 }
 
-fn sgsn_config(endpoints: u16) -> NsConfig {
+pub fn sgsn_config(endpoints: u16) -> NsConfig {
     let mut config = NsConfig::new(NsRole::Sgsn, 2);
     config.sns.accept_dynamic = true;
     config.sns.local = (1..=endpoints).map(|port| local(sgsn_address, port, (1, 1))).collect();
@@ -356,7 +356,7 @@ fn after_size_with(config: NsConfig) -> Side {
 }
 
 /// The same with two endpoints in service.
-fn in_service() -> Side {
+pub fn in_service() -> Side {
     in_service_with(sgsn_config(1))
 }
 
