@@ -7,6 +7,7 @@ use gannet_testkit::{Case, Need, TempDir};
 /// All of them.
 pub const CASES: &[Case] = &[
     ("operators_see_and_act", &[Need::NetAdmin], operators_see_and_act),
+    ("a_killed_sgsn_finds_its_bss_again", &[Need::NetAdmin], a_killed_sgsn_finds_its_bss_again),
     ("a_restart_of_the_sgsn_is_survived", &[Need::NetAdmin], a_restart_of_the_sgsn_is_survived),
     ("the_examples_run_together", &[Need::NetAdmin], the_examples_run_together),
     ("why_names_a_reject", &[Need::NetAdmin], why_names_a_reject),
@@ -77,6 +78,12 @@ impl Network {
         let (_, mut node) = self.nodes.remove(place);
         node.signal("TERM");
         assert_eq!(node.wait().code(), Some(0), "{}", node.log());
+    }
+
+    /// Ends a node as a crash does.
+    fn kill(&mut self, name: &str) {
+        let place = self.nodes.iter().position(|(other, _)| *other == name).unwrap();
+        drop(self.nodes.remove(place));
     }
 
     fn ask(&self, address: &str, command: &str) -> Option<String> {
@@ -232,6 +239,35 @@ fn why_names_a_reject() {
     });
     assert!(why.contains("clause"), "{why}");
     assert!(network.vty(BSS, "show mobile 1").contains("attached"));
+}
+
+/// With a store the SGSN resets the NS-VC of a BSS that nobody configured as soon as it runs again: it does not wait until
+/// NS-ALIVE stays without an answer, which takes a minute.
+fn a_killed_sgsn_finds_its_bss_again() {
+    let directory = TempDir::new("gannet-killed");
+    let state = directory.path().display();
+    let sgsn = format!(
+        "log stderr\n logging level set-all info\nsgsn\n gtp state-dir {state}\n store {state}/mobiles\n \
+         gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n max-mobiles 100\nns\n bind udp local\n  \
+         listen 127.0.0.1 23000\n  accept-ipaccess\nbssgp\nline vty\n no login\n"
+    );
+    let ggsn = format!(
+        "ggsn ggsn0\n gtp state-dir {state}\n gtp bind-ip 127.0.0.2\n apn internet\n  gtpu-mode tun\n  tun-device apn0\n  \
+         type-support v4\n  ip prefix dynamic 198.51.100.0/24\n  no shutdown\n no shutdown ggsn\nline vty\n no login\n"
+    );
+    let bss = "bss\n remote-ip 127.0.0.1\n local-ip 127.0.0.1\n cells 2\n mobiles 2\n tun ms count 1\n radio delay 5\n\
+               line vty\n no login\n";
+    let mut network = Network::with("killed", directory, [ggsn, sgsn, bss.to_owned()]);
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    wait_for("the store", || network.vty(SGSN, "show store").contains("0 changes wait").then_some(()));
+    network.kill("sgsn");
+    network.start("sgsn");
+    network.until(SGSN, "show ns", "UNBLOCKED", 1);
+    network.until(SGSN, "show pdp-context all", "PDP-ACTIVE", 2);
+    let (_, node) = network.nodes.iter().find(|(name, _)| *name == "sgsn").unwrap();
+    assert!(node.log().contains("of before the restart are reset or tested"), "{}", node.log());
+    // The BSS has not noticed anything but a reset.
+    assert!(!network.vty(SGSN, "show drops").contains("ns_unknown_peer"));
 }
 
 /// As they are but for the directory of the restart counters; and once more with a store, which finds everybody again although the

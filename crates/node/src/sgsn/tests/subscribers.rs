@@ -318,6 +318,27 @@ fn policies_of_our_own_ask_nobody() {
     }
 }
 
+/// Policies that authenticate nobody: the IMSI is a claim, and the newest claim of one that is served wins.
+#[test]
+fn without_authentication_whoever_names_a_served_imsi_replaces_its_mobile() {
+    for policy in [AuthPolicy::AcceptAll, AuthPolicy::Closed] {
+        let mut bench = Bench::new(|config| config.subscribers.policy = policy);
+        bench.attach(0);
+        bench.activate(0, NSAPI);
+        let former = bench.slot(0);
+        bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(0))));
+        bench.delete_answer(NSAPI);
+        bench.accept_attach(1);
+        assert_ne!(bench.slot(0), former);
+        assert_eq!((bench.sgsn.mobiles().count(), bench.mobile(0).bearers().count()), (1, 0));
+        // One that is not served harms nobody.
+        let mut bench = Bench::new(|config| config.subscribers.policy = AuthPolicy::AclOnly);
+        bench.gmm(1, attach_request(MobileIdentity::Imsi(imsi(0))));
+        assert!(matches!(bench.hear_gmm(1), GmmMessage::AttachReject(_)));
+        bench.assert_empty();
+    }
+}
+
 #[test]
 fn a_mobile_shows_anew_who_it_is_by_order() {
     let mut bench = with_hlr(|_| ());

@@ -530,7 +530,7 @@ fn an_sgsn_is_not_filled_and_an_nse_is_not_taken() {
     sgsn.receive(bss_address(5), &size(102, 8, 1, 0));
     let cause = Some(Cause::InvalidNumberOfNsVcs);
     assert_eq!(sgsn.pdus(), [Pdu::Sns(SnsPdu::SizeAck { nsei: Nsei(102), cause })]);
-    assert_eq!(sgsn.drops(Name::NsTableFull), 1);
+    assert_eq!((sgsn.drops(Name::NsTableFull), sgsn.drops(Name::NsSnsRefused)), (1, 1));
     let stranger = SocketAddr::from(([198, 51, 100, 7], 22001));
     let reset = Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSEI }.to_vec();
     for (claim, refused) in [(size(101, 8, 1, 0), 1), (reset, 2)] {
