@@ -260,7 +260,11 @@ impl Sgsn {
         };
         cx.drop(Drop::SgsnRadioStatus, state.imsi());
         let name = state.gmm.name();
-        cx.log(Category::Bssgp, Level::Info, format_args!("{name}: RADIO-STATUS of the BSS: {}", cause.with_number()));
+        cx.log(
+            Category::Bssgp,
+            Level::Info,
+            format_args!("{name}: RADIO-STATUS of the BSS: {}", cause.with_number()),
+        );
         if state.gmm.mm_state() != MmState::Ready {
             return;
         }
