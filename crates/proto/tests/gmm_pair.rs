@@ -245,6 +245,7 @@ impl Pair {
                 | GmmAction::CellChanged { .. }
                 | GmmAction::MmStateChanged(_)
                 | GmmAction::PagingFailed
+                | GmmAction::GiveUpActivations
                 | GmmAction::DeletePdpContexts(_) => None,
             };
             if let Some(event) = answer {
