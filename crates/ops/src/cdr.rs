@@ -69,8 +69,20 @@ impl Writer {
         Self::with_room(path, WAITING_MAX)
     }
 
+    /// The same where the file cannot be opened now: it is tried again each second.
+    ///
+    /// # Errors
+    /// Where there is no thread to be had.
+    pub fn start_failing(path: &Path) -> io::Result<Self> {
+        Self::unopened(path, WAITING_MAX)
+    }
+
     fn with_room(path: &Path, room: usize) -> io::Result<Self> {
         open(path)?;
+        Self::unopened(path, room)
+    }
+
+    fn unopened(path: &Path, room: usize) -> io::Result<Self> {
         let (to, records) = sync_channel(room);
         let shared = Arc::new(Shared::default());
         let (told, path) = (Arc::clone(&shared), path.to_owned());
@@ -300,6 +312,18 @@ mod tests {
             let error = Writer::start(path).unwrap_err().to_string();
             assert_eq!(error, format!("{}: not a regular file", path.display()));
         }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_at_the_start_is_written_later() {
+        let directory = TempDir::new("gannet-cdr-failing");
+        let place = directory.path().join("there");
+        let mut writer = Writer::start_failing(&place.join("a.csv")).unwrap();
+        writer.write("one".to_owned());
+        until(|| writer.status().error.is_some());
+        std::fs::create_dir(&place).unwrap();
+        until(|| writer.status().written == 1);
+        assert_eq!(end(writer).error, None);
     }
 
     #[test]

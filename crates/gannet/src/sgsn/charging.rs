@@ -49,13 +49,7 @@ impl Records {
     pub fn set(&mut self, config: &Charging, has_control: bool) -> Result<(), String> {
         let wanted = config.filename.as_deref();
         if self.file.as_ref().map(|(name, _)| name.as_str()) != wanted {
-            let open = |name: &str| {
-                let writer = Writer::start(Path::new(name));
-                writer
-                    .map(|writer| (name.to_owned(), writer))
-                    .map_err(|error| format!("cdr filename: {error}"))
-            };
-            let next = wanted.map(open).transpose()?;
+            let next = wanted.map(|name| opened(name, Writer::start)).transpose()?;
             if let Some((name, mut writer)) = core::mem::replace(&mut self.file, next) {
                 writer.close();
                 self.leaving.push((name, writer));
@@ -65,6 +59,21 @@ impl Records {
         let traps = self.traps.take().unwrap_or_default();
         self.traps = (config.trap && has_control).then_some(traps);
         Ok(())
+    }
+
+    /// The same at the start of the node, which does not wait for a file that cannot be opened: that is said, and it is tried again
+    /// with each record.
+    ///
+    /// # Errors
+    /// Where there is no thread to be had.
+    pub fn begin(&mut self, config: &Charging, has_control: bool, log: &mut LogSink) -> Result<(), String> {
+        let Err(error) = self.set(config, has_control) else { return Ok(()) };
+        let next = config.filename.as_deref().map(|name| opened(name, Writer::start_failing));
+        self.file = next.transpose()?;
+        let text = format_args!("charging records are not written, and it is tried again: {error}");
+        log.line(Category::Main, Level::Error, text);
+        self.failing = true;
+        self.set(config, has_control)
     }
 
     /// Looks whether earlier files have all that they get.
@@ -158,6 +167,12 @@ impl Records {
         }
         group.add(Metric::gauge("cdr_waiting", "charging records on their way to the disk", waiting));
     }
+}
+
+/// A file with what writes it.
+fn opened(name: &str, start: fn(&Path) -> std::io::Result<Writer>) -> Result<(String, Writer), String> {
+    let writer = start(Path::new(name)).map_err(|error| format!("cdr filename: {error}"))?;
+    Ok((name.to_owned(), writer))
 }
 
 impl Drop for Records {
@@ -337,5 +352,21 @@ mod tests {
         assert_eq!(counted(&records), ["cdr_written 0", "cdr_lost 0", "cdr_untold 2", "cdr_unheard 3"]);
         let nowhere = Charging { filename: Some("/no/where.csv".to_owned()), ..config };
         assert!(records.set(&nowhere, true).unwrap_err().contains("/no/where.csv"));
+    }
+
+    #[test]
+    fn a_node_starts_without_its_file_and_writes_it_later() {
+        let directory = gannet_testkit::TempDir::new("gannet-cdr-begin");
+        let place = directory.path().join("there");
+        let name = place.join("a.csv").display().to_string();
+        let mut log = LogSink::new(gannet_rt::Clock::start());
+        let mut records = Records::default();
+        let config = Charging { filename: Some(name.clone()), ..Charging::default() };
+        records.begin(&config, false, &mut log).unwrap();
+        assert!(records.failing, "it is said once");
+        records.take(&record(ChargedEvent::Attach, None), &mut log);
+        std::fs::create_dir(&place).unwrap();
+        drop(records);
+        assert_eq!(std::fs::read_to_string(name).unwrap().lines().count(), 2);
     }
 }

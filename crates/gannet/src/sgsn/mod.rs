@@ -109,7 +109,7 @@ impl Node for SgsnNode {
         let second_address = node_config.gtp_second_address;
         let seed = node_seed()?;
         let records = Rc::new(RefCell::new(Records::default()));
-        records.borrow_mut().set(&config.charging, config.common.ctrl.is_some())?;
+        records.borrow_mut().begin(&config.charging, config.common.ctrl.is_some(), node.access().log())?;
         let taken = Rc::clone(&records);
         let machine = node.add_machine(Sgsn::new(node_config, seed), move |_, event, outside| match event {
             SgsnEvent::Charged(record) => taken.borrow_mut().take(&record, outside.log()),
