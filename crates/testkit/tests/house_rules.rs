@@ -94,7 +94,12 @@ fn test_modules(all: &[(PathBuf, String)]) -> BTreeSet<PathBuf> {
         let parent = path.parent().unwrap_or(Path::new(""));
         let own = path.file_stem().unwrap_or_default();
         let directory = if own == "mod" || own == "lib" { parent.to_path_buf() } else { parent.join(own) };
-        for declared in text.split("#[cfg(test)]\nmod ").skip(1) {
+        let declared = text.split("#[cfg(test)]\n").skip(1).filter_map(|behind| {
+            let (visibility, name) = behind.split_once("mod ")?;
+            (visibility.is_empty() || visibility.starts_with("pub") && !visibility.contains('\n'))
+                .then_some(name)
+        });
+        for declared in declared {
             if let Some((name, _)) = declared.split_once(';').filter(|(name, _)| !name.contains('{')) {
                 found.insert(directory.join(name));
                 found.insert(directory.join(format!("{name}.rs")));

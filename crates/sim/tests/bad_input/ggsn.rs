@@ -110,7 +110,8 @@ fn error_indications_for_a_live_tunnel_an_unknown_one_and_from_a_stranger() {
     for (teid, from) in [(Teid(1), gn(GGSN_GN, 2152)), (teid, stranger(2152))] {
         assert!(bench.world.inject(Node::Sgsn, GTP_U, from, &indication(teid)));
     }
-    let refused = [(Node::Sgsn, Drop::SgsnForeignGgsn, 1), (Node::Sgsn, Drop::GtpUnexpectedErrorIndication, 1)];
+    let refused =
+        [(Node::Sgsn, Drop::SgsnForeignGgsn, 1), (Node::Sgsn, Drop::GtpUnexpectedErrorIndication, 1)];
     assert_eq!(bench.moved(&before), refused);
     bench.ms_events.clear();
     assert!(bench.world.inject(Node::Sgsn, GTP_U, gn(GGSN_GN, 2152), &indication(teid)));

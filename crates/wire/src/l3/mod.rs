@@ -93,7 +93,9 @@ impl Header {
                 let ti_flag = first & 0x80 != 0;
                 let ti = match first >> 4 & 7 {
                     7 => match r.u8(MESSAGE_TYPE)? {
-                        extended @ 0x87..=0xff => extended & 0x7f,
+                        // A value that needs no extension is taken for what it says. With bit 8 at 0 the message is to be
+                        // ignored (clause 8.3.2).
+                        extended @ 0x80..=0xff => extended & 0x7f,
                         wrong => {
                             let kind = DecodeErrorKind::BadValue(u32::from(wrong));
                             return Err(DecodeError::new(TRANSACTION_IDENTIFIER, at + 1, kind));

@@ -137,7 +137,7 @@ fn causes(hex: &str) -> (Option<GmmCause>, Option<SmCause>) {
 
 #[test]
 fn what_is_ignored() {
-    for hex in ["", "08", "0a", "7a87", "7a", "7a0741", "7a8641", "0341", "0c", "1801", "f8"] {
+    for hex in ["", "08", "0a", "7a87", "7a", "7a0741", "7a0341", "0341", "0c", "1801", "f8"] {
         assert_eq!(causes(hex), (None, None), "{hex}");
     }
 }
@@ -248,4 +248,12 @@ fn a_detach_request_with_a_signature_without_its_length() {
     for tail in ["", "1805f4c1234567", "19020d8f00", "190d8f", "1805f4c12345671903"] {
         assert_eq!(signature_of(tail), None, "{tail}");
     }
+}
+
+/// A phone that writes a short transaction identifier with the extension octet means the same, and is answered without.
+#[test]
+fn a_short_transaction_identifier_in_the_extension_octet() {
+    let [short, long] = ["3a4624", "7a834624"].map(|hex| L3Message::parse(Uplink, &octets(hex)).unwrap());
+    assert_eq!(short, long);
+    assert_eq!(long.to_vec(), octets("3a4624"));
 }
