@@ -238,10 +238,12 @@ fn at_load(bed: &Bed) {
         assert_eq!(storm.result.group(Group::BAD.up()).unwrap().delivered, 0);
         let dropped = storm.moved("uplink_demux_unknown_tlli");
         let let_in = storm.moved("uplink_redirected_unknown_sampled");
-        // Among the strangers that were let in are those that attach.
+        // Among the strangers that were let in are those that attach, and answers to what strangers are told.
+        let told = storm.moved("ll_pdu_downlink");
         let lost = storm.result.total(GroupResult::lost);
         let known = dropped + let_in + storm.result.refused();
-        assert!((lost..=lost + u64::from(LATE)).contains(&known), "{lost} {known}: {:?}", storm.after);
+        let most = lost + u64::from(LATE) + told;
+        assert!((lost..=most).contains(&known), "{lost} {known} {told}: {:?}", storm.after);
     });
     assert_eq!(load.stats().failed, 0);
     let everybody = USERS / 2 + 2 * LATE;
