@@ -39,7 +39,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::SndcpUnconfirmedFull | D::SndcpUnconfirmed | D::SgsnNoContext | D::SgsnUnconfirmedFull | D::SgsnNoCell | D::SgsnNoHeadroom
         | D::HeldFull | D::HeldTooLong | D::HeldUnanswered | D::HeldMobileGone => Place::Read,
         D::DemuxUnknownTlli | D::NsBlocked | D::SndcpUnknownNsapi | D::GtpNoPath | D::GtpNoHeadroom | D::GtpOwnAddress
-        | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
+        | D::GtpToMobile | D::GgsnToGtp | D::GgsnSourceAddress | D::GgsnLinkLocal | D::GgsnNotIp | D::GgsnNoContext | D::GgsnAwaitsContext
         | D::GgsnNotificationLimited | D::GgsnNoFilter | D::BssFlushed | D::BssUnknownMobile
         | D::BssOverrun | D::BssLifetime | D::BssContactLost | D::BssRadioLoss | D::BssCellDown | D::MsOtherCell
         | D::MsNoCell | D::MsNoContext | D::MsOtherAddressType | D::MsUpdating | D::MsSuspended => Place::Elsewhere,
@@ -62,7 +62,7 @@ pub const fn place(drop: Drop) -> Place {
         | D::GtpMalformed | D::GtpVersion | D::GtpUnknownMessage | D::GtpExtensionHeader
         | D::GtpRepeatedRequest | D::GtpUnexpectedResponse | D::GtpNoResponse | D::GtpTooManyRequests
         | D::GtpPathTableFull | D::GtpErrorIndicationLimited | D::GtpUnexpectedErrorIndication
-        | D::GtpUnreachable | D::GtpIncomplete | D::GtpNotServed | D::GtpVersionRefused | D::GtpForeignErrorIndication
+        | D::GtpUnreachable | D::GtpFromMobile | D::GtpIncomplete | D::GtpNotServed | D::GtpVersionRefused | D::GtpForeignErrorIndication
         | D::GgsnForeignSgsn | D::GgsnMoveRefused | D::GgsnPeerLimit
         | D::GgsnRefused | D::GgsnNotReached | D::GgsnSolicitationLimited | D::SgsnForeignGgsn | D::SgsnUnknownTlli | D::SgsnStrangerUnanswered | D::SgsnMobileTableFull
         | D::SgsnContextTableFull | D::SgsnEvicted | D::SgsnNoPTmsi | D::SgsnSmUnattached

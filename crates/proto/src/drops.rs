@@ -219,7 +219,9 @@ drops! {
     GtpUnknownTeid: "gtp_unknown_teid", "29.060 clause 7.3.7", "a G-PDU came for a tunnel endpoint that does not exist";
     GtpErrorIndicationLimited: "gtp_error_indication_limited", "configuration", "an Error Indication or its like was not sent because many were sent lately";
     GtpOwnAddress: "gtp_own_address", "29.060 clause 9.1", "a G-PDU was to be sent through a tunnel that leads to this node itself";
-    GtpUnreachable: "gtp_unreachable", "29.060 clause 7.3", "a peer names an address for signalling or user traffic that this node cannot reach: of another version of IP, of nobody, of many, or its own";
+    GtpToMobile: "gtp_to_mobile", "29.060 clause 9.1", "a G-PDU was to be sent through a tunnel that leads to the address of a mobile behind this node";
+    GtpFromMobile: "gtp_from_mobile", "29.060 clause 10.1.2", "a GTP datagram came from the address of a mobile behind this node";
+    GtpUnreachable: "gtp_unreachable", "29.060 clause 7.3", "a peer names an address for signalling or user traffic that this node cannot reach: of another version of IP, of nobody, of many, its own, or that of a mobile behind it";
     GtpIncomplete: "gtp_incomplete", "29.060 clause 11.1.5", "a message lacks an element that it must have";
     GtpNotServed: "gtp_not_served", "29.060 clause 7.1", "a request came that a node of this kind does not serve";
     GtpVersionRefused: "gtp_version_refused", "29.060 clause 7.2.3", "a peer does not support the version of a request to it";
@@ -251,6 +253,7 @@ drops! {
 
     GgsnRefused: "ggsn_refused", "29.060 clause 7.3", "a request about a PDP context was refused with a cause";
     GgsnSourceAddress: "ggsn_source_address", "29.060 clause 9.1", "a mobile sent a packet with a source address that is not its own";
+    GgsnToGtp: "ggsn_to_gtp", "29.060 clause 9.1", "a mobile sent a packet to an address at which this node speaks GTP";
     GgsnLinkLocal: "ggsn_link_local", "23.060 clause 9.2.1.1", "a mobile sent a packet that stays on its link, and it was no router solicitation";
     GgsnSolicitationLimited: "ggsn_solicitation_limited", "RFC 4861 clause 6.2.6", "a mobile asked for routers again within three seconds of the answer";
     GgsnNotIp: "ggsn_not_ip", "configuration", "a packet that is none of IP came from a mobile or from the network";

@@ -37,7 +37,8 @@ use context::Contexts;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use gannet_proto::gtp::{
-    GtpConfig, GtpEntity, GtpOutput, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck, TeidKey,
+    GtpConfig, GtpEntity, GtpOutput, Inside, ListedPeer, PLACES, Paths, Role, SecondAddress, SourceCheck,
+    TeidKey,
 };
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Peer, Port};
 use gannet_proto::time::Duration;
@@ -362,10 +363,13 @@ impl Ggsn {
             .second_address
             .map(|address| SecondAddress { address, ports: [PORT_GTP_C_SECOND, PORT_GTP_U_SECOND] });
         let ports = [PORT_GTP_C, PORT_GTP_U, PORT_GTP_V0];
+        let of_v4 = config.apns.iter().map(|apn| (IpAddr::from(apn.prefix), apn.prefix_length));
+        let of_v6 = config.ipv6.iter().map(|ipv6| (IpAddr::from(ipv6.prefix), ipv6.prefix_length));
         let gtp = GtpConfig {
             second,
             source_check: config.source_check,
             peers: config.peers.clone(),
+            inside: Inside::new(of_v4.chain(of_v6)),
             restart_counter: config.restart_counter,
             echo_interval: config.echo_interval,
             t3_response: config.t3_response,

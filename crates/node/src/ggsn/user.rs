@@ -69,6 +69,11 @@ impl Ggsn {
             cx.drop(Drop::GgsnSourceAddress, Some(context.imsi));
             return;
         }
+        // A mobile speaks to no socket of GTP: what it says there would pass for what an SGSN says.
+        if self.gtp.is_own(destination) {
+            cx.drop(Drop::GgsnToGtp, Some(context.imsi));
+            return;
+        }
         context.uplink.add(g_pdu.frame.len());
         self.counters.uplink.add(g_pdu.frame.len());
         let apn = context.apn;

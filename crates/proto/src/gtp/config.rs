@@ -1,5 +1,6 @@
 //! How a GSN speaks GTP.
 
+use super::inside::Inside;
 use super::trust::{ListedPeer, Role, SourceCheck};
 use crate::machine::Port;
 use crate::time::Duration;
@@ -35,6 +36,8 @@ pub struct GtpConfig {
     pub source_check: SourceCheck,
     /// The peers that the operator lists.
     pub peers: Vec<ListedPeer>,
+    /// The addresses of the mobiles behind this node: no peer has one of them.
+    pub inside: Inside,
     /// How often this node was started, modulo 256 (29.060 clause 11.2).
     pub restart_counter: u8,
     /// T3-RESPONSE: how long a response is waited for.
@@ -68,7 +71,7 @@ impl GtpConfig {
 
     /// The recommended values, with one address for both planes. The ports are those of GTP-C, GTP-U and GTPv0.
     #[must_use]
-    pub const fn new(
+    pub fn new(
         role: Role,
         [control_port, user_port, v0_port]: [Port; 3],
         address: IpAddr,
@@ -84,6 +87,7 @@ impl GtpConfig {
             second: None,
             source_check: SourceCheck::Strict,
             peers: Vec::new(),
+            inside: Inside::default(),
             restart_counter: 0,
             t3_response: Duration::from_secs(5),
             n3_requests: 3,

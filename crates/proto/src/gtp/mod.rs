@@ -17,6 +17,7 @@
 
 mod config;
 mod error_indication;
+mod inside;
 mod path;
 mod receive;
 mod request;
@@ -30,6 +31,7 @@ mod wake;
 
 pub use config::{GtpConfig, SecondAddress};
 pub use error_indication::AnswerLimiter;
+pub use inside::Inside;
 pub use path::{Channel, Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
@@ -306,6 +308,10 @@ impl GtpEntity {
         // What a node sends to itself would come back with each turn.
         if self.is_own(path.address) {
             cx.drop(Drop::GtpOwnAddress, None);
+            return false;
+        }
+        if self.config.inside.contains(path.address) {
+            cx.drop(Drop::GtpToMobile, None);
             return false;
         }
         let t_pdu_len = frame.len();

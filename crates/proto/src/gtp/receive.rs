@@ -109,6 +109,9 @@ impl GtpEntity {
         mut frame: Frame,
         out: &mut Batch<GtpOutput>,
     ) -> Option<ReceivedGPdu> {
+        if self.is_of_mobile(cx, peer) {
+            return None;
+        }
         let header = match Header::parse(&frame) {
             Ok(header) if header.message == message_type::G_PDU => header,
             parsed => {
@@ -138,6 +141,9 @@ impl GtpEntity {
         out: &mut Batch<GtpOutput>,
     ) -> Option<ReceivedGPdu> {
         let Peer::Udp(from) = peer else { return None };
+        if self.is_of_mobile(cx, peer) {
+            return None;
+        }
         let (header, range) = match v0::Header::parse(&frame) {
             Ok((header, range)) if header.message == message_type::G_PDU => (header, range),
             Ok((header, range)) => {
@@ -165,7 +171,9 @@ impl GtpEntity {
         frame: &Frame,
         out: &mut Batch<GtpOutput>,
     ) {
-        self.signalling_v1(cx, Channel::Control, peer, frame, Header::parse(frame), out);
+        if !self.is_of_mobile(cx, peer) {
+            self.signalling_v1(cx, Channel::Control, peer, frame, Header::parse(frame), out);
+        }
     }
 
     fn signalling_v1(

@@ -515,3 +515,29 @@ fn version_not_supported_names_its_request() {
         assert_eq!((header.message, header.sequence), (message_type::VERSION_NOT_SUPPORTED, Some(0x1234)));
     }
 }
+
+/// A tunnel to a mobile behind the node leads back into the node, and a mobile is no peer.
+#[test]
+fn mobiles_behind_the_node_are_no_peers() {
+    let mobile: IpAddr = Ipv4Addr::new(10, 0, 0, 2).into();
+    let mut ggsn = Gsn::new(GGSN, |config| config.inside = Inside::new([(mobile, 24)]));
+    let tid = Tid { imsi: "24001".parse().unwrap(), nsapi: Nsapi(5) };
+    for (peer, is_sent) in [(mobile, false), (Ipv4Addr::new(10, 0, 1, 2).into(), true)] {
+        assert_eq!(ggsn.entity.is_reachable(peer), is_sent);
+        let mut tunnel = ggsn.open(peer, None);
+        let frame = ggsn.around.frames.copy_of(&[0x45; 20]).unwrap();
+        let mut cx = ggsn.around.context();
+        let sent = ggsn.entity.send_user(&mut cx, tid, &mut tunnel, frame, &mut ggsn.out);
+        assert_eq!(sent, is_sent, "{peer}");
+    }
+    ggsn.outputs();
+    let v1 = [0x32, 1, 0, 4, 0, 0, 0, 0, 0, 9, 0, 0];
+    let v0 = [&[0x1e, 1, 0, 0, 0, 9, 0, 0, 0xff, 0xff, 0xff, 0xff][..], &[0; 8]].concat();
+    for (port, octets) in [(CONTROL, &v1[..]), (USER, &v1[..]), (V0, &v0[..])] {
+        assert!(ggsn.receive(mobile, port, octets).is_none());
+        assert_eq!(ggsn.sent().len(), 0);
+        assert!(ggsn.receive(SGSN, port, octets).is_none());
+        assert_eq!(ggsn.sent().len(), 1, "an Echo Response");
+    }
+    assert_eq!(ggsn.drops(), [(Drop::GtpToMobile, 1), (Drop::GtpFromMobile, 3)]);
+}

@@ -158,13 +158,15 @@ impl GtpEntity {
     }
 
     /// Is this an address of ours?
-    pub(super) fn is_own(&self, address: IpAddr) -> bool {
+    #[must_use]
+    pub fn is_own(&self, address: IpAddr) -> bool {
         let second = self.config.second.as_ref().map(|second| second.address);
         [self.config.control_address, self.config.user_address].contains(&address) || second == Some(address)
     }
 
     /// Can a datagram from here reach another GSN at this address? It cannot where the node has no socket of that version of
-    /// IP, and where the address is that of nobody, of many, of this node, or of this machine while the node is elsewhere.
+    /// IP, and where the address is that of nobody, of many, of this node, of a mobile behind it, or of this machine while the node is
+    /// elsewhere.
     #[must_use]
     pub fn is_reachable(&self, address: IpAddr) -> bool {
         let own = self.own_address(address);
@@ -176,7 +178,8 @@ impl GtpEntity {
             }
         };
         let is_of_this_machine = address.is_loopback() && !own.is_loopback();
-        is_one && own.is_ipv4() == address.is_ipv4() && !is_of_this_machine && !self.is_own(address)
+        let is_here = is_of_this_machine || self.is_own(address) || self.config.inside.contains(address);
+        is_one && own.is_ipv4() == address.is_ipv4() && !is_here
     }
 
     /// The first address for signalling and for user traffic that this node can reach, of those that a peer names.

@@ -146,3 +146,56 @@ fn elements_that_cannot_be_read_are_incorrect_and_not_missing() {
     }
     assert_eq!(net.drops(), [(Drop::GtpMalformed, 3), (Drop::GgsnRefused, 3)]);
 }
+
+/// The address of a mobile, its own or a neighbour's, is none of an SGSN, in Create and Update and whatever access point has it.
+#[test]
+fn an_address_of_a_mobile_is_none_of_an_sgsn() {
+    let six: IpAddr = "2001:db8:17::2".parse().unwrap();
+    let mut net = Net::new(|config| {
+        config.second_address = Some(OWN_SIX);
+        config.ipv6 =
+            vec![Ipv6Config { apn: 1, prefix: "2001:db8:17::".parse().unwrap(), prefix_length: 48 }];
+    });
+    let created = net.create(create_request(1, "internet")).unwrap();
+    let own = IpAddr::from(address_of(&created));
+    for mobile in [own, Ipv4Addr::new(10, 0, 0, 77).into(), Ipv4Addr::new(10, 0, 1, 1).into(), six] {
+        for named in [[Some(mobile), Some(SGSN), None, None], [Some(SGSN), Some(mobile), None, None]] {
+            assert_eq!(
+                net.create_from(SGSN, naming(2, named)).cause,
+                Cause::MandatoryIeIncorrect,
+                "{mobile}"
+            );
+        }
+        let update = UpdateRequest {
+            teid_data: Some(Teid(0x888)),
+            sgsn_control: Some(SGSN),
+            sgsn_user: Some(mobile),
+            qos: Some(qos()),
+            ..UpdateRequest::new(Nsapi(5))
+        };
+        let (_, Message::UpdateResponse(response)) = net.control(SGSN, created.teid_control, update) else {
+            panic!()
+        };
+        assert_eq!(response.cause, Cause::MandatoryIeIncorrect, "{mobile}");
+    }
+    assert_eq!((net.ggsn.context_count(), net.ggsn.paths().len()), (1, 1));
+    assert_eq!(net.drops(), [(Drop::GtpUnreachable, 12), (Drop::GgsnRefused, 12)]);
+}
+
+/// A mobile writes packets as it likes, and has an address: it is heard as nobody on Gn, and its packets do not go there.
+#[test]
+fn a_mobile_is_no_peer_on_gn() {
+    let mut net = Net::new(|_| ());
+    let created = net.create(create_request(1, "internet")).unwrap();
+    let own = address_of(&created);
+    let mut deletion = Vec::new();
+    assert!(emit_datagram(created.teid_control, 9, &delete_request(5).into(), &mut deletion));
+    assert!(net.datagram(PORT_GTP_C, own.into(), &deletion).is_empty());
+    let up = packet(own, HOST);
+    assert!(net.datagram(PORT_GTP_U, own.into(), &g_pdu(created.teid_data, &up)).is_empty());
+    let IpAddr::V4(ggsn) = GGSN else { panic!() };
+    assert!(net.uplink(created.teid_data, &packet(own, ggsn)).is_empty());
+    assert_eq!(net.uplink(created.teid_data, &up).len(), 1);
+    assert_eq!(net.ggsn.context_count(), 1);
+    assert_eq!(net.drops(), [(Drop::GtpFromMobile, 2), (Drop::GgsnToGtp, 1)]);
+}
