@@ -63,6 +63,22 @@ fn what_is_missing_is_named_with_the_line_that_needs_it() {
 }
 
 #[test]
+fn lines_that_are_not_understood_hide_no_reference() {
+    let wrong = " frob 1\n".repeat(11);
+    let text = format!(
+        "sgsn\n gtp local-ip 127.0.0.1\n{wrong} apn * ggsn 3\n apn x ggsn 4\n ggsn 4 remot-ip 127.0.0.4\nfrobnicate\nns\n \
+         bind udp local\n"
+    );
+    let shown = shown::<Sgsn>(&text);
+    let of_line = |line: usize| shown.iter().find(|shown| shown.starts_with(&format!("x.cfg:{line}: ")));
+    assert!(of_line(14).unwrap().contains("APN * leads to GGSN 3, which is not there"), "{shown:#?}");
+    assert!(of_line(19).unwrap().contains("bind udp local needs a line"), "{shown:#?}");
+    // What looks like the line that is missing is named alone.
+    assert!(of_line(15).is_none() && of_line(16).is_some(), "{shown:#?}");
+    assert_eq!(shown.last().unwrap(), "15 errors");
+}
+
+#[test]
 fn osmocoms_other_words_come_with_the_lines_to_write() {
     // The network service before osmo-sgsn 1.7.
     let text = "sgsn\n gtp local-ip 127.0.0.1\n ggsn dynamic\nns\n timer tns-alive 3\n encapsulation udp local-ip 192.0.2.1\n \

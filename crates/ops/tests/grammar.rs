@@ -43,6 +43,16 @@ fn words_may_be_cut_short() {
 }
 
 #[test]
+fn what_is_taken_back_is_no_abbreviation_of_another_command() {
+    assert_eq!(find::<Sgsn>(Node::Sgsn, "no gtp local-ip"), Err(NoMatch::Unknown));
+    assert_eq!(find::<Sgsn>(Node::Sgsn, "no gtp local-ipv6").unwrap(), "no gtp local-ipv6");
+    assert_eq!(find::<Ggsn>(Node::Ggsn, "no gtp bind-ip"), Err(NoMatch::Unknown));
+    // What is no word of another command is an abbreviation as before.
+    assert_eq!(find::<Sgsn>(Node::Sgsn, "no gtp local-ipv").unwrap(), "no gtp local-ipv6");
+    assert_eq!(find::<Ggsn>(Node::Ggsn, "no echo").unwrap(), "no echo-interval");
+}
+
+#[test]
 fn what_is_no_command_says_why() {
     assert_eq!(find::<Sgsn>(Node::Enable, "sh xx"), Err(NoMatch::Unknown));
     assert_eq!(find::<Sgsn>(Node::Enable, "s"), Err(NoMatch::Ambiguous));

@@ -1,9 +1,9 @@
-//! SIGTERM, SIGINT, SIGHUP, SIGUSR1 and SIGUSR2 as things that the event loop polls: a pipe to itself for each kind.
+//! SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1 and SIGUSR2 as things that the event loop polls: a pipe to itself for each kind.
 
 use mio::net::UnixStream;
 use mio::{Interest, Registry, Token};
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 
@@ -27,7 +27,7 @@ pub(crate) struct Signals {
 
 impl Signals {
     pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
-        let (stop, stop_hooks) = pipe(&[SIGTERM, SIGINT])?;
+        let (stop, stop_hooks) = pipe(&[SIGTERM, SIGINT, SIGQUIT])?;
         let (hangup, hangup_hooks) = pipe(&[SIGHUP])?;
         let (report, report_hooks) = pipe(&[SIGUSR1, SIGUSR2])?;
         let hooks = [stop_hooks, hangup_hooks, report_hooks].concat();

@@ -59,8 +59,10 @@ fn no_signal_but_four_ends_a_node() {
         let pid = node.vty("show pid");
         assert_eq!(pid.trim(), node.pid().to_string(), "SIG{name}");
     }
+    // As by SIGTERM, in order.
     node.signal("QUIT");
-    assert!(!node.wait().success());
+    assert!(node.wait().success());
+    assert!(node.log().contains("stopping"), "{}", node.log());
 }
 
 /// `--check` and the start: each error with its line, those of lines and those of the whole.
@@ -70,10 +72,9 @@ fn all_that_is_wrong_is_said_at_once() {
                 accept-ipacess\n nse 7\n  nsvc udp local 127.0.0.1 1\n  nsvc udp local 127.0.0.1 2\n";
     let ggsn = "ggsn g\n gtp bind-ip 127.0.0.2\n apn a\n  ip prefix dynamic 10.0.0.0/24\n  no shutdown\n apn b\n  \
                 tun-device t\n  no shutdown\n no shutdown ggsn\n";
-    // What cannot be done is asked once all lines are understood.
     let repaired = sgsn.replace("accept-ipacess", "accept-ipaccess");
     for (node, text, expected) in [
-        ("sgsn", sgsn, &["cfg:3: ", "cfg:4: ", "cfg:8: ", "3 errors"][..]),
+        ("sgsn", sgsn, &["cfg:3: ", "cfg:4: ", "cfg:8: ", "cfg:10: ", "cfg:11: ", "5 errors"][..]),
         ("sgsn", &repaired, &["cfg:3: ", "cfg:4: ", "cfg:10: ", "cfg:11: ", "4 errors"]),
         ("ggsn", ggsn, &["apn a: add 'tun-device NAME'", "apn b: add 'ip prefix dynamic", "2 errors"]),
     ] {

@@ -1,6 +1,7 @@
 //! The GGSN in its simplest form: its configuration in osmo-ggsn's words, and what an operator can ask of it.
 
 mod commands;
+mod shared;
 
 use super::gtp::Gn;
 use super::{Common, ConfigText};
@@ -236,6 +237,7 @@ impl Element for Ggsn {
                 problems.push(Problem::contradiction(Node::Ggsn, text));
             }
         }
+        shared::problems(config, &mut problems);
         problems
     }
 }

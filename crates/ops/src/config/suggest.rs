@@ -47,6 +47,19 @@ fn distance(shape: &[Shape<'_>], words: &[&str]) -> usize {
     cost + WORD * words.count()
 }
 
+/// Whether a line may be meant for this one, whose words in capitals or brackets stand for any: each other word is a slip of the
+/// pen away.
+pub(super) fn looks_like(words: &[String], line: &str) -> bool {
+    let is_any = |word: &str| word.starts_with(|c: char| c.is_ascii_uppercase() || c == '<');
+    let mut fixed = line.split_whitespace().zip(words).filter(|(own, _)| !is_any(own)).peekable();
+    fixed.peek().is_some()
+        && line.split_whitespace().take_while(|own| !is_any(own)).count() <= words.len()
+        && fixed.all(|(own, word)| {
+            let is_number = own.bytes().all(|octet| octet.is_ascii_digit());
+            if is_number { own == word } else { 2 * edit_distance(own, word) <= own.chars().count() }
+        })
+}
+
 /// Letters to insert, remove or replace.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(64).collect();
@@ -77,6 +90,20 @@ mod tests {
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);
         assert_eq!(edit_distance("abc", "abc"), 0);
+    }
+
+    #[test]
+    fn a_line_may_be_meant_for_one_that_is_missing() {
+        let looks = |line: &str, missing| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            looks_like(&words, missing)
+        };
+        assert!(looks("gtp lokal-ip 127.0.0.1", "gtp local-ip A.B.C.D"));
+        assert!(looks("ggsn 3 remot-ip 127.0.0.1", "ggsn 3 remote-ip A.B.C.D"));
+        assert!(looks("ggns a", "ggsn NAME"));
+        for line in ["ggsn 5 remot-ip 127.0.0.1", "ggsn", "frob 3 remote-ip 127.0.0.1", "timer 3"] {
+            assert!(!looks(line, "ggsn 3 remote-ip A.B.C.D"), "{line}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Configuration text: the writer with its indentation, and the reader with its errors.
 
 use super::instead::{self, OldNs};
+use super::suggest::looks_like;
 use super::{ConfigError, ConfigErrors, Cursor, Loaded, Outcome, Warning, change, nearest};
 use crate::vty::secrets::masked;
 use crate::vty::{Action, Command, Element, Grammar, NoMatch, Node, Problem, SessionAction};
@@ -57,7 +58,7 @@ pub(super) fn read<E: Element>(
     let all = |config: &E::Config| [E::problems(config), more(config)].concat();
     let Pass { config, warnings, wrong, opened, old_ns } = Pass::over(&grammar, content, usize::MAX);
     let mut problems = all(&config);
-    // Where a line of a node is not understood, what the node lacks may be that line.
+    // What is missing may be a line that is not understood.
     problems.retain(|problem| !wrong.iter().any(|line| line.may_cause(problem, &opened)));
     if wrong.is_empty() && problems.is_empty() {
         let of_file = |(line, text)| Warning { file: file.to_owned(), line, text };
@@ -106,18 +107,22 @@ fn first_line(content: &str, is_there: impl Fn(usize) -> bool) -> Option<usize> 
 struct WrongLine {
     line: usize,
     node: Node,
-    /// The node that has such a command.
-    elsewhere: Option<Node>,
+    words: Vec<String>,
     problem: String,
     instead: Vec<String>,
 }
 
 impl WrongLine {
-    /// Whether this may be the line that is missing.
+    /// Whether this may be the line that is missing: it looks like one that the problem names, or like that which opens the
+    /// problem's node.
     fn may_cause(&self, problem: &Problem, opened: &[(Node, usize)]) -> bool {
-        let Some(node) = problem.node else { return true };
-        let is_open = opened.iter().any(|(open, _)| *open == node);
-        self.node == node || self.elsewhere == Some(node) || (self.node == Node::Config && !is_open)
+        let hides_its_node = problem.node.is_some_and(|node| {
+            let is_open = opened.iter().any(|(open, _)| *open == node);
+            self.node == Node::Config && !is_open
+        });
+        // What stands between quotation marks is every second piece.
+        let named = problem.text.split('\'').skip(1).step_by(2);
+        hides_its_node || named.into_iter().any(|line| looks_like(&self.words, line))
     }
 }
 
@@ -173,8 +178,8 @@ impl<E: Element> Pass<E> {
                         );
                     }
                     let instead = instead::of_line(E::NAME, node, &words);
-                    let elsewhere = reader.elsewhere(node, &words);
-                    wrong.push(WrongLine { line, node, elsewhere, problem, instead });
+                    let words = words.into_iter().map(str::to_owned).collect();
+                    wrong.push(WrongLine { line, node, words, problem, instead });
                 }
             }
         }

@@ -350,7 +350,7 @@ fn partials<E: Element>(commands: &[Command<E>], words: &[&str]) -> Result<Vec<P
     let mut partials: Vec<Partial> = (0..commands.len())
         .map(|command| Partial { command, next: 0, args: Vec::new(), in_rest: false })
         .collect();
-    for word in words {
+    for (place, word) in words.iter().enumerate() {
         let mut fitting: Vec<(Fit, String, Partial)> = Vec::new();
         for partial in &partials {
             if let Some(command) = commands.get(partial.command) {
@@ -365,8 +365,25 @@ fn partials<E: Element>(commands: &[Command<E>], words: &[&str]) -> Result<Vec<P
             return Err(NoMatch::Ambiguous);
         }
         partials = fitting.into_iter().map(|(.., partial)| partial).collect();
+        // `no gtp local-ip` is no abbreviation of `no gtp local-ipv6`, since there is a `gtp local-ip`.
+        if best == Fit::Prefix && words.first() == Some(&"no") && is_exact(commands, words.get(1..=place)) {
+            return Err(NoMatch::Unknown);
+        }
     }
     Ok(partials)
+}
+
+/// Whether the last of these words is a fixed word of a command as it stands.
+fn is_exact<E: Element>(commands: &[Command<E>], words: Option<&[&str]>) -> bool {
+    let Some((last, before)) = words.and_then(<[&str]>::split_last) else { return false };
+    let fits = |partial: &Partial| {
+        let mut fitting = Vec::new();
+        if let Some(command) = commands.get(partial.command) {
+            advance(command, partial, last, &mut fitting);
+        }
+        fitting.iter().any(|(fit, ..)| *fit == Fit::Exact)
+    };
+    partials(commands, before).is_ok_and(|partials| partials.iter().any(fits))
 }
 
 /// Adds every way in which `word` continues `partial`.

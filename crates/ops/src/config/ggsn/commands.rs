@@ -1,11 +1,12 @@
 //! The commands of the GGSN, and how its configuration is written.
 
-use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Prefix, StaticMobile};
+use super::{ApnConfig, GgsnConfig, GgsnInstance, GgsnOperation, Ipv6Prefix, Prefix, StaticMobile};
 use crate::Ggsn;
 use crate::config::ConfigText;
 use crate::config::gtp::{self, Gn, HasGn};
 use crate::vty::common::OPERATING;
 use crate::vty::{Action, Args, CommandError, Edit, Grammar, Node, ipv4_prefix};
+use core::fmt::Display;
 use gannet_wire::id::Nsapi;
 
 type Done = Result<(), CommandError>;
@@ -91,6 +92,14 @@ fn apn_here<'e>(edit: &'e mut GgsnEdit<'_>) -> Result<&'e mut ApnConfig, Command
     let name = edit.here().to_owned();
     let apn = ggsn_here(edit)?.apns.iter_mut().find(|apn| apn.name == name);
     apn.ok_or_else(|| CommandError(format!("apn {name} is gone.")))
+}
+
+/// An access point has one of each, so that another one takes its place.
+fn tell_of<T: Display>(edit: &mut GgsnEdit<'_>, what: &str, former: Option<T>, own: T) {
+    if let Some(former) = former {
+        let apn = edit.here().to_owned();
+        edit.warn(format!("apn {apn} has one {what}: {own} takes the place of {former}"));
+    }
 }
 
 fn prefix(edit: &GgsnEdit<'_>, place: usize) -> Result<Prefix, CommandError> {
@@ -293,7 +302,10 @@ fn install_device(grammar: &mut Grammar<Ggsn>) {
         if name.len() > 15 || name.contains('/') {
             return Err(CommandError::new("a device's name has up to 15 letters and no '/'."));
         }
-        apn_here(edit).map(|apn| apn.tun_device = Some(name))
+        let apn = apn_here(edit)?;
+        let former = apn.tun_device.replace(name.clone()).filter(|former| *former != name);
+        tell_of(edit, "device", former, name);
+        Ok(())
     });
     let types = "PDP types\nIPv4\nIPv6 alone: not here\nIPv4, IPv6 and both";
     set(grammar, "type-support (v4|v6|v4v6)", types, |edit| match edit.args.text(0) {
@@ -326,7 +338,10 @@ fn install_addresses(grammar: &mut Grammar<Ggsn>) {
         if prefix.length > 30 {
             return Err(CommandError(format!("the pool {prefix} has no address for a mobile.")));
         }
-        apn_here(edit).map(|apn| apn.prefix = Some(prefix))
+        let apn = apn_here(edit)?;
+        let former = apn.prefix.replace(prefix).filter(|former| *former != prefix);
+        tell_of(edit, "pool", former, prefix);
+        Ok(())
     });
     set(
         grammar,
@@ -389,8 +404,11 @@ fn install_ipv6(grammar: &mut Grammar<Ggsn>) {
                 "static addresses are not implemented; only 'ipv6 prefix dynamic' is.",
             ));
         }
-        let prefix = edit.args.value(1)?;
-        apn_here(edit).map(|apn| apn.ipv6_prefix = Some(prefix))
+        let prefix: Ipv6Prefix = edit.args.value(1)?;
+        let apn = apn_here(edit)?;
+        let former = apn.ipv6_prefix.replace(prefix).filter(|former| *former != prefix);
+        tell_of(edit, "pool of IPv6", former, prefix);
+        Ok(())
     });
     let help = "IPv6\nThe address of the device\nWith the length of its network, X:X::X:X/M";
     set(grammar, "ipv6 ifconfig PREFIX", help, |edit| {
