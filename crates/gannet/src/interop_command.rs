@@ -35,7 +35,7 @@ pub struct InteropArguments {
 /// A sentence for the person.
 pub fn run(arguments: &InteropArguments) -> Result<ExitCode, String> {
     if arguments.list {
-        ALL.iter().for_each(|scenario| println!("{:<18} {}", scenario.name, scenario.description));
+        ALL.iter().for_each(|scenario| gannet_rt::outln!("{:<18} {}", scenario.name, scenario.description));
         return Ok(ExitCode::SUCCESS);
     }
     let sgsns = match arguments.sgsn.as_str() {
@@ -51,10 +51,11 @@ pub fn run(arguments: &InteropArguments) -> Result<ExitCode, String> {
         jobs: arguments.jobs.into(),
         out: arguments.out.clone(),
     };
-    println!("{}", interop::versions());
-    let lines = interop::run(&options, &|line| println!("{line}")).map_err(|error| error.to_string())?;
-    println!("{}", summary(&lines));
-    println!("configurations, logs and captures are in {}", options.out.display());
+    gannet_rt::outln!("{}", interop::versions());
+    let lines =
+        interop::run(&options, &|line| gannet_rt::outln!("{line}")).map_err(|error| error.to_string())?;
+    gannet_rt::outln!("{}", summary(&lines));
+    gannet_rt::outln!("configurations, logs and captures are in {}", options.out.display());
     let failed = lines.iter().any(|line| matches!(line.verdict, Verdict::Failed(_)));
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -184,7 +184,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
     match command {
         LabCommand::List => {
             for experiment in experiments::ALL {
-                println!("{:<18} {}", experiment.name, experiment.description);
+                gannet_rt::outln!("{:<18} {}", experiment.name, experiment.description);
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -203,7 +203,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
             let check =
                 ed::check::Check::named(&check).ok_or_else(|| format!("there is no check '{check}'"))?;
             let gannet = std::env::current_exe().map_err(|error| error.to_string())?;
-            print!("{}", ed::check::run(gannet, candidate, check, &out)?);
+            gannet_rt::out!("{}", ed::check::run(gannet, candidate, check, &out)?);
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Step(step) => {
@@ -229,7 +229,7 @@ pub fn run(command: LabCommand) -> Result<ExitCode, String> {
                 seconds: step.seconds,
                 steps: step.steps,
             };
-            ed::step::run(gannet, &ask, &step.out, &mut |line| println!("{line}"))?;
+            ed::step::run(gannet, &ask, &step.out, &mut |line| gannet_rt::outln!("{line}"))?;
             Ok(ExitCode::SUCCESS)
         }
         LabCommand::Bare { name, users, real_time, cells, peer, port, work_ns } => {
@@ -253,11 +253,11 @@ fn experiment(name: &str, options: &Options, strict: bool) -> Result<ExitCode, S
     };
     let report = (experiment.run)(options)?;
     report.write(&options.out).map_err(|error| format!("{}: {error}", options.out.display()))?;
-    print!("{}", report.table());
+    gannet_rt::out!("{}", report.table());
     for remark in &report.remarks {
-        println!("{remark}");
+        gannet_rt::outln!("{remark}");
     }
-    println!("written to {}", options.out.display());
+    gannet_rt::outln!("written to {}", options.out.display());
     Ok(if strict && !report.holds() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -296,13 +296,13 @@ pub fn demo(arguments: &DemoArguments) -> Result<ExitCode, String> {
         options.ggsn = Peer::Gannet;
     }
     if let Some(note) = &substitute {
-        println!("{note}");
+        gannet_rt::outln!("{note}");
     }
     let outcome = demo::run(&options).map_err(|error| error.to_string())?;
-    print!("{}", outcome.table());
-    println!("configurations, logs and captures are in {}", options.out.display());
+    gannet_rt::out!("{}", outcome.table());
+    gannet_rt::outln!("configurations, logs and captures are in {}", options.out.display());
     if let Some(note) = &substitute {
-        println!("{note}");
+        gannet_rt::outln!("{note}");
     }
     Ok(if outcome.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -12,6 +12,7 @@ use gannet_wire::l3::ie::ReliabilityClass;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::fmt;
 use std::io::IsTerminal;
+use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -328,10 +329,10 @@ impl Watcher for Screen {
         }
         let text = run::live(second);
         if std::io::stderr().is_terminal() {
-            eprint!("{}", run::in_place(self.lines, &text));
+            let _ = write!(std::io::stderr(), "{}", run::in_place(self.lines, &text));
             self.lines = text.lines().count();
         } else {
-            eprint!("{text}");
+            let _ = write!(std::io::stderr(), "{text}");
         }
     }
 }
@@ -345,7 +346,7 @@ pub fn run(arguments: &LoadArguments) -> Result<ExitCode, String> {
     let stop = gannet_lab::testbed::stop_on_signals().map_err(|error| error.to_string())?;
     let mut screen = Screen { quiet: arguments.quiet, bar: None, lines: 0 };
     let report = run::run(&options, &stop, &mut screen)?;
-    print!("{}", run::summary(&report));
+    gannet_rt::out!("{}", run::summary(&report));
     if let Some(path) = &arguments.json {
         let text = report.to_json();
         std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;

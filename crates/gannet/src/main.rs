@@ -11,6 +11,7 @@ mod sgsn;
 mod vty_command;
 
 use clap::{Parser, Subcommand};
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 /// Tables of a million mobiles are touched at random, packet by packet.
@@ -58,8 +59,9 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => lab_command::demo(&arguments),
         Command::Interop(arguments) => interop_command::run(&arguments),
     };
-    result.unwrap_or_else(|message| {
-        eprintln!("gannet: {message}");
+    let code = result.unwrap_or_else(|message| {
+        let _ = writeln!(io::stderr(), "gannet: {message}");
         ExitCode::FAILURE
-    })
+    });
+    if gannet_rt::stdout::failed() { ExitCode::FAILURE } else { code }
 }

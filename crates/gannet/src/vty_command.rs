@@ -2,7 +2,7 @@
 
 use clap::Args;
 use gannet_ops::vty::client::{Session, is_refusal};
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
@@ -75,11 +75,11 @@ fn ask(session: &mut Session, command: &str, place: &str) -> Option<ExitCode> {
     match session.ask(command) {
         Ok(answer) => {
             if !answer.is_empty() {
-                println!("{answer}");
+                gannet_rt::outln!("{answer}");
             }
             let refused = is_refusal(&answer);
             if refused {
-                eprintln!("gannet: {place}'{command}' was refused");
+                let _ = writeln!(io::stderr(), "gannet: {place}'{command}' was refused");
             }
             refused.then_some(ExitCode::FAILURE)
         }
@@ -88,6 +88,6 @@ fn ask(session: &mut Session, command: &str, place: &str) -> Option<ExitCode> {
 }
 
 fn unreachable(problem: &str) -> ExitCode {
-    eprintln!("gannet: {problem}");
+    let _ = writeln!(io::stderr(), "gannet: {problem}");
     ExitCode::from(UNREACHABLE)
 }

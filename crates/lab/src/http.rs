@@ -64,7 +64,7 @@ const CONNECTIONS_MAX: usize = 64;
 pub fn serve(address: SocketAddr, seed: u64, len: usize) -> io::Result<()> {
     let body = content(seed, len);
     let listener = TcpListener::bind(address)?;
-    println!("serving {len} octets on {}, sha256 {}", listener.local_addr()?, sha256(&body));
+    gannet_rt::outln!("serving {len} octets on {}, sha256 {}", listener.local_addr()?, sha256(&body));
     serve_all(listener.incoming(), &body);
     Ok(())
 }

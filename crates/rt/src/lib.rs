@@ -69,6 +69,7 @@ pub mod big_pages;
 pub mod carryless;
 pub mod gea;
 pub mod log;
+pub mod stdout;
 
 mod access;
 mod busy;

@@ -31,7 +31,7 @@ pub use restart_counter::{Whose, last as last_restart_counter};
 pub use snapshot::Table;
 use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -267,8 +267,10 @@ pub fn run_with<N: Node>(
         N::plan(&loaded.config, &mut remarks).map_err(|error| format!("{}: {error}", file.display()))?;
     decide(&mut plan, &mut remarks);
     if flags.check {
-        remarks.iter().for_each(|remark| eprintln!("{remark}"));
-        println!("{}: OK", file.display());
+        for remark in &remarks {
+            let _ = writeln!(io::stderr(), "{remark}");
+        }
+        gannet_rt::outln!("{}: OK", file.display());
         return Ok(ExitCode::SUCCESS);
     }
     let heap = N::heap(&plan);

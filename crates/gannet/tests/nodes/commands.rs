@@ -15,6 +15,7 @@ pub const CASES: &[Case] = &[
     ("wrong_wholes_are_named", &[], wrong_wholes_are_named),
     ("wrong_flags_are_named", &[], wrong_flags_are_named),
     ("the_examples_are_right", &[], the_examples_are_right),
+    ("output_that_nobody_takes_ends_quietly", &[], output_that_nobody_takes_ends_quietly),
     ("configurations_of_osmocoms_nodes_are_right", &[], configurations_of_osmocoms_nodes_are_right),
     ("the_vty_answers", &[], the_vty_answers),
     ("osmocoms_commands_answer", &[], osmocoms_commands_answer),
@@ -111,7 +112,9 @@ fn a_node_needs_a_configuration() {
 
 fn wrong_lines_are_named() {
     let directory = TempDir::new("gannet-lines");
-    let config = file(&directory, "sgsn.cfg", "sgsn\n gtp local-ip 127.9.0.1\n gtp lokal-ip 127.9.0.1\n");
+    let ns = "ns\n bind udp local\n  listen 127.9.0.1 23000\n";
+    let sgsn = format!("sgsn\n gtp local-ip 127.9.0.1\n gtp lokal-ip 127.9.0.1\n{ns}");
+    let config = file(&directory, "sgsn.cfg", &sgsn);
     let error = fail(&["sgsn", "-c", &config]);
     assert!(error.contains("sgsn.cfg:3:") && error.contains("local-ip"), "{error}");
     let config = file(&directory, "bss.cfg", "bss\n cels 3\n");
@@ -162,6 +165,34 @@ fn the_examples_are_right() {
         // Not a single remark either.
         assert_eq!(said(&output).lines().count(), 1, "{}", said(&output));
     }
+}
+
+/// Who reads the first line alone is no error; a full disk is one, in one line.
+fn output_that_nobody_takes_ends_quietly() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let path = repository().join("docs/examples/sgsn.cfg");
+    let check = || {
+        let mut command = Command::new(GANNET);
+        command.args(["sgsn", "-c"]).arg(&path).arg("--check");
+        command
+    };
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = check().stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(said(&output), "gannet: standard output: No space left on device (os error 28)\n");
+    // The reading end is gone before anything is written.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = check().stdout(writer).output().unwrap();
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+    let mut command = Command::new(GANNET);
+    let mut child =
+        command.args(["lab", "list"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty() && !first.is_empty(), "{}", said(&output));
 }
 
 /// Small configurations that people have for Osmocom's daemons.

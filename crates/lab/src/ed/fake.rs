@@ -228,7 +228,7 @@ fn a_machine_that_demultiplexes_early_holds() {
                 let path = std::path::Path::new(&directory).join(format!("{}.svg", figure.name));
                 std::fs::write(path, &figure.svg).unwrap();
             }
-            println!("{}", report.table());
+            gannet_rt::outln!("{}", report.table());
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     let mut datagrams = Datagrams::default();
     let mut waiting = VecDeque::with_capacity(FRAMES);
     let mut templates: HashMap<usize, Template> = HashMap::new();
-    println!("{READY}");
+    gannet_rt::outln!("{READY}");
     let toil = Toil::of(options);
     while going() {
         for _ in 0..TURNS {

@@ -51,7 +51,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     if options.bare == Bare::Drop {
         attach(&mut classifier)?;
         let companion = companion(COMPANION_PORT)?;
-        println!("{READY}");
+        gannet_rt::outln!("{READY}");
         only_drop(&classifier, &companion, going);
         return Ok(());
     }
@@ -59,7 +59,7 @@ pub(super) fn run(options: &Options, going: &dyn Fn() -> bool) -> Result<(), Str
     classifier.set_sockets(0, bare.gn.sockets()).map_err(|error| error.to_string())?;
     attach(&mut classifier)?;
     let companion = companion(COMPANION_PORT)?;
-    println!("{READY}");
+    gannet_rt::outln!("{READY}");
     while going() {
         for _ in 0..TURNS {
             let _ = companion.poll();
@@ -92,7 +92,7 @@ fn only_drop(classifier: &Classifier, companion: &Companion, going: &dyn Fn() ->
         if told.elapsed() >= TELL {
             told = Instant::now();
             // One line, so that its reader sees both numbers of the same moment.
-            println!("dropping_ns {ns} dropped {count}");
+            gannet_rt::outln!("dropping_ns {ns} dropped {count}");
         }
     }
 }
