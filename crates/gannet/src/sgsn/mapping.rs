@@ -390,6 +390,7 @@ fn fixed(bssgp: ops::BssgpConfig) -> ops::BssgpConfig {
 pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> {
     [
         ("The address of GTP", old.gtp_local_ip != new.gtp_local_ip),
+        ("The IPv6 address of GTP", old.gn.ipv6 != new.gn.ipv6),
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("The store", old.store != new.store),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
@@ -503,6 +504,18 @@ mod tests {
         assert_eq!(config.gtp_second_address, "2001:db8::1".parse().ok());
         assert_eq!(config.source_check, gannet_proto::gtp::SourceCheck::Control);
         assert_eq!(config.gtp_peers, [IpAddr::from([192, 0, 2, 9])]);
+    }
+
+    #[test]
+    fn whom_to_believe_changes_at_once_and_an_address_at_the_next_start() {
+        let read = |lines: &str| {
+            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n{lines}");
+            config::read::<Sgsn>("x", &text).unwrap().config
+        };
+        let old = read("");
+        let new = read(" gtp source-check off\n gtp peer 192.0.2.9\n");
+        assert!(!same_node(&old, &new) && later(&old, &new).is_empty());
+        assert_eq!(later(&old, &read(" gtp local-ipv6 2001:db8::1\n")), ["The IPv6 address of GTP"]);
     }
 
     #[test]

@@ -240,6 +240,15 @@ impl Sgsn {
         }
     }
 
+    /// The GGSN of a context has another address for control, and maybe another name for what it charges.
+    pub(super) fn account_moved(&mut self, name: ContextName, ggsn: IpAddr, charging_id: Option<u32>) {
+        let account = self.charging.as_deref_mut().and_then(|charging| charging.account(name));
+        if let Some(account) = account {
+            account.ggsn = ggsn;
+            account.charging_id = charging_id.or(account.charging_id);
+        }
+    }
+
     /// A mobile is here, with contexts that are active already.
     pub(super) fn open_accounts(&mut self, cx: &mut Context<'_>, slot: Slot) {
         if self.charging.is_some() {

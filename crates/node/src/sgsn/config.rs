@@ -8,7 +8,7 @@ use super::work::Work;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 use gannet_proto::bssgp::flow_control;
 use gannet_proto::gmm::network::GmmConfig;
-use gannet_proto::gtp::{PLACES, SourceCheck, TeidKey, Version};
+use gannet_proto::gtp::{ListedPeer, PLACES, SourceCheck, TeidKey, Version};
 use gannet_proto::qos::class::CellClass;
 use gannet_proto::sm::network::SmConfig;
 use gannet_proto::time::Duration;
@@ -265,6 +265,10 @@ impl Default for NsTimers {
 }
 
 impl SgsnConfig {
+    pub(super) fn listed_peers(&self) -> Vec<ListedPeer> {
+        self.gtp_peers.iter().map(|address| ListedPeer { address: *address, contexts_max: None }).collect()
+    }
+
     /// Octets of a context that may wait for confirmation whatever the others have, where `contexts` have something that waits.
     ///
     /// It is an equal part of half of the node's octets L, divided by H. Where contexts come one after another, each takes its

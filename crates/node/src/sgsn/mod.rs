@@ -71,9 +71,7 @@ use gannet_proto::auth::AuthPolicy;
 use gannet_proto::frame::Frame;
 use gannet_proto::gmm::network::GmmAction;
 use gannet_proto::gsup::GsupConfig;
-use gannet_proto::gtp::{
-    AnswerLimiter, ContextName, GtpConfig, GtpEntity, GtpOutput, ListedPeer, Role, SecondAddress,
-};
+use gannet_proto::gtp::{AnswerLimiter, ContextName, GtpConfig, GtpEntity, GtpOutput, Role, SecondAddress};
 use gannet_proto::llc::LlcOutput;
 use gannet_proto::machine::{Batch, Context, Input, Machine, Output, Port};
 use gannet_proto::sndcp::Reassembler;
@@ -310,11 +308,7 @@ impl Sgsn {
             .gtp_second_address
             .map(|address| SecondAddress { address, ports: [GTP_C_SECOND, GTP_U_SECOND] });
         gtp.source_check = config.source_check;
-        gtp.peers = config
-            .gtp_peers
-            .iter()
-            .map(|address| ListedPeer { address: *address, contexts_max: None })
-            .collect();
+        gtp.peers = config.listed_peers();
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
         gtp.echo_intervals = config.echo_intervals.clone();

@@ -158,13 +158,15 @@ impl Sgsn {
         self.ns_outputs(cx, &mut outputs);
     }
 
-    /// Takes over what can change at any time: timers, routes of access points, N201-U, parameters of links and compression
+    /// Takes over what can change at any time: timers, routes of access points, who is believed on Gn, N201-U, parameters of links and compression
     /// of new contexts, the lifetime of LL-PDUs. Sizes of tables, other limits, addresses and what holds for new cells stay as
     /// they were made.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
         self.access_points.reroute(&new);
         self.gb.ns.reconfigure(ns_config(&new));
         let SgsnConfig {
+            source_check,
+            gtp_peers,
             gmm,
             sm,
             ns,
@@ -187,6 +189,8 @@ impl Sgsn {
         } = new;
         let stranger_answers_per_second = self.config.stranger_answers_per_second;
         self.config = SgsnConfig {
+            source_check,
+            gtp_peers,
             gmm,
             sm,
             ns,
@@ -212,6 +216,8 @@ impl Sgsn {
             overload_interval,
             ..self.config.clone()
         };
+        self.gtp.trust(self.config.source_check, self.config.listed_peers());
+        // With the rules, which say from where packets come.
         self.reconfigure_flows(cx.now);
         self.resume_all_claims(cx);
         self.change_ip_weights(cx);

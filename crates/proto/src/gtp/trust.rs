@@ -189,6 +189,11 @@ impl GtpEntity {
         first(of.control).zip(first(of.user))
     }
 
+    /// From where messages about a tunnel are taken from now on, and the peers that are listed.
+    pub fn trust(&mut self, source_check: SourceCheck, peers: Vec<ListedPeer>) {
+        (self.config.source_check, self.config.peers) = (source_check, peers);
+    }
+
     /// Does the operator list this peer?
     #[must_use]
     pub fn listed(&self, address: IpAddr) -> Option<&ListedPeer> {

@@ -40,11 +40,11 @@ impl GgsnAddresses {
 }
 
 impl Sgsn {
-    fn address_of(&self, path: u16) -> Option<IpAddr> {
+    pub(super) fn address_of(&self, path: u16) -> Option<IpAddr> {
         self.gtp.paths().get(path).map(|path| path.address)
     }
 
-    fn tunnel_of(&self, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
+    pub(super) fn tunnel_of(&self, slot: Slot, nsapi: Nsapi) -> Option<GtpTunnel> {
         self.mobiles.get(slot)?.bearer(nsapi)?.tunnel
     }
 
@@ -160,7 +160,7 @@ impl Sgsn {
             return self.note_foreign(cx, *context, "Error Indication", peer);
         }
         for (slot, nsapi) in believed {
-            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+            self.note_lost(cx, (slot, nsapi), peer, "says by an Error Indication that it does not have it");
             // The mobile may make it anew. Mostly the GGSN has restarted, and says so later.
             let cause = self.asked_anew.cause(cx.now, slot, nsapi);
             self.tunnel_lost(cx, slot, nsapi, cause);

@@ -2,11 +2,13 @@
 
 mod asked_anew;
 mod ggsns;
+mod moved;
 mod notified;
 mod requalify;
 mod requests;
 mod selection;
 mod tunnels;
+mod unanswered;
 mod updates;
 
 pub use asked_anew::AskedAnew;

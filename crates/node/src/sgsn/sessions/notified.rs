@@ -167,7 +167,8 @@ impl Sgsn {
             pco: None,
             private_extension: None,
         };
-        let request = Request { slot, nsapi: Nsapi(0), kind: Kind::Notification, subscriber: None };
+        let request =
+            Request { slot, nsapi: Nsapi(0), kind: Kind::Notification, subscriber: None, ggsn: None };
         let key = self.requests.begin_abandoned(request);
         self.request(cx, key, to, Endpoint::Teid(teid), &message.into());
     }

@@ -9,6 +9,7 @@ use crate::sgsn::mobile::Mobile;
 use crate::sgsn::quality::within_subscription;
 use crate::sgsn::subscribers::Subscriber;
 use crate::slots::Slot;
+use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::machine::Context;
 use gannet_proto::sm::network::{SmContext, SmEvent, SmState};
@@ -91,8 +92,8 @@ impl Sgsn {
     pub(super) fn requalified(
         &mut self,
         cx: &mut Context<'_>,
-        slot: Slot,
-        nsapi: Nsapi,
+        (slot, nsapi): (Slot, Nsapi),
+        ggsn: IpAddr,
         response: &UpdateResponse,
     ) {
         let asked = self.would_ask(cx, slot, nsapi);
@@ -103,8 +104,10 @@ impl Sgsn {
         }
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, whose);
+            self.explain_refused_change(cx, (slot, nsapi), ggsn, response.cause);
             // It has no such context (29.060 clause 7.3.4).
             if response.cause == Cause::NonExistent {
+                self.note_lost(cx, (slot, nsapi), ggsn, "has no such context");
                 self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
             }
             return;

@@ -34,6 +34,8 @@ pub struct Request {
     pub kind: Kind,
     /// For whom, where that is known.
     pub subscriber: Option<Imsi>,
+    /// Who was asked, once it is sent.
+    pub ggsn: Option<IpAddr>,
 }
 
 /// Requests by the key that GTP gives back with the answer.
@@ -74,6 +76,13 @@ impl Requests {
         self.next += 1;
         self.waiting.insert(self.next, request);
         self.next
+    }
+
+    /// A request goes to this GGSN.
+    pub fn sent(&mut self, key: u64, ggsn: IpAddr) {
+        if let Some(request) = self.waiting.get_mut(&key) {
+            request.ggsn = Some(ggsn);
+        }
     }
 
     /// The answer to a request is there: what it was, and whether its context still waits for it.
@@ -119,7 +128,7 @@ mod tests {
     #[test]
     fn a_later_request_of_a_context_makes_the_earlier_one_nobodys() {
         let slot = Slot { index: 1, generation: 0 };
-        let request = |kind| Request { slot, nsapi: Nsapi(5), kind, subscriber: None };
+        let request = |kind| Request { slot, nsapi: Nsapi(5), kind, subscriber: None, ggsn: None };
         let mut requests = Requests::default();
         let create = requests.begin(request(Kind::Create));
         let delete = requests.begin(request(Kind::Delete));
@@ -136,8 +145,8 @@ mod tests {
         // The mobile may have another slot meanwhile.
         let mut create = |index, ggsn: [u8; 4]| {
             let slot = Slot { index, generation: 0 };
-            let key =
-                requests.begin(Request { slot, nsapi: Nsapi(5), kind: Kind::Create, subscriber: Some(imsi) });
+            let (kind, subscriber) = (Kind::Create, Some(imsi));
+            let key = requests.begin(Request { slot, nsapi: Nsapi(5), kind, subscriber, ggsn: None });
             let creating = Creating { key, sequence: 100, ggsn: ggsn.into() };
             (key, requests.create_sent(imsi, Nsapi(5), creating))
         };

@@ -1,6 +1,7 @@
 //! Tunnels to the GGSNs: made, taken down, and lost.
 
 use super::requests::{Creating, Kind, Request};
+use super::unanswered::NoAnswer;
 use crate::sgsn::Sgsn;
 use crate::sgsn::SgsnEvent;
 use crate::sgsn::mobile::Mobile;
@@ -60,15 +61,14 @@ impl Sgsn {
                 GtpOutput::Response { user, peer, asked, version, message } => {
                     self.ggsn_answered(cx, user, (peer, asked, version), message);
                 }
-                GtpOutput::TimedOut { user } | GtpOutput::VersionRefused { user } => {
-                    self.ggsn_silent(cx, user);
-                }
+                GtpOutput::TimedOut { user } => self.no_answer(cx, user, NoAnswer::Silence),
+                GtpOutput::VersionRefused { user } => self.no_answer(cx, user, NoAnswer::OtherVersion),
                 GtpOutput::PeerRestarted { peer, path, .. } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
                     self.tell(SgsnEvent::GgsnRestarted { peer });
                     let is_there =
                         |tunnel: &GtpTunnel| tunnel.control_path == path || tunnel.user_path == path;
-                    self.tunnels_lost(cx, is_there);
+                    self.tunnels_lost(cx, peer, is_there);
                 }
                 GtpOutput::PathFailed { peer, plane, .. } => {
                     cx.drop(Drop::SgsnPathFailed, None);
@@ -163,7 +163,7 @@ impl Sgsn {
         let imsi = subscriber?;
         let control = shared.map_or(Teid(0), |tunnel| tunnel.peer_control);
         let to = Endpoint::of_peer(version, Tid { imsi, nsapi }, control);
-        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber });
+        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Create, subscriber, ggsn: None });
         let sequence = self.request(cx, key, peer, to, &request.into())?;
         let creating = Creating { key, sequence, ggsn: peer };
         if let Some(former) = self.requests.create_sent(imsi, nsapi, creating) {
@@ -181,6 +181,7 @@ impl Sgsn {
         message: &Message,
     ) -> Option<u16> {
         let mut outputs = Batch::default();
+        self.requests.sent(key, to);
         let sent = self.gtp.request(cx, key, to, endpoint, message, &mut outputs);
         self.gtp_outputs(cx, &mut outputs);
         if sent.is_none() {
@@ -198,7 +199,15 @@ impl Sgsn {
     ) {
         let Some((request, is_current)) = self.requests.end(key) else { return };
         let Request { slot, nsapi, kind, .. } = request;
-        match (kind, message.map(|message| *message)) {
+        let message = message.map(|message| *message);
+        match &message {
+            Err(error) => self.explain_unreadable(cx, &request, from.0, error),
+            Ok(Message::UpdateResponse(response)) if is_current => {
+                self.tunnel_moved(cx, (slot, nsapi), (from.0, from.1), response);
+            }
+            Ok(_) => {}
+        }
+        match (kind, message) {
             (Kind::Create, Ok(Message::CreateResponse(response))) if is_current => {
                 if !response.cause.is_accepted() {
                     let why = format_args!("NSAPI {nsapi}: GGSN {} refuses it: {}", from.0, response.cause);
@@ -215,16 +224,16 @@ impl Sgsn {
             (Kind::Create, Ok(_) | Err(_)) if is_current => {
                 self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
             }
-            (Kind::Update, answer) if is_current => self.update_answered(cx, slot, nsapi, answer),
+            (Kind::Update, answer) if is_current => self.update_answered(cx, (slot, nsapi), from.0, answer),
             (Kind::Delete, _) if is_current => self.tunnel_deleted(cx, slot, nsapi),
             (Kind::Requalify, Ok(Message::UpdateResponse(response))) if is_current => {
-                self.requalified(cx, slot, nsapi, &response);
+                self.requalified(cx, (slot, nsapi), from.0, &response);
             }
             // 29.060 clause 7.3.4: the GGSN does not have the context, or not for this node.
             (Kind::Moved, Ok(Message::UpdateResponse(response)))
                 if is_current && !response.cause.is_accepted() =>
             {
-                cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+                self.note_lost(cx, (slot, nsapi), from.0, "does not take it over from another node");
                 self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
             }
             (
@@ -236,49 +245,6 @@ impl Sgsn {
                 | Kind::Notification,
                 _,
             ) => {}
-        }
-    }
-
-    /// N3-REQUESTS repetitions had no answer (29.060 clause 7.6).
-    fn ggsn_silent(&mut self, cx: &mut Context<'_>, key: u64) {
-        match self.requests.end(key) {
-            Some((Request { slot, nsapi, kind: Kind::Create, .. }, true)) => {
-                self.explain_silence(cx, slot, nsapi);
-                self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
-            }
-            Some((Request { slot, nsapi, kind: Kind::Update, .. }, true)) => {
-                self.explain_silence(cx, slot, nsapi);
-                self.update_failed(cx, slot, nsapi);
-            }
-            Some((Request { slot, nsapi, kind: Kind::Delete, .. }, true)) => {
-                self.tunnel_deleted(cx, slot, nsapi);
-            }
-            // The path tells by itself that the GGSN is gone; until then the context goes on as it is.
-            Some(
-                (Request { kind: Kind::Requalify | Kind::Moved | Kind::Notification, .. }, _) | (_, false),
-            )
-            | None => {}
-        }
-    }
-
-    /// Which GGSN does not answer for a context.
-    fn explain_silence(&self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
-        let Some(mobile) = self.mobiles.get(slot) else { return };
-        let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
-        let has_it = tunnel.and_then(|tunnel| Some(self.gtp.paths().get(tunnel.control_path)?.address));
-        let by_apn = || Some(self.access_points.get(mobile.sm().get(nsapi)?.apn())?.1.address);
-        let tries = self.config.n3_requests;
-        match has_it.or_else(by_apn) {
-            Some(ggsn) => cx.explain(
-                Category::Pdp,
-                mobile.imsi(),
-                format_args!("NSAPI {nsapi}: GGSN {ggsn} does not answer, it was asked {tries} times"),
-            ),
-            None => cx.explain(
-                Category::Pdp,
-                mobile.imsi(),
-                format_args!("NSAPI {nsapi}: its GGSN does not answer"),
-            ),
         }
     }
 
@@ -390,7 +356,13 @@ impl Sgsn {
         };
         let to = self.gtp.paths().get(tunnel.control_path).map(|path| path.address);
         self.close_tunnel(slot, nsapi, tunnel);
-        let key = self.requests.begin(Request { slot, nsapi, kind: Kind::Delete, subscriber: None });
+        let key = self.requests.begin(Request {
+            slot,
+            nsapi,
+            kind: Kind::Delete,
+            subscriber: self.imsi_of(slot),
+            ggsn: None,
+        });
         let message =
             DeleteRequest { teardown: Some(tear_down), nsapi, pco: None, private_extension: None }.into();
         let endpoint = self
@@ -403,7 +375,7 @@ impl Sgsn {
     }
 
     /// A tunnel is gone. Who waits for that is told; a context that was forgotten at once does not wait.
-    fn tunnel_deleted(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
+    pub(super) fn tunnel_deleted(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi) {
         if self.mobiles.get(slot).is_some_and(|mobile| mobile.sm().get(nsapi).is_some()) {
             self.sm(cx, slot, SmEvent::Deleted { nsapi });
         }
@@ -492,14 +464,14 @@ impl Sgsn {
 
     /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew
     /// (23.007, restart of the GGSN); all others go on.
-    fn tunnels_lost(&mut self, cx: &mut Context<'_>, lost: impl Fn(&GtpTunnel) -> bool) {
+    fn tunnels_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, lost: impl Fn(&GtpTunnel) -> bool) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
             let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
             affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
         }
         for (slot, nsapi) in affected {
-            cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+            self.note_lost(cx, (slot, nsapi), ggsn, "has restarted and lost it");
             self.tunnel_lost(cx, slot, nsapi, SmCause::ReactivationRequired);
         }
     }

@@ -7,6 +7,7 @@
 use super::requests::{Kind, Request};
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
+use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::gtp::{Endpoint, Transaction, Version};
 use gannet_proto::machine::{Batch, Context};
@@ -139,7 +140,7 @@ impl Sgsn {
             ..UpdateRequest::new(nsapi)
         };
         let endpoint = Endpoint::of_peer(tunnel.version, Tid { imsi, nsapi }, tunnel.peer_control);
-        let key = self.requests.begin(Request { slot, nsapi, kind, subscriber: None });
+        let key = self.requests.begin(Request { slot, nsapi, kind, subscriber: None, ggsn: None });
         self.request(cx, key, to, endpoint, &request.into()).map(|_| ())
     }
 
@@ -147,8 +148,8 @@ impl Sgsn {
     pub(super) fn update_answered(
         &mut self,
         cx: &mut Context<'_>,
-        slot: Slot,
-        nsapi: Nsapi,
+        (slot, nsapi): (Slot, Nsapi),
+        ggsn: IpAddr,
         answer: Result<Message, DecodeError>,
     ) {
         let wished = self.updates.wishes.remove(&(slot, nsapi));
@@ -158,9 +159,10 @@ impl Sgsn {
         if !response.cause.is_accepted() {
             cx.drop(Drop::SgsnGgsnRefused, self.imsi_of(slot));
             self.sm(cx, slot, SmEvent::UpdateRejected { nsapi, cause: response.cause });
+            self.explain_refused_change(cx, (slot, nsapi), ggsn, response.cause);
             if response.cause == Cause::NonExistent {
                 // 29.060 clause 7.3.4: the GGSN does not have the context.
-                cx.drop(Drop::SgsnTunnelLost, self.imsi_of(slot));
+                self.note_lost(cx, (slot, nsapi), ggsn, "has no such context");
                 self.tunnel_lost(cx, slot, nsapi, SmCause::RegularDeactivation);
             }
             return;

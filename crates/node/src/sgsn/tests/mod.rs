@@ -17,6 +17,7 @@ mod keys;
 mod later;
 mod leaving;
 mod messages;
+mod moved;
 mod notified;
 mod ns_bvc;
 mod operation;

@@ -14,13 +14,13 @@ use gannet_wire::l3::ie::{MobileIdentity, SmCause};
 use gannet_wire::l3::sm::{DeactivateRequest, SmMessage};
 
 impl Bench {
-    fn export(&mut self, phone: usize) -> Vec<u8> {
+    pub fn export(&mut self, phone: usize) -> Vec<u8> {
         let octets = self.sgsn.export(&mut self.around.context(), imsi(phone));
         self.collect();
         octets.expect("it is here")
     }
 
-    fn import(&mut self, octets: &[u8]) -> Result<Slot, ImportError> {
+    pub fn import(&mut self, octets: &[u8]) -> Result<Slot, ImportError> {
         let result = self.sgsn.import(&mut self.around.context(), octets);
         self.collect();
         result
