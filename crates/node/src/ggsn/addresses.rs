@@ -132,6 +132,12 @@ impl PrefixPool {
         self.numbers.owner(self.number(address)?)
     }
 
+    /// Prefixes that may be in use.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.numbers.capacity()
+    }
+
     /// Prefixes that are in use.
     #[must_use]
     pub const fn used(&self) -> u32 {

@@ -156,17 +156,15 @@ impl Ggsn {
         let tft = self.template_after(linked, request.nsapi, None, request.tft.as_ref())?;
         let ends = self.ends(cx, transaction, &named_by_create(request), Some(first.imsi))?;
         // The SGSN has forgotten the context that the subscriber had before.
-        match self.contexts.by_tid(Tid { imsi: first.imsi, nsapi: request.nsapi }) {
-            Some(old) => self.replace(cx, old, transaction)?,
-            None => self.within_limits(cx, from)?,
-        }
-        if self.contexts.is_full() {
-            return Err(Cause::NoResourcesAvailable);
-        }
+        let old = self.contexts.by_tid(Tid { imsi: first.imsi, nsapi: request.nsapi });
+        self.may_create(cx, old, transaction)?;
         let version = first.tunnel.version;
         let control = (ends.control, request.teid_control.unwrap_or(first.tunnel.peer_control));
         let user = (ends.user, request.teid_data);
         let (tunnel, origin) = self.open(cx, version, control, user, (from, request.recovery))?;
+        if let Some(old) = old {
+            self.replace(cx, (old, false), from, ends.control);
+        }
         let (nsapi, qos, since) = (request.nsapi, request.qos.concrete(), cx.now);
         let (uplink, downlink) = Default::default();
         let (charging_id, teid) = (self.next_charging_id, Teid(0));

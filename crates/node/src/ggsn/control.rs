@@ -2,7 +2,7 @@
 
 use super::context::PdpContext;
 use super::notify::notification;
-use super::peers::{name_of, named_by_create};
+use super::peers::{Ends, name_of, named_by_create};
 use super::pool::ClaimError;
 use super::{AccessPoint, Addresses, DeleteReason, Ggsn, GgsnEvent, pco};
 use crate::slots::Slot;
@@ -249,24 +249,44 @@ impl Ggsn {
         let ends = self.ends(cx, transaction, &named_by_create(request), Some(wanted.imsi))?;
         let from = transaction.peer.ip();
         // The SGSN has forgotten the context that the subscriber had before (29.060 clause 7.3.1).
-        match self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi }) {
-            Some(old) => self.replace(cx, old, transaction)?,
-            None => self.within_limits(cx, from)?,
+        let old = self.contexts.by_tid(Tid { imsi: wanted.imsi, nsapi: request.nsapi });
+        self.may_create(cx, old, transaction)?;
+        let is_lent = old.is_some_and(|old| self.lend(old));
+        let (address, opened) = match self.reserve(cx, transaction, request, &wanted, &ends) {
+            Ok(reserved) => reserved,
+            Err(cause) => {
+                old.filter(|_| is_lent).into_iter().for_each(|old| self.take_back(old));
+                return Err(cause);
+            }
+        };
+        if let Some(old) = old {
+            self.replace(cx, (old, is_lent), from, ends.control);
         }
-        if self.contexts.is_full() {
-            return Err(Cause::NoResourcesAvailable);
-        }
-        let address = self.take_address(cx, &wanted, from)?;
-        let control = (ends.control, wanted.reply_to);
-        let user = (ends.user, request.teid_data);
-        let opened = self.open(cx, transaction.version(), control, user, (from, request.recovery));
-        let slot = opened.ok().and_then(|(tunnel, origin)| {
-            self.insert(cx, request, &wanted, (address, ends.named), (tunnel, origin))
-        });
+        let slot = self.insert(cx, request, &wanted, (address, ends.named), opened);
         if slot.is_none() {
             self.give_back(wanted.apn, address);
         }
         slot.map(|slot| (slot, wanted.cause)).ok_or(Cause::NoResourcesAvailable)
+    }
+
+    /// All that a context needs besides a place of the table.
+    fn reserve(
+        &mut self,
+        cx: &mut Context<'_>,
+        transaction: &Transaction,
+        request: &CreateRequest,
+        wanted: &Wanted,
+        ends: &Ends,
+    ) -> Result<(Addresses, (GtpTunnel, u16)), Cause> {
+        let from = transaction.peer.ip();
+        let address = self.take_address(cx, wanted, from)?;
+        let control = (ends.control, wanted.reply_to);
+        let user = (ends.user, request.teid_data);
+        let opened = self.open(cx, transaction.version(), control, user, (from, request.recovery));
+        if opened.is_err() {
+            self.give_back(wanted.apn, address);
+        }
+        opened.map(|opened| (address, opened))
     }
 
     /// The tunnel of a context, and the path that its request came from.
@@ -278,6 +298,10 @@ impl Ggsn {
         user: (IpAddr, Teid),
         (from, recovery): (IpAddr, Option<u8>),
     ) -> Result<(GtpTunnel, u16), Cause> {
+        if !self.has_path_room(from, version, [control.0, user.0]) {
+            cx.drop(Drop::GtpPathTableFull, None);
+            return Err(Cause::NoResourcesAvailable);
+        }
         let origin = self.gtp.open_origin(cx, version, from, recovery).ok_or(Cause::NoResourcesAvailable)?;
         match self.gtp.open(cx, version, control, user, None) {
             Some(tunnel) => Ok((tunnel, origin)),
@@ -295,7 +319,8 @@ impl Ggsn {
         from: IpAddr,
     ) -> Result<Addresses, Cause> {
         let point = self.access_points.get(usize::from(wanted.apn)).ok_or(Cause::MissingOrUnknownApn)?;
-        if !self.has_unlisted_room(point, from) {
+        let wants = [wanted.address.v4.is_some(), wanted.address.v6.is_some()];
+        if !self.has_unlisted_room(point, from, wants) {
             cx.drop(Drop::GgsnPeerLimit, Some(wanted.imsi));
             return Err(Cause::AllDynamicAddressesOccupied);
         }
@@ -335,8 +360,7 @@ impl Ggsn {
     ) -> Option<Slot> {
         let path = self.gtp.paths().get(origin);
         let (from, counter) = (path.map(|path| path.address), path.and_then(|path| path.restart_counter));
-        let is_listed = from.is_some_and(|from| self.gtp.listed(from).is_some());
-        let is_unlisted = self.gtp.lists_peers() && !is_listed;
+        let is_unlisted = from.is_some_and(|from| self.is_limited(from));
         let context = PdpContext {
             imsi: wanted.imsi,
             nsapi: request.nsapi,
@@ -366,8 +390,8 @@ impl Ggsn {
             self.gtp.close_origin(origin);
             return None;
         };
-        if let Some(point) = self.access_points.get_mut(usize::from(wanted.apn)) {
-            point.unlisted += u32::from(is_unlisted);
+        if let Some(point) = self.access_points.get_mut(usize::from(wanted.apn)).filter(|_| is_unlisted) {
+            point.count_unlisted(address);
         }
         self.next_charging_id = self.next_charging_id.wrapping_add(1).max(1);
         self.assign_addresses(wanted.apn, address, slot);
@@ -448,6 +472,11 @@ impl Ggsn {
     }
 
     pub(super) fn delete(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason) {
+        self.remove(cx, slot, reason, false);
+    }
+
+    /// The same; its addresses do not come back where they are lent.
+    pub(super) fn remove(&mut self, cx: &mut Context<'_>, slot: Slot, reason: DeleteReason, is_lent: bool) {
         let sharer = self.sharers(slot).into_iter().find(|other| *other != slot);
         let Some(context) = self.contexts.remove(slot, sharer) else { return };
         self.advertising.forget(context.advertise_at, slot);
@@ -457,9 +486,11 @@ impl Ggsn {
                 // Another of the mobile's contexts goes on with it.
                 context.advertise_at.into_iter().for_each(|at| self.advertise_at(cx, sharer, at));
             }
+            None if is_lent => {}
             None => {
-                if let Some(point) = self.access_points.get_mut(usize::from(context.apn)) {
-                    point.unlisted = point.unlisted.saturating_sub(context.is_unlisted.into());
+                let point = self.access_points.get_mut(usize::from(context.apn));
+                if let Some(point) = point.filter(|_| context.is_unlisted) {
+                    point.discount_unlisted(context.address);
                 }
                 self.give_back(context.apn, context.address);
             }

@@ -21,6 +21,7 @@ mod notify;
 mod pco;
 mod peers;
 mod pool;
+mod replace;
 #[cfg(test)]
 mod tests;
 mod update;
@@ -295,14 +296,21 @@ pub struct GgsnCounters {
     pub downlink: Volume,
 }
 
+/// How many of each version of IP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Unlisted {
+    v4: u32,
+    v6: u32,
+}
+
 /// An access point at work.
 #[derive(Debug)]
 struct AccessPoint {
     config: ApnConfig,
     pool: AddressPool,
     ipv6: Option<PrefixPool>,
-    /// Contexts of SGSNs that are not listed, while others are.
-    unlisted: u32,
+    /// Addresses that contexts of SGSNs have that are not listed, while others are.
+    unlisted: Unlisted,
 }
 
 /// A GGSN.
@@ -344,7 +352,12 @@ impl Ggsn {
                 }
                 None => None,
             };
-            access_points.push(AccessPoint { config: apn.clone(), pool, ipv6, unlisted: 0 });
+            access_points.push(AccessPoint {
+                config: apn.clone(),
+                pool,
+                ipv6,
+                unlisted: Unlisted::default(),
+            });
         }
         let mut static_mobiles = StaticMobiles::default();
         for mobile in &config.static_mobiles {

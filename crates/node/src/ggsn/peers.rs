@@ -3,8 +3,9 @@
 //! A context belongs to the address that its Create came from (its origin) and to the control address that this named. It
 //! is lost when one of these says that it has restarted, under another counter than that of the context.
 
+use super::addresses::PrefixPool;
 use super::context::PdpContext;
-use super::{AccessPoint, DeleteReason, Ggsn};
+use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
@@ -58,7 +59,12 @@ impl Ggsn {
         named: &GsnAddresses,
         whose: Option<Imsi>,
     ) -> Result<Ends, Cause> {
-        if let Some((control, user)) = self.gtp.reachable(named) {
+        // Version 0 knows no IPv6 (09.60 clause 7.9.23).
+        let usable = match transaction.version() {
+            Version::V0 => named.of_ipv4(),
+            Version::V1 => *named,
+        };
+        if let Some((control, user)) = self.gtp.reachable(&usable) {
             return Ok(Ends { control, user, named: named.iter().collect() });
         }
         cx.drop(Drop::GtpUnreachable, whose);
@@ -73,7 +79,7 @@ impl Ggsn {
         Err(Cause::MandatoryIeIncorrect)
     }
 
-    fn address_of(&self, path: u16) -> Option<IpAddr> {
+    pub(super) fn address_of(&self, path: u16) -> Option<IpAddr> {
         self.gtp.paths().get(path).map(|path| path.address)
     }
 
@@ -133,7 +139,13 @@ impl Ggsn {
         None
     }
 
-    fn note_foreign(&mut self, cx: &mut Context<'_>, drop: Drop, slot: Slot, transaction: &Transaction) {
+    pub(super) fn note_foreign(
+        &mut self,
+        cx: &mut Context<'_>,
+        drop: Drop,
+        slot: Slot,
+        transaction: &Transaction,
+    ) {
         let Some(context) = self.contexts.get(slot) else { return };
         let (whose, of) = (Some(context.imsi), self.sgsn_of(context));
         let what = format_args!("{} request", name_of(transaction.request));
@@ -144,50 +156,42 @@ impl Ggsn {
     /// take it over.
     pub(super) fn may_update(&mut self, cx: &mut Context<'_>, slot: Slot, transaction: &Transaction) -> bool {
         let from = transaction.peer.ip();
-        if self.is_believed(slot, from) || self.gtp.may_move(from, cx.now) {
+        if self.is_known(slot, from) || self.gtp.may_move(from, cx.now) {
             return true;
         }
         self.note_foreign(cx, Drop::GgsnMoveRefused, slot, transaction);
         false
     }
 
-    /// A Create is for an IMSI and NSAPI that are active (29.060 clause 7.3.1): the old context gives way, where the sender may
-    /// have it so.
-    pub(super) fn replace(
-        &mut self,
-        cx: &mut Context<'_>,
-        old: Slot,
-        transaction: &Transaction,
-    ) -> Result<(), Cause> {
-        let from = transaction.peer.ip();
-        if !self.is_believed(old, from) && !self.gtp.may_replace(from) {
-            self.note_foreign(cx, Drop::GgsnMoveRefused, old, transaction);
-            return Err(Cause::NoResourcesAvailable);
-        }
-        if let Some(context) = self.contexts.get(old) {
-            let (imsi, nsapi) = (context.imsi, context.nsapi);
-            let of = self.sgsn_of(context).map_or_else(|| "-".to_owned(), |of| of.to_string());
-            let level = if self.is_believed(old, from) { Level::Info } else { Level::Notice };
-            let text = format_args!("IMSI {imsi} NSAPI {nsapi}: {from} replaces the context of {of}");
-            cx.log(Category::Pdp, level, text);
-        }
-        self.delete(cx, old, DeleteReason::Replaced);
-        Ok(())
-    }
-
-    /// An Update has come from an address that the context did not know: it belongs there from now on. `from` names no path where
-    /// it is the SGSN that has it.
-    pub(super) fn moved(&mut self, cx: &mut Context<'_>, slot: Slot, from: IpAddr, origin: u16) {
+    /// An Update has come from an address that the context did not know: it belongs there from now on. `origin` is the path of that.
+    pub(super) fn moved(&mut self, slot: Slot, from: IpAddr, origin: u16) {
         let Some(context) = self.contexts.get_mut(slot) else { return };
-        let (imsi, nsapi, was) = (context.imsi, context.nsapi, context.origin);
-        context.origin = origin;
-        let was_at = self.address_of(was).map_or_else(|| "-".to_owned(), |address| address.to_string());
+        let was = core::mem::replace(&mut context.origin, origin);
         self.gtp.close_origin(was);
-        let text = format_args!("IMSI {imsi} NSAPI {nsapi}: moved from {was_at} to {from}");
-        cx.log(Category::Pdp, Level::Notice, text);
         if self.gtp.listed(from).is_some() {
             self.count_as_listed(slot);
         }
+    }
+
+    /// The addresses of a context's SGSN, for signalling and for user traffic.
+    pub(super) fn ends_of(&self, context: &PdpContext) -> [Option<IpAddr>; 2] {
+        [self.sgsn_of(context), self.address_of(context.tunnel.user_path)]
+    }
+
+    /// Tells that an Update `from` an address has moved a context, whose SGSN was at `was`.
+    pub(super) fn note_move(&self, cx: &mut Context<'_>, slot: Slot, from: IpAddr, was: [Option<IpAddr>; 2]) {
+        let Some(context) = self.contexts.get(slot) else { return };
+        let (imsi, nsapi, is) = (context.imsi, context.nsapi, self.ends_of(context));
+        let text = |address: Option<IpAddr>| address.map_or_else(|| "-".to_owned(), |it| it.to_string());
+        let [was_control, was_user] = was.map(text);
+        let [control, user] = is.map(text);
+        let is_split = was_user != was_control || user != control;
+        let users =
+            if is_split { format!(", user traffic from {was_user} to {user}") } else { String::new() };
+        let by = if is[0] == Some(from) { String::new() } else { format!(", as {from} says") };
+        let line =
+            format_args!("IMSI {imsi} NSAPI {nsapi}: moved from {was_control} to {control}{users}{by}");
+        cx.log(Category::Pdp, Level::Notice, line);
     }
 
     // -------------------------------------------------------------------------------------------------- limits
@@ -220,23 +224,46 @@ impl Ggsn {
         Ok(())
     }
 
-    /// Counts the addresses of a context of a peer that is not listed, of which all together have half of a pool at most. True
-    /// where there is room.
-    pub(super) fn has_unlisted_room(&self, point: &AccessPoint, from: IpAddr) -> bool {
-        let counts = self.gtp.lists_peers() && self.gtp.listed(from).is_none();
-        !counts || point.unlisted < point.pool.capacity() / 2
+    /// Is there room in a pool for what an address wants of IPv4 and IPv6? All that are not listed have half of each together, as
+    /// long as any is listed.
+    pub(super) fn has_unlisted_room(&self, point: &AccessPoint, from: IpAddr, wants: [bool; 2]) -> bool {
+        let v6 = point.ipv6.as_ref().map_or(0, PrefixPool::capacity);
+        let is_full = [point.unlisted.v4 >= point.pool.capacity() / 2, point.unlisted.v6 >= v6 / 2];
+        let is_short = wants.into_iter().zip(is_full).any(|(wants, is_full)| wants && is_full);
+        !self.is_limited(from) || !is_short
+    }
+
+    /// Is an address one of those that are limited together, since others are listed?
+    pub(super) fn is_limited(&self, from: IpAddr) -> bool {
+        self.gtp.lists_peers() && self.gtp.listed(from).is_none()
+    }
+
+    /// Is there room in the table of paths for what an address names? All that are not listed have half of it together, as long
+    /// as any is listed.
+    pub(super) fn has_path_room(&self, from: IpAddr, version: Version, ends: [IpAddr; 2]) -> bool {
+        if !self.is_limited(from) {
+            return true;
+        }
+        let paths = self.gtp.paths();
+        let is_unlisted = |address: IpAddr| self.gtp.listed(address).is_none();
+        let mut new: Vec<IpAddr> = [from].into_iter().chain(ends).collect();
+        new.retain(|address| is_unlisted(*address) && paths.find(*address, version).is_none());
+        new.sort_unstable();
+        new.dedup();
+        let held = paths.iter().filter(|(_, path)| is_unlisted(path.address)).count();
+        new.is_empty() || held + new.len() <= usize::from(self.gtp.config().path_limit / 2)
     }
 
     fn count_as_listed(&mut self, slot: Slot) {
         let Some(context) = self.contexts.get(slot).filter(|context| context.is_unlisted) else { return };
-        let apn = usize::from(context.apn);
+        let (apn, address): (usize, Addresses) = (context.apn.into(), context.address);
         for slot in self.sharers(slot) {
             if let Some(context) = self.contexts.get_mut(slot) {
                 context.is_unlisted = false;
             }
         }
         if let Some(point) = self.access_points.get_mut(apn) {
-            point.unlisted = point.unlisted.saturating_sub(1);
+            point.discount_unlisted(address);
         }
     }
 

@@ -1,10 +1,12 @@
 //! Contexts are updated: the mobile is at another SGSN, or wants another quality of service (29.060 clause 7.3.3).
 
 use super::Ggsn;
+use super::context::PdpContext;
 use super::peers::named_by_update;
 use crate::slots::Slot;
+use core::net::IpAddr;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::{Endpoint, Transaction};
+use gannet_proto::gtp::{Endpoint, Transaction, Version};
 use gannet_proto::machine::Context;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
@@ -53,7 +55,7 @@ impl Ggsn {
         let from = transaction.peer.ip();
         let context = self.contexts.get(slot).ok_or(Cause::NonExistent)?;
         let (imsi, nsapi, old_control) = (context.imsi, context.nsapi, context.tunnel.peer_control);
-        let held = context.tft.clone();
+        let (held, was) = (context.tft.clone(), self.ends_of(context));
         let update = request.sgsn_initiated().map_err(|error| {
             cx.drop(Drop::GtpIncomplete, Some(imsi));
             cx.log(Category::Gtp, Level::Notice, format_args!("Update request from {from}: {error}"));
@@ -64,9 +66,13 @@ impl Ggsn {
             None => held.clone(),
         };
         let ends = self.ends(cx, transaction, &named_by_update(request), Some(imsi))?;
-        let control = (ends.control, update.teid_control.unwrap_or(old_control));
+        let known_control = || self.control_teid_at(slot, ends.control).unwrap_or(old_control);
+        let control = (ends.control, update.teid_control.unwrap_or_else(known_control));
         let user = (ends.user, update.teid_data);
         let is_known = self.is_known(slot, from);
+        if !is_known {
+            self.within_limits(cx, from)?;
+        }
         let opened = self.open(cx, transaction.version(), control, user, (from, request.recovery));
         let (tunnel, origin) = opened?;
         if let Some(old) = self.contexts.replace_tunnel(slot, tunnel) {
@@ -75,7 +81,13 @@ impl Ggsn {
         if is_known {
             self.gtp.close_origin(origin);
         } else {
-            self.moved(cx, slot, from, origin);
+            self.moved(slot, from, origin);
+        }
+        if !is_known || was != [Some(ends.control), Some(ends.user)] {
+            self.note_move(cx, slot, from, was);
+        }
+        if let Some(teid) = update.teid_control {
+            self.share_control_teid(slot, teid);
         }
         let context = self.contexts.get_mut(slot).ok_or(Cause::NonExistent)?;
         context.qos = update.qos.concrete();
@@ -101,5 +113,27 @@ impl Ggsn {
             self.reclassify(slot);
         }
         Ok(response)
+    }
+
+    /// The SGSN's endpoint for signalling at an address: one Update of several contexts names it, the others need not (29.060
+    /// clause 7.3.3).
+    fn control_teid_at(&self, slot: Slot, control: IpAddr) -> Option<Teid> {
+        let at = |slot: &Slot| {
+            let context = self.contexts.get(*slot)?;
+            (self.sgsn_of(context) == Some(control)).then_some(context.tunnel.peer_control)
+        };
+        at(&slot).or_else(|| self.sharers(slot).iter().find_map(at))
+    }
+
+    /// The SGSN has another endpoint for signalling, for all contexts of an address that it has. One of version 0 is of one context.
+    fn share_control_teid(&mut self, slot: Slot, teid: Teid) {
+        let Some(tunnel) = self.contexts.get(slot).map(|context| context.tunnel) else { return };
+        for sharer in self.sharers(slot) {
+            let context = self.contexts.get_mut(sharer);
+            let is_there = |context: &&mut PdpContext| context.tunnel.control_path == tunnel.control_path;
+            if let Some(context) = context.filter(|it| tunnel.version == Version::V1 && is_there(it)) {
+                context.tunnel.peer_control = teid;
+            }
+        }
     }
 }

@@ -267,6 +267,8 @@ impl Paths {
         let Some(path) = self.get_mut(index) else { return };
         let state = path.plane_mut(plane);
         state.tunnels = state.tunnels.saturating_sub(1);
+        // Of a plane that nobody uses nothing is known: whoever uses it next is told when it fails.
+        state.failed &= state.tunnels > 0;
         self.remove_unused(index);
     }
 

@@ -10,7 +10,7 @@ use crate::machine::Context;
 use crate::time::{Duration, Instant};
 use crate::trace::{Category, Level};
 use core::fmt;
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 use foldhash::fast::FixedState;
 use gannet_wire::gtp::header::message_type;
 use std::collections::HashMap;
@@ -73,6 +73,13 @@ impl GsnAddresses {
     pub fn iter(&self) -> impl Iterator<Item = IpAddr> {
         self.control.into_iter().chain(self.user).flatten()
     }
+
+    /// Those of IPv4.
+    #[must_use]
+    pub fn of_ipv4(&self) -> Self {
+        let of_ipv4 = |named: [Option<IpAddr>; 2]| named.map(|it| it.filter(IpAddr::is_ipv4));
+        Self { control: of_ipv4(self.control), user: of_ipv4(self.user) }
+    }
 }
 
 /// Messages to endpoints that do not exist, from one address within a minute, after which it counts as guessing.
@@ -105,6 +112,14 @@ pub(super) struct Guessers {
     by_address: HashMap<IpAddr, Guesser, FixedState>,
 }
 
+/// An address, of IPv6 its first 64 bits: a host has all others.
+fn host(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & u128::MAX << 64).into(),
+    }
+}
+
 impl Guessers {
     pub fn new() -> Self {
         Self { by_address: HashMap::with_hasher(FixedState::default()) }
@@ -112,6 +127,7 @@ impl Guessers {
 
     /// A message from an address was for nobody. True where it is barred with this one.
     pub fn missed(&mut self, from: IpAddr, now: Instant) -> bool {
+        let from = host(from);
         if !self.by_address.contains_key(&from) && self.by_address.len() >= GUESSERS_MAX {
             self.by_address.retain(|_, guesser| now < guesser.end());
             let first = self.by_address.iter().min_by_key(|(_, guesser)| guesser.end());
@@ -135,7 +151,7 @@ impl Guessers {
     }
 
     pub fn is_barred(&self, address: IpAddr, now: Instant) -> bool {
-        let until = self.by_address.get(&address).and_then(|guesser| guesser.barred_until);
+        let until = self.by_address.get(&host(address)).and_then(|guesser| guesser.barred_until);
         until.is_some_and(|until| now < until)
     }
 }
@@ -307,6 +323,17 @@ mod tests {
         assert_eq!(barred, 1, "said once");
         assert!(guessers.is_barred(address(1), seconds(95 + 599)));
         assert!(!guessers.is_barred(address(1), seconds(95 + 600)));
+    }
+
+    #[test]
+    fn a_host_of_ipv6_guesses_from_many_addresses() {
+        let address = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut guessers = Guessers::new();
+        for n in 0..=10_u16 {
+            guessers.missed(address(&format!("2001:db8:0:1::{n:x}")), seconds(0));
+        }
+        assert!(guessers.is_barred(address("2001:db8:0:1:ffff::1"), seconds(1)));
+        assert!(!guessers.is_barred(address("2001:db8:0:2::1"), seconds(1)));
     }
 
     #[test]

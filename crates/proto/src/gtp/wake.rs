@@ -97,6 +97,9 @@ impl GtpEntity {
         let peer = path.address;
         let state = path.plane_mut(plane);
         state.echo_outstanding = false;
+        if state.tunnels == 0 {
+            return;
+        }
         if !core::mem::replace(&mut state.failed, true) {
             cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} failed, {plane}"));
             out.push(GtpOutput::PathFailed { peer, path: index, plane });

@@ -3,6 +3,7 @@
 mod addresses;
 mod hostile;
 mod ipv6;
+mod moves;
 mod peers;
 mod profiles;
 mod secondary;

@@ -19,11 +19,11 @@ fn datagram(teid: Teid, sequence: u16, message: impl Into<Message>) -> Vec<u8> {
 }
 
 /// A request whose message is sent from elsewhere than it names.
-fn at(n: u16, address: IpAddr) -> CreateRequest {
+pub(super) fn at(n: u16, address: IpAddr) -> CreateRequest {
     CreateRequest { sgsn_control: address, sgsn_user: address, ..create_request(n, "internet") }
 }
 
-fn update_to(address: IpAddr) -> UpdateRequest {
+pub(super) fn update_to(address: IpAddr) -> UpdateRequest {
     UpdateRequest {
         teid_data: Some(Teid(0x888)),
         teid_control: Some(Teid(0x777)),
@@ -45,7 +45,7 @@ fn cause_of(message: &Message) -> Cause {
 
 impl Net {
     /// Everything that a message could change: contexts, paths, addresses, counters.
-    fn state(&self) -> String {
+    pub(super) fn state(&self) -> String {
         let contexts: Vec<_> = self.ggsn.contexts().collect();
         let paths: Vec<_> = self.ggsn.paths().iter().collect();
         let used: Vec<u32> = self.ggsn.access_points().map(|(_, pool)| pool.used()).collect();
@@ -62,7 +62,7 @@ impl Net {
         more.filter(|(_, count)| *count > 0).collect()
     }
 
-    fn ask(&mut self, from: IpAddr, teid: Teid, message: impl Into<Message>) -> Cause {
+    pub(super) fn ask(&mut self, from: IpAddr, teid: Teid, message: impl Into<Message>) -> Cause {
         cause_of(&self.control(from, teid, message).1)
     }
 
@@ -382,7 +382,7 @@ fn how_much_is_checked_is_configured() {
     }
 }
 
-fn listing(config: &mut GgsnConfig, addresses: &[(IpAddr, Option<u32>)]) {
+pub(super) fn listing(config: &mut GgsnConfig, addresses: &[(IpAddr, Option<u32>)]) {
     let listed = addresses.iter();
     config.peers = listed
         .map(|(address, contexts_max)| ListedPeer { address: *address, contexts_max: *contexts_max })

@@ -20,6 +20,11 @@ fn create_tft(precedence: u8, component: Component) -> Option<Vec<u8>> {
     octets(TftOperation::Create(vec![filter(0, precedence, component)]))
 }
 
+/// A template, whatever it fits.
+pub(super) fn any_template() -> Option<Vec<u8>> {
+    create_tft(20, Component::SourcePort(53))
+}
+
 impl Net {
     /// Asks for a context beside that of NSAPI 5 of subscriber 1.
     fn secondary(&mut self, nsapi: u8, linked: u8, tft: Option<Vec<u8>>) -> Result<Created, Cause> {
