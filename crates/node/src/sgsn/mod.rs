@@ -286,6 +286,8 @@ pub struct Sgsn {
     pub(crate) by_peer_endpoint: BTreeSet<(u16, Teid, Slot, Nsapi)>,
     /// Addresses of a context's GGSN besides those of its tunnel, where there are any.
     pub(crate) ggsn_addresses: sessions::GgsnAddresses,
+    /// From where they have answered.
+    pub(crate) ggsn_origins: sessions::GgsnOrigins,
     /// Contexts that are not to be activated anew again and again.
     pub(crate) asked_anew: sessions::AskedAnew,
     pub(crate) stranger_limiter: AnswerLimiter,
@@ -341,6 +343,7 @@ impl Sgsn {
             apn_sweep_due: Instant::ZERO,
             by_peer_endpoint: BTreeSet::new(),
             ggsn_addresses: sessions::GgsnAddresses::default(),
+            ggsn_origins: sessions::GgsnOrigins::default(),
             asked_anew: sessions::AskedAnew::with_limit(config.contexts_limit()),
             eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),

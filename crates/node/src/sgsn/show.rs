@@ -176,6 +176,7 @@ impl Sgsn {
             ("requests to GGSNs", self.requests.len()),
             ("updates by GGSNs", self.updates.len()),
             ("other addresses of GGSNs", self.ggsn_addresses.len()),
+            ("restart counters of GGSNs", self.ggsn_origins.len()),
             ("notifications by GGSNs", self.notifications.len()),
             ("paths to GGSNs", self.gtp.paths().len()),
             ("cells that wait for FLUSH-LL-ACK", self.gb.cells_flushing()),

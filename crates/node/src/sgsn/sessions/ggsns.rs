@@ -17,6 +17,34 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub struct GgsnAddresses(BTreeMap<(Slot, Nsapi), Vec<IpAddr>>);
 
+/// From where a context's GGSN has answered its Create, and with which restart counter, by context.
+#[derive(Debug, Default)]
+pub struct GgsnOrigins(BTreeMap<(Slot, Nsapi), Origin>);
+
+/// Of one context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The path of the address that the answer came from.
+    path: u16,
+    /// The GGSN's restart counter at that time.
+    pub counter: Option<u8>,
+}
+
+impl GgsnOrigins {
+    /// Contexts that have one.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The GGSN has told its counter anew.
+    pub(super) fn note_counter(&mut self, slot: Slot, nsapi: Nsapi, counter: u8) {
+        if let Some(origin) = self.0.get_mut(&(slot, nsapi)) {
+            origin.counter = Some(counter);
+        }
+    }
+}
+
 impl GgsnAddresses {
     /// Of a context.
     #[must_use]
@@ -200,13 +228,42 @@ impl Sgsn {
         };
         let recovery = response.recovery.map(|counter| (peer, counter));
         let ends = ((control, created.teid_control), (user, created.teid_data));
-        let tunnel = self.gtp.open(cx, version, ends.0, ends.1, recovery)?;
+        let path = self.gtp.open_origin(cx, version, peer, response.recovery)?;
+        let Some(tunnel) = self.gtp.open(cx, version, ends.0, ends.1, recovery) else {
+            self.gtp.close_origin(path);
+            return None;
+        };
+        self.origin_gone(slot, nsapi);
+        self.ggsn_origins.0.insert((slot, nsapi), Origin { path, counter: response.recovery });
         let mut others: Vec<IpAddr> = named.iter().chain([peer, asked]).collect();
         others.sort_unstable();
         others.dedup();
         others.retain(|address| *address != control && *address != user);
         self.ggsn_addresses.set(slot, nsapi, others);
         Some((created, tunnel))
+    }
+
+    /// A context has no GGSN any more.
+    pub(super) fn origin_gone(&mut self, slot: Slot, nsapi: Nsapi) {
+        if let Some(origin) = self.ggsn_origins.0.remove(&(slot, nsapi)) {
+            self.gtp.close_origin(origin.path);
+        }
+    }
+
+    /// Has the GGSN of a context lost it, when the peer of this path has restarted and has now this counter? Not where the context
+    /// was made since then.
+    pub(super) fn is_lost_by_restart(
+        &self,
+        (slot, nsapi): (Slot, Nsapi),
+        tunnel: &GtpTunnel,
+        path: u16,
+        counter: u8,
+    ) -> bool {
+        let origin = self.ggsn_origins.0.get(&(slot, nsapi));
+        let is_there = tunnel.control_path == path
+            || tunnel.user_path == path
+            || origin.is_some_and(|origin| origin.path == path);
+        is_there && origin.and_then(|origin| origin.counter) != Some(counter)
     }
 
     /// Where a tunnel is taken down that a GGSN has made and that is of no use here: at the address that it names, if that can

@@ -12,7 +12,7 @@ mod unanswered;
 mod updates;
 
 pub use asked_anew::AskedAnew;
-pub use ggsns::GgsnAddresses;
+pub use ggsns::{GgsnAddresses, GgsnOrigins};
 pub use notified::Notifications;
 pub(super) use requests::Kind;
 pub use requests::Requests;

@@ -26,6 +26,9 @@ impl Sgsn {
         let Some(tunnel) = self.tunnel_of(slot, nsapi).filter(|_| response.cause.is_accepted()) else {
             return;
         };
+        if let Some(counter) = response.recovery {
+            self.ggsn_origins.note_counter(slot, nsapi, counter);
+        }
         let held = self.address_of(tunnel.control_path).zip(self.address_of(tunnel.user_path));
         let Some(held) = held else { return };
         let named = GsnAddresses {
@@ -91,7 +94,8 @@ impl Sgsn {
             }
         }
         known.truncate(OTHERS_MAX);
-        self.close_tunnel(slot, nsapi, from);
+        self.by_peer_endpoint.remove(&(from.user_path, from.peer_user, slot, nsapi));
+        self.gtp.close(from);
         self.ggsn_addresses.set(slot, nsapi, known);
         if to.version == Version::V1 {
             self.by_peer_endpoint.insert((to.user_path, to.peer_user, slot, nsapi));

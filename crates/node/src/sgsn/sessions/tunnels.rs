@@ -63,12 +63,10 @@ impl Sgsn {
                 }
                 GtpOutput::TimedOut { user } => self.no_answer(cx, user, NoAnswer::Silence),
                 GtpOutput::VersionRefused { user } => self.no_answer(cx, user, NoAnswer::OtherVersion),
-                GtpOutput::PeerRestarted { peer, path, .. } => {
+                GtpOutput::PeerRestarted { peer, path, counter } => {
                     cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
                     self.tell(SgsnEvent::GgsnRestarted { peer });
-                    let is_there =
-                        |tunnel: &GtpTunnel| tunnel.control_path == path || tunnel.user_path == path;
-                    self.tunnels_lost(cx, peer, is_there);
+                    self.tunnels_lost(cx, peer, path, counter);
                 }
                 GtpOutput::PathFailed { peer, plane, .. } => {
                     cx.drop(Drop::SgsnPathFailed, None);
@@ -296,8 +294,7 @@ impl Sgsn {
                 self.note_charging_id(name, created.charging_id);
             }
             None => {
-                self.ggsn_addresses.set(slot, nsapi, Vec::new());
-                self.gtp.close(tunnel);
+                self.close_tunnel(slot, nsapi, tunnel);
                 return false;
             }
         }
@@ -338,6 +335,7 @@ impl Sgsn {
     pub(in crate::sgsn) fn close_tunnel(&mut self, slot: Slot, nsapi: Nsapi, tunnel: GtpTunnel) {
         self.by_peer_endpoint.remove(&(tunnel.user_path, tunnel.peer_user, slot, nsapi));
         self.ggsn_addresses.set(slot, nsapi, Vec::new());
+        self.origin_gone(slot, nsapi);
         self.gtp.close(tunnel);
     }
 
@@ -464,10 +462,13 @@ impl Sgsn {
 
     /// Contexts whose GGSN does not know them any more are deactivated towards the mobile, which is to activate them anew
     /// (23.007, restart of the GGSN); all others go on.
-    fn tunnels_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, lost: impl Fn(&GtpTunnel) -> bool) {
+    fn tunnels_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, path: u16, counter: u8) {
         let mut affected = Vec::new();
         for (slot, mobile) in self.mobiles.iter() {
-            let bearers = mobile.bearers().filter(|(_, bearer)| bearer.tunnel.as_ref().is_some_and(&lost));
+            let is_lost = |nsapi, tunnel| self.is_lost_by_restart((slot, nsapi), tunnel, path, counter);
+            let bearers = mobile
+                .bearers()
+                .filter(|(nsapi, bearer)| bearer.tunnel.as_ref().is_some_and(|it| is_lost(*nsapi, it)));
             affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
         }
         for (slot, nsapi) in affected {

@@ -7,10 +7,12 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use gannet_proto::drops::Drop;
 use gannet_proto::gtp::SourceCheck;
 use gannet_proto::qos::classifier::Key;
-use gannet_wire::gtp::v1c::{ErrorIndication, UpdateRequest, UpdateResponse, emit_datagram};
+use gannet_wire::gtp::v1c::{
+    CreateResponse, EchoResponse, ErrorIndication, UpdateRequest, UpdateResponse, emit_datagram,
+};
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{Cause, Message as GtpMessage};
-use gannet_wire::id::{Sapi, Teid};
+use gannet_wire::id::{Nsapi, Sapi, Teid};
 use gannet_wire::l3::sm::{ModifyRequestMo, SmMessage};
 
 const CONTROL: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 77));
@@ -87,7 +89,7 @@ fn an_answer_to_an_update_moves_the_tunnel() {
     for from in [CONTROL, USER, GGSN] {
         assert!(bench.is_heard_from(from), "{from}");
     }
-    assert_eq!(bench.sgsn.gtp().paths().len(), paths + 1, "of two addresses for one");
+    assert_eq!(bench.sgsn.gtp().paths().len(), paths + 2, "its answer came from the first");
     // The next request goes there, to the new endpoint; what is not said stays.
     assert_eq!(bench.modified_with(4, accepted()), (CONTROL, Teid(0x7001)));
     assert_eq!(bench.uplink_goes_to(), (USER, Teid(0x7002)));
@@ -98,7 +100,7 @@ fn an_answer_to_an_update_moves_the_tunnel() {
     bench.is_missing(USER, Teid(0x7002));
     assert_eq!(bench.dropped(Drop::SgsnTunnelLost), 1);
     assert_eq!((bench.sgsn.by_peer_endpoint.len(), bench.sgsn.ggsn_addresses.len()), (0, 0));
-    assert!(bench.sgsn.gtp().paths().is_empty());
+    assert_eq!((bench.sgsn.ggsn_origins.len(), bench.sgsn.gtp().paths().len()), (0, 0));
 }
 
 #[test]
@@ -170,4 +172,54 @@ fn whom_to_believe_changes_while_the_node_runs() {
     assert_eq!(bench.source_of_rule(), Some(GGSN));
     change(&mut bench, SourceCheck::Strict, vec![CONTROL]);
     assert!(bench.is_heard_from(CONTROL) && !bench.is_heard_from(USER));
+}
+
+impl Bench {
+    /// A context of a GGSN that names another address for control than that which is asked and answers.
+    fn activate_at_control(&mut self, nsapi: Nsapi, recovery: Option<u8>) {
+        self.sent.clear();
+        self.sm(0, nsapi.0 - 5, activate_request(nsapi));
+        let (from, sequence, request) = self.next_create();
+        assert_eq!(from, GGSN);
+        let response = CreateResponse { ggsn_control: Some(CONTROL), recovery, ..created(&request) };
+        self.answer(from, request.teid_control.unwrap(), sequence, response);
+        self.sent.clear();
+    }
+
+    /// The address for control answers its next Echo Request.
+    fn control_echoes(&mut self, recovery: u8) {
+        self.pass_secs(61);
+        for sent in core::mem::take(&mut self.sent) {
+            if let Sent::Control(CONTROL, header, GtpMessage::EchoRequest(_)) = sent {
+                let response = EchoResponse { recovery, private_extension: None };
+                self.answer(CONTROL, Teid(0), header.sequence.unwrap(), response);
+            }
+        }
+        self.sent.clear();
+    }
+
+    fn has_tunnel(&self, nsapi: Nsapi) -> bool {
+        self.mobile(0).bearer(nsapi).is_some_and(|bearer| bearer.tunnel.is_some())
+    }
+}
+
+/// Either of a GGSN's addresses tells of its restart first; what it has since then stays when the other one tells.
+#[test]
+fn a_restart_ends_what_was_made_before_it() {
+    for (first, lost) in [(Some(9), 1), (None, 0)] {
+        let mut bench = Bench::attached(false);
+        bench.silent_ggsn = true;
+        bench.activate_at_control(Nsapi(5), first);
+        bench.control_echoes(9);
+        // The answer from the address that is asked tells of the restart, where that has told its counter before.
+        bench.activate_at_control(Nsapi(6), Some(10));
+        assert_eq!(bench.dropped(Drop::SgsnTunnelLost), lost, "{first:?}");
+        assert!(bench.has_tunnel(Nsapi(6)));
+        bench.control_echoes(10);
+        assert_eq!(bench.dropped(Drop::SgsnTunnelLost), 1, "{first:?}");
+        assert!(bench.has_tunnel(Nsapi(6)) && !bench.has_tunnel(Nsapi(5)), "made since then");
+        bench.control_echoes(11);
+        assert_eq!((bench.dropped(Drop::SgsnTunnelLost), bench.has_tunnel(Nsapi(6))), (2, false));
+        assert_eq!(bench.sgsn.ggsn_origins.len(), 0);
+    }
 }
