@@ -254,17 +254,14 @@ fn tell(event: &SgsnEvent, outside: &mut Outside<'_>) {
         SgsnEvent::Detached { imsi } => {
             say(Category::Mm, Level::Info, format_args!("IMSI {imsi} is gone"));
         }
-        SgsnEvent::Activated { imsi, nsapi } => {
-            say(Category::Pdp, Level::Info, format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context active"));
-        }
-        SgsnEvent::Deactivated { imsi, nsapi } => {
-            say(Category::Pdp, Level::Info, format_args!("IMSI {imsi} NSAPI {nsapi}: PDP context gone"));
-        }
         SgsnEvent::StrangerAnswered { tlli } => {
             say(Category::Mm, Level::Info, format_args!("TLLI {tlli} is not known, told to attach"));
         }
         // The node has said so itself; and what is charged for is no line of the log.
-        SgsnEvent::GgsnRestarted { .. } | SgsnEvent::Charged(_) => {}
+        SgsnEvent::Activated { .. }
+        | SgsnEvent::Deactivated { .. }
+        | SgsnEvent::GgsnRestarted { .. }
+        | SgsnEvent::Charged(_) => {}
     }
 }
 

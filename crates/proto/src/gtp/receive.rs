@@ -428,7 +428,9 @@ impl GtpEntity {
         match self.paths.recovery(peer, version, counter) {
             Recovery::Nothing => {}
             Recovery::Restarted(path) => {
-                cx.log(Category::Gtp, Level::Notice, format_args!("{peer} has restarted, counter {counter}"));
+                let text =
+                    format_args!("{} {peer} has restarted, counter {counter}", self.config.role.peers());
+                cx.log(Category::Gtp, Level::Notice, text);
                 out.push(GtpOutput::PeerRestarted { peer, path, counter });
             }
         }

@@ -25,6 +25,14 @@ pub enum Role {
 }
 
 impl Role {
+    /// What its peers are.
+    pub(super) const fn peers(self) -> &'static str {
+        match self {
+            Self::Sgsn => "GGSN",
+            Self::Ggsn => "SGSN",
+        }
+    }
+
     /// Does a node of this role serve such a request?
     pub(super) const fn serves(self, request: u8) -> bool {
         match request {

@@ -101,7 +101,8 @@ impl GtpEntity {
             return;
         }
         if !core::mem::replace(&mut state.failed, true) {
-            cx.log(Category::Gtp, Level::Notice, format_args!("path to {peer} failed, {plane}"));
+            let peers = self.config.role.peers();
+            cx.log(Category::Gtp, Level::Error, format_args!("path to {peers} {peer} failed, {plane}"));
             out.push(GtpOutput::PathFailed { peer, path: index, plane });
         }
     }

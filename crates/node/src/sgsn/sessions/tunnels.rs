@@ -64,14 +64,10 @@ impl Sgsn {
                 GtpOutput::TimedOut { user } => self.no_answer(cx, user, NoAnswer::Silence),
                 GtpOutput::VersionRefused { user } => self.no_answer(cx, user, NoAnswer::OtherVersion),
                 GtpOutput::PeerRestarted { peer, path, counter } => {
-                    cx.log(Category::Gtp, Level::Notice, format_args!("GGSN {peer} has restarted"));
                     self.tell(SgsnEvent::GgsnRestarted { peer });
                     self.tunnels_lost(cx, peer, path, counter);
                 }
-                GtpOutput::PathFailed { peer, plane, .. } => {
-                    cx.drop(Drop::SgsnPathFailed, None);
-                    cx.log(Category::Gtp, Level::Error, format_args!("path to GGSN {peer} failed, {plane}"));
-                }
+                GtpOutput::PathFailed { .. } => cx.drop(Drop::SgsnPathFailed, None),
                 GtpOutput::PathRestored { peer, plane, .. } => {
                     cx.log(
                         Category::Gtp,

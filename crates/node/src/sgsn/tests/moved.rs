@@ -198,6 +198,10 @@ impl Bench {
         self.sent.clear();
     }
 
+    fn lines_with(&self, text: &str) -> usize {
+        self.around.trace.lines.iter().filter(|line| line.contains(text)).count()
+    }
+
     fn has_tunnel(&self, nsapi: Nsapi) -> bool {
         self.mobile(0).bearer(nsapi).is_some_and(|bearer| bearer.tunnel.is_some())
     }
@@ -209,6 +213,7 @@ fn a_restart_ends_what_was_made_before_it() {
     for (first, lost) in [(Some(9), 1), (None, 0)] {
         let mut bench = Bench::attached(false);
         bench.silent_ggsn = true;
+        bench.around.trace.is_listening = true;
         bench.activate_at_control(Nsapi(5), first);
         bench.control_echoes(9);
         // The answer from the address that is asked tells of the restart, where that has told its counter before.
@@ -218,8 +223,22 @@ fn a_restart_ends_what_was_made_before_it() {
         bench.control_echoes(10);
         assert_eq!(bench.dropped(Drop::SgsnTunnelLost), 1, "{first:?}");
         assert!(bench.has_tunnel(Nsapi(6)) && !bench.has_tunnel(Nsapi(5)), "made since then");
+        assert_eq!(bench.lines_with("has restarted, counter 10"), 1, "{first:?}");
         bench.control_echoes(11);
+        assert_eq!(bench.lines_with(&format!("GGSN {CONTROL} has restarted, counter 11")), 1);
         assert_eq!((bench.dropped(Drop::SgsnTunnelLost), bench.has_tunnel(Nsapi(6))), (2, false));
         assert_eq!(bench.sgsn.ggsn_origins.len(), 0);
     }
+}
+
+#[test]
+fn a_path_that_fails_is_one_line() {
+    let mut bench = Bench::attached(true);
+    bench.silent_ggsn = true;
+    bench.around.trace.is_listening = true;
+    bench.pass_secs(200);
+    let failed = bench.dropped(Drop::SgsnPathFailed);
+    assert!(failed > 0);
+    assert_eq!(bench.lines_with(&format!("path to GGSN {GGSN} failed")) as u64, failed);
+    assert_eq!(bench.lines_with("path to") as u64, failed);
 }
