@@ -60,6 +60,28 @@ fn a_session_greets_and_prompts() {
 }
 
 #[test]
+fn a_file_can_be_pasted_in_the_order_in_which_it_is_written() {
+    let mut terminal = Terminal::new(Node::default());
+    terminal.types("en\r\nconf t\r\nsgsn\r\n");
+    let note = "Note: 'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'\n";
+    let shown = terminal.types("auth-policy remote\r\n");
+    assert_eq!(shown, format!("auth-policy remote\n{note}Gannet(config-sgsn)# "));
+    // Who leaves the node without it is reminded, and no file is written that would not load.
+    assert!(terminal.types("exit\r\n").contains(note));
+    let shown = terminal.types("do write file\r\n");
+    assert!(shown.contains("% Nothing was written") && shown.contains("asks an HLR"), "{shown}");
+    let shown = terminal.types("sgsn\r\ngsup remote-ip 127.0.0.9\r\nexit\r\n");
+    assert!(!shown.contains("asks an HLR") && !shown.contains('%'), "{shown}");
+    // What 'write' gives has it before the policy.
+    let mut terminal = Terminal::new(Node::default());
+    let shown = terminal.types(
+        "en\r\nconf t\r\nsgsn\r\ngsup remote-ip 127.0.0.9\r\nauthentication required\r\nauth-policy remote\r\nexit\r\n",
+    );
+    assert!(shown.contains("Note: 'authentication required'") && !shown.contains('%'), "{shown}");
+    assert!(!shown.contains("'auth-policy remote' asks"), "{shown}");
+}
+
+#[test]
 fn nodes_have_their_prompts() {
     let mut terminal = Terminal::new(Node::default());
     assert_eq!(terminal.types("en\r\n"), "en\nGannet# ");
@@ -67,7 +89,8 @@ fn nodes_have_their_prompts() {
     assert_eq!(terminal.types("hostname Kiel\r\n"), "hostname Kiel\nKiel(config)# ");
     assert_eq!(terminal.types("ns\r\n"), "ns\nKiel(config-ns)# ");
     assert_eq!(terminal.types("bind udp a\r\n"), "bind udp a\nKiel(config-ns-bind)# ");
-    assert_eq!(terminal.types("exit\r\n"), "exit\nKiel(config-ns)# ");
+    let lacks = "Note: bind udp a needs a line 'listen A.B.C.D <1-65535>'";
+    assert_eq!(terminal.types("exit\r\n"), format!("exit\n{lacks}\nKiel(config-ns)# "));
     assert_eq!(terminal.types("end\r\n"), "end\nKiel# ");
     assert_eq!(terminal.types("disable\r\n"), "disable\nKiel> ");
     assert_eq!(terminal.types("exit\r\n"), "exit\n");

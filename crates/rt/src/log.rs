@@ -3,6 +3,7 @@
 
 mod gsmtap;
 mod limit;
+mod trouble;
 
 use crate::history::DropHistory;
 use crate::system::Clock;
@@ -17,6 +18,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use trouble::Trouble;
 
 /// What stands in front of a line, in the words of `logging timestamp` and `logging print extended-timestamp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,6 +85,7 @@ enum Writer {
 struct Target {
     writer: Writer,
     options: TargetOptions,
+    trouble: Trouble,
 }
 
 /// The sink of all machines of one event loop.
@@ -163,7 +166,7 @@ impl LogSink {
     }
 
     fn add(&mut self, writer: Writer, options: TargetOptions) -> TargetId {
-        self.targets.push(Some(Target { writer, options }));
+        self.targets.push(Some(Target { writer, options, trouble: Trouble::default() }));
         self.update_wanted();
         TargetId(self.targets.len() - 1)
     }
@@ -224,10 +227,11 @@ impl LogSink {
     pub fn flush(&mut self) {
         for target in self.targets.iter_mut().flatten() {
             let Writer::File { file, .. } = &mut target.writer else { continue };
-            if !file.buffer().is_empty() && file.flush().is_err() {
-                self.lines_lost += 1;
+            if !file.buffer().is_empty() {
+                target.trouble.tried(file.flush(), 0);
             }
         }
+        self.tell_of_trouble();
     }
 
     /// The time of lines and drops from now on; the event loop sets it.
@@ -353,11 +357,32 @@ impl LogSink {
                 Writer::File { file, .. } => file.write_all(octets),
                 Writer::Other(writer) => writer.write_all(octets),
             };
-            if result.is_err() {
-                self.lines_lost += 1;
+            self.lines_lost += u64::from(result.is_err());
+            match (&target.writer, result) {
+                // Whether a file takes a line is known once it is flushed.
+                (Writer::File { .. }, Ok(())) | (Writer::Gsmtap(_) | Writer::Other(_), _) => {}
+                (Writer::File { .. } | Writer::Stderr, result) => target.trouble.tried(result, 1),
             }
         }
         self.targets = targets;
+        self.tell_of_trouble();
+    }
+
+    /// Says on the other targets that one of them cannot be written, and that it can be again.
+    fn tell_of_trouble(&mut self) {
+        for place in 0..self.targets.len() {
+            let slot = self.targets.get_mut(place);
+            let Some(said) = slot.and_then(|slot| slot.as_mut()?.trouble.news()) else { continue };
+            let Some(own) = self.targets.get_mut(place).and_then(Option::take) else { continue };
+            let name = match &own.writer {
+                Writer::File { path, .. } => format!("log file {}", path.display()),
+                Writer::Stderr | Writer::Gsmtap(_) | Writer::Other(_) => "log stderr".to_owned(),
+            };
+            self.line(Category::Main, Level::Error, format_args!("{name}: {said}"));
+            if let Some(slot) = self.targets.get_mut(place) {
+                *slot = Some(own);
+            }
+        }
     }
 }
 
@@ -518,6 +543,40 @@ mod tests {
         sink.flush();
         assert_eq!(std::fs::read_to_string(moved).unwrap(), "main NOTICE one\n");
         assert_eq!(std::fs::read_to_string(path).unwrap(), "main NOTICE two\n");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_elsewhere() {
+        let directory = gannet_testkit::TempDir::new("gannet-log-full");
+        let path = directory.path().join("log");
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let mut sink = LogSink::new(Clock::start());
+        sink.add_file(&path, TargetOptions::default()).unwrap();
+        let kept = Kept::default();
+        sink.add_writer(Box::new(kept.clone()), TargetOptions::default());
+        let said = || String::from_utf8(core::mem::take(&mut *kept.0.borrow_mut())).unwrap();
+        let full = format!("main ERROR log file {}: No space left on device (os error 28)", path.display());
+        sink.line(Category::Ns, Level::Notice, format_args!("one"));
+        sink.flush();
+        assert_eq!(said(), format!("ns NOTICE one\n{full}; it is tried again\n"));
+        // Once, however often it is tried; and each line is counted that finds no room in memory either.
+        let long = "x".repeat(8000);
+        (0..3).for_each(|_| sink.line(Category::Ns, Level::Notice, format_args!("{long}")));
+        sink.flush();
+        assert!(!said().contains("log file"));
+        let lost = sink.lines_lost();
+        assert!(lost >= 2, "{lost}");
+        std::fs::remove_file(&path).unwrap();
+        sink.reopen().unwrap();
+        sink.line(Category::Ns, Level::Notice, format_args!("two"));
+        sink.flush();
+        let again =
+            format!("main ERROR log file {}: it is written again, {lost} lines were lost\n", path.display());
+        assert_eq!(said(), format!("ns NOTICE two\n{again}"));
+        assert_eq!(
+            (std::fs::read_to_string(&path).unwrap().as_str(), sink.lines_lost()),
+            ("ns NOTICE two\n", lost)
+        );
     }
 
     #[test]

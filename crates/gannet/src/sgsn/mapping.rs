@@ -254,6 +254,16 @@ fn echo_intervals(config: &ops::SgsnConfig) -> Vec<(IpAddr, Duration)> {
     config.ggsns.values().filter_map(of).collect()
 }
 
+/// Whether one is another for a GGSN that was there, or not the usual one for one that was not.
+fn echo_intervals_differ(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> bool {
+    let before = echo_intervals(old);
+    let usual = Duration::from_secs(gannet_ops::config::gtp::ECHO_INTERVAL_S.into());
+    echo_intervals(new).into_iter().any(|(address, interval)| {
+        let former = before.iter().find(|(known, _)| *known == address);
+        interval != former.map_or(usual, |(_, former)| *former)
+    })
+}
+
 /// How often the other addresses are tested that GGSNs name: not where no GGSN is.
 fn other_echo_interval(config: &ops::SgsnConfig) -> Duration {
     let is_tested = |ggsn: &ops::GgsnPeer| ggsn.echo_interval_s.is_some();
@@ -394,7 +404,7 @@ pub fn later(old: &ops::SgsnConfig, new: &ops::SgsnConfig) -> Vec<&'static str> 
         ("The directory of the restart counter", old.gtp_state_dir != new.gtp_state_dir),
         ("The store", old.store != new.store),
         ("Retransmission of GTP", old.gtp_retry != new.gtp_retry),
-        ("The interval of Echo Requests", echo_intervals(old) != echo_intervals(new)),
+        ("The interval of Echo Requests", echo_intervals_differ(old, new)),
         ("Which HLR is asked", hlr(old) != hlr(new)),
         ("The sockets of NS", sockets(&old.ns) != sockets(&new.ns)),
         ("The size of the tables", old.limits != new.limits),
@@ -428,6 +438,22 @@ mod tests {
     }
 
     const NS: &str = "ns\n bind udp a\n  listen 127.0.0.1 23000\n";
+
+    #[test]
+    fn an_echo_interval_is_told_where_it_was_said() {
+        let config = |lines: &str| {
+            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n{lines}");
+            gannet_ops::config::read::<gannet_ops::Sgsn>("x", &text).unwrap().config
+        };
+        let told = |old: &str, new: &str| {
+            let what = later(&config(old), &config(new));
+            what.contains(&"The interval of Echo Requests")
+        };
+        let one = " ggsn 0 remote-ip 127.0.0.2\n";
+        assert!(!told("", one) && !told(one, "") && !told(one, " ggsn 0 remote-ip 127.0.0.3\n"));
+        assert!(told(one, " ggsn 0 remote-ip 127.0.0.2\n ggsn 0 echo-interval 90\n"));
+        assert!(told("", " ggsn 0 remote-ip 127.0.0.2\n ggsn 0 no echo-interval\n"));
+    }
 
     #[test]
     fn flow_control_is_as_configured() {

@@ -1,8 +1,9 @@
 //! What SGSN and GGSN are told alike of Gn: the address of the other version of IP, and whom to believe.
 
 use super::ConfigText;
-use crate::vty::{Action, CommandError, Edit, Element, Grammar, Node};
+use crate::vty::{Action, Args, CommandError, Edit, Element, Grammar, Node};
 use core::net::{IpAddr, Ipv6Addr};
+use core::str::FromStr;
 use std::collections::BTreeMap;
 
 /// Between two Echo Requests to a peer where nothing else is said, in s: the least that 29.060 clause 7.2.1 allows.
@@ -64,10 +65,27 @@ pub(super) trait HasGn: Sized {
     fn gn<'e>(edit: &'e mut Edit<'_, Self>) -> Result<&'e mut Gn, CommandError>;
 }
 
+/// The address of one node, which neither nobody nor many have.
+pub(super) fn unicast<A: FromStr + Copy + Into<IpAddr>>(
+    args: &Args,
+    place: usize,
+) -> Result<A, CommandError> {
+    let address: A = args.value(place)?;
+    let is_of_many = match address.into() {
+        IpAddr::V4(v4) => v4.is_multicast() || v4.is_broadcast() || v4.octets()[0] == 0,
+        IpAddr::V6(v6) => v6.is_multicast() || v6.is_unspecified(),
+    };
+    let text = args.text(place);
+    let refused = || CommandError(format!("{text} is not the address of one node."));
+    if is_of_many { Err(refused()) } else { Ok(address) }
+}
+
 fn peer<C: HasGn>(edit: &mut Edit<'_, C>) -> Result<IpAddr, CommandError> {
     let text = edit.args.text(0);
-    let address = text.parse();
-    address.map_err(|_| CommandError(format!("'{text}' is no address: A.B.C.D or X:X::X:X is expected.")))
+    if text.parse::<IpAddr>().is_err() {
+        return Err(CommandError(format!("'{text}' is no address: A.B.C.D or X:X::X:X is expected.")));
+    }
+    unicast(edit.args, 0)
 }
 
 /// The commands, in this node.
@@ -117,4 +135,28 @@ where
             Ok(())
         }),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Ggsn, Sgsn, config};
+
+    #[test]
+    fn what_is_not_the_address_of_one_node_is_refused() {
+        for address in ["0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255"] {
+            for line in ["gtp local-ip", "ggsn 0 remote-ip", "gtp peer", "gsup remote-ip"] {
+                let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {line} {address}\n");
+                let said = config::read::<Sgsn>("x", &text).unwrap_err().to_string();
+                let expected = format!("x:3: '{line} {address}': {address} is not the address of one node.");
+                assert!(said.starts_with(&expected), "{said}");
+            }
+            let text = format!("ggsn a\n gtp bind-ip {address}\n");
+            let said = config::read::<Ggsn>("x", &text).unwrap_err().to_string();
+            assert!(said.contains("is not the address of one node"), "{said}");
+        }
+        for line in ["gtp local-ipv6 ::", "gtp local-ipv6 ff02::1", "gtp peer ff02::1"] {
+            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {line}\n");
+            assert!(config::read::<Sgsn>("x", &text).unwrap_err().to_string().starts_with("x:3: "), "{line}");
+        }
+    }
 }

@@ -1,14 +1,14 @@
 //! One telnet session without its socket: octets in, octets out.
 
 mod pager;
+mod written;
 
 use super::line_editor::LineEditor;
 use super::log_view::{self, LogView, category_of, level_of};
 use super::secrets::masked;
 use super::telnet::{Decoder, GREETING, Key};
 use super::{
-    Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, Problem,
-    SessionAction,
+    Action, Args, Candidate, Command, CommandError, Element, Grammar, NoMatch, Node, Operator, SessionAction,
 };
 use crate::config::{Cursor, Outcome, change, write};
 use core::marker::PhantomData;
@@ -16,7 +16,7 @@ use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::{Category, Level};
 use pager::{Pager, Turn};
 use std::fmt::Write as _;
-use std::path::Path;
+use written::{lacking, save, startup_config};
 
 /// Octets of output with which a session takes no more input until they are gone.
 pub const OUTPUT_MAX: usize = 64 * 1024;
@@ -315,11 +315,16 @@ impl<E: Element> Session<E> {
         if config != *operator.config() {
             // As at the end of a file, but for what more lines may make right.
             let before = E::problems(operator.config());
-            let is_new = |problem: &Problem| !problem.is_incomplete && !before.contains(problem);
-            if let Some(problem) = E::problems(&config).into_iter().find(is_new) {
+            let mut after = E::problems(&config);
+            after.retain(|problem| !before.contains(problem));
+            if let Some(problem) = after.iter().find(|problem| !problem.is_incomplete) {
                 return Err(CommandError(format!("{}.", problem.text)));
             }
             operator.reconfigure(config, out)?;
+            // What a node lacks that was just entered is about to be said.
+            if outcome == Outcome::Done {
+                warnings.extend(after.into_iter().map(|problem| problem.text));
+            }
         }
         if outcome == Outcome::Entered {
             self.cursor = cursor;
@@ -343,7 +348,12 @@ impl<E: Element> Session<E> {
             SessionAction::Enable => self.mode = Mode::Enable,
             SessionAction::Disable => self.mode = Mode::View,
             SessionAction::Configure => self.mode = Mode::Config,
-            SessionAction::Exit | SessionAction::Quit => self.exit(),
+            SessionAction::Exit | SessionAction::Quit => {
+                if self.mode == Mode::Config {
+                    lacking::<E>(host.operator.config(), self.cursor.node(), out);
+                }
+                self.exit();
+            }
             SessionAction::End => self.leave_configuration(),
             SessionAction::List => list(host.grammar.commands(node), args.get(0).is_some(), out),
             SessionAction::Help => out.push_str(super::HELP),
@@ -455,42 +465,6 @@ impl<E: Element> Session<E> {
     }
 }
 
-/// Writes the configuration in force, if it would load, or although it would not.
-fn save<E: Element>(
-    args: &Args,
-    forced: bool,
-    operator: &mut dyn Operator<E>,
-    out: &mut String,
-) -> Result<(), CommandError> {
-    let text = write::<E>(operator.config());
-    let would_load = would_load::<E>(operator, &text);
-    if let Err(CommandError(why)) = &would_load
-        && !forced
-    {
-        return Err(CommandError(format!(
-            "Nothing was written, since it would not load:\n{why}\n'write file force' writes it nevertheless."
-        )));
-    }
-    let (path, kept) = operator.save(args.get(0).map(Path::new), &text)?;
-    let _ = writeln!(out, "Configuration saved to {}", path.display());
-    if let Some(kept) = kept {
-        let _ = writeln!(out, "The former one is kept in {}", kept.display());
-    }
-    if let Err(CommandError(why)) = would_load {
-        let _ = writeln!(out, "It will not load:\n{why}");
-    }
-    Ok(())
-}
-
-/// Whether a node would start with this text.
-fn would_load<E: Element>(operator: &dyn Operator<E>, text: &str) -> Result<(), CommandError> {
-    let loaded = crate::config::read::<E>("line", text).map_err(|errors| CommandError(errors.to_string()))?;
-    if loaded.config != *operator.config() {
-        return Err(CommandError::new("what is read again is another configuration than that in force"));
-    }
-    operator.would_start(&loaded.config)
-}
-
 /// The commands of a node; with `flags` a `!` stands in front of what changes the configuration.
 fn list<E: Element>(commands: &[Command<E>], flags: bool, out: &mut String) {
     for command in commands {
@@ -522,15 +496,6 @@ fn uptime<E: Element>(since_start: Duration, out: &mut String) {
         "Gannet {} has been running for {days}d {hours}h {minutes}m {seconds}s",
         E::NAME.to_uppercase()
     );
-}
-
-fn startup_config<E: Element>(operator: &dyn Operator<E>, out: &mut String) -> Result<(), CommandError> {
-    let file = operator.config_file().ok_or_else(|| CommandError::new("No configuration file was read."))?;
-    let octets = std::fs::read(file).map_err(|error| {
-        CommandError(format!("Can't open configuration file {}: {error}", file.display()))
-    })?;
-    out.push_str(&masked(&String::from_utf8_lossy(&octets)));
-    Ok(())
 }
 
 /// The words of a line whose last one, possibly empty, is not done yet.

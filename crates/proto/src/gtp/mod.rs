@@ -162,6 +162,8 @@ pub struct GtpEntity {
     guessers: Guessers,
     /// Lines about messages from addresses that are not believed.
     foreign_lines: AnswerLimiter,
+    /// Lines about peers that do not know an extension header.
+    header_lines: AnswerLimiter,
 }
 
 impl GtpEntity {
@@ -177,6 +179,7 @@ impl GtpEntity {
             answers_wake_asked: false,
             guessers: Guessers::new(),
             foreign_lines: AnswerLimiter::new(1, 10),
+            header_lines: AnswerLimiter::new(1, 10),
             config,
         }
     }

@@ -233,6 +233,9 @@ impl GtpEntity {
                 self.version_refused(cx, channel, from, of.sequence, out);
             }
             (Channel::Control | Channel::User, message_type::SUPPORTED_EXTENSION_HEADERS) => {
+                if !self.header_lines.permit(cx.now) {
+                    return;
+                }
                 cx.log(
                     Category::Gtp,
                     Level::Notice,

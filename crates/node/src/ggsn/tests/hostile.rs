@@ -112,3 +112,13 @@ fn damaged_messages() {
     net.give(Input::Command(GgsnCommand::DeleteAll));
     net.assert_empty();
 }
+
+#[test]
+fn peers_without_an_extension_header_write_few_lines() {
+    let mut net = Net::new(|_| ());
+    for _ in 0..100 {
+        net.datagram(PORT_GTP_C, SGSN, &[0x32, 31, 0, 6, 0, 0, 0, 0, 0, 9, 0, 0, 141, 0]);
+    }
+    let said = net.around.trace.lines.iter().filter(|line| line.contains("extension header")).count();
+    assert!((1..=10).contains(&said), "{said}");
+}

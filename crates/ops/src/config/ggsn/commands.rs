@@ -184,7 +184,7 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
         "gtp bind-ip A.B.C.D",
         "GTP\nThe address of its sockets\nThe address",
         Action::<Ggsn>::Set(|edit| {
-            let address = edit.args.value(0)?;
+            let address = gtp::unicast(edit.args, 0)?;
             ggsn_here(edit).map(|ggsn| ggsn.gtp_bind_ip = Some(address))
         }),
     );
@@ -193,7 +193,7 @@ fn install_gtp(grammar: &mut Grammar<Ggsn>) {
         "gtp bind-ipv6 X:X::X:X",
         "GTP\nThe address of its sockets for SGSNs with IPv6\nThe address",
         Action::<Ggsn>::Set(|edit| {
-            let address = edit.args.value(0)?;
+            let address = gtp::unicast(edit.args, 0)?;
             ggsn_here(edit).map(|ggsn| ggsn.gn.ipv6 = Some(address))
         }),
     );

@@ -1,7 +1,7 @@
 //! Who may attach, in osmo-sgsn's words: `auth-policy`, `authentication`, `imsi-acl`, `encryption gea` and `gsup`.
 
 use crate::Sgsn;
-use crate::config::ConfigText;
+use crate::config::{ConfigText, gtp};
 use crate::vty::{Action, CommandError, Grammar, Node, Problem};
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -164,7 +164,7 @@ fn install_gsup(grammar: &mut Grammar<Sgsn>) {
         "gsup remote-ip A.B.C.D",
         "The HLR\nIts address\nThe address",
         Action::<Sgsn>::Set(|edit| {
-            edit.config.access.gsup_remote_ip = Some(edit.args.value(0)?);
+            edit.config.access.gsup_remote_ip = Some(gtp::unicast(edit.args, 0)?);
             Ok(())
         }),
     );
@@ -205,20 +205,20 @@ fn install_gsup(grammar: &mut Grammar<Sgsn>) {
 
 /// What contradicts itself.
 pub(super) fn problems(access: &Access, problems: &mut Vec<Problem>) {
-    let mut say = |text: String| problems.push(Problem::contradiction(Node::Sgsn, text));
+    // The lines that make the first two right may follow, as they do in Debian's osmo-sgsn.cfg and in what 'write' gives.
     if access.policy == Policy::Remote && access.gsup_remote_ip.is_none() {
-        say("'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'".to_owned());
+        let text = "'auth-policy remote' asks an HLR: add 'gsup remote-ip A.B.C.D' under 'sgsn'";
+        problems.push(Problem::incomplete(Node::Sgsn, text));
     }
     if access.policy != Policy::Remote && access.authentication == Some(true) {
-        say(format!(
+        let text = format!(
             "'authentication required' asks an HLR, and 'auth-policy {}' does not: say 'auth-policy remote' or 'authentication optional'",
             access.policy
-        ));
+        );
+        problems.push(Problem::incomplete(Node::Sgsn, text));
     }
     if !access.gea.contains(&0) && (access.policy != Policy::Remote || access.authentication == Some(false)) {
-        say(
-            "'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'"
-                .to_owned(),
-        );
+        let text = "'encryption gea' without 0 makes every mobile cipher, which takes 'auth-policy remote' and 'authentication required'";
+        problems.push(Problem::contradiction(Node::Sgsn, text));
     }
 }

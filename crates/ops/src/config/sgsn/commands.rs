@@ -207,7 +207,7 @@ fn install_gtp(grammar: &mut Grammar<Sgsn>) {
         "gtp local-ip A.B.C.D",
         "GTP\nThe address of its sockets\nThe address",
         Action::<Sgsn>::Set(|edit| {
-            edit.config.gtp_local_ip = Some(edit.args.value(0)?);
+            edit.config.gtp_local_ip = Some(gtp::unicast(edit.args, 0)?);
             Ok(())
         }),
     );
@@ -216,7 +216,7 @@ fn install_gtp(grammar: &mut Grammar<Sgsn>) {
         "gtp local-ipv6 X:X::X:X",
         "GTP\nThe address of its sockets for GGSNs with IPv6\nThe address",
         Action::<Sgsn>::Set(|edit| {
-            edit.config.gn.ipv6 = Some(edit.args.value(0)?);
+            edit.config.gn.ipv6 = Some(gtp::unicast(edit.args, 0)?);
             Ok(())
         }),
     );
@@ -262,7 +262,7 @@ fn install_ggsns(grammar: &mut Grammar<Sgsn>) {
         "ggsn <0-255> remote-ip A.B.C.D",
         "A GGSN\nIts number\nIts address\nThe address",
         Action::<Sgsn>::Set(|edit| {
-            let address = edit.args.value(1)?;
+            let address = gtp::unicast(edit.args, 1)?;
             ggsn(edit)?.remote_ip = Some(address);
             Ok(())
         }),
