@@ -347,7 +347,7 @@ impl Sgsn {
             asked_anew: sessions::AskedAnew::with_limit(config.contexts_limit()),
             eviction_hand: 0,
             stranger_limiter: AnswerLimiter::new(strangers, strangers.saturating_mul(2)),
-            unknown_users: unknown_users::UnknownUsers::default(),
+            unknown_users: unknown_users::UnknownUsers::new(strangers),
             stats: Stats::default(),
             scratch: Scratch::default(),
             out: Batch::with_capacity(1024),

@@ -46,22 +46,36 @@ impl fmt::Display for Untold {
     }
 }
 
-/// Who was told to attach again, and how often in each cell.
-#[derive(Debug, Default)]
+/// Who was told to attach again, and how often in each cell and in the node.
+#[derive(Debug)]
 pub(super) struct UnknownUsers {
     told: VecDeque<(Instant, Tlli)>,
     recent: HashSet<Tlli>,
     cells: HashMap<BvcAddress, AnswerLimiter>,
+    /// The same cells, the oldest first.
+    by_age: VecDeque<BvcAddress>,
+    /// Of its own: user data of unknown mobiles leave the answers to signalling of strangers alone.
+    node: AnswerLimiter,
 }
 
 impl UnknownUsers {
+    /// Nobody was told yet. `per_second` is the limit of the node; twice as many at once.
+    pub(super) fn new(per_second: u32) -> Self {
+        Self {
+            told: VecDeque::new(),
+            recent: HashSet::new(),
+            cells: HashMap::new(),
+            by_age: VecDeque::new(),
+            node: AnswerLimiter::new(per_second, per_second.saturating_mul(2)),
+        }
+    }
+
     /// May the mobile of a TLLI be told now? `cells_max` bounds the cells that are remembered.
     fn permit(
         &mut self,
         now: Instant,
         (cell, cells_max): (BvcAddress, usize),
         tlli: Tlli,
-        node: &mut AnswerLimiter,
     ) -> Result<(), Untold> {
         while self.told.front().is_some_and(|(at, _)| *at + AGAIN <= now) {
             if let Some((_, old)) = self.told.pop_front() {
@@ -71,15 +85,20 @@ impl UnknownUsers {
         if self.recent.contains(&tlli) {
             return Err(Untold::JustTold);
         }
-        if !self.cells.contains_key(&cell) && self.cells.len() >= cells_max {
+        if !self.cells.contains_key(&cell) {
             // Cells come and go by BVC-RESET.
-            self.cells.clear();
+            while self.by_age.len() >= cells_max.max(1) {
+                if let Some(oldest) = self.by_age.pop_front() {
+                    self.cells.remove(&oldest);
+                }
+            }
+            self.by_age.push_back(cell);
         }
         let of_cell = self.cells.entry(cell).or_insert_with(|| AnswerLimiter::new(IN_A_CELL, IN_A_CELL));
         if !of_cell.permit(now) {
             return Err(Untold::TooManyInTheCell);
         }
-        if self.told.len() >= TOLD_MAX || !node.permit(now) {
+        if self.told.len() >= TOLD_MAX || !self.node.permit(now) {
             return Err(Untold::TooMany);
         }
         self.told.push_back((now, tlli));
@@ -102,7 +121,7 @@ impl Sgsn {
         let permitted = if known {
             Err(Untold::KnownElsewhere)
         } else {
-            self.unknown_users.permit(cx.now, (bvc, cells_max), from.tlli, &mut self.stranger_limiter)
+            self.unknown_users.permit(cx.now, (bvc, cells_max), from.tlli)
         };
         let (tlli, nsei, bvci) = (from.tlli, bvc.nsei, bvc.bvci);
         match permitted {
@@ -142,4 +161,34 @@ pub(super) fn user_data_sapi(ll_pdu: &[u8]) -> Option<Sapi> {
         matches!(layout.header.control, Control::Ui { encrypted: true, .. } | Control::I { .. });
     let is_user_data = [Sapi::DATA3, Sapi::DATA5, Sapi::DATA9, Sapi::DATA11].contains(&sapi);
     (is_user_data && (is_ciphered || layout.fcs_is_right(ll_pdu))).then_some(sapi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gannet_wire::id::{Bvci, Nsei};
+
+    /// A table that is full forgets one cell, and the others stay as used up as they were.
+    #[test]
+    fn a_full_table_of_cells_forgets_the_oldest() {
+        let mut users = UnknownUsers::new(1000);
+        let cell = |n| BvcAddress { nsei: Nsei(1), bvci: Bvci(n) };
+        let mut number = 0;
+        let mut told = |users: &mut UnknownUsers, bvci| {
+            (0..20)
+                .filter(|_| {
+                    number += 1;
+                    users.permit(Instant::ZERO, (cell(bvci), 3), Tlli(0xc000_0000 + number)).is_ok()
+                })
+                .count()
+        };
+        let limit = IN_A_CELL as usize;
+        for bvci in 1..=3 {
+            assert_eq!(told(&mut users, bvci), limit);
+        }
+        assert_eq!(told(&mut users, 4), limit);
+        assert_eq!((told(&mut users, 2), told(&mut users, 3)), (0, 0));
+        assert_eq!(told(&mut users, 1), limit, "the oldest is forgotten");
+        assert_eq!((users.cells.len(), users.by_age.len()), (3, 3));
+    }
 }

@@ -91,11 +91,12 @@ impl NsEntity {
     pub fn recall(&mut self, cx: &mut Context<'_>, learned: &Learned, out: &mut Batch<NsOutput>) -> bool {
         match learned {
             Learned::Vc { nsei, nsvci, port, peer } => {
-                let is_free = self.table.named(*nsei, *nsvci).is_none()
+                let is_free = self.is_open((*nsei, *nsvci))
+                    && self.table.named(*nsei, *nsvci).is_none()
                     && self.table.at(Port(*port), *peer).is_none()
                     && self.sns(*nsei).is_none();
                 let new = NewVc::named(*nsei, *nsvci, (Port(*port), *peer), VcOrigin::Announced);
-                self.config.accept_dynamic && is_free && self.table.insert(new, cx.now).is_some()
+                is_free && self.table.insert(new, cx.now).is_some()
             }
             Learned::Sns { nsei, port, peer, local, remote } => {
                 let ours = self.sns(*nsei).map_or(self.config.sns.local.as_slice(), |sns| sns.local());

@@ -22,7 +22,7 @@ pub mod sns;
 mod table;
 mod vc;
 
-pub use claims::{CLAIMS_MAX, SAME_HOST};
+pub use claims::{CLAIMS_MAX, HOLD_OFF, LOOPBACK, PROVED};
 pub use learned::Learned;
 pub use table::Nse;
 pub use vc::{NsVc, VcCounters, VcIndex, VcOrigin, VcState};
@@ -34,13 +34,14 @@ use crate::machine::{Batch, Context, Port};
 use crate::time::Duration;
 use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
-use claims::Claim;
+use claims::{Claim, Refusal};
 use core::fmt;
 use core::net::SocketAddr;
 use gannet_wire::id::{Bvci, Nsei, Nsvci};
 use gannet_wire::ns::{Cause, Unitdata};
 use load_sharing::Traffic;
 use sns::{Sns, SnsConfig, SnsTable};
+use std::collections::VecDeque;
 use table::{NewVc, Table};
 use vc::{Block, Event, Reset};
 
@@ -213,6 +214,7 @@ pub struct NsEntity {
     table: Table,
     sns: SnsTable,
     claims: Vec<Claim>,
+    refusals: VecDeque<Refusal>,
     to_strangers: Allowance,
     to_peers: Allowance,
 }
@@ -223,7 +225,8 @@ impl NsEntity {
     pub fn new(config: NsConfig) -> Self {
         let table = Table::new(config.vc_max, config.nse_max);
         let (sns, to_strangers, to_peers) = (SnsTable::default(), Allowance::default(), Allowance::default());
-        Self { config, table, sns, claims: Vec::new(), to_strangers, to_peers }
+        let (claims, refusals) = (Vec::new(), VecDeque::new());
+        Self { config, table, sns, claims, refusals, to_strangers, to_peers }
     }
 
     /// Its configuration.

@@ -109,17 +109,25 @@ impl NsEntity {
             vc.repeated = 0;
             vc.counters.blockings += u64::from(before == VcState::Unblocked);
             let name = vc.name();
+            vc.is_recalled = false;
             cx.log(Category::Ns, Level::Notice, format_args!("{name}: {before} -> {after}, {event}"));
-            self.set_unblocked(index, after == VcState::Unblocked, out);
+            if after != VcState::Unblocked {
+                self.set_unblocked(index, false, out);
+            }
         }
         if event == Event::Test(Test::Failed)
             && let Some(vc) = self.table.get_mut(index)
         {
             vc.reset_cause = DEATH;
+            vc.is_recalled = false;
         }
         self.run_state_timer(cx, index, before);
         for action in actions {
             self.act(cx, index, *action, received, out);
+        }
+        if after != before && after == VcState::Unblocked {
+            // After the answer: until the peer has NS-UNBLOCK-ACK, the NS-VC is blocked there (clause 7.2).
+            self.set_unblocked(index, true, out);
         }
         let blocked_by_a_person = self.table.get(index).is_some_and(|vc| vc.oam_blocked);
         if blocked_by_a_person && event != Event::Block(Block::Oam) {

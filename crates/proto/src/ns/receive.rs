@@ -80,6 +80,7 @@ impl NsEntity {
                 return;
             }
         };
+        self.heard(cx, index, &pdu, out);
         let received = Some((index, octets));
         match pdu {
             Pdu::Reset { nsvci, nsei, .. } => self.reset_received(cx, index, (nsei, nsvci), octets, out),
@@ -104,10 +105,7 @@ impl NsEntity {
             Pdu::Unblock => self.apply(cx, index, Event::Block(Block::RxUnblock), received, out),
             Pdu::UnblockAck => self.apply(cx, index, Event::Block(Block::RxUnblockAck), received, out),
             Pdu::Alive => self.apply(cx, index, Event::Test(Test::RxAlive), received, out),
-            Pdu::AliveAck => {
-                self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out);
-                self.holder_lives(cx, index, out);
-            }
+            Pdu::AliveAck => self.apply(cx, index, Event::Test(Test::RxAliveAck), received, out),
             Pdu::Status(status) => self.status_received(cx, index, &status, out),
             Pdu::Sns(sns) => {
                 if let Some(from) = self.table.get(index).map(|vc| (vc.port, vc.peer)) {
@@ -117,9 +115,14 @@ impl NsEntity {
         }
     }
 
-    /// The NS-VC `nsvci` of the NSE to which `index` belongs.
+    /// The NS-VC `nsvci` of the NSE to which `index` belongs, if the peer of `index` may speak of it: where both are of one
+    /// host, or a person has configured both.
     fn of_same_nse(&self, index: VcIndex, nsvci: Nsvci) -> Option<VcIndex> {
-        self.table.named(self.table.get(index)?.nsei, nsvci)
+        let vc = self.table.get(index)?;
+        let target = self.table.named(vc.nsei, nsvci)?;
+        let other = self.table.get(target)?;
+        let is_configured = [vc, other].iter().all(|vc| vc.origin == VcOrigin::Configured);
+        (vc.peer.ip() == other.peer.ip() || is_configured).then_some(target)
     }
 
     fn unknown_nsvci(
@@ -168,10 +171,11 @@ impl NsEntity {
             self.send(cx, index, &Pdu::ResetAck { nsei, nsvci }, out);
         } else {
             // Another BSS has this address now, unless it names what somebody else has.
-            if self.live_elsewhere(named, peer).is_empty() {
+            let live = self.live_elsewhere(named, peer);
+            if live.is_empty() && self.is_open(named) {
                 self.remove_vc(cx, index, out);
             }
-            self.announced(cx, (port, peer), named, octets, out);
+            self.admit_vc(cx, (port, peer), named, (octets, &live), out);
         }
     }
 
@@ -184,22 +188,39 @@ impl NsEntity {
         octets: &[u8],
         out: &mut Batch<NsOutput>,
     ) {
-        let known = self.table.named(nsei, nsvci);
-        let is_open = self.config.accept_dynamic
-            && known
-                .and_then(|index| self.table.get(index))
-                .is_none_or(|vc| vc.origin != VcOrigin::Configured)
-            && self.sns(nsei).is_none_or(|sns| !sns.is_configured());
         let live = self.live_elsewhere((nsei, nsvci), peer);
+        self.admit_vc(cx, (port, peer), (nsei, nsvci), (octets, &live), out);
+    }
+
+    /// May an NS-RESET make this NS-VC known, or move it? Not in an NSE that a person has configured.
+    pub(super) fn is_open(&self, (nsei, nsvci): (Nsei, Nsvci)) -> bool {
+        let vcs = self.table.nse(nsei).map(|nse| nse.vcs.as_slice()).unwrap_or_default();
+        let known = self.table.named(nsei, nsvci);
+        let mut of_nse = vcs.iter().copied().chain(known).filter_map(|index| self.table.get(index));
+        self.config.accept_dynamic
+            && of_nse.all(|vc| vc.origin != VcOrigin::Configured)
+            && self.sns(nsei).is_none_or(|sns| !sns.is_configured())
+    }
+
+    /// Obeys an NS-RESET that names another NS-VC than its address has, once the peers in `live` are dead.
+    fn admit_vc(
+        &mut self,
+        cx: &mut Context<'_>,
+        (port, peer): (Port, SocketAddr),
+        (nsei, nsvci): (Nsei, Nsvci),
+        (octets, live): (&[u8], &[VcIndex]),
+        out: &mut Batch<NsOutput>,
+    ) {
+        let is_open = self.is_open((nsei, nsvci));
         if is_open && !live.is_empty() {
-            return self.contest(cx, &live, (port, peer), octets, out);
+            return self.contest(cx, live, (port, peer), octets, out);
         }
         if !is_open || !self.sns_gives_way(cx, nsei, peer, out) {
             cx.drop(Drop::NsUnknownPeer, None);
             let status = Status { nsvci: Some(nsvci), ..Status::of(Cause::NsVcUnknown) };
             return answer_stranger(&mut self.to_strangers, cx, (port, peer), status, out);
         }
-        let index = if let Some(index) = known {
+        let index = if let Some(index) = self.table.named(nsei, nsvci) {
             cx.log(Category::Ns, Level::Notice, format_args!("NSEI {nsei} NSVCI {nsvci}: now at {peer}"));
             self.table.move_to(index, port, peer);
             index
@@ -225,15 +246,19 @@ impl NsEntity {
         self.apply(cx, index, Event::Reset(Reset::Rx), Some((index, octets)), out);
     }
 
-    /// Live peers whose service would end if `peer` got what NS-RESET names: those of an NSE that speaks IP-SNS, and
-    /// another address that has the NS-VC.
+    /// Live peers whose service would end or be shared if `peer` got what NS-RESET names: those of an NSE that speaks
+    /// IP-SNS, another address that has the NS-VC, and all of an NSE that has no NS-VC at the host of `peer`.
     fn live_elsewhere(&self, (nsei, nsvci): (Nsei, Nsvci), peer: SocketAddr) -> Vec<VcIndex> {
+        let mut live = self.live_of(nsei);
         if self.sns(nsei).is_some() {
-            return self.live_of(nsei);
+            return live;
         }
-        let known = self.table.named(nsei, nsvci).filter(|index| self.is_live(*index));
-        let known = known.filter(|index| self.table.get(*index).is_some_and(|vc| vc.peer != peer));
-        known.into_iter().collect()
+        let vcs = self.table.nse(nsei).map(|nse| nse.vcs.as_slice()).unwrap_or_default();
+        let at = |index: &VcIndex| self.table.get(*index).map(|vc| vc.peer);
+        let is_of_host = vcs.iter().filter_map(at).any(|at| at.ip() == peer.ip());
+        let named = self.table.named(nsei, nsvci);
+        live.retain(|index| at(index) != Some(peer) && (!is_of_host || named == Some(*index)));
+        live
     }
 
     /// A PDU from an address that has no NS-VC.

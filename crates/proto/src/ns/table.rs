@@ -169,6 +169,7 @@ impl Table {
             state: VcState::Dead,
             since: now,
             oam_blocked: false,
+            is_recalled: false,
             reset_cause: Cause::OamIntervention,
             repeated: 0,
             alive_repeated: 0,

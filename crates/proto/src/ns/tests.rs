@@ -294,7 +294,7 @@ fn the_octets_of_a_real_bss() {
     // Restarted on another port: the same NS-VC, moved.
     sgsn.receive(address(22001), &RESET);
     assert_eq!(sgsn.pdus(), [Pdu::Alive], "whoever is at the first port is tested");
-    sgsn.wake(sgsn.around.now + SAME_HOST);
+    sgsn.wake(sgsn.around.now + sgsn.ns.config().tns_alive);
     assert_eq!(sgsn.sent().first().map(|(peer, _)| *peer), Some(address(22001)));
     let vcs: Vec<_> = sgsn.ns.vcs().map(|vc| (vc.peer(), vc.state())).collect();
     assert_eq!(vcs, [(address(22001), VcState::Blocked)]);
@@ -453,4 +453,20 @@ fn no_frame_and_no_headroom() {
     let mut cx = sgsn.around.context();
     sgsn.ns.unitdata_request(&mut cx, NSEI, Bvci(2), 0, crammed, &mut sgsn.out);
     assert_eq!((sgsn.sent().len(), sgsn.drops(Name::NsNoHeadroom)), (0, 1));
+}
+
+/// Until it has NS-UNBLOCK-ACK, the peer takes no NS-UNITDATA: the user is told after the answer.
+#[test]
+fn the_answer_goes_out_before_the_user_may_send() {
+    let mut sgsn = Side::sgsn();
+    sgsn.receive(address(22000), &RESET);
+    sgsn.sent();
+    sgsn.receive(address(22000), &[0x06]);
+    let first = sgsn.out.pop();
+    assert!(matches!(&first, Some(NsOutput::Transmit { frame, .. }) if frame[..] == [0x07]), "{first:?}");
+    assert!(matches!(sgsn.out.pop(), Some(NsOutput::Status { status: NsStatus::NseAvailable, .. })));
+    // When it ends, the user is told first.
+    let block = Pdu::Block { cause: Cause::OamIntervention, nsvci: Nsvci(101) };
+    sgsn.receive(address(22000), &block.to_vec());
+    assert!(matches!(sgsn.out.pop(), Some(NsOutput::Status { status: NsStatus::NseUnavailable, .. })));
 }

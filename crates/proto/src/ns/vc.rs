@@ -433,6 +433,8 @@ pub struct NsVc {
     pub(super) since: Instant,
     /// A person blocked it here; stays over a reset.
     pub(super) oam_blocked: bool,
+    /// It is known from before a restart, and its peer has neither answered nor failed a test since.
+    pub(super) is_recalled: bool,
     /// Why the next NS-RESET is sent.
     pub(super) reset_cause: Cause,
     /// Repetitions of the present NS-RESET, NS-BLOCK or NS-UNBLOCK.

@@ -174,9 +174,9 @@ fn garbage_of_tllis_leaves_nothing() {
         }
     }
     assert_eq!(bench.kept_of_all(), before);
-    // Answers to them are few: a hundred a second, and twice as many at once.
+    // Answers to them are few: to signalling a hundred a second, and twice as many at once; to user data ten in a cell.
     let answered = bench.events.iter().filter(|event| matches!(event, SgsnEvent::StrangerAnswered { .. }));
-    assert!(answered.count() <= 200);
+    assert!(answered.count() <= 200 + 10);
     assert_eq!(bench.around.frames.free(), FRAMES);
 }
 

@@ -7,6 +7,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::id::{Bvci, Nsei, PTmsi, Sapi};
+use gannet_wire::l3::gmm::GmmMessage;
 use gannet_wire::l3::ie::MobileIdentity;
 
 const GONE: Tlli = Tlli(0xc123_4567);
@@ -149,4 +150,19 @@ fn short_messages_have_their_own_name() {
     bench.unitdata(0, Sapi::SMS, &[0x09, 0x01, 0x03, 0, 1, 2]);
     assert!(bench.is_silent());
     assert_eq!(bench.drops(), [(Drop::SgsnSmsNotServed, 1)]);
+}
+
+/// User data of unknown mobiles take no answer from a phone whose attach or update has to be answered.
+#[test]
+fn user_data_of_strangers_leave_the_answers_to_their_signalling_alone() {
+    let mut bench = Bench::new(|config| config.stranger_answers_per_second = 8);
+    for number in 0..100 {
+        let cell = if number % 2 == 0 { 0 } else { 1 };
+        goes_on(&mut bench, Sapi::DATA3, Tlli(0xc100_0000 | number), cell);
+    }
+    assert_eq!(told(&mut bench).len(), 16);
+    bench.phones[2].power_cycle(GONE);
+    bench.unitdata(2, Sapi::GMM, &[0x08, 0x08]);
+    bench.next_down();
+    assert!(matches!(bench.hear_gmm(2), GmmMessage::RauReject(_)));
 }

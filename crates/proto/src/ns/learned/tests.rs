@@ -80,3 +80,68 @@ fn endpoints_of_ip_sns_are_used_again() {
     assert_eq!((recalled, sgsn.pdus()), (vec![false], Vec::new()));
     former.sent();
 }
+
+/// What is known from before the restart belongs to its BSS until that has not answered for Tns-alive.
+#[test]
+fn what_is_recalled_is_not_taken_before_its_bss_has_answered() {
+    let stranger = SocketAddr::from(([198, 51, 100, 7], 22001));
+    let reset =
+        |nsvci| Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(nsvci), nsei: NSEI }.to_vec();
+    let size =
+        SnsPdu::Size { nsei: NSEI, reset: true, ns_vcs_max: 8, ip4_endpoints: Some(2), ip6_endpoints: None };
+    let size = Pdu::Sns(size).to_vec();
+    let named = || {
+        let mut former = Side::new(sns::tests::sgsn_config(1));
+        former.receive(at(22001), &reset(1));
+        again(&former, sns::tests::sgsn_config(1)).0
+    };
+    let ip_sns = || again(&sns::tests::in_service(), sns::tests::sgsn_config(1)).0;
+    let ack = Pdu::ResetAck { nsvci: Nsvci(1), nsei: NSEI }.to_vec();
+    let makers: [(&dyn Fn() -> Side, Vec<u8>); 2] = [(&named, ack), (&ip_sns, Pdu::AliveAck.to_vec())];
+    for (recalled, answer) in makers {
+        for claim in [reset(1), reset(9), size.clone()] {
+            let mut sgsn = recalled();
+            let (port, holder) = sgsn.ns.vcs().next().map(|vc| (vc.port(), vc.peer())).unwrap();
+            sgsn.sent();
+            sgsn.receive(stranger, &claim);
+            let sent = sgsn.sent();
+            assert!(!sent.is_empty() && sent.iter().all(|(to, _)| *to != stranger), "{sent:?}");
+            sgsn.receive_at(port, holder, &answer);
+            assert_eq!(sgsn.drops(crate::drops::Drop::NsClaimRefused), 1);
+            assert!(sgsn.ns.vcs().all(|vc| vc.peer() != stranger));
+            // A BSS that has moved meanwhile is served after Tns-alive.
+            let mut sgsn = recalled();
+            sgsn.sent();
+            sgsn.receive(stranger, &claim);
+            sgsn.sent();
+            sgsn.wake(sgsn.around.now + sgsn.ns.config().tns_alive);
+            let sent = sgsn.sent();
+            assert!(sent.iter().any(|(to, pdu)| *to == stranger && pdu[0] != 0x08), "{sent:?}");
+        }
+    }
+}
+
+#[test]
+fn recalled_endpoints_keep_to_the_limits_and_to_their_nse() {
+    let former = sns::tests::in_service();
+    let mut config = sns::tests::sgsn_config(1);
+    config.sns.endpoints_max = 1;
+    let (mut sgsn, recalled) = again(&former, config);
+    assert_eq!((recalled, sgsn.sent(), sgsn.ns.sns_nses().count()), (vec![false], Vec::new(), 0));
+    let mut config = sns::tests::sgsn_config(1);
+    config.sns.vcs_max = 1;
+    assert_eq!(again(&former, config).1, [false]);
+    // Two stored NSEs cannot have one endpoint, and a configured NSE takes nothing that is known by NS-RESET.
+    let mut sgsn = Side::new(sns::tests::sgsn_config(1));
+    let mut learned = former.ns.learned().remove(0);
+    let mut recall = |learned: &Learned| sgsn.ns.recall(&mut sgsn.around.context(), learned, &mut sgsn.out);
+    assert!(recall(&learned));
+    let Learned::Sns { nsei, .. } = &mut learned else { panic!() };
+    *nsei = Nsei(102);
+    assert!(!recall(&learned));
+    assert_eq!((sgsn.ns.sns_nses().count(), sgsn.ns.nses().count()), (1, 1));
+    let mut sgsn = Side::new(NsConfig::new(NsRole::Sgsn, 7));
+    sgsn.ns.add_static_vc(&mut sgsn.around.context(), NSEI, Nsvci(1), Port(0), at(1)).unwrap();
+    let other = Learned::Vc { nsei: NSEI, nsvci: Nsvci(2), port: 0, peer: at(2) };
+    assert!(!sgsn.ns.recall(&mut sgsn.around.context(), &other, &mut sgsn.out));
+}

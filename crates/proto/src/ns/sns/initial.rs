@@ -78,7 +78,8 @@ impl NsEntity {
         self.forget_unless_alive(cx, nsei);
     }
 
-    /// Goes on after a restart with the endpoints that an NSE had; `setup` where nobody has configured it.
+    /// Goes on after a restart with the endpoints that an NSE had; `setup` where nobody has configured it. False where the
+    /// present limits and the NS-VCs of others do not allow them.
     pub(in super::super) fn recall_sns(
         &mut self,
         cx: &mut Context<'_>,
@@ -87,6 +88,7 @@ impl NsEntity {
         remote: Vec<IpElement>,
         out: &mut Batch<NsOutput>,
     ) -> bool {
+        let is_new = setup.is_some();
         if let Some(setup) = setup {
             if self.sns.all().count() >= self.config.nse_max {
                 return false;
@@ -96,10 +98,21 @@ impl NsEntity {
         let max = self.config.sns.endpoints_max;
         let vcs_max = self.config.sns.vcs_max;
         let Some(sns) = self.sns.get_mut(nsei) else { return false };
-        sns.path = path;
         sns.size = Size { ns_vcs_max: vcs_max, ip4: max, ip6: max };
-        sns.remote = remote;
-        self.follow_endpoints(cx, nsei, out);
+        if self.sns.named(nsei).is_none_or(|sns| self.check_remote(sns, &remote).is_err()) {
+            if is_new {
+                self.sns.remove(nsei);
+            }
+            return false;
+        }
+        if let Some(sns) = self.sns.get_mut(nsei) {
+            (sns.path, sns.remote) = (path, remote);
+        }
+        for index in self.follow_endpoints(cx, nsei, out) {
+            if let Some(vc) = self.table.get_mut(index) {
+                vc.is_recalled = true;
+            }
+        }
         self.configured(cx, nsei, out);
         true
     }

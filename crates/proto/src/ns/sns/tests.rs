@@ -1,7 +1,7 @@
 //! Two entities that speak IP-SNS over several endpoints each, in virtual time; and one against hand-made octets.
 
 use super::super::tests::Side;
-use super::super::{NsConfig, NsStatus, VcState};
+use super::super::{NsConfig, NsStatus, PROVED, VcState};
 use super::*;
 use crate::drops::Drop as Name;
 use gannet_wire::id::{Bvci, Nsvci};
@@ -531,9 +531,10 @@ fn an_sgsn_is_not_filled_and_an_nse_is_not_taken() {
     let cause = Some(Cause::InvalidNumberOfNsVcs);
     assert_eq!(sgsn.pdus(), [Pdu::Sns(SnsPdu::SizeAck { nsei: Nsei(102), cause })]);
     assert_eq!((sgsn.drops(Name::NsTableFull), sgsn.drops(Name::NsSnsRefused)), (1, 1));
-    let stranger = SocketAddr::from(([198, 51, 100, 7], 22001));
     let reset = Pdu::Reset { cause: Cause::OamIntervention, nsvci: Nsvci(1), nsei: NSEI }.to_vec();
     for (claim, refused) in [(size(101, 8, 1, 0), 1), (reset, 2)] {
+        let stranger = SocketAddr::from(([198, 51, 100, refused], 22001));
+        sgsn.wake(sgsn.around.now + PROVED);
         sgsn.receive(stranger, &claim);
         assert_eq!(sgsn.pdus(), [Pdu::Alive, Pdu::Alive], "whoever has it is tested first");
         // One of its endpoints answers.
@@ -541,7 +542,7 @@ fn an_sgsn_is_not_filled_and_an_nse_is_not_taken() {
         let sent = sgsn.sent();
         assert!(matches!(&sent[..], [(to, pdu)] if *to == stranger && pdu[0] == 0x08), "{sent:?}");
         assert_eq!(sgsn.states(), [VcState::Unblocked; 2], "an NSE that is alive stays where it is");
-        assert_eq!(sgsn.drops(Name::NsClaimRefused), refused);
+        assert_eq!(sgsn.drops(Name::NsClaimRefused), u64::from(refused));
     }
     let mut closed = Side::new(NsConfig::new(NsRole::Sgsn, 1));
     closed.receive(bss_address(1), &size(101, 8, 1, 0));
@@ -560,6 +561,7 @@ fn a_bss_changes_its_dialect() {
     assert!(matches!(sgsn.pdus()[..], [Pdu::Status(_)]));
     assert_eq!((sgsn.states(), sgsn.drops(Name::NsClaimRefused)), (vec![VcState::Unblocked; 2], 1));
     // It speaks IP-SNS no more.
+    sgsn.wake(sgsn.around.now + PROVED);
     sgsn.receive_at(Port(1), bss_address(1), &reset.to_vec());
     sgsn.sent();
     sgsn.wake(sgsn.around.now + sgsn.ns.config().tns_alive);
