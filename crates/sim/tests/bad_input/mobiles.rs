@@ -49,13 +49,14 @@ fn unknown_tllis_are_answered_as_fast_as_the_limiter_permits() {
     }
     bench.run(1);
     bench.assert_all_arrived(&[]);
-    // An answer is two LL-PDUs: LLC begins anew, and the mobile is told to attach again.
+    // An answer is two LL-PDUs: LLC begins anew, and the mobile is told to attach again. Those to signalling have a limit for
+    // the node, and those to user data one for the cell besides.
     let expected = [
-        (Node::Bss, Drop::BssUnknownMobile, 400),
-        (Node::Sgsn, Drop::BssgpForeignMobile, 800),
+        (Node::Bss, Drop::BssUnknownMobile, 420),
+        (Node::Sgsn, Drop::BssgpForeignMobile, 840),
         (Node::Sgsn, Drop::LlcUnassigned, 400),
         (Node::Sgsn, Drop::SgsnUnknownTlli, 800),
-        (Node::Sgsn, Drop::SgsnStrangerUnanswered, 600),
+        (Node::Sgsn, Drop::SgsnStrangerUnanswered, 590),
     ];
     assert_eq!(bench.moved(&before), expected);
     bench.end();
