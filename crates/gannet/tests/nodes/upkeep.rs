@@ -2,6 +2,7 @@
 
 use crate::common::{GANNET, Node, file, gannet, own_address, said, wait_for};
 use gannet_testkit::{Case, TempDir};
+use std::process::Output;
 
 /// All of them.
 pub const CASES: &[Case] = &[
@@ -99,22 +100,12 @@ fn commands_run_in_one_session() {
     let directory = TempDir::new("gannet-session");
     let node = start(&directory, &at, "");
     let vty = format!("{at}:4245");
-    let output = gannet(&[
-        "vty",
-        &vty,
-        "-c",
-        "configure terminal",
-        "-c",
-        "sgsn",
-        "-c",
-        "timer T3350 9",
-        "-c",
-        "do show timer T3350",
-    ]);
+    let output =
+        in_one_session(&vty, &["configure terminal", "sgsn", "timer T3350 9", "do show timer T3350"]);
     let text = said(&output);
     assert!(output.status.success() && text.contains("T3350 = 9 s"), "{text}");
     // The first refusal ends it.
-    let output = gannet(&["vty", &vty, "-c", "show timer T3350", "-c", "nonsense", "-c", "show pid"]);
+    let output = in_one_session(&vty, &["show timer T3350", "nonsense", "show pid"]);
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
@@ -141,6 +132,13 @@ fn commands_run_in_one_session() {
     assert_eq!(gannet(&["vty", &format!("{at}:1"), "show pid"]).status.code(), Some(2));
 }
 
+/// Runs commands one after the other in one session of a VTY.
+fn in_one_session(vty: &str, commands: &[&str]) -> Output {
+    let mut arguments = vec!["vty", vty];
+    arguments.extend(commands.iter().flat_map(|command| ["-c", command]));
+    gannet(&arguments)
+}
+
 /// `write file` refuses what would not load, and keeps the former file.
 fn only_what_loads_is_written() {
     let at = own_address(94);
@@ -152,23 +150,10 @@ fn only_what_loads_is_written() {
     let node = Node::start(&directory, &vty, &["ggsn", "-c", &config]);
     let loads = || gannet(&["ggsn", "-c", &config, "--check"]).status.success();
     // References are checked at the prompt.
-    let refused =
-        gannet(&["vty", &vty, "-c", "configure terminal", "-c", "ggsn g", "-c", "default-apn nowhere"]);
+    let refused = in_one_session(&vty, &["configure terminal", "ggsn g", "default-apn nowhere"]);
     assert!(!refused.status.success() && said(&refused).contains("nowhere"), "{}", said(&refused));
-    let output = gannet(&[
-        "vty",
-        &vty,
-        "-c",
-        "configure terminal",
-        "-c",
-        "ggsn g",
-        "-c",
-        "apn a",
-        "-c",
-        "no shutdown",
-        "-c",
-        "write file",
-    ]);
+    let output =
+        in_one_session(&vty, &["configure terminal", "ggsn g", "apn a", "no shutdown", "write file"]);
     let shown = said(&output);
     assert_eq!(output.status.code(), Some(1), "{shown}");
     assert!(shown.contains("would not load") && shown.contains("apn a: add 'ip prefix dynamic"), "{shown}");
@@ -179,41 +164,24 @@ fn only_what_loads_is_written() {
     assert_eq!(read("ggsn.cfg.sav"), text);
     assert!(!loads());
     // Made whole it is written, and what is kept is the file of before.
-    let output = gannet(&[
-        "vty",
+    let output = in_one_session(
         &vty,
-        "-c",
-        "configure terminal",
-        "-c",
-        "ggsn g",
-        "-c",
-        "apn a",
-        "-c",
-        "ip prefix dynamic 10.0.0.0/24",
-        "-c",
-        "tun-device t0",
-        "-c",
-        "default-apn a",
-        "-c",
-        "write file",
-    ]);
+        &[
+            "configure terminal",
+            "ggsn g",
+            "apn a",
+            "ip prefix dynamic 10.0.0.0/24",
+            "tun-device t0",
+            "default-apn a",
+            "write file",
+        ],
+    );
     assert!(!output.status.success(), "{}", said(&output));
-    let output = gannet(&[
-        "vty",
-        &vty,
-        "-c",
-        "configure terminal",
-        "-c",
-        "ggsn g",
-        "-c",
-        "default-apn a",
-        "-c",
-        "write file",
-    ]);
+    let output = in_one_session(&vty, &["configure terminal", "ggsn g", "default-apn a", "write file"]);
     assert!(output.status.success(), "{}", said(&output));
     assert!(loads() && read("ggsn.cfg.sav").contains(" apn a"), "{}", read("ggsn.cfg"));
     // An APN that is named cannot go.
-    let refused = gannet(&["vty", &vty, "-c", "configure terminal", "-c", "ggsn g", "-c", "no apn a"]);
+    let refused = in_one_session(&vty, &["configure terminal", "ggsn g", "no apn a"]);
     assert!(
         !refused.status.success() && said(&refused).contains("default APN a is not there"),
         "{}",

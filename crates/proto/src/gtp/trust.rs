@@ -188,9 +188,9 @@ impl GtpEntity {
         [self.config.control_address, self.config.user_address].contains(&address) || second == Some(address)
     }
 
-    /// Can a datagram from here reach another GSN at this address? It cannot where the node has no socket of that version of
-    /// IP, and where the address is that of nobody, of many, of this node, of a mobile behind it, or of this machine while the node is
-    /// elsewhere.
+    /// Can a datagram from here reach another GSN at this address? Not where the node has no socket of that version of IP.
+    /// Nor where the address is that of nobody, of many, of this node, or of a mobile behind it. One of this machine is
+    /// reached only from a node that is on this machine's loopback addresses itself.
     #[must_use]
     pub fn is_reachable(&self, address: IpAddr) -> bool {
         let own = self.own_address(address);
