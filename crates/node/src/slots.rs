@@ -193,6 +193,13 @@ impl<T> Slots<T> {
         Some(Slot { index, generation: place.generation() })
     }
 
+    /// The name that the last value had which was taken out of a place.
+    #[must_use]
+    pub fn last(&self, index: u32) -> Option<Slot> {
+        let place = self.places.get(index as usize).filter(|place| place.generation() != self.first)?;
+        Some(Slot { index, generation: place.generation().wrapping_sub(1) })
+    }
+
     /// How many entries there are.
     #[must_use]
     pub const fn len(&self) -> usize {

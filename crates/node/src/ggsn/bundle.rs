@@ -148,7 +148,7 @@ impl Ggsn {
     ) -> Result<Slot, Cause> {
         let from = transaction.peer.ip();
         let found = self.beside(endpoint, linked);
-        let linked = self.believed(cx, transaction, found).ok_or(Cause::NonExistent)?;
+        let linked = self.believed(cx, transaction, (endpoint, found)).ok_or(Cause::NonExistent)?;
         let first = self.contexts.get(linked).cloned().ok_or(Cause::NonExistent)?;
         if first.nsapi == request.nsapi {
             return Err(Cause::MandatoryIeIncorrect);

@@ -200,6 +200,13 @@ impl Contexts {
         self.by_endpoint(endpoint).or_else(shared)
     }
 
+    /// Was this an endpoint of ours, the last one before now at its place? Then whoever names it knew it, and has not guessed.
+    pub fn was_used(&self, endpoint: Endpoint) -> bool {
+        let Endpoint::Teid(teid) = endpoint else { return false };
+        let last = self.slots.last(self.key.name(teid).place());
+        last.is_some_and(|slot| teid_at(&self.key, slot) == teid)
+    }
+
     /// The context at a place of the table.
     pub fn by_index(&self, index: u32) -> Option<Slot> {
         self.slots.at(index)

@@ -135,7 +135,7 @@ impl Ggsn {
         request: &DeleteRequest,
     ) {
         let found = self.find(endpoint, request.nsapi.0);
-        let Some(slot) = self.believed(cx, transaction, found) else {
+        let Some(slot) = self.believed(cx, transaction, (endpoint, found)) else {
             return self.refuse(cx, transaction, Teid(0), None, Cause::NonExistent);
         };
         let Some(context) = self.contexts.get(slot) else { return };

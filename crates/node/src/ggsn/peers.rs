@@ -9,7 +9,7 @@ use super::{AccessPoint, Addresses, DeleteReason, Ggsn};
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::{GsnAddresses, Plane, Transaction, Version};
+use gannet_proto::gtp::{Endpoint, GsnAddresses, Plane, Transaction, Version};
 use gannet_proto::machine::{Context, Peer};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
@@ -51,7 +51,7 @@ pub(super) const fn named_by_update(request: &UpdateRequest) -> GsnAddresses {
 
 impl Ggsn {
     /// The ends that an SGSN names, or the cause of the refusal: a mandatory address is of no use to this node (29.060 clauses
-    /// 7.3.1, 7.3.3 and 11.1.6).
+    /// 7.3.1, 7.3.3 and 11.1.7).
     pub(super) fn ends(
         &self,
         cx: &mut Context<'_>,
@@ -59,7 +59,7 @@ impl Ggsn {
         named: &GsnAddresses,
         whose: Option<Imsi>,
     ) -> Result<Ends, Cause> {
-        // Version 0 knows no IPv6 (09.60 clause 7.9.23).
+        // Version 0 has one socket, of IPv4; its GSN Address is that of 09.60 clause 7.9.23.
         let usable = match transaction.version() {
             Version::V0 => named.of_ipv4(),
             Version::V1 => *named,
@@ -119,17 +119,31 @@ impl Ggsn {
         false
     }
 
+    /// Does an address name an endpoint that it cannot know? One that existed lately it may know, and so may the SGSN of an
+    /// endpoint that still exists for something else.
+    pub(super) fn is_guess(&self, endpoint: Endpoint, from: IpAddr) -> bool {
+        let is_its_own = self.contexts.by_control(endpoint).is_some_and(|slot| self.is_known(slot, from));
+        !is_its_own && !self.contexts.was_used(endpoint)
+    }
+
+    /// A request names no context; counted where its endpoint is guessed.
+    pub(super) fn note_missing(&mut self, cx: &mut Context<'_>, endpoint: Endpoint, from: IpAddr) {
+        if self.is_guess(endpoint, from) {
+            self.gtp.missed(cx, from);
+        }
+    }
+
     /// The context that a request is about, where it may come from where it does. Whoever may not is answered as if there were
     /// no such context.
     pub(super) fn believed(
         &mut self,
         cx: &mut Context<'_>,
         transaction: &Transaction,
-        found: Option<Slot>,
+        (endpoint, found): (Endpoint, Option<Slot>),
     ) -> Option<Slot> {
         let from = transaction.peer.ip();
         let Some(slot) = found else {
-            self.gtp.missed(cx, from);
+            self.note_missing(cx, endpoint, from);
             return None;
         };
         if self.is_believed(slot, from) {

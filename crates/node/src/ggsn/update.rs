@@ -24,7 +24,7 @@ impl Ggsn {
     ) {
         let from = transaction.peer.ip();
         let Some(slot) = self.find(endpoint, request.nsapi.0) else {
-            self.gtp.missed(cx, from);
+            self.note_missing(cx, endpoint, from);
             return self.refuse(cx, transaction, Teid(0), request.imsi, Cause::NonExistent);
         };
         if !self.may_update(cx, slot, transaction) {

@@ -5,7 +5,7 @@ use super::{AccessPoint, Ggsn};
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::ReceivedGPdu;
+use gannet_proto::gtp::{Endpoint, ReceivedGPdu};
 use gannet_proto::machine::{Context, Peer};
 
 /// Source and destination of an IP packet; `None` where it is none.
@@ -50,8 +50,13 @@ impl Ggsn {
 
     fn g_pdu(&mut self, cx: &mut Context<'_>, peer: Peer, g_pdu: ReceivedGPdu) {
         let Some(slot) = self.contexts.by_endpoint(g_pdu.endpoint) else {
-            self.gtp.unknown_endpoint(cx, peer, g_pdu.endpoint, &mut self.gtp_outputs);
-            return;
+            // A G-PDU of version 0 names a subscriber and no endpoint of ours.
+            let is_guess = match (g_pdu.endpoint, peer) {
+                (Endpoint::Teid(_), Peer::Udp(from)) => self.is_guess(g_pdu.endpoint, from.ip()),
+                (Endpoint::Tid { .. }, _) | (_, Peer::Link | Peer::Slot(_)) => false,
+            };
+            let missing = (g_pdu.endpoint, is_guess);
+            return self.gtp.unknown_endpoint(cx, peer, missing, &mut self.gtp_outputs);
         };
         if !self.is_from_sgsn(cx, slot, peer) {
             return;

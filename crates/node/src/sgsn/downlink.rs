@@ -57,7 +57,8 @@ impl Sgsn {
             },
         };
         if !known {
-            self.gtp.unknown_endpoint(cx, peer, endpoint, outputs);
+            // Nothing is to be guessed here: no message moves a tunnel of an SGSN.
+            self.gtp.unknown_endpoint(cx, peer, (endpoint, false), outputs);
         }
     }
 

@@ -36,7 +36,10 @@ pub use path::{Channel, Path, Paths, Plane, PlaneState};
 pub use receive::ReceivedGPdu;
 pub use request::Transaction;
 pub use teid::{ContextName, PLACES, TEID_ROUNDS, TeidKey};
-pub use trust::{BARRED_FOR, GUESSES_MAX, GUESSES_WITHIN, GsnAddresses, ListedPeer, Role, SourceCheck};
+pub use trust::{
+    BARRED_ANSWER_INTERVAL, BARRED_FOR, GUESSES_MAX, GUESSES_WITHIN, GsnAddresses, ListedPeer, Role,
+    SourceCheck,
+};
 pub use tunnel::{Endpoint, GtpTunnel, Version, flow_label};
 
 use crate::drops::Drop;
@@ -341,23 +344,25 @@ impl GtpEntity {
     }
 
     /// Tells the sender of a G-PDU that its endpoint does not exist, unless too many were told lately
-    /// (29.060 clause 7.3.7, 09.60 clause 7.5.11). Counts the drop of the G-PDU.
+    /// (29.060 clause 7.3.7, 09.60 clause 7.5.11). Counts the drop of the G-PDU. `is_guess` says that the sender cannot know the
+    /// endpoint: one that existed lately is no guess.
     pub fn unknown_endpoint(
         &mut self,
         cx: &mut Context<'_>,
         from: Peer,
-        endpoint: Endpoint,
+        (endpoint, is_guess): (Endpoint, bool),
         out: &mut Batch<GtpOutput>,
     ) {
         cx.drop(Drop::GtpUnknownTeid, None);
-        if let Peer::Udp(from) = from {
+        let Peer::Udp(from) = from else { return };
+        if is_guess {
             self.missed(cx, from.ip());
         }
-        if !self.limiter.permit(cx.now) {
+        let is_told = !is_guess || self.tells_guesser(from.ip(), cx.now);
+        if !is_told || !self.limiter.permit(cx.now) {
             cx.drop(Drop::GtpErrorIndicationLimited, None);
             return;
         }
-        let Peer::Udp(from) = from else { return };
         let address = match self.own_address(from.ip()) {
             first if first == self.config.control_address => self.config.user_address,
             second => second,

@@ -328,7 +328,7 @@ fn error_indications_are_limited_and_name_a_path() {
         ggsn.entity.unknown_endpoint(
             &mut ggsn.around.context(),
             from,
-            Endpoint::Teid(Teid(9)),
+            (Endpoint::Teid(Teid(9)), false),
             &mut ggsn.out,
         );
     }

@@ -96,6 +96,8 @@ pub const GUESSES_MAX: u8 = 10;
 pub const GUESSES_WITHIN: Duration = Duration::from_secs(60);
 /// How long an address that guesses may move no tunnel.
 pub const BARRED_FOR: Duration = Duration::from_secs(600);
+/// How often such an address is told meanwhile that an endpoint does not exist: it learns from the silence which do.
+pub const BARRED_ANSWER_INTERVAL: Duration = Duration::from_secs(1);
 /// Addresses whose guesses are counted at a time.
 const GUESSERS_MAX: usize = 4096;
 
@@ -105,6 +107,8 @@ struct Guesser {
     since: Instant,
     count: u8,
     barred_until: Option<Instant>,
+    /// When it is told again that an endpoint does not exist, where it is barred.
+    next_answer: Instant,
 }
 
 impl Guesser {
@@ -121,7 +125,7 @@ pub(super) struct Guessers {
 }
 
 /// An address, of IPv6 its first 64 bits: a host has all others.
-fn host(address: IpAddr) -> IpAddr {
+pub(super) fn host(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() & u128::MAX << 64).into(),
@@ -145,7 +149,7 @@ impl Guessers {
                 self.by_address.remove(&address);
             }
         }
-        let fresh = Guesser { since: now, count: 0, barred_until: None };
+        let fresh = Guesser { since: now, count: 0, barred_until: None, next_answer: now };
         let guesser = self.by_address.entry(from).or_insert(fresh);
         if guesser.end() <= now {
             *guesser = fresh;
@@ -161,6 +165,19 @@ impl Guessers {
     pub fn is_barred(&self, address: IpAddr, now: Instant) -> bool {
         let until = self.by_address.get(&host(address)).and_then(|guesser| guesser.barred_until);
         until.is_some_and(|until| now < until)
+    }
+
+    /// Is an address told that an endpoint does not exist? One that is barred not more than once in a while.
+    pub fn permits_answer(&mut self, to: IpAddr, now: Instant) -> bool {
+        if !self.is_barred(to, now) {
+            return true;
+        }
+        let Some(guesser) = self.by_address.get_mut(&host(to)) else { return true };
+        let is_due = guesser.next_answer <= now;
+        if is_due {
+            guesser.next_answer = now + BARRED_ANSWER_INTERVAL;
+        }
+        is_due
     }
 }
 
@@ -263,7 +280,7 @@ impl GtpEntity {
         if self.lists_peers() { self.may_replace(from) } else { !self.guessers.is_barred(from, now) }
     }
 
-    /// A message from an address was for an endpoint that does not exist.
+    /// A message from an address was for an endpoint that does not exist, and that its sender cannot know.
     pub fn missed(&mut self, cx: &mut Context<'_>, from: IpAddr) {
         if self.guessers.missed(from, cx.now) && !self.lists_peers() {
             let minutes = BARRED_FOR.0 / Duration::from_secs(60).0;
@@ -272,6 +289,11 @@ impl GtpEntity {
             );
             cx.log(Category::Gtp, Level::Notice, text);
         }
+    }
+
+    /// Is a guesser told that an endpoint does not exist? Those whom the operator lists always.
+    pub(super) fn tells_guesser(&mut self, to: IpAddr, now: Instant) -> bool {
+        self.listed(to).is_some() || self.guessers.permits_answer(to, now)
     }
 
     /// Counts and logs a message that is refused for where it comes from; lines are limited. `expected` is the peer that the
@@ -331,6 +353,20 @@ mod tests {
         assert_eq!(barred, 1, "said once");
         assert!(guessers.is_barred(address(1), seconds(95 + 599)));
         assert!(!guessers.is_barred(address(1), seconds(95 + 600)));
+    }
+
+    #[test]
+    fn who_guesses_is_told_of_one_endpoint_a_second() {
+        let mut guessers = Guessers::new();
+        let mut told = |address, second| {
+            guessers.missed(address, seconds(second));
+            guessers.permits_answer(address, seconds(second))
+        };
+        assert_eq!((0..1000).filter(|_| told(address(1), 0)).count(), 11);
+        assert_eq!((0..1000).filter(|n| told(address(1), n / 100)).count(), 9);
+        assert!(told(address(2), 9), "another");
+        assert!(guessers.permits_answer(address(1), seconds(609)), "its time is over");
+        assert!(guessers.permits_answer(address(1), seconds(609)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use gannet_proto::drops::Drop;
-use gannet_proto::gtp::flow_label;
+use gannet_proto::gtp::{TeidKey, flow_label};
 use gannet_wire::gtp::v0;
 use gannet_wire::gtp::v1c::{
     EchoRequest, PduNotificationRejectRequest, PduNotificationRequest, SupportedExtensionHeaders,
@@ -64,6 +64,10 @@ impl Net {
 
     pub(super) fn ask(&mut self, from: IpAddr, teid: Teid, message: impl Into<Message>) -> Cause {
         cause_of(&self.control(from, teid, message).1)
+    }
+
+    fn ask_create(&mut self, from: IpAddr, n: u16) -> Created {
+        self.create(at(n, from)).unwrap()
     }
 
     fn subscribers(&self) -> Vec<Imsi> {
@@ -460,6 +464,69 @@ fn who_guesses_endpoints_moves_nothing_for_ten_minutes() {
         net.run_until(net.around.now + Duration::from_secs(600));
         assert_eq!(net.ask(STRANGER, control, update_to(STRANGER)), Cause::RequestAccepted);
     }
+}
+
+/// An SGSN does not know yet that its tunnels are gone, and goes on with them: it is told, also where others have their places.
+#[test]
+fn endpoints_that_existed_lately_are_no_guesses() {
+    let up = packet(HOST, HOST);
+    let mut net = Net::new(|config| {
+        config.echo_interval = Duration::ZERO;
+        config.context_limit = 3;
+    });
+    let kept = net.ask_create(OTHER_SGSN, 1);
+    let gone = net.create(create_request(2, "internet")).unwrap();
+    let replaced = net.create(create_request(3, "internet")).unwrap();
+    net.create(create_request(3, "internet")).unwrap();
+    assert_eq!(net.delete(gone.teid_control, 5).1, Cause::RequestAccepted);
+    for _ in 0..100 {
+        for teid in [gone.teid_data, replaced.teid_data] {
+            let sent = net.uplink(teid, &up);
+            assert_eq!(read(&sent[0].2).0.message, message_type::ERROR_INDICATION);
+        }
+        assert_eq!(net.delete(gone.teid_control, 5).1, Cause::NonExistent);
+        // Its own endpoint, and none of its contexts.
+        assert_eq!(net.ask(OTHER_SGSN, kept.teid_control, delete_request(9)), Cause::NonExistent);
+    }
+    assert_eq!(net.around.trace.drops.get(Drop::GtpErrorIndicationLimited), 0);
+    // One of the first SGSN's mobiles moves there.
+    assert_eq!(net.ask(SGSN, kept.teid_control, update_to(SGSN)), Cause::RequestAccepted);
+    assert_eq!(net.ask(OTHER_SGSN, kept.teid_control, update_to(OTHER_SGSN)), Cause::RequestAccepted);
+}
+
+#[test]
+fn who_guesses_is_told_once_a_second_and_others_always() {
+    let up = packet(HOST, HOST);
+    let mut net = Net::new(|config| {
+        listing(config, &[(OTHER_SGSN, None)]);
+        config.echo_interval = Duration::ZERO;
+    });
+    let mut told = |from, count: u32| {
+        let guesses = (0..count).map(|n| g_pdu(Teid(0x5000_0000 + n), &up));
+        guesses.map(|guess| net.datagram(PORT_GTP_U, from, &guess).len()).sum::<usize>()
+    };
+    assert_eq!((told(STRANGER, 100), told(STRANGER, 100)), (11, 0));
+    assert_eq!((told(SGSN, 5), told(OTHER_SGSN, 100)), (5, 100), "listed");
+    net.run_until(net.around.now + Duration::from_secs(1));
+    assert_eq!(net.datagram(PORT_GTP_U, STRANGER, &g_pdu(Teid(7), &up)).len(), 1);
+    assert_eq!(net.around.trace.drops.get(Drop::GtpErrorIndicationLimited), 189);
+}
+
+/// A GGSN that has begun anew knows none of its former endpoints: an SGSN that goes on with them takes nothing over from others
+/// for a while, and hears of the restart with the first answer.
+#[test]
+fn after_a_restart_former_endpoints_are_unknown() {
+    let up = packet(HOST, HOST);
+    let mut before = Net::new(|config| config.teid_key = TeidKey::new(1));
+    let former: Vec<Teid> =
+        (1..=20).map(|n| before.create(create_request(n, "internet")).unwrap().teid_data).collect();
+    let mut net = Net::new(|config| config.teid_key = TeidKey::new(2));
+    let told: usize = former.iter().map(|teid| net.uplink(*teid, &up).len()).sum();
+    assert_eq!(told, 11);
+    let others = net.ask_create(OTHER_SGSN, 1).teid_control;
+    let own = net.create(create_request(2, "internet")).unwrap();
+    assert_eq!(net.ask(SGSN, others, update_to(SGSN)), Cause::NonExistent);
+    assert_eq!(net.ask(SGSN, own.teid_control, update_to(SGSN)), Cause::RequestAccepted);
 }
 
 #[test]

@@ -130,10 +130,7 @@ impl Sgsn {
         asked: Nsapi,
     ) -> Option<Slot> {
         let from = transaction.peer.ip();
-        let Some((slot, nsapi)) = self.context_at(endpoint) else {
-            self.gtp.missed(cx, from);
-            return None;
-        };
+        let (slot, nsapi) = self.context_at(endpoint)?;
         if !self.is_ggsn_of(slot, nsapi, from) {
             let what = match transaction.request {
                 message_type::DELETE_REQUEST => "Delete request",
