@@ -2,6 +2,7 @@
 //! gave until the asker has surely heard them.
 
 use super::path::{Channel, Plane};
+use super::trust::host;
 use super::tunnel::{Endpoint, Version};
 use crate::time::Instant;
 use core::hash::BuildHasher;
@@ -10,7 +11,7 @@ use foldhash::fast::FixedState;
 use gannet_wire::id::{Teid, Tid};
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Who waits for a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,12 +178,18 @@ pub(super) enum Seen<'a> {
     Answered(&'a [u8]),
 }
 
-/// The answers that were given lately.
+/// The answers that were given lately. In a full table the oldest gives way: of the host that has more than half of all, where
+/// there is one, so that nobody alone pushes out what others are still to hear.
 #[derive(Debug)]
 pub(super) struct Responses {
     table: HashMap<Transaction, Option<Vec<u8>>, FixedState>,
-    /// In the order of their ends.
-    order: VecDeque<(Instant, Transaction)>,
+    /// By their numbers, which is in the order of their ends.
+    order: BTreeMap<u64, (Instant, Transaction)>,
+    /// The numbers of each host's.
+    by_host: HashMap<IpAddr, VecDeque<u64>, FixedState>,
+    /// The last host that had more than half.
+    greedy: Option<IpAddr>,
+    next: u64,
     limit: usize,
 }
 
@@ -190,7 +197,10 @@ impl Responses {
     pub fn with_limit(limit: usize) -> Self {
         Self {
             table: HashMap::with_hasher(FixedState::default()),
-            order: VecDeque::new(),
+            order: BTreeMap::new(),
+            by_host: HashMap::with_hasher(FixedState::default()),
+            greedy: None,
+            next: 0,
             limit: limit.max(1),
         }
     }
@@ -204,16 +214,14 @@ impl Responses {
         FixedState::default().hash_one(octets)
     }
 
-    /// Looks a request up, and keeps it as pending until `end` where it is new. The oldest gives way when the table
-    /// is full.
+    /// Looks a request up, and keeps it as pending until `end` where it is new. Another gives way when the table is full.
     pub fn see(&mut self, transaction: Transaction, now: Instant, end: Instant) -> Seen<'_> {
         self.expire(now);
         if !self.table.contains_key(&transaction) {
             if self.table.len() >= self.limit {
-                self.forget_oldest();
+                self.make_room();
             }
-            self.table.insert(transaction, None);
-            self.order.push_back((end, transaction));
+            self.insert(transaction, end);
             return Seen::New;
         }
         match self.table.get(&transaction) {
@@ -231,19 +239,48 @@ impl Responses {
 
     /// Forgets what is over.
     pub fn expire(&mut self, now: Instant) {
-        while self.order.front().is_some_and(|(end, _)| *end <= now) {
-            self.forget_oldest();
+        while let Some((number, (end, _))) = self.order.first_key_value()
+            && *end <= now
+        {
+            self.forget(*number);
         }
     }
 
     /// When the next is over.
     pub fn next_end(&self) -> Option<Instant> {
-        self.order.front().map(|(end, _)| *end)
+        self.order.first_key_value().map(|(_, (end, _))| *end)
     }
 
-    fn forget_oldest(&mut self) {
-        if let Some((_, transaction)) = self.order.pop_front() {
-            self.table.remove(&transaction);
+    fn insert(&mut self, transaction: Transaction, end: Instant) {
+        let host = host(transaction.peer.ip());
+        self.table.insert(transaction, None);
+        self.order.insert(self.next, (end, transaction));
+        let numbers = self.by_host.entry(host).or_default();
+        numbers.push_back(self.next);
+        if numbers.len() > self.limit / 2 {
+            self.greedy = Some(host);
+        }
+        self.next += 1;
+    }
+
+    fn make_room(&mut self) {
+        let of_greedy = self.greedy.and_then(|host| self.by_host.get(&host));
+        let of_greedy = of_greedy.filter(|numbers| numbers.len() > self.limit / 2);
+        let first = of_greedy.and_then(|numbers| numbers.front()).or_else(|| self.order.keys().next());
+        if let Some(number) = first.copied() {
+            self.forget(number);
+        }
+    }
+
+    /// Forgets one, which is the oldest of its host.
+    fn forget(&mut self, number: u64) {
+        let Some((_, transaction)) = self.order.remove(&number) else { return };
+        self.table.remove(&transaction);
+        if let Entry::Occupied(mut entry) = self.by_host.entry(host(transaction.peer.ip())) {
+            entry.get_mut().pop_front();
+            if entry.get().is_empty() {
+                entry.remove();
+            }
         }
     }
 }
@@ -310,6 +347,53 @@ mod tests {
         assert!(requests.answered(6, Version::V1, (OTHER, true), 17).is_none());
         assert!(requests.answered(7, Version::V1, (OTHER, false), 17).is_none());
         assert!(requests.answered(7, Version::V1, (OTHER, true), 17).is_some());
+    }
+
+    #[test]
+    fn who_asks_without_end_pushes_out_its_own_answers() {
+        let asked = |peer: IpAddr, n: u64| Transaction {
+            peer: SocketAddr::new(peer, 2123),
+            channel: Channel::Control,
+            tid: None,
+            sequence: 0,
+            request: 16,
+            digest: n,
+        };
+        let mut responses = Responses::with_limit(100);
+        let see = |responses: &mut Responses, peer, n| {
+            let is_new = responses.see(asked(peer, n), Instant(n), Instant(10_000)) == Seen::New;
+            responses.answer(&asked(peer, n), Vec::new());
+            is_new
+        };
+        // Alone it has the whole table.
+        assert!((0..100).all(|n| see(&mut responses, OTHER, n)));
+        assert!(!see(&mut responses, OTHER, 0));
+        // Others take what they need of the half that is not its own, and keep it.
+        assert!((0..50).all(|n| see(&mut responses, PEER.ip(), n)));
+        assert!((200..1000).all(|n| see(&mut responses, OTHER, n)));
+        assert!((0..49).all(|n| !see(&mut responses, PEER.ip(), n + 1)));
+        assert!(!see(&mut responses, OTHER, 999) && see(&mut responses, OTHER, 0));
+        assert_eq!((responses.len(), responses.order.len()), (100, 100));
+        // Its end comes with that of the others.
+        responses.expire(Instant(10_000));
+        assert!(responses.len() == 0 && responses.order.is_empty() && responses.by_host.is_empty());
+    }
+
+    #[test]
+    fn the_hosts_of_a_network_of_ipv6_are_one_that_asks() {
+        let asked = |n: u16| Transaction {
+            peer: SocketAddr::new(core::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 1, 0, 0, 0, n).into(), 2123),
+            channel: Channel::Control,
+            tid: None,
+            sequence: 0,
+            request: 16,
+            digest: 0,
+        };
+        let of_other = Transaction { peer: PEER, ..asked(0) };
+        let mut responses = Responses::with_limit(8);
+        assert_eq!(responses.see(of_other, Instant(0), Instant(10)), Seen::New);
+        assert!((0..1000).all(|n| responses.see(asked(n), Instant(0), Instant(10)) == Seen::New));
+        assert_eq!(responses.see(of_other, Instant(0), Instant(10)), Seen::Pending);
     }
 
     #[test]
