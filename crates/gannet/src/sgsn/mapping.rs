@@ -207,11 +207,7 @@ fn ns_timers(ns: &NsConfig) -> NsTimers {
 
 fn ggsns(config: &ops::SgsnConfig) -> Vec<GgsnPeer> {
     let peer = |(number, ggsn): (&u8, &ops::GgsnPeer)| {
-        Some(GgsnPeer {
-            number: (*number).into(),
-            address: ggsn.remote_ip?.into(),
-            version: gtp_version(ggsn),
-        })
+        Some(GgsnPeer { number: (*number).into(), address: ggsn.remote_ip?, version: gtp_version(ggsn) })
     };
     config.ggsns.iter().filter_map(peer).collect()
 }
@@ -249,7 +245,7 @@ fn apns(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Vec<ApnRoute> {
 fn echo_intervals(config: &ops::SgsnConfig) -> Vec<(IpAddr, Duration)> {
     let of = |ggsn: &ops::GgsnPeer| {
         let seconds = ggsn.echo_interval_s.unwrap_or_default();
-        Some((IpAddr::V4(ggsn.remote_ip?), Duration::from_secs(seconds.into())))
+        Some((ggsn.remote_ip?, Duration::from_secs(seconds.into())))
     };
     config.ggsns.values().filter_map(of).collect()
 }

@@ -382,5 +382,5 @@ pub fn ggsns(sgsn: &Sgsn, config: &SgsnConfig) -> Vec<view::GgsnPeer> {
     };
     let configured =
         config.ggsns.iter().filter_map(|(number, ggsn)| Some((*number, ggsn.remote_ip?, gtp_version(ggsn))));
-    configured.map(|(number, address, version)| peer(number, address.into(), version)).collect()
+    configured.map(|(number, address, version)| peer(number, address, version)).collect()
 }

@@ -154,9 +154,25 @@ mod tests {
             let said = config::read::<Ggsn>("x", &text).unwrap_err().to_string();
             assert!(said.contains("is not the address of one node"), "{said}");
         }
-        for line in ["gtp local-ipv6 ::", "gtp local-ipv6 ff02::1", "gtp peer ff02::1"] {
+        for line in
+            ["gtp local-ipv6 ::", "gtp local-ipv6 ff02::1", "gtp peer ff02::1", "ggsn 0 remote-ip ff02::1"]
+        {
             let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {line}\n");
             assert!(config::read::<Sgsn>("x", &text).unwrap_err().to_string().starts_with("x:3: "), "{line}");
         }
+    }
+
+    #[test]
+    fn a_ggsn_of_ipv6_needs_an_address_of_that_here() {
+        let said = |lines: &str| {
+            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 2001:db8::2\n{lines}");
+            config::read::<Sgsn>("x", &text).map(|read| read.config.ggsns[&0].remote_ip)
+        };
+        let refused = said("").unwrap_err().to_string();
+        assert!(refused.contains("add 'gtp local-ipv6 X:X::X:X'"), "{refused}");
+        let refused = said(" gtp local-ipv6 2001:db8::1\n ggsn 0 gtp-version 0\n").unwrap_err().to_string();
+        assert!(refused.contains("which GTPv0 does not use"), "{refused}");
+        let taken = said(" gtp local-ipv6 2001:db8::1\n").unwrap();
+        assert_eq!(taken, "2001:db8::2".parse().ok());
     }
 }

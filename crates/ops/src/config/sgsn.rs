@@ -23,7 +23,7 @@ use super::ns::NsConfig;
 use super::{Common, ConfigText};
 use crate::vty::{CommandError, Edit, Element, Grammar, Node, Problem};
 use core::fmt;
-use core::net::Ipv4Addr;
+use core::net::{IpAddr, Ipv4Addr};
 use gannet_proto::llc::abm::LinksConfig;
 use gannet_proto::sndcp::compression::CompressionConfig;
 use gannet_proto::user_plane::UNCONFIRMED_OCTETS_MAX;
@@ -98,7 +98,7 @@ impl HasGn for SgsnConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GgsnPeer {
     /// Its address.
-    pub remote_ip: Option<Ipv4Addr>,
+    pub remote_ip: Option<IpAddr>,
     /// Its version of GTP.
     pub gtp_version: GtpVersion,
     /// Between two Echo Requests, in s; `None` sends none.
@@ -380,7 +380,7 @@ impl SgsnConfig {
     ///
     /// `apn` is compared without regard to case (03.03 clause 9 [23.003]); `imsi` is its digits.
     #[must_use]
-    pub fn ggsn_of(&self, apn: &str, imsi: &str) -> Option<(u8, Ipv4Addr)> {
+    pub fn ggsn_of(&self, apn: &str, imsi: &str) -> Option<(u8, IpAddr)> {
         let fits = |route: &&ApnRoute| {
             (route.apn == "*" || route.apn.eq_ignore_ascii_case(apn))
                 && route.imsi_prefix.as_deref().is_none_or(|prefix| imsi.starts_with(prefix))
@@ -436,6 +436,21 @@ impl Element for Sgsn {
         for (number, _) in config.ggsns.iter().filter(|(_, ggsn)| ggsn.remote_ip.is_none()) {
             let text = format!("GGSN {number} has no address: add 'ggsn {number} remote-ip A.B.C.D'");
             problems.push(Problem::incomplete(Node::Sgsn, text));
+        }
+        let of_ipv6 = config.ggsns.iter().filter(|(_, ggsn)| ggsn.remote_ip.is_some_and(|it| it.is_ipv6()));
+        for (number, ggsn) in of_ipv6 {
+            if config.gn.ipv6.is_none() {
+                let text = format!(
+                    "GGSN {number} has an IPv6 address, and the SGSN none: add 'gtp local-ipv6 X:X::X:X'"
+                );
+                problems.push(Problem::incomplete(Node::Sgsn, text));
+            }
+            if ggsn.gtp_version == GtpVersion::V0 {
+                let text = format!(
+                    "GGSN {number} has an IPv6 address, which GTPv0 does not use: say 'ggsn {number} gtp-version 1'"
+                );
+                problems.push(Problem::contradiction(Node::Sgsn, text));
+            }
         }
         let leads_nowhere = |route: &&ApnRoute| !config.ggsns.contains_key(&route.ggsn);
         for ApnRoute { apn, ggsn, .. } in config.apns.iter().filter(leads_nowhere) {

@@ -257,16 +257,14 @@ fn ggsn<'e>(edit: &'e mut Edit<'_, SgsnConfig>) -> Result<&'e mut GgsnPeer, Comm
 
 fn install_ggsns(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
-    grammar.add(
-        sgsn,
-        "ggsn <0-255> remote-ip A.B.C.D",
-        "A GGSN\nIts number\nIts address\nThe address",
-        Action::<Sgsn>::Set(|edit| {
+    for pattern in ["ggsn <0-255> remote-ip A.B.C.D", "ggsn <0-255> remote-ip X:X::X:X"] {
+        let set = Action::<Sgsn>::Set(|edit| {
             let address = gtp::unicast(edit.args, 1)?;
             ggsn(edit)?.remote_ip = Some(address);
             Ok(())
-        }),
-    );
+        });
+        grammar.add(sgsn, pattern, "A GGSN\nIts number\nIts address\nThe address", set);
+    }
     grammar.add(
         sgsn,
         "ggsn <0-255> gtp-version (0|1)",
