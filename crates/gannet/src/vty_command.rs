@@ -1,7 +1,9 @@
 //! `gannet vty`: commands in a node's VTY, from the command line or from standard input.
 
 use clap::Args;
+use gannet_ops::vty::Element;
 use gannet_ops::vty::client::{Session, is_refusal};
+use gannet_ops::{Bss, Ggsn, Sgsn};
 use std::io::{self, BufRead, IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::process::ExitCode;
@@ -13,7 +15,7 @@ const UNREACHABLE: u8 = 2;
 #[derive(Debug, Args)]
 #[command(
     after_help = "All commands run in one session, which begins in the enable node. The first one that is refused ends it, \
-with exit code 1. Exit code 2: no VTY answers there.
+with exit code 1, as does one behind 'exit'. Exit code 2: no VTY answers there.
 
   gannet vty 127.0.0.1:4245 show subscriber all
   gannet vty 127.0.0.1:4245 -c 'configure terminal' -c sgsn -c 'timer T3350 7' -c 'write file'
@@ -65,9 +67,26 @@ pub fn run(arguments: &VtyArguments) -> Result<ExitCode, String> {
 }
 
 fn connect(address: &str) -> Result<Session, String> {
+    if address.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+        return Err(format!("'{address}' is not ADDRESS:PORT, such as 127.0.0.1:{}", Sgsn::VTY_PORT));
+    }
     let mut found = address.to_socket_addrs().map_err(|error| format!("{address}: {error}"))?;
     let address: SocketAddr = found.next().ok_or_else(|| format!("{address}: no address"))?;
-    Session::begin(address).map_err(|error| format!("VTY at {address}: {error}"))
+    Session::begin(address).map_err(|error| {
+        let [sgsn, ggsn, bss] = [Sgsn::VTY_PORT, Ggsn::VTY_PORT, Bss::VTY_PORT];
+        let check = match error.kind() {
+            io::ErrorKind::ConnectionRefused => {
+                "does the node run there, and does its 'line vty' bind that address and port?"
+            }
+            io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+                "is the address right, and reached from here?"
+            }
+            _ => "is that the port of a VTY?",
+        };
+        format!(
+            "no VTY at {address}: {error}; {check} Defaults: {sgsn} SGSN, {ggsn} GGSN, {bss} BSS emulator"
+        )
+    })
 }
 
 /// Prints the answer to a command; the exit code where the next one is not to follow.
@@ -83,7 +102,10 @@ fn ask(session: &mut Session, command: &str, place: &str) -> Option<ExitCode> {
             }
             refused.then_some(ExitCode::FAILURE)
         }
-        Err(error) => Some(unreachable(&format!("{place}{error}"))),
+        Err(error) => {
+            let code = unreachable(&format!("{place}{error}"));
+            Some(if error.kind() == io::ErrorKind::NotConnected { ExitCode::FAILURE } else { code })
+        }
     }
 }
 

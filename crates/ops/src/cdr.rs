@@ -145,11 +145,14 @@ impl Drop for Writer {
 
 /// Opens the file at its end. What is there and is no file is left alone: the opening of a pipe waits for who reads it.
 fn open(path: &Path) -> io::Result<File> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        return Err(named(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+        return Err(named(path, &io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
-    OpenOptions::new().append(true).create(true).open(path).map_err(named)
+    OpenOptions::new().append(true).create(true).open(path).map_err(|error| named(path, &error))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 fn run(path: &Path, records: &Receiver<String>, shared: &Shared) {
@@ -204,11 +207,12 @@ fn wait(shared: &Shared) {
 /// All of a batch or nothing: where a part of it was written that is taken back.
 fn append(path: &Path, batch: &str) -> io::Result<()> {
     let mut file = open(path)?;
-    let before = file.metadata()?.len();
+    let before = file.metadata().map_err(|error| named(path, &error))?.len();
     let mut text = if before == 0 { format!("{HEADER}\n") } else { String::new() };
     text.push_str(batch);
-    file.write_all(text.as_bytes()).inspect_err(|_| {
+    file.write_all(text.as_bytes()).map_err(|error| {
         let _ = file.set_len(before);
+        named(path, &error)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use gannet_ops::config::ConfigError;
 use gannet_ops::vty::Element;
-use gannet_ops::{Ggsn, Sgsn, config};
+use gannet_ops::{Bss, Ggsn, Sgsn, config};
 use gannet_testkit::TempDir;
 
 /// What is shown of a text, line by line.
@@ -148,4 +148,83 @@ fn the_former_file_is_kept_and_no_half_file_is_left() {
     std::fs::create_dir(&kept).unwrap();
     assert!(config::save_and_keep(&path, "three\n").is_err());
     assert_eq!((read(&path).as_str(), entries()), ("two\n", 2));
+}
+
+#[test]
+fn a_wrong_value_is_named_with_what_is_allowed() {
+    let text = "sgsn\n gtp local-ip 127.0.0.256\n ggsn 300 remote-ip 127.0.0.2\n ggsn 0 remote-ip here\n ggsn 0\n timer T9999 7\n \
+                timer T3350 -1\n encryption gea 0 0 1 2 9\n auth-policy nobody\n ggsn 0 remote-ip 127.0.0.2 127.0.0.3\n";
+    let shown = shown::<Sgsn>(text);
+    let expected = [
+        (2, "'gtp local-ip 127.0.0.256' in node config-sgsn: '127.0.0.256' must be an IPv4 address"),
+        (3, "'ggsn 300 remote-ip 127.0.0.2' in node config-sgsn: '300' must be "),
+        (4, "'ggsn 0 remote-ip here' in node config-sgsn: 'here' must be an IPv4 address"),
+        (5, "incomplete command 'ggsn 0' in node config-sgsn: next comes "),
+        (6, "'timer T9999 7': there is no timer 'T9999'"),
+        (7, "'timer T3350 -1' in node config-sgsn: '-1' must be a number from "),
+        (8, "'encryption gea 0 0 1 2 9' in node config-sgsn: '9' "),
+        (9, "'auth-policy nobody' in node config-sgsn: 'nobody' must be "),
+        (10, "'ggsn 0 remote-ip 127.0.0.2 127.0.0.3' in node config-sgsn: '127.0.0.3' is one word too many"),
+    ];
+    for (line, expected) in expected {
+        let expected = format!("x.cfg:{line}: {expected}");
+        assert!(shown.iter().any(|shown| shown.starts_with(&expected)), "{expected}\n{shown:#?}");
+    }
+    let choice = shown.iter().find(|shown| shown.starts_with("x.cfg:9:")).unwrap();
+    assert!(
+        choice.contains("accept-all") && choice.contains(" or ") && choice.contains("remote"),
+        "{choice}"
+    );
+    // A key that was said in the wrong place is not repeated.
+    let key = "000102030405060708090a0b0c0d0e0f";
+    let shown = self::shown::<Bss>(&format!("bss\n sim comp128v1 ki {key} {key}\n"));
+    assert!(!shown[0].contains(key), "{shown:#?}");
+}
+
+#[test]
+fn a_file_for_another_program_is_named_as_such() {
+    let sgsn = "hostname x\nline vty\n no login\nsgsn\n gtp local-ip 127.0.0.1\nns\n bind udp local\n";
+    let ggsn = "ggsn a\n gtp bind-ip 127.0.0.2\n";
+    for (shown, expected) in [
+        (shown::<Ggsn>(sgsn), "x.cfg:4: this is a configuration of 'gannet sgsn', and this is 'gannet ggsn'"),
+        (shown::<Bss>(sgsn), "x.cfg:4: this is a configuration of 'gannet sgsn', and this is 'gannet bss'"),
+        (shown::<Sgsn>(ggsn), "x.cfg:1: this is a configuration of 'gannet ggsn', and this is 'gannet sgsn'"),
+        (
+            shown::<Sgsn>("bss\n cells 3\n"),
+            "x.cfg:1: this is a configuration of 'gannet bss', and this is 'gannet sgsn'",
+        ),
+        (
+            shown::<Sgsn>("pcu\n x\n"),
+            "x.cfg:1: this is a configuration of 'osmo-pcu', and this is 'gannet sgsn'",
+        ),
+    ] {
+        assert_eq!(shown, [expected]);
+    }
+    // One section too many.
+    let both = format!("sgsn\n gtp local-ip 127.0.0.1\n ggsn 0 remote-ip 127.0.0.2\n{ggsn}");
+    let shown = shown::<Sgsn>(&both);
+    assert!(
+        shown.contains(&"x.cfg:4: 'ggsn a' is of the configuration of 'gannet ggsn'".to_owned()),
+        "{shown:#?}"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_named_as_such() {
+    let directory = TempDir::new("gannet-no-text");
+    let path = directory.path().join("x.cfg");
+    let load = |octets: &[u8]| {
+        std::fs::write(&path, octets).unwrap();
+        config::load::<Sgsn>(&path).err().map(|error| error.to_string())
+    };
+    let right = "sgsn\r\n gtp local-ip 127.0.0.1\r\n ggsn 0 remote-ip 127.0.0.2\r\nns\r\n bind udp local\r\n  listen 127.0.0.1 23000\r\n";
+    for octets in [&b"sgsn\n\x7fELF\x02"[..], &b"!\n\0\0"[..], &b"!\n\xff\xfes\0g\0"[..]] {
+        let error = load(octets).unwrap();
+        assert!(error.contains("x.cfg:2: this is not a text file: octet 0x"), "{error}");
+    }
+    assert_eq!(load(right.as_bytes()), None);
+    assert_eq!(load(&[b"\xef\xbb\xbf", right.as_bytes(), b"! caf\xe9\n"].concat()), None);
+    // What never ends is read no further than it is looked at.
+    let error = config::load::<Sgsn>(std::path::Path::new("/dev/zero")).unwrap_err().to_string();
+    assert!(error.contains("/dev/zero:1: this is not a text file"), "{error}");
 }

@@ -102,6 +102,9 @@ fn errors_are_osmocoms() {
     let mut terminal = Terminal::new(Node::default());
     assert_eq!(terminal.types("xyz\r\n"), "xyz\n% Unknown command.\nGannet> ");
     assert_eq!(terminal.types("s\r\n"), "s\n% Command incomplete.\nGannet> ");
+    let shown = terminal.types("terminal length 513\r\n");
+    let wrong = "% Unknown command. '513' must be a number from 0 to 512.";
+    assert_eq!(shown, format!("terminal length 513\n{wrong}\nGannet> "));
     assert_eq!(terminal.types("show s\r\n"), "show s\n% Ambiguous command.\nGannet> ");
     assert_eq!(terminal.types("show mm-context\r\n"), "show mm-context\n% Command incomplete.\nGannet> ");
     assert_eq!(

@@ -240,4 +240,8 @@ impl Element for Ggsn {
         shared::problems(config, &mut problems);
         problems
     }
+
+    fn remarks(config: &GgsnConfig) -> Vec<String> {
+        shared::gsns_in_pools(config)
+    }
 }

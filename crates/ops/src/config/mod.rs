@@ -16,6 +16,7 @@ pub mod gtp;
 mod instead;
 mod links;
 pub mod ns;
+mod programs;
 pub mod sgsn;
 pub mod stats;
 mod suggest;
@@ -26,7 +27,7 @@ pub use errors::{ConfigError, ConfigErrors};
 pub use stats::{ReporterKind, StatsConfig, StatsReporter};
 pub use text::ConfigText;
 
-use crate::vty::{Element, Problem};
+use crate::vty::{Element, Node, Problem};
 use core::fmt;
 use std::ffi::OsString;
 use std::fs;
@@ -80,8 +81,7 @@ pub fn load_and_check<E: Element>(
     more: impl Fn(&E::Config) -> Vec<Problem>,
 ) -> Result<Loaded<E::Config>, ConfigErrors> {
     let file = path.display().to_string();
-    let octets = fs::read(path).map_err(|source| ConfigError::Io { file: file.clone(), source })?;
-    text::read::<E>(&file, &String::from_utf8_lossy(&octets), &more)
+    text::read::<E>(&file, &programs::text_of(path)?, &more)
 }
 
 /// Reads the text of a file; `file` is its name in errors and warnings.
@@ -181,7 +181,7 @@ fn write_synced(beside: &Path, old: &Path, content: &str) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::vty::osmocom::samples;
-    use crate::vty::{Action, Grammar, Node};
+    use crate::vty::{Action, Grammar};
     use crate::{Bss, Ggsn, Sgsn};
 
     /// The lines that lead into a node.

@@ -2,7 +2,7 @@
 
 use super::instead::{self, OldNs};
 use super::suggest::looks_like;
-use super::{ConfigError, ConfigErrors, Cursor, Loaded, Outcome, Warning, change, nearest};
+use super::{ConfigError, ConfigErrors, Cursor, Loaded, Outcome, Warning, change, nearest, programs};
 use crate::vty::secrets::masked;
 use crate::vty::{Action, Command, Element, Grammar, NoMatch, Node, Problem, SessionAction};
 use core::fmt;
@@ -57,10 +57,25 @@ pub(super) fn read<E: Element>(
     let grammar = Grammar::<E>::new();
     let all = |config: &E::Config| [E::problems(config), more(config)].concat();
     let Pass { config, warnings, wrong, opened, old_ns } = Pass::over(&grammar, content, usize::MAX);
+    // What is said of each line of a file that is not for this program helps nobody.
+    if opened.iter().all(|(node, _)| programs::has_every_program(*node))
+        && let Some((line, program)) =
+            wrong.iter().find_map(|wrong| Some((wrong.line, wrong.program(E::NAME)?)))
+    {
+        let problem = format!("this is a configuration of '{program}', and this is 'gannet {}'", E::NAME);
+        return Err(ConfigError::Line { file: file.to_owned(), line, problem, instead: Vec::new() }.into());
+    }
     let mut problems = all(&config);
     // What is missing may be a line that is not understood.
     problems.retain(|problem| !wrong.iter().any(|line| line.may_cause(problem, &opened)));
     if wrong.is_empty() && problems.is_empty() {
+        let mut warnings = warnings;
+        for remark in E::remarks(&config).into_iter().take(SOUGHT_MAX) {
+            let is_there =
+                |lines: usize| E::remarks(&Pass::over(&grammar, content, lines).config).contains(&remark);
+            warnings.push((first_line(content, is_there).unwrap_or(1), remark));
+        }
+        warnings.sort_by_key(|(line, _)| *line);
         let of_file = |(line, text)| Warning { file: file.to_owned(), line, text };
         return Ok(Loaded { config, warnings: warnings.into_iter().map(of_file).collect() });
     }
@@ -113,6 +128,12 @@ struct WrongLine {
 }
 
 impl WrongLine {
+    /// The program that has such a section.
+    fn program(&self, own: &str) -> Option<&'static str> {
+        let words: Vec<&str> = self.words.iter().map(String::as_str).collect();
+        programs::of_section(&words, own).filter(|_| self.node == Node::Config)
+    }
+
     /// Whether this may be the line that is missing: it looks like one that the problem names, or like that which opens the
     /// problem's node.
     fn may_cause(&self, problem: &Problem, opened: &[(Node, usize)]) -> bool {
@@ -209,6 +230,10 @@ impl<E: Element> Reader<'_, E> {
         self.indent(line.len() - line.trim_start().len(), content)?;
         let words: Vec<&str> = content.split_whitespace().collect();
         let node = self.cursor.node();
+        // It may be the beginning of a word that is known here.
+        if let Some(program) = programs::of_section(&words, E::NAME).filter(|_| node == Node::Config) {
+            return Err(format!("'{content}' is of the configuration of '{program}'"));
+        }
         let (command, args) =
             self.grammar.find(node, &words).map_err(|error| self.problem(error, content, &words))?;
         if let Action::Session(action) = command.action() {
@@ -278,11 +303,20 @@ impl<E: Element> Reader<'_, E> {
             NoMatch::Ambiguous => "ambiguous command",
             NoMatch::Incomplete => "incomplete command",
         };
-        let hint = match (self.elsewhere(node, words), nearest(self.grammar, node, words)) {
-            (Some(other), _) => format!("; it is known in node {}", other.name()),
-            (None, Some(pattern)) => format!("; the nearest known is '{pattern}'"),
-            (None, None) => String::new(),
-        };
-        format!("{what} '{}' in node {}{hint}", masked(content), node.name())
+        let (content, name) = (masked(content), node.name());
+        if let Some(other) = self.elsewhere(node, words) {
+            return format!("{what} '{content}' in node {name}; it is known in node {}", other.name());
+        }
+        let mistake = self.grammar.mistake(node, words).filter(|_| error != NoMatch::Ambiguous);
+        match (mistake, nearest(self.grammar, node, words)) {
+            (Some(mistake), _) if error == NoMatch::Unknown => {
+                format!("'{content}' in node {name}: {mistake}")
+            }
+            (Some(mistake), _) => format!("{what} '{content}' in node {name}: {mistake}"),
+            (None, Some(pattern)) => {
+                format!("{what} '{content}' in node {name}; the nearest known is '{pattern}'")
+            }
+            (None, None) => format!("{what} '{content}' in node {name}"),
+        }
     }
 }

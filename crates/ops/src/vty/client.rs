@@ -46,7 +46,16 @@ pub struct Session {
     stream: TcpStream,
     /// Before which every prompt stands.
     name: String,
+    /// How long it waits for each piece of an answer.
+    patience: Duration,
+    /// The command that has ended the session.
+    ended_by: Option<String>,
 }
+
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long a VTY may say nothing.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Session {
     /// Begins one, in the enable node and without pages.
@@ -54,18 +63,23 @@ impl Session {
     /// # Errors
     /// Where nobody listens, or no prompt comes.
     pub fn begin(address: SocketAddr) -> io::Result<Self> {
-        let mut session = Self::open(address)?;
+        Self::begin_within(address, PATIENCE)
+    }
+
+    fn begin_within(address: SocketAddr, patience: Duration) -> io::Result<Self> {
+        let mut session = Self::open(address, patience)?;
         // The view node has neither configuration nor changes; `enable` gives both, and does no harm to `show`.
         session.ask("enable")?;
         session.ask("terminal length 0")?;
         Ok(session)
     }
 
-    fn open(address: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect_timeout(&address, Duration::from_secs(5))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        let mut session = Self { stream, name: String::new() };
-        let welcome = session.read("the prompt")?;
+    fn open(address: SocketAddr, patience: Duration) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+        stream.set_read_timeout(Some(patience))?;
+        stream.set_write_timeout(Some(patience))?;
+        let mut session = Self { stream, name: String::new(), patience, ended_by: None };
+        let welcome = session.read("a prompt")?;
         prompt(&welcome).unwrap_or_default().clone_into(&mut session.name);
         Ok(session)
     }
@@ -78,11 +92,23 @@ impl Session {
             if prompt(&text).is_some_and(|name| name.starts_with(&self.name)) {
                 return Ok(text);
             }
-            let length = self.stream.read(&mut part)?;
-            if length == 0 {
-                let message = format!("no answer to {what} in: {text}");
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
-            }
+            let heard = || {
+                let text = text.trim();
+                if text.is_empty() { String::new() } else { format!(", but: {text}") }
+            };
+            let length = match self.stream.read(&mut part) {
+                Ok(0) => {
+                    let message = format!("the connection ended without {what}{}", heard());
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+                }
+                Ok(length) => length,
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    let message =
+                        format!("{what} did not come within {} s{}", self.patience.as_secs(), heard());
+                    return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+                }
+                Err(error) => return Err(io::Error::new(error.kind(), format!("without {what}: {error}"))),
+            };
             octets.extend_from_slice(part.get(..length).unwrap_or_default());
         }
     }
@@ -93,6 +119,10 @@ impl Session {
     /// As [`run`].
     pub fn ask(&mut self, command: &str) -> io::Result<String> {
         let command = command.trim();
+        if let Some(end) = &self.ended_by {
+            let message = format!("'{command}' was not asked: '{end}' has ended the session");
+            return Err(io::Error::new(io::ErrorKind::NotConnected, message));
+        }
         let words: Vec<&str> = command.split_whitespace().collect();
         // The next prompt is another one.
         let renames = matches!(*words, ["hostname", ..] | ["no", "hostname", ..]);
@@ -102,8 +132,11 @@ impl Session {
             self.name.clone_from(&name);
         }
         write!(self.stream, "{command}\r\n")?;
-        let text = match self.read(&format!("'{command}'")) {
-            Err(error) if leaves && error.kind() == io::ErrorKind::UnexpectedEof => return Ok(String::new()),
+        let text = match self.read(&format!("the answer to '{command}'")) {
+            Err(error) if leaves && error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.ended_by = Some(command.to_owned());
+                return Ok(String::new());
+            }
             result => result?,
         };
         if renames {
@@ -193,6 +226,8 @@ mod tests {
             assert_eq!(session.ask("hostname H").unwrap(), "");
             assert_eq!(session.name, "H");
             assert_eq!(session.ask("exit").unwrap(), "");
+            let error = session.ask("show drops").unwrap_err();
+            assert_eq!(error.to_string(), "'show drops' was not asked: 'exit' has ended the session");
             drop(session);
             assert_eq!(run(address, "show drops").unwrap(), " a 1\n b 2 # \n# ");
             assert_eq!(run(address, " show ns").unwrap(), "% Unknown command.");
@@ -215,7 +250,25 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| drop(listener.accept().unwrap()));
             let error = run(address, "show ns").unwrap_err().to_string();
-            assert!(error.contains("the prompt") || error.contains("reset"), "{error}");
+            assert!(error.contains("without a prompt"), "{error}");
+        });
+    }
+
+    #[test]
+    fn who_takes_too_long_is_told_what_was_waited_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::scope(|scope| {
+            let (ended, until) = std::sync::mpsc::channel::<()>();
+            scope.spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(b"Password: ").unwrap();
+                // It listens, and says no more.
+                let _ = until.recv();
+            });
+            let error = Session::begin_within(address, Duration::from_millis(50)).unwrap_err();
+            assert_eq!(error.to_string(), "a prompt did not come within 0 s, but: Password:");
+            drop(ended);
         });
     }
 }

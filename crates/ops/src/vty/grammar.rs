@@ -4,6 +4,8 @@
 //! that are left after a word, those stay in which it fits best (the fixed word itself, then a beginning of one, then a
 //! number or address, then any word). A word that begins two different fixed words is ambiguous.
 
+mod mistake;
+
 use super::pattern::{self, Atom, Fit, Token};
 use super::{Args, CommandError, Edit, Element, SessionAction, Statistics};
 use core::fmt;

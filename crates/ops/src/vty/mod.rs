@@ -63,6 +63,11 @@ pub trait Element: Sized + 'static {
         let _ = config;
         Vec::new()
     }
+    /// What the author of a configuration should know that can be served as it is: sentences without a stop.
+    fn remarks(config: &Self::Config) -> Vec<String> {
+        let _ = config;
+        Vec::new()
+    }
 }
 
 /// What is wrong with a configuration whose lines are right one by one.

@@ -106,6 +106,17 @@ impl Atom {
             Self::Ipv4Prefix => "A.B.C.D/M".to_owned(),
         }
     }
+
+    /// For the person who has written something else.
+    pub(crate) fn in_words(&self) -> String {
+        match self {
+            Self::Range(low, high) => format!("a number from {low} to {high}"),
+            Self::Ipv4 => "an IPv4 address".to_owned(),
+            Self::Ipv6 => "an IPv6 address".to_owned(),
+            Self::Ipv4Prefix => "an IPv4 prefix (A.B.C.D/M)".to_owned(),
+            Self::Word(_) | Self::Name(_) | Self::Rest(_) => self.text(),
+        }
+    }
 }
 
 /// One word of a pattern.

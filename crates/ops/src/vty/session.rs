@@ -288,7 +288,10 @@ impl<E: Element> Session<E> {
         out: &mut String,
     ) -> Result<(), CommandError> {
         let found = host.grammar.find(node, words);
-        let (command, args) = found.map_err(|error: NoMatch| CommandError(error.to_string()))?;
+        let (command, args) = found.map_err(|error: NoMatch| {
+            let what = host.grammar.mistake(node, words).filter(|_| error == NoMatch::Unknown);
+            CommandError(what.map_or_else(|| error.to_string(), |what| format!("{error} {what}.")))
+        })?;
         match command.action() {
             Action::Session(action) => self.act(*action, node, &args, host, out),
             Action::Statistics(parse) => host.operator.statistics(parse(&args)?, out),
@@ -320,10 +323,14 @@ impl<E: Element> Session<E> {
             if let Some(problem) = after.iter().find(|problem| !problem.is_incomplete) {
                 return Err(CommandError(format!("{}.", problem.text)));
             }
+            let mut remarks = E::remarks(&config);
+            let known = E::remarks(operator.config());
+            remarks.retain(|remark| !known.contains(remark));
             operator.reconfigure(config, out)?;
             // What a node lacks that was just entered is about to be said.
             if outcome == Outcome::Done {
                 warnings.extend(after.into_iter().map(|problem| problem.text));
+                warnings.extend(remarks);
             }
         }
         if outcome == Outcome::Entered {

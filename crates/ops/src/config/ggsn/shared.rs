@@ -2,6 +2,7 @@
 
 use super::{ApnConfig, GgsnConfig, GgsnInstance, Ipv6Prefix, Prefix};
 use crate::vty::{Node, Problem};
+use core::net::IpAddr;
 
 type Served<'c> = (&'c GgsnInstance, &'c ApnConfig);
 
@@ -31,6 +32,44 @@ pub(super) fn problems(config: &GgsnConfig, problems: &mut Vec<Problem>) {
             }));
         }
     }
+}
+
+/// Each GSN whose address is one of a pool. What comes from there is held to be of a mobile.
+pub(super) fn gsns_in_pools(config: &GgsnConfig) -> Vec<String> {
+    let running = || config.ggsns.iter().filter(|ggsn| ggsn.running);
+    let apns = running().flat_map(|ggsn| ggsn.apns.iter().filter(|apn| apn.running));
+    let mut said = Vec::new();
+    for apn in apns {
+        let v4 = apn.prefix.map(|pool| (format!("ip prefix dynamic {pool}"), bits_of(pool), false));
+        let v6 = apn.ipv6_prefix.filter(|_| apn.has_ipv6);
+        let v6 = v6.map(|pool| (format!("ipv6 prefix dynamic {pool}"), bits_of_ipv6(pool), true));
+        for (pool, bits, is_v6) in v4.into_iter().chain(v6) {
+            let is_in = |address: IpAddr| match address {
+                IpAddr::V4(own) => !is_v6 && overlap(bits, (u128::from(own.to_bits()) << 96, 32)),
+                IpAddr::V6(own) => is_v6 && overlap(bits, (own.to_bits(), 128)),
+            };
+            for (line, _) in running().flat_map(gsns).filter(|(_, address)| is_in(*address)) {
+                said.push(format!(
+                    "'{pool}' of apn {} has the address of '{line}': a GSN with an address of that pool is refused, since it is \
+                     a mobile's",
+                    apn.name
+                ));
+            }
+        }
+    }
+    said
+}
+
+/// The addresses of GSNs that a GGSN's lines name, with these lines.
+fn gsns(ggsn: &GgsnInstance) -> Vec<(String, IpAddr)> {
+    let own = ggsn.gtp_bind_ip.map(|own| (format!("gtp bind-ip {own}"), own.into()));
+    let own_v6 = ggsn.gn.ipv6.map(|own| (format!("gtp bind-ipv6 {own}"), own.into()));
+    let peers = ggsn.gn.peers.keys().map(|peer| (format!("gtp peer {peer}"), *peer));
+    let statics = ggsn.apns.iter().flat_map(|apn| &apn.static_mobiles);
+    let statics = statics.map(|own| {
+        (format!("ip static {} imsi {} sgsn {}", own.address, own.imsi, own.sgsn), own.sgsn.into())
+    });
+    own.into_iter().chain(own_v6).chain(peers).chain(statics).collect()
 }
 
 /// What two of them have in common.
@@ -130,6 +169,37 @@ mod tests {
             [
                 "x:6: apn a has one pool: 10.2.0.0/16 takes the place of 10.1.0.0/16",
                 "x:7: apn a has one device: tun1 takes the place of tun0",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_pool_with_the_address_of_a_gsn_is_told_with_both_lines() {
+        let told = |gn: &str, pool: &str| -> Vec<String> {
+            let text = format!(
+                "ggsn x\n gtp bind-ip 10.1.0.2\n{gn} apn a\n  tun-device tun0\n  type-support v4v6\n  ip prefix dynamic {pool}\n  \
+                 ipv6 prefix dynamic 2001:db8::/56\n  no shutdown\n"
+            );
+            let loaded = config::read::<Ggsn>("x", &text).unwrap();
+            loaded.warnings.iter().map(ToString::to_string).collect()
+        };
+        assert!(told(" gtp peer 10.2.0.1\n gtp peer 2001:db9::1\n", "10.3.0.0/16").is_empty());
+        let end = ": a GSN with an address of that pool is refused, since it is a mobile's";
+        assert_eq!(
+            told("", "10.0.0.0/8"),
+            [format!(
+                "x:6: 'ip prefix dynamic 10.0.0.0/8' of apn a has the address of 'gtp bind-ip 10.1.0.2'{end}"
+            )]
+        );
+        assert_eq!(
+            told(" gtp peer 10.2.0.1\n gtp peer 2001:db8::1\n", "10.2.0.0/16"),
+            [
+                format!(
+                    "x:8: 'ip prefix dynamic 10.2.0.0/16' of apn a has the address of 'gtp peer 10.2.0.1'{end}"
+                ),
+                format!(
+                    "x:9: 'ipv6 prefix dynamic 2001:db8::/56' of apn a has the address of 'gtp peer 2001:db8::1'{end}"
+                ),
             ]
         );
     }

@@ -1,0 +1,70 @@
+//! Which word of a line is wrong, and what may stand in its place.
+
+use super::{Atom, Grammar, NoMatch, Node, Partial, partials};
+use crate::vty::Element;
+use crate::vty::secrets::masked;
+
+/// Words of a choice that are shown at the most.
+const SHOWN_MAX: usize = 24;
+
+impl<E: Element> Grammar<E> {
+    /// What is wrong with a line that begins a command and is none: the word that does not fit, or that something is missing.
+    /// `None` where its fixed words are those of no command. A key is not repeated.
+    #[must_use]
+    pub fn mistake(&self, node: Node, words: &[&str]) -> Option<String> {
+        let place = (1..=words.len())
+            .find(|end| words.get(..*end).is_some_and(|begin| self.fits_none(node, begin)))
+            .map_or(words.len(), |end| end - 1);
+        if place == 0 {
+            return None;
+        }
+        let begun = partials(self.commands(node), words.get(..place)?).ok()?;
+        let (allowed, is_choice) = self.allowed(node, &begun);
+        let shown = masked(&words.join(" "));
+        let Some(word) = shown.split_whitespace().nth(place) else {
+            return (!allowed.is_empty()).then(|| format!("next comes {}", any_of(&allowed)));
+        };
+        match (allowed.is_empty(), is_choice) {
+            (true, _) => Some(format!("'{word}' is one word too many")),
+            (false, true) => Some(format!("'{word}' must be {}", any_of(&allowed))),
+            (false, false) => None,
+        }
+    }
+
+    fn fits_none(&self, node: Node, words: &[&str]) -> bool {
+        partials(self.commands(node), words).is_err_and(|error| error == NoMatch::Unknown)
+    }
+
+    /// What may come next, in words; and whether it is a value rather than the name of one command or another.
+    fn allowed(&self, node: Node, begun: &[Partial]) -> (Vec<String>, bool) {
+        let (mut allowed, mut is_choice) = (Vec::new(), false);
+        for partial in begun {
+            let command = self.commands(node).get(partial.command);
+            for token in command.into_iter().flat_map(|command| command.tokens.iter().skip(partial.next)) {
+                is_choice |= token.atoms.len() > 1 || !matches!(token.atoms.as_slice(), [Atom::Word(_)]);
+                for text in token.atoms.iter().map(Atom::in_words) {
+                    if !allowed.contains(&text) {
+                        allowed.push(text);
+                    }
+                }
+                if !token.optional {
+                    break;
+                }
+            }
+        }
+        (allowed, is_choice)
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn any_of(allowed: &[String]) -> String {
+    let shown = allowed.get(..SHOWN_MAX).unwrap_or(allowed);
+    match shown.split_last() {
+        None => String::new(),
+        Some(_) if shown.len() < allowed.len() => {
+            format!("{} or another of {}", shown.join(", "), allowed.len())
+        }
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+    }
+}
