@@ -3,6 +3,8 @@
 use crate::io::Io;
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Level;
+use gannet_trace::pcapng::Recorder;
+use std::io;
 
 /// How often it is looked at.
 const EVERY: Duration = Duration::from_secs(1);
@@ -27,25 +29,44 @@ impl Io {
             return;
         };
         let (failure, lost) = (recorder.failure(), recorder.lost());
-        let was_failing = self.capture_watch.is_failing;
-        let missing = lost - self.capture_watch.lost;
-        let is_failing = failure.is_some();
-        let lost = if is_failing && was_failing { self.capture_watch.lost } else { lost };
+        let CaptureWatch { is_failing: was_failing, lost: told, .. } = self.capture_watch;
+        let (is_failing, missing) = (failure.is_some(), lost - told);
+        let news = match failure {
+            Some(why) if !was_failing => Some((
+                Level::Error,
+                format!(
+                    "{why}; it goes on when there is room again, and what does not fit into memory until then is missing"
+                ),
+            )),
+            None if was_failing => {
+                Some((Level::Notice, format!("it is written again, {missing} datagrams are missing")))
+            }
+            None if missing > 0 => {
+                Some((Level::Error, format!("the disk is too slow, {missing} datagrams are missing")))
+            }
+            _ => None,
+        };
+        let news = news.map(|(level, said)| (level, format!("capture {}: {said}", recorder.name())));
+        let lost = if is_failing && was_failing { told } else { lost };
         self.capture_watch = CaptureWatch { look_at: self.now + EVERY, is_failing, lost };
-        match failure {
-            Some(why) if !was_failing => self.note(
-                Level::Error,
-                format_args!("capture: {why}; it goes on when there is room again, and what does not fit into memory until then is missing"),
-            ),
-            None if was_failing => self.note(
-                Level::Notice,
-                format_args!("capture: it is written again, {missing} datagrams are missing"),
-            ),
-            None if missing > 0 => self.note(
-                Level::Error,
-                format_args!("capture: the disk is too slow, {missing} datagrams are missing"),
-            ),
-            _ => {}
+        if let Some((level, said)) = news {
+            self.note(level, format_args!("{said}"));
         }
     }
+}
+
+/// Writes out a capture at the end of its loop.
+///
+/// # Errors
+/// The file does not take it: its name, why, and how much is missing.
+pub(crate) fn finish(recorder: &mut Recorder) -> io::Result<()> {
+    let result = recorder.flush();
+    let missing = recorder.lost() + recorder.unwritten();
+    result.map_err(|error| {
+        let name = recorder.name();
+        io::Error::new(
+            error.kind(),
+            format!("capture {name}: {error}; {missing} datagrams are missing in it"),
+        )
+    })
 }

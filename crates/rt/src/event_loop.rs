@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Hooks, MachineId, Outside, Service, TOKENS_PER_SERVICE};
 use crate::busy::{Busy, BusyPoll};
+use crate::capture;
 use crate::driver::{AnyDriver, Driver};
 use crate::ingress::{IngressConfig, IngressReport, OutputConfig, OutputReport};
 use crate::io::{ENDPOINT_TOKENS, Io, MONITOR, RINGS, make_frames};
@@ -324,9 +325,10 @@ impl EventLoop {
     pub fn finish(&mut self) -> io::Result<()> {
         self.work(true, None);
         self.io.flush();
-        let result = self.io.recorder.as_mut().map_or(Ok(()), Recorder::flush);
-        if let Some(lost) = self.io.recorder.as_ref().map(Recorder::lost).filter(|lost| *lost > 0) {
-            self.io.note(Level::Error, format_args!("{lost} datagrams are missing in the capture"));
+        let result = self.io.recorder.as_mut().map_or(Ok(()), capture::finish);
+        let recorder = self.io.recorder.as_ref().filter(|recorder| result.is_ok() && recorder.lost() > 0);
+        if let Some((lost, name)) = recorder.map(|recorder| (recorder.lost(), recorder.name().to_owned())) {
+            self.io.note(Level::Error, format_args!("capture {name}: {lost} datagrams are missing in it"));
         }
         self.io.log.flush();
         result

@@ -378,7 +378,12 @@ impl LogSink {
                 Writer::File { path, .. } => format!("log file {}", path.display()),
                 Writer::Stderr | Writer::Gsmtap(_) | Writer::Other(_) => "log stderr".to_owned(),
             };
-            self.line(Category::Main, Level::Error, format_args!("{name}: {said}"));
+            if self.targets.iter().flatten().next().is_some() {
+                self.line(Category::Main, Level::Error, format_args!("{name}: {said}"));
+            } else if !matches!(own.writer, Writer::Stderr) {
+                // There is no other place where it could be read.
+                let _ = writeln!(io::stderr(), "gannet: {name}: {said}");
+            }
             if let Some(slot) = self.targets.get_mut(place) {
                 *slot = Some(own);
             }

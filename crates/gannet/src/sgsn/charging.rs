@@ -34,6 +34,8 @@ pub struct Records {
     /// What earlier files have had and lost.
     former: (u64, u64),
     failing: bool,
+    /// Records of the present file that were lost before it failed.
+    lost_before: u64,
 }
 
 /// Between two records of a context, where there are any.
@@ -53,6 +55,7 @@ impl Records {
             if let Some((name, mut writer)) = core::mem::replace(&mut self.file, next) {
                 writer.close();
                 self.leaving.push((name, writer));
+                self.lost_before = 0;
             }
         }
         // Where nobody can listen nothing is kept for anybody.
@@ -78,12 +81,12 @@ impl Records {
 
     /// Looks whether earlier files have all that they get.
     fn settle(&mut self, log: &mut LogSink) {
-        for (name, writer) in self.leaving.extract_if(.., |(_, writer)| writer.is_over()) {
+        for (_, writer) in self.leaving.extract_if(.., |(_, writer)| writer.is_over()) {
             let status = writer.status();
             self.former.0 += status.written;
             self.former.1 += status.lost;
             if let Some(error) = status.error {
-                let text = format_args!("{name}: its last charging records are lost: {error}");
+                let text = format_args!("{} charging records are lost: {error}", status.lost);
                 log.line(Category::Main, Level::Error, text);
             }
         }
@@ -102,18 +105,18 @@ impl Records {
         }
         let Some((name, writer)) = &mut self.file else { return };
         writer.write(line);
-        match (writer.status().error, self.failing) {
+        let status = writer.status();
+        match (status.error, self.failing) {
             (Some(error), false) => {
                 let text = format_args!("charging records are not written, and it is tried again: {error}");
                 log.line(Category::Main, Level::Error, text);
                 self.failing = true;
             }
             (None, true) => {
-                log.line(
-                    Category::Main,
-                    Level::Notice,
-                    format_args!("{name}: charging records are written again"),
-                );
+                let lost = status.lost - core::mem::replace(&mut self.lost_before, status.lost);
+                let text =
+                    format_args!("{name}: charging records are written again, {lost} of them are missing");
+                log.line(Category::Main, Level::Notice, text);
                 self.failing = false;
             }
             (Some(_), true) | (None, false) => {}
@@ -141,6 +144,19 @@ impl Records {
             let status = writer.status();
             status.waiting == 0 || status.error.is_some()
         })
+    }
+
+    /// Says at the end what did not come into its file.
+    pub fn farewell(&self, log: &mut LogSink) {
+        for (name, writer) in self.file.iter().chain(&self.leaving) {
+            let status = writer.status();
+            let missing = status.lost + status.waiting;
+            if missing > 0 {
+                let why = status.error.unwrap_or_else(|| format!("{name} was too slow"));
+                let text = format_args!("{missing} charging records are missing: {why}");
+                log.line(Category::Main, Level::Error, text);
+            }
+        }
     }
 
     /// What is counted of them.
@@ -352,6 +368,58 @@ mod tests {
         assert_eq!(counted(&records), ["cdr_written 0", "cdr_lost 0", "cdr_untold 2", "cdr_unheard 3"]);
         let nowhere = Charging { filename: Some("/no/where.csv".to_owned()), ..config };
         assert!(records.set(&nowhere, true).unwrap_err().contains("/no/where.csv"));
+    }
+
+    /// Of its file it is said that it is not written, that it is again, and how many records are missing.
+    #[test]
+    fn a_file_that_is_written_again_is_told_with_what_is_missing() {
+        use std::cell::RefCell;
+        use std::rc::Rc;
+        #[derive(Clone, Default)]
+        struct Kept(Rc<RefCell<Vec<u8>>>);
+        impl std::io::Write for Kept {
+            fn write(&mut self, octets: &[u8]) -> std::io::Result<usize> {
+                self.0.borrow_mut().write(octets)
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let directory = gannet_testkit::TempDir::new("gannet-cdr-told");
+        let place = directory.path().join("there");
+        std::fs::create_dir(&place).unwrap();
+        let name = place.join("a.csv").display().to_string();
+        let (mut log, mut records) = (LogSink::new(gannet_rt::Clock::start()), Records::default());
+        let kept = Kept::default();
+        log.add_writer(Box::new(kept.clone()), gannet_rt::log::TargetOptions::default());
+        let said = || String::from_utf8(core::mem::take(&mut *kept.0.borrow_mut())).unwrap();
+        records.set(&Charging { filename: Some(name.clone()), ..Charging::default() }, false).unwrap();
+        std::fs::remove_dir_all(&place).unwrap();
+        let attach = record(ChargedEvent::Attach, None);
+        while records.file.as_ref().unwrap().1.status().lost == 0 || !records.failing {
+            records.take(&attach, &mut log);
+        }
+        let told = said();
+        let line = format!(
+            "main ERROR charging records are not written, and it is tried again: {name}: No such file"
+        );
+        assert!(told.starts_with(&line) && told.lines().count() == 1, "{told}");
+        let missing = records.file.as_ref().unwrap().1.status().lost;
+        std::fs::create_dir(&place).unwrap();
+        let settle = |records: &Records| {
+            while records.file.as_ref().unwrap().1.status().waiting > 0 {
+                std::thread::sleep(core::time::Duration::from_millis(5));
+            }
+        };
+        settle(&records);
+        records.take(&attach, &mut log);
+        settle(&records);
+        let line = format!(
+            "main NOTICE {name}: charging records are written again, {missing} of them are missing\n"
+        );
+        assert_eq!(said(), line);
+        records.farewell(&mut log);
+        assert!(said().contains(&format!("{missing} charging records are missing")));
     }
 
     #[test]

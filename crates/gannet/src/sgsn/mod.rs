@@ -229,7 +229,12 @@ impl Node for SgsnNode {
             return false;
         }
         let written = self.store.as_ref().is_none_or(|store| store.borrow_mut().is_done(access));
-        access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0) && written
+        let is_over =
+            access.machine(self.machine).is_none_or(|sgsn| sgsn.gb().flow.queued_pdus() == 0) && written;
+        if is_over {
+            self.records.borrow().farewell(access.log());
+        }
+        is_over
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an operator does to a running node, and what must not end it.
 
 use crate::common::{GANNET, Node, file, gannet, own_address, said, wait_for};
-use gannet_testkit::{Case, TempDir};
+use gannet_testkit::{Case, Need, TempDir};
 use std::process::Output;
 
 /// All of them.
@@ -10,6 +10,11 @@ pub const CASES: &[Case] = &[
     ("all_that_is_wrong_is_said_at_once", &[], all_that_is_wrong_is_said_at_once),
     ("commands_run_in_one_session", &[], commands_run_in_one_session),
     ("a_full_disk_ends_no_node_and_is_said", &[], a_full_disk_ends_no_node_and_is_said),
+    (
+        "a_disk_with_room_again_is_said",
+        &[Need::NetAdmin, Need::Program("unshare")],
+        a_disk_with_room_again_is_said,
+    ),
     ("only_what_loads_is_written", &[], only_what_loads_is_written),
 ];
 
@@ -129,7 +134,24 @@ fn commands_run_in_one_session() {
     assert!(said(&output).contains("line 3: 'timer T3350 x' was refused"), "{}", said(&output));
     assert!(node.vty("show timer T3350").contains("= 8 s"));
     // Nobody is there: another code.
-    assert_eq!(gannet(&["vty", &format!("{at}:1"), "show pid"]).status.code(), Some(2));
+    let output = gannet(&["vty", &format!("{at}:1"), "show pid"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains(&format!("no VTY at {at}:1: "))
+            && said(&output).contains("does the node run there")
+    );
+    for wrong in [at.as_str(), "4245", "127.0.0.1:x", ""] {
+        let output = gannet(&["vty", wrong, "show pid"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains(&format!("'{wrong}' is not ADDRESS:PORT")), "{}", said(&output));
+    }
+    let output = in_one_session(&vty, &["exit", "show pid"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("'show pid' was not asked: 'exit' has ended the session"),
+        "{}",
+        said(&output)
+    );
 }
 
 /// Runs commands one after the other in one session of a VTY.
@@ -207,7 +229,7 @@ fn a_full_disk_ends_no_node_and_is_said() {
     };
     serves();
     wait_for("the line about the disk", || {
-        node.log().contains("capture: No space left on device").then_some(())
+        node.log().contains("capture /dev/full: No space left on device").then_some(())
     });
     serves();
     let recorded: u64 = node
@@ -218,5 +240,50 @@ fn a_full_disk_ends_no_node_and_is_said() {
     assert!(recorded >= 4, "{recorded}");
     node.signal("TERM");
     assert!(!node.wait().success(), "the capture is not whole");
-    assert_eq!(node.log().matches("capture: No space left").count(), 1, "{}", node.log());
+    let log = node.log();
+    assert_eq!(log.matches("ERROR capture /dev/full: No space left").count(), 1, "{log}");
+    let end = log.lines().last().unwrap();
+    assert!(end.starts_with("gannet: capture /dev/full: No space left on device"), "{log}");
+    assert!(end.ends_with("datagrams are missing in it"), "{log}");
+}
+
+/// A disk that is full for a while, with the capture and the log on it.
+fn a_disk_with_room_again_is_said() {
+    let (at, bss_at) = (own_address(96), own_address(196));
+    let directory = TempDir::new("gannet-disk-again");
+    let disk = directory.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let disk = disk.display().to_string();
+    let logs = format!("log stderr\nlog file {disk}/sgsn.log\n logging level set-all info\n");
+    let config = file(&directory, "sgsn.cfg", &(logs + &sgsn_at(&at, "")));
+    // Of the whole machine only this node sees that disk.
+    let mut command = std::process::Command::new("unshare");
+    let script =
+        "mount -t tmpfs -o size=256k none \"$0\" && exec \"$1\" sgsn -c \"$2\" --pcap \"$0/x.pcapng\"";
+    command.args(["--mount", "--propagation", "private", "sh", "-c", script, &disk, GANNET, &config]);
+    let vty = format!("{at}:4245");
+    let mut node = Node::spawn(&directory, &vty, command, "sgsn");
+    wait_for("the answer of the VTY", || gannet(&["vty", &vty, "show pid"]).status.success().then_some(()));
+    let filler = format!("/proc/{}/root{disk}/filler", node.pid());
+    let fill = || {
+        let _ = std::fs::write(&filler, vec![0; 1 << 19]);
+    };
+    let bss = std::net::UdpSocket::bind(format!("{bss_at}:22000")).unwrap();
+    let reset = [0x02, 0x00, 0x81, 0x01, 0x01, 0x82, 0x00, 0x65, 0x04, 0x82, 0x00, 0x65];
+    let said = |what: &str| {
+        wait_for(what, || {
+            bss.send_to(&reset, format!("{at}:23000")).unwrap();
+            node.log().contains(what).then_some(())
+        });
+    };
+    fill();
+    said(&format!("ERROR capture {disk}/x.pcapng: No space left on device"));
+    said(&format!(
+        "ERROR log file {disk}/sgsn.log: No space left on device (os error 28); it is tried again"
+    ));
+    std::fs::remove_file(&filler).unwrap();
+    said(&format!("NOTICE capture {disk}/x.pcapng: it is written again, 0 datagrams are missing"));
+    said(&format!("ERROR log file {disk}/sgsn.log: it is written again, "));
+    node.signal("TERM");
+    assert!(node.wait().success(), "{}", node.log());
 }

@@ -39,6 +39,8 @@ pub struct Recorder {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
     names: Vec<String>,
+    /// The file, for who reads of it.
+    name: String,
     /// The block that is written next; it is used again and again, for the memory that it has.
     block: EnhancedPacketBlock<'static>,
     limit: usize,
@@ -58,6 +60,8 @@ struct Shared {
 
 struct State {
     blocks: PcapNgWriter<Vec<u8>>,
+    /// Records that are not in the file yet.
+    unwritten: u64,
     flushes_asked: u64,
     flushes_done: u64,
     closing: bool,
@@ -85,7 +89,9 @@ impl Recorder {
     /// # Errors
     /// Where the file or the thread cannot be made.
     pub fn with_limit(path: &Path, limit: usize) -> io::Result<Self> {
-        Self::into_writer(Box::new(File::create(path)?), limit)
+        let mut recorder = Self::into_writer(Box::new(File::create(path)?), limit)?;
+        recorder.name = path.display().to_string();
+        Ok(recorder)
     }
 
     /// Records into anything else that takes octets, possibly some at a time. What it does not take is offered again each second.
@@ -94,7 +100,8 @@ impl Recorder {
     /// Where the thread cannot be made.
     pub fn into_writer(file: Box<dyn Write + Send>, limit: usize) -> io::Result<Self> {
         let blocks = PcapNgWriter::new(Vec::with_capacity(limit)).map_err(io::Error::other)?;
-        let state = State { blocks, flushes_asked: 0, flushes_done: 0, closing: false, failed: None };
+        let state =
+            State { blocks, unwritten: 0, flushes_asked: 0, flushes_done: 0, closing: false, failed: None };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             is_failing: AtomicBool::new(false),
@@ -109,6 +116,7 @@ impl Recorder {
             shared,
             thread: Some(thread),
             names: Vec::new(),
+            name: String::new(),
             block: empty(),
             limit,
             recorded: 0,
@@ -177,7 +185,10 @@ impl Recorder {
         }
         let block = Block::EnhancedPacket(core::mem::replace(&mut self.block, empty()));
         match state.blocks.write_block(&block) {
-            Ok(_) => self.recorded += 1,
+            Ok(_) => {
+                self.recorded += 1;
+                state.unwritten += 1;
+            }
             Err(_) => self.lost += 1,
         }
         let half = self.limit / 2;
@@ -221,6 +232,18 @@ impl Recorder {
         self.lost
     }
 
+    /// The name of the file; empty where it was made of something else.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Records that are not in the file yet, as far as is known: of what the file takes in part all count.
+    #[must_use]
+    pub fn unwritten(&self) -> u64 {
+        self.shared.lock().unwritten
+    }
+
     /// Why the file takes nothing at present. What is recorded meanwhile waits, as far as there is room.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
@@ -261,7 +284,7 @@ const fn empty() -> EnhancedPacketBlock<'static> {
 /// The thread: takes the filled buffer, leaves the empty one, and writes without holding the lock. What the file does not take
 /// is offered again, from the octet on at which it stopped, so that its blocks stay whole.
 fn write_out(shared: &Shared, mut file: Box<dyn Write + Send>, mut taken: Vec<u8>) {
-    let mut written = 0;
+    let (mut written, mut records) = (0, 0);
     let mut state = shared.lock();
     loop {
         let is_new = written == taken.len();
@@ -270,6 +293,7 @@ fn write_out(shared: &Shared, mut file: Box<dyn Write + Send>, mut taken: Vec<u8
             taken.clear();
             written = 0;
             core::mem::swap(state.blocks.get_mut(), &mut taken);
+            records = state.unwritten;
         } else {
             let idle = |state: &mut State| !state.closing && state.flushes_asked == state.flushes_done;
             let waited = shared.work.wait_timeout_while(state, AGAIN, idle);
@@ -280,6 +304,9 @@ fn write_out(shared: &Shared, mut file: Box<dyn Write + Send>, mut taken: Vec<u8
         let result = write_some(&mut *file, &taken, &mut written);
         state = shared.lock();
         let failed = result.is_err();
+        if !failed {
+            state.unwritten -= core::mem::take(&mut records);
+        }
         state.failed = result.err();
         shared.is_failing.store(failed, Relaxed);
         // What was offered again may have more behind it.
