@@ -1,5 +1,6 @@
 //! `gannet interop`.
 
+use crate::numbers::whole;
 use clap::Args;
 use gannet_lab::demo::Peer;
 use gannet_lab::interop::{self, ALL, Line, Options, Verdict};
@@ -16,10 +17,10 @@ pub struct InteropArguments {
     #[arg(long)]
     only: Vec<String>,
     /// How long Osmocom's BSS stays at our SGSN
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = whole(1..=10_080_u32))]
     minutes: u32,
     /// How many scenarios run beside each other
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=32))]
+    #[arg(long, default_value_t = 3, value_parser = whole(1..=32_u8))]
     jobs: u8,
     /// Where configurations, logs and captures go
     #[arg(long, default_value = "out/interop")]

@@ -1,8 +1,10 @@
 //! `gannet lab` and `gannet demo`.
 
 use crate::load_command::reliability_class;
+use crate::numbers::{real, whole};
 use clap::{Args, Subcommand};
 use gannet_lab::demo::{self, Peer};
+use gannet_lab::load::USERS_MAX;
 use gannet_lab::load::traffic::ANSWER_AFTER_MAX;
 use gannet_lab::report::{Options, Size};
 use gannet_lab::{busy, ed, experiments, http};
@@ -27,7 +29,7 @@ pub enum LabCommand {
         #[arg(long)]
         full: bool,
         /// A simulated run is reproducible from it to the octet
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
         seed: u64,
         /// Where the results go
         #[arg(long, default_value = "out/lab")]
@@ -83,7 +85,7 @@ pub enum LabCommand {
         bind: SocketAddr,
         #[arg(long)]
         octets: usize,
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
         seed: u64,
     },
 }
@@ -94,12 +96,12 @@ pub struct StepArguments {
     /// A candidate or a bare loop
     who: String,
     /// Good packets/s
-    #[arg(long)]
+    #[arg(long, value_parser = real(0.001..=1e9))]
     pps: f64,
     /// Fraction of all traffic that exceeds
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, value_parser = real(0.0..=1.0))]
     exceeding: f64,
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=USERS_MAX))]
     users: u32,
     #[arg(long, default_value_t = 378)]
     octets: u16,
@@ -109,7 +111,7 @@ pub struct StepArguments {
     #[arg(long, default_value_t = 0)]
     work_ns: u32,
     /// Mobiles have cards, and the SGSN ciphers with this algorithm
-    #[arg(long, value_name = "NUMBER", conflicts_with = "uplink", value_parser = clap::value_parser!(u8).range(3..=3))]
+    #[arg(long, value_name = "NUMBER", conflicts_with = "uplink", value_parser = whole(3..=3_u8))]
     gea: Option<u8>,
     #[arg(long, default_value_t = 200)]
     buffer_ms: u32,
@@ -133,15 +135,15 @@ pub struct StepArguments {
           value_parser = reliability_class(2..=3))]
     reliability_class: u8,
     /// kD that they propose in acknowledged mode, and the SGSN agrees to: I frames on the way down that may stand unacknowledged
-    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u8).range(1..=255))]
+    #[arg(long, value_name = "FRAMES", value_parser = whole(1..=255_u8))]
     kd: Option<u8>,
     /// A mobile in acknowledged mode answers when so many I frames have come behind the one that asked
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
+          value_parser = whole(0..=ANSWER_AFTER_MAX))]
     answer_after: u8,
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = real(0.01..=1e6))]
     seconds: f64,
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 5, value_parser = whole(1..=1000_u32))]
     steps: u32,
     #[arg(long, default_value = "out/lab")]
     out: PathBuf,
@@ -157,19 +159,19 @@ pub struct DemoArguments {
     #[arg(long, default_value = "osmo-ggsn")]
     ggsn: String,
     /// The version of GTP between them
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=1_u8))]
     gtp_version: u8,
     /// How user data comes into gannet's SGSN
     #[arg(long, default_value = "auto", value_parser = ["auto", "fifo", "reuseport", "xdp"])]
     ingress: String,
     /// How many mobiles attach
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=200))]
+    #[arg(long, default_value_t = 10, value_parser = whole(1..=200_u32))]
     mobiles: u32,
     /// Octets of the download
-    #[arg(long, default_value_t = 1 << 20)]
+    #[arg(long, default_value_t = 1 << 20, value_parser = whole(1..=1_usize << 30))]
     octets: usize,
     /// How often the first mobile changes cells during the download, within its routing area
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole(0..=1000_u32))]
     cell_changes: u32,
     /// Where configurations, logs and captures go
     #[arg(long, default_value = "out/demo")]

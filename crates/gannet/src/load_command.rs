@@ -1,12 +1,12 @@
 //! `gannet load`.
 
-use clap::builder::RangedI64ValueParser;
+use crate::numbers::{power_of_two, real, whole};
 use clap::{Args, ValueEnum};
-use gannet_lab::load::config::{Proposal, WINDOW};
+use gannet_lab::load::config::{CELLS_PER_NSE, NSES_MAX, Proposal, WINDOW};
 use gannet_lab::load::plan::{Groups, Ramp, Sizes};
 use gannet_lab::load::run::{self, Generator, Report, RunOptions, Second, Watcher, Ways};
 use gannet_lab::load::traffic::{ANSWER_AFTER_MAX, Pacing, Samples, Spacing};
-use gannet_lab::load::{LoadConfig, Progress, Security};
+use gannet_lab::load::{LoadConfig, Progress, Security, USERS_MAX};
 use gannet_proto::bssgp::flow_control::{Bucket, BvcParameters};
 use gannet_wire::l3::ie::ReliabilityClass;
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -20,9 +20,16 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Reads one of these reliability classes.
-pub fn reliability_class(among: RangeInclusive<i64>) -> RangedI64ValueParser<u8> {
-    clap::value_parser!(u8).range(among)
+pub fn reliability_class(
+    among: RangeInclusive<u8>,
+) -> impl Fn(&str) -> Result<u8, String> + Clone + Send + Sync + 'static {
+    whole(among)
 }
+
+/// Cells of all NSEs together.
+const CELLS_MAX: u32 = CELLS_PER_NSE * (NSES_MAX as u32 - 1);
+/// What R can say in its largest granularity (48.018 clause 11.3.4), and enough for a bucket of one hundred octets in its smallest.
+const LEAK_RATES: RangeInclusive<u64> = 800..=6_553_500_000;
 
 /// How often a mobile is told to attach and to activate where an HLR is asked: osmo-sgsn accepts one before it has its
 /// subscription, and refuses what it asks for meanwhile.
@@ -90,53 +97,53 @@ pub struct LoadArguments {
     #[arg(long, value_name = "ADDRESS:PORT")]
     sgsn_vty: Option<SocketAddr>,
     /// Number of mobiles. Each attaches and activates one PDP context. At most 1048576
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, value_parser = whole(1..=USERS_MAX))]
     users: u32,
     /// Number of cells. The mobiles are spread over them
-    #[arg(long, default_value_t = 400)]
+    #[arg(long, default_value_t = 400, value_parser = whole(1..=CELLS_MAX))]
     cells: u32,
     /// Number of network service entities (base station controllers). The cells are spread over them
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole(1..=NSES_MAX - 1))]
     nses: u16,
     /// Access point name that the mobiles ask for
     #[arg(long, value_name = "APN", default_value = "internet")]
     apn: String,
     /// Give the mobiles SIM cards, authenticate them, and cipher with GEA1, GEA2 or GEA3. Uplink then goes through sockets
-    #[arg(long, value_name = "1|2|3", value_parser = clap::value_parser!(u8).range(1..=3))]
+    #[arg(long, value_name = "1|2|3", value_parser = whole(1..=3_u8))]
     gea: Option<u8>,
     /// Address and port where gannet load is the HLR, to which the SGSN connects by GSUP. By default the address of --gn, port 4222
     #[arg(long, value_name = "ADDRESS:PORT", requires = "gea")]
     hlr: Option<SocketAddr>,
     /// Decipher the beginning of one in COUNT LL-PDUs, a power of two, to measure delays. Those of real-time users are all deciphered
-    #[arg(long, value_name = "COUNT", default_value_t = 16, requires = "gea")]
+    #[arg(long, value_name = "COUNT", default_value_t = 16, requires = "gea", value_parser = power_of_two)]
     read_every: u32,
     /// Decipher and compare all octets of one in COUNT LL-PDUs, a power of two
-    #[arg(long, value_name = "COUNT", default_value_t = 256, requires = "gea")]
+    #[arg(long, value_name = "COUNT", default_value_t = 256, requires = "gea", value_parser = power_of_two)]
     whole_every: u32,
     /// Reliability class that the mobiles ask for. With 1 and 2 the downlink is in LLC's acknowledged mode, and there is no uplink
     #[arg(long, value_name = "CLASS", default_value_t = 3, value_parser = reliability_class(1..=5))]
     reliability_class: u8,
     /// Window (kD) that the mobiles propose in acknowledged mode. The SGSN lowers it to its own `llc sapi 3 window`, 16 by default
-    #[arg(long, value_name = "FRAMES", value_parser = clap::value_parser!(u8).range(1..=255))]
+    #[arg(long, value_name = "FRAMES", value_parser = whole(1..=255_u8))]
     kd: Option<u8>,
     /// In acknowledged mode, send an acknowledgement only when FRAMES more I frames have come. This stands for a long round trip
     #[arg(long, value_name = "FRAMES", default_value_t = 0,
-          value_parser = clap::value_parser!(u8).range(0..=i64::from(ANSWER_AFTER_MAX)))]
+          value_parser = whole(0..=ANSWER_AFTER_MAX))]
     answer_after: u8,
     /// Largest LL-PDU (N201-U) that the mobiles agree to, in octets. 500 refuses any increase
-    #[arg(long, value_name = "OCTETS", default_value_t = 1520, value_parser = clap::value_parser!(u16).range(140..=1520))]
+    #[arg(long, value_name = "OCTETS", default_value_t = 1520, value_parser = whole(140..=1520_u16))]
     n201_u: u16,
     /// Leak rate that the base stations announce for each cell. Above 6553500 the SGSN must know 48.018's granularity
-    #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500)]
+    #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500, value_parser = whole(LEAK_RATES))]
     cell_rate: u64,
     /// Leak rate that the base stations announce for each mobile
-    #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500)]
+    #[arg(long, value_name = "BIT/S", default_value_t = 6_553_500, value_parser = whole(LEAK_RATES))]
     ms_rate: u64,
     /// Number of attaches and activations that run at the same time
-    #[arg(long, value_name = "COUNT", default_value_t = WINDOW)]
+    #[arg(long, value_name = "COUNT", default_value_t = WINDOW, value_parser = whole(1..=USERS_MAX))]
     window: u32,
     /// N-PDUs (IP packets) a second for each mobile
-    #[arg(long, value_name = "PPS", default_value_t = 10.0)]
+    #[arg(long, value_name = "PPS", default_value_t = 10.0, value_parser = real(0.001..=1e6))]
     rate: f64,
     /// Size of an N-PDU in octets, 64 to 1500. Or sizes with weights, such as 100:20,378:60,1400:20: each mobile gets one of them
     #[arg(long, value_name = "OCTETS", default_value = "378")]
@@ -157,25 +164,25 @@ pub struct LoadArguments {
     #[arg(long, value_enum, default_value_t = GeneratorArgument::Auto)]
     generator: GeneratorArgument,
     /// Share of the mobiles that send more than they negotiated, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = real(0.0..=1.0))]
     misbehaving: f64,
     /// These send so many times their rate
-    #[arg(long, value_name = "FACTOR", default_value_t = 2.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = real(0.0..=1000.0))]
     excess: f64,
     /// Number of mobiles that ask for real time (conversational, delay class 1)
-    #[arg(long, value_name = "USERS", default_value_t = 0)]
+    #[arg(long, value_name = "USERS", default_value_t = 0, value_parser = whole(0..=USERS_MAX))]
     real_time: u32,
     /// Number of mobiles that ask for high precedence
-    #[arg(long, value_name = "USERS", default_value_t = 0)]
+    #[arg(long, value_name = "USERS", default_value_t = 0, value_parser = whole(0..=USERS_MAX))]
     high_precedence: u32,
     /// Change the load in steps: FROM:TO:STEPS, as multiples of --rate. 0.5:2:4 is 0.5, 1, 1.5 and 2 times. Each step lasts --duration
     #[arg(long, value_name = "FROM:TO:STEPS", default_value = "1:1:1")]
     ramp: Ramp,
     /// Length of a step in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = real(0.01..=1e6))]
     duration: f64,
     /// Seed of all random choices. The same seed gives the same traffic
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     seed: u64,
     /// Leave the mobiles attached at the end
     #[arg(long)]
@@ -225,7 +232,7 @@ impl LoadArguments {
         let mut config = LoadConfig::new(self.gb, self.sgsn_gb, self.gn);
         (config.users, config.cells, config.nses) = (self.users, self.cells, self.nses);
         config.apn.clone_from(&self.apn);
-        (config.n201_u, config.window, config.seed) = (self.n201_u, self.window.max(1), self.seed);
+        (config.n201_u, config.window, config.seed) = (self.n201_u, self.window, self.seed);
         config.kd = self.kd.map(Proposal::by_all);
         let second = |rate_bit_per_s| Bucket { bmax_octets: rate_bit_per_s / 8, rate_bit_per_s };
         config.flow = BvcParameters { bvc: second(self.cell_rate), default_ms: second(self.ms_rate) };
@@ -234,14 +241,8 @@ impl LoadArguments {
         if self.gea.is_some() {
             config.rounds = ROUNDS_WITH_HLR;
         }
-        if !(self.rate.is_finite() && self.rate > 0.0 && self.excess.is_finite() && self.excess >= 0.0) {
-            return Err("--rate is more than 0, and --excess is not negative".to_owned());
-        }
         let duration =
             Duration::try_from_secs_f64(self.duration).map_err(|error| format!("--duration: {error}"))?;
-        if !self.read_every.is_power_of_two() || !self.whole_every.is_power_of_two() {
-            return Err("--read-every and --whole-every are each a power of two".to_owned());
-        }
         let burst = Pacing::Burst(self.burst.unwrap_or(Duration::from_millis(10)));
         let options = RunOptions {
             sgsn_gn: self.sgsn_gn,

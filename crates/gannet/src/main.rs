@@ -7,10 +7,11 @@ mod interop_command;
 mod lab_command;
 mod load_command;
 mod node;
+mod numbers;
 mod sgsn;
 mod vty_command;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
@@ -48,7 +49,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = numbers::with_negative(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let result = match arguments.command {
         Command::Sgsn(flags) => sgsn::run(flags),
         Command::Ggsn(flags) => ggsn::run(flags),

@@ -82,8 +82,10 @@ fn parse_level(text: &str) -> Result<Level, String> {
         Ok(3 | 4) => Ok(Level::Info),
         Ok(5 | 6) => Ok(Level::Notice),
         Ok(7) => Ok(Level::Error),
-        Ok(_) => Ok(Level::Fatal),
-        Err(_) => level_of(text).ok_or_else(|| format!("'{text}' is no level: 1, 3, 5, 7, 8 or a word")),
+        Ok(8) => Ok(Level::Fatal),
+        Ok(_) | Err(_) => level_of(text).ok_or_else(|| {
+            format!("'{text}' is no level: say 1 to 8, or debug, info, notice, error or fatal")
+        }),
     }
 }
 
@@ -102,6 +104,9 @@ mod tests {
         ];
         assert_eq!(debug.0, expected);
         assert!("DNOTHING".parse::<Debug>().unwrap_err().contains("bssgp"));
-        assert!(parse_level("loud").is_err());
+        for wrong in ["loud", "9", "-1", "256", ""] {
+            assert!(parse_level(wrong).unwrap_err().contains("say 1 to 8"), "{wrong}");
+        }
+        assert_eq!(parse_level("8"), Ok(Level::Fatal));
     }
 }

@@ -24,6 +24,7 @@ pub const CASES: &[Case] = &[
     ),
     ("load_ends_in_order_when_it_is_interrupted", NEEDS, interrupted),
     ("load_says_what_does_not_fit", &[], what_does_not_fit),
+    ("numbers_out_of_bounds_are_named", &[], numbers_out_of_bounds),
 ];
 
 /// Two namespaces joined by Gb and Gn, as the defaults of `gannet load` have them.
@@ -274,12 +275,13 @@ fn interrupted() {
 
 fn what_does_not_fit() {
     for (arguments, expected) in [
-        (&["load", "--users=0"][..], "users"),
-        (&["load", "--cells=70000"], "cells"),
-        (&["load", "--misbehaving=2"], "share"),
-        (&["load", "--users=10", "--real-time=11"], "special"),
-        (&["load", "--rate=0"], "--rate"),
-        (&["load", "--gea=3", "--whole-every=0"], "power of two"),
+        (&["load", "--cells=70000"][..], "--cells: between 1 and 65000 with --nses 1"),
+        (&["load", "--users=10", "--real-time=11"], "--real-time and --high-precedence name 11 mobiles"),
+        (
+            &["load", "--gb=127.0.0.1:65000", "--nses=1000"],
+            "--nses: 1000 NSEs do not fit above the port of --gb",
+        ),
+        (&["load", "--apn=a..b"], "--apn"),
         (&["load", "--gb=203.0.113.7:22000"], "no interface has the address 203.0.113.7 (--gb)"),
         (
             &["load", "--gb=127.0.0.1:22000", "--gn=203.0.113.8"],
@@ -290,5 +292,51 @@ fn what_does_not_fit() {
         let text = said(&output);
         assert!(output.status.code() == Some(1) && text.contains(expected), "{arguments:?}: {text}");
         assert_eq!(text.trim_end().lines().count(), 1, "{text}");
+    }
+}
+
+/// Each number that is asked for has its bounds, and the error names the option and these.
+fn numbers_out_of_bounds() {
+    const WHOLE: &[&str] = &["-1", "99999999999999999999999", "many", "1.5", ""];
+    const REAL: &[&str] = &["-1", "nan", "inf", "many", "1e99", ""];
+    let cases: &[(&[&str], &str, &[&str])] = &[
+        (&["load"], "users cells nses window cell-rate ms-rate kd n201-u gea reliability-class", WHOLE),
+        (&["load"], "answer-after real-time high-precedence seed", WHOLE),
+        (&["load", "--gea=3"], "read-every whole-every", WHOLE),
+        (&["load"], "rate misbehaving excess duration", REAL),
+        (
+            &["load"],
+            "users cells nses window cell-rate ms-rate kd n201-u gea reliability-class rate duration",
+            &["0"],
+        ),
+        (&["load", "--gea=3"], "read-every whole-every", &["0", "3"]),
+        (&["lab", "run", "ed-pulse"], "seed", WHOLE),
+        (&["demo"], "mobiles octets cell-changes gtp-version", WHOLE),
+        (&["demo"], "mobiles octets", &["0"]),
+        (&["interop", "--list"], "jobs minutes", WHOLE),
+        (&["sgsn"], "log-level", &["-1", "9", "256", "many"]),
+        (&["bss"], "log-level", &["-1", "9", "256", "many"]),
+    ];
+    for (command, options, values) in cases {
+        for (option, value) in
+            options.split(' ').flat_map(|option| values.iter().map(move |value| (option, value)))
+        {
+            // As two words, as most people write it.
+            let option = format!("--{option}");
+            let output = Command::new(GANNET)
+                .args(*command)
+                .args([&option, *value])
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(2), "{command:?} {option} {value}: {text}");
+            assert!(text.contains(&option), "{command:?} {option} {value}: {text}");
+            let bounds = ["number from", "power of two", "say 1 to 8", "a value is required"];
+            assert!(
+                bounds.iter().any(|bounds| text.contains(bounds)),
+                "{command:?} {option} {value}: {text}"
+            );
+        }
     }
 }

@@ -13,6 +13,8 @@ pub const GTP_C: Port = Port(0xff00);
 pub const GTP_U: Port = Port(0xff01);
 /// NSEs at most: each has a port of its own below [`GTP_C`].
 pub const NSES_MAX: u16 = 0xff00;
+/// Cells of one NSE, at most.
+pub const CELLS_PER_NSE: u32 = 65_000;
 /// Procedures at the same time, unless told otherwise. A mobile may have two messages under way (ATTACH COMPLETE, and what it
 /// asks for next), and the ring of a veth device has 256 places: what comes in one piece has to fit in there. A lost ATTACH
 /// COMPLETE costs six seconds, since the SGSN waits for it until T3350 is over.
@@ -142,19 +144,26 @@ impl LoadConfig {
     /// That sentence.
     pub fn check(&self) -> Result<(), String> {
         if self.users == 0 || self.users > super::USERS_MAX {
-            return Err(format!("between 1 and {} users, not {}", super::USERS_MAX, self.users));
+            return Err(format!("--users: between 1 and {}, not {}", super::USERS_MAX, self.users));
         }
         if self.nses == 0 || self.nses >= NSES_MAX {
-            return Err(format!("between 1 and {} NSEs, not {}", NSES_MAX - 1, self.nses));
+            return Err(format!("--nses: between 1 and {}, not {}", NSES_MAX - 1, self.nses));
         }
-        let per_nse = 65_000 * u32::from(self.nses);
-        if self.cells == 0 || self.cells > per_nse {
-            return Err(format!("between 1 and {per_nse} cells in {} NSEs, not {}", self.nses, self.cells));
+        let cells_max = CELLS_PER_NSE * u32::from(self.nses);
+        if self.cells == 0 || self.cells > cells_max {
+            return Err(format!(
+                "--cells: between 1 and {cells_max} with --nses {}, not {}",
+                self.nses, self.cells
+            ));
         }
         if u32::from(self.gb_local.port()) + u32::from(self.nses) > 65_536 {
-            return Err(format!("{} NSEs do not fit above port {}", self.nses, self.gb_local.port()));
+            return Err(format!(
+                "--nses: {} NSEs do not fit above the port of --gb, {}",
+                self.nses,
+                self.gb_local.port()
+            ));
         }
-        self.apn.parse::<gannet_wire::l3::ie::Apn>().map_err(|error| format!("APN: {error}"))?;
+        self.apn.parse::<gannet_wire::l3::ie::Apn>().map_err(|error| format!("--apn: {error}"))?;
         Ok(())
     }
 }
@@ -184,12 +193,12 @@ impl Proposal {
         let Some(Self { frames, .. }) = made else { return Ok(()) };
         match frames {
             _ if !is_acknowledged => {
-                Err("kD is of acknowledged mode, for which mobiles ask with reliability class 1 or 2"
+                Err("--kd is of acknowledged mode, for which mobiles ask with reliability class 1 or 2"
                     .to_owned())
             }
-            0 => Err("kD is between 1 and 255 I frames, not 0".to_owned()),
+            0 => Err("--kd is between 1 and 255 I frames, not 0".to_owned()),
             frames if answer_after != 0 && answer_after.saturating_add(1) >= frames => Err(format!(
-                "{answer_after} I frames behind the one that asked are more than a window of {frames} has before its last"
+                "--answer-after: {answer_after} I frames behind the one that asked are more than a window of {frames} has before its last"
             )),
             _ => Ok(()),
         }

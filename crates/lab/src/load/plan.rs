@@ -40,7 +40,10 @@ impl FromStr for Sizes {
         let mut sizes = Vec::new();
         for part in text.split(',') {
             let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
-            let size: u16 = size.trim().parse().map_err(|_| format!("'{size}' is no size in octets"))?;
+            let size: u16 = size
+                .trim()
+                .parse()
+                .map_err(|_| format!("'{size}' is no size in octets, from {SIZE_MIN} to {SIZE_MAX}"))?;
             let weight: u32 = weight.trim().parse().map_err(|_| format!("'{weight}' is no weight"))?;
             if !(SIZE_MIN..=SIZE_MAX).contains(&size) {
                 return Err(format!("{size} octets: an N-PDU has {SIZE_MIN} to {SIZE_MAX} here"));
@@ -158,7 +161,7 @@ impl Groups {
         seed: u64,
     ) -> Result<Self, String> {
         if !(0.0..=1.0).contains(&misbehaving) {
-            return Err(format!("a share of misbehaving users lies between 0 and 1, not {misbehaving}"));
+            return Err(format!("--misbehaving: between 0 and 1, not {misbehaving}"));
         }
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a u32")]
         let misbehaving = (f64::from(users) * misbehaving).round() as u32;
@@ -169,7 +172,9 @@ impl Groups {
         ];
         let all: u64 = members.iter().map(|(_, count)| u64::from(*count)).sum();
         if all > u64::from(users) {
-            return Err(format!("{all} users that are special among {users}"));
+            return Err(format!(
+                "--misbehaving, --real-time and --high-precedence name {all} mobiles, and --users is {users}"
+            ));
         }
         let mut of: Vec<Group> = members
             .iter()

@@ -99,10 +99,11 @@ impl RunOptions {
             return Ok(());
         }
         if self.ways != Ways::Downlink {
-            return Err("in acknowledged mode N-PDUs are made for the downlink alone".to_owned());
+            return Err("--direction: in acknowledged mode (--reliability-class 1 and 2) N-PDUs are made for the downlink alone".to_owned());
         }
         if self.config.security.is_some() {
-            return Err("in acknowledged mode nothing is ciphered here".to_owned());
+            return Err("--gea: in acknowledged mode (--reliability-class 1 and 2) nothing is ciphered here"
+                .to_owned());
         }
         Ok(())
     }
