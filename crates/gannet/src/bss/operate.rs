@@ -5,6 +5,7 @@ use super::{BssNode, show};
 use crate::node::show as common;
 use core::fmt::Write as _;
 use gannet_node::bss::{Command, EndpointChange};
+use gannet_node::ms::show::MobileView;
 use gannet_node::ms::{Ms, MsCommand};
 use gannet_ops::config::bss::{self as ops, BssConfig, BssOperation};
 use gannet_ops::vty::CommandError;
@@ -19,6 +20,8 @@ type Done = Result<(), CommandError>;
 
 /// The NSAPI of the context that mobiles activate when nothing else is said.
 const FIRST_NSAPI: Nsapi = Nsapi(5);
+/// Those that contexts can have.
+const NSAPIS: core::ops::RangeInclusive<u8> = 5..=15;
 
 /// Does it.
 pub fn execute(
@@ -61,6 +64,13 @@ pub fn execute(
         }
         BssOperation::RadioStatus { mobile, cause } => {
             let mobile = place(node, access, mobile)?;
+            let has_link = |view: MobileView| view.cell.is_some() && view.tlli.is_some();
+            if !access.machine(node.ms).and_then(|ms| ms.view(mobile)).is_some_and(has_link) {
+                let number = u64::from(mobile) + 1;
+                let text =
+                    format!("Mobile {number} has no cell or no TLLI: it has no radio status to tell of.");
+                return Err(CommandError(text));
+            }
             access.command(node.bss, Command::RadioStatus { mobile, cause });
         }
         BssOperation::Attach(_)
@@ -74,7 +84,7 @@ pub fn execute(
         | BssOperation::ModifyFilter { .. }
         | BssOperation::ModifyDelay { .. }
         | BssOperation::TearDown { .. }
-        | BssOperation::Reselect { .. } => return order(node, operation, access),
+        | BssOperation::Reselect { .. } => return order(node, operation, access, out),
     }
     Ok(())
 }
@@ -150,7 +160,36 @@ fn template(filter: ops::FilterOrder) -> TrafficFlowTemplate {
     TftRepr::new(TftOperation::Create(vec![filter])).to_element()
 }
 
-fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> Done {
+/// Why an order of a mobile would have no effect.
+fn changes_nothing(operation: &BssOperation, view: &MobileView, ms: &Ms) -> Option<String> {
+    let is_off = matches!(view.gmm, "gmm-null" | "gmm-deregistered");
+    let has = |nsapi| ms.wants(view.index, nsapi);
+    let without = |nsapi: Nsapi| (!has(nsapi)).then(|| format!("has no PDP context with NSAPI {nsapi}."));
+    match *operation {
+        BssOperation::Attach(_) if view.gmm == "gmm-registered" => Some("is attached already.".to_owned()),
+        BssOperation::Detach(_) if is_off && !NSAPIS.map(Nsapi).any(has) => {
+            Some("is not attached.".to_owned())
+        }
+        BssOperation::ImsiAttach(_) | BssOperation::ImsiDetach(_) if view.non_gprs.is_none() => {
+            Some("is for GPRS only: it has no 'combined-procedures'.".to_owned())
+        }
+        BssOperation::ImsiDetach(_) if is_off => Some("is not attached.".to_owned()),
+        BssOperation::Deactivate { nsapi: None, .. } if !NSAPIS.map(Nsapi).any(has) => {
+            Some("has no PDP context.".to_owned())
+        }
+        BssOperation::Deactivate { nsapi: Some(nsapi), .. }
+        | BssOperation::ModifyFilter { nsapi, .. }
+        | BssOperation::ModifyDelay { nsapi, .. }
+        | BssOperation::TearDown { nsapi, .. } => without(nsapi),
+        BssOperation::Secondary { linked, .. } => without(linked),
+        BssOperation::Reselect { cell, .. } if view.cell.is_some_and(|(own, _)| own == cell) => {
+            Some(format!("is in cell {cell} already."))
+        }
+        _ => None,
+    }
+}
+
+fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>, out: &mut String) -> Done {
     let number = match *operation {
         BssOperation::Attach(number)
         | BssOperation::Detach(number)
@@ -167,6 +206,11 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
         _ => return Ok(()),
     };
     let mobile = place(node, access, number)?;
+    let view = access.machine(node.ms).and_then(|ms| ms.view(mobile));
+    if let Some(nothing) = view.and_then(|view| changes_nothing(operation, &view, access.machine(node.ms)?)) {
+        let _ = writeln!(out, "Mobile {number} {nothing}");
+        return Ok(());
+    }
     // An operator's word comes before the queue of those that are to be switched on.
     if !matches!(operation, BssOperation::Reselect { .. }) {
         node.arrivals.borrow_mut().forget(mobile);
@@ -185,7 +229,12 @@ fn order(node: &BssNode, operation: &BssOperation, access: &mut Access<'_>) -> D
         }
         BssOperation::Deactivate { nsapi: Some(nsapi), .. } => give(MsCommand::Deactivate { mobile, nsapi }),
         BssOperation::Deactivate { nsapi: None, .. } => {
-            (5..=15).for_each(|nsapi| give(MsCommand::Deactivate { mobile, nsapi: Nsapi(nsapi) }));
+            let mut nsapis: Vec<Nsapi> = NSAPIS.map(Nsapi).collect();
+            let ms = access.machine(node.ms);
+            nsapis.retain(|nsapi| ms.as_ref().is_some_and(|ms| ms.wants(mobile, *nsapi)));
+            for nsapi in nsapis {
+                access.command(node.ms, MsCommand::Deactivate { mobile, nsapi });
+            }
         }
         BssOperation::Secondary { nsapi, linked, filter, .. } => {
             let wanted = WantedSecondary {

@@ -23,8 +23,9 @@ impl Ms {
         let header = match UmHeader::parse(&frame) {
             Ok(header) => header,
             Err(error) => {
-                cx.log(Category::Um, Level::Info, format_args!("Um: {error}"));
-                cx.drop(Drop::UmMalformed, None);
+                let whose = if let Peer::Slot(index) = peer { self.imsi_of(index) } else { None };
+                cx.log_of(whose, Category::Um, Level::Info, format_args!("Um: {error}"));
+                cx.drop(Drop::UmMalformed, whose);
                 return;
             }
         };

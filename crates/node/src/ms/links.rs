@@ -138,11 +138,6 @@ impl Ms {
     /// the network waits for that (04.65 clause 6.2.1 [44.065]); where the network has refused it, as long as N-PDUs wait.
     pub(super) fn link_ended(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, cause: ReleaseCause) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
-        cx.log(
-            Category::Llc,
-            Level::Notice,
-            format_args!("IMSI {}: acknowledged mode of NSAPI {nsapi} has ended: {cause}", mobile.imsi()),
-        );
         let waits = mobile.sndcp.as_ref().is_some_and(|sndcp| sndcp.unconfirmed_of(nsapi) > 0);
         if waits || cause != ReleaseCause::Refused {
             mobile.again.later(cx.now);

@@ -145,6 +145,11 @@ impl Mobile {
     }
 
     /// The place of an order.
+    pub fn order(&self, nsapi: Nsapi) -> Option<&Ordered> {
+        self.orders.get(Self::place_of(nsapi)?)?.as_deref()
+    }
+
+    /// The same, to be changed.
     pub fn order_mut(&mut self, nsapi: Nsapi) -> Option<&mut Option<Box<Ordered>>> {
         self.orders.get_mut(Self::place_of(nsapi)?)
     }

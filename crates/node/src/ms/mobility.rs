@@ -108,7 +108,8 @@ impl Ms {
             GmmMsAction::Authenticated { algorithm } => self.set_cipher(cx, index, algorithm),
             // Who selects the cells decides what follows; GMM has counted it.
             GmmMsAction::BarCell(cell) => {
-                cx.log(Category::Mm, Level::Notice, format_args!("mobile {index} bars its cell {}", cell.ci));
+                let whose = self.imsi_of(index);
+                cx.log_of(whose, Category::Mm, Level::Notice, format_args!("cell {} is barred", cell.ci));
             }
             GmmMsAction::Registered => self.registered(index),
             GmmMsAction::Deregistered { cause } => self.deregistered(index, cause),
@@ -180,9 +181,7 @@ impl Ms {
     pub(super) fn select_cell(&mut self, cx: &mut Context<'_>, index: u32, cell: u16) {
         let id = self.config.cells.get(usize::from(cell)).copied();
         let (Some(mobile), Some(id)) = (self.mobiles.get_mut(index as usize), id) else {
-            cx.drop(Drop::MsBadOrder, None);
-            cx.log(Category::Um, Level::Error, format_args!("mobile {index}: there is no cell {cell}"));
-            return;
+            return self.refuse(cx, index, format_args!("there is no cell {cell}"));
         };
         mobile.former_cell = mobile.cell.replace(cell);
         self.camp_on(cx, index);
@@ -193,8 +192,7 @@ impl Ms {
     /// The mobile has no cell any more.
     pub(super) fn lose_cell(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else {
-            cx.drop(Drop::MsBadOrder, None);
-            return;
+            return self.refuse(cx, index, format_args!("it is to lose its cell"));
         };
         (mobile.cell, mobile.former_cell) = (None, None);
         self.gmm(cx, index, GmmMsEvent::CellLost);
@@ -230,8 +228,7 @@ impl Ms {
     pub(super) fn suspend(&mut self, cx: &mut Context<'_>, index: u32) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else { return };
         let Some((rai, tlli)) = mobile.gmm.routing_area().zip(mobile.llc.tlli()) else {
-            cx.drop(Drop::MsBadOrder, Some(mobile.imsi()));
-            return;
+            return self.refuse(cx, index, format_args!("nothing is to be suspended, it is not attached"));
         };
         if mobile.suspension == Suspension::None {
             mobile.suspension = Suspension::Asked;
@@ -265,7 +262,9 @@ impl Ms {
                 self.send_um_octets(cx, index, UmKind::Resume, tlli, &octets);
             }
             (Suspension::Acknowledged(_) | Suspension::Asked, _, Some(_)) => self.cell_update(cx, index),
-            (Suspension::None, _, _) | (_, _, None) => cx.drop(Drop::MsBadOrder, self.imsi_of(index)),
+            (Suspension::None, _, _) | (_, _, None) => {
+                self.refuse(cx, index, format_args!("GPRS is not suspended"));
+            }
         }
         self.try_links(cx, index);
     }

@@ -62,7 +62,27 @@ impl Ms {
         if self.mobiles.get_mut(index as usize).is_some_and(has_linked) {
             self.order(cx, index, nsapi, Ordered::Secondary(wanted));
         } else {
-            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
+            self.refuse(
+                cx,
+                index,
+                format_args!("NSAPI {nsapi} cannot be beside NSAPI {linked}, which it has not"),
+            );
+        }
+    }
+
+    /// Says that an order cannot be carried out, and why.
+    pub(super) fn refuse(&self, cx: &mut Context<'_>, index: u32, why: core::fmt::Arguments<'_>) {
+        let whose = self.imsi_of(index);
+        cx.drop(Drop::MsBadOrder, whose);
+        match whose {
+            Some(_) => {
+                cx.log_of(whose, Category::Mm, Level::Notice, format_args!("order not carried out: {why}"))
+            }
+            // For people they are numbered from 1.
+            None => {
+                let number = u64::from(index) + 1;
+                cx.log(Category::Mm, Level::Notice, format_args!("there is no mobile {number}: {why}"));
+            }
         }
     }
 
@@ -72,15 +92,14 @@ impl Ms {
         if mobile.is_some_and(|mobile| mobile.sm.get(nsapi).is_some()) {
             self.sm(cx, index, SmMsEvent::Modify { nsapi, change });
         } else {
-            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
+            self.refuse(cx, index, format_args!("it has no PDP context with NSAPI {nsapi} to be modified"));
         }
     }
 
     fn order(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, wanted: Ordered) {
         let mobile = self.mobiles.get_mut(index as usize);
         let Some(order) = mobile.and_then(|mobile| mobile.order_mut(nsapi)) else {
-            cx.drop(Drop::MsBadOrder, self.imsi_of(index));
-            return;
+            return self.refuse(cx, index, format_args!("no PDP context can have NSAPI {nsapi}"));
         };
         *order = Some(Box::new(wanted));
         self.activate_ordered(cx, index);
@@ -93,8 +112,7 @@ impl Ms {
     /// Switches the mobile on where that was not done yet, and attaches.
     pub(super) fn attach(&mut self, cx: &mut Context<'_>, index: u32) {
         if self.mobiles.get(index as usize).is_none() {
-            cx.drop(Drop::MsBadOrder, None);
-            return;
+            return self.refuse(cx, index, format_args!("it is to attach"));
         }
         self.switch_on(cx, index);
         self.gmm(cx, index, GmmMsEvent::Attach);
@@ -103,8 +121,7 @@ impl Ms {
     /// The user wants to be gone, and nothing to come back by itself.
     pub(super) fn detach(&mut self, cx: &mut Context<'_>, index: u32, power_off: bool) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else {
-            cx.drop(Drop::MsBadOrder, None);
-            return;
+            return self.refuse(cx, index, format_args!("it is to detach"));
         };
         mobile.orders = [const { None }; super::mobile::NSAPIS];
         mobile.tells_detached |= mobile.gmm.state() != GmmMsState::Null;
@@ -114,8 +131,7 @@ impl Ms {
     /// The user wants a context no more, nor those beside it that have its address where `all` is set.
     pub(super) fn deactivate(&mut self, cx: &mut Context<'_>, index: u32, nsapi: Nsapi, all: bool) {
         let Some(mobile) = self.mobiles.get_mut(index as usize) else {
-            cx.drop(Drop::MsBadOrder, None);
-            return;
+            return self.refuse(cx, index, format_args!("NSAPI {nsapi} is to be deactivated"));
         };
         let order = mobile.order_mut(nsapi).and_then(Option::take);
         let cause = SmCause::RegularDeactivation;
@@ -126,8 +142,11 @@ impl Ms {
         } else if order.is_some() {
             self.tell(MsEvent::Deactivated { mobile: index, nsapi, cause: None });
         } else {
-            let whose = mobile.imsi();
-            cx.drop(Drop::MsBadOrder, Some(whose));
+            self.refuse(
+                cx,
+                index,
+                format_args!("it has no PDP context with NSAPI {nsapi} to be deactivated"),
+            );
         }
     }
 

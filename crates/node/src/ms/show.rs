@@ -151,6 +151,13 @@ const fn sm_name(state: SmMsState) -> &'static str {
 }
 
 impl Ms {
+    /// Whether a mobile has a context with this NSAPI, or is to have one.
+    #[must_use]
+    pub fn wants(&self, index: u32, nsapi: Nsapi) -> bool {
+        let has = |mobile: &Mobile| mobile.sm.get(nsapi).is_some() || mobile.order(nsapi).is_some();
+        self.mobile(index).is_some_and(has)
+    }
+
     /// One mobile.
     #[must_use]
     pub fn view(&self, index: u32) -> Option<MobileView> {

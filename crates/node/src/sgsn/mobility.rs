@@ -271,7 +271,8 @@ impl Sgsn {
             let was_served = mobile.gmm.mm_state() != MmState::Idle;
             let is_named = self.directory.by_imsi(imsi).is_none_or(|named| named == slot);
             self.directory.forget_imsi(imsi, slot);
-            if was_served || is_named {
+            // Who was refused has never been there.
+            if (was_served || is_named) && mobile.gmm.ptmsi().is_some() {
                 self.tell(SgsnEvent::Detached { imsi });
             }
         }

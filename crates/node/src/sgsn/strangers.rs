@@ -120,7 +120,12 @@ impl Sgsn {
         if slot.is_none() {
             cx.drop(Drop::SgsnMobileTableFull, None);
             self.tell_overload(cx);
-            cx.log(Category::Mm, Level::Error, format_args!("the table of mobiles is full"));
+            let limit = self.mobiles.limit();
+            let line = format_args!(
+                "TLLI {} finds no place: all {limit} of the table of mobiles are taken",
+                from.tlli
+            );
+            cx.log(Category::Mm, Level::Error, line);
         }
         slot
     }

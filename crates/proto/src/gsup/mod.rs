@@ -433,7 +433,8 @@ impl GsupEntity {
             Ok(message) => message,
             Err(error) => {
                 cx.drop(Drop::GsupMalformed, None);
-                cx.log(Category::Mm, Level::Error, format_args!("from the HLR: {error}"));
+                let whose = imsi_of(octets).map(|(_, imsi)| imsi);
+                cx.log_of(whose, Category::Mm, Level::Error, format_args!("from the HLR: {error}"));
                 // Who asked is told; who answered is as one who has not, and the guard time decides.
                 if let Some((kind, imsi)) = imsi_of(octets)
                     && let Some(asked) = Asked::from_type(kind)

@@ -331,7 +331,8 @@ impl LlcContext {
         let mut parameters = Vec::new();
         if matches!(u.function, UFunction::Sabm | UFunction::Ua) {
             let read = xid::parse(u.info).map_err(|error| {
-                cx.log(Category::Llc, Level::Info, format_args!("SAPI {}: {error}", u.sapi));
+                let line = format_args!("TLLI {}: SAPI {}: XID: {error}", self.tlli, u.sapi);
+                cx.log(Category::Llc, Level::Info, line);
                 Drop::LlcBadXid
             })?;
             for parameter in read {

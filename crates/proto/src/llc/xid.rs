@@ -9,7 +9,7 @@ use crate::drops::Drop;
 use crate::machine::{Batch, Context};
 use crate::time::Instant;
 use crate::trace::{Category, Level};
-use gannet_wire::id::{Imsi, Sapi};
+use gannet_wire::id::{Imsi, Sapi, Tlli};
 use gannet_wire::llc::xid::{self, Parameter};
 use gannet_wire::llc::{N201_MAX, UFunction};
 use gannet_wire::sndcp;
@@ -248,7 +248,7 @@ impl LlcContext {
         cx.drop(Drop::LlcXidUnanswered, whose);
         let has_block = self.block_sent(slot).is_some();
         if let Some(sapi) = SAPIS.get(slot) {
-            let line = format_args!("SAPI {sapi}: no response to XID");
+            let line = format_args!("TLLI {}: SAPI {sapi}: no response to XID", self.tlli);
             cx.log_of(whose, Category::Llc, Level::Notice, line);
             out.push(LlcOutput::Status { sapi: *sapi, cause: LlcStatus::XidUnanswered });
             if has_block {
@@ -284,7 +284,7 @@ impl LlcContext {
         u: &U<'_>,
         out: &mut Batch<LlcOutput>,
     ) -> Result<(), Drop> {
-        let command = read(cx, u)?;
+        let command = read(cx, self.tlli, u)?;
         // Only the SGSN may reset (clause 8.5.3.1), and a reset comes before whatever stands beside it.
         if self.role() == LlcRole::Ms && command.contains(&Parameter::Reset) {
             self.restart(out);
@@ -388,7 +388,7 @@ impl LlcContext {
         if !self.outstanding.is_for(u.slot) {
             return Err(Drop::LlcUnexpected);
         }
-        let response = read(cx, u)?;
+        let response = read(cx, self.tlli, u)?;
         let mut agreed = *self.saps.parameters(u.slot).ok_or(Drop::LlcUnknownSapi)?;
         let outstanding = self.outstanding;
         if outstanding.n201_u != 0 {
@@ -441,9 +441,9 @@ impl LlcContext {
     }
 }
 
-fn read(cx: &mut Context<'_>, u: &U<'_>) -> Result<Vec<Parameter>, Drop> {
+fn read(cx: &mut Context<'_>, tlli: Tlli, u: &U<'_>) -> Result<Vec<Parameter>, Drop> {
     xid::parse(u.info).map_err(|error| {
-        cx.log(Category::Llc, Level::Info, format_args!("SAPI {}: XID: {error}", u.sapi));
+        cx.log(Category::Llc, Level::Info, format_args!("TLLI {tlli}: SAPI {}: XID: {error}", u.sapi));
         Drop::LlcBadXid
     })
 }

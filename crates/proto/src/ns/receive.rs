@@ -72,7 +72,9 @@ impl NsEntity {
             Ok(pdu) => pdu,
             Err(error) => {
                 cx.drop(Drop::NsMalformed, None);
-                cx.log(Category::Ns, Level::Notice, format_args!("NS PDU: {error}"));
+                if let Some(name) = self.table.get(index).map(|vc| vc.name()) {
+                    cx.log(Category::Ns, Level::Notice, format_args!("{name}: NS PDU: {error}"));
+                }
                 // Clause 8: NS-STATUS is never answered.
                 if !is_status(octets) {
                     self.send_status(cx, index, Status::about_pdu(ns::cause(&error), octets), out);

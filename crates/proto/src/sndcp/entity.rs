@@ -111,7 +111,7 @@ fn try_receive(
     mut frame: Frame,
 ) -> Result<Option<NPdu>, Drop> {
     let (header, start) = Header::parse(&frame).map_err(|error| {
-        cx.log(Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
+        cx.log_of(receiver.whose, Category::Sndcp, Level::Info, format_args!("SN-PDU: {error}"));
         Drop::SndcpMalformed
     })?;
     if !is_active(header.nsapi) {

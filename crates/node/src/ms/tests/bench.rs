@@ -1,11 +1,12 @@
 //! A small network for the mobiles: one logical link for each, and whatever the test lets it say.
 
 use super::super::*;
+use gannet_proto::drops::{Drop as Dropped, DropCounters};
 use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::llc::{Ciphering, LlcContext, LlcOutput, LlcRole, peek};
 use gannet_proto::machine::Surroundings;
 use gannet_proto::time::{Duration, Instant};
-use gannet_proto::trace::Quiet;
+use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_proto::um::{BROADCAST, HEADER_LEN, PagedIdentity, UmHeader, UmKind};
 use gannet_wire::id::{CellId, Imsi, Plmn, Sapi, Tlli};
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
@@ -19,6 +20,27 @@ pub const MOBILES: u32 = 3;
 pub const PTMSI: PTmsi = PTmsi(0xc000_0100);
 pub const ADDRESS: PdpAddress = PdpAddress::Ipv4(core::net::Ipv4Addr::new(10, 0, 0, 7));
 pub const NSAPI: Nsapi = Nsapi(5);
+
+/// What the mobiles say: drops are counted, and lines kept that an operator sees.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub drops: DropCounters,
+    pub lines: Vec<String>,
+}
+
+impl TraceSink for Told {
+    fn enabled(&self, _: Category, level: Level) -> bool {
+        level >= Level::Info
+    }
+
+    fn line(&mut self, _: Category, _: Level, text: core::fmt::Arguments<'_>) {
+        self.lines.push(text.to_string());
+    }
+
+    fn dropped(&mut self, drop: Dropped, _: Option<Imsi>) {
+        self.drops.add(drop);
+    }
+}
 
 /// What came from a mobile.
 #[derive(Debug, PartialEq)]
@@ -34,7 +56,7 @@ pub enum Up {
 }
 
 pub struct Bench {
-    pub around: Surroundings<Quiet>,
+    pub around: Surroundings<Told>,
     pub ms: Ms,
     pub network: Vec<LlcContext>,
     /// What the network ciphers with.
@@ -63,7 +85,7 @@ impl Bench {
         change(&mut config);
         let network = |_| LlcContext::new(LlcRole::Sgsn);
         Self {
-            around: Surroundings::new(1, FRAMES, Quiet::default()),
+            around: Surroundings::new(1, FRAMES, Told::default()),
             ms: Ms::new(config),
             network: (0..MOBILES).map(network).collect(),
             cipher: Ciphering::NONE,

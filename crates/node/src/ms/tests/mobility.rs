@@ -263,4 +263,15 @@ fn orders_that_mean_nothing_are_counted() {
     bench.order_context(0, Nsapi(4));
     assert!(bench.is_silent() && bench.events.is_empty());
     assert_eq!(bench.drops(), [(Drop::MsBadOrder, 7)]);
+    let order = format!("IMSI {}: order not carried out: ", imsi(0));
+    let expected = [
+        "there is no mobile 10: it is to attach".to_owned(),
+        "there is no mobile 10: it is to detach".to_owned(),
+        "there is no mobile 10: it is to lose its cell".to_owned(),
+        format!("{order}there is no cell 9"),
+        "there is no mobile 10: NSAPI 5 is to be deactivated".to_owned(),
+        format!("{order}it has no PDP context with NSAPI 5 to be deactivated"),
+        format!("{order}no PDP context can have NSAPI 4"),
+    ];
+    assert_eq!(bench.around.trace.lines, expected);
 }

@@ -343,7 +343,8 @@ impl Sgsn {
         let abandoned = self.requests.abandon(slot, nsapi);
         let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) else {
             if !abandoned {
-                cx.log(Category::Gtp, Level::Debug, format_args!("NSAPI {nsapi} has no tunnel to take down"));
+                let line = format_args!("NSAPI {nsapi} has no tunnel to take down");
+                cx.log_of(self.imsi_of(slot), Category::Gtp, Level::Debug, line);
             }
             self.tunnel_deleted(cx, slot, nsapi);
             return;

@@ -92,7 +92,8 @@ impl Sgsn {
             for vector in tuples.drain(..own).filter_map(|tuple| vector(&tuple)) {
                 if let Err(refused) = subscriber.vectors.add(vector) {
                     cx.drop(Drop::GsupVectorRefused, Some(imsi));
-                    cx.log(Category::Mm, Level::Notice, format_args!("from the HLR: {refused}"));
+                    let line = format_args!("from the HLR: {refused}");
+                    cx.log_of(Some(imsi), Category::Mm, Level::Notice, line);
                 }
             }
             let decision = if subscriber.vectors.unused() > 0 {

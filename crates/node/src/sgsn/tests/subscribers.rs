@@ -314,6 +314,8 @@ fn policies_of_our_own_ask_nobody() {
             let GmmMessage::AttachReject(reject) = bench.hear_gmm(0) else { panic!() };
             assert_eq!(reject.cause, GmmCause::GprsNotAllowed);
             bench.assert_empty();
+            // Who was never attached is not said to be gone.
+            assert_eq!(bench.events, []);
         }
     }
 }

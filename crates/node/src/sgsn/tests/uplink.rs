@@ -170,3 +170,22 @@ fn ra_capability_update() {
     assert_eq!((unknown.cause, unknown.tag, unknown.imsi), (RaCapUpdCause::TlliUnknown, 6, None));
     assert_eq!(unknown.ms_ra_capability, None);
 }
+
+/// What an operator reads of what cannot be read names whose it is.
+#[test]
+fn lines_about_what_cannot_be_read_name_the_mobile() {
+    let mut bench = Bench::attached(true);
+    bench.around.trace.is_listening = true;
+    // An XID command of SAPI 1 (04.64 clause 6.4.1.6) whose N201-U has no value, and an SN-PDU whose header ends behind its F bit.
+    let mut xid = vec![0x01, 0xfb, 0x16];
+    xid.extend(gannet_wire::fcs24::fcs24(&xid));
+    bench.up(0, &xid);
+    bench.unitdata(0, Sapi::DATA3, &[0x65]);
+    let tlli = bench.phones[0].tlli;
+    let lines = &bench.around.trace.lines;
+    let [of_llc, of_sndcp] = ["XID: ", "SN-PDU: "].map(|what| lines.iter().find(|line| line.contains(what)));
+    let named = format!("TLLI {tlli}: SAPI 1: XID: ");
+    assert!(of_llc.is_some_and(|line| line.starts_with(&named)), "{lines:?}");
+    let named = format!("IMSI {}: SN-PDU: ", imsi(0));
+    assert!(of_sndcp.is_some_and(|line| line.starts_with(&named)), "{lines:?}");
+}

@@ -147,7 +147,8 @@ impl GmmMsContext {
         auts: Option<Auts>,
         out: &mut Batch<GmmMsAction>,
     ) {
-        cx.log(Category::Mm, Level::Notice, format_args!("the network's challenge is not accepted: {cause}"));
+        let line = format_args!("the network's challenge is not accepted: {cause}");
+        cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, line);
         let in_a_row = [GmmMsTimer::MacFailure, GmmMsTimer::SynchFailure]
             .iter()
             .any(|timer| self.deadlines.is_set(*timer as usize));

@@ -206,7 +206,7 @@ impl GmmMsContext {
             }
             // Clause 4.7.9.1.2: the network has lost the mobile. It attaches again as if it were new.
             (GmmMsState::Registered | GmmMsState::RoutingAreaUpdatingInitiated, PagedBy::Imsi) => {
-                cx.log(Category::Mm, Level::Notice, format_args!("paged by IMSI"));
+                cx.log_of(Some(self.imsi), Category::Mm, Level::Notice, format_args!("paged by IMSI"));
                 self.forget_identity();
                 self.deregister(Service::Normal, None, out);
                 self.attempts = 0;

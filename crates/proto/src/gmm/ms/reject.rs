@@ -137,11 +137,9 @@ impl GmmMsContext {
 
     fn rejected(&mut self, cx: &mut Context<'_>, cause: GmmCause, t3302: Option<GprsTimer>) {
         cx.drop(Drop::GmmRejected, Some(self.imsi));
-        cx.log(
-            Category::Mm,
-            Level::Notice,
-            format_args!("IMSI {}: rejected in {}: {cause}", self.imsi, self.state),
-        );
+        // What a person is told of it is the node's: which procedure has failed, and why.
+        let line = format_args!("rejected in {}: {cause}", self.state);
+        cx.log_of(Some(self.imsi), Category::Mm, Level::Debug, line);
         if let Some(t3302) = t3302 {
             self.t3302 = t3302;
         }

@@ -336,7 +336,8 @@ impl Step<'_, '_> {
         if self.take(nsapi).is_some() {
             self.out.push(SmMsAction::Failed { nsapi, cause });
             let cause = cause.map_or("no answer", SmCause::text);
-            self.cx.log(Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: not activated, {cause}"));
+            let line = format_args!("NSAPI {nsapi}: not activated, {cause}");
+            self.cx.log_of(self.whose, Category::Pdp, Level::Debug, line);
         }
     }
 
@@ -348,7 +349,8 @@ impl Step<'_, '_> {
             Some(SmMsState::Active | SmMsState::ModifyPending | SmMsState::InactivePending(_)) => {
                 self.take(nsapi);
                 self.out.push(SmMsAction::Released { nsapi, cause });
-                self.cx.log(Category::Pdp, Level::Info, format_args!("NSAPI {nsapi}: released, {cause}"));
+                let line = format_args!("NSAPI {nsapi}: released, {cause}");
+                self.cx.log_of(self.whose, Category::Pdp, Level::Debug, line);
             }
             None => {}
         }
