@@ -11,7 +11,6 @@ use gannet_proto::gmm::ms::GmmMsState;
 use gannet_proto::llc::{LlcRole, ReleaseCause};
 use gannet_proto::machine::Context;
 use gannet_proto::sndcp::{AcknowledgedLimits, N_PDU_MAX, Sndcp, WINDOW};
-use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::{Output, Outputs, UserPlane};
 use gannet_wire::id::{Nsapi, Sapi, Tlli};
 use gannet_wire::l3::ie::ReceiveNpduNumbers;

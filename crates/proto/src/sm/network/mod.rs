@@ -526,10 +526,15 @@ impl Step<'_, '_, '_> {
     fn release(&mut self, nsapi: Nsapi, cause: SmCause) {
         self.contexts.set_offer(nsapi, None);
         self.contexts.set_taken(nsapi, None);
-        if self.contexts.slots.remove(nsapi).is_some() {
-            self.out.push(SmAction::Released { nsapi, cause });
-            self.log(format_args!("NSAPI {nsapi}: released, {cause}"));
-        }
+        let Some(context) = self.contexts.slots.remove(nsapi) else { return };
+        self.out.push(SmAction::Released { nsapi, cause });
+        // What was refused was never there; who has asked for the deactivation of the others has been said.
+        let level = match context.state() {
+            SmState::Active | SmState::ModifyPending | SmState::Updating => Level::Info,
+            SmState::ActivePending | SmState::InactivePending(_) | SmState::Releasing => Level::Debug,
+        };
+        let line = format_args!("NSAPI {nsapi}: released, {cause}");
+        self.cx.log_of(self.network.whose, Category::Pdp, level, line);
     }
 
     /// The same, with its tunnel where it has one.
