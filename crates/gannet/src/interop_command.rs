@@ -16,8 +16,8 @@ pub struct InteropArguments {
     /// This scenario; may be given several times, and all run without it
     #[arg(long)]
     only: Vec<String>,
-    /// How long Osmocom's BSS stays at our SGSN
-    #[arg(long, default_value_t = 10, value_parser = whole(1..=10_080_u32))]
+    /// How long Osmocom's BSS stays at our SGSN; 0 ends each phase at once
+    #[arg(long, default_value_t = 10, value_parser = whole(0..=10_080_u32))]
     minutes: u32,
     /// How many scenarios run beside each other
     #[arg(long, default_value_t = 3, value_parser = whole(1..=32_u8))]
