@@ -73,7 +73,8 @@ pub const fn place(drop: Drop) -> Place {
         | D::MsBadOrder | D::MsNoCipher | D::GsupMalformed | D::GsupUnknownProtocol | D::GsupUnexpected | D::GsupRefused
         | D::GsupNoAnswer | D::GsupLinkDown | D::GsupDeadLink | D::GsupRepeated | D::GsupSuperseded
         | D::GsupVectorRefused
-        | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse => Place::Nowhere,
+        | D::GsupTooManyRequests | D::GsupTooManyIndications | D::GsupLateResponse
+        | D::GsupElementSkipped | D::GsupUnreadableAnswer | D::GtpElementAbsent => Place::Nowhere,
     }
 }
 

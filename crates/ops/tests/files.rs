@@ -269,6 +269,7 @@ sgsn
  gtp local-ip 10.0.0.1
  gtp local-ipv6 2001:db8::1
  gtp source-check control
+ gtp path-failure-delay 90
  gtp peer 10.0.0.7
  gtp t3-response 5
  gtp n3-requests 3
@@ -336,7 +337,7 @@ ctrl
     let bss = round_trip::<Bss>(bss);
     assert!(bss.cells.mnc_three_digits && bss.mobiles.combined);
     round_trip::<Ggsn>(
-        "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n gtp bind-ipv6 2001:db8::2\n gtp source-check off\n gtp peer 10.0.0.9\n gtp peer 2001:db8::9 max-contexts 7\n echo-interval 99\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n no echo-interval\n",
+        "ggsn a\n description two words\n gtp bind-ip 10.0.0.1\n gtp bind-ipv6 2001:db8::2\n gtp source-check off\n no gtp path-failure-delay\n gtp peer 10.0.0.9\n gtp peer 2001:db8::9 max-contexts 7\n echo-interval 99\n apn x\n  shutdown\n  no g-pdu tx-sequence-numbers\n shutdown ggsn\nggsn b\n gtp bind-ip 10.0.0.2\n no echo-interval\n",
     );
     assert_eq!(
         round_trip::<Sgsn>("sgsn\n gtp local-ip 1.2.3.4\n"),

@@ -222,6 +222,7 @@ drops! {
     GtpToMobile: "gtp_to_mobile", "29.060 clause 9.1", "a G-PDU was to be sent through a tunnel that leads to the address of a mobile behind this node";
     GtpFromMobile: "gtp_from_mobile", "29.060 clause 10.1.2", "a GTP datagram came from the address of a mobile behind this node";
     GtpUnreachable: "gtp_unreachable", "29.060 clause 7.3", "a peer names an address for signalling or user traffic that this node cannot reach: of another version of IP, of nobody, of many, its own, or that of a mobile behind it";
+    GtpElementAbsent: "gtp_element_absent", "29.060 clause 7.3.2", "an answer of a GGSN lacks an element that a context can live without";
     GtpIncomplete: "gtp_incomplete", "29.060 clause 11.1.5", "a message lacks an element that it must have";
     GtpNotServed: "gtp_not_served", "29.060 clause 7.1", "a request came that a node of this kind does not serve";
     GtpVersionRefused: "gtp_version_refused", "29.060 clause 7.2.3", "a peer does not support the version of a request to it";
@@ -236,6 +237,8 @@ drops! {
     // ---------------------------------------------------------------- GSUP
 
     GsupMalformed: "gsup_malformed", "GSUP", "a message of the HLR could not be read";
+    GsupElementSkipped: "gsup_element_skipped", "configuration", "an element of an HLR's message could not be read and counts as absent";
+    GsupUnreadableAnswer: "gsup_unreadable_answer", "09.02 clause 17.6", "the HLR answered a request with a message that could not be read";
     GsupUnknownProtocol: "gsup_unknown_protocol", "IPA", "the HLR sent a message of another protocol than GSUP";
     GsupUnexpected: "gsup_unexpected", "09.02 clause 25", "a message of the HLR fits no request, or is not for an SGSN";
     GsupRefused: "gsup_refused", "09.02 clause 17.6", "the HLR refused a request with a cause";

@@ -3,9 +3,9 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "test code fails by panicking")]
 
 use gannet_wire::gsup::{
-    AuthRequest, AuthTuple, AuthVectors, Body, Cancel, CancelType, CnDomain, DeleteData, Domain, IsdnAddress,
-    LocationUpdate, Message, MessageClass, PdpInfo, Purge, PurgeResult, Quintuplet, Refusal, SubscribedApn,
-    Subscription, Triplet, cause, imsi_of,
+    AuthRequest, AuthTuple, AuthVectors, Body, Cancel, CancelType, CnDomain, DeleteData, Domain, Envelope,
+    IsdnAddress, LocationUpdate, Message, MessageClass, PdpInfo, Purge, PurgeResult, Quintuplet, Refusal,
+    SubscribedApn, Subscription, Triplet, cause,
 };
 use gannet_wire::gtp::value::{Msisdn, Qos};
 use gannet_wire::id::Imsi;
@@ -120,24 +120,85 @@ fn unknown_elements_are_skipped_and_known_ones_must_be_right() {
             GmmCause::InvalidMandatoryInformation,
         ),
         ("05010100", DecodeErrorKind::Missing, GmmCause::InvalidMandatoryInformation),
-        ("12010100280103", DecodeErrorKind::BadValue(3), GmmCause::InvalidMandatoryInformation),
-        ("10010100080207f1", DecodeErrorKind::BadLength(2), GmmCause::InvalidMandatoryInformation),
-        ("0a0101000306210400000000", DecodeErrorKind::Conditional, GmmCause::ConditionalIeError),
-        (
-            "0a010100030022",
-            DecodeErrorKind::Truncated { needed: 1, have: 0 },
-            GmmCause::InvalidMandatoryInformation,
-        ),
     ];
     for (hex, kind, told) in faults {
         let error = parse(hex).unwrap_err();
         assert_eq!((error.kind, cause(&error)), (kind, told), "{hex}: {error}");
     }
     // Where it is, seen from the start of the message.
-    let error = parse("10010100050410020101").unwrap_err();
-    assert_eq!((error.ie, error.offset), ("PDP Context ID", 8));
-    assert_eq!(imsi_of(&octets("10010100050410020101")), Some((0x10, "00".parse().unwrap())));
-    assert_eq!(imsi_of(&octets("1002")), None);
+    let error = parse("1401010010020101").unwrap_err();
+    assert_eq!((error.ie, error.offset), ("PDP Context ID", 6), "none is not all");
+    let envelope = |hex: &str| Envelope::of(&octets(hex));
+    let found = envelope("770101006002484c").unwrap();
+    assert_eq!((found.kind, found.imsi, found.is_request()), (0x77, "00".parse().unwrap(), false));
+    assert_eq!((found.source, envelope("1002")), (Some(b"HL".to_vec()), None));
+    let told = envelope("3001010060024841").unwrap();
+    assert!(told.is_request());
+    assert_eq!(told.refusal(GmmCause::MessageTypeNonExistent), octets("3101010002016161024841"));
+}
+
+/// The subscription of one InsertSubscriberDataRequest, and the names of the elements that were left out.
+fn inserted(hex: &str) -> (Subscription, Vec<&'static str>) {
+    let (message, skipped) = Message::parse_naming(&octets(&format!("10010100{hex}"))).unwrap();
+    let Body::InsertSubscriberDataRequest(data) = message.body else { panic!("{message:?}") };
+    (data, skipped.into_iter().map(|error| error.ie).collect())
+}
+
+#[test]
+fn an_unreadable_element_is_an_absent_one_and_is_named() {
+    // The wildcard and a name as plain characters; nothing is left out of these.
+    let apn = |hex: &str| {
+        let len = hex.len() / 2;
+        let (data, skipped) = inserted(&format!("05{:02x}10010112{len:02x}{hex}", len + 5));
+        (data.pdp_infos[0].apn.clone().unwrap(), skipped)
+    };
+    let name = |text: &str| SubscribedApn::Name(text.parse().unwrap());
+    assert_eq!(apn("2a"), (SubscribedApn::Any, vec![]));
+    assert_eq!(apn("696e7465726e6574"), (name("internet"), vec![]));
+    assert_eq!(apn("08696e7465726e6574"), (name("internet"), vec![]));
+    for unreadable in ["", "0561", "ff", "612062", "2a2a"] {
+        assert_eq!(apn(unreadable), (SubscribedApn::Unreadable, vec!["Access Point Name"]), "{unreadable}");
+    }
+    // Quality of service: empty is not said, and two octets are the least. Address: the type stays.
+    let (data, skipped) = inserted("050510010113000507100102130200000508100103110303210a");
+    let infos = &data.pdp_infos;
+    let qos: Vec<_> = infos.iter().map(|info| info.qos.map(|qos| qos.value.as_slice().to_vec())).collect();
+    assert_eq!(qos, [None, Some(PdpInfo::LEAST_QOS.to_vec()), None]);
+    assert_eq!(infos.len(), 3);
+    assert_eq!(skipped, ["Quality of Service"; 2]);
+    let (data, skipped) = inserted("0508100103110301210a");
+    assert_eq!(data.pdp_infos[0].address, Some(PdpAddress::Ipv4Dynamic));
+    assert_eq!(skipped.len(), 1);
+    // A piece that cannot be taken apart, or whose type cannot be read, allows nothing under its number.
+    for hex in ["0505100103111e", "0506100103110101"] {
+        let (data, skipped) = inserted(hex);
+        assert_eq!((data.pdp_infos[0].context_id, skipped.len()), (3, 1), "{hex}");
+        assert_eq!(data.pdp_infos[0].apn, Some(SubscribedApn::Unreadable), "{hex}");
+    }
+    // A piece without a number, a telephone number, a domain and charging characteristics of impossible lengths.
+    let (data, skipped) = inserted("0503110121080207f128010314010105031001072a0101");
+    assert_eq!((data.pdp_infos.len(), data.msisdn, data.cn_domain, data.charging), (1, None, None, None));
+    assert_eq!(skipped, ["MSISDN", "PDP Context ID", "PDP-Charging Characteristics", "CN Domain"]);
+}
+
+#[test]
+fn a_vector_is_whole_or_is_none() {
+    let of = |tuple: &str| {
+        let hex = format!("0a01010003{:02x}{tuple}", tuple.len() / 2);
+        let (message, skipped) = Message::parse_naming(&octets(&hex)).unwrap();
+        let Body::SendAuthInfoResult(vectors) = message.body else { panic!("{message:?}") };
+        (vectors.tuples, skipped.len())
+    };
+    let [rand, ik, ck, autn] = ["20", "23", "24", "25"].map(|iei| format!("{iei}10{}", "22".repeat(16)));
+    let (sres, kc, res) = ("210400000000", "22080000000000000000", "270400000000");
+    let (tuples, skipped) = of(&format!("{rand}{ik}{ck}{autn}{res}{sres}220101"));
+    assert_eq!((tuples.len(), tuples[0].triplet, skipped), (1, None, 1));
+    assert!(tuples[0].quintuplet.is_some());
+    // The triplet of a quintuplet that is not whole: that mobile is not asked less.
+    let (tuples, skipped) = of(&format!("{rand}{ik}{ck}250100{res}{sres}{kc}"));
+    assert_eq!((tuples.len(), skipped), (0, 2));
+    let (tuples, skipped) = of(&format!("{rand}{sres}"));
+    assert_eq!((tuples.len(), skipped), (0, 1));
 }
 
 #[test]
@@ -292,7 +353,7 @@ proptest! {
 
     #[test]
     fn no_octets_make_it_panic(octets in proptest::collection::vec(any::<u8>(), 0..200), piece in 1..20_usize) {
-        let _ = (imsi_of(&octets), Ccm::parse(&octets));
+        let _ = (Envelope::of(&octets), Ccm::parse(&octets));
         if let Ok(message) = Message::parse(&octets) {
             prop_assert_eq!(Message::parse(&message.to_vec()), Ok(message));
         }

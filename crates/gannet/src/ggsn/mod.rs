@@ -184,6 +184,7 @@ fn plan(ggsn: &ops::GgsnInstance, remarks: &mut Vec<String>) -> Result<Plan, Str
         echo_interval,
         second_address: ggsn.gn.ipv6.map(IpAddr::V6),
         source_check: gn::source_check(&ggsn.gn),
+        failure_delay: gn::failure_delay(&ggsn.gn),
         peers: gn::listed(&ggsn.gn),
         ipv6,
         static_mobiles,

@@ -2,6 +2,7 @@
 
 use gannet_ops::config::gtp::{self, Gn};
 use gannet_proto::gtp::{ListedPeer, SourceCheck};
+use gannet_proto::time::Duration;
 
 /// From where messages about a tunnel are taken.
 pub const fn source_check(gn: &Gn) -> SourceCheck {
@@ -19,4 +20,9 @@ pub fn listed(gn: &Gn) -> Vec<ListedPeer> {
         contexts_max: *contexts_max,
     };
     gn.peers.iter().map(peer).collect()
+}
+
+/// From the failure of a path until its contexts end; `None` where they stay.
+pub fn failure_delay(gn: &Gn) -> Option<Duration> {
+    gn.failure_delay_s.map(|seconds| Duration::from_secs(seconds.into()))
 }

@@ -81,6 +81,18 @@ impl Neighbour {
         self.say(&Message { source, destination, ..Message::new(self.imsi, body) })
     }
 
+    /// The same about a subscriber of whom nobody has heard.
+    ///
+    /// # Errors
+    /// Where the connection is gone.
+    pub fn tells_sgsn_of(&mut self, imsi: &str, body: Body) -> Result<(), TestbedError> {
+        let imsi = imsi.parse().map_err(|error| failed(imsi, format!("{error:?}")))?;
+        let own = core::mem::replace(&mut self.imsi, imsi);
+        let told = self.tells_sgsn(body);
+        self.imsi = own;
+        told
+    }
+
     fn say(&mut self, message: &Message) -> Result<(), TestbedError> {
         let mut octets = Vec::new();
         ipa::put_extension(ipa::EXTENSION_GSUP, &message.to_vec(), &mut octets);

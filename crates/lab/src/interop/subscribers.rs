@@ -84,6 +84,10 @@ fn times(bed: &Bed, file: &str, filter: &str) -> Result<Vec<u64>> {
 
 /// By the SGSN; osmo-hlr passes it on in a frame of its own.
 const CANCEL_RESULT: &str = "gsup.msg_type == 0x1e && tcp.dstport == 4222";
+/// An IMSI that no SGSN has, and what is said of it: IMSI unknown in HLR.
+const UNKNOWN_IMSI: &str = "001010000000099";
+const CANCEL_ERROR: &str = "gsup.msg_type == 0x1d && gsup.cause == 0x02 && tcp.dstport == 4222";
+const CREATE_REQUEST: &str = "gtp.message == 0x10";
 /// Detach from GPRS without another attach (04.08 clause 10.5.5.5 [24.008]).
 const NO_REATTACH: &str = "2";
 
@@ -106,6 +110,10 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
             "comes from osmo-hlr now: interop/README.md says that it does not",
         ));
     }
+    let created = frames(bed, CORE, CREATE_REQUEST, &["gtp.sel_mode", "gtp.ext_rat_type", "gtp.ext_imeisv"])?;
+    let created = created.first().map(|row| row.join(", ")).unwrap_or_default();
+    neighbour.tells_sgsn_of(UNKNOWN_IMSI, cancel(CancelType::Update))?;
+    until_in(bed, CORE, "LocationCancelError with cause 2 for an unknown subscriber", CANCEL_ERROR)?;
     neighbour.tells_sgsn(cancel(CancelType::Update))?;
     until_in(bed, CORE, "LocationCancelResult for an update", CANCEL_RESULT)?;
     until_no_context(bed)?;
@@ -133,8 +141,9 @@ pub fn location_cancel(bed: &mut Bed) -> Result {
     let last = by_withdrawal.last().map(|row| row.join(", cause ")).unwrap_or_default();
     let kind = by_withdrawal.last().and_then(|row| row.first()).map(String::as_str);
     let fact = format!(
-        "update: no context left, {told} DETACH REQUEST, attached anew with {pings}; withdraw: {} DETACH REQUEST \
-         with type {last}, no context left",
+        "Create with selection mode, RAT type, IMEI(SV): {created}; unknown: cause 2; update: no context left, \
+         {told} DETACH REQUEST, attached anew with {pings}; withdraw: {} DETACH REQUEST with type {last}, no \
+         context left",
         by_withdrawal.len()
     );
     let found = Found::of(Payload::Clear, fact);

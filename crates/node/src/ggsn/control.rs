@@ -83,8 +83,9 @@ impl Ggsn {
                 None => self.delete(cx, slot_of(user), DeleteReason::Command),
             },
             GtpOutput::PeerRestarted { path, counter, .. } => self.sgsn_restarted(cx, path, counter),
-            GtpOutput::PathFailed { path, plane, .. } => self.path_failed(cx, path, plane),
-            GtpOutput::PathRestored { .. } => {}
+            // Told by the log already.
+            GtpOutput::PathFailed { .. } | GtpOutput::PathRestored { .. } => {}
+            GtpOutput::PathLost { path, plane, .. } => self.path_lost(cx, path, plane),
             GtpOutput::ErrorIndication { peer, path, endpoint } => {
                 let slots = self.missing_at_sgsn(path, endpoint);
                 self.missing(cx, &slots, peer);

@@ -119,6 +119,8 @@ pub struct GgsnConfig {
     pub context_limit: u32,
     /// Time between two Echo Requests on a path; zero for none.
     pub echo_interval: Duration,
+    /// From the failure of a path to an SGSN until its contexts end; `None` where they stay.
+    pub failure_delay: Option<Duration>,
     /// T3-RESPONSE.
     pub t3_response: Duration,
     /// N3-REQUESTS.
@@ -145,6 +147,7 @@ impl GgsnConfig {
             restart_counter: 0,
             context_limit: 65_536,
             echo_interval: Duration::from_secs(60),
+            failure_delay: Some(GtpConfig::FAILURE_DELAY),
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             answers_per_second: 100,
@@ -385,6 +388,7 @@ impl Ggsn {
             inside: Inside::new(of_v4.chain(of_v6)),
             restart_counter: config.restart_counter,
             echo_interval: config.echo_interval,
+            failure_delay: config.failure_delay,
             t3_response: config.t3_response,
             n3_requests: config.n3_requests,
             answers_per_second: config.answers_per_second,

@@ -112,6 +112,7 @@ impl Ggsn {
         if self.address_of(context.tunnel.user_path) == Some(from)
             || self.gtp.believes_user(from, self.known(context))
         {
+            self.gtp.heard(context.tunnel.user_path);
             return true;
         }
         let (whose, of) = (Some(context.imsi), self.address_of(context.tunnel.user_path));
@@ -291,14 +292,9 @@ impl Ggsn {
         });
     }
 
-    /// An SGSN does not answer on a plane: the contexts that use it there are gone. GTPv0 has one port for both.
-    pub(super) fn path_failed(&mut self, cx: &mut Context<'_>, path: u16, plane: Plane) {
-        self.delete_where(cx, DeleteReason::PathFailed, |context| {
-            let tunnel = &context.tunnel;
-            let is_v0 = tunnel.version == Version::V0;
-            (tunnel.control_path == path && (is_v0 || plane == Plane::Control))
-                || (tunnel.user_path == path && (is_v0 || plane == Plane::User))
-        });
+    /// An SGSN has not answered since its path failed, for as long as contexts wait for it: those that use the plane are gone.
+    pub(super) fn path_lost(&mut self, cx: &mut Context<'_>, path: u16, plane: Plane) {
+        self.delete_where(cx, DeleteReason::PathFailed, |context| context.tunnel.uses(path, plane));
     }
 
     /// An Error Indication names an endpoint: the contexts that have it, and whose SGSN says so, are gone (29.060 clause 7.3.7).

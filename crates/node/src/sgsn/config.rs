@@ -64,6 +64,8 @@ pub struct SgsnConfig {
     pub echo_interval: Duration,
     /// The same of single GGSNs, by their address.
     pub echo_intervals: Vec<(IpAddr, Duration)>,
+    /// From the failure of a path to a GGSN until its contexts end; `None` where they stay.
+    pub failure_delay: Option<Duration>,
     /// T3-RESPONSE of GTP.
     pub t3_response: Duration,
     /// N3-REQUESTS of GTP.
@@ -307,6 +309,7 @@ impl Default for SgsnConfig {
             teid_key: TeidKey::default(),
             echo_interval: Duration::from_secs(60),
             echo_intervals: Vec::new(),
+            failure_delay: Some(gannet_proto::gtp::GtpConfig::FAILURE_DELAY),
             t3_response: Duration::from_secs(5),
             n3_requests: 3,
             ggsns: Vec::new(),

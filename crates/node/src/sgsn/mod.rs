@@ -314,6 +314,7 @@ impl Sgsn {
         gtp.restart_counter = config.restart_counter;
         gtp.echo_interval = config.echo_interval;
         gtp.echo_intervals = config.echo_intervals.clone();
+        gtp.failure_delay = config.failure_delay;
         gtp.t3_response = config.t3_response;
         gtp.n3_requests = config.n3_requests;
         let asks_hlr = config.subscribers.policy == AuthPolicy::Remote;

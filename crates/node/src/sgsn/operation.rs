@@ -158,7 +158,7 @@ impl Sgsn {
         self.ns_outputs(cx, &mut outputs);
     }
 
-    /// Takes over what can change at any time: timers, routes of access points, who is believed on Gn, N201-U, parameters of links and compression
+    /// Takes over what can change at any time: timers, routes of access points, who is believed on Gn, how long contexts wait for a GGSN, N201-U, parameters of links and compression
     /// of new contexts, the lifetime of LL-PDUs. Sizes of tables, other limits, addresses and what holds for new cells stay as
     /// they were made.
     pub fn reconfigure(&mut self, cx: &mut Context<'_>, new: SgsnConfig) {
@@ -167,6 +167,7 @@ impl Sgsn {
         let SgsnConfig {
             source_check,
             gtp_peers,
+            failure_delay,
             gmm,
             sm,
             ns,
@@ -191,6 +192,7 @@ impl Sgsn {
         self.config = SgsnConfig {
             source_check,
             gtp_peers,
+            failure_delay,
             gmm,
             sm,
             ns,
@@ -217,6 +219,7 @@ impl Sgsn {
             ..self.config.clone()
         };
         self.gtp.trust(self.config.source_check, self.config.listed_peers());
+        self.gtp.set_failure_delay(self.config.failure_delay);
         // With the rules, which say from where packets come.
         self.reconfigure_flows(cx.now);
         self.resume_all_claims(cx);

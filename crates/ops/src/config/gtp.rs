@@ -26,8 +26,11 @@ impl SourceCheck {
         [(Self::Strict, "strict"), (Self::Control, "control"), (Self::Off, "off")];
 }
 
+/// From the failure of a path until its contexts end where nothing else is said, in s.
+pub const FAILURE_DELAY_S: u16 = 60;
+
 /// Gn, besides the first address.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gn {
     /// The IPv6 address of GTP, beside that of IPv4.
     pub ipv6: Option<Ipv6Addr>,
@@ -35,6 +38,19 @@ pub struct Gn {
     pub source_check: SourceCheck,
     /// Peers that are listed, with their limits of PDP contexts.
     pub peers: BTreeMap<IpAddr, Option<u32>>,
+    /// From the failure of a path until its contexts end, in s; `None` where they stay.
+    pub failure_delay_s: Option<u16>,
+}
+
+impl Default for Gn {
+    fn default() -> Self {
+        Self {
+            ipv6: None,
+            source_check: SourceCheck::default(),
+            peers: BTreeMap::new(),
+            failure_delay_s: Some(FAILURE_DELAY_S),
+        }
+    }
 }
 
 impl Gn {
@@ -46,6 +62,11 @@ impl Gn {
         if self.source_check != SourceCheck::default() {
             let word = SourceCheck::ALL.iter().find(|(check, _)| *check == self.source_check);
             text.line(format_args!("gtp source-check {}", word.map_or("strict", |(_, word)| word)));
+        }
+        match self.failure_delay_s {
+            Some(FAILURE_DELAY_S) => {}
+            Some(seconds) => text.line(format_args!("gtp path-failure-delay {seconds}")),
+            None => text.line(format_args!("no gtp path-failure-delay")),
         }
         for (address, contexts_max) in &self.peers {
             match contexts_max {
@@ -104,6 +125,20 @@ where
             let check = found.map_or(SourceCheck::Strict, |(check, _)| check);
             E::Config::gn(edit).map(|gn| gn.source_check = check)
         }),
+    );
+    let delay = "Contexts of a path that has failed";
+    add(
+        "gtp path-failure-delay <0-36000>",
+        &format!("GTP\n{delay} end\nAfter so many seconds without an answer, 60 by default"),
+        Action::Set(|edit| {
+            let seconds = edit.args.value(0)?;
+            E::Config::gn(edit).map(|gn| gn.failure_delay_s = Some(seconds))
+        }),
+    );
+    add(
+        "no gtp path-failure-delay",
+        &format!("Take back\nGTP\n{delay} stay"),
+        Action::Set(|edit| E::Config::gn(edit).map(|gn| gn.failure_delay_s = None)),
     );
     let listed = "GTP\nA peer that may speak for any tunnel\nIts address, IPv4 or IPv6";
     add(

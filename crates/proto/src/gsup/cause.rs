@@ -31,6 +31,8 @@ pub const fn gmm_cause(cause: GmmCause) -> GmmCause {
 pub enum GsupFailure {
     /// The HLR refused, with this cause.
     Refused(GmmCause),
+    /// It answered with what cannot be read.
+    Unreadable,
     /// It did not answer within the guard time, though the connection lives.
     NoAnswer,
     /// There is no connection, and there was none for some time.
@@ -47,6 +49,7 @@ impl fmt::Display for GsupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(cause) => write!(f, "{cause}"),
+            Self::Unreadable => f.write_str("it cannot be read"),
             Self::NoAnswer => f.write_str("there is none in time"),
             Self::LinkDown => f.write_str("there is no connection to it"),
             Self::TooMany => f.write_str("too many requests wait for it"),
@@ -63,7 +66,7 @@ impl GsupFailure {
         match self {
             Self::Refused(cause) => gmm_cause(cause),
             Self::TooMany | Self::Busy => GmmCause::Congestion,
-            Self::NoAnswer | Self::LinkDown | Self::Superseded => GmmCause::NetworkFailure,
+            Self::Unreadable | Self::NoAnswer | Self::LinkDown | Self::Superseded => GmmCause::NetworkFailure,
         }
     }
 }

@@ -188,7 +188,7 @@ impl GsupEntity {
     }
 
     /// Whole messages only: one for which there is no frame is left out, and the stream stays readable.
-    fn transmit(&self, cx: &mut Context<'_>, octets: &[u8], out: &mut Batch<GsupOutput>) {
+    pub(super) fn transmit(&self, cx: &mut Context<'_>, octets: &[u8], out: &mut Batch<GsupOutput>) {
         match cx.frames.copy_of(octets) {
             Some(frame) => out.push(GsupOutput::Transmit { port: self.config.port, frame }),
             None => cx.drop(Drop::NoFrame, None),

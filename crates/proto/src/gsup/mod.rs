@@ -39,6 +39,7 @@ mod operations;
 mod subscriber;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 pub use cause::{GsupFailure, gmm_cause};
 pub use operations::GsupKind;
@@ -49,9 +50,8 @@ use crate::frame::Frame;
 use crate::machine::{Batch, Context, Port};
 use crate::time::Duration;
 use crate::timers::{Deadlines, TimerKey};
-use crate::trace::{Category, Level};
+use gannet_wire::gsup::Envelope;
 use gannet_wire::gsup::{AuthTuple, Body, CancelType, CnDomain, Domain, Message, Refusal, Subscription};
-use gannet_wire::gsup::{cause as cause_of, imsi_of};
 use gannet_wire::id::Imsi;
 use gannet_wire::ipa::Splitter;
 use gannet_wire::l3::ie::GmmCause;
@@ -221,16 +221,6 @@ impl Asked {
             (Self::Cancel, Err(cause)) => Body::LocationCancelError(Refusal { cause, cn_domain }),
         }
     }
-
-    /// From the type of a message that cannot be read.
-    const fn from_type(kind: u8) -> Option<Self> {
-        match kind {
-            0x10 => Some(Self::Insert),
-            0x14 => Some(Self::Delete),
-            0x1c => Some(Self::Cancel),
-            _ => None,
-        }
-    }
 }
 
 /// What the entity gives to its node.
@@ -398,6 +388,7 @@ impl GsupEntity {
     ) {
         let drop = match failure {
             GsupFailure::Refused(_) => Drop::GsupRefused,
+            GsupFailure::Unreadable => Drop::GsupUnreadableAnswer,
             GsupFailure::NoAnswer => Drop::GsupNoAnswer,
             GsupFailure::LinkDown => Drop::GsupLinkDown,
             GsupFailure::TooMany => Drop::GsupTooManyRequests,
@@ -429,50 +420,36 @@ impl GsupEntity {
     // ------------------------------------------------------------------------------------------------ messages
 
     fn gsup(&mut self, cx: &mut Context<'_>, octets: &[u8], out: &mut Batch<GsupOutput>) {
-        let message = match Message::parse(octets) {
-            Ok(message) => message,
-            Err(error) => {
-                cx.drop(Drop::GsupMalformed, None);
-                let whose = imsi_of(octets).map(|(_, imsi)| imsi);
-                cx.log_of(whose, Category::Mm, Level::Error, format_args!("from the HLR: {error}"));
-                // Who asked is told; who answered is as one who has not, and the guard time decides.
-                if let Some((kind, imsi)) = imsi_of(octets)
-                    && let Some(asked) = Asked::from_type(kind)
-                {
-                    self.answer(cx, imsi, asked, None, Err(cause_of(&error)), out);
-                }
-                return;
+        let (message, has_skipped) = match Message::parse_naming(octets) {
+            Ok((message, skipped)) => {
+                unreadable::note_skipped(cx, &message, &skipped);
+                (message, !skipped.is_empty())
             }
+            Err(error) => return self.unreadable(cx, octets, &error, out),
         };
         let Message { imsi, body, source, .. } = message;
+        let kind = body.message_type();
         match body {
             Body::SendAuthInfoResult(mut vectors) => {
                 vectors.tuples.truncate(AUTH_TUPLES_MAX);
-                let empty = vectors.tuples.is_empty();
-                // An answer without vectors is a refusal (09.02 clause 25.5.6).
-                let result = if empty { Err(GmmCause::GprsNotAllowed) } else { Ok(vectors.tuples) };
-                self.answered(
-                    cx,
-                    imsi,
-                    GsupKind::AuthInfo,
-                    result.map(|tuples| GsupConfirm::AuthInfo(Ok(tuples))),
-                    out,
-                );
+                let result = match vectors.tuples.is_empty() {
+                    false => Ok(GsupConfirm::AuthInfo(Ok(vectors.tuples))),
+                    true if has_skipped => Err(GsupFailure::Unreadable),
+                    // An answer without vectors is a refusal (09.02 clause 25.5.6).
+                    true => Err(GsupFailure::Refused(GmmCause::GprsNotAllowed)),
+                };
+                self.answered(cx, imsi, GsupKind::AuthInfo, result, out);
             }
             Body::UpdateLocationResult(data) => self.location_updated(cx, imsi, source, data, out),
             Body::PurgeMsResult(result) => {
                 let confirm = GsupConfirm::Purge(Ok(result.freeze_ptmsi));
                 self.answered(cx, imsi, GsupKind::Purge, Ok(confirm), out);
             }
-            Body::SendAuthInfoError(Refusal { cause, .. }) => {
-                self.answered(cx, imsi, GsupKind::AuthInfo, Err(cause), out);
+            Body::SendAuthInfoError(refusal) => self.refused(cx, imsi, GsupKind::AuthInfo, &refusal, out),
+            Body::UpdateLocationError(refusal) => {
+                self.refused(cx, imsi, GsupKind::UpdateLocation, &refusal, out)
             }
-            Body::UpdateLocationError(Refusal { cause, .. }) => {
-                self.answered(cx, imsi, GsupKind::UpdateLocation, Err(cause), out);
-            }
-            Body::PurgeMsError(Refusal { cause, .. }) => {
-                self.answered(cx, imsi, GsupKind::Purge, Err(cause), out);
-            }
+            Body::PurgeMsError(refusal) => self.refused(cx, imsi, GsupKind::Purge, &refusal, out),
             Body::InsertSubscriberDataRequest(data) => {
                 let domain = data.cn_domain;
                 self.asked(
@@ -495,14 +472,29 @@ impl GsupEntity {
             Body::UpdateLocationRequest(_)
             | Body::SendAuthInfoRequest(_)
             | Body::AuthFailureReport(_)
-            | Body::PurgeMsRequest(_)
-            | Body::InsertSubscriberDataError(_)
+            | Body::PurgeMsRequest(_) => {
+                cx.drop(Drop::GsupUnexpected, Some(imsi));
+                let envelope = Envelope { kind, imsi, source };
+                self.refuse(cx, &envelope, GmmCause::MessageTypeNonExistent, out);
+            }
+            Body::InsertSubscriberDataError(_)
             | Body::InsertSubscriberDataResult(_)
             | Body::DeleteSubscriberDataError(_)
             | Body::DeleteSubscriberDataResult(_)
             | Body::LocationCancelError(_)
             | Body::LocationCancelResult(_) => cx.drop(Drop::GsupUnexpected, Some(imsi)),
         }
+    }
+
+    fn refused(
+        &mut self,
+        cx: &mut Context<'_>,
+        imsi: Imsi,
+        kind: GsupKind,
+        refusal: &Refusal,
+        out: &mut Batch<GsupOutput>,
+    ) {
+        self.answered(cx, imsi, kind, Err(GsupFailure::Refused(refusal.cause)), out);
     }
 
     /// Some HLRs send the data with the result; to the node they come as if they had been inserted before. There is nobody
@@ -528,7 +520,7 @@ impl GsupEntity {
         cx: &mut Context<'_>,
         imsi: Imsi,
         kind: GsupKind,
-        result: Result<GsupConfirm, GmmCause>,
+        result: Result<GsupConfirm, GsupFailure>,
         out: &mut Batch<GsupOutput>,
     ) {
         if self.operations.take(imsi, kind).is_none() {
@@ -536,7 +528,7 @@ impl GsupEntity {
         }
         match result {
             Ok(confirm) => out.push(GsupOutput::Confirm(imsi, confirm)),
-            Err(cause) => self.fail(cx, imsi, kind, GsupFailure::Refused(cause), out),
+            Err(failure) => self.fail(cx, imsi, kind, failure, out),
         }
     }
 

@@ -259,11 +259,10 @@ fn what_the_hlr_asks_is_answered_where_it_asked() {
     sgsn.connect();
     sgsn.done();
     sgsn.respond(transaction, Ok(()));
-    sgsn.gsup(&[0x10, 1, 1, 0xf2, 5, 0]);
+    sgsn.gsup(&[0x14, 1, 1, 0xf2, 0x10, 0]);
     let sent = sgsn.done().sent;
-    let refusal =
-        Refusal { cause: GmmCause::InvalidMandatoryInformation, cn_domain: Some(CnDomain::PacketSwitched) };
-    assert_eq!(sent, [Message::new("2".parse().unwrap(), Body::InsertSubscriberDataError(refusal))]);
+    let refusal = Refusal { cause: GmmCause::InvalidMandatoryInformation, cn_domain: None };
+    assert_eq!(sent, [Message::new("2".parse().unwrap(), Body::DeleteSubscriberDataError(refusal))]);
     sgsn.gsup(&[0x77]);
     sgsn.ccm(&Ccm::Ping);
     assert_eq!(sgsn.done().ccm, [Ccm::Pong]);
@@ -275,6 +274,57 @@ fn what_the_hlr_asks_is_answered_where_it_asked() {
         (Drop::GsupUnknownProtocol, 2),
         (Drop::GsupUnexpected, 1),
         (Drop::GsupLateResponse, 1),
+    ];
+    assert_eq!(sgsn.drops(), drops);
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_at_once() {
+    let mut sgsn = Sgsn::up();
+    let who: Imsi = "2".parse().unwrap();
+    let unreadable = Err(GsupFailure::Unreadable);
+    // Answers without what they must have: an error without its cause, vectors of which none is whole.
+    for request in [VECTORS, GsupRequest::UpdateLocation, GsupRequest::Purge] {
+        sgsn.ask(who, request);
+    }
+    sgsn.done();
+    sgsn.gsup(&[0x0a, 1, 1, 0xf2, 3, 3, 0x20, 1, 0]);
+    sgsn.gsup(&[0x05, 1, 1, 0xf2]);
+    sgsn.gsup(&[0x0e, 1, 1, 0xf2, 7, 9]);
+    let expected = [
+        (who, GsupConfirm::AuthInfo(unreadable.map(|()| Vec::new()))),
+        (who, GsupConfirm::UpdateLocation(unreadable)),
+        (who, GsupConfirm::Purge(unreadable.map(|()| false))),
+    ];
+    assert_eq!((sgsn.done().confirms, sgsn.entity.outstanding()), (expected.to_vec(), 0));
+    // Data that cannot be taken apart: the HLR is told, and so is who waits for them.
+    sgsn.ask(who, GsupRequest::UpdateLocation);
+    sgsn.done();
+    sgsn.gsup(&[0x10, 1, 1, 0xf2, 5, 9]);
+    let done = sgsn.done();
+    assert_eq!(done.confirms, [(who, GsupConfirm::UpdateLocation(unreadable))]);
+    assert_eq!(kinds(&done.sent), ["InsertSubscriberDataError"]);
+    // Requests that are not for an SGSN, and one without a name here.
+    sgsn.gsup(&[0x08, 1, 1, 0xf2]);
+    sgsn.gsup(&[0x30, 1, 1, 0xf2]);
+    // Nor is this one, but it asks nothing.
+    sgsn.gsup(&[0x0b, 1, 1, 0xf2]);
+    let told: Vec<Vec<u8>> = core::iter::from_fn(|| sgsn.out.pop())
+        .filter_map(|output| match output {
+            GsupOutput::Transmit { frame, .. } => Some(frame[ipa::HEADER_LEN + 1..].to_vec()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [[0x09, 1, 1, 0xf2, 2, 1, 97], [0x31, 1, 1, 0xf2, 2, 1, 97]]);
+    // One element that cannot be read: the data come without it.
+    sgsn.gsup(&[0x10, 1, 1, 0xf2, 4, 0, 5, 5, 0x10, 1, 1, 0x13, 0]);
+    let [(_, GsupIndication::InsertData(data))] = &sgsn.done().indications[..] else { panic!() };
+    assert_eq!((data.pdp_infos.len(), data.pdp_info_complete), (1, true));
+    let drops = [
+        (Drop::GsupMalformed, 4),
+        (Drop::GsupElementSkipped, 2),
+        (Drop::GsupUnreadableAnswer, 4),
+        (Drop::GsupUnexpected, 2),
     ];
     assert_eq!(sgsn.drops(), drops);
 }

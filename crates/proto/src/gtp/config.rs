@@ -48,6 +48,8 @@ pub struct GtpConfig {
     pub echo_interval: Duration,
     /// The same of single peers; the others have the one above.
     pub echo_intervals: Vec<(IpAddr, Duration)>,
+    /// From the failure of a path until its contexts end; `None` where they stay.
+    pub failure_delay: Option<Duration>,
     /// Peers at most.
     pub path_limit: u16,
     /// Our requests that may wait for a response, at most 32768.
@@ -63,6 +65,10 @@ pub struct GtpConfig {
 }
 
 impl GtpConfig {
+    /// [`GtpConfig::failure_delay`] by default: no outage costs a context in which one test of two is answered, which are a
+    /// minute apart.
+    pub const FAILURE_DELAY: Duration = Duration::from_secs(60);
+
     /// Between two Echo Requests to a peer; zero for none.
     pub(super) fn echo_interval_of(&self, address: IpAddr) -> Duration {
         let own = self.echo_intervals.iter().find(|(peer, _)| *peer == address);
@@ -93,6 +99,7 @@ impl GtpConfig {
             n3_requests: 3,
             echo_interval: Duration::from_secs(60),
             echo_intervals: Vec::new(),
+            failure_delay: Some(Self::FAILURE_DELAY),
             path_limit: 1024,
             request_limit: 1 << 14,
             response_limit: 1 << 14,

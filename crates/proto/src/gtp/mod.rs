@@ -128,6 +128,16 @@ pub enum GtpOutput {
         /// On which plane.
         plane: Plane,
     },
+    /// A peer has answered no Echo Request since its path failed, for as long as contexts wait for it: those that use this plane
+    /// are void. It is asked further on.
+    PathLost {
+        /// The peer.
+        peer: IpAddr,
+        /// The index of its path.
+        path: u16,
+        /// On which plane.
+        plane: Plane,
+    },
     /// A peer answers again.
     PathRestored {
         /// The peer.
@@ -462,7 +472,9 @@ impl GtpEntity {
         let peer = SocketAddr::new(peer, channel.number());
         self.transmit(cx, channel, peer, &octets, out);
         let attempts_left = self.config.n3_requests.saturating_sub(1);
-        let request = Outstanding { asker, peer, channel, expects, octets, attempts_left, generation: 0 };
+        let due = cx.now + self.config.t3_response;
+        let request =
+            Outstanding { asker, peer, channel, expects, octets, attempts_left, due, generation: 0 };
         let generation = self.requests.insert(sequence, request);
         self.wake_for_request(cx, sequence, generation);
         Some(sequence)

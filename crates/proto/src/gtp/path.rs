@@ -44,6 +44,12 @@ pub struct PlaneState {
     pub echo_outstanding: bool,
     /// The last Echo Request got no response.
     pub failed: bool,
+    /// An Echo Request had a response once.
+    pub has_answered: bool,
+    /// Something came from the peer while the plane has failed.
+    pub heard: bool,
+    /// When a plane that has failed is lost: with the first test that fails from then on.
+    pub lost_at: Option<Instant>,
 }
 
 /// A UDP port of GTP, ours and the peer's: the two planes of version 1, and that of version 0, which carries both.
@@ -103,6 +109,8 @@ pub struct Path {
     pub user: PlaneState,
     /// Contexts whose request came from here.
     pub origins: u32,
+    /// When it was tested last.
+    pub(super) last_echo: Option<Instant>,
     /// When it is tested next.
     pub(super) next_echo: Instant,
     /// Tells it from an earlier path at the same place.
@@ -255,6 +263,7 @@ impl Paths {
             control: PlaneState::default(),
             user: PlaneState::default(),
             origins: 0,
+            last_echo: None,
             next_echo,
             generation: self.generation,
         });
@@ -269,6 +278,7 @@ impl Paths {
         state.tunnels = state.tunnels.saturating_sub(1);
         // Of a plane that nobody uses nothing is known: whoever uses it next is told when it fails.
         state.failed &= state.tunnels > 0;
+        state.lost_at = state.lost_at.filter(|_| state.failed);
         self.remove_unused(index);
     }
 

@@ -415,6 +415,7 @@ impl GtpEntity {
         let peer = path.address;
         let state = path.plane_mut(plane);
         state.echo_outstanding = false;
+        (state.has_answered, state.lost_at) = (true, None);
         if core::mem::replace(&mut state.failed, false) {
             out.push(GtpOutput::PathRestored { peer, path: index, plane });
         }

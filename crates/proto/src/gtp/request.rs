@@ -33,6 +33,8 @@ pub(super) struct Outstanding {
     pub octets: Vec<u8>,
     /// How often it may be sent again.
     pub attempts_left: u8,
+    /// When T3-RESPONSE expires.
+    pub due: Instant,
     /// Tells its wake-ups from those of an earlier request of the same number.
     pub generation: u16,
 }
@@ -301,6 +303,7 @@ mod tests {
             expects: 17,
             octets: Vec::new(),
             attempts_left: 2,
+            due: Instant::ZERO,
             generation: 0,
         }
     }

@@ -1,5 +1,7 @@
 //! Two GSNs, each with its own clock, dice and counters, and the datagrams between them as values.
 
+mod lost_paths;
+
 use super::*;
 use crate::machine::Surroundings;
 use crate::time::{Duration, Instant};

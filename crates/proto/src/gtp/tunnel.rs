@@ -1,5 +1,6 @@
 //! One GTP tunnel, and how each version names its ends (29.060 clauses 6 and 9.2).
 
+use super::path::Plane;
 use core::fmt;
 use gannet_wire::id::{FlowLabel, Teid, Tid};
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,14 @@ pub struct GtpTunnel {
 const LEAD: u16 = 2 * crate::llc::KEPT_EVERY;
 
 impl GtpTunnel {
+    /// Does it use this plane of a path? Version 0 has one port for both planes.
+    #[must_use]
+    pub fn uses(&self, path: u16, plane: Plane) -> bool {
+        let is_v0 = self.version == Version::V0;
+        (self.control_path == path && (is_v0 || plane == Plane::Control))
+            || (self.user_path == path && (is_v0 || plane == Plane::User))
+    }
+
     /// Goes on after a restart of this end, from what was kept last. A peer that keeps G-PDUs in order sees a gap, and no
     /// number twice (29.060 clause 9.3.1.1); LLC says how far behind that may be: [`crate::llc::LlcContext::restore`].
     pub const fn restore(&mut self) {

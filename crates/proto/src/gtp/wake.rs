@@ -1,7 +1,7 @@
 //! What time brings: requests are repeated, paths are tested, old answers are forgotten.
 
 use super::path::{Channel, Path, Plane};
-use super::request::Asker;
+use super::request::{Asker, Outstanding};
 use super::{ANSWERS_SLOT, GtpEntity, GtpOutput, PATH_SLOT, of_path};
 use crate::drops::Drop;
 use crate::machine::{Batch, Context};
@@ -10,6 +10,18 @@ use crate::timers::TimerKey;
 use crate::trace::{Category, Level};
 use gannet_wire::gtp::Message;
 use gannet_wire::gtp::v1c::EchoRequest;
+
+/// Between two tests of a path at the least (29.060 clause 7.2.1).
+const LEAST_BETWEEN_TESTS: Duration = Duration::from_secs(60);
+
+/// A test of a path that had no answer.
+struct Tested {
+    path: u16,
+    generation: u16,
+    plane: Plane,
+    /// It ended much later than it was to.
+    is_late: bool,
+}
 
 impl GtpEntity {
     /// Is this wake-up ours? Those of [`GtpConfig::timer_owner`] are.
@@ -39,9 +51,12 @@ impl GtpEntity {
         generation: u16,
         out: &mut Batch<GtpOutput>,
     ) {
+        let t3_response = self.config.t3_response;
         let Some(request) = self.requests.woken(sequence, generation) else { return };
+        let is_late = cx.now > request.due + t3_response;
         if let Some(left) = request.attempts_left.checked_sub(1) {
             request.attempts_left = left;
+            request.due = cx.now + t3_response;
             let (channel, peer) = (request.channel, request.peer);
             let octets = core::mem::take(&mut request.octets);
             self.transmit(cx, channel, peer, &octets, out);
@@ -54,8 +69,32 @@ impl GtpEntity {
         let Some(request) = self.requests.remove(sequence) else { return };
         cx.drop(Drop::GtpNoResponse, None);
         match request.asker {
-            Asker::Node(user) => out.push(GtpOutput::TimedOut { user }),
-            Asker::Echo { path, generation, plane } => self.echo_failed(cx, path, generation, plane, out),
+            Asker::Node(user) => {
+                self.suspect(cx, &request);
+                out.push(GtpOutput::TimedOut { user });
+            }
+            Asker::Echo { path, generation, plane } => {
+                let tested = Tested { path, generation, plane, is_late };
+                self.echo_failed(cx, &tested, out);
+            }
+        }
+    }
+
+    /// A peer that does not answer a request is tested as soon as it may be.
+    fn suspect(&mut self, cx: &mut Context<'_>, request: &Outstanding) {
+        let found = self.paths.find(request.peer.ip(), request.channel.version());
+        if let Some(index) = found {
+            self.test_soon(cx, index);
+        }
+    }
+
+    /// Brings the next test of a path forward, to [`LEAST_BETWEEN_TESTS`] after the last one.
+    fn test_soon(&mut self, cx: &mut Context<'_>, index: u16) {
+        let Some(path) = self.paths.get_mut(index) else { return };
+        let soon = path.last_echo.map_or(cx.now, |last| (last + LEAST_BETWEEN_TESTS).max(cx.now));
+        if soon < path.next_echo {
+            path.next_echo = soon;
+            self.wake_for_echo(cx, index);
         }
     }
 
@@ -64,6 +103,11 @@ impl GtpEntity {
         let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
             return;
         };
+        if cx.now < path.next_echo {
+            // The test was brought forward, and this was its former time.
+            return self.wake_for_echo(cx, index);
+        }
+        path.last_echo = Some(cx.now);
         path.next_echo = cx.now + self.config.echo_interval_of(path.address);
         let (address, version, planes) = (path.address, path.version, path.tested());
         for plane in planes.iter().copied() {
@@ -83,28 +127,49 @@ impl GtpEntity {
         self.wake_for_echo(cx, index);
     }
 
-    fn echo_failed(
-        &mut self,
-        cx: &mut Context<'_>,
-        index: u16,
-        generation: u16,
-        plane: Plane,
-        out: &mut Batch<GtpOutput>,
-    ) {
-        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == generation) else {
+    /// Nobody has answered N3-REQUESTS Echo Requests. A plane that has failed is lost with the first test that fails after
+    /// [`GtpConfig::failure_delay`](super::GtpConfig::failure_delay).
+    fn echo_failed(&mut self, cx: &mut Context<'_>, of: &Tested, out: &mut Batch<GtpOutput>) {
+        let (index, plane, delay) = (of.path, of.plane, self.config.failure_delay);
+        let Some(path) = self.paths.get_mut(index).filter(|path| path.generation == of.generation) else {
             return;
         };
         let peer = path.address;
         let state = path.plane_mut(plane);
         state.echo_outstanding = false;
-        if state.tunnels == 0 {
+        // Where this node was late itself, an answer may wait unread: that is no test of the peer.
+        if state.tunnels == 0 || of.is_late {
             return;
         }
+        let lost_at = delay.map(|delay| cx.now + delay);
         if !core::mem::replace(&mut state.failed, true) {
+            // There are GSNs that do not answer on the user plane at all, and forward G-PDUs all the same.
+            let is_meant = plane == Plane::Control || state.has_answered;
+            state.lost_at = lost_at.filter(|_| is_meant);
+            state.heard = false;
             let peers = self.config.role.peers();
             cx.log(Category::Gtp, Level::Error, format_args!("path to {peers} {peer} failed, {plane}"));
             out.push(GtpOutput::PathFailed { peer, path: index, plane });
         }
+        if state.lost_at.is_some_and(|at| at <= cx.now) {
+            state.lost_at = lost_at;
+            if !core::mem::replace(&mut state.heard, false) {
+                out.push(GtpOutput::PathLost { peer, path: index, plane });
+            }
+        }
+        self.test_soon(cx, index);
+    }
+
+    /// A G-PDU has come from the peer of a path.
+    pub fn heard(&mut self, path: u16) {
+        if let Some(path) = self.paths.get_mut(path).filter(|path| path.user.failed) {
+            path.user.heard = true;
+        }
+    }
+
+    /// From now on contexts of a path that fails end after so long; `None` where they stay.
+    pub const fn set_failure_delay(&mut self, delay: Option<Duration>) {
+        self.config.failure_delay = delay;
     }
 
     pub(super) fn key(&self, slot: u32, generation: u16) -> TimerKey {

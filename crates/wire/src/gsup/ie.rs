@@ -1,4 +1,6 @@
 //! Information elements: identifier, length of one octet, value; and how a message's elements are taken apart.
+//!
+//! An element that may be absent and cannot be read counts as absent, and is named; so is one of a list.
 
 use crate::cursor::Reader;
 use crate::error::{DecodeError, DecodeErrorKind};
@@ -53,6 +55,18 @@ pub trait Value: Sized {
     /// `BadLength`, `BadValue`, and for elements within elements what is wrong with those.
     fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError>;
 
+    /// The same for an element that has elements itself; those of them that count as absent are added to `skipped`.
+    ///
+    /// # Errors
+    /// As [`Value::decode`].
+    fn decode_naming(
+        octets: &[u8],
+        name: &'static str,
+        _skipped: &mut Vec<DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        Self::decode(octets, name)
+    }
+
     /// Appends the value part.
     fn encode(&self, out: &mut Vec<u8>);
 }
@@ -74,14 +88,23 @@ pub struct Element<'a> {
 }
 
 impl Element<'_> {
-    fn decode<T: Value>(&self) -> Result<T, DecodeError> {
-        T::decode(self.value, name(self.iei)).map_err(|error| error.shifted(self.at))
+    fn decode<T: Value>(&self, skipped: &mut Vec<DecodeError>) -> Result<T, DecodeError> {
+        let before = skipped.len();
+        let value = T::decode_naming(self.value, name(self.iei), skipped);
+        for inner in skipped.iter_mut().skip(before) {
+            *inner = inner.shifted(self.at);
+        }
+        value.map_err(|error| error.shifted(self.at))
     }
 }
 
 /// The elements of one message, or of one element that has elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elements<'a>(Vec<Element<'a>>);
+pub struct Elements<'a> {
+    list: Vec<Element<'a>>,
+    /// Those that were there, could not be read, and count as absent.
+    pub skipped: Vec<DecodeError>,
+}
 
 impl<'a> Elements<'a> {
     /// Takes `octets` apart from octet `start` on.
@@ -98,35 +121,56 @@ impl<'a> Elements<'a> {
             let at = r.offset();
             list.push(Element { iei, value: r.take(len, name)?, at });
         }
-        Ok(Self(list))
+        Ok(Self { list, skipped: Vec::new() })
     }
 
     fn all(&self, iei: u8) -> impl Iterator<Item = &Element<'a>> {
-        self.0.iter().filter(move |element| element.iei == iei)
+        self.list.iter().filter(move |element| element.iei == iei)
     }
 
     /// A mandatory element; of a repeated one the first counts.
     ///
     /// # Errors
     /// `Missing`, or what is wrong with its value.
-    pub fn mandatory<T: Value>(&self, iei: u8) -> Result<T, DecodeError> {
-        self.all(iei).next().ok_or(DecodeError::missing(name(iei)))?.decode()
+    pub fn mandatory<T: Value>(&mut self, iei: u8) -> Result<T, DecodeError> {
+        let element = self.list.iter().find(|element| element.iei == iei);
+        element.ok_or(DecodeError::missing(name(iei)))?.decode(&mut self.skipped)
     }
 
-    /// An element that may be absent.
-    ///
-    /// # Errors
-    /// What is wrong with its value.
-    pub fn optional<T: Value>(&self, iei: u8) -> Result<Option<T>, DecodeError> {
-        self.all(iei).next().map(Element::decode).transpose()
+    /// An element that may be absent; one that cannot be read is.
+    #[must_use]
+    pub fn optional<T: Value>(&mut self, iei: u8) -> Option<T> {
+        let element = self.list.iter().find(|element| element.iei == iei)?;
+        element.decode(&mut self.skipped).map_err(|error| self.skipped.push(error)).ok()
     }
 
-    /// All elements with an identifier.
+    /// All elements with an identifier that can be read.
+    #[must_use]
+    pub fn list<T: Value>(&mut self, iei: u8) -> Vec<T> {
+        let Self { list, skipped } = self;
+        let mut values = Vec::new();
+        for element in list.iter().filter(|element| element.iei == iei) {
+            match element.decode(skipped) {
+                Ok(value) => values.push(value),
+                Err(error) => skipped.push(error),
+            }
+        }
+        values
+    }
+
+    /// All elements with an identifier, each of which must be readable.
     ///
     /// # Errors
     /// What is wrong with the value of one.
-    pub fn list<T: Value>(&self, iei: u8) -> Result<Vec<T>, DecodeError> {
-        self.all(iei).map(Element::decode).collect()
+    pub fn whole<T: Value>(&mut self, iei: u8) -> Result<Vec<T>, DecodeError> {
+        let Self { list, skipped } = self;
+        let elements = list.iter().filter(|element| element.iei == iei);
+        elements.map(|element| element.decode(skipped)).collect()
+    }
+
+    /// An element as it is.
+    pub(super) fn raw(&self, iei: u8) -> Option<&Element<'a>> {
+        self.all(iei).next()
     }
 
     /// An element that says all by being there.

@@ -7,7 +7,8 @@ use crate::error::{DecodeError, DecodeErrorKind};
 use crate::id::Imsi;
 use crate::l3::ie::GmmCause;
 
-/// Declares what messages have: for each field its element, and whether that is mandatory, optional, a list, or a flag.
+/// Declares what messages have: for each field its element, and whether that is mandatory, optional, a list, a list of which
+/// each must be readable, or a flag.
 /// The order of the fields is the order on the wire.
 macro_rules! contents {
     ($($(#[$doc:meta])* $name:ident {
@@ -20,7 +21,7 @@ macro_rules! contents {
         }
 
         impl $name {
-            fn from_elements(elements: &Elements<'_>) -> Result<Self, DecodeError> {
+            fn from_elements(elements: &mut Elements<'_>) -> Result<Self, DecodeError> {
                 Ok(Self { $($field: contents!(@get $presence elements, ie::$ie),)* })
             }
 
@@ -32,14 +33,17 @@ macro_rules! contents {
     (@type mandatory $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
     (@type list $type:ty) => { Vec<$type> };
+    (@type whole $type:ty) => { Vec<$type> };
     (@type flag $type:ty) => { $type };
     (@get mandatory $elements:expr, $ie:expr) => { $elements.mandatory($ie)? };
-    (@get optional $elements:expr, $ie:expr) => { $elements.optional($ie)? };
-    (@get list $elements:expr, $ie:expr) => { $elements.list($ie)? };
+    (@get optional $elements:expr, $ie:expr) => { $elements.optional($ie) };
+    (@get list $elements:expr, $ie:expr) => { $elements.list($ie) };
+    (@get whole $elements:expr, $ie:expr) => { $elements.whole($ie)? };
     (@get flag $elements:expr, $ie:expr) => { $elements.flag($ie) };
     (@put mandatory $value:expr, $ie:expr, $out:expr) => { ie::emit($ie, $value, $out) };
     (@put optional $value:expr, $ie:expr, $out:expr) => { $value.iter().for_each(|value| ie::emit($ie, value, $out)) };
     (@put list $value:expr, $ie:expr, $out:expr) => { $value.iter().for_each(|value| ie::emit($ie, value, $out)) };
+    (@put whole $value:expr, $ie:expr, $out:expr) => { $value.iter().for_each(|value| ie::emit($ie, value, $out)) };
     (@put flag $value:expr, $ie:expr, $out:expr) => { ie::emit_flag($ie, *$value, $out) };
 }
 
@@ -88,8 +92,8 @@ contents! {
 
     /// Pieces of a subscription that are void.
     DeleteData {
-        /// Which; none means all that is of GPRS.
-        context_ids: list u8 = PDP_CONTEXT_ID,
+        /// Which; none means all that is of GPRS, so that one that cannot be read is not as if there were none.
+        context_ids: whole u8 = PDP_CONTEXT_ID,
         /// In which domain.
         cn_domain: optional CnDomain = CN_DOMAIN,
     }
@@ -140,7 +144,7 @@ macro_rules! bodies {
         pub enum Body { $($(#[$doc])* $name($content),)* }
 
         impl Body {
-            fn from_elements(kind: u8, elements: &Elements<'_>) -> Result<Self, DecodeError> {
+            fn from_elements(kind: u8, elements: &mut Elements<'_>) -> Result<Self, DecodeError> {
                 match kind {
                     $($kind => $content::from_elements(elements).map(Self::$name),)*
                     _ => Err(unknown(kind)),
@@ -236,21 +240,30 @@ impl Message {
     /// Reads a message, without the header of the multiplex.
     ///
     /// # Errors
-    /// `UnknownMessage`; `Truncated` where an element reaches beyond the end; `Missing` or what else is wrong with an
-    /// element.
+    /// `UnknownMessage`; `Truncated` where an element reaches beyond the end; `Missing` or what else is wrong with a
+    /// mandatory element.
     pub fn parse(octets: &[u8]) -> Result<Self, DecodeError> {
+        Self::parse_naming(octets).map(|(message, _)| message)
+    }
+
+    /// The same, with what is wrong with each element that was left out.
+    ///
+    /// # Errors
+    /// As [`Message::parse`].
+    pub fn parse_naming(octets: &[u8]) -> Result<(Self, Vec<DecodeError>), DecodeError> {
         let kind = Reader::new(octets).u8("message type")?;
         if !is_known(kind) {
             return Err(unknown(kind));
         }
-        let elements = Elements::parse(octets, 1)?;
-        Ok(Self {
+        let mut elements = Elements::parse(octets, 1)?;
+        let message = Self {
             imsi: elements.mandatory(ie::IMSI)?,
-            class: elements.optional(ie::MESSAGE_CLASS)?,
-            body: Body::from_elements(kind, &elements)?,
-            source: elements.optional(ie::SOURCE_NAME)?,
-            destination: elements.optional(ie::DESTINATION_NAME)?,
-        })
+            class: elements.optional(ie::MESSAGE_CLASS),
+            body: Body::from_elements(kind, &mut elements)?,
+            source: elements.optional(ie::SOURCE_NAME),
+            destination: elements.optional(ie::DESTINATION_NAME),
+        };
+        Ok((message, elements.skipped))
     }
 
     /// Appends the message, without the header of the multiplex.
@@ -281,17 +294,51 @@ const fn unknown(kind: u8) -> DecodeError {
     DecodeError::new("message type", 0, DecodeErrorKind::UnknownMessage(kind))
 }
 
-/// Type and subscriber of a message that cannot be read otherwise, so that its sender can be told.
-#[must_use]
-pub fn imsi_of(octets: &[u8]) -> Option<(u8, Imsi)> {
-    let kind = octets.first()?;
-    // An element behind the IMSI may be what is wrong.
-    let mut r = Reader::at(octets, 1);
-    while let (Ok(iei), Ok(len)) = (r.u8("IEI"), r.u8("length")) {
-        let value = r.take(usize::from(len), "value").ok()?;
-        if iei == ie::IMSI {
-            return Some((*kind, ie::Value::decode(value, ie::name(iei)).ok()?));
+/// What can be said of a message that cannot be read otherwise, so that its sender can be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// The message type.
+    pub kind: u8,
+    /// The subscriber.
+    pub imsi: Imsi,
+    /// Who sent it, where that stands before what is wrong.
+    pub source: Option<Vec<u8>>,
+}
+
+impl Envelope {
+    /// Reads as much of a message as can be; `None` where the subscriber is not in that.
+    #[must_use]
+    pub fn of(octets: &[u8]) -> Option<Self> {
+        let kind = *octets.first()?;
+        let (mut imsi, mut source) = (None, None);
+        // An element behind the IMSI may be what is wrong.
+        let mut r = Reader::at(octets, 1);
+        while let (Ok(iei), Ok(len)) = (r.u8("IEI"), r.u8("length")) {
+            let Ok(value) = r.take(usize::from(len), "value") else { break };
+            match iei {
+                ie::IMSI if imsi.is_none() => imsi = Some(ie::Value::decode(value, ie::name(iei)).ok()?),
+                ie::SOURCE_NAME if source.is_none() => source = Some(value.to_vec()),
+                _ => {}
+            }
         }
+        Some(Self { kind, imsi: imsi?, source })
     }
-    None
+
+    /// Is this a request? Of each procedure's types the last two bits are 00, 01 for an error and 10 for a result.
+    #[must_use]
+    pub const fn is_request(&self) -> bool {
+        self.kind & 3 == 0
+    }
+
+    /// The error message of its procedure, known here or not, to whoever sent the request.
+    #[must_use]
+    pub fn refusal(&self, cause: GmmCause) -> Vec<u8> {
+        let mut out = vec![self.kind & !3 | 1];
+        ie::emit(ie::IMSI, &self.imsi, &mut out);
+        ie::emit(ie::CAUSE, &cause, &mut out);
+        if let Some(source) = &self.source {
+            ie::emit(ie::DESTINATION_NAME, source, &mut out);
+        }
+        out
+    }
 }

@@ -2,17 +2,18 @@
 //! messages of TLV elements, over the IPA multiplex ([`crate::ipa`], extension [`crate::ipa::EXTENSION_GSUP`]).
 //!
 //! Osmocom's manuals describe it; Wireshark's dissector `gsup` reads it. A [`Message`] has its type, the subscriber, and
-//! what stands in its [`Body`]. Elements that are not known, and those that a message does not have, are skipped; an
-//! element that is known and cannot be read makes the message unreadable, so that half of a subscription is never taken for
-//! the whole.
+//! what stands in its [`Body`]. Elements that are not known, and those that a message does not have, are skipped. An
+//! element that may be absent and cannot be read counts as absent and is named ([`Message::parse_naming`]); one that must be
+//! there makes the message unreadable. What counts as absent never grants more than what could not be read: see
+//! [`SubscribedApn::Unreadable`] and [`PdpInfo`].
 
 pub mod ie;
 mod messages;
 mod value;
 
 pub use messages::{
-    AuthRequest, AuthVectors, Body, Cancel, DeleteData, Domain, LocationUpdate, Message, Purge, PurgeResult,
-    Refusal, Subscription, imsi_of,
+    AuthRequest, AuthVectors, Body, Cancel, DeleteData, Domain, Envelope, LocationUpdate, Message, Purge,
+    PurgeResult, Refusal, Subscription,
 };
 pub use value::{
     AuthTuple, CancelType, CnDomain, IsdnAddress, MessageClass, PdpInfo, Quintuplet, RAT_TYPE_GERAN,

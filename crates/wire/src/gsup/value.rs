@@ -1,6 +1,6 @@
 //! What stands in the elements.
 
-use super::ie::{self, Elements, Value, bad_length};
+use super::ie::{self, Element, Elements, Value, bad_length};
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::gtp::value::{Msisdn, Qos};
 use crate::id::Imsi;
@@ -219,25 +219,40 @@ impl Value for Octets<16> {
     }
 }
 
+/// A tuple serves by what is whole in it. One with a part of a quintuplet does not serve at all: its triplet alone would ask
+/// less of the network than the HLR meant. A triplet of which half is missing follows from the quintuplet.
 impl Value for AuthTuple {
     fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
-        let elements = Elements::parse(octets, 0)?;
-        let triplet = match (elements.optional(ie::SRES)?, elements.optional(ie::KC)?) {
-            (Some(sres), Some(kc)) => Some(Triplet { sres, kc }),
-            (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return Err(part_missing(name)),
-        };
-        let (ik, ck) = (elements.optional(ie::IK)?, elements.optional(ie::CK)?);
-        let (autn, res) = (elements.optional(ie::AUTN)?, elements.optional(ie::RES)?);
+        Self::decode_naming(octets, name, &mut Vec::new())
+    }
+
+    fn decode_naming(
+        octets: &[u8],
+        name: &'static str,
+        skipped: &mut Vec<DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let mut elements = Elements::parse(octets, 0)?;
+        let [ik, ck, autn] = [ie::IK, ie::CK, ie::AUTN].map(|iei| elements.optional(iei));
+        let res = elements.optional(ie::RES);
+        let is_umts = [ie::IK, ie::CK, ie::AUTN, ie::RES].into_iter().any(|iei| elements.flag(iei));
         let quintuplet = match (ik, ck, autn, res) {
             (Some(ik), Some(ck), Some(autn), Some(res)) => Some(Quintuplet { ik, ck, autn, res }),
-            (None, None, None, None) => None,
-            (Some(_) | None, _, _, _) => return Err(part_missing(name)),
+            (Some(_) | None, _, _, _) if is_umts => {
+                skipped.append(&mut elements.skipped);
+                return Err(part_missing(name));
+            }
+            (Some(_) | None, _, _, _) => None,
         };
+        let triplet = match (elements.optional(ie::SRES), elements.optional(ie::KC)) {
+            (Some(sres), Some(kc)) => Some(Triplet { sres, kc }),
+            (Some(_) | None, _) => None,
+        };
+        let rand = elements.mandatory(ie::RAND);
+        skipped.append(&mut elements.skipped);
         if triplet.is_none() && quintuplet.is_none() {
             return Err(part_missing(name));
         }
-        Ok(Self { rand: elements.mandatory(ie::RAND)?, triplet, quintuplet })
+        Ok(Self { rand: rand?, triplet, quintuplet })
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -262,10 +277,21 @@ pub enum SubscribedApn {
     Any,
     /// This one.
     Name(Apn),
+    /// A name that could not be read: none. It is not as if nothing had been said, which allows all.
+    Unreadable,
 }
 
 impl SubscribedApn {
     const WILDCARD: &'static [u8] = &[1, b'*'];
+
+    /// Labels with their lengths (03.03 clause 9 [23.003]), or the plain characters, as some HLRs send them.
+    fn read(octets: &[u8]) -> Result<Self, DecodeError> {
+        if octets == Self::WILDCARD || octets == b"*" {
+            return Ok(Self::Any);
+        }
+        let plain = || str::from_utf8(octets).ok()?.parse().ok();
+        Apn::parse_value(octets).or_else(|error| plain().ok_or(error)).map(Self::Name)
+    }
 }
 
 impl fmt::Display for SubscribedApn {
@@ -273,19 +299,32 @@ impl fmt::Display for SubscribedApn {
         match self {
             Self::Any => f.write_str("*"),
             Self::Name(apn) => apn.fmt(f),
+            Self::Unreadable => f.write_str("unreadable"),
         }
     }
 }
 
 impl Value for SubscribedApn {
-    fn decode(octets: &[u8], _: &'static str) -> Result<Self, DecodeError> {
-        if octets == Self::WILDCARD { Ok(Self::Any) } else { Apn::parse_value(octets).map(Self::Name) }
+    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
+        Self::decode_naming(octets, name, &mut Vec::new())
+    }
+
+    fn decode_naming(
+        octets: &[u8],
+        _: &'static str,
+        skipped: &mut Vec<DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        Ok(Self::read(octets).unwrap_or_else(|error| {
+            skipped.push(error);
+            Self::Unreadable
+        }))
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Any => out.extend(Self::WILDCARD),
             Self::Name(apn) => apn.emit_value(out),
+            Self::Unreadable => {}
         }
     }
 }
@@ -321,6 +360,10 @@ impl Value for Qos {
 }
 
 /// What a subscriber has subscribed to for one PDP context (03.60 table 5 [23.060 clause 13.1]).
+///
+/// An element without a value counts as absent. Of an address that cannot be read its type stays, and the mobile gets a
+/// dynamic one; of a quality of service that cannot be read the least is left ([`PdpInfo::LEAST_QOS`]). A piece that has a
+/// number and cannot be read besides allows nothing, so that what was known under that number does not stay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PdpInfo {
     /// The number of this piece of the subscription.
@@ -335,16 +378,87 @@ pub struct PdpInfo {
     pub charging: Option<u16>,
 }
 
-impl Value for PdpInfo {
-    fn decode(octets: &[u8], _: &'static str) -> Result<Self, DecodeError> {
-        let elements = Elements::parse(octets, 0)?;
-        Ok(Self {
-            context_id: elements.mandatory(ie::PDP_CONTEXT_ID)?,
-            address: elements.optional(ie::PDP_ADDRESS)?,
-            apn: elements.optional(ie::APN)?,
-            qos: elements.optional(ie::QOS)?,
-            charging: elements.optional(ie::CHARGING_CHARACTERISTICS)?,
+impl PdpInfo {
+    /// Delay class 4, reliability class 3, peak throughput class 1, precedence class 3, mean throughput best effort
+    /// (04.08 clause 10.5.6.5).
+    pub const LEAST_QOS: [u8; 3] = [0x23, 0x13, 0x1f];
+
+    /// A piece that allows nothing, in the place of what stood under its number.
+    const fn void(context_id: u8) -> Self {
+        let apn = Some(SubscribedApn::Unreadable);
+        Self { context_id, address: None, apn, qos: None, charging: None }
+    }
+
+    /// The same of a piece that cannot be taken apart, where its number stands first.
+    fn void_by(
+        error: DecodeError,
+        octets: &[u8],
+        skipped: &mut Vec<DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let [ie::PDP_CONTEXT_ID, 1, context_id, ..] = octets else { return Err(error) };
+        skipped.push(error);
+        Ok(Self::void(*context_id))
+    }
+
+    fn read_address(
+        element: &Element<'_>,
+        skipped: &mut Vec<DecodeError>,
+    ) -> Result<PdpAddress, DecodeError> {
+        let decoded = PdpAddress::decode(element.value, ie::name(element.iei));
+        decoded.or_else(|error| {
+            let error = error.shifted(element.at);
+            let of_type = element.value.get(..2).ok_or(error)?;
+            let dynamic = PdpAddress::decode(of_type, ie::name(element.iei)).map_err(|_| error)?;
+            skipped.push(error);
+            Ok(dynamic)
         })
+    }
+
+    fn read_qos(element: &Element<'_>, skipped: &mut Vec<DecodeError>) -> Qos {
+        Qos::decode(element.value, ie::name(element.iei)).unwrap_or_else(|error| {
+            skipped.push(error.shifted(element.at));
+            Qos { allocation_retention: 0, value: Octets::from_start(&Self::LEAST_QOS) }
+        })
+    }
+}
+
+impl Value for PdpInfo {
+    fn decode(octets: &[u8], name: &'static str) -> Result<Self, DecodeError> {
+        Self::decode_naming(octets, name, &mut Vec::new())
+    }
+
+    fn decode_naming(
+        octets: &[u8],
+        _: &'static str,
+        skipped: &mut Vec<DecodeError>,
+    ) -> Result<Self, DecodeError> {
+        let mut elements = match Elements::parse(octets, 0) {
+            Ok(elements) => elements,
+            Err(error) => return Self::void_by(error, octets, skipped),
+        };
+        let context_id = elements.mandatory(ie::PDP_CONTEXT_ID)?;
+        let mut said = |iei| {
+            let element = *elements.raw(iei)?;
+            if element.value.is_empty() {
+                skipped.push(bad_length(&[], ie::name(iei)).shifted(element.at));
+                return None;
+            }
+            Some(element)
+        };
+        let (address, qos, charging) =
+            (said(ie::PDP_ADDRESS), said(ie::QOS), said(ie::CHARGING_CHARACTERISTICS));
+        let address = match address.map(|element| Self::read_address(&element, skipped)).transpose() {
+            Ok(address) => address,
+            Err(error) => {
+                skipped.push(error);
+                return Ok(Self::void(context_id));
+            }
+        };
+        let qos = qos.map(|element| Self::read_qos(&element, skipped));
+        let charging = charging.and_then(|_| elements.optional(ie::CHARGING_CHARACTERISTICS));
+        let apn = elements.optional(ie::APN);
+        skipped.append(&mut elements.skipped);
+        Ok(Self { context_id, address, apn, qos, charging })
     }
 
     fn encode(&self, out: &mut Vec<u8>) {

@@ -478,7 +478,9 @@ fn an_sgsn_that_answers_no_echo_is_lost() {
     }
     net.run_until(Instant::ZERO + Duration::from_secs(119));
     assert_eq!(net.ggsn.context_count(), 1);
-    net.run_until(Instant::ZERO + Duration::from_secs(136));
+    net.run_until(Instant::ZERO + Duration::from_secs(194));
+    assert_eq!(net.ggsn.context_count(), 1, "its path has failed at 135 s");
+    net.run_until(Instant::ZERO + Duration::from_secs(195));
     assert!(matches!(net.events[1], GgsnEvent::Deleted { reason: DeleteReason::PathFailed, .. }));
     net.assert_empty();
 }

@@ -149,7 +149,7 @@ fn a_plane_fails_for_those_who_come_later_too() {
     for n in 2..4 {
         net.create(create_request(n, "internet")).unwrap();
         assert_eq!(net.ggsn.context_count(), 2);
-        for _ in 0..6 {
+        for _ in 0..8 {
             for (port, peer, octets) in net.run_until(net.around.now + Duration::from_secs(20)) {
                 let Peer::Udp(peer) = peer else { panic!() };
                 if peer.ip() == OTHER_SGSN {

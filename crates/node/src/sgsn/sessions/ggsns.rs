@@ -1,5 +1,6 @@
 //! Which addresses a context's GGSN has, and what is taken from them.
 
+use super::tunnels::end_user_address;
 use crate::sgsn::Sgsn;
 use crate::slots::Slot;
 use core::net::IpAddr;
@@ -8,7 +9,9 @@ use gannet_proto::gtp::{Endpoint, GsnAddresses, GtpTunnel, Transaction, Version}
 use gannet_proto::machine::{Context, Peer};
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::gtp::header::message_type;
+use gannet_wire::gtp::ie;
 use gannet_wire::gtp::v1c::{CreateResponse, Created};
+use gannet_wire::gtp::value::Qos;
 use gannet_wire::id::{Nsapi, Teid};
 use std::collections::BTreeMap;
 
@@ -100,6 +103,7 @@ impl Sgsn {
         let (Some(tunnel), Peer::Udp(from)) = (self.tunnel_of(slot, nsapi), peer) else { return true };
         let (from, user) = (from.ip(), self.address_of(tunnel.user_path));
         if user == Some(from) || self.gtp.believes_user(from, self.known(slot, nsapi)) {
+            self.gtp.heard(tunnel.user_path);
             return true;
         }
         let whose = self.imsi_of(slot);
@@ -206,9 +210,8 @@ impl Sgsn {
             Ok(created) => created,
             Err(error) => {
                 cx.drop(Drop::GtpIncomplete, whose);
-                let imsi = whose.map(|imsi| format!("IMSI {imsi} ")).unwrap_or_default();
-                let text = format_args!("{imsi}NSAPI {nsapi}: Create response from {peer}: {error}");
-                cx.log(Category::Gtp, Level::Notice, text);
+                let text = format_args!("NSAPI {nsapi}: refused, Create response from {peer}: {error}");
+                cx.explain(Category::Gtp, whose, text);
                 return None;
             }
         };
@@ -238,6 +241,43 @@ impl Sgsn {
         others.retain(|address| *address != control && *address != user);
         self.ggsn_addresses.set(slot, nsapi, others);
         Some((created, tunnel))
+    }
+
+    /// Puts in what a GGSN has left out of its answer to a Create and a context can live without, though 29.060 clause 7.3.2 has
+    /// it there; what it has left out is named. An endpoint cannot be guessed: see [`Sgsn::created_tunnel`].
+    pub(super) fn complete(
+        &self,
+        cx: &mut Context<'_>,
+        (slot, nsapi): (Slot, Nsapi),
+        peer: IpAddr,
+        response: &mut CreateResponse,
+    ) {
+        fn put<T>(place: &mut Option<T>, kind: u8, value: T, left_out: &mut Vec<&'static str>) {
+            if place.is_none() {
+                *place = Some(value);
+                left_out.push(ie::name(kind));
+            }
+        }
+        let context = self.mobiles.get(slot).and_then(|mobile| mobile.sm().get(nsapi));
+        let Some((qos, address)) = context.map(|context| (context.qos(), context.address())) else { return };
+        let mut left_out = Vec::new();
+        // The address that the mobile has asked for: a dynamic one is not known here, and may reach it by DHCP or PPP.
+        put(&mut response.end_user_address, ie::END_USER_ADDRESS, end_user_address(address), &mut left_out);
+        put(&mut response.charging_id, ie::CHARGING_ID, 0, &mut left_out);
+        put(&mut response.ggsn_control, ie::GSN_ADDRESS, peer, &mut left_out);
+        let control = response.ggsn_control.unwrap_or(peer);
+        put(&mut response.ggsn_user, ie::GSN_ADDRESS, control, &mut left_out);
+        let asked = Qos::new(qos.precedence.0, &qos);
+        put(&mut response.qos, ie::QOS_PROFILE, asked, &mut left_out);
+        if !left_out.is_empty() {
+            let whose = self.imsi_of(slot);
+            cx.drop(Drop::GtpElementAbsent, whose);
+            let text = format_args!(
+                "NSAPI {nsapi}: Create response from {peer} is taken without {}",
+                left_out.join(", ")
+            );
+            cx.log_of(whose, Category::Gtp, Level::Notice, text);
+        }
     }
 
     /// A context has no GGSN any more.

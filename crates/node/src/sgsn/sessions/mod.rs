@@ -59,8 +59,7 @@ impl Sgsn {
         let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let (sm, data) = mobile.sessions();
-        let mut selection =
-            OfSubscriber { points: &mut self.access_points, data, room, own, decided: None, refused: None };
+        let mut selection = OfSubscriber::new(&mut self.access_points, data, room, own);
         let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut selection, whose };
         sm.handle(cx, &mut network, event, &mut actions);
         if let Some((apn, cause)) = &selection.refused {
@@ -70,6 +69,7 @@ impl Sgsn {
                 None => cx.explain(Category::Pdp, whose, format_args!("no APN was named, and {rule}")),
             }
         }
+        let by_network = selection.by_network;
         if let Some(decided) = selection.decided {
             self.quality_decided(cx, slot, &decided);
         }
@@ -79,7 +79,7 @@ impl Sgsn {
             if let SmAction::Active { nsapi, sapi, qos, .. } = &action {
                 activated.push(((*nsapi, *sapi), qos.reliability));
             }
-            self.sm_action(cx, slot, action);
+            self.sm_action(cx, slot, action, by_network);
         }
         for (of, reliability) in activated {
             self.bearer_activated(cx, slot, of, reliability);
@@ -129,13 +129,15 @@ impl Sgsn {
         registered
     }
 
-    fn sm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: SmAction) {
+    /// `by_network` where the mobile that asked has named no access point.
+    fn sm_action(&mut self, cx: &mut Context<'_>, slot: Slot, action: SmAction, by_network: bool) {
         match action {
             SmAction::Send { ti, ti_flag, message } => {
                 self.send_sm(cx, slot, &L3Message::Sm { ti, ti_flag, message });
             }
             SmAction::CreateTunnel { nsapi, apn, qos, address, pco, linked, tft } => {
-                self.create_tunnel(cx, slot, nsapi, tunnels::Wish { apn, qos, address, pco, linked, tft });
+                let wish = tunnels::Wish { apn, by_network, qos, address, pco, linked, tft };
+                self.create_tunnel(cx, slot, nsapi, wish);
                 self.claim(cx, slot, nsapi, &qos);
             }
             SmAction::UpdateTunnel { nsapi, qos, tft } => self.update_tunnel(cx, slot, nsapi, &qos, tft),

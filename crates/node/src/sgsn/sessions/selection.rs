@@ -9,6 +9,7 @@ use crate::sgsn::quality::{Ceilings, within_subscription};
 use gannet_proto::gsup::SubscriberData;
 use gannet_proto::sm::network::{Selected, Selection};
 use gannet_wire::gsup::{PdpInfo, SubscribedApn};
+use gannet_wire::gtp::value::SelectionMode;
 use gannet_wire::id::Nsapi;
 use gannet_wire::l3::ie::{Apn, PdpAddress, QosProfile, SmCause};
 use gannet_wire::l3::sm::ActivateRequest;
@@ -133,10 +134,21 @@ pub fn subscribed<'a>(data: &'a SubscriberData, apn: Option<&Apn>) -> Option<&'a
     let named = |info: &&PdpInfo| match (&info.apn, apn) {
         (Some(SubscribedApn::Name(name)), Some(apn)) => name.means(apn),
         (Some(SubscribedApn::Name(_)), None) => true,
-        (Some(SubscribedApn::Any) | None, _) => false,
+        (Some(SubscribedApn::Any | SubscribedApn::Unreadable) | None, _) => false,
     };
     let any = |info: &&PdpInfo| matches!(info.apn, Some(SubscribedApn::Any) | None);
     infos.iter().find(named).or_else(|| infos.iter().find(any))
+}
+
+/// How an access point was chosen (29.060 clause 7.7.12, 23.060 annex A): verified where the subscription has it by name, and
+/// not where it has the wildcard or where there is none.
+pub fn selection_mode(data: Option<&SubscriberData>, apn: &Apn, by_network: bool) -> SelectionMode {
+    let info = data.and_then(|data| subscribed(data, Some(apn)));
+    match info.and_then(|info| info.apn.as_ref()) {
+        Some(SubscribedApn::Name(_)) => SelectionMode::Verified,
+        _ if by_network => SelectionMode::NetworkNotVerified,
+        Some(SubscribedApn::Any | SubscribedApn::Unreadable) | None => SelectionMode::MsNotVerified,
+    }
 }
 
 /// The access points as one subscriber may use them.
@@ -153,6 +165,20 @@ pub struct OfSubscriber<'a> {
     pub decided: Option<Decided>,
     /// The access point that was asked for and is refused, and why.
     pub refused: Option<(Option<Apn>, SmCause)>,
+    /// The mobile has named no access point.
+    pub by_network: bool,
+}
+
+impl<'a> OfSubscriber<'a> {
+    /// Nothing is decided yet.
+    pub const fn new(
+        points: &'a mut AccessPoints,
+        data: Option<&'a SubscriberData>,
+        room: Room,
+        own: Vec<(Nsapi, u64)>,
+    ) -> Self {
+        Self { points, data, room, own, decided: None, refused: None, by_network: false }
+    }
 }
 
 impl OfSubscriber<'_> {
@@ -182,6 +208,7 @@ pub struct Decided {
 
 impl Selection for OfSubscriber<'_> {
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
+        self.by_network = request.apn.is_none();
         let selected = self.subscribed(request).inspect_err(|cause| {
             self.refused = Some((request.apn.clone(), *cause));
         })?;
@@ -225,7 +252,7 @@ impl OfSubscriber<'_> {
         let info = subscribed(data, request.apn.as_ref()).ok_or(SmCause::ServiceOptionNotSubscribed)?;
         let by_name = match &info.apn {
             Some(SubscribedApn::Name(name)) => Some(name.clone()),
-            Some(SubscribedApn::Any) | None => None,
+            Some(SubscribedApn::Any | SubscribedApn::Unreadable) | None => None,
         };
         let apn = request.apn.clone().or(by_name).or_else(|| self.points.default_apn());
         let wish = match &info.qos {

@@ -1,30 +1,34 @@
 //! Tunnels to the GGSNs: made, taken down, and lost.
 
 use super::requests::{Creating, Kind, Request};
+use super::selection::selection_mode;
 use super::unanswered::NoAnswer;
 use crate::sgsn::Sgsn;
 use crate::sgsn::SgsnEvent;
-use crate::sgsn::mobile::Mobile;
+use crate::sgsn::mobile::{Bearer, Mobile};
+use crate::sgsn::subscribers::Subscriber;
 use crate::slots::Slot;
 use core::net::IpAddr;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Transaction, Version};
+use gannet_proto::gtp::{Endpoint, GtpOutput, GtpTunnel, Plane, Transaction, Version};
 use gannet_proto::machine::{Batch, Context, Peer};
 use gannet_proto::sm::network::{SmContext, SmCreated, SmEvent};
 use gannet_proto::timers::TimerKey;
 use gannet_proto::trace::{Category, Level};
 use gannet_wire::DecodeError;
-use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse};
-use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, SelectionMode};
+use gannet_wire::gtp::v1c::{CreateRequest, CreateResponse, DeleteRequest, DeleteResponse, RAT_TYPE_GERAN};
+use gannet_wire::gtp::value::{EndUserAddress, Msisdn, Qos, UserLocation, UserLocationKind};
 use gannet_wire::gtp::{Cause, Message};
-use gannet_wire::id::{Nsapi, Teid, Tid};
+use gannet_wire::id::{CellId, Nsapi, Teid, Tid};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause, TrafficFlowTemplate};
 
 /// What the GGSN is asked for.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
     pub apn: u16,
+    /// The mobile has named none.
+    pub by_network: bool,
     pub qos: QosProfile,
     pub address: PdpAddress,
     pub pco: Option<ProtocolConfiguration>,
@@ -68,6 +72,7 @@ impl Sgsn {
                     self.tunnels_lost(cx, peer, path, counter);
                 }
                 GtpOutput::PathFailed { .. } => cx.drop(Drop::SgsnPathFailed, None),
+                GtpOutput::PathLost { peer, path, plane } => self.path_lost(cx, peer, path, plane),
                 GtpOutput::PathRestored { peer, plane, .. } => {
                     cx.log(
                         Category::Gtp,
@@ -115,11 +120,13 @@ impl Sgsn {
         };
         let address = self.gtp.own_address(peer);
         let alternative = self.gtp.alternative_address(peer);
+        let subscription = mobile.subscriber().map(Subscriber::data);
+        let mode = selection_mode(subscription, &apn, wish.by_network);
         let request = CreateRequest {
             imsi: mobile.imsi().filter(|_| is_first),
             rai: Some(mobile.gmm.routing_area()),
             recovery: Some(self.config.restart_counter),
-            selection_mode: is_first.then_some(SelectionMode::MsNotVerified),
+            selection_mode: is_first.then_some(mode),
             teid_data: teid,
             teid_control: Some(teid),
             nsapi,
@@ -147,10 +154,10 @@ impl Sgsn {
             omc_identity: None,
             common_flags: None,
             apn_restriction: None,
-            rat_type: None,
-            user_location: None,
+            rat_type: Some(RAT_TYPE_GERAN),
+            user_location: Some(cell_of(mobile.gmm.cell().id)),
             ms_time_zone: None,
-            imeisv: None,
+            imeisv: mobile.gmm.imei().filter(|_| is_first),
             private_extension: None,
         };
         let subscriber = mobile.imsi();
@@ -275,7 +282,8 @@ impl Sgsn {
             self.sm(cx, slot, SmEvent::CreateRejected { nsapi, cause: response.cause, pco });
             return true;
         }
-        let response = self.with_what_is_shared(slot, nsapi, response);
+        let mut response = self.with_what_is_shared(slot, nsapi, response);
+        self.complete(cx, (slot, nsapi), from.0, &mut response);
         let tunnel = self.created_tunnel(cx, (slot, nsapi), from, &response);
         let Some((created, tunnel)) = tunnel else {
             self.sm(cx, slot, SmEvent::CreateFailed { nsapi });
@@ -474,6 +482,24 @@ impl Sgsn {
         }
     }
 
+    /// A GGSN has not answered since its path failed, for as long as contexts wait for it: those that use the plane end here and
+    /// at the mobiles. Nobody is asked to activate them anew at a GGSN that is not there.
+    fn path_lost(&mut self, cx: &mut Context<'_>, ggsn: IpAddr, path: u16, plane: Plane) {
+        let mut affected = Vec::new();
+        for (slot, mobile) in self.mobiles.iter() {
+            let uses = |bearer: &Bearer| bearer.tunnel.is_some_and(|tunnel| tunnel.uses(path, plane));
+            let bearers = mobile.bearers().filter(|(_, bearer)| uses(bearer));
+            affected.extend(bearers.map(|(nsapi, _)| (slot, nsapi)));
+        }
+        let count = affected.len();
+        let text = format_args!("path to GGSN {ggsn} is given up, {plane}: {count} contexts end");
+        cx.log(Category::Gtp, Level::Error, text);
+        for (slot, nsapi) in affected {
+            self.note_lost(cx, (slot, nsapi), ggsn, "does not answer any more");
+            self.tunnel_lost(cx, slot, nsapi, SmCause::NetworkFailure);
+        }
+    }
+
     pub(super) fn tunnel_lost(&mut self, cx: &mut Context<'_>, slot: Slot, nsapi: Nsapi, cause: SmCause) {
         if let Some(tunnel) = self.take_tunnel(cx, slot, nsapi) {
             self.close_tunnel(slot, nsapi, tunnel);
@@ -482,7 +508,13 @@ impl Sgsn {
     }
 }
 
-fn end_user_address(address: PdpAddress) -> EndUserAddress {
+/// User Location Information of GERAN (29.060 clause 7.7.51).
+const fn cell_of(cell: CellId) -> UserLocation {
+    let CellId { rai, ci } = cell;
+    UserLocation { kind: UserLocationKind::Cgi, plmn: rai.plmn, lac: rai.lac, code: ci }
+}
+
+pub(super) fn end_user_address(address: PdpAddress) -> EndUserAddress {
     match address.left_open() {
         PdpAddress::Ipv4Dynamic | PdpAddress::Empty => EndUserAddress::Ipv4(None),
         PdpAddress::Ipv4(address) => EndUserAddress::Ipv4(Some(address)),

@@ -143,7 +143,8 @@ impl Sgsn {
         let imsi = transaction.imsi();
         let slot = self.subscribers.being_located(imsi).or_else(|| self.directory.by_imsi(imsi));
         let result = match (slot, &indication) {
-            (None, _) => Err(GmmCause::ImsiUnknownInVlr),
+            // As osmo-sgsn says it; 09.02 has no cause for this place.
+            (None, _) => Err(GmmCause::ImsiUnknownInHlr),
             (Some(slot), GsupIndication::InsertData(data)) => {
                 let subscriber = self.mobiles.get_mut(slot).map(Mobile::subscriber_mut);
                 let taken = subscriber.is_some_and(|subscriber| subscriber.data.insert(data));
@@ -185,7 +186,9 @@ impl Sgsn {
                     whose,
                     format_args!("detached: the HLR has withdrawn the subscription"),
                 );
-                let (kind, cause) = (DetachTypeMt::ReattachNotRequired, Some(GmmCause::GprsNotAllowed));
+                // The mobile is not to come back by itself, and may when its user asks for that: then the HLR says whether
+                // it is served. Cause 10 as osmo-sgsn has it; cause 7 would hold until its power is off.
+                let (kind, cause) = (DetachTypeMt::ReattachNotRequired, Some(GmmCause::ImplicitlyDetached));
                 self.gmm(cx, slot, GmmEvent::OperatorDetach { kind, cause });
             }
         }

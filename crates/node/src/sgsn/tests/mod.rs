@@ -16,6 +16,7 @@ mod gtp_v0;
 mod keys;
 mod later;
 mod leaving;
+mod lenient;
 mod messages;
 mod moved;
 mod notified;

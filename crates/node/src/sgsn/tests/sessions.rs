@@ -259,18 +259,6 @@ fn a_ggsn_that_never_answers() {
 }
 
 #[test]
-fn a_path_whose_echo_is_not_answered_has_failed() {
-    let mut bench = Bench::attached(true);
-    bench.silent_ggsn = true;
-    for _ in 0..30 {
-        bench.pass_secs(5);
-        bench.beacon(0);
-    }
-    assert!(bench.dropped(Drop::SgsnPathFailed) >= 1);
-    assert_eq!(bench.mobile(0).bearers().count(), 1, "its contexts wait for it");
-}
-
-#[test]
 fn a_tunnel_that_is_made_too_late_is_taken_down_again() {
     let mut bench = Bench::attached(false);
     bench.sm(0, 0, activate_request(NSAPI));

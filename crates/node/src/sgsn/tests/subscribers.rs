@@ -13,7 +13,7 @@ use gannet_wire::gsup::{
     AuthTuple, AuthVectors, Body, Cancel, CancelType, Domain, Message, PdpInfo, Refusal, SubscribedApn,
     Subscription, Triplet,
 };
-use gannet_wire::gtp::value::Qos;
+use gannet_wire::gtp::value::{Qos, SelectionMode};
 use gannet_wire::ipa::{self, Ccm};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
@@ -264,6 +264,80 @@ fn a_mobile_gets_its_subscription_and_no_more() {
     bench.sm(0, 1, other);
     let SmMessage::ActivateReject(reject) = bench.hear_sm(0) else { panic!() };
     assert_eq!(reject.cause, SmCause::ServiceOptionNotSubscribed);
+}
+
+/// InsertSubscriberData for phone 0 in octets: its list is complete, and has this one piece.
+fn insert_octets(bench: &mut Bench, piece: &[u8]) {
+    let subscription = Subscription { pdp_infos: Vec::new(), ..subscription("*", 9) };
+    let mut gsup = Message::new(imsi(0), Body::InsertSubscriberDataRequest(subscription)).to_vec();
+    gsup.extend([5, u8::try_from(piece.len()).unwrap()]);
+    gsup.extend(piece);
+    let mut message = Vec::new();
+    assert!(ipa::put_extension(ipa::EXTENSION_GSUP, &gsup, &mut message));
+    octets(bench, &message);
+    assert!(matches!(heard(bench), Some(Body::InsertSubscriberDataResult(_))), "answered at once");
+}
+
+#[test]
+fn a_subscription_is_taken_without_what_cannot_be_read_and_grants_nothing_for_it() {
+    let mut bench = with_hlr(|_| ());
+    authenticated(&mut bench);
+    bench.around.trace.is_listening = true;
+    // A wildcard as one plain character, and an empty quality of service.
+    insert_octets(&mut bench, &[0x10, 1, 1, 0x11, 2, 0xf1, 0x21, 0x12, 1, b'*', 0x13, 0]);
+    assert_eq!(bench.lines_with("is taken without Quality of Service"), 1);
+    let located = Subscription { pdp_info_complete: false, pdp_infos: Vec::new(), ..subscription("*", 9) };
+    say(&mut bench, Body::UpdateLocationResult(located), 0);
+    bench.accept_attach(0);
+    bench.sm(0, 0, activate_request(NSAPI));
+    bench.next_create();
+    // A name that cannot be read is no access point, neither this one nor all; a quality of service of two octets the least.
+    insert_octets(&mut bench, &[0x10, 1, 1, 0x12, 3, b'a', b' ', b'b']);
+    bench.sm(0, 1, activate_request(gannet_wire::id::Nsapi(6)));
+    // That of the first one, which is not subscribed to any more, and of this one.
+    for cause in [SmCause::RegularDeactivation, SmCause::ServiceOptionNotSubscribed] {
+        let SmMessage::ActivateReject(reject) = bench.hear_sm(0) else { panic!() };
+        assert_eq!(reject.cause, cause);
+    }
+    insert_octets(&mut bench, &[0x10, 1, 1, 0x12, 1, b'*', 0x13, 2, 0, 0]);
+    let wish = QosProfile { peak: PeakThroughput(9), ..QosProfile::BEST_EFFORT };
+    let request = activate_request(gannet_wire::id::Nsapi(7));
+    bench.sm(0, 2, gannet_wire::l3::sm::ActivateRequest { qos: wish, ..request });
+    assert_eq!(bench.next_create().2.qos.profile().peak, PeakThroughput(1));
+    assert_eq!(bench.dropped(Drop::GsupElementSkipped), 3);
+}
+
+#[test]
+fn an_access_point_is_verified_where_the_subscription_names_it() {
+    for (apn, mode) in [("internet", SelectionMode::Verified), ("*", SelectionMode::MsNotVerified)] {
+        let mut bench = with_hlr(|_| ());
+        authenticated(&mut bench);
+        located(&mut bench, subscription(apn, 9));
+        bench.accept_attach(0);
+        bench.sm(0, 0, activate_request(NSAPI));
+        assert_eq!(bench.next_create().2.selection_mode, Some(mode), "{apn}");
+    }
+}
+
+#[test]
+fn who_has_no_subscription_any_more_is_detached_and_may_ask_again() {
+    let mut bench = with_hlr(|_| ());
+    attach_with_hlr(&mut bench);
+    let cancel_type = Some(CancelType::Withdraw);
+    say(&mut bench, Body::LocationCancelRequest(Cancel { cancel_type, cn_domain: None }), 0);
+    assert!(matches!(heard(&mut bench), Some(Body::LocationCancelResult(_))));
+    let GmmMessage::DetachRequestMt(request) = bench.hear_gmm(0) else { panic!() };
+    assert_eq!(request.detach_type, DetachTypeMt::ReattachNotRequired);
+    assert_eq!(request.cause, Some(GmmCause::ImplicitlyDetached));
+}
+
+#[test]
+fn who_is_not_here_cannot_be_cancelled() {
+    let mut bench = with_hlr(|_| ());
+    let cancel = Body::LocationCancelRequest(Cancel { cancel_type: None, cn_domain: None });
+    say(&mut bench, cancel, 0);
+    let Some(Body::LocationCancelError(refusal)) = heard(&mut bench) else { panic!() };
+    assert_eq!(refusal.cause, GmmCause::ImsiUnknownInHlr);
 }
 
 #[test]
