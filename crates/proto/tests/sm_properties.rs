@@ -164,7 +164,7 @@ proptest! {
             let groups: Vec<(Nsapi, Vec<Nsapi>)> =
                 contexts.iter().map(|(nsapi, _)| (nsapi, sharers(nsapi, &contexts))).collect();
             let mut out = Batch::default();
-            let mut network = SmNetwork { cfg: &cfg, selection: &mut Everybody, whose: None };
+            let mut network = SmNetwork { cfg: &cfg, selection: &mut Everybody, whose: None, requested: None, wrong_flag_said: &mut false };
             contexts.handle(&mut world.context(), &mut network, event, &mut out);
             while let Some(action) = out.pop() {
                 match action {

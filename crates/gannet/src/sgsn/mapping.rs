@@ -58,7 +58,7 @@ pub fn plan(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> Result<Plan,
         ggsns: ggsns(config),
         apns: apns(config, remarks),
         gmm: gmm(config, remarks),
-        sm: sm(&config.timers, remarks),
+        sm: sm(config, remarks),
         ns: ns_timers(&config.ns),
         nsvcs: nsvcs(&config.ns)?,
         accept_dynamic: config.ns.binds.iter().any(|bind| bind.accept_ipaccess),
@@ -298,7 +298,8 @@ fn gmm(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> GmmConfig {
     }
 }
 
-fn sm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> SmConfig {
+fn sm(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> SmConfig {
+    let timers = &config.timers;
     for timer in [GmmTimer::T3316, GmmTimer::T3397] {
         if timers.get_s(timer) != timer.default_s() {
             remarks.push(format!("timer {timer}: there is no such procedure here, so it has no effect"));
@@ -309,6 +310,7 @@ fn sm(timers: &ops::GmmTimers, remarks: &mut Vec<String>) -> SmConfig {
         t3385: span(GmmTimer::T3385),
         t3386: span(GmmTimer::T3386),
         t3395: span(GmmTimer::T3395),
+        accept_ti_flag: !config.sessions.strict_flag,
         ..SmConfig::default()
     }
 }

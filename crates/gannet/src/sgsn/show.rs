@@ -122,6 +122,7 @@ fn pdp_context(
 ) -> view::PdpContext {
     let tunnel = mobile.bearer(nsapi).and_then(|bearer| bearer.tunnel);
     let access_point = sgsn.access_point(context.apn());
+    let name = access_point.map(|(apn, _)| apn).filter(|apn| !apn.is_unnamed());
     let path = tunnel.and_then(|tunnel| sgsn.gtp().paths().get(tunnel.user_path));
     let version = tunnel.map(|tunnel| tunnel.version).or(access_point.map(|(_, ggsn)| ggsn.version));
     let version = version.unwrap_or_default();
@@ -134,7 +135,7 @@ fn pdp_context(
         nsapi,
         sapi: Some(context.sapi()),
         state: sm_name(context.state()),
-        apn: access_point.map_or_else(|| "-".to_owned(), |(apn, _)| apn.to_string()),
+        apn: name.map_or_else(|| "-".to_owned(), ToString::to_string),
         address: address(context.address()),
         peer: path.map(|path| path.address).or_else(|| access_point.map(|(_, ggsn)| ggsn.address)),
         gtp_version: version.number(),

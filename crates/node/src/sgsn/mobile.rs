@@ -123,6 +123,9 @@ struct Signalling {
     foreign: Option<(BvcAddress, Tlli)>,
     /// What the HLR has said, where one was asked.
     subscriber: Option<Box<Subscriber>>,
+    /// Its wrong transaction identifier flag has had its log line.
+    #[serde(skip)]
+    wrong_flag_said: bool,
 }
 
 /// SNDCP, and what the node has to know of it.
@@ -195,10 +198,10 @@ impl Mobile {
         &mut self.signalling.sm
     }
 
-    /// Session management, and what the subscription says to it.
-    pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>) {
-        let Signalling { sm, subscriber, .. } = &mut *self.signalling;
-        (sm, subscriber.as_deref().map(Subscriber::data))
+    /// Session management, what the subscription says to it, and whether its wrong flag has had its log line.
+    pub fn sessions(&mut self) -> (&mut SmContexts, Option<&SubscriberData>, &mut bool) {
+        let Signalling { sm, subscriber, wrong_flag_said, .. } = &mut *self.signalling;
+        (sm, subscriber.as_deref().map(Subscriber::data), wrong_flag_said)
     }
 
     /// Where it was heard last.

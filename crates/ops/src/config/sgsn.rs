@@ -7,6 +7,7 @@ mod mobility;
 mod operations;
 mod osmocom;
 mod service;
+mod sessions;
 mod updates;
 
 pub use access::{Access, Policy};
@@ -14,6 +15,7 @@ pub use charging::Charging;
 pub use mobility::Mobility;
 pub use operations::{NsSelection, NsvcChange, SgsnOperation, Whom};
 pub use service::{Admission, BusyPoll, Ceilings, GbOutput, Ingress, Service};
+pub use sessions::Sessions;
 pub use updates::{LocationAnswer, Update};
 
 use super::compression::HasCompression;
@@ -56,6 +58,8 @@ pub struct SgsnConfig {
     pub access: Access,
     /// What mobility management does beside its timers.
     pub mobility: Mobility,
+    /// What session management does beside its timers.
+    pub sessions: Sessions,
     /// Where charging records go.
     pub charging: Charging,
     /// Timers of mobility and session management.

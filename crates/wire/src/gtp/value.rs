@@ -342,7 +342,11 @@ impl Value for EndUserAddress {
 }
 
 impl Value for Apn {
+    /// An element without octets says that the GGSN is to choose.
     fn decode(octets: &[u8]) -> Result<Self, DecodeErrorKind> {
+        if octets.is_empty() {
+            return Ok(Self::UNNAMED);
+        }
         Self::parse_value(octets).map_err(|error| error.kind)
     }
     fn encode(&self, out: &mut Vec<u8>) {
@@ -450,6 +454,7 @@ mod tests {
     fn access_point_names() {
         assert_eq!(there_and_back::<Apn>(b"\x08internet").as_str(), "internet");
         assert_eq!(Apn::decode(b"\x09internet"), Err(DecodeErrorKind::BadLength(9)));
+        assert_eq!(there_and_back::<Apn>(b""), Apn::UNNAMED);
     }
 
     #[test]

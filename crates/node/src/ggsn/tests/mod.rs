@@ -24,7 +24,7 @@ use gannet_wire::gtp::v1c::{
 use gannet_wire::gtp::v1u::GPdu;
 use gannet_wire::gtp::{EndUserAddress, Message, Qos};
 use gannet_wire::id::Teid;
-use gannet_wire::l3::ie::Octets;
+use gannet_wire::l3::ie::{Apn, Octets};
 
 const GGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 const SGSN: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
@@ -369,6 +369,12 @@ fn a_default_access_point() {
     let mut net = Net::new(|config| config.default_apn = Some(1));
     let created = net.create(create_request(1, "whatever")).unwrap();
     assert_eq!(address_of(&created), Ipv4Addr::new(10, 0, 1, 2));
+    // An SGSN whose mobile has named none sends an element without octets.
+    let unnamed = CreateRequest { apn: Some(Apn::UNNAMED), ..create_request(2, "whatever") };
+    assert_eq!(address_of(&net.create(unnamed).unwrap()), Ipv4Addr::new(10, 0, 1, 3));
+    let mut net = Net::new(|_| ());
+    let unnamed = CreateRequest { apn: Some(Apn::UNNAMED), ..create_request(2, "whatever") };
+    assert_eq!(net.create(unnamed).unwrap_err(), Cause::MissingOrUnknownApn);
 }
 
 #[test]

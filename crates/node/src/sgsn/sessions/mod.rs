@@ -31,7 +31,7 @@ use gannet_proto::gmm::MmState;
 use gannet_proto::gtp::{ContextName, Version};
 use gannet_proto::llc::{Layer3Offer, LlcOutput, XidRequest};
 use gannet_proto::machine::{Batch, Context};
-use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork, SmState};
+use gannet_proto::sm::network::{SmAction, SmEvent, SmNetwork, SmRequestedAnswer, SmState};
 use gannet_proto::sndcp::{ReassemblyKey, SndcpNsapi};
 use gannet_proto::time::Duration;
 use gannet_proto::trace::Category;
@@ -58,9 +58,15 @@ impl Sgsn {
         let room = self.room(cx.now, slot);
         let own = if event.is_wish() { self.own_claims(slot) } else { Vec::new() };
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
-        let (sm, data) = mobile.sessions();
+        let (sm, data, wrong_flag_said) = mobile.sessions();
         let mut selection = OfSubscriber::new(&mut self.access_points, data, room, own);
-        let mut network = SmNetwork { cfg: &self.config.sm, selection: &mut selection, whose };
+        let mut network = SmNetwork {
+            cfg: &self.config.sm,
+            selection: &mut selection,
+            whose,
+            requested: self.notifications.requested(slot),
+            wrong_flag_said,
+        };
         sm.handle(cx, &mut network, event, &mut actions);
         if let Some((apn, cause)) = &selection.refused {
             let rule = selection.rule(*cause);
@@ -103,8 +109,16 @@ impl Sgsn {
         ti_flag: bool,
         message: SmMessage,
     ) {
-        if self.is_registered(cx, slot) && !self.notification_answered(cx, slot, (ti, ti_flag), &message) {
-            self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message });
+        if !self.is_registered(cx, slot) {
+            return;
+        }
+        match self.notification_answered(cx, slot, (ti, ti_flag), &message) {
+            Some(SmRequestedAnswer::Rejects(_)) => {}
+            Some(SmRequestedAnswer::Activates) => {
+                self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message });
+                self.notifications.answered(slot);
+            }
+            None => self.sm(cx, slot, SmEvent::Message { ti, ti_flag, message }),
         }
     }
 

@@ -38,6 +38,16 @@ impl Notifications {
     pub fn len(&self) -> usize {
         self.0.len()
     }
+
+    /// What a mobile is asked.
+    pub(super) fn requested(&self, slot: Slot) -> Option<&SmRequested> {
+        self.0.get(&slot).map(|notified| &notified.requested)
+    }
+
+    /// It has activated what it was asked.
+    pub(super) fn answered(&mut self, slot: Slot) {
+        self.0.remove(&slot);
+    }
 }
 
 impl Sgsn {
@@ -117,27 +127,20 @@ impl Sgsn {
         self.send_sm(cx, slot, &L3Message::Sm { ti, ti_flag, message });
     }
 
-    /// Looks whether a message from the mobile answers a notification. True where nothing else is to be done with it.
+    /// Whether a message from the mobile answers a notification, and how. Nothing else is to be done with a rejection.
     pub(super) fn notification_answered(
         &mut self,
         cx: &mut Context<'_>,
         slot: Slot,
         (ti, ti_flag): (u8, bool),
         message: &SmMessage,
-    ) -> bool {
-        let answer = self.notifications.0.get(&slot);
-        match answer.and_then(|notified| notified.requested.answered_by(ti, ti_flag, message)) {
-            Some(SmRequestedAnswer::Activates) => {
-                self.notifications.0.remove(&slot);
-                false
-            }
-            Some(SmRequestedAnswer::Rejects(_)) => {
-                cx.drop(Drop::SmRejected, self.imsi_of(slot));
-                self.notification_failed(cx, slot, Cause::MsRefusesRequest);
-                true
-            }
-            None => false,
+    ) -> Option<SmRequestedAnswer> {
+        let answer = self.notifications.requested(slot)?.answered_by(ti, ti_flag, message)?;
+        if let SmRequestedAnswer::Rejects(_) = answer {
+            cx.drop(Drop::SmRejected, self.imsi_of(slot));
+            self.notification_failed(cx, slot, Cause::MsRefusesRequest);
         }
+        Some(answer)
     }
 
     /// T3385 of a mobile may have expired.

@@ -112,16 +112,17 @@ impl AccessPoints {
         }
     }
 
-    /// The APN of a mobile that asks for none: the first that is routed by name.
-    fn default_apn(&self) -> Option<Apn> {
-        self.routes.iter().find_map(|(name, _)| name.clone())
+    /// The APN of a mobile that asks for none: the first that is routed by name. Where there is none the GGSN is to choose, to
+    /// which all others go.
+    fn default_apn(&self) -> Apn {
+        self.routes.iter().find_map(|(name, _)| name.clone()).unwrap_or(Apn::UNNAMED)
     }
 }
 
 impl AccessPoints {
     /// Of whom no subscription speaks.
     fn select(&mut self, request: &ActivateRequest) -> Result<Selected, SmCause> {
-        let apn = request.apn.clone().or_else(|| self.default_apn()).ok_or(SmCause::MissingOrUnknownApn)?;
+        let apn = request.apn.clone().unwrap_or_else(|| self.default_apn());
         let apn = self.number_of(&apn)?;
         Ok(Selected { apn, qos: self.ceilings.grant(&request.qos), address: request.address })
     }
@@ -185,7 +186,7 @@ impl OfSubscriber<'_> {
     /// Which rule has refused an access point.
     pub fn rule(&self, cause: SmCause) -> &'static str {
         match (cause, self.data) {
-            (SmCause::MissingOrUnknownApn, _) => "no 'apn' line leads from it to a GGSN",
+            (SmCause::MissingOrUnknownApn, _) => "no 'apn' or 'ggsn' line leads from it to a GGSN",
             (SmCause::InsufficientResources, _) => "as many access points are in use as may be",
             (_, Some(_)) => "it is not in the subscription that the HLR has sent",
             (_, None) => "it is not served",
@@ -254,13 +255,13 @@ impl OfSubscriber<'_> {
             Some(SubscribedApn::Name(name)) => Some(name.clone()),
             Some(SubscribedApn::Any | SubscribedApn::Unreadable) | None => None,
         };
-        let apn = request.apn.clone().or(by_name).or_else(|| self.points.default_apn());
+        let apn = request.apn.clone().or(by_name).unwrap_or_else(|| self.points.default_apn());
         let wish = match &info.qos {
             Some(subscribed) => within_subscription(&request.qos, &subscribed.profile()),
             None => request.qos,
         };
         Ok(Selected {
-            apn: self.points.number_of(&apn.ok_or(SmCause::MissingOrUnknownApn)?)?,
+            apn: self.points.number_of(&apn)?,
             qos: self.points.ceilings.grant(&wish),
             address: address(request.address, info.address)?,
         })

@@ -31,6 +31,7 @@ mod security;
 mod sessions;
 mod subscribers;
 mod told;
+mod transaction_flag;
 mod unknown_users;
 mod uplink;
 mod uplink_queues;

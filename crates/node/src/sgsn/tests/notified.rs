@@ -71,6 +71,30 @@ fn the_mobile_activates() {
 }
 
 #[test]
+fn the_mobile_activates_under_the_identifier_of_the_network() {
+    let mut bench = notified();
+    // For another address it is no answer, and the identifier is not the mobile's to begin with.
+    let request = |address| L3Message::Sm {
+        ti: 0,
+        ti_flag: true,
+        message: ActivateRequest { address, ..activate_request(NSAPI) }.into(),
+    };
+    bench.unitdata(0, Sapi::GMM, &request(PdpAddress::Ipv4Dynamic).to_vec());
+    assert!(bench.is_silent());
+    assert_eq!(bench.drops(), [(Drop::SmIgnored, 1)]);
+    bench.unitdata(0, Sapi::GMM, &request(PdpAddress::Ipv4(address(NSAPI))).to_vec());
+    let (from, sequence, request) = bench.next_create();
+    bench.create_answer(from, sequence, &request, Cause::RequestAccepted);
+    let answer = bench.hear_l3(0);
+    let is_accept =
+        matches!(answer, L3Message::Sm { ti: 0, ti_flag: false, message: SmMessage::ActivateAccept(_) });
+    assert!(is_accept, "{answer:?}");
+    bench.pass_secs(10);
+    assert!(bench.is_silent(), "T3385 is stopped");
+    assert_eq!(bench.sgsn.notifications.len(), 0);
+}
+
+#[test]
 fn the_mobile_rejects() {
     let mut bench = notified();
     let cause = SmCause::InsufficientResources;

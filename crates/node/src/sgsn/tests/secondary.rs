@@ -99,6 +99,25 @@ fn the_ggsn_takes_all_contexts_of_an_address_down() {
 }
 
 #[test]
+fn the_ggsn_takes_one_context_of_an_address_down() {
+    for teardown in [None, Some(false)] {
+        let mut bench = with_secondary();
+        // The other goes on; then it is the last, and the mobile is told so (23.060 clause 9.2.4.3).
+        for (nsapi, ti, tear_down) in [(SECOND, 1, None), (NSAPI, 0, Some(TearDownIndicator::AllOfAddress))] {
+            let teid = bench.sgsn.teid(bench.slot(0), nsapi).unwrap();
+            bench.ggsn_asks(teid, DeleteRequest { teardown, nsapi, pco: None, private_extension: None });
+            let (_, _, Message::DeleteResponse(response)) = bench.next_control() else { panic!() };
+            assert_eq!(response.cause, Cause::RequestAccepted);
+            let SmMessage::DeactivateRequest(request) = bench.hear_sm(0) else { panic!() };
+            assert_eq!(request.tear_down, tear_down);
+            bench.sm(0, ti, DeactivateAccept {});
+            assert!(bench.is_silent());
+        }
+        assert!(bench.mobile(0).sm().is_empty() && bench.sgsn.contexts().is_empty());
+    }
+}
+
+#[test]
 fn the_mobile_modifies_a_context() {
     let mut bench = with_secondary();
     bench.sm(0, 1, modify(Some(tft())));

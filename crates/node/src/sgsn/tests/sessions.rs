@@ -163,6 +163,21 @@ fn a_wildcard_is_for_every_other_access_point() {
 }
 
 #[test]
+fn who_names_no_access_point_gets_the_ggsn_that_is_there() {
+    // One GGSN and no route is a complete configuration; and one route for all.
+    for apns in [vec![], vec![route("*", 0)]] {
+        let mut bench = Bench::new(|config| config.apns = apns);
+        bench.attach(0);
+        bench.sm(0, 0, ActivateRequest { apn: None, ..activate_request(NSAPI) });
+        let (to, sequence, request) = bench.next_create();
+        assert_eq!((to, request.apn.clone()), (GGSN, Some(Apn::UNNAMED)), "an element without octets");
+        bench.create_answer(to, sequence, &request, Cause::RequestAccepted);
+        assert!(matches!(bench.hear_sm(0), SmMessage::ActivateAccept(_)));
+        assert_eq!(bench.drops(), []);
+    }
+}
+
+#[test]
 fn without_a_ggsn_no_access_point_is_known() {
     let mut bench = Bench::new(|config| config.ggsns.clear());
     bench.attach(0);

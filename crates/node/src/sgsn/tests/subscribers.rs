@@ -13,11 +13,12 @@ use gannet_wire::gsup::{
     AuthTuple, AuthVectors, Body, Cancel, CancelType, Domain, Message, PdpInfo, Refusal, SubscribedApn,
     Subscription, Triplet,
 };
+use gannet_wire::gtp::Cause;
 use gannet_wire::gtp::value::{Qos, SelectionMode};
 use gannet_wire::ipa::{self, Ccm};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
-use gannet_wire::l3::sm::SmMessage;
+use gannet_wire::l3::sm::{ActivateRequest, SmMessage};
 
 pub const KI: Key128 = Key128([0x5a; 16]);
 pub const RAND: [u8; 16] = [0x11; 16];
@@ -442,4 +443,37 @@ fn a_mobile_shows_anew_who_it_is_by_order() {
     bench.delete_answer(NSAPI);
     assert!(matches!(bench.hear_gmm(0), GmmMessage::AuthenticationReject(_)));
     assert!(bench.sgsn.authenticate_again(&mut bench.around.context(), imsi(0)).is_err());
+}
+
+#[test]
+fn a_wildcard_and_one_ggsn_are_enough_for_who_names_no_access_point() {
+    let mut bench = with_hlr(|config| config.apns.clear());
+    attach_with_hlr(&mut bench);
+    bench.sm(0, 0, ActivateRequest { apn: None, ..activate_request(NSAPI) });
+    let (to, _, request) = bench.next_create();
+    assert_eq!((to, request.apn), (GGSN, Some(Apn::UNNAMED)));
+    // A piece of the subscription that has a name goes before the wildcard.
+    let mut bench = with_hlr(|config| config.apns.clear());
+    authenticated(&mut bench);
+    let named = subscription("internet", 9).pdp_infos.remove(0);
+    let mut both = subscription("*", 9);
+    both.pdp_infos.push(PdpInfo { context_id: 2, ..named });
+    located(&mut bench, both);
+    bench.accept_attach(0);
+    bench.sm(0, 0, ActivateRequest { apn: None, ..activate_request(NSAPI) });
+    let (_, _, request) = bench.next_create();
+    assert_eq!(request.apn, "internet".parse().ok());
+    // Who has no wildcard gets what it has subscribed to, and nothing else.
+    let mut bench = with_hlr(|config| config.apns.clear());
+    authenticated(&mut bench);
+    located(&mut bench, subscription("internet", 9));
+    bench.accept_attach(0);
+    bench.sm(0, 0, ActivateRequest { apn: None, ..activate_request(NSAPI) });
+    let (to, sequence, request) = bench.next_create();
+    assert_eq!(request.apn, "internet".parse().ok());
+    bench.create_answer(to, sequence, &request, Cause::SystemFailure);
+    assert!(matches!(bench.hear_sm(0), SmMessage::ActivateReject(_)));
+    bench.sm(0, 0, ActivateRequest { apn: "other".parse().ok(), ..activate_request(NSAPI) });
+    let SmMessage::ActivateReject(reject) = bench.hear_sm(0) else { panic!() };
+    assert_eq!(reject.cause, SmCause::ServiceOptionNotSubscribed);
 }

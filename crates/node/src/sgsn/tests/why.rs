@@ -148,6 +148,6 @@ fn an_access_point_that_leads_nowhere_is_named() {
     bench.sm(0, 0, activate_request(NSAPI));
     let SmMessage::ActivateReject(_) = bench.hear_sm(0) else { panic!() };
     let why = explained(&mut bench);
-    assert_eq!(why[1], "APN internet is refused: no 'apn' line leads from it to a GGSN", "{why:?}");
+    assert_eq!(why[1], "APN internet is refused: no 'apn' or 'ggsn' line leads from it to a GGSN", "{why:?}");
     assert!(why[0].ends_with("(cause 27)"), "{why:?}");
 }

@@ -83,6 +83,7 @@ fn write_own(config: &SgsnConfig, text: &mut ConfigText) {
         text.line(format_args!("store {path}"));
     }
     super::mobility::write(&config.mobility, text);
+    super::sessions::write(config.sessions, text);
     super::charging::write(&config.charging, text);
     super::service::write(&config.service, text);
 }
@@ -163,6 +164,7 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
     install_apns(grammar);
     super::access::install(grammar);
     super::mobility::install(grammar);
+    super::sessions::install(grammar);
     super::charging::install(grammar);
     install_timers(grammar);
     install_limits(grammar);

@@ -236,6 +236,11 @@ impl NsEntity {
         let elements: Vec<IpElement> = local.iter().map(|local| local.element).collect();
         let (ip4, ip6) = endpoints::count(&elements);
         let max = self.config.sns.endpoints_max;
+        // Each of its endpoints needs an NS-VC to each of ours. Where both numbers are too large, this cause is the one that
+        // deployed BSSs and their suites know.
+        if size.ns_vcs_max < size.ip4 * ip4 + size.ip6 * ip6 {
+            return Err(Cause::InvalidNumberOfNsVcs);
+        }
         // There must be a kind of address that both have.
         let joined = (size.ip4 > 0 && ip4 > 0) || (size.ip6 > 0 && ip6 > 0);
         if size.ip4 > max || (!joined && ip4 > 0) {
@@ -243,10 +248,6 @@ impl NsEntity {
         }
         if size.ip6 > max || !joined {
             return Err(Cause::InvalidNumberOfIpv6Endpoints);
-        }
-        // Each of its endpoints needs an NS-VC to each of ours.
-        if size.ns_vcs_max < size.ip4 * ip4 + size.ip6 * ip6 {
-            return Err(Cause::InvalidNumberOfNsVcs);
         }
         if known.is_none() {
             self.make_room(cx, out)?;

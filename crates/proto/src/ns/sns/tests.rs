@@ -377,7 +377,9 @@ fn in_service_with(config_of_sgsn: NsConfig) -> Side {
 fn a_size_that_cannot_be_has_its_cause() {
     for (ns_vcs_max, ip4, ip6, cause) in [
         (8, 0, 0, Cause::InvalidNumberOfIpv4Endpoints),
-        (8, 17, 0, Cause::InvalidNumberOfIpv4Endpoints),
+        (32, 17, 0, Cause::InvalidNumberOfIpv4Endpoints),
+        (8, 17, 0, Cause::InvalidNumberOfNsVcs),
+        (8, 100, 0, Cause::InvalidNumberOfNsVcs),
         (8, 1, 17, Cause::InvalidNumberOfIpv6Endpoints),
         (8, 0, 1, Cause::InvalidNumberOfIpv4Endpoints),
         (1, 2, 0, Cause::InvalidNumberOfNsVcs),

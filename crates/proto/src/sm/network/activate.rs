@@ -3,6 +3,7 @@
 use super::{SmAction, SmContext, SmCreated, SmState, Step};
 use crate::drops::Drop;
 use crate::sm::{CONTEXTS, nsapi_of};
+use crate::trace::{Category, Level};
 use gannet_wire::gtp::Cause;
 use gannet_wire::id::{Nsapi, Sapi};
 use gannet_wire::l3::ie::{PdpAddress, ProtocolConfiguration, QosProfile, SmCause};
@@ -11,12 +12,18 @@ use gannet_wire::l3::sm::{
     SmMessage,
 };
 
+/// About a phone with the wrong flag, once.
+const SERVED: &str = "ACTIVATE PDP CONTEXT REQUEST with TI flag 1 though the phone begins the transaction: served, and \
+                      answered with flag 0 ('transaction-flag lenient')";
+/// About one that is not served.
+const IGNORED: &str = "ACTIVATE PDP CONTEXT REQUEST ignored: its TI flag is 1, and the network has requested no such context \
+                       (24.008 clause 8.3.2 c, 'transaction-flag')";
 /// PDP type organisation: IETF.
 const IETF: u8 = 1;
 
 impl Step<'_, '_, '_> {
     pub(super) fn activate(&mut self, ti: u8, ti_flag: bool, request: ActivateRequest) {
-        if !self.makes_room(ti, ti_flag, request.nsapi) {
+        if !self.makes_room((ti, ti_flag), request.nsapi, Some(request.address)) {
             return;
         }
         let wanted = request.address;
@@ -52,10 +59,16 @@ impl Step<'_, '_, '_> {
     }
 
     /// Looks whether a request for a new context is one at all, and lets the contexts give way whose places it takes.
-    pub(super) fn makes_room(&mut self, ti: u8, ti_flag: bool, nsapi: Nsapi) -> bool {
+    ///
+    /// `address` is that of a primary one.
+    pub(super) fn makes_room(
+        &mut self,
+        (ti, ti_flag): (u8, bool),
+        nsapi: Nsapi,
+        address: Option<PdpAddress>,
+    ) -> bool {
         let known = self.contexts.by_ti(ti, ti_flag);
-        // Clause 8.3.2 c: the network never allocated an identifier, so none can be meant.
-        if ti_flag && known.is_none() && !self.network.cfg.accept_ti_flag {
+        if ti_flag && known.is_none() && !self.serves_flag(ti, address) {
             self.drop(Drop::SmIgnored);
             return false;
         }
@@ -69,6 +82,24 @@ impl Step<'_, '_, '_> {
             self.replace(old);
         }
         true
+    }
+
+    /// Clause 8.3.2 c: with flag 1 a request belongs to a transaction that the network began, and is ignored where that knows
+    /// of none. Phones that set the flag in their own transactions are served by the operator's will, under an identifier that
+    /// the network has not allocated: the answer has flag 0, as in each transaction whose other messages have 1.
+    fn serves_flag(&mut self, ti: u8, address: Option<PdpAddress>) -> bool {
+        let is_served = match self.network.requested {
+            // Clause 6.1.3.1.2: what the network has requested, under the network's identifier.
+            Some(requested) if requested.ti() == ti => return address == Some(requested.address()),
+            Some(_) | None => self.network.cfg.accept_ti_flag,
+        };
+        if !is_served {
+            self.explain(format_args!("{IGNORED}"));
+        } else if !core::mem::replace(self.network.wrong_flag_said, true) {
+            let whose = self.network.whose;
+            self.cx.log_of(whose, Category::Pdp, Level::Notice, format_args!("{SERVED}"));
+        }
+        is_served
     }
 
     /// True for the same request again, told by its identifier and NSAPI, while the GGSN has not answered: T3380 expired

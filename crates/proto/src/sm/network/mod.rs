@@ -62,15 +62,15 @@ pub struct SmConfig {
     pub tries: u8,
     /// IPv6 contexts are allowed.
     pub ipv6: bool,
-    /// Take an ACTIVATE PDP CONTEXT REQUEST whose transaction identifier flag is 1, which clause 8.3.2 c says to
-    /// ignore. Some mobiles send it.
+    /// Serve an ACTIVATE (SECONDARY) PDP CONTEXT REQUEST whose transaction identifier flag is 1 and whose identifier the
+    /// network has not allocated, which clause 8.3.2 c says to ignore. Some mobiles send it.
     pub accept_ti_flag: bool,
 }
 
 impl Default for SmConfig {
     fn default() -> Self {
         let eight = Duration::from_secs(8);
-        Self { t3385: eight, t3386: eight, t3395: eight, tries: 5, ipv6: true, accept_ti_flag: false }
+        Self { t3385: eight, t3386: eight, t3395: eight, tries: 5, ipv6: true, accept_ti_flag: true }
     }
 }
 
@@ -110,6 +110,10 @@ pub struct SmNetwork<'a> {
     pub selection: &'a mut dyn Selection,
     /// Whose contexts they are.
     pub whose: Option<Imsi>,
+    /// What the network has asked of the mobile, where that waits for its answer.
+    pub requested: Option<&'a SmRequested>,
+    /// This mobile's wrong flag has had its log line.
+    pub wrong_flag_said: &'a mut bool,
 }
 
 impl core::fmt::Debug for SmNetwork<'_> {

@@ -48,6 +48,12 @@ impl SmRequested {
         Self { ti: (0..127).find(free).unwrap_or(0), address, apn, retry }
     }
 
+    /// Its transaction identifier, which the network has allocated.
+    #[must_use]
+    pub const fn ti(&self) -> u8 {
+        self.ti
+    }
+
     /// For which address.
     #[must_use]
     pub const fn address(&self) -> PdpAddress {

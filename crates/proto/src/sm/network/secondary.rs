@@ -3,12 +3,12 @@
 use super::context::Mark;
 use super::{SmAction, SmContext, Step};
 use gannet_wire::id::{Nsapi, Sapi};
-use gannet_wire::l3::ie::{QosProfile, SmCause, TftFault, TftOperation, TrafficFlowTemplate};
+use gannet_wire::l3::ie::{LinkedTi, QosProfile, SmCause, TftFault, TftOperation, TrafficFlowTemplate};
 use gannet_wire::l3::sm::ActivateSecondaryRequest;
 
 impl Step<'_, '_, '_> {
     pub(super) fn activate_secondary(&mut self, ti: u8, ti_flag: bool, request: ActivateSecondaryRequest) {
-        if !self.makes_room(ti, ti_flag, request.nsapi) {
+        if !self.makes_room((ti, ti_flag), request.nsapi, None) {
             return;
         }
         let (linked, qos) = match self.examine_secondary(&request) {
@@ -36,7 +36,7 @@ impl Step<'_, '_, '_> {
         &mut self,
         request: &ActivateSecondaryRequest,
     ) -> Result<(Nsapi, QosProfile), SmCause> {
-        let linked = self.contexts.by_ti(request.linked_ti.ti, request.linked_ti.ti_flag);
+        let linked = self.linked(request.linked_ti);
         let active = |nsapi: &Nsapi| self.contexts.get(*nsapi).is_some_and(SmContext::is_active);
         let linked = linked.filter(active).ok_or(SmCause::UnknownPdpContext)?;
         let apn = self.contexts.get(linked).map(SmContext::apn).ok_or(SmCause::UnknownPdpContext)?;
@@ -51,6 +51,12 @@ impl Step<'_, '_, '_> {
             qos.r99 = None;
         }
         Ok((linked, qos))
+    }
+
+    /// The context that the mobile means. A phone that sets the flag in its own transactions may say either here.
+    fn linked(&self, LinkedTi { ti, ti_flag }: LinkedTi) -> Option<Nsapi> {
+        let other = || self.contexts.by_ti(ti, !ti_flag).filter(|_| self.network.cfg.accept_ti_flag);
+        self.contexts.by_ti(ti, ti_flag).or_else(other)
     }
 
     /// True where a context of this address takes what fits no template: there may be one such only

@@ -52,13 +52,16 @@ impl Step<'_, '_, '_> {
             }
             // Clause 6.1.3.4.2.
             Some(SmState::Active | SmState::ModifyPending | SmState::Updating) => {
-                let all = self.contexts.get(nsapi).is_some_and(|context| context.has(Mark::TearDown));
+                // 23.060 clauses 9.2.4.2 and 9.2.4.3: the last context of an address takes the address down.
+                let all = self.contexts.get(nsapi).is_some_and(|context| context.has(Mark::TearDown))
+                    || self.is_last_of_address(nsapi);
                 if !tunnel_gone {
                     self.delete_tunnel(nsapi, all);
                 }
                 let (now, span) = (self.cx.now, self.network.cfg.t3395);
                 if let Some(context) = self.contexts.get_mut(nsapi) {
                     context.state = SmState::InactivePending(cause);
+                    context.mark(Mark::TearDown, all);
                     context.retry.start(now, span);
                 }
                 self.send_deactivate(nsapi, cause);
@@ -88,9 +91,14 @@ impl Step<'_, '_, '_> {
     /// Takes a tunnel down; those of the same address with it where `all` is set, or where it is the last of them
     /// (29.060 clause 7.3.5).
     pub(super) fn delete_tunnel(&mut self, nsapi: Nsapi, all: bool) {
-        let has_tunnel = |other| self.contexts.get(other).is_some_and(SmContext::has_tunnel);
-        let tear_down = all || !self.contexts.sharers(nsapi).any(has_tunnel);
+        let tear_down = all || self.is_last_of_address(nsapi);
         self.out.push(SmAction::DeleteTunnel { nsapi, tear_down });
+    }
+
+    /// True where no other context of its address has a tunnel.
+    fn is_last_of_address(&self, nsapi: Nsapi) -> bool {
+        let has_tunnel = |other| self.contexts.get(other).is_some_and(SmContext::has_tunnel);
+        !self.contexts.sharers(nsapi).any(has_tunnel)
     }
 
     /// The other contexts of an address are PDP-INACTIVE at once on both sides; their tunnels went with that of `nsapi`.

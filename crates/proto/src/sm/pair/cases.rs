@@ -139,13 +139,15 @@ fn unknown_identifiers() {
         }
     }
     assert_eq!(pair.drops(Drop::SmUnknownTi), 15);
-    // A status is not answered, a request whose flag says that the network chose the identifier is ignored.
+    // A status is not answered; a request whose flag says that the network chose the identifier is ignored where the operator
+    // wants it so.
     let before = pair.at_sgsn.len();
+    pair.cfg.accept_ti_flag = false;
     pair.uplink(5, false, SmStatus { cause: SmCause::InvalidTi });
     pair.uplink(5, true, request(N6, PdpAddress::Ipv4Dynamic));
     assert_eq!(pair.at_sgsn.len(), before);
     assert_eq!((pair.drops(Drop::SmStatusReceived), pair.drops(Drop::SmIgnored)), (1, 1));
-    // Unless the operator wants it taken; then the answer's flag is 0.
+    // Else it is taken, and the answer's flag is 0.
     pair.cfg.accept_ti_flag = true;
     pair.uplink(5, true, request(N6, PdpAddress::Ipv4Dynamic));
     pair.run(1);

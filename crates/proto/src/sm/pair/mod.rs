@@ -123,7 +123,13 @@ impl Pair {
 
     fn sgsn(&mut self, event: SmEvent) {
         let mut out = Batch::default();
-        let mut network = SmNetwork { cfg: &self.cfg, selection: &mut Subscriptions, whose: None };
+        let mut network = SmNetwork {
+            cfg: &self.cfg,
+            selection: &mut Subscriptions,
+            whose: None,
+            requested: None,
+            wrong_flag_said: &mut false,
+        };
         self.sgsn.handle(&mut self.world.context(), &mut network, event, &mut out);
         while let Some(action) = out.pop() {
             match &action {

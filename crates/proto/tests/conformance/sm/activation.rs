@@ -20,6 +20,54 @@ fn network_accepts() {
 }
 
 #[test]
+fn network_serves_a_phone_that_sets_the_flag() {
+    let mut network = Network::new();
+    network.hears_flagged(0, request(N5));
+    network.created(N5);
+    assert!(matches!(network.said_flagged(), (0, SmMessage::ActivateAccept(_))), "answered with flag 0");
+    assert!(network.wrong_flag_said);
+    // The same identifier with flag 0 names another context, and each has its own answers.
+    network.hears(0, request(N6));
+    network.created(N6);
+    assert!(matches!(network.said(), (0, SmMessage::ActivateAccept(_))));
+    assert_eq!((network.state(N5), network.state(N6)), (Some(SmState::Active), Some(SmState::Active)));
+    // What the network begins about it has flag 0, too, and the phone answers with 1.
+    network.event(SmEvent::Modify { nsapi: N5, qos: qos(DelayClass::TWO) });
+    assert!(matches!(network.said_flagged(), (0, SmMessage::ModifyRequestMt(_))));
+    network.hears_flagged(0, ModifyAcceptMo {});
+    assert_eq!(network.state(N5), Some(SmState::Active));
+    network.hears_flagged(0, deactivate(false));
+    network.event(SmEvent::Deleted { nsapi: N5 });
+    assert_eq!(network.said_flagged(), (0, DeactivateAccept {}.into()));
+    assert_eq!((network.state(N5), network.state(N6)), (None, Some(SmState::Active)));
+    assert_eq!(network.drops(Drop::SmIgnored), 0);
+    // Clause 8.3.2 d holds for it as for others: the same identifier again replaces the context.
+    network.hears_flagged(2, request(N5));
+    network.created(N5);
+    network.hears_flagged(2, request(N7));
+    assert_eq!((network.state(N5), network.state(N7)), (None, Some(SmState::ActivePending)));
+}
+
+#[test]
+fn network_ignores_the_flag_where_the_operator_wants_it() {
+    let mut network = Network::new();
+    network.cfg.accept_ti_flag = false;
+    network.hears_flagged(0, request(N5));
+    assert_eq!((network.done.len(), network.state(N5), network.drops(Drop::SmIgnored)), (0, None, 1));
+    assert!(!network.wrong_flag_said);
+}
+
+#[test]
+fn network_ignores_an_extension_octet_without_its_bit() {
+    let mut network = Network::active();
+    let octets = |extension: u8| [0x7a, extension, 0x46, 36];
+    network.hears_octets(&octets(0x00));
+    assert_eq!((network.done.len(), network.state(N5)), (0, Some(SmState::Active)));
+    network.hears_octets(&octets(0x80));
+    assert_eq!(network.state(N5), Some(SmState::Releasing), "identifier 0 in the long form");
+}
+
+#[test]
 fn network_rejects_with_the_cause() {
     for (apn, cause) in [("unknown", 27), ("others", 33), ("barred", 8)] {
         let mut network = Network::new();

@@ -4,7 +4,7 @@ use gannet_proto::drops::Drop;
 use gannet_proto::machine::{Batch, Surroundings};
 use gannet_proto::sm::ms::{SmMsAction, SmMsConfig, SmMsContexts, SmMsEvent, Wanted, WantedSecondary};
 use gannet_proto::sm::network::{
-    Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmState,
+    Selected, Selection, SmAction, SmConfig, SmContexts, SmCreated, SmEvent, SmNetwork, SmRequested, SmState,
 };
 use gannet_proto::time::{Duration, Instant};
 use gannet_proto::trace::Quiet;
@@ -71,6 +71,8 @@ pub struct Network {
     pub world: Surroundings<Quiet>,
     pub contexts: SmContexts,
     pub cfg: SmConfig,
+    pub requested: Option<SmRequested>,
+    pub wrong_flag_said: bool,
     pub done: Vec<(Instant, SmAction)>,
 }
 
@@ -80,6 +82,8 @@ impl Network {
             world: Surroundings::new(1, 0, Quiet::default()),
             contexts: SmContexts::default(),
             cfg: SmConfig::default(),
+            requested: None,
+            wrong_flag_said: false,
             done: Vec::new(),
         }
     }
@@ -104,7 +108,13 @@ impl Network {
 
     pub fn event(&mut self, event: SmEvent) {
         let mut out = Batch::default();
-        let mut around = SmNetwork { cfg: &self.cfg, selection: &mut Subscription, whose: None };
+        let mut around = SmNetwork {
+            cfg: &self.cfg,
+            selection: &mut Subscription,
+            whose: None,
+            requested: self.requested.as_ref(),
+            wrong_flag_said: &mut self.wrong_flag_said,
+        };
         self.contexts.handle(&mut self.world.context(), &mut around, event, &mut out);
         while let Some(action) = out.pop() {
             self.done.push((self.world.now, action));
@@ -114,6 +124,18 @@ impl Network {
     /// A message from the mobile about a transaction that the mobile began.
     pub fn hears(&mut self, ti: u8, message: impl Into<SmMessage>) {
         self.event(SmEvent::Message { ti, ti_flag: false, message: message.into() });
+    }
+
+    /// A message with flag 1.
+    pub fn hears_flagged(&mut self, ti: u8, message: impl Into<SmMessage>) {
+        self.event(SmEvent::Message { ti, ti_flag: true, message: message.into() });
+    }
+
+    /// The last message, which went to a mobile that sets the flag.
+    pub fn said_flagged(&self) -> (u8, SmMessage) {
+        let (_, ti, ti_flag, message) = self.sent().pop().expect("nothing was sent");
+        assert!(!ti_flag);
+        (ti, message)
     }
 
     pub fn hears_octets(&mut self, octets: &[u8]) {

@@ -18,12 +18,29 @@ fn network_deactivates() {
     for tunnel_gone in [false, true] {
         let mut network = Network::active();
         network.event(SmEvent::Deactivate { nsapi: N5, cause: CAUSE, tunnel_gone });
-        assert_eq!(network.said(), (0, order(false).into()));
+        assert_eq!(network.said(), (0, order(true).into()), "the last context of the address");
         assert_eq!(network.state(N5), Some(SmState::InactivePending(CAUSE)));
         assert_eq!(network.tunnels_deleted().is_empty(), tunnel_gone);
         network.hears(0, DeactivateAccept {});
         assert!(network.has_done(&SmAction::Released { nsapi: N5, cause: CAUSE }));
         assert_eq!((network.state(N5), network.contexts.deadline(network.world.now)), (None, None));
+    }
+}
+
+#[test]
+fn network_ends_one_context_of_an_address() {
+    for tunnel_gone in [false, true] {
+        let mut network = Network::with_secondary();
+        network.event(SmEvent::Deactivate { nsapi: N5, cause: CAUSE, tunnel_gone });
+        assert_eq!(network.said(), (0, order(false).into()));
+        network.hears(0, DeactivateAccept {});
+        assert_eq!(
+            (network.state(N5), network.state(N6)),
+            (None, Some(SmState::Active)),
+            "the other goes on"
+        );
+        network.event(SmEvent::Deactivate { nsapi: N6, cause: CAUSE, tunnel_gone });
+        assert_eq!(network.said(), (1, order(true).into()), "and is now the last");
     }
 }
 

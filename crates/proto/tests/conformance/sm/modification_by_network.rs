@@ -43,7 +43,7 @@ fn network_repeats_four_times_after_t3386_and_deactivates() {
     let times: Vec<_> = orders.iter().map(|(at, ..)| *at).collect();
     assert_eq!((times.len(), are_spaced(&times, 8)), (5, true));
     let cause = SmCause::NetworkFailure;
-    assert_eq!(network.said(), (0, DeactivateRequest { cause, tear_down: None }.into()));
+    assert_eq!(network.said(), (0, DeactivateRequest { cause, ..deactivate(true) }.into()));
     assert_eq!(
         (network.state(N5), network.drops(Drop::SmNoAnswer)),
         (Some(SmState::InactivePending(cause)), 1)

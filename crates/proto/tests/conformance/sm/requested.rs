@@ -30,6 +30,23 @@ fn network_requests_and_the_mobile_activates() {
 }
 
 #[test]
+fn network_takes_the_answer_under_its_own_identifier() {
+    for accept_ti_flag in [false, true] {
+        let mut network = Network::new();
+        network.cfg.accept_ti_flag = accept_ti_flag;
+        network.requested = Some(requested());
+        // For another address it is no answer, and the identifier is the network's.
+        network.hears_flagged(0, request(N5));
+        network.hears_flagged(0, secondary(N5, 0, Some(tft(1))));
+        assert_eq!((network.done.len(), network.drops(Drop::SmIgnored)), (0, 2));
+        network.hears_flagged(0, ActivateRequest { address: ADDRESS, ..request(N5) });
+        network.created(N5);
+        assert!(matches!(network.said_flagged(), (0, SmMessage::ActivateAccept(_))));
+        assert!(!network.wrong_flag_said, "it is the right one");
+    }
+}
+
+#[test]
 fn network_takes_the_rejection() {
     let reject: SmMessage = RequestActivationReject { cause: SmCause::InsufficientResources }.into();
     let requested = requested();

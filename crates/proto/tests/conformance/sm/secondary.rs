@@ -20,6 +20,56 @@ fn rejection(network: &mut Network, request: ActivateSecondaryRequest) -> u8 {
     }
 }
 
+/// Beside which context the last tunnel was asked for.
+fn linked_to(network: &Network) -> Option<Nsapi> {
+    network.done.iter().rev().find_map(|(_, action)| match action {
+        SmAction::CreateTunnel { linked, .. } => *linked,
+        _ => None,
+    })
+}
+
+#[test]
+fn network_takes_the_context_whose_flag_is_named_first() {
+    // Identifier 0 with flag 0 is NSAPI 5, with flag 1 NSAPI 7.
+    for (linked_flag, linked) in [(false, N5), (true, N7)] {
+        let mut network = Network::active();
+        network.hears_flagged(0, request(N7));
+        network.created(N7);
+        let linked_ti = LinkedTi { ti: 0, ti_flag: linked_flag };
+        network.hears(1, ActivateSecondaryRequest { linked_ti, ..secondary(N6, 0, Some(tft(1))) });
+        assert_eq!(linked_to(&network), Some(linked));
+    }
+}
+
+#[test]
+fn network_serves_a_phone_that_sets_the_flag() {
+    for (accept_ti_flag, linked_flag) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut network = Network::new();
+        network.hears_flagged(0, request(N5));
+        network.created(N5);
+        network.done.clear();
+        network.cfg.accept_ti_flag = accept_ti_flag;
+        let linked_ti = LinkedTi { ti: 0, ti_flag: linked_flag };
+        network.hears_flagged(1, ActivateSecondaryRequest { linked_ti, ..secondary(N6, 0, Some(tft(1))) });
+        if !accept_ti_flag {
+            assert_eq!((network.done.len(), network.drops(Drop::SmIgnored)), (0, 1));
+            continue;
+        }
+        assert_eq!(linked_to(&network), Some(N5));
+        network.created(N6);
+        assert!(matches!(network.said_flagged(), (1, SmMessage::ActivateSecondaryAccept(_))));
+        // The GGSN ends it: the phone's answer has flag 1.
+        network.event(SmEvent::Deactivate {
+            nsapi: N6,
+            cause: SmCause::RegularDeactivation,
+            tunnel_gone: true,
+        });
+        assert_eq!(network.said_flagged(), (1, deactivate(false).into()));
+        network.hears_flagged(1, DeactivateAccept {});
+        assert_eq!((network.state(N5), network.state(N6)), (Some(SmState::Active), None));
+    }
+}
+
 #[test]
 fn network_accepts() {
     let mut network = Network::active();

@@ -16,6 +16,15 @@ impl Apn {
     /// Octets of the longest encoded name.
     pub const MAX: usize = 100;
 
+    /// No name: the GGSN is to choose. On Gn an element without octets; no mobile can say it.
+    pub const UNNAMED: Self = Self(String::new());
+
+    /// True for [`Apn::UNNAMED`].
+    #[must_use]
+    pub const fn is_unnamed(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The name with dots between its labels, in the case in which it came.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -112,7 +121,7 @@ impl Element for Apn {
     }
 
     fn emit_value(&self, out: &mut Vec<u8>) {
-        for label in self.0.split('.') {
+        for label in self.0.split('.').filter(|label| !label.is_empty()) {
             out.push(length_octet(label.len()));
             out.extend(label.bytes());
         }
@@ -136,7 +145,7 @@ impl fmt::Display for Apn {
 impl TryFrom<String> for Apn {
     type Error = DecodeError;
     fn try_from(text: String) -> Result<Self, DecodeError> {
-        text.parse()
+        if text.is_empty() { Ok(Self::UNNAMED) } else { text.parse() }
     }
 }
 
@@ -179,6 +188,16 @@ mod tests {
         assert!(means("six.mnc001.mcc001.gprs", "six.MNC001.mcc001.gprs"));
         assert!(!means("six.mnc001.mcc001.gprs", "six.mnc002.mcc001.gprs"), "another operator's");
         assert!(!means("six", "six.example") && !means("six", "seven.mnc001.mcc001.gprs"));
+    }
+
+    #[test]
+    fn no_name_is_none_of_a_mobile() {
+        let mut out = Vec::new();
+        Apn::UNNAMED.emit_value(&mut out);
+        assert!(out.is_empty() && Apn::parse_value(&out).is_err() && "".parse::<Apn>().is_err());
+        assert!(Apn::UNNAMED.is_unnamed() && Apn::try_from(String::from(Apn::UNNAMED)) == Ok(Apn::UNNAMED));
+        let named: Apn = "internet".parse().unwrap();
+        assert!(!named.is_unnamed() && !named.means(&Apn::UNNAMED) && !Apn::UNNAMED.means(&named));
     }
 
     #[test]
