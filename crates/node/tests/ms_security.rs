@@ -213,7 +213,7 @@ impl World {
                     self.seen.push(message.name());
                     self.known |= matches!(message, GmmMessage::AttachRequest(_));
                     if !self.known {
-                        let what = Stranger::Message { message: &message, old_rai_is_ours: true };
+                        let what = Stranger::Message { message: &message };
                         let answer = answer_to_stranger(what).unwrap();
                         self.seen.push(answer.name());
                         let mut reset = Batch::default();

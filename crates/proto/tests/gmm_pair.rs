@@ -176,7 +176,7 @@ impl Pair {
             }
             (None, _) => {
                 let what = match &message {
-                    Some(message) => Stranger::Message { message, old_rai_is_ours: true },
+                    Some(message) => Stranger::Message { message },
                     None => Stranger::LlcFrame,
                 };
                 if let Some(answer) = answer_to_stranger(what) {

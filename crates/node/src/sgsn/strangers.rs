@@ -103,11 +103,7 @@ impl Sgsn {
             self.gmm(cx, slot, GmmEvent::Message { message, from });
             return;
         }
-        let old_rai_is_ours = match &message {
-            GmmMessage::RauRequest(request) => self.serves(request.old_rai),
-            _ => false,
-        };
-        self.answer_stranger(cx, from, llc, Stranger::Message { message: &message, old_rai_is_ours });
+        self.answer_stranger(cx, from, llc, Stranger::Message { message: &message });
     }
 
     /// A place in the table for a mobile that attaches.

@@ -14,8 +14,6 @@ pub enum Stranger<'a> {
     Message {
         /// The message.
         message: &'a GmmMessage,
-        /// Does the old routing area of its ROUTING AREA UPDATE REQUEST belong to this SGSN?
-        old_rai_is_ours: bool,
     },
     /// A GMM message that could not be read.
     Unreadable {
@@ -30,9 +28,8 @@ pub enum Stranger<'a> {
 
 /// The answer, to be sent with the TLLI that the mobile used; `None` where there is none.
 ///
-/// A routing area update is rejected (clause 4.7.5.1.4): with cause 10 where the mobile was ours and the context is
-/// gone, which makes it attach again with its P-TMSI; with cause 9 where its P-TMSI is another SGSN's, from which
-/// nothing can be learned, which makes it attach with its IMSI. A request that can't be read is rejected with the cause of
+/// A routing area update is rejected with cause 10 (clause 4.7.5.1.4): the mobile attaches again with its P-TMSI. Cause 9, for a
+/// P-TMSI of another SGSN, would be right as well and make it attach with its IMSI; deployed SGSNs say 10. A request that can't be read is rejected with the cause of
 /// that (clauses 4.7.3.1.6 b and 4.7.5.1.6 b). Anything else shows that the mobile takes itself for
 /// attached: it is told to attach again (clause 4.7.4.2, cause 10).
 #[must_use]
@@ -50,10 +47,9 @@ pub fn answer_to_stranger(what: Stranger<'_>) -> Option<GmmMessage> {
             (RAU_REQUEST, cause) => Some(RauReject { cause, force_to_standby, t3302: None }.into()),
             (_, _) => Some(attach_again.into()),
         },
-        Stranger::Message { message, old_rai_is_ours } => match message {
+        Stranger::Message { message } => match message {
             GmmMessage::RauRequest(_) => {
-                let cause =
-                    if old_rai_is_ours { GmmCause::ImplicitlyDetached } else { GmmCause::IdentityUnknown };
+                let cause = GmmCause::ImplicitlyDetached;
                 Some(RauReject { cause, force_to_standby, t3302: None }.into())
             }
             GmmMessage::DetachRequestMo(request) if request.detach_type.power_off => None,

@@ -294,11 +294,9 @@ fn a_context_survives_serialisation() {
 #[test]
 fn strangers_are_answered_without_a_context() {
     let update: GmmMessage = update_request(UpdateKind::Ra, None).into();
-    for (old_rai_is_ours, cause) in [(true, GmmCause::ImplicitlyDetached), (false, GmmCause::IdentityUnknown)]
-    {
-        let answer = answer_to_stranger(Stranger::Message { message: &update, old_rai_is_ours });
-        assert!(matches!(answer, Some(GmmMessage::RauReject(reject)) if reject.cause == cause));
-    }
+    let answer = answer_to_stranger(Stranger::Message { message: &update });
+    let cause = GmmCause::ImplicitlyDetached;
+    assert!(matches!(answer, Some(GmmMessage::RauReject(reject)) if reject.cause == cause));
     assert!(matches!(answer_to_stranger(Stranger::LlcFrame), Some(GmmMessage::DetachRequestMt(_))));
     for (power_off, answered) in [(true, false), (false, true)] {
         let detach: GmmMessage = DetachRequestMo {
@@ -307,9 +305,9 @@ fn strangers_are_answered_without_a_context() {
             ptmsi_signature: None,
         }
         .into();
-        let answer = answer_to_stranger(Stranger::Message { message: &detach, old_rai_is_ours: true });
+        let answer = answer_to_stranger(Stranger::Message { message: &detach });
         assert_eq!(answer.is_some(), answered);
     }
     let status: GmmMessage = GmmStatus { cause: GmmCause::ProtocolError }.into();
-    assert_eq!(answer_to_stranger(Stranger::Message { message: &status, old_rai_is_ours: true }), None);
+    assert_eq!(answer_to_stranger(Stranger::Message { message: &status }), None);
 }

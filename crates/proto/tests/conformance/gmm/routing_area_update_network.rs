@@ -105,13 +105,10 @@ fn c4_7_5_1_4_update_not_accepted_with_each_cause() {
 }
 
 #[test]
-fn c4_7_5_1_4_a_mobile_without_context_is_told_cause_9_or_10() {
+fn c4_7_5_1_4_a_mobile_without_context_is_told_cause_10() {
     let update: GmmMessage = update_request(UpdateKind::Ra).into();
-    for (old_rai_is_ours, cause) in [(true, GmmCause::ImplicitlyDetached), (false, GmmCause::IdentityUnknown)]
-    {
-        let answer = answer_to_stranger(Stranger::Message { message: &update, old_rai_is_ours });
-        assert_eq!(answer, Some(update_reject(cause).into()));
-    }
+    let answer = answer_to_stranger(Stranger::Message { message: &update });
+    assert_eq!(answer, Some(update_reject(GmmCause::ImplicitlyDetached).into()));
 }
 
 #[test]
