@@ -103,7 +103,10 @@ fn flow(radio: &Radio) -> BvcParameters {
 
 fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     let mobiles = &config.mobiles;
-    let apn = mobiles.apn.parse().map_err(|_| format!("'apn {}' is no access point name", mobiles.apn))?;
+    let apn = match mobiles.apn.as_str() {
+        "" => None,
+        apn => Some(apn.parse().map_err(|_| format!("'apn {apn}' is no access point name"))?),
+    };
     let mut ms = MsConfig::new(mobiles.count, mobiles.imsi_base, cells);
     ms.imei = Some(mobiles.imei_base);
     ms.insert(mobiles.cards);
@@ -112,7 +115,8 @@ fn mobiles(config: &BssConfig, cells: Vec<CellId>) -> Result<MsConfig, String> {
     }
     ms.gmm.combined = mobiles.combined;
     ms.sm.follows_requests = mobiles.follows_requests;
-    ms.pdp.apn = Some(apn);
+    ms.sm.sets_flag = mobiles.sets_flag;
+    ms.pdp.apn = apn;
     ms.pdp.address = match mobiles.pdp_type {
         PdpType::Ipv4 => PdpAddress::Ipv4Dynamic,
         PdpType::Ipv6 => PdpAddress::Ipv6Dynamic,

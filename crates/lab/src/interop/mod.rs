@@ -117,6 +117,7 @@ pub const ALL: &[Scenario] = &[
     mobile("cell-change", "ten cell changes during a download", mobility::cell_change),
     mobile("contexts", "two PDP contexts to two access points", sessions::contexts),
     mobile("secondary", "a context beside the first one, told from it by a filter", sessions::secondary),
+    mobile("lenient", "a phone that sets the flag of its transactions and names no APN", sessions::lenient),
     mobile("detach", "by the mobile and by the network", attach::detach),
     mobile("ggsn-reject", "an access point that the GGSN does not have", sessions::ggsn_reject),
     mobile("ggsn-restart", "the GGSN is killed and comes back", sessions::ggsn_restart),

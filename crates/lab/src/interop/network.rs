@@ -70,6 +70,8 @@ pub struct Setup {
     pub ggsn: Peer,
     /// More lines of the first access point.
     pub internet: &'static str,
+    /// More lines of the GGSN's node, behind its access points.
+    pub at_ggsn: &'static str,
     /// Whether the SGSN asks the HLR: else it decides by itself, and accepts all.
     pub asks_hlr: bool,
 }
@@ -86,6 +88,7 @@ impl Default for Setup {
             apn: INTERNET.0,
             ggsn: Peer::Osmocom,
             internet: "",
+            at_ggsn: "",
             asks_hlr: true,
         }
     }
@@ -104,7 +107,7 @@ fn ends(address: &str) -> String {
 /// Where the GGSN keeps its restart counter: another place than the SGSN's.
 const GGSN_STATE: &str = "ggsn";
 
-fn ggsn(internet: &str) -> String {
+fn ggsn(internet: &str, more: &str) -> String {
     let apn = |(name, host): (&str, &str), device: &str, more: &str| {
         let net = host.trim_end_matches(|digit: char| digit.is_ascii_digit());
         format!(
@@ -114,7 +117,7 @@ fn ggsn(internet: &str) -> String {
     };
     let apns = [apn(INTERNET, "apn0", internet), apn(CORPORATE, "apn1", "")].concat();
     format!(
-        "ggsn ggsn0\n gtp state-dir {GGSN_STATE}\n gtp bind-ip 127.0.0.2\n{apns} no shutdown ggsn\n{}",
+        "ggsn ggsn0\n gtp state-dir {GGSN_STATE}\n gtp bind-ip 127.0.0.2\n{apns}{more} no shutdown ggsn\n{}",
         ends("127.0.0.2")
     )
 }
@@ -182,7 +185,7 @@ pub fn start(bed: &mut Bed, setup: &Setup) -> Result<(), TestbedError> {
     std::fs::create_dir(bed.directory().join(GGSN_STATE))?;
     for (name, text) in [
         ("hlr.cfg", format!("hlr\n database hlr.db\n gsup\n  bind ip 127.0.0.3\n{}", ends("127.0.0.3"))),
-        ("ggsn.cfg", ggsn(setup.internet)),
+        ("ggsn.cfg", ggsn(setup.internet, setup.at_ggsn)),
         ("sgsn.cfg", sgsn(setup, bed.sgsn)),
         ("bss.cfg", bss(setup)),
     ] {

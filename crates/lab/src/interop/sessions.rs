@@ -102,6 +102,24 @@ fn order_beside_first(bed: &mut Bed) -> core::result::Result<String, TestbedErro
     Ok(causes.last().and_then(|row| row.first()).cloned().unwrap_or_default())
 }
 
+const ACTIVATE_ACCEPT: &str = "gsm_a.dtap.msg_sm_type == 0x42";
+
+/// A phone that sets the flag of its transactions and names no access point.
+pub fn lenient(bed: &mut Bed) -> Result {
+    // Not ciphered, so that the answer can be read.
+    let bss = " transaction-flag\n no apn\n";
+    let at_ggsn = " default-apn internet\n";
+    network::start(bed, &Setup { geas: "0", bss, at_ggsn, ..Setup::default() })?;
+    until_active(bed)?;
+    let pings = ping_internet(bed)?;
+    until_on_gb(
+        bed,
+        "ACTIVATE PDP CONTEXT ACCEPT with flag 0",
+        &format!("{ACTIVATE_ACCEPT} && gsm_a.dtap.ti_flag == 0"),
+    )?;
+    Ok(Found::of(Payload::Clear, format!("answered with flag 0; {pings}")))
+}
+
 /// An access point that the GGSN does not have.
 pub fn ggsn_reject(bed: &mut Bed) -> Result {
     // Not ciphered, so that the cause can be read.

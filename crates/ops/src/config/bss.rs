@@ -172,7 +172,9 @@ pub struct Mobiles {
     pub combined: bool,
     /// They activate what the network requests (04.08 clause 6.1.3.1.2 [24.008]).
     pub follows_requests: bool,
-    /// The access point that they ask for.
+    /// They set the transaction identifier flag in transactions of their own, as some phones do.
+    pub sets_flag: bool,
+    /// The access point that they ask for; empty where they name none.
     pub apn: String,
     /// What type of address they ask for there.
     pub pdp_type: PdpType,
@@ -280,6 +282,7 @@ impl Default for Mobiles {
             geas: None,
             combined: false,
             follows_requests: false,
+            sets_flag: false,
             apn: "internet".to_owned(),
             pdp_type: PdpType::Ipv4,
             tun: None,

@@ -79,7 +79,13 @@ fn write_mobiles(config: &BssConfig, text: &mut ConfigText) {
     if config.mobiles.follows_requests {
         text.line(format_args!("network-requested-activation"));
     }
-    text.line(format_args!("apn {}", mobiles.apn));
+    if mobiles.sets_flag {
+        text.line(format_args!("transaction-flag"));
+    }
+    match mobiles.apn.as_str() {
+        "" => text.line(format_args!("no apn")),
+        apn => text.line(format_args!("apn {apn}")),
+    }
     let pdp_type = match mobiles.pdp_type {
         PdpType::Ipv4 => "ipv4",
         PdpType::Ipv6 => "ipv6",
@@ -275,6 +281,23 @@ fn install_mobiles(grammar: &mut Grammar<Bss>) {
     });
     set(grammar, "apn NAME", "The access point that mobiles ask for\nIts name", |edit| {
         edit.args.text(0).clone_into(&mut edit.config.mobiles.apn);
+        Ok(())
+    });
+    set(grammar, "no apn", "Take back\nMobiles name no access point", |edit| {
+        edit.config.mobiles.apn.clear();
+        Ok(())
+    });
+    set(
+        grammar,
+        "transaction-flag",
+        "Mobiles set the transaction identifier flag in transactions of their own, against 24.007",
+        |edit| {
+            edit.config.mobiles.sets_flag = true;
+            Ok(())
+        },
+    );
+    set(grammar, "no transaction-flag", "Take back\nMobiles set the flag as in 24.007", |edit| {
+        edit.config.mobiles.sets_flag = false;
         Ok(())
     });
     let types = "The type of address that mobiles ask for\nIPv4\nIPv6\nBoth in one context";

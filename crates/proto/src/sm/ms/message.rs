@@ -18,7 +18,7 @@ const SM_STATUS: u8 = 0x55;
 
 impl Step<'_, '_> {
     pub(super) fn message(&mut self, ti: u8, ti_flag: bool, message: SmMessage) {
-        let known = self.contexts.by_ti(ti, ti_flag);
+        let known = self.contexts.by_ti(ti, ti_flag != self.cfg.sets_flag);
         match (message, known) {
             (SmMessage::RequestActivation(request), _) => self.request_activation(ti, ti_flag, &request),
             (SmMessage::SmStatus(status), Some(nsapi)) => self.status(nsapi, status.cause),

@@ -43,6 +43,9 @@ pub struct SmMsConfig {
     pub tries: u8,
     /// The mobile activates what the network requests (clause 6.1.3.1.2); otherwise it rejects that with cause 40.
     pub follows_requests: bool,
+    /// It sets the transaction identifier flag in transactions that it begins, and expects answers without, as some phones do
+    /// against 24.007 clause 11.2.3.1.3.
+    pub sets_flag: bool,
 }
 
 impl Default for SmMsConfig {
@@ -53,6 +56,7 @@ impl Default for SmMsConfig {
             t3390: Duration::from_secs(8),
             tries: 5,
             follows_requests: false,
+            sets_flag: false,
         }
     }
 }
@@ -323,7 +327,8 @@ impl Step<'_, '_> {
     /// Sends a message about the context of `nsapi`.
     fn send(&mut self, nsapi: Nsapi, message: impl Into<SmMessage>) {
         if let Some(ti) = self.contexts.get(nsapi).map(|context| context.ti) {
-            self.out.push(SmMsAction::Send { ti, ti_flag: false, message: message.into() });
+            let ti_flag = self.cfg.sets_flag;
+            self.out.push(SmMsAction::Send { ti, ti_flag, message: message.into() });
         }
     }
 

@@ -156,6 +156,34 @@ fn unknown_identifiers() {
 }
 
 #[test]
+fn a_phone_that_sets_the_flag() {
+    for accept_ti_flag in [true, false] {
+        let mut pair = Pair::new(1, 0.0, 0.0);
+        (pair.ms_cfg.sets_flag, pair.cfg.accept_ti_flag) = (true, accept_ti_flag);
+        pair.activate(N5, "internet", PdpAddress::Ipv4Dynamic);
+        pair.run(200);
+        if !accept_ti_flag {
+            // T3380 five times.
+            assert_eq!((pair.states(), pair.drops(Drop::SmIgnored)), ((None, None), 5));
+            continue;
+        }
+        assert_eq!(pair.states(), (Some(SmMsState::Active), Some(SmState::Active)));
+        let tft = Some(tft(1));
+        let wanted = WantedSecondary { linked: N5, sapi: Sapi::DATA5, qos: QosProfile::default(), tft };
+        pair.ms(SmMsEvent::ActivateSecondary { nsapi: N6, wanted });
+        pair.run(10);
+        assert!(pair.sgsn.get(N6).is_some_and(|context| context.is_active()));
+        // Either side ends one.
+        pair.sgsn(SmEvent::Deactivate { nsapi: N6, cause: SmCause::RegularDeactivation, tunnel_gone: false });
+        pair.run(10);
+        assert!(pair.ms.get(N6).is_none() && pair.sgsn.get(N6).is_none());
+        pair.ms(SmMsEvent::Deactivate { nsapi: N5, cause: SmCause::RegularDeactivation });
+        pair.run(10);
+        assert_eq!((pair.states(), pair.drops(Drop::SmIgnored), pair.tunnels.len()), ((None, None), 0, 0));
+    }
+}
+
+#[test]
 fn messages_that_cannot_be_read() {
     let mut pair = Pair::active();
     for (octets, ti, answer) in [

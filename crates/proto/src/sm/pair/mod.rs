@@ -66,6 +66,7 @@ struct Pair {
     ms: SmMsContexts,
     sgsn: SmContexts,
     cfg: SmConfig,
+    ms_cfg: SmMsConfig,
     queue: BTreeMap<(Instant, u64), Arrival>,
     sequence: u64,
     dice: Rng,
@@ -88,6 +89,7 @@ impl Pair {
             ms: SmMsContexts::default(),
             sgsn: SmContexts::default(),
             cfg: SmConfig::default(),
+            ms_cfg: SmMsConfig::default(),
             queue: BTreeMap::new(),
             sequence: 0,
             dice: Rng::seeded(seed),
@@ -209,7 +211,7 @@ impl Pair {
 
     fn ms(&mut self, event: SmMsEvent) {
         let mut out = Batch::default();
-        self.ms.handle(&mut self.world.context(), &SmMsConfig::default(), None, event, &mut out);
+        self.ms.handle(&mut self.world.context(), &self.ms_cfg, None, event, &mut out);
         while let Some(action) = out.pop() {
             if let SmMsAction::Send { ti, ti_flag, message } = &action {
                 let message = L3Message::Sm { ti: *ti, ti_flag: *ti_flag, message: message.clone() };
