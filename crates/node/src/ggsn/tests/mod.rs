@@ -370,11 +370,11 @@ fn a_default_access_point() {
     let created = net.create(create_request(1, "whatever")).unwrap();
     assert_eq!(address_of(&created), Ipv4Addr::new(10, 0, 1, 2));
     // An SGSN whose mobile has named none sends an element without octets.
-    let unnamed = CreateRequest { apn: Some(Apn::UNNAMED), ..create_request(2, "whatever") };
-    assert_eq!(address_of(&net.create(unnamed).unwrap()), Ipv4Addr::new(10, 0, 1, 3));
+    let unnamed = || CreateRequest { apn: Some(Apn::UNNAMED), ..create_request(1, "whatever") };
+    let mut net = Net::new(|config| config.default_apn = Some(1));
+    assert_eq!(address_of(&net.create(unnamed()).unwrap()), Ipv4Addr::new(10, 0, 1, 2));
     let mut net = Net::new(|_| ());
-    let unnamed = CreateRequest { apn: Some(Apn::UNNAMED), ..create_request(2, "whatever") };
-    assert_eq!(net.create(unnamed).unwrap_err(), Cause::MissingOrUnknownApn);
+    assert_eq!(net.create(unnamed()).unwrap_err(), Cause::MissingOrUnknownApn);
 }
 
 #[test]
