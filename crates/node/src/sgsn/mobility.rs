@@ -65,14 +65,18 @@ impl Sgsn {
     }
 
     /// An LLC frame of a mobile that is not a GMM message. The frequent case, a mobile that is READY in this cell,
-    /// leaves no action and allocates nothing.
-    pub(super) fn gmm_heard(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink) {
+    /// leaves no action and allocates nothing. False where the frame is dropped.
+    pub(super) fn gmm_heard(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink) -> bool {
+        if self.lacks_update(cx, slot, from) {
+            return false;
+        }
         let mut actions = core::mem::take(&mut self.scratch.gmm);
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             mobile.gmm.handle(cx, &self.config.gmm, GmmEvent::LlcFrame(from), &mut actions);
             self.gmm_actions(cx, slot, &mut actions);
         }
         self.scratch.gmm = actions;
+        true
     }
 
     fn gmm_actions(&mut self, cx: &mut Context<'_>, slot: Slot, actions: &mut Batch<GmmAction>) {
@@ -180,7 +184,8 @@ impl Sgsn {
             return None;
         };
         self.name_ptmsi(ptmsi, slot);
-        Some(TemporaryIdentity::new(ptmsi, Some(PTmsiSignature(cx.rng.u32() & 0x00ff_ffff))))
+        let signature = PTmsiSignature(cx.rng.u32() & 0x00ff_ffff);
+        Some(TemporaryIdentity::new(ptmsi, self.config.gmm.check_signature.then_some(signature)))
     }
 
     /// Sends a GMM message with the TLLI that GMM says.

@@ -8,9 +8,8 @@ use super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::Cell;
-use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
+use gannet_proto::gmm::{Cell, MmState, message_goes_ciphered};
 use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
@@ -80,6 +79,9 @@ impl Sgsn {
                 return self.stranger(cx, bvc, from, frame);
             }
         };
+        if !is_signalling(&frame) && self.lacks_update(cx, slot, from) {
+            return;
+        }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = core::mem::take(&mut self.scratch.llc);
         if attaches && mobile.llc.is_repetition(&frame) {
@@ -92,6 +94,24 @@ impl Sgsn {
         self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
+    }
+
+    /// A mobile that comes into another routing area updates it before it sends anything else (03.60 clause 6.9.1 [23.060]).
+    /// What comes from there without an update shows nothing of where the mobile is, and is dropped.
+    pub(super) fn lacks_update(&self, cx: &mut Context<'_>, slot: Slot, from: Uplink) -> bool {
+        let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return false };
+        let registered = gmm.routing_area();
+        if gmm.mm_state() == MmState::Idle || from.cell.id.rai == registered {
+            return false;
+        }
+        cx.drop(Drop::SgsnOtherRoutingArea, gmm.imsi());
+        let (name, there) = (gmm.name(), from.cell.id);
+        let text = format_args!(
+            "{name}: an LL-PDU from cell {there} is dropped: the mobile is registered in routing area {registered} and \
+             has not updated it"
+        );
+        cx.log(Category::Mm, Level::Info, text);
+        true
     }
 
     /// Does what follows from an LL-PDU. An intact one shows where the mobile is, whatever is in it; a GMM message
@@ -176,7 +196,8 @@ impl Sgsn {
     fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8], ciphered: bool) {
         if octets.is_empty() {
             // Any LL-PDU answers a page, and phones send an empty one (04.08 clause 4.7.9.1.1).
-            return self.gmm_heard(cx, slot, from);
+            self.gmm_heard(cx, slot, from);
+            return;
         }
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
@@ -188,10 +209,14 @@ impl Sgsn {
                     format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
                 cx.log(Category::Mm, Level::Info, text);
             }
-            Ok(L3Message::Gmm(message)) => self.gmm(cx, slot, GmmEvent::Message { message, from }),
+            Ok(L3Message::Gmm(message)) => {
+                let ciphered = ciphered && mobile.llc.ciphering().is_on();
+                self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered });
+            }
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
-                self.gmm_heard(cx, slot, from);
-                self.sm_message(cx, slot, ti, ti_flag, message);
+                if self.gmm_heard(cx, slot, from) {
+                    self.sm_message(cx, slot, ti, ti_flag, message);
+                }
             }
             Err(error) => self.layer3_malformed(cx, slot, from, octets, error),
         }
@@ -215,8 +240,9 @@ impl Sgsn {
                 self.gmm(cx, slot, GmmEvent::DecodeFailed { message_type, error, from });
             }
             Ok(Header::Sm { ti, ti_flag, message_type }) => {
-                self.gmm_heard(cx, slot, from);
-                self.sm_malformed(cx, slot, (ti, ti_flag), message_type, error);
+                if self.gmm_heard(cx, slot, from) {
+                    self.sm_malformed(cx, slot, (ti, ti_flag), message_type, error);
+                }
             }
             // Clauses 8.2.3 and 8.3.1: ignored.
             Ok(Header::Gmm { .. }) | Err(_) => {
@@ -225,4 +251,9 @@ impl Sgsn {
             }
         }
     }
+}
+
+/// An LL-PDU of GMM and SM, as far as its address says (04.64 clause 6.2.3).
+fn is_signalling(ll_pdu: &[u8]) -> bool {
+    ll_pdu.first().is_some_and(|address| address & 0x0f == Sapi::GMM.0)
 }
