@@ -65,18 +65,14 @@ impl Sgsn {
     }
 
     /// An LLC frame of a mobile that is not a GMM message. The frequent case, a mobile that is READY in this cell,
-    /// leaves no action and allocates nothing. False where the frame is dropped.
-    pub(super) fn gmm_heard(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink) -> bool {
-        if self.lacks_update(cx, slot, from) {
-            return false;
-        }
+    /// leaves no action and allocates nothing.
+    pub(super) fn gmm_heard(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink) {
         let mut actions = core::mem::take(&mut self.scratch.gmm);
         if let Some(mobile) = self.mobiles.get_mut(slot) {
             mobile.gmm.handle(cx, &self.config.gmm, GmmEvent::LlcFrame(from), &mut actions);
             self.gmm_actions(cx, slot, &mut actions);
         }
         self.scratch.gmm = actions;
-        true
     }
 
     fn gmm_actions(&mut self, cx: &mut Context<'_>, slot: Slot, actions: &mut Batch<GmmAction>) {

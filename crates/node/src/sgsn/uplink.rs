@@ -16,8 +16,9 @@ use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Sapi, Tlli};
-use gannet_wire::l3::{Direction, Header, L3Message};
+use gannet_wire::id::{CellId, Sapi, Tlli};
+use gannet_wire::l3::{Direction, Header, L3Message, PD_GMM};
+use gannet_wire::llc::{self, Control};
 use gannet_wire::{DecodeError, Reader};
 
 impl Sgsn {
@@ -29,7 +30,7 @@ impl Sgsn {
         index: u32,
         mut frame: Frame,
     ) {
-        let (tlli, id, range) = match UlUnitdata::parse(&frame) {
+        let (tlli, named, range) = match UlUnitdata::parse(&frame) {
             Ok((unitdata, range)) => (unitdata.tlli, unitdata.cell, range),
             Err(error) => {
                 self.bssgp_malformed(cx, bvc, &frame, &error);
@@ -38,11 +39,11 @@ impl Sgsn {
         };
         // The mobile is in the cell for which the BVC was reset, whatever the PDU says.
         let id = match self.gb.bvcs.get(index).map(|known| known.cell) {
-            Some(known) if known != id => {
+            Some(known) if known != named => {
                 cx.drop(Drop::BssgpOtherCell, None);
                 known
             }
-            Some(_) | None => id,
+            Some(_) | None => named,
         };
         let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id };
         if !frame.narrow(range.start, range.end) {
@@ -52,6 +53,9 @@ impl Sgsn {
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
+                if self.lacks_update(cx, slot, (cell, named), &frame) {
+                    return;
+                }
                 if let Some(frame) = self.enqueue_uplink(cx, slot, from, frame) {
                     self.arrives(cx, Arrived::new(slot, from, None, frame));
                 }
@@ -79,9 +83,6 @@ impl Sgsn {
                 return self.stranger(cx, bvc, from, frame);
             }
         };
-        if !is_signalling(&frame) && self.lacks_update(cx, slot, from) {
-            return;
-        }
         let Some(mobile) = self.mobiles.get_mut(slot) else { return };
         let mut outputs = core::mem::take(&mut self.scratch.llc);
         if attaches && mobile.llc.is_repetition(&frame) {
@@ -97,15 +98,24 @@ impl Sgsn {
     }
 
     /// A mobile that comes into another routing area updates it before it sends anything else (03.60 clause 6.9.1 [23.060]).
-    /// What comes from there without an update shows nothing of where the mobile is, and is dropped.
-    pub(super) fn lacks_update(&self, cx: &mut Context<'_>, slot: Slot, from: Uplink) -> bool {
+    /// What comes from there without an update shows nothing of where the mobile is, and is dropped. Both the cell of the BVC
+    /// and the one that the PDU names have to be of another routing area: a BVC that was reset for a wrong cell costs nobody
+    /// his user data.
+    fn lacks_update(
+        &self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        (cell, named): (Cell, CellId),
+        ll_pdu: &[u8],
+    ) -> bool {
         let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return false };
         let registered = gmm.routing_area();
-        if gmm.mm_state() == MmState::Idle || from.cell.id.rai == registered {
+        let is_there = cell.id.rai == registered || named.rai == registered;
+        if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu) {
             return false;
         }
         cx.drop(Drop::SgsnOtherRoutingArea, gmm.imsi());
-        let (name, there) = (gmm.name(), from.cell.id);
+        let (name, there) = (gmm.name(), cell.id);
         let text = format_args!(
             "{name}: an LL-PDU from cell {there} is dropped: the mobile is registered in routing area {registered} and \
              has not updated it"
@@ -196,8 +206,7 @@ impl Sgsn {
     fn layer3(&mut self, cx: &mut Context<'_>, slot: Slot, from: Uplink, octets: &[u8], ciphered: bool) {
         if octets.is_empty() {
             // Any LL-PDU answers a page, and phones send an empty one (04.08 clause 4.7.9.1.1).
-            self.gmm_heard(cx, slot, from);
-            return;
+            return self.gmm_heard(cx, slot, from);
         }
         let Some(mobile) = self.mobiles.get(slot) else { return };
         let in_the_clear = mobile.llc.ciphering().is_on() && !ciphered;
@@ -214,9 +223,8 @@ impl Sgsn {
                 self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered });
             }
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
-                if self.gmm_heard(cx, slot, from) {
-                    self.sm_message(cx, slot, ti, ti_flag, message);
-                }
+                self.gmm_heard(cx, slot, from);
+                self.sm_message(cx, slot, ti, ti_flag, message);
             }
             Err(error) => self.layer3_malformed(cx, slot, from, octets, error),
         }
@@ -240,9 +248,8 @@ impl Sgsn {
                 self.gmm(cx, slot, GmmEvent::DecodeFailed { message_type, error, from });
             }
             Ok(Header::Sm { ti, ti_flag, message_type }) => {
-                if self.gmm_heard(cx, slot, from) {
-                    self.sm_malformed(cx, slot, (ti, ti_flag), message_type, error);
-                }
+                self.gmm_heard(cx, slot, from);
+                self.sm_malformed(cx, slot, (ti, ti_flag), message_type, error);
             }
             // Clauses 8.2.3 and 8.3.1: ignored.
             Ok(Header::Gmm { .. }) | Err(_) => {
@@ -253,7 +260,12 @@ impl Sgsn {
     }
 }
 
-/// An LL-PDU of GMM and SM, as far as its address says (04.64 clause 6.2.3).
-fn is_signalling(ll_pdu: &[u8]) -> bool {
-    ll_pdu.first().is_some_and(|address| address & 0x0f == Sapi::GMM.0)
+/// A message of mobility management, or one of SAPI 1 that cannot be told before it is deciphered.
+fn may_be_gmm(ll_pdu: &[u8]) -> bool {
+    let Ok(layout) = llc::Header::parse(ll_pdu) else { return false };
+    match layout.header.control {
+        _ if layout.header.sapi != Sapi::GMM => false,
+        Control::Ui { encrypted: true, .. } => true,
+        _ => ll_pdu.get(layout.info()).and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM),
+    }
 }

@@ -222,3 +222,14 @@ fn an_update_that_comes_from_where_the_mobile_was_not_is_identified() {
         }
     }
 }
+
+/// A BVC-RESET for a cell of another routing area, which the mobiles know nothing of, costs them nothing.
+#[test]
+fn a_bvc_that_was_reset_for_a_wrong_cell_keeps_nobodys_user_data() {
+    let mut bench = Bench::attached(true);
+    bench.reset_bvc(cell(0).nsei, cell(0).bvci, Some(cell(3).id));
+    bench.sent.clear();
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, 0, b"up"));
+    assert_eq!(bench.next_user().2, b"up");
+    assert_eq!(bench.drops(), [(Drop::BssgpOtherCell, 1)]);
+}
