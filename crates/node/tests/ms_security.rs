@@ -226,7 +226,7 @@ impl World {
                     }
                     let id = self.ms.view(0).unwrap().cell.unwrap().1;
                     let from = Uplink { tlli, cell: Cell { nsei: Nsei(1), bvci: Bvci(2), id } };
-                    self.network_event(GmmEvent::Message { message, from });
+                    self.network_event(GmmEvent::Message { message, from, ciphered: false });
                 }
                 L3Message::Sm { ti, message: SmMessage::ActivateRequest(_), .. } => {
                     assert_eq!(ciphered, cipher.is_on());

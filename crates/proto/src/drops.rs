@@ -269,6 +269,7 @@ drops! {
     // ---------------------------------------------------------------- the SGSN
 
     SgsnUnknownTlli: "sgsn_unknown_tlli", "03.60 clause 14.4", "an LL-PDU came with a TLLI that nobody has";
+    SgsnOtherRoutingArea: "sgsn_other_routing_area", "23.060 clause 6.9.1", "an LL-PDU came from a cell of another routing area than that of its mobile, which has not updated it";
     SgsnSmsNotServed: "sgsn_sms_not_served", "03.60 clause 5.4.1", "a mobile sent a short message (SAPI 7), which this SGSN does not serve";
     SgsnStrangerUnanswered: "sgsn_stranger_unanswered", "configuration", "too many unknown mobiles were answered lately";
     SgsnMobileTableFull: "sgsn_mobile_table_full", "configuration", "the table of mobiles is full";

@@ -212,7 +212,11 @@ impl Pair {
                 panic!("{octets:x?}")
             };
             if uplink {
-                self.network_event(GmmEvent::Message { message, from: Uplink { tlli, cell: cell() } });
+                self.network_event(GmmEvent::Message {
+                    message,
+                    from: Uplink { tlli, cell: cell() },
+                    ciphered: false,
+                });
             } else {
                 self.mobile_event(GmmMsEvent::Message { message, tlli });
             }

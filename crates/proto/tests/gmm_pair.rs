@@ -186,7 +186,7 @@ impl Pair {
             }
         };
         let event = match message {
-            Some(message) => GmmEvent::Message { message, from },
+            Some(message) => GmmEvent::Message { message, from, ciphered: false },
             None => GmmEvent::LlcFrame(from),
         };
         self.network_event(index, event);

@@ -293,6 +293,8 @@ fn gmm(config: &ops::SgsnConfig, remarks: &mut Vec<String>) -> GmmConfig {
         t3360: span(GmmTimer::T3360),
         t3370: span(GmmTimer::T3370),
         authenticate_updates: mobility.authenticates_updates,
+        check_signature: mobility.checks_signatures(&config.access),
+        ask_imei: mobility.asks_imei(),
         names: NetworkNames { full: mobility.long_name.clone(), short: mobility.short_name.clone() },
         ..GmmConfig::default()
     }
@@ -552,6 +554,7 @@ mod tests {
         assert_eq!((config.gmm.t3350, config.gmm.t3370), (Duration::from_secs(3), Duration::from_secs(4)));
         assert_eq!((config.sm.t3386, config.sm.t3395), (Duration::from_secs(5), Duration::from_secs(8)));
         assert_eq!(config.gmm.t3312, GprsTimer::DEACTIVATED);
+        assert!(config.gmm.ask_imei && !config.gmm.check_signature, "nobody is authenticated");
         assert_eq!(config.gmm.t3314.seconds(), Some(120));
         assert!(remarks[0].contains("T3314") && remarks[1].contains("T3397"), "{remarks:?}");
     }

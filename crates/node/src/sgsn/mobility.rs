@@ -180,7 +180,8 @@ impl Sgsn {
             return None;
         };
         self.name_ptmsi(ptmsi, slot);
-        Some(TemporaryIdentity::new(ptmsi, Some(PTmsiSignature(cx.rng.u32() & 0x00ff_ffff))))
+        let signature = PTmsiSignature(cx.rng.u32() & 0x00ff_ffff);
+        Some(TemporaryIdentity::new(ptmsi, self.config.gmm.check_signature.then_some(signature)))
     }
 
     /// Sends a GMM message with the TLLI that GMM says.

@@ -91,7 +91,7 @@ impl Sgsn {
             };
             if let Some(slot) = slot {
                 self.name_foreign(bvc, from, slot);
-                self.gmm(cx, slot, GmmEvent::Message { message, from });
+                self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered: false });
             }
             return;
         }
@@ -100,7 +100,7 @@ impl Sgsn {
             && let Some(slot) = self.by_foreign_ptmsi(from.tlli)
         {
             self.name_foreign(bvc, from, slot);
-            self.gmm(cx, slot, GmmEvent::Message { message, from });
+            self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered: false });
             return;
         }
         self.answer_stranger(cx, from, llc, Stranger::Message { message: &message });

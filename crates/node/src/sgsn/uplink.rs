@@ -8,17 +8,17 @@ use super::{Sgsn, owner};
 use crate::slots::Slot;
 use gannet_proto::drops::Drop;
 use gannet_proto::frame::Frame;
-use gannet_proto::gmm::Cell;
-use gannet_proto::gmm::message_goes_ciphered;
 use gannet_proto::gmm::network::{GmmEvent, Uplink};
+use gannet_proto::gmm::{Cell, MmState, message_goes_ciphered};
 use gannet_proto::llc::{Deferred, LlcOutput, XidIndication};
 use gannet_proto::machine::{Batch, Context};
 use gannet_proto::sndcp;
 use gannet_proto::trace::{Category, Level};
 use gannet_proto::user_plane::Said;
 use gannet_wire::bssgp::unitdata::UlUnitdata;
-use gannet_wire::id::{Sapi, Tlli};
-use gannet_wire::l3::{Direction, Header, L3Message};
+use gannet_wire::id::{CellId, Sapi, Tlli};
+use gannet_wire::l3::{Direction, Header, L3Message, PD_GMM};
+use gannet_wire::llc::{self, Control};
 use gannet_wire::{DecodeError, Reader};
 
 impl Sgsn {
@@ -30,7 +30,7 @@ impl Sgsn {
         index: u32,
         mut frame: Frame,
     ) {
-        let (tlli, id, range) = match UlUnitdata::parse(&frame) {
+        let (tlli, named, range) = match UlUnitdata::parse(&frame) {
             Ok((unitdata, range)) => (unitdata.tlli, unitdata.cell, range),
             Err(error) => {
                 self.bssgp_malformed(cx, bvc, &frame, &error);
@@ -39,11 +39,11 @@ impl Sgsn {
         };
         // The mobile is in the cell for which the BVC was reset, whatever the PDU says.
         let id = match self.gb.bvcs.get(index).map(|known| known.cell) {
-            Some(known) if known != id => {
+            Some(known) if known != named => {
                 cx.drop(Drop::BssgpOtherCell, None);
                 known
             }
-            Some(_) | None => id,
+            Some(_) | None => named,
         };
         let cell = Cell { nsei: bvc.nsei, bvci: bvc.bvci, id };
         if !frame.narrow(range.start, range.end) {
@@ -53,6 +53,9 @@ impl Sgsn {
         let from = Uplink { tlli, cell };
         match self.directory.by_tlli(bvc, tlli) {
             Some(slot) => {
+                if self.lacks_update(cx, slot, (cell, named), &frame) {
+                    return;
+                }
                 if let Some(frame) = self.enqueue_uplink(cx, slot, from, frame) {
                     self.arrives(cx, Arrived::new(slot, from, None, frame));
                 }
@@ -92,6 +95,33 @@ impl Sgsn {
         self.counted(slot);
         self.received(cx, slot, from, intact, &mut outputs);
         self.scratch.llc = outputs;
+    }
+
+    /// A mobile that comes into another routing area updates it before it sends anything else (03.60 clause 6.9.1 [23.060]).
+    /// What comes from there without an update shows nothing of where the mobile is, and is dropped. Both the cell of the BVC
+    /// and the one that the PDU names have to be of another routing area: a BVC that was reset for a wrong cell costs nobody
+    /// his user data.
+    fn lacks_update(
+        &self,
+        cx: &mut Context<'_>,
+        slot: Slot,
+        (cell, named): (Cell, CellId),
+        ll_pdu: &[u8],
+    ) -> bool {
+        let Some(gmm) = self.mobiles.get(slot).map(|mobile| &mobile.gmm) else { return false };
+        let registered = gmm.routing_area();
+        let is_there = cell.id.rai == registered || named.rai == registered;
+        if is_there || gmm.mm_state() == MmState::Idle || may_be_gmm(ll_pdu) {
+            return false;
+        }
+        cx.drop(Drop::SgsnOtherRoutingArea, gmm.imsi());
+        let (name, there) = (gmm.name(), cell.id);
+        let text = format_args!(
+            "{name}: an LL-PDU from cell {there} is dropped: the mobile is registered in routing area {registered} and \
+             has not updated it"
+        );
+        cx.log(Category::Mm, Level::Info, text);
+        true
     }
 
     /// Does what follows from an LL-PDU. An intact one shows where the mobile is, whatever is in it; a GMM message
@@ -188,7 +218,10 @@ impl Sgsn {
                     format_args!("{name}: a message in the clear is not taken, since the link is ciphered");
                 cx.log(Category::Mm, Level::Info, text);
             }
-            Ok(L3Message::Gmm(message)) => self.gmm(cx, slot, GmmEvent::Message { message, from }),
+            Ok(L3Message::Gmm(message)) => {
+                let ciphered = ciphered && mobile.llc.ciphering().is_on();
+                self.gmm(cx, slot, GmmEvent::Message { message, from, ciphered });
+            }
             Ok(L3Message::Sm { ti, ti_flag, message }) => {
                 self.gmm_heard(cx, slot, from);
                 self.sm_message(cx, slot, ti, ti_flag, message);
@@ -224,5 +257,15 @@ impl Sgsn {
                 cx.drop(Drop::GmmMalformed, self.imsi_of(slot));
             }
         }
+    }
+}
+
+/// A message of mobility management, or one of SAPI 1 that cannot be told before it is deciphered.
+fn may_be_gmm(ll_pdu: &[u8]) -> bool {
+    let Ok(layout) = llc::Header::parse(ll_pdu) else { return false };
+    match layout.header.control {
+        _ if layout.header.sapi != Sapi::GMM => false,
+        Control::Ui { encrypted: true, .. } => true,
+        _ => ll_pdu.get(layout.info()).and_then(<[u8]>::first).is_some_and(|first| first & 0x0f == PD_GMM),
     }
 }

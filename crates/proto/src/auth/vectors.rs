@@ -131,6 +131,8 @@ pub struct Vectors {
     key: Option<(u8, Keys)>,
     last_cksn: u8,
     recent: Vec<[u8; 16]>,
+    /// The mobile has answered a UMTS challenge with all of RES: from then on SRES is no answer to one.
+    knows_umts: bool,
 }
 
 impl Default for Vectors {
@@ -142,6 +144,7 @@ impl Default for Vectors {
             key: None,
             last_cksn: CKSN_NONE,
             recent: Vec::new(),
+            knows_umts: false,
         }
     }
 }
@@ -175,6 +178,23 @@ impl Vectors {
         self.key
     }
 
+    /// Has this subscriber's mobile shown that it does UMTS AKA?
+    #[must_use]
+    pub const fn knows_umts(&self) -> bool {
+        self.knows_umts
+    }
+
+    /// What another context of the subscriber says of its mobile holds here too.
+    pub const fn note_umts(&mut self, knows_umts: bool) {
+        self.knows_umts |= knows_umts;
+    }
+
+    /// Is a UMTS challenge outstanding?
+    #[must_use]
+    pub const fn asks_umts(&self) -> bool {
+        matches!(self.outstanding, Outstanding::Challenge { challenge: Challenge { autn: Some(_), .. }, .. })
+    }
+
     /// Answers GMM, or says what is needed for an answer.
     pub fn decide(&mut self, question: AuthQuestion, rules: AuthRules) -> Next {
         match question {
@@ -189,7 +209,7 @@ impl Vectors {
                 }
             }
             AuthQuestion::Repeat => Next::Decide(self.repeat()),
-            AuthQuestion::Answer(res) => Next::Decide(self.compare(&res)),
+            AuthQuestion::Answer(res) => Next::Decide(self.compare(&res, rules)),
             AuthQuestion::Failure(failure) => self.failed(failure, rules),
         }
     }
@@ -249,12 +269,17 @@ impl Vectors {
         }
     }
 
-    /// RES or SRES. A UMTS challenge is answered with all of RES, a GSM challenge with SRES; a mobile that was sent AUTN
-    /// does not pass with SRES (33.102 clause 6.8.1.1).
-    fn compare(&mut self, res: &Res) -> AuthDecision {
+    /// RES or SRES. A UMTS challenge is answered with all of RES, a GSM challenge with SRES. A mobile that was sent AUTN and
+    /// cannot do UMTS AKA does not read it and answers with SRES too, which is c2(XRES); its key is Kc by c3 (33.102
+    /// clause 6.8.1.1). One that has done UMTS AKA before does not pass so: whoever takes AUTN out of its way, or guesses 32
+    /// bits instead of 64, gets nothing.
+    fn compare(&mut self, res: &Res, rules: AuthRules) -> AuthDecision {
         let outstanding = core::mem::replace(&mut self.outstanding, Outstanding::Nothing);
         let Outstanding::Challenge { challenge, vector } = outstanding else { return AuthDecision::Mismatch };
         let (right, keys) = match (vector, challenge.autn) {
+            (Vector::Umts(quintuplet), Some(_)) if is_sres(&quintuplet.xres, res) && !self.knows_umts => {
+                return self.compare_sres(&quintuplet, &challenge, res, rules);
+            }
             (Vector::Umts(quintuplet), Some(_)) => {
                 (same(quintuplet.xres.as_slice(), res.as_slice()), Keys::Umts(quintuplet.keys))
             }
@@ -262,7 +287,32 @@ impl Vectors {
             (Vector::Gsm(triplet), _) => as_gsm(&triplet, res),
         };
         self.key = right.then_some((challenge.cksn, keys));
+        self.knows_umts |= right && matches!(keys, Keys::Umts(_));
         if right { AuthDecision::Accept } else { AuthDecision::Mismatch }
+    }
+
+    /// SRES in answer to a UMTS challenge. There is a GSM security context then, which has no key for GEA4: where that was
+    /// asked for, the mobile is told another cipher before it is served.
+    fn compare_sres(
+        &mut self,
+        quintuplet: &Quintuplet,
+        challenge: &Challenge,
+        res: &Res,
+        rules: AuthRules,
+    ) -> AuthDecision {
+        let (right, keys) = as_gsm(&quintuplet.triplet(), res);
+        self.key = right.then_some((challenge.cksn, keys));
+        match (right, challenge.algorithm) {
+            (false, _) => AuthDecision::Mismatch,
+            (true, 4) => match rules.ciphers.choose(&self.claim.capability, false) {
+                Some(algorithm) => {
+                    self.outstanding = Outstanding::Cipher { algorithm };
+                    AuthDecision::SetCipher { algorithm }
+                }
+                None => NO_CIPHER,
+            },
+            (true, _) => AuthDecision::Accept,
+        }
     }
 
     /// The mobile did not accept the challenge (04.08 clause 4.7.7.6 f and g [24.008]).
@@ -291,6 +341,11 @@ impl Vectors {
 
 /// Mobile and operator share no cipher.
 const NO_CIPHER: AuthDecision = AuthDecision::Reject(GmmCause::ProtocolError);
+
+/// Has this answer the length of SRES, where RES is longer?
+const fn is_sres(xres: &Res, res: &Res) -> bool {
+    res.len() == 4 && xres.len() > 4
+}
 
 fn as_gsm(triplet: &Triplet, res: &Res) -> (bool, Keys) {
     (same(&triplet.sres, res.as_slice()), Keys::Gsm(triplet.kc))

@@ -169,9 +169,11 @@ fn a_radio_capability_that_is_too_long_is_not_passed_on() {
     bench.ll_pdu(0, Tlli::random(7), &octets::l3(0, &request));
     bench.run(40);
     bench.assert_all_arrived(&[]);
-    // All five identity requests reach the BSS, where nobody has that TLLI.
+    // All five identity requests and the reject reach the BSS, where nobody has that TLLI.
     let expected = [
-        (Node::Bss, Drop::BssUnknownMobile, 5),
+        (Node::Bss, Drop::BssUnknownMobile, 6),
+        (Node::Sgsn, Drop::BssgpForeignMobile, 2),
+        (Node::Sgsn, Drop::GmmRejected, 1),
         (Node::Sgsn, Drop::GmmNoAnswer, 1),
         (Node::Sgsn, Drop::SgsnRadioStatus, 5),
         (Node::Sgsn, Drop::SgsnDiscardedByBss, 5),

@@ -135,10 +135,14 @@ fn attach_with_anothers_ptmsi_and_a_wrong_signature() {
     bench.run(40);
     let answers = sent_to(&bench.heard(), Tlli::foreign(ptmsi));
     let asks = |message: &L3Message| matches!(message, L3Message::Gmm(GmmMessage::IdentityRequest(_)));
-    assert!(answers.len() == 5 && answers.iter().all(asks), "T3370: {answers:?}");
+    let rejects = |message: &L3Message| matches!(message, L3Message::Gmm(GmmMessage::AttachReject(_)));
+    assert!(answers.iter().take(5).all(asks), "T3370: {answers:?}");
+    assert!(answers.len() == 6 && answers.last().is_some_and(rejects), "{answers:?}");
     bench.assert_all_arrived(&[]);
     let expected = [
-        (Node::Bss, Drop::BssUnknownMobile, 5),
+        (Node::Bss, Drop::BssUnknownMobile, 6),
+        (Node::Sgsn, Drop::BssgpForeignMobile, 2),
+        (Node::Sgsn, Drop::GmmRejected, 1),
         (Node::Sgsn, Drop::GmmNoAnswer, 1),
         (Node::Sgsn, Drop::SgsnRadioStatus, 5),
         (Node::Sgsn, Drop::SgsnDiscardedByBss, 5),

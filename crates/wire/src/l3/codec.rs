@@ -137,11 +137,20 @@ pub(super) struct OptionalPart<'a> {
     table: &'static [Line],
     /// Lines of the table up to the last element that was accepted.
     passed: usize,
+    /// See [`OptionalPart::ends_at_unknown`].
+    lenient: bool,
 }
 
 impl<'a> OptionalPart<'a> {
     pub(super) const fn new(reader: Reader<'a>, table: &'static [Line]) -> Self {
-        Self { reader, table, passed: 0 }
+        Self { reader, table, passed: 0, lenient: false }
+    }
+
+    /// Octets that fit no element end the message instead of making it incorrect: what stands in front of them counts,
+    /// and nothing behind them does. The deviation from clause 8.5 is meant for messages of phones that leave out an
+    /// identifier.
+    pub(super) const fn ends_at_unknown(self) -> Self {
+        Self { lenient: true, ..self }
     }
 
     /// The next element that counts: the index of its line, and its value part (for type 1 and 2 the one octet).
@@ -151,7 +160,8 @@ impl<'a> OptionalPart<'a> {
     /// counts as absent (clause 8.7.1), and nothing can be read behind it.
     ///
     /// # Errors
-    /// An unknown element that is encoded as "comprehension required" (clause 8.5).
+    /// An unknown element that is encoded as "comprehension required" (clause 8.5), unless the message is read with
+    /// [`OptionalPart::ends_at_unknown`].
     pub(super) fn next(&mut self) -> Result<Option<(usize, &'a [u8])>, DecodeError> {
         while let Some(tag) = self.reader.peek() {
             let at = self.reader.offset();
@@ -169,6 +179,7 @@ impl<'a> OptionalPart<'a> {
                     return Ok(Some((index, value)));
                 }
                 Some(_) => {}
+                None if tag & 0xf0 == 0 && self.lenient => return Ok(None),
                 None if tag & 0xf0 == 0 => {
                     let kind = DecodeErrorKind::BadValue(u32::from(tag));
                     return Err(DecodeError::new(super::COMPREHENSION_REQUIRED, at, kind));
@@ -284,13 +295,13 @@ macro_rules! emit_optional {
 }
 
 /// Makes the struct of a message from its table in clause 9: first the mandatory lines in their order, then the
-/// optional lines with their identifiers.
+/// optional lines with their identifiers. `, ends_at_unknown` behind them says how octets are treated that fit no element.
 macro_rules! message {
     ($(#[$doc:meta])* $name:ident {
         $($(#[$mdoc:meta])* $mform:ident $m:ident: $mty:ty,)*
     } {
         $($(#[$odoc:meta])* $oform:ident $tag:literal $o:ident: $oty:ty,)*
-    }) => {
+    } $(, $leniency:ident)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct $name {
@@ -318,7 +329,7 @@ macro_rules! message {
                 let mut r = r;
                 $(let $m = $crate::l3::codec::read_mandatory!(r, $mform, $mty)?;)*
                 $(let mut $o: Option<$oty> = None;)*
-                let mut part = $crate::l3::codec::OptionalPart::new(r, TABLE);
+                let mut part = $crate::l3::codec::OptionalPart::new(r, TABLE)$(.$leniency())?;
                 while let Some((_index, _octets)) = part.next()? {
                     $(if _index == Index::$o as usize {
                         $o = $crate::l3::codec::parse_optional!($oform, $oty, _octets);

@@ -39,7 +39,7 @@ message! {
         TV 0x17 requested_ready_timer: GprsTimer,
         /// Whether the mobile has a TMSI.
         TV1 0x90 tmsi_status: TmsiStatus,
-    }
+    }, ends_at_unknown
 }
 
 message! {
@@ -185,7 +185,7 @@ message! {
         TLV 0x18 ptmsi: MobileIdentity,
         /// Its signature.
         TLV 0x19 ptmsi_signature: PTmsiSignature,
-    }
+    }, ends_at_unknown
 }
 
 message! {
@@ -317,7 +317,7 @@ message! {
         TLV 0x31 ms_network_capability: MsNetworkCapability,
         /// Which PDP contexts it holds to be active.
         TLV 0x32 pdp_context_status: PdpContextStatus,
-    }
+    }, ends_at_unknown
 }
 
 message! {

@@ -14,6 +14,7 @@
 //! | unknown message type (8.4) | `UnknownMessage` | STATUS with cause 97 |
 //! | mandatory element missing or incorrect (8.5) | any other kind | STATUS with cause 96, or the procedure's own reject |
 //! | unknown element, comprehension required (8.5) | `BadValue` about [`COMPREHENSION_REQUIRED`] | the same |
+//! | the same in ATTACH, DETACH and ROUTING AREA UPDATE REQUEST of a mobile | ends the message | none: the message counts up to there |
 //! | unknown element otherwise (8.6.1), out of sequence (8.6.2), repeated (8.6.3) | ignored | none |
 //! | optional element that is incorrect (8.7.1) | taken as absent | none |
 //! | conditional element (8.7.2) | `Conditional` | STATUS with cause 100 |

@@ -257,3 +257,31 @@ fn a_short_transaction_identifier_in_the_extension_octet() {
     assert_eq!(short, long);
     assert_eq!(long.to_vec(), octets("3a4624"));
 }
+
+/// What stands in front of octets that fit no element counts, what stands behind is absent (a deviation from clause 8.5, for
+/// phones that leave out an identifier).
+#[test]
+fn octets_that_fit_no_element_end_the_requests_of_phones() {
+    let parse = |hex: &str| match L3Message::parse(Uplink, &octets(hex)).unwrap() {
+        L3Message::Gmm(message) => message,
+        other => panic!("{other:?}"),
+    };
+    let rau = "08080000f1100001000117";
+    for (tail, signature, timer) in [
+        ("0a00", None, None),
+        ("190000011716", Some(PTmsiSignature(1)), Some(GprsTimer(0x16))),
+        ("190000010a001716", Some(PTmsiSignature(1)), None),
+        ("0a00190000011716", None, None),
+    ] {
+        let GmmMessage::RauRequest(request) = parse(&format!("{rau}{tail}")) else { panic!() };
+        assert_eq!(
+            (request.old_ptmsi_signature, request.requested_ready_timer),
+            (signature, timer),
+            "{tail}"
+        );
+    }
+    let GmmMessage::DetachRequestMo(request) = parse("0805200a0005f4c1234567") else { panic!() };
+    assert_eq!((request.detach_type.power_off, request.ptmsi, request.ptmsi_signature), (false, None, None));
+    let error = L3Message::parse(Uplink, &octets("080a0a00")).unwrap_err();
+    assert_eq!((error.ie, error.offset), (COMPREHENSION_REQUIRED, 2));
+}

@@ -5,18 +5,34 @@ use crate::sgsn::Sgsn;
 use crate::sgsn::mobile::Mobile;
 use crate::slots::Slot;
 use core::fmt;
-use gannet_proto::auth::vectors::{Next, Resynchronisation};
+use gannet_proto::auth::card::Keys;
+use gannet_proto::auth::vectors::{Next, Resynchronisation, Vectors};
 use gannet_proto::auth::{AuthDecision, AuthPolicy, AuthQuestion, AuthTicket};
 use gannet_proto::drops::Drop;
 use gannet_proto::gsup::{GsupRequest, Resync};
 use gannet_proto::llc::Ciphering;
 use gannet_proto::machine::Context;
-use gannet_proto::trace::Category;
+use gannet_proto::trace::{Category, Level};
 use gannet_wire::id::{Imsi, Plmn};
 use gannet_wire::l3::ie::GmmCause;
 
 /// Not served by a policy of our own (04.08 clause 4.7.3.1.4 [24.008]).
 const NOT_SERVED: AuthDecision = AuthDecision::Reject(GmmCause::GprsNotAllowed);
+
+/// Octets of SRES.
+const SRES_LEN: usize = 4;
+
+/// A mobile has answered a UMTS challenge with SRES.
+fn tell_sres(cx: &mut Context<'_>, imsi: Imsi, vectors: &Vectors) {
+    let what = match vectors.key() {
+        Some((_, Keys::Gsm(_))) => "and is served with a GSM security context",
+        Some((_, Keys::Umts(_))) => "which is all of its RES",
+        None if vectors.knows_umts() => "and is refused, since it has done UMTS AKA before",
+        None => "which is not the right one",
+    };
+    let text = format_args!("IMSI {imsi}: answers a UMTS challenge with four octets, {what}");
+    cx.log(Category::Mm, Level::Notice, text);
+}
 
 /// Which rule of ours says so.
 struct NotServed {
@@ -73,13 +89,25 @@ impl Sgsn {
             };
         }
         let rules = config.rules();
+        // What its former context has shown holds for whoever says that it is the same subscriber.
+        let former = self.directory.by_imsi(imsi).filter(|former| *former != slot);
+        let former = former.and_then(|former| self.mobiles.get(former)).and_then(Mobile::subscriber);
+        let knows_umts = former.is_some_and(|subscriber| subscriber.vectors.knows_umts());
+        let Some(mobile) = self.mobiles.get_mut(slot) else { return AuthDecision::Mismatch };
         let is_open = !config.authentication && matches!(question, AuthQuestion::Subscriber(_));
         let subscriber = mobile.subscriber_mut();
+        subscriber.vectors.note_umts(knows_umts);
+        let asked_umts = subscriber.vectors.asks_umts();
         let next = if is_open {
             Next::Decide(AuthDecision::Accept)
         } else {
             subscriber.vectors.decide(question, rules)
         };
+        if let (AuthQuestion::Answer(res), true) = (question, asked_umts)
+            && res.len() == SRES_LEN
+        {
+            tell_sres(cx, imsi, &subscriber.vectors);
+        }
         match next {
             Next::Decide(decision) => {
                 if decision == AuthDecision::Accept && matches!(question, AuthQuestion::Subscriber(_)) {

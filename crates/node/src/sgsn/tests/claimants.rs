@@ -201,10 +201,13 @@ fn who_is_switched_off_shows_that_it_is_the_mobile() {
     let mut bench = Bench::attached(true);
     let unsigned = DetachRequestMo { ptmsi_signature: None, ..bench.detach_request(0, true) };
     let wrong = DetachRequestMo { ptmsi_signature: Some(PTmsiSignature(7)), ..unsigned.clone() };
-    bench.gmm(0, unsigned);
-    bench.gmm(0, wrong);
+    for doubted in [unsigned, wrong] {
+        bench.gmm(0, doubted);
+        hear_identity_request(&mut bench, 0);
+        bench.gmm(0, name(0));
+        assert!(bench.is_silent());
+    }
     assert_eq!(bench.drops(), [(Drop::GmmDetachDoubted, 2)]);
-    assert!(bench.is_silent());
     goes_on(&mut bench);
     bench.detach(0, true);
     bench.delete_answer(NSAPI);
@@ -220,6 +223,8 @@ fn a_doubted_power_off_gives_up_an_activation_under_way() {
     let (ggsn, sequence, create) = bench.next_create();
     let unsigned = DetachRequestMo { ptmsi_signature: None, ..bench.detach_request(0, true) };
     bench.gmm(0, unsigned);
+    hear_identity_request(&mut bench, 0);
+    bench.gmm(0, name(0));
     bench.create_answer(ggsn, sequence, &create, gannet_wire::gtp::Cause::RequestAccepted);
     bench.delete_answer(other);
     assert!(bench.is_silent());

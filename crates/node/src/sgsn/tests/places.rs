@@ -1,12 +1,13 @@
 //! A mobile that moves: cell updates and routing area updates.
 
 use super::bench::*;
+use super::uplink::sn_pdu;
 use crate::sgsn::*;
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::MmState;
 use gannet_wire::bssgp::Message;
 use gannet_wire::bssgp::ie::Cause;
-use gannet_wire::id::{Bvci, Nsei};
+use gannet_wire::id::{Bvci, Nsei, Plmn, Rai, Sapi};
 use gannet_wire::l3::gmm::*;
 use gannet_wire::l3::ie::*;
 
@@ -172,4 +173,63 @@ fn an_update_of_a_mobile_that_is_not_known() {
         assert_eq!(bench.drops(), [(Drop::SgsnUnknownTlli, 1)]);
         bench.assert_empty();
     }
+}
+
+/// 03.60 clause 6.9.1 [23.060]: in another routing area a mobile updates first.
+#[test]
+fn user_data_from_another_routing_area_is_dropped_and_moves_nobody() {
+    let mut bench = Bench::attached(true);
+    let here = bench.mobile(0).gmm.cell();
+    bench.phones[0].cell = 3;
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, 0, b"up"));
+    bench.beacon(0);
+    bench.sm(0, 1, activate_request(Nsapi(6)));
+    assert!(bench.is_silent(), "neither a G-PDU nor FLUSH-LL, nor a tunnel");
+    assert_eq!(bench.drops(), [(Drop::SgsnOtherRoutingArea, 3)]);
+    assert_eq!(bench.mobile(0).gmm.cell(), here);
+    bench.phones[0].cell = 0;
+    bench.downlink(0, NSAPI, b"down");
+    assert!(bench.hear(0).1.ends_with(b"down"), "where the mobile is");
+    // After the update it is served there.
+    move_to_other_area(&mut bench, UpdateKind::Ra);
+    bench.next_bssgp();
+    let accept = accept_of(bench.hear_gmm(0));
+    bench.take_ptmsi(0, accept.allocated_ptmsi, accept.ptmsi_signature);
+    bench.gmm(0, RauComplete { receive_npdu_numbers: None });
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, 1, b"up"));
+    assert_eq!(bench.next_user().2, b"up");
+    assert_eq!(bench.dropped(Drop::SgsnOtherRoutingArea), 3);
+}
+
+/// An update under the local TLLI whose old routing area is not where the mobile was: identified, and another one rejected.
+#[test]
+fn an_update_that_comes_from_where_the_mobile_was_not_is_identified() {
+    for old_rai in [rai(2), rai(77), Rai { plmn: Plmn::new(262, 1, false), ..rai(1) }] {
+        for (phone, served) in [(0, true), (1, false)] {
+            let mut bench = Bench::attached(true);
+            let request = RauRequest { old_rai, ..update_request(&bench, 0, UpdateKind::Ra) };
+            bench.gmm(0, request);
+            assert!(matches!(bench.hear_gmm(0), GmmMessage::IdentityRequest(_)), "{old_rai}");
+            bench.gmm(0, IdentityResponse { identity: MobileIdentity::Imsi(imsi(phone)) });
+            match bench.hear_gmm(0) {
+                GmmMessage::RauAccept(_) => assert!(served),
+                GmmMessage::RauReject(reject) => {
+                    assert_eq!((served, reject.cause), (false, GmmCause::IdentityUnknown));
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(bench.mobile(0).bearers().count(), 1, "it keeps its context");
+        }
+    }
+}
+
+/// A BVC-RESET for a cell of another routing area, which the mobiles know nothing of, costs them nothing.
+#[test]
+fn a_bvc_that_was_reset_for_a_wrong_cell_keeps_nobodys_user_data() {
+    let mut bench = Bench::attached(true);
+    bench.reset_bvc(cell(0).nsei, cell(0).bvci, Some(cell(3).id));
+    bench.sent.clear();
+    bench.unitdata(0, Sapi::DATA3, &sn_pdu(NSAPI, 0, false, 0, b"up"));
+    assert_eq!(bench.next_user().2, b"up");
+    assert_eq!(bench.drops(), [(Drop::BssgpOtherCell, 1)]);
 }

@@ -1,6 +1,7 @@
-//! What mobility management does beside its timers: the network's names in osmo-msc's words, and who is asked for at routing
-//! area updates.
+//! What mobility management does beside its timers: the network's names in osmo-msc's words, who is asked for at routing
+//! area updates, P-TMSI signatures, and whether mobiles are asked for their IMEI.
 
+use super::{Access, Policy};
 use crate::Sgsn;
 use crate::config::ConfigText;
 use crate::vty::{Action, CommandError, Grammar, Node};
@@ -14,6 +15,25 @@ pub struct Mobility {
     pub short_name: Option<String>,
     /// Whether a mobile may be served is asked at each routing area update, too.
     pub authenticates_updates: bool,
+    /// Whether mobiles are given P-TMSI signatures that they have to show; `None` where that was not said.
+    pub ptmsi_signature: Option<bool>,
+    /// Whether mobiles are asked for their IMEI when they attach; `None` where that was not said.
+    pub imei_request: Option<bool>,
+}
+
+impl Mobility {
+    /// Are P-TMSI signatures given and compared? By default they are where mobiles have to prove who they are.
+    #[must_use]
+    pub fn checks_signatures(&self, access: &Access) -> bool {
+        let is_required = access.policy == Policy::Remote && access.authentication != Some(false);
+        self.ptmsi_signature.unwrap_or(is_required)
+    }
+
+    /// Are mobiles asked for their IMEI? By default they are, as by osmo-sgsn, whose words these are.
+    #[must_use]
+    pub fn asks_imei(&self) -> bool {
+        self.imei_request.unwrap_or(true)
+    }
 }
 
 /// Characters of a name at most: what its element has room for (04.08 clause 10.5.3.5a [24.008]).
@@ -31,6 +51,13 @@ pub(super) fn write(mobility: &Mobility, text: &mut ConfigText) {
     if mobility.authenticates_updates {
         text.line(format_args!("authentication updates"));
     }
+    for (command, set) in
+        [("p-tmsi-signature", mobility.ptmsi_signature), ("imei-request", mobility.imei_request)]
+    {
+        if let Some(on) = set {
+            text.line(format_args!("{command} {}", if on { "on" } else { "off" }));
+        }
+    }
 }
 
 fn name_of(text: &str) -> Result<String, CommandError> {
@@ -46,6 +73,34 @@ fn name_of(text: &str) -> Result<String, CommandError> {
 }
 
 pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
+    install_names(grammar);
+    install_updates(grammar);
+    install_identities(grammar);
+}
+
+fn install_identities(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
+    grammar.add(
+        sgsn,
+        "p-tmsi-signature (on|off)",
+        "P-TMSI signatures; by default with 'authentication required'\nMobiles are given one, and are identified or authenticated without it\nThere are none",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.mobility.ptmsi_signature = Some(edit.args.text(0) == "on");
+            Ok(())
+        }),
+    );
+    grammar.add(
+        sgsn,
+        "imei-request (on|off)",
+        "Whether mobiles are asked for their IMEI\nWhen they attach, which is the default\nNever",
+        Action::<Sgsn>::Set(|edit| {
+            edit.config.mobility.imei_request = Some(edit.args.text(0) == "on");
+            Ok(())
+        }),
+    );
+}
+
+fn install_names(grammar: &mut Grammar<Sgsn>) {
     let sgsn = &[Node::Sgsn];
     grammar.add(
         sgsn,
@@ -72,6 +127,10 @@ pub(super) fn install(grammar: &mut Grammar<Sgsn>) {
             Ok(())
         }),
     );
+}
+
+fn install_updates(grammar: &mut Grammar<Sgsn>) {
+    let sgsn = &[Node::Sgsn];
     let authentication = "Whether mobiles have to prove who they are";
     grammar.add(
         sgsn,
@@ -111,6 +170,33 @@ mod tests {
         assert!(read("long name Gr\u{fc}n").unwrap_err().contains("'\u{fc}' is not for a name"));
         let long = read(&format!("short name {}", "x".repeat(201))).unwrap_err();
         assert!(long.contains("200 characters at most"), "{long}");
+    }
+
+    #[test]
+    fn signatures_go_with_authentication_unless_it_is_said() {
+        let hlr = "auth-policy remote\n gsup remote-ip 127.0.0.1\n";
+        for (lines, checks) in [
+            ("", false),
+            ("p-tmsi-signature on", true),
+            (hlr, true),
+            (&format!("{hlr} authentication required"), true),
+            (&format!("{hlr} authentication optional"), false),
+            (&format!("{hlr} p-tmsi-signature off"), false),
+        ] {
+            let text = format!("sgsn\n gtp local-ip 127.0.0.1\n {lines}\n");
+            let config = crate::config::read::<Sgsn>("x", &text).unwrap().config;
+            assert_eq!(config.mobility.checks_signatures(&config.access), checks, "{lines}");
+        }
+    }
+
+    #[test]
+    fn mobiles_are_asked_for_their_imei_unless_it_is_said() {
+        assert!(read("").unwrap().asks_imei());
+        assert!(!read("imei-request off").unwrap().asks_imei());
+        assert!(read("imei-request off\n imei-request on").unwrap().asks_imei());
+        let mut text = ConfigText::default();
+        write(&read("imei-request off\n p-tmsi-signature on").unwrap(), &mut text);
+        assert_eq!(text.into_string().trim(), "p-tmsi-signature on\nimei-request off");
     }
 
     #[test]

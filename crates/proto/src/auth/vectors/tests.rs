@@ -110,18 +110,72 @@ fn a_gsm_mobile_of_a_umts_subscriber_answers_with_sres() {
     assert_eq!(store.key().map(|(_, keys)| keys), outcome.keys);
 }
 
-#[test]
-fn a_umts_mobile_does_not_pass_with_sres() {
-    let asked = |store: &mut Vectors| challenge(store.decide(claim(true, None), RULES));
-    let mut store = filled([quintuplet(1)]);
-    let first = asked(&mut store);
-    let outcome = Usim::new(K, OPC).answer(&first.rand, first.autn.as_ref());
+fn res_of(challenge: &Challenge) -> (Res, Keys) {
+    let outcome = Usim::new(K, OPC).answer(&challenge.rand, challenge.autn.as_ref());
     let CardAnswer::Res(res) = outcome.answer else { panic!() };
-    assert_eq!(store.clone().decide(AuthQuestion::Answer(res), RULES), ACCEPT);
-    assert_eq!(store.clone().decide(answer(&super::super::aka::c2(&res)), RULES), MISMATCH);
-    assert_eq!(store.clone().decide(answer(&res.as_slice()[..4]), RULES), MISMATCH);
+    (res, outcome.keys.unwrap())
+}
+
+#[test]
+fn a_umts_challenge_is_answered_with_all_of_res() {
+    let mut store = filled([quintuplet(1)]);
+    let first = challenge(store.decide(claim(true, None), RULES));
+    let (res, keys) = res_of(&first);
+    assert!(store.asks_umts());
+    for wrong in [&res.as_slice()[..4], &res.as_slice()[..5], &[0; 4], &[]] {
+        let mut store = store.clone();
+        assert_eq!(store.decide(answer(wrong), RULES), MISMATCH);
+        assert_eq!((store.key(), store.knows_umts()), (None, false));
+    }
     assert_eq!(store.decide(AuthQuestion::Answer(res), RULES), ACCEPT);
-    assert_eq!(store.key(), Some((first.cksn, outcome.keys.unwrap())));
+    assert_eq!((store.key(), store.knows_umts()), (Some((first.cksn, keys)), true));
+}
+
+/// 33.102 clause 6.8.1.1: the mobile does not read AUTN.
+#[test]
+fn a_mobile_without_umts_aka_answers_a_umts_challenge_with_sres() {
+    let mut store = filled([quintuplet(1)]);
+    let asked = challenge(store.decide(claim(true, None), RULES));
+    let CardAnswer::Sres(sres) = Usim::new(K, OPC).answer(&asked.rand, None).answer else { panic!() };
+    assert_eq!(sres, super::super::aka::c2(&res_of(&asked).0));
+    assert_eq!(store.decide(answer(&sres), RULES), ACCEPT);
+    let Some((cksn, Keys::Gsm(kc))) = store.key() else { panic!() };
+    assert_eq!((cksn, kc), (asked.cksn, res_of(&asked).1.kc()), "Kc by c3");
+    assert!(!store.knows_umts());
+}
+
+#[test]
+fn who_has_shown_umts_aka_does_not_pass_with_sres() {
+    let mut store = filled([quintuplet(1), quintuplet(2)]);
+    let first = challenge(store.decide(claim(true, None), RULES));
+    assert_eq!(store.decide(AuthQuestion::Answer(res_of(&first).0), RULES), ACCEPT);
+    let second = challenge(store.decide(claim(true, None), RULES));
+    let CardAnswer::Sres(sres) = Usim::new(K, OPC).answer(&second.rand, None).answer else { panic!() };
+    assert_eq!(store.decide(answer(&sres), RULES), MISMATCH);
+    assert_eq!(store.key(), None);
+    // In another context of the same subscriber, too.
+    let mut other = filled([quintuplet(3)]);
+    other.note_umts(store.knows_umts());
+    let third = challenge(other.decide(claim(true, None), RULES));
+    let CardAnswer::Sres(sres) = Usim::new(K, OPC).answer(&third.rand, None).answer else { panic!() };
+    assert_eq!(other.decide(answer(&sres), RULES), MISMATCH);
+}
+
+#[test]
+fn a_gsm_security_context_never_has_gea4() {
+    let with_gea4 = AuthQuestion::Subscriber(Claim { cksn: None, umts: true, capability: capability(0xf0) });
+    let mut store = filled([quintuplet(1)]);
+    let asked = challenge(store.decide(with_gea4, RULES));
+    assert_eq!(asked.algorithm, 4);
+    let CardAnswer::Sres(sres) = Usim::new(K, OPC).answer(&asked.rand, None).answer else { panic!() };
+    let mut gea4_alone = store.clone();
+    let cipher = Next::Decide(AuthDecision::SetCipher { algorithm: 3 });
+    assert_eq!(store.decide(answer(&sres), RULES), cipher);
+    assert_eq!(store.decide(AuthQuestion::Repeat, RULES), cipher);
+    assert!(matches!(store.key(), Some((_, Keys::Gsm(_)))));
+    let rules = AuthRules { ciphers: Ciphers(0b1_0000), ..RULES };
+    let refused = Next::Decide(AuthDecision::Reject(GmmCause::ProtocolError));
+    assert_eq!(gea4_alone.decide(answer(&sres), rules), refused);
 }
 
 #[test]

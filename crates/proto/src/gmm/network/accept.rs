@@ -3,7 +3,7 @@
 
 use super::context::{Procedure, Waiting};
 use super::{GmmAction, GmmConfig, GmmContext};
-use crate::gmm::without;
+use crate::gmm::{TemporaryIdentity, without};
 use crate::machine::Batch;
 use gannet_wire::l3::gmm::{AttachAccept, RauAccept};
 use gannet_wire::l3::ie::{GmmCause, GprsTimer, MobileIdentity, PTmsiSignature, PdpContextStatus};
@@ -30,8 +30,11 @@ impl GmmContext {
     }
 
     fn update_accept(&self, cfg: &GmmConfig) -> RauAccept {
+        // A P-TMSI that stays gets a signature, too.
+        let kept = self.rest.current.filter(|_| self.rest.new.is_none());
+        let signature = kept.and_then(TemporaryIdentity::signature);
         RauAccept {
-            ptmsi_signature: self.offered().and_then(|(_, signature)| signature),
+            ptmsi_signature: self.offered().map_or(signature, |(_, signature)| signature),
             allocated_ptmsi: self.offered().map(|(ptmsi, _)| ptmsi),
             negotiated_ready_timer: Some(self.rest.ready_timer),
             gmm_cause: self.rest.combined.then_some(GmmCause::MscNotReachable),

@@ -106,7 +106,7 @@ impl GmmContext {
     pub fn is_claimed_by(&self, cfg: &GmmConfig, request: &AttachRequest) -> bool {
         match request.identity {
             MobileIdentity::PTmsi(ptmsi) => {
-                request.old_rai == self.rest.rai
+                self.was_in(request.old_rai)
                     && self.knows(cfg, TemporaryIdentity::new(ptmsi, request.old_ptmsi_signature))
             }
             MobileIdentity::Imsi(imsi) => self.imsi == Some(imsi),
@@ -153,7 +153,9 @@ impl GmmContext {
             }
             Procedure::Attach => self.ask_ptmsi(out),
             Procedure::Update => self.update_authenticated(cx, cfg, out),
-            Procedure::Detach => self.mobile_leaves(false, out),
+            Procedure::Detach if self.rest.auth.answered => self.mobile_leaves(false, out),
+            // Nobody has challenged it: it says at least who it is.
+            Procedure::Detach => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
             Procedure::None => self.settle(),
         }
     }

@@ -106,7 +106,7 @@ impl GmmContext {
                 self.discard_new(out);
                 self.rest.new = Some(identity);
                 self.rest.old_tlli = self.tlli;
-                self.rest.rai = self.cell.id.rai;
+                self.enter_routing_area();
                 out.push(GmmAction::AssignTlli { new: Tlli::local(identity.ptmsi), old: self.tlli });
                 let waiting = match self.rest.procedure {
                     Procedure::Attach => Waiting::AttachComplete,
@@ -183,7 +183,7 @@ impl GmmContext {
             cx.drop(Drop::GmmNoAnswer, self.imsi);
             let (tries, waiting) = (self.rest.tries, self.rest.waiting);
             self.say(cx, Level::Notice, format_args!("no answer after {tries} tries: {waiting}"));
-            return self.abort(cx, cfg, out);
+            return self.given_up(cx, cfg, out);
         }
         self.rest.tries += 1;
         match self.rest.waiting {
@@ -216,8 +216,32 @@ impl GmmContext {
         }
     }
 
-    /// The fifth expiry, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c, 4.7.6.4 a and b,
-    /// 4.7.7.6 a and b, 4.7.8.4 a and b, 4.7.4.2.4 a and b.
+    /// The fifth expiry. A mobile that asked to attach or to update its routing area, and did not answer a question before its
+    /// ACCEPT, is told that nothing comes of it: with cause 9 where it did not say who it is (T3370), with cause 17 where it was
+    /// challenged (T3360). The clauses abort the procedure and leave the mobile to its own timer.
+    fn given_up(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
+        let cause = match self.rest.waiting {
+            Waiting::IdentityImsi | Waiting::IdentityImei => GmmCause::IdentityUnknown,
+            Waiting::Authentication => GmmCause::NetworkFailure,
+            Waiting::Nothing
+            | Waiting::AuthService
+            | Waiting::Ptmsi
+            | Waiting::AttachComplete
+            | Waiting::UpdateComplete
+            | Waiting::ReallocationComplete
+            | Waiting::DetachAccept
+            | Waiting::NewPtmsi => return self.abort(cx, cfg, out),
+        };
+        match self.rest.procedure {
+            Procedure::Attach => self.reject(cx, cause, out),
+            // The mobile whose P-TMSI was claimed stays what it was.
+            Procedure::Update => self.refuse_update(cx, cause, out),
+            Procedure::None | Procedure::Detach => self.abort(cx, cfg, out),
+        }
+    }
+
+    /// The end of a procedure without an answer, or a failure below: clauses 4.7.3.1.6 a and c, 4.7.5.1.6 a and c,
+    /// 4.7.6.4 a and b, 4.7.7.6 a and b, 4.7.8.4 a and b, 4.7.4.2.4 a and b.
     pub(super) fn abort(&mut self, cx: &mut Context<'_>, cfg: &GmmConfig, out: &mut Batch<GmmAction>) {
         match (self.rest.waiting, self.rest.procedure) {
             // Both P-TMSIs stay valid until the mobile shows which one it has, or nothing more is heard of it.

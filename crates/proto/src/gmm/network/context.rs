@@ -197,6 +197,8 @@ pub(super) struct Rest {
     pub(super) orders: Orders,
     /// The routing area in which the mobile is registered, and in which it is paged.
     pub(super) rai: Rai,
+    /// The one before, until the mobile has confirmed its P-TMSI of this one; else the same.
+    pub(super) former_rai: Rai,
     /// The PDP contexts that are not PDP-INACTIVE here. See [`GmmContext::set_active_nsapis`].
     pub(super) active_nsapis: PdpContextStatus,
     /// The PDP context status that the mobile sent; it gets ours in return.
@@ -228,6 +230,7 @@ impl Rest {
             new: None,
             old_tlli: Tlli::UNASSIGNED,
             rai,
+            former_rai: rai,
             request: 0,
             cksn: Cksn::NO_KEY,
             auth: Authentication::default(),
@@ -475,6 +478,7 @@ impl GmmContext {
     /// The mobile has taken its new P-TMSI: the old one and the old TLLI end (clause 4.7.1.5).
     pub(super) fn confirm_new(&mut self, out: &mut Batch<GmmAction>) {
         if let Some(new) = self.rest.new.take() {
+            self.rest.former_rai = self.rest.rai;
             let former = self.rest.current.replace(new);
             if self.rest.old_tlli != Tlli::UNASSIGNED && self.rest.old_tlli != self.tlli {
                 out.push(GmmAction::UnassignTlli { old: self.rest.old_tlli });

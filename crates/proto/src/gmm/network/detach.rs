@@ -1,6 +1,7 @@
 //! GPRS detach (clause 4.7.4): by the mobile, by the network, and implicitly.
 
 use super::context::{Authentication, GmmState, Procedure, Waiting};
+use super::orders::Orders;
 use super::{GmmAction, GmmConfig, GmmContext, Uplink};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity};
@@ -8,22 +9,24 @@ use crate::machine::{Batch, Context};
 use crate::trace::Level;
 use gannet_wire::id::Imsi;
 use gannet_wire::l3::gmm::{DetachAcceptMo, DetachRequestMo, DetachRequestMt};
-use gannet_wire::l3::ie::{DetachKindMo, DetachTypeMt, ForceToStandby, GmmCause, PTmsiSignature};
+use gannet_wire::l3::ie::{
+    Cksn, DetachKindMo, DetachTypeMt, ForceToStandby, GmmCause, IdentityType, PTmsiSignature,
+};
 
 impl GmmContext {
     /// DETACH REQUEST from the mobile (clause 4.7.4.1). It overtakes whatever runs (clauses 4.7.3.1.6 g, 4.7.6.4 d),
     /// also a detach by the network (clause 4.7.4.2.4 c); only what the mobile was just asked is completed first
     /// (clauses 4.7.7.6 e and 4.7.8.4 e). There is no answer when the mobile is switched off.
     ///
-    /// Where the signature that goes with the P-TMSI is missing or another one, or the request comes from an NSE in which
-    /// the mobile is not, the mobile has to show who it is (03.60 clause 6.6.1). One that is switched off can't: its request
-    /// is not obeyed ([`Self::is_doubted_power_off`]), and paging or the implicit detach ends its context.
+    /// A request is genuine where it came ciphered, or has the signature that goes with the P-TMSI and comes from an NSE in
+    /// which the mobile is. Otherwise the mobile has to show who it is (03.60 clause 6.6.1), by authentication, and by its
+    /// IMSI where nobody authenticates it. One that is switched off can't: its request is not obeyed
+    /// ([`Self::is_doubted_power_off`]), and paging or the implicit detach ends its context.
     pub(super) fn detach_request(
         &mut self,
         cx: &mut Context<'_>,
-        cfg: &GmmConfig,
         request: &DetachRequestMo,
-        is_elsewhere: bool,
+        genuine: bool,
         out: &mut Batch<GmmAction>,
     ) {
         let detach = request.detach_type;
@@ -34,7 +37,6 @@ impl GmmContext {
         };
         let off = if detach.power_off { ", power off" } else { "" };
         self.say(cx, Level::Info, format_args!("DETACH REQUEST from the mobile ({of} detach{off})"));
-        let genuine = !is_elsewhere && self.is_its_own(cfg, request.ptmsi_signature);
         match (detach.kind, detach.power_off, self.imsi) {
             // There is no MSC that would have to know.
             (DetachKindMo::Imsi, true, _) => {}
@@ -45,6 +47,8 @@ impl GmmContext {
             (DetachKindMo::Gprs | DetachKindMo::Combined, false, Some(imsi)) if !genuine => {
                 self.rest.procedure = Procedure::Detach;
                 self.rest.auth = Authentication::default();
+                // That the mobile had a key when it attached proves nothing now.
+                self.rest.cksn = Cksn::NO_KEY;
                 self.ask_subscriber(imsi, out);
             }
             (DetachKindMo::Gprs | DetachKindMo::Combined, power_off, _) => self.mobile_leaves(power_off, out),
@@ -69,7 +73,7 @@ impl GmmContext {
     /// Does the signature of a DETACH REQUEST go with one of the valid P-TMSIs? A mobile that has confirmed none has
     /// nothing to prove. Before R99 the message has no signature: such a mobile is authenticated before it leaves, and
     /// cannot say that it is switched off.
-    fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
+    pub(super) fn is_its_own(&self, cfg: &GmmConfig, signature: Option<PTmsiSignature>) -> bool {
         let mut valid =
             [self.rest.current, self.rest.new].into_iter().flatten().map(TemporaryIdentity::signature);
         !cfg.check_signature
@@ -100,8 +104,15 @@ impl GmmContext {
     }
 
     /// Such a DETACH REQUEST is counted and named in the log. It ends what the mobile has only asked for, which a mobile that
-    /// is on asks for again (T3380), and nothing that it has.
-    pub(super) fn doubted_power_off(&self, cx: &mut Context<'_>, from: Uplink, out: &mut Batch<GmmAction>) {
+    /// is on asks for again (T3380), and nothing that it has. The mobile is asked who it is where it was heard last, or paged
+    /// and authenticated: one that is on answers. Without an answer nothing changes.
+    pub(super) fn doubted_power_off(
+        &mut self,
+        cx: &mut Context<'_>,
+        cfg: &GmmConfig,
+        from: Uplink,
+        out: &mut Batch<GmmAction>,
+    ) {
         out.push(GmmAction::GiveUpActivations);
         cx.drop(Drop::GmmDetachDoubted, self.imsi);
         let (there, here) = (from.cell.nsei, self.cell.nsei);
@@ -110,6 +121,20 @@ impl GmmContext {
              the mobile is elsewhere (NSEI {here})"
         );
         self.say(cx, Level::Notice, why);
+        match (self.rest.gmm, self.mm) {
+            (GmmState::Registered, MmState::Ready) if !self.suspended && !self.is_busy() => {
+                self.rest.auth = Authentication::default();
+                self.ask_identity(cx, cfg, IdentityType::Imsi, out);
+            }
+            (GmmState::Registered, MmState::Standby) => self.order(cx, cfg, Orders::AUTHENTICATE, out),
+            (
+                GmmState::Deregistered
+                | GmmState::CommonProcedureInitiated
+                | GmmState::Registered
+                | GmmState::DeregisteredInitiated,
+                MmState::Idle | MmState::Standby | MmState::Ready,
+            ) => {}
+        }
     }
 
     /// The mobile is gone.

@@ -80,7 +80,8 @@ pub struct GmmConfig {
     pub paging_tries: u8,
     /// Ask each mobile for its IMEI when it attaches.
     pub ask_imei: bool,
-    /// Compare the P-TMSI signature, and identify the mobile by its IMSI where it does not match.
+    /// Give each mobile a P-TMSI signature and compare it: where it is missing or another one, the mobile is identified or
+    /// authenticated.
     pub check_signature: bool,
     /// Ask the authentication service at each routing area update, not only at attach.
     pub authenticate_updates: bool,
@@ -141,6 +142,8 @@ pub enum GmmEvent {
         message: GmmMessage,
         /// With what it came.
         from: Uplink,
+        /// It came ciphered, with the key of this mobile.
+        ciphered: bool,
     },
     /// A GMM message that could not be read.
     DecodeFailed {
@@ -284,19 +287,20 @@ impl GmmContext {
         event: GmmEvent,
         out: &mut Batch<GmmAction>,
     ) {
-        let heard =
+        let mut heard =
             matches!(event, GmmEvent::Message { .. } | GmmEvent::DecodeFailed { .. } | GmmEvent::LlcFrame(_));
         match event {
             // Who is not believed to be the mobile shows nothing of where it is either.
-            GmmEvent::Message { message: GmmMessage::DetachRequestMo(request), from }
-                if self.is_doubted_power_off(cfg, &request, from) =>
+            GmmEvent::Message { message: GmmMessage::DetachRequestMo(request), from, ciphered }
+                if !ciphered && self.is_doubted_power_off(cfg, &request, from) =>
             {
-                self.doubted_power_off(cx, from, out);
+                heard = false;
+                self.doubted_power_off(cx, cfg, from, out);
             }
-            GmmEvent::Message { message, from } => {
+            GmmEvent::Message { message, from, ciphered } => {
                 let is_elsewhere = self.is_elsewhere(from);
                 self.heard(cx, cfg, from, out);
-                self.message(cx, cfg, message, is_elsewhere, out);
+                self.message(cx, cfg, message, (is_elsewhere, ciphered), out);
             }
             GmmEvent::DecodeFailed { message_type, error, from } => {
                 self.heard(cx, cfg, from, out);
@@ -345,14 +349,15 @@ impl GmmContext {
         cx: &mut Context<'_>,
         cfg: &GmmConfig,
         message: GmmMessage,
-        is_elsewhere: bool,
+        (is_elsewhere, ciphered): (bool, bool),
         out: &mut Batch<GmmAction>,
     ) {
         match message {
             GmmMessage::AttachRequest(request) => self.attach_request(cx, cfg, &request, out),
             GmmMessage::AttachComplete(_) => self.complete(cx, cfg, Waiting::AttachComplete, out),
             GmmMessage::DetachRequestMo(request) => {
-                self.detach_request(cx, cfg, &request, is_elsewhere, out);
+                let genuine = ciphered || !is_elsewhere && self.is_its_own(cfg, request.ptmsi_signature);
+                self.detach_request(cx, &request, genuine, out);
             }
             GmmMessage::DetachAcceptMt(_) => self.detach_accept(cx, cfg, out),
             GmmMessage::RauRequest(request) => self.update_request(cx, cfg, &request, out),

@@ -5,9 +5,11 @@ use super::{GmmAction, GmmConfig, GmmContext};
 use crate::drops::Drop;
 use crate::gmm::{MmState, TemporaryIdentity, fingerprint};
 use crate::machine::{Batch, Context};
-use gannet_wire::id::Tlli;
+use gannet_wire::id::{Rai, Tlli};
 use gannet_wire::l3::gmm::{RauComplete, RauReject, RauRequest};
-use gannet_wire::l3::ie::{DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, UpdateKind};
+use gannet_wire::l3::ie::{
+    DetachTypeMt, ForceToStandby, GmmCause, GprsTimer, IdentityType, PTmsiSignature, UpdateKind,
+};
 
 impl GmmContext {
     /// ROUTING AREA UPDATE REQUEST, state by state (clauses 4.7.5.1.6, 4.7.3.1.6 f and 4.7.4.2.4 e).
@@ -115,20 +117,21 @@ impl GmmContext {
         }
         out.push(GmmAction::RadioAccessCapability(request.ms_radio_access_capability.clone()));
         let signature = request.old_ptmsi_signature;
+        let was_here = self.was_in(request.old_rai);
         let claimed = self.rest.current.map(|current| TemporaryIdentity::new(current.ptmsi, signature));
         let named = self
             .rest
             .current
             .is_some_and(|c| self.tlli == Tlli::local(c.ptmsi) || self.tlli == Tlli::foreign(c.ptmsi));
         match (claimed, self.imsi) {
-            (Some(claimed), Some(imsi)) if named && self.knows(cfg, claimed) => {
+            (Some(claimed), Some(imsi)) if named && was_here && self.knows(cfg, claimed) => {
                 if authenticates {
                     self.ask_subscriber(imsi, out);
                 } else {
                     self.update_authenticated(cx, cfg, out);
                 }
             }
-            // The signature is not the one that goes with the P-TMSI: who is it?
+            // The signature is not the one that goes with the P-TMSI, or the P-TMSI is another routing area's: who is it?
             _ => self.ask_identity(cx, cfg, IdentityType::Imsi, out),
         }
     }
@@ -144,17 +147,32 @@ impl GmmContext {
         self.compare_pdp_contexts(out);
         let local = self.rest.current.is_some_and(|current| self.tlli == Tlli::local(current.ptmsi));
         let moved = self.rest.rai != self.cell.id.rai;
-        self.rest.rai = self.cell.id.rai;
+        self.enter_routing_area();
         if cfg.reallocate_always || moved || !local {
             self.ask_ptmsi(out);
         } else {
             // The mobile deletes a signature that the ACCEPT does not assign anew (clause 4.7.5.1.3).
+            let signature = cfg.check_signature.then(|| PTmsiSignature(cx.rng.u32() & 0x00ff_ffff));
             if let Some(current) = &mut self.rest.current {
-                *current = TemporaryIdentity::new(current.ptmsi, None);
+                *current = TemporaryIdentity::new(current.ptmsi, signature);
             }
             self.send_accept(cfg, out);
             self.registered(cx, cfg, out);
         }
+    }
+
+    /// The mobile is registered where it was heard. Until it has confirmed a P-TMSI of this routing area, it may name the one
+    /// that it comes from.
+    pub(super) fn enter_routing_area(&mut self) {
+        if self.rest.rai != self.cell.id.rai {
+            self.rest.former_rai = self.rest.rai;
+            self.rest.rai = self.cell.id.rai;
+        }
+    }
+
+    /// Is a P-TMSI of this mobile one of that routing area (03.03 clause 2.4 [23.003])?
+    pub(super) fn was_in(&self, rai: Rai) -> bool {
+        rai == self.rest.rai || rai == self.rest.former_rai
     }
 
     /// ROUTING AREA UPDATE COMPLETE. How far the mobile has received is known before anything more is sent to it.

@@ -102,11 +102,12 @@ fn c4_7_7_1_on_attach_and_update_as_the_operator_wants() {
     let mut network = Network::attached();
     let before = network.questions.len();
     network.message(update_request(UpdateKind::Periodic));
-    assert_eq!((network.sent(), network.questions.len()), (vec!["RauAccept"], before));
+    let GmmMessage::RauAccept(accept) = network.only() else { panic!() };
+    assert_eq!(network.questions.len(), before);
     network.cfg.authenticate_updates = true;
     network.subscriber = AuthDecision::Challenge(challenge());
     network.message(RauRequest {
-        old_ptmsi_signature: None,
+        old_ptmsi_signature: accept.ptmsi_signature,
         cksn: Cksn(4),
         ..update_request(UpdateKind::Periodic)
     });
@@ -169,11 +170,21 @@ fn c4_7_7_6_b_t3360_time_out() {
     let first = network.only();
     assert_eq!(network.pass(29), [6, 12, 18, 24].map(|at| (at, "AuthenticationRequest")));
     assert!(network.messages().iter().all(|message| **message == first), "the same message");
-    assert_eq!(network.pass(1), [], "the fifth expiry");
+    assert_eq!(network.pass(1), [(1, "AttachReject")], "the fifth expiry");
+    let cause = GmmCause::NetworkFailure;
+    assert_eq!(network.only(), AttachReject { cause, t3302: None }.into());
     assert!(network.is_released());
-    assert_eq!(network.drops(Drop::GmmNoAnswer), 1);
+    assert_eq!((network.drops(Drop::GmmNoAnswer), network.drops(Drop::GmmRejected)), (1, 1));
     let mut network = ordered();
-    network.pass(30);
+    assert_eq!(network.pass(30).len(), 4, "nobody is told what it has not asked for");
+    assert_eq!(network.context.gmm_state(), GmmState::Registered);
+    // A routing area update.
+    let mut network = Network::attached();
+    network.cfg.authenticate_updates = true;
+    network.subscriber = AuthDecision::Challenge(challenge());
+    network.message(update_request(UpdateKind::Ra));
+    assert_eq!(network.sent(), ["AuthenticationRequest"]);
+    assert_eq!(network.pass(30).last(), Some(&(30, "RauReject")));
     assert_eq!(network.context.gmm_state(), GmmState::Registered);
 }
 

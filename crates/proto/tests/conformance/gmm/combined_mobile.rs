@@ -572,7 +572,7 @@ fn c4_7_3_2_both_sides_without_an_msc() {
     let mut network = Network::new();
     network.tlli = tlli;
     let from = network.from();
-    network.event(GmmEvent::Message { message: request, from });
+    network.event(GmmEvent::Message { message: request, from, ciphered: false });
     mobile.message(network.only());
     assert_eq!(mobile.stands(), ATTEMPTING);
     network.confirm(AttachComplete {});

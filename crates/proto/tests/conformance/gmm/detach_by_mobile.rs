@@ -4,7 +4,7 @@ use crate::harness::*;
 use gannet_proto::auth::{AuthDecision, AuthQuestion};
 use gannet_proto::drops::Drop;
 use gannet_proto::gmm::ms::{GmmMsAction, GmmMsEvent, GmmMsState, Service};
-use gannet_proto::gmm::network::{GmmAction, GmmState};
+use gannet_proto::gmm::network::{GmmAction, GmmEvent, GmmState};
 use gannet_proto::gmm::{Cell, MmState};
 use gannet_wire::id::{Bvci, Nsei, Tlli};
 use gannet_wire::l3::gmm::*;
@@ -97,11 +97,18 @@ fn c23_060_6_6_1_the_signature_of_a_detach_request() {
     network.message(with_signature(9, false));
     network.pass(30);
     assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
-    // One that is switched off can't show it, nor can one that has sent none.
-    network.message(with_signature(9, true));
-    network.message(unsigned_detach(DetachKindMo::Combined, true));
-    network.message(unsigned_detach(DetachKindMo::Gprs, true));
-    assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
+    // One that is switched off can't show it, nor can one that has sent none: the mobile is asked who it is.
+    for doubted in [
+        with_signature(9, true),
+        unsigned_detach(DetachKindMo::Combined, true),
+        unsigned_detach(DetachKindMo::Gprs, true),
+    ] {
+        network.subscriber = AuthDecision::Accept;
+        network.message(doubted);
+        assert_eq!(network.sent(), ["IdentityRequest"]);
+        network.message(identity_response(MobileIdentity::Imsi(imsi())));
+        assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
+    }
     assert_eq!(network.drops(Drop::GmmDetachDoubted), 3);
     network.message(with_signature(1, true));
     assert_eq!((network.sent().len(), network.is_released()), (0, true));
@@ -115,10 +122,53 @@ fn c23_060_6_6_1_a_detach_request_without_a_signature() {
     network.message(unsigned_detach(DetachKindMo::Gprs, false));
     assert_eq!(network.sent(), ["AuthenticationRequest"]);
     assert!(!network.is_released());
-    // Where the policy doubts nobody, that is no hindrance.
+    // Where nobody is challenged it says at least who it is.
     let mut network = Network::attached();
     network.message(unsigned_detach(DetachKindMo::Gprs, false));
+    assert_eq!((network.sent(), network.is_released()), (vec!["IdentityRequest"], false));
+    network.message(identity_response(MobileIdentity::Imsi(imsi())));
     assert_eq!((network.sent(), network.is_released()), (vec!["DetachAcceptMo"], true));
+    // Where signatures are not used that is no hindrance.
+    for power_off in [false, true] {
+        let mut network = Network::attached();
+        network.cfg.check_signature = false;
+        network.message(unsigned_detach(DetachKindMo::Gprs, power_off));
+        assert!(network.is_released());
+    }
+}
+
+/// A key that the mobile had when it attached is no proof.
+#[test]
+fn c23_060_6_6_1_a_doubted_detach_is_challenged_whatever_key_the_mobile_had() {
+    let mut network = Network::new();
+    network.message(AttachRequest { cksn: Cksn(2), ..attach_by_imsi() });
+    network.confirm(AttachComplete {});
+    network.message(unsigned_detach(DetachKindMo::Gprs, false));
+    let Some(AuthQuestion::Subscriber(claim)) = network.questions.last() else { panic!() };
+    assert_eq!(claim.cksn, None);
+}
+
+#[test]
+fn c23_060_6_6_1_what_comes_ciphered_needs_no_signature() {
+    for (ciphered, released) in [(true, true), (false, false)] {
+        for power_off in [true, false] {
+            let mut network = Network::attached();
+            let (message, from) = (unsigned_detach(DetachKindMo::Gprs, power_off).into(), network.from());
+            network.event(GmmEvent::Message { message, from, ciphered });
+            assert_eq!(network.is_released(), released);
+        }
+    }
+}
+
+/// In STANDBY the mobile is paged, and authenticated when it answers.
+#[test]
+fn c23_060_6_6_1_a_doubted_power_off_in_standby() {
+    let mut network = Network::standby();
+    network.subscriber = AuthDecision::Challenge(challenge());
+    network.message(unsigned_detach(DetachKindMo::Gprs, true));
+    assert_eq!((network.pages(), network.sent().len()), (1, 0));
+    network.frame();
+    assert_eq!(network.sent(), ["AuthenticationRequest"]);
 }
 
 #[test]
@@ -130,6 +180,9 @@ fn c23_060_6_6_1_a_detach_request_from_an_nse_in_which_the_mobile_is_not() {
     network.message(with_signature(1, true));
     assert_eq!((network.drops(Drop::GmmDetachDoubted), network.is_released()), (1, false));
     assert_eq!(network.context.cell(), here, "who is not believed does not move the mobile");
+    let mut network = Network::attached();
+    network.subscriber = AuthDecision::Challenge(challenge());
+    network.cell = Cell { nsei: Nsei(9), ..network.cell };
     network.message(with_signature(1, false));
     assert_eq!(network.sent(), ["AuthenticationRequest"], "who can show who it is, does");
     // Another cell of the same NSE is no reason for doubt.

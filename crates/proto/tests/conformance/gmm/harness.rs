@@ -177,7 +177,7 @@ impl Network {
 
     pub fn message(&mut self, message: impl Into<GmmMessage>) {
         let from = self.from();
-        self.event(GmmEvent::Message { message: message.into(), from });
+        self.event(GmmEvent::Message { message: message.into(), from, ciphered: false });
     }
 
     /// A message of this type that can't be read.

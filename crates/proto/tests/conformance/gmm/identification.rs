@@ -92,17 +92,34 @@ fn c4_7_8_4_a_lower_layer_failure() {
 fn c4_7_8_4_b_t3370_time_out() {
     let mut network = attaching();
     assert_eq!(network.pass(29), [6, 12, 18, 24].map(|at| (at, "IdentityRequest")));
-    assert_eq!(network.pass(1), [], "the fifth expiry");
+    assert_eq!(network.pass(1), [(1, "AttachReject")], "the fifth expiry");
+    let cause = GmmCause::IdentityUnknown;
+    assert_eq!(network.only(), AttachReject { cause, t3302: None }.into());
     assert!(network.is_released(), "the attach is aborted");
-    assert_eq!(network.drops(Drop::GmmNoAnswer), 1);
+    assert_eq!((network.drops(Drop::GmmNoAnswer), network.drops(Drop::GmmRejected)), (1, 1));
     let mut network = updating();
-    network.pass(30);
+    assert_eq!(network.pass(30).last(), Some(&(30, "RauReject")));
+    assert_eq!(network.messages().last(), Some(&&reject_of_update(cause)));
     assert_eq!(network.context.gmm_state(), GmmState::Registered, "the update is aborted");
     let mut network = Network::new();
     network.cfg.ask_imei = true;
     network.message(attach_by_imsi());
-    assert_eq!(network.pass(30).len(), 4);
+    assert_eq!(network.pass(30).last(), Some(&(30, "AttachReject")));
     assert!(network.is_released());
+}
+
+fn reject_of_update(cause: GmmCause) -> GmmMessage {
+    RauReject { cause, force_to_standby: NOT_INDICATED, t3302: None }.into()
+}
+
+/// Nobody is told anything where the mobile has asked for nothing.
+#[test]
+fn c4_7_8_4_b_t3370_time_out_after_a_doubted_detach() {
+    let mut network = Network::attached();
+    network.message(unsigned_detach(DetachKindMo::Gprs, true));
+    assert_eq!(network.sent(), ["IdentityRequest"]);
+    assert_eq!(network.pass(30), [6, 12, 18, 24].map(|at| (at, "IdentityRequest")));
+    assert_eq!((network.context.gmm_state(), network.is_released()), (GmmState::Registered, false));
 }
 
 #[test]

@@ -226,3 +226,61 @@ fn c4_7_5_2_6_combined_updates_have_the_abnormal_cases_of_a_normal_one() {
     network.message(identity_response(MobileIdentity::Imsi(imsi())));
     assert_eq!(network.only(), update_reject(GmmCause::GprsAndNonGprsNotAllowed).into());
 }
+
+/// A P-TMSI is valid in its routing area (03.03 clause 2.4 [23.003]): who names another one is identified first, whatever
+/// TLLI and signature it has.
+#[test]
+fn c4_7_5_1_2_an_update_from_where_the_mobile_was_not() {
+    let elsewhere = RauRequest { old_rai: rai(7, 9), ..update_request(UpdateKind::Ra) };
+    let mut network = Network::attached();
+    network.message(elsewhere.clone());
+    let GmmMessage::IdentityRequest(request) = network.only() else { panic!() };
+    assert_eq!(request.identity_type, IdentityType::Imsi);
+    network.message(identity_response(MobileIdentity::Imsi(imsi())));
+    assert_eq!(network.sent(), ["RauAccept"]);
+    // Authenticated, where the service wants that.
+    let mut network = Network::attached();
+    network.subscriber = AuthDecision::Challenge(challenge());
+    network.message(elsewhere.clone());
+    network.message(identity_response(MobileIdentity::Imsi(imsi())));
+    assert_eq!(network.sent(), ["AuthenticationRequest"]);
+    // Another mobile that has the same P-TMSI from elsewhere.
+    let mut network = Network::attached();
+    network.message(elsewhere);
+    network.message(identity_response(MobileIdentity::Imsi(another_imsi())));
+    assert_eq!(network.only(), update_reject(GmmCause::IdentityUnknown).into());
+    assert_eq!(network.context.gmm_state(), GmmState::Registered, "ours stays");
+}
+
+/// Until it has confirmed its new P-TMSI, a mobile that has moved may name the routing area that it comes from.
+#[test]
+fn c4_7_5_1_6_d_an_update_that_is_begun_anew_names_the_same_old_routing_area() {
+    let mut network = Network::attached();
+    network.cell = cell(2, 3);
+    network.message(update_request(UpdateKind::Ra));
+    assert_eq!(network.sent(), ["RauAccept"]);
+    let other = RauRequest { requested_ready_timer: Some(GprsTimer(3)), ..update_request(UpdateKind::Ra) };
+    network.message(other.clone());
+    assert_eq!(network.sent(), ["RauAccept"]);
+    network.confirm(RauComplete { receive_npdu_numbers: None });
+    network.message(other);
+    assert_eq!(network.sent(), ["IdentityRequest"], "no longer");
+}
+
+/// A signature that is missing is not made up for by an update that assigns no P-TMSI.
+#[test]
+fn c4_7_5_1_3_a_ptmsi_that_stays_has_another_signature() {
+    let mut network = Network::attached();
+    network.message(update_request(UpdateKind::Periodic));
+    let GmmMessage::RauAccept(accept) = network.only() else { panic!() };
+    assert!(accept.allocated_ptmsi.is_none() && accept.ptmsi_signature.is_some());
+    let unsigned = RauRequest { old_ptmsi_signature: None, ..update_request(UpdateKind::Periodic) };
+    network.message(unsigned);
+    assert_eq!(network.sent(), ["IdentityRequest"]);
+    let mut network = Network::attached();
+    network.message(update_request(UpdateKind::Periodic));
+    let GmmMessage::RauAccept(accept) = network.only() else { panic!() };
+    let old_ptmsi_signature = accept.ptmsi_signature;
+    network.message(RauRequest { old_ptmsi_signature, ..update_request(UpdateKind::Periodic) });
+    assert_eq!(network.sent(), ["RauAccept"]);
+}

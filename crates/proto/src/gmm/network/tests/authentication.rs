@@ -215,8 +215,10 @@ fn gsm_authentication_unacceptable_of_clause_4_7_7_6_f() {
 #[test]
 fn authentication_without_an_answer_ends_the_attach_of_clause_4_7_7_6_b() {
     let mut bench = challenged(GSM);
-    bench.pass(30);
+    bench.pass(29);
     assert_eq!(bench.sent(), ["AuthenticationRequest"; 4]);
+    bench.pass(1);
+    assert_eq!(bench.sent(), ["AttachReject"]);
     assert!(bench.has(&GmmAction::Released));
     let mut failed = challenged(GSM);
     failed.event(GmmEvent::LowerLayerFailure);
