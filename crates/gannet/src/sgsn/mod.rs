@@ -21,6 +21,8 @@ use gannet_proto::machine::Port;
 use gannet_proto::trace::{Category, Level, TraceSink};
 use gannet_rt::{Access, EventLoop, LoopConfig, MachineId, Outside, TcpConfig, UdpConfig};
 use gannet_wire::gtp;
+#[cfg(test)]
+pub use mapping::link_to_hlr;
 use paths::Paths;
 use std::path::Path;
 use std::rc::Rc;

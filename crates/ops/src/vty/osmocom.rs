@@ -178,7 +178,8 @@ fn fate_of(grammar: &Grammar<Sgsn>, node: Node, line: &[String]) -> Fate {
 }
 
 /// Lines that a pattern permits: each alternative of each place once, with all optional words and with none.
-pub(crate) fn samples(pattern: &str) -> Vec<Vec<String>> {
+#[must_use]
+pub fn samples(pattern: &str) -> Vec<Vec<String>> {
     // Osmocom has blanks within some alternatives.
     let pattern = pattern.replace(" | ", "|").replace("|)", ")");
     let tokens = pattern::parse(&pattern);
